@@ -1,0 +1,63 @@
+"""Errors a user can cause, and the exit codes they end in.
+
+Every user-facing failure is a `Problem` (what, where, why, what to do) carried by one of the exceptions below; the
+command line turns them into one line each on standard error and the exit code of the class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+EXIT_OK = 0
+EXIT_WRONG = 1
+"""The result is wrong (`verify`) or over budget."""
+EXIT_USAGE = 2
+EXIT_MODEL = 3
+"""The model is invalid or not supported."""
+EXIT_FILE = 4
+"""A file cannot be read or written."""
+EXIT_INTERRUPTED = 130
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that stands in the way, printed as `NODE (OpType): what; why; what to do`."""
+
+    what: str
+    node: str = ""
+    op_type: str = ""
+    why: str = ""
+    fix: str = ""
+
+    def __str__(self) -> str:
+        place = f"{self.node} ({self.op_type}): " if self.op_type else (f"{self.node}: " if self.node else "")
+        return place + "; ".join(part for part in (self.what, self.why, self.fix) if part)
+
+
+class AotcError(Exception):
+    """Base of every error that is the user's to mend; `problems` lists all of them, not only the first."""
+
+    exit_code: int = EXIT_MODEL
+
+    def __init__(self, problems: Problem | str | Sequence[Problem]) -> None:
+        if isinstance(problems, str):
+            problems = Problem(problems)
+        self.problems: tuple[Problem, ...] = (problems,) if isinstance(problems, Problem) else tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class CompileError(AotcError):
+    """The model cannot be compiled: it is invalid, or something in it is not supported."""
+
+
+class BudgetError(AotcError):
+    """The compiled model needs more memory than `--ram`, `--flash` or `--stack` allow."""
+
+    exit_code = EXIT_WRONG
+
+
+class UsageError(AotcError, ValueError):
+    """Options that contradict each other or name something that does not exist."""
+
+    exit_code = EXIT_USAGE

@@ -1,0 +1,239 @@
+"""What a graph operation tells the compiler about itself.
+
+An operator, ours or one from outside, is one class: its operands and attributes, the types of its results, its value on
+constants, how it fuses, and how one kernel computes it. No pass knows operators by name; they ask these interfaces.
+
+* `GraphOp`      operands and results are tensors of static shape; `infer_types`, `evaluate`, one assembly format.
+* `ElementOp`    one result; a result element is an expression over elements of the operands (`element`).
+* `AnchorOp`     writes its own loop nest (`loops`): reductions, contractions, windows, state across elements.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from enum import Enum
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+
+import numpy as np
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    BoolAttr,
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    ShapedType,
+    StringAttr,
+    TensorType,
+    UnitAttr,
+    f64,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import AttrSizedOperandSegments, IRDLOperation, OptOperandDef, VarOperandDef, VarResultDef, traits_def
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+if TYPE_CHECKING:
+    from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
+
+Array = np.ndarray[Any, Any]
+
+
+class ShapeError(Exception):
+    """The operand shapes, types or attributes of an operation do not fit together; the message says how."""
+
+
+class Fusion(Enum):
+    """How an operation takes part in fusion (the pattern kinds of TVM, arXiv:1802.04799, section 3)."""
+
+    POINTWISE = "pointwise"
+    """Element i of the result reads element i (or its broadcast) of each operand: prologue, epilogue and chains."""
+    INJECTIVE = "injective"
+    """Each result element reads at most one element of each operand, elsewhere: prologue only."""
+    ANCHOR = "anchor"
+    """Has its own loop nest and writes every result element once: accepts prologues and epilogues, one per kernel."""
+    NEVER = "never"
+    """Stands alone, or is no kernel at all (constants, views)."""
+
+
+def tensor_type(value: SSAValue) -> TensorType:
+    """The tensor type of `value`; graph operations have no other."""
+    assert isinstance(value.type, TensorType), value.type
+    return cast(TensorType, value.type)
+
+
+def shape_of(value: SSAValue) -> tuple[int, ...]:
+    """The static shape of `value`."""
+    return tensor_type(value).get_shape()
+
+
+def element_type_of(value: SSAValue) -> Attribute:
+    """The element type of `value`: f16..f64, bf16, i1, i8..i64 (signed) or ui8..ui64."""
+    return tensor_type(value).get_element_type()
+
+
+def to_attribute(value: object) -> Attribute:
+    """The attribute for a plain Python value: ints i64, floats f64, bools i1, strings, sequences of ints or floats."""
+    match value:
+        case Attribute():
+            return value
+        case bool():
+            return BoolAttr.from_bool(value)
+        case int():
+            return IntegerAttr(value, i64)
+        case float():
+            return FloatAttr(value, f64)
+        case str():
+            return StringAttr(value)
+        case list() | tuple():
+            items = cast(Sequence[Any], value)
+            if any(isinstance(item, str) for item in items):
+                return ArrayAttr([StringAttr(item) for item in items])
+            if any(isinstance(item, float) for item in items):
+                return DenseArrayBase.from_list(f64, [float(item) for item in items])
+            return DenseArrayBase.from_list(i64, [int(item) for item in items])
+        case _:
+            raise TypeError(f"no attribute for {value!r}")
+
+
+class GraphOp(IRDLOperation, ABC):
+    """An operation on tensors: pure, statically shaped, results' types a function of operands and attributes."""
+
+    traits = traits_def(Pure())
+
+    FUSION: ClassVar[Fusion] = Fusion.NEVER
+
+    @abstractmethod
+    def infer_types(self) -> Sequence[TensorType]:
+        """The result types that the operands and attributes give; raises `ShapeError` where they do not fit."""
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        """The results on constant operands, or None where the operation does not fold. Must agree with the kernel."""
+        return None
+
+    @classmethod
+    def get(cls, *operands: SSAValue | Operation | Sequence[SSAValue] | None, **attributes: object) -> Self:
+        """Build the operation with inferred result types.
+
+        Operands stand in declaration order (None for an absent optional one, a sequence for a variadic one);
+        attributes are plain Python values (see `to_attribute`), None leaves one out. Raises `ShapeError`.
+        """
+        definition = cls.get_irdl_definition()
+        given: list[Sequence[SSAValue] | SSAValue] = []
+        declared = list(definition.operands)
+        for position, (_, operand_def) in enumerate(declared):
+            operand = operands[position] if position < len(operands) else None
+            if isinstance(operand_def, VarOperandDef):
+                if operand is None or isinstance(operand, SSAValue | Operation):
+                    given.append([] if operand is None else [SSAValue.get(operand)])
+                else:
+                    given.append(list(operand))
+            else:
+                assert operand is None or isinstance(operand, SSAValue | Operation)
+                assert operand is not None or isinstance(operand_def, OptOperandDef), "a required operand is missing"
+                given.append([] if operand is None else SSAValue.get(operand))
+        properties = {name: to_attribute(value) for name, value in attributes.items() if value is not None}
+        for name, property_def in definition.properties.items():
+            if name not in properties and property_def.default_value is not None:
+                properties[name] = property_def.default_value
+        placeholder = TensorType(i64, [])
+        results = [[] if isinstance(result_def, VarResultDef) else placeholder for _, result_def in definition.results]
+        op = cls(operands=given, result_types=results, properties=properties)
+        op.refine()
+        return op
+
+    def refine(self) -> bool:
+        """Set the result types to the inferred ones; True if that changed any."""
+        changed = False
+        for result, inferred in zip(self.results, self.infer_types(), strict=True):
+            if result.type != inferred:
+                result._type = inferred  # pyright: ignore[reportPrivateUsage]
+                changed = True
+        return changed
+
+    def verify_(self) -> None:
+        for value in (*self.operands, *self.results):
+            if not isinstance(value.type, TensorType) or not cast(ShapedType, value.type).has_static_shape():
+                raise VerifyException(f"operands and results are tensors of static shape, found {value.type}")
+        try:
+            inferred = self.infer_types()
+        except ShapeError as error:
+            raise VerifyException(str(error)) from error
+        for result, expected in zip(self.results, inferred, strict=True):
+            if result.type != expected:
+                raise VerifyException(f"result type is {result.type}, operands and attributes give {expected}")
+
+    # One assembly for all: `graph.conv %x, %w {group = 1 : i64} : (tensor<..>, tensor<..>) -> tensor<..>`
+
+    def print(self, printer: Printer) -> None:
+        if self.operands:
+            printer.print_string(" ")
+            printer.print_list(self.operands, printer.print_ssa_value)
+        printer.print_op_attributes({**self.properties, **self.attributes}, print_keyword=False)
+        printer.print_string(" : ")
+        printer.print_operation_type(self)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        operands: list[UnresolvedOperand] = []
+        if (first := parser.parse_optional_unresolved_operand()) is not None:
+            operands.append(first)
+            while parser.parse_optional_punctuation(","):
+                operands.append(parser.parse_unresolved_operand())
+        everything = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        position = parser.pos
+        signature = parser.parse_function_type()
+        resolved = parser.resolve_operands(operands, signature.inputs.data, position)
+        known = set(cls.get_irdl_definition().properties) | {AttrSizedOperandSegments.attribute_name}
+        properties = {name: value for name, value in everything.items() if name in known}
+        attributes = {name: value for name, value in everything.items() if name not in known}
+        return cls.create(
+            operands=resolved, result_types=signature.outputs.data, properties=properties, attributes=attributes
+        )
+
+    # Reading attributes as Python values
+
+    def ints(self, name: str) -> tuple[int, ...]:
+        """The property `name`, an `array<i64: ...>`, as Python ints."""
+        attribute = self.properties[name]
+        assert isinstance(attribute, DenseArrayBase)
+        return tuple(int(item) for item in attribute.get_values())
+
+    def flag(self, name: str) -> bool:
+        """The property `name`, a unit or i1 attribute (absent: false)."""
+        attribute = self.properties.get(name)
+        if isinstance(attribute, IntegerAttr):
+            return bool(attribute.value.data)
+        return isinstance(attribute, UnitAttr)
+
+
+class ElementOp(GraphOp, ABC):
+    """One result, each element an expression: elementwise arithmetic (POINTWISE) and data movement (INJECTIVE)."""
+
+    FUSION: ClassVar[Fusion] = Fusion.POINTWISE
+
+    @abstractmethod
+    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+        """Emit the value of the result element at `index`.
+
+        `index` has one index per result dimension; `reads[k](i)` emits the value of operand k at `i`. Reads may happen
+        inside `b.when`, so that an out-of-range element is never touched.
+        """
+
+
+class AnchorOp(GraphOp, ABC):
+    """Writes its own loop nest, once per result element through `writes`."""
+
+    FUSION: ClassVar[Fusion] = Fusion.ANCHOR
+
+    @abstractmethod
+    def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        """Emit the whole nest; call `writes[k](index, value)` exactly once for every element of result k.
+
+        A result is write-only: it may have another type in memory (a fused epilogue), so it cannot hold partial sums.
+        An operand read through `reads` may be an expression (a fused prologue); read it as often as needed.
+        """

@@ -1,0 +1,497 @@
+"""Building kernel bodies: typed scalars with operators, loops, conditionals.
+
+`LoopBuilder` is what an operation's `element` or `loops` writes with. It emits scf, arith, math and memref operations;
+`Scalar` remembers the signedness that arith's signless integers forget, folds index arithmetic, and computes f16 and
+bf16 in f32 (memory keeps the narrow type, arithmetic does not).
+"""
+
+from __future__ import annotations
+
+import math as pymath
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, cast
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, math, memref, scf
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    Signedness,
+    f32,
+    i1,
+    i32,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+Number: TypeAlias = int | float
+ScalarLike: TypeAlias = "Scalar | Number"
+Reader: TypeAlias = "Callable[[Sequence[Scalar]], Scalar]"
+"""Emits the value of one operand element at an index."""
+Writer: TypeAlias = "Callable[[Sequence[Scalar], Scalar], None]"
+"""Emits the store of one result element at an index."""
+Comparison: TypeAlias = Literal["eq", "ne", "lt", "le", "gt", "ge"]
+
+INDEX = IndexType()
+
+
+def is_float(dtype: Attribute) -> bool:
+    """True for every float type."""
+    return isinstance(dtype, AnyFloat)
+
+
+def is_unsigned(dtype: Attribute) -> bool:
+    """True for ui8..ui64 and for i1 (a truth value extends with zeros)."""
+    return isinstance(dtype, IntegerType) and (dtype.signedness.data is Signedness.UNSIGNED or dtype.width.data == 1)
+
+
+def storage_type(dtype: Attribute) -> Attribute:
+    """The signless type arith and memref use for a graph element type (ui8 -> i8; others unchanged)."""
+    return IntegerType(dtype.width.data) if isinstance(dtype, IntegerType) else dtype
+
+
+def compute_type(dtype: Attribute) -> Attribute:
+    """The type arithmetic on `dtype` happens in: f32 for f16 and bf16, else the type itself."""
+    return f32 if isinstance(dtype, Float16Type | BFloat16Type) else dtype
+
+
+def integer_range(dtype: Attribute) -> tuple[int, int]:
+    """The least and greatest value of an integer element type."""
+    assert isinstance(dtype, IntegerType)
+    width = dtype.width.data
+    return (0, 2**width - 1) if is_unsigned(dtype) else (-(2 ** (width - 1)), 2 ** (width - 1) - 1)
+
+
+def wrap(value: int, dtype: IntegerType) -> int:
+    """`value` modulo 2^width in the range of `dtype`."""
+    low, _ = integer_range(dtype)
+    return (value - low) % 2**dtype.width.data + low
+
+
+@dataclass(frozen=True, eq=False)
+class Scalar:
+    """One element: an SSA value with its graph element type, or a constant not emitted yet.
+
+    `+ - * /` (true division on floats, truncating on integers), unary `-`, `& | ^ ~` work between scalars of one type
+    and with Python numbers, which take the other side's type. Comparisons are methods of the builder.
+    """
+
+    b: LoopBuilder
+    dtype: Attribute
+    value: SSAValue | None = None
+    constant: Number | None = None
+
+    @property
+    def ssa(self) -> SSAValue:
+        """The SSA value; a constant is emitted once per function, in its entry block."""
+        return self.value if self.value is not None else self.b.materialize(cast(Number, self.constant), self.dtype)
+
+    def _with(self, other: ScalarLike) -> Scalar:
+        return other if isinstance(other, Scalar) else self.b.const(other, self.dtype)
+
+    def __add__(self, other: ScalarLike) -> Scalar:
+        return self.b.add(self, self._with(other))
+
+    def __radd__(self, other: Number) -> Scalar:
+        return self.b.add(self._with(other), self)
+
+    def __sub__(self, other: ScalarLike) -> Scalar:
+        return self.b.sub(self, self._with(other))
+
+    def __rsub__(self, other: Number) -> Scalar:
+        return self.b.sub(self._with(other), self)
+
+    def __mul__(self, other: ScalarLike) -> Scalar:
+        return self.b.mul(self, self._with(other))
+
+    def __rmul__(self, other: Number) -> Scalar:
+        return self.b.mul(self._with(other), self)
+
+    def __truediv__(self, other: ScalarLike) -> Scalar:
+        return self.b.div(self, self._with(other))
+
+    def __rtruediv__(self, other: Number) -> Scalar:
+        return self.b.div(self._with(other), self)
+
+    def __neg__(self) -> Scalar:
+        return self.b.neg(self)
+
+    def __and__(self, other: ScalarLike) -> Scalar:
+        return self.b.bitwise(arith.AndIOp, self, self._with(other))
+
+    def __or__(self, other: ScalarLike) -> Scalar:
+        return self.b.bitwise(arith.OrIOp, self, self._with(other))
+
+    def __xor__(self, other: ScalarLike) -> Scalar:
+        return self.b.bitwise(arith.XOrIOp, self, self._with(other))
+
+    def __invert__(self) -> Scalar:
+        return self ^ (1 if self.dtype == i1 else -1)
+
+
+_MATH: dict[str, Callable[[SSAValue], Operation]] = {
+    "exp": math.ExpOp,
+    "log": math.LogOp,
+    "sqrt": math.SqrtOp,
+    "sin": math.SinOp,
+    "cos": math.CosOp,
+    "tan": math.TanOp,
+    "asin": math.AsinOp,
+    "acos": math.AcosOp,
+    "atan": math.AtanOp,
+    "sinh": math.SinhOp,
+    "cosh": math.CoshOp,
+    "tanh": math.TanhOp,
+    "asinh": math.AsinhOp,
+    "acosh": math.AcoshOp,
+    "atanh": math.AtanhOp,
+    "erf": math.ErfOp,
+    "floor": math.FloorOp,
+    "ceil": math.CeilOp,
+    "roundeven": math.RoundEvenOp,
+    "trunc": math.TruncOp,
+    "absf": math.AbsFOp,
+}
+_SIGNED_COMPARISON = {"eq": "eq", "ne": "ne", "lt": "slt", "le": "sle", "gt": "sgt", "ge": "sge"}
+_UNSIGNED_COMPARISON = {"eq": "eq", "ne": "ne", "lt": "ult", "le": "ule", "gt": "ugt", "ge": "uge"}
+_FLOAT_COMPARISON = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge"}
+
+
+class LoopBuilder:
+    """Writes one function's body at a moving insertion point."""
+
+    def __init__(self, entry: Block) -> None:
+        self._entry = entry
+        self._builder = Builder(InsertPoint.at_end(entry))
+        self._constants: dict[tuple[Number, str, Attribute], SSAValue] = {}
+        self._last_constant: Operation | None = None
+
+    # Plumbing
+
+    @property
+    def block(self) -> Block:
+        """The block being written; values of an enclosing block are visible in it, not the other way round."""
+        return self._builder.insertion_point.block
+
+    def insert(self, op: Operation) -> SSAValue:
+        """Insert `op`, return its only result."""
+        self._builder.insert(op)
+        return op.results[0]
+
+    def effect(self, op: Operation) -> None:
+        """Insert `op` for its effect."""
+        self._builder.insert(op)
+
+    def within(self, block: Block, body: Callable[[], None]) -> None:
+        """Run `body` with the insertion point at the end of `block`."""
+        saved = self._builder.insertion_point
+        self._builder.insertion_point = InsertPoint.at_end(block)
+        body()
+        self._builder.insertion_point = saved
+
+    def scalar(self, value: SSAValue, dtype: Attribute) -> Scalar:
+        """`value` seen as a scalar of graph type `dtype`."""
+        return Scalar(self, dtype, value)
+
+    def materialize(self, constant: Number, dtype: Attribute) -> SSAValue:
+        """An arith.constant at the head of the function, shared by all uses."""
+        kind = storage_type(dtype)
+        key = (constant, repr(constant), kind)  # repr: 0.0 and -0.0 are equal, as are nan's many objects not
+        if key not in self._constants:
+            if isinstance(kind, IndexType | IntegerType):
+                bits = wrap(int(constant), kind) if isinstance(kind, IntegerType) else int(constant)
+                if kind == i1:
+                    bits = int(constant) & 1
+                op = arith.ConstantOp(IntegerAttr(bits, kind))
+            else:
+                op = arith.ConstantOp(FloatAttr(float(constant), cast(AnyFloat, kind)))
+            if self._last_constant is None:
+                if (first := self._entry.first_op) is None:
+                    self._entry.add_op(op)
+                else:
+                    self._entry.insert_op_before(op, first)
+            else:
+                self._entry.insert_op_after(op, self._last_constant)
+            self._last_constant = op
+            self._constants[key] = op.result
+        return self._constants[key]
+
+    # Constants and memory
+
+    def const(self, value: Number, dtype: Attribute) -> Scalar:
+        """A constant of graph type `dtype`."""
+        return Scalar(self, compute_type(dtype), constant=value)
+
+    def index(self, value: int) -> Scalar:
+        """A constant index."""
+        return Scalar(self, INDEX, constant=value)
+
+    def load(self, buffer: SSAValue, index: Sequence[Scalar], dtype: Attribute) -> Scalar:
+        """buffer[index], widened to the compute type of `dtype`, the buffer's graph element type."""
+        value = self.insert(memref.LoadOp.get(buffer, [i.ssa for i in index]))
+        if compute_type(dtype) != dtype:
+            value = self.insert(arith.ExtFOp(value, cast(AnyFloat, compute_type(dtype))))
+        return Scalar(self, compute_type(dtype), value)
+
+    def store(self, value: Scalar, buffer: SSAValue, index: Sequence[Scalar]) -> None:
+        """buffer[index] = value, narrowed to the buffer's element type where that is f16 or bf16."""
+        kind = cast(MemRefType[Attribute], buffer.type).get_element_type()
+        ssa = value.ssa
+        if ssa.type != kind:
+            ssa = self.insert(arith.TruncFOp(ssa, cast(AnyFloat, kind)))
+        self.effect(memref.StoreOp.get(ssa, buffer, [i.ssa for i in index]))
+
+    # Arithmetic
+
+    def _fold(self, a: Scalar, c: Scalar, fold: Callable[[int, int], int]) -> Scalar | None:
+        if a.constant is None or c.constant is None or not isinstance(a.dtype, IndexType | IntegerType):
+            return None
+        value = fold(int(a.constant), int(c.constant))
+        return Scalar(self, a.dtype, constant=wrap(value, a.dtype) if isinstance(a.dtype, IntegerType) else value)
+
+    def _binary(self, a: Scalar, c: Scalar, of_float: type[Operation], of_int: type[Operation]) -> Scalar:
+        assert a.dtype == c.dtype, f"operand types differ: {a.dtype}, {c.dtype}"
+        op = of_float if is_float(a.dtype) else of_int
+        return Scalar(self, a.dtype, self.insert(op(a.ssa, c.ssa)))  # pyright: ignore[reportCallIssue]
+
+    def add(self, a: Scalar, c: Scalar) -> Scalar:
+        """a + c; integers wrap."""
+        if (folded := self._fold(a, c, lambda x, y: x + y)) is not None:
+            return folded
+        if not is_float(a.dtype):
+            if c.constant == 0:
+                return a
+            if a.constant == 0:
+                return c
+        return self._binary(a, c, arith.AddfOp, arith.AddiOp)
+
+    def sub(self, a: Scalar, c: Scalar) -> Scalar:
+        """a - c; integers wrap."""
+        if (folded := self._fold(a, c, lambda x, y: x - y)) is not None:
+            return folded
+        if not is_float(a.dtype) and c.constant == 0:
+            return a
+        return self._binary(a, c, arith.SubfOp, arith.SubiOp)
+
+    def mul(self, a: Scalar, c: Scalar) -> Scalar:
+        """a * c; integers wrap."""
+        if (folded := self._fold(a, c, lambda x, y: x * y)) is not None:
+            return folded
+        if not is_float(a.dtype):
+            if a.constant == 1 or c.constant == 0:
+                return c
+            if c.constant == 1 or a.constant == 0:
+                return a
+        return self._binary(a, c, arith.MulfOp, arith.MuliOp)
+
+    def div(self, a: Scalar, c: Scalar) -> Scalar:
+        """a / c: IEEE on floats, truncating on integers (unsigned where the type is; indices are never negative)."""
+        if not is_float(a.dtype) and c.constant == 1:
+            return a
+        if c.constant != 0 and (folded := self._fold(a, c, lambda x, y: pymath.trunc(x / y) if y else 0)) is not None:
+            return folded
+        unsigned = is_unsigned(a.dtype) or a.dtype == INDEX
+        return self._binary(a, c, arith.DivfOp, arith.DivUIOp if unsigned else arith.DivSIOp)
+
+    def rem(self, a: Scalar, c: Scalar) -> Scalar:
+        """The remainder of `div` on integers and indices (sign of a)."""
+        assert not is_float(a.dtype)
+        if c.constant == 1:
+            return Scalar(self, a.dtype, constant=0)
+        unsigned = is_unsigned(a.dtype) or a.dtype == INDEX
+        return self._binary(a, c, arith.RemUIOp, arith.RemUIOp if unsigned else arith.RemSIOp)
+
+    def neg(self, a: Scalar) -> Scalar:
+        """-a; integers wrap."""
+        if is_float(a.dtype):
+            if a.constant is not None:
+                return Scalar(self, a.dtype, constant=-float(a.constant))
+            return Scalar(self, a.dtype, self.insert(arith.NegfOp(a.ssa)))
+        return self.sub(self.const(0, a.dtype), a)
+
+    def bitwise(self, op: type[arith.AndIOp | arith.OrIOp | arith.XOrIOp], a: Scalar, c: Scalar) -> Scalar:
+        """and, or, xor of integers or truth values."""
+        return Scalar(self, a.dtype, self.insert(op(a.ssa, c.ssa)))
+
+    def shift_left(self, a: Scalar, by: Scalar) -> Scalar:
+        """a << by for 0 <= by < width."""
+        return Scalar(self, a.dtype, self.insert(arith.ShLIOp(a.ssa, by.ssa)))
+
+    def shift_right(self, a: Scalar, by: Scalar) -> Scalar:
+        """a >> by for 0 <= by < width; arithmetic on signed types."""
+        op = arith.ShRUIOp if is_unsigned(a.dtype) else arith.ShRSIOp
+        return Scalar(self, a.dtype, self.insert(op(a.ssa, by.ssa)))
+
+    def max(self, a: Scalar, c: ScalarLike) -> Scalar:
+        """The greater; NaN if either is NaN."""
+        c = c if isinstance(c, Scalar) else self.const(c, a.dtype)
+        if (folded := self._fold(a, c, max)) is not None:
+            return folded
+        return self._binary(a, c, arith.MaximumfOp, arith.MaxUIOp if is_unsigned(a.dtype) else arith.MaxSIOp)
+
+    def min(self, a: Scalar, c: ScalarLike) -> Scalar:
+        """The lesser; NaN if either is NaN."""
+        c = c if isinstance(c, Scalar) else self.const(c, a.dtype)
+        if (folded := self._fold(a, c, min)) is not None:
+            return folded
+        return self._binary(a, c, arith.MinimumfOp, arith.MinUIOp if is_unsigned(a.dtype) else arith.MinSIOp)
+
+    def compare(self, how: Comparison, a: Scalar, c: ScalarLike) -> Scalar:
+        """a ? c as an i1; IEEE on floats: every comparison with NaN is false, but `ne`."""
+        c = c if isinstance(c, Scalar) else self.const(c, a.dtype)
+        assert a.dtype == c.dtype, f"operand types differ: {a.dtype}, {c.dtype}"
+        if is_float(a.dtype):
+            return Scalar(self, i1, self.insert(arith.CmpfOp(a.ssa, c.ssa, _FLOAT_COMPARISON[how])))
+        table = _UNSIGNED_COMPARISON if is_unsigned(a.dtype) else _SIGNED_COMPARISON
+        return Scalar(self, i1, self.insert(arith.CmpiOp(a.ssa, c.ssa, table[how])))
+
+    def select(self, condition: Scalar, a: Scalar, c: ScalarLike) -> Scalar:
+        """a if condition else c; both are computed."""
+        c = c if isinstance(c, Scalar) else self.const(c, a.dtype)
+        return Scalar(self, a.dtype, self.insert(arith.SelectOp(condition.ssa, a.ssa, c.ssa)))
+
+    def math(self, name: str, a: Scalar) -> Scalar:
+        """A function of the math dialect: exp log sqrt sin .. tanh erf floor ceil roundeven trunc absf."""
+        return Scalar(self, a.dtype, self.insert(_MATH[name](a.ssa)))
+
+    def pow(self, a: Scalar, exponent: Scalar) -> Scalar:
+        """a ** exponent on floats."""
+        return Scalar(self, a.dtype, self.insert(math.PowFOp(a.ssa, exponent.ssa)))
+
+    # Conversion
+
+    def cast(self, a: Scalar, dtype: Attribute) -> Scalar:
+        """Convert to graph type `dtype`: integers wrap, floats truncate towards zero, truth is `!= 0`.
+
+        A narrow float (f16, bf16) rounds here and stays in f32. Out-of-range float to integer is the caller's to clamp.
+        """
+        if dtype == i1 and a.dtype != i1:
+            return self.compare("ne", a, 0)
+        if isinstance(dtype, Float16Type | BFloat16Type):
+            wide = self.cast(a, f32)
+            narrow = self.insert(arith.TruncFOp(wide.ssa, dtype))
+            return Scalar(self, f32, self.insert(arith.ExtFOp(narrow, f32)))
+        if a.dtype == dtype:
+            return a
+        if a.constant is not None and not is_float(a.dtype) and is_float(dtype):
+            return Scalar(self, dtype, constant=float(a.constant))
+        return Scalar(self, dtype, self._convert(a, dtype))
+
+    def _convert(self, a: Scalar, dtype: Attribute) -> SSAValue:
+        target, source = storage_type(dtype), a.dtype
+        if source == INDEX or dtype == INDEX:
+            if is_float(dtype) or is_float(source):
+                return self.cast(self.cast(a, i32), dtype).ssa
+            if source == INDEX:
+                return self.insert(arith.IndexCastOp(a.ssa, target))
+            if is_unsigned(source):
+                a = self.cast(a, IntegerType(64))
+            return self.insert(arith.IndexCastOp(a.ssa, target))
+        if is_float(source) and is_float(dtype):
+            widen = isinstance(source, Float32Type) and isinstance(dtype, Float64Type)
+            op = arith.ExtFOp if widen else arith.TruncFOp
+            return self.insert(op(a.ssa, cast(AnyFloat, dtype)))
+        if is_float(source):
+            assert isinstance(target, IntegerType)
+            op = arith.FPToUIOp if is_unsigned(dtype) else arith.FPToSIOp
+            return self.insert(op(a.ssa, target))
+        if is_float(dtype):
+            op = arith.UIToFPOp if is_unsigned(source) else arith.SIToFPOp
+            return self.insert(op(a.ssa, cast(AnyFloat, target)))
+        assert isinstance(source, IntegerType) and isinstance(target, IntegerType)
+        if target.width.data > source.width.data:
+            return self.insert((arith.ExtUIOp if is_unsigned(source) else arith.ExtSIOp)(a.ssa, target))
+        if target.width.data < source.width.data:
+            return self.insert(arith.TruncIOp(a.ssa, target))
+        return a.ssa
+
+    # Structure
+
+    def for_each(self, extents: Sequence[int], body: Callable[[list[Scalar]], None]) -> None:
+        """An scf.parallel over the index space 0..extents, row-major; dimensions of extent 1 get no loop."""
+        if any(extent == 0 for extent in extents):
+            return
+        looped = [axis for axis, extent in enumerate(extents) if extent != 1]
+        index = [self.index(0) for _ in extents]
+        if not looped:
+            body(index)
+            return
+        block = Block(arg_types=[INDEX] * len(looped))
+        for axis, arg in zip(looped, block.args, strict=True):
+            index[axis] = Scalar(self, INDEX, arg)
+
+        def fill() -> None:
+            body(index)
+            self.effect(scf.ReduceOp())
+
+        zero, one = self.index(0).ssa, self.index(1).ssa
+        bounds = [self.index(extents[axis]).ssa for axis in looped]
+        self.within(block, fill)
+        self.effect(scf.ParallelOp([zero] * len(looped), bounds, [one] * len(looped), Region(block)))
+
+    def reduce(
+        self,
+        bounds: Sequence[tuple[ScalarLike, ScalarLike]],
+        init: Sequence[Scalar],
+        body: Callable[[list[Scalar], list[Scalar]], Sequence[Scalar]],
+    ) -> list[Scalar]:
+        """Nested sequential scf.for loops carrying `init`; `body(index, carried)` gives the next values.
+
+        `bounds` are (low, high) per loop, outermost first; a loop of one constant step gets no scf.for.
+        """
+        index: list[Scalar] = []
+
+        def nest(level: int, carried: list[Scalar]) -> list[Scalar]:
+            if level == len(bounds):
+                return list(body(list(index), carried))
+            low, high = (bound if isinstance(bound, Scalar) else self.index(int(bound)) for bound in bounds[level])
+            if low.constant is not None and high.constant is not None:
+                if high.constant <= low.constant:
+                    return carried
+                if high.constant == low.constant + 1:
+                    index.append(low)
+                    inner = nest(level + 1, carried)
+                    index.pop()
+                    return inner
+            block = Block(arg_types=[INDEX, *(storage_type(value.dtype) for value in carried)])
+            inside = [Scalar(self, value.dtype, arg) for value, arg in zip(carried, block.args[1:], strict=True)]
+
+            def fill() -> None:
+                index.append(Scalar(self, INDEX, block.args[0]))
+                self.effect(scf.YieldOp(*(value.ssa for value in nest(level + 1, inside))))
+                index.pop()
+
+            initial = [value.ssa for value in carried]
+            self.within(block, fill)
+            loop = scf.ForOp(low.ssa, high.ssa, self.index(1).ssa, initial, Region(block))
+            self.effect(loop)
+            return [Scalar(self, value.dtype, result) for value, result in zip(carried, loop.results, strict=True)]
+
+        return nest(0, list(init))
+
+    def when(
+        self, condition: Scalar, then: Callable[[], Sequence[Scalar]], otherwise: Callable[[], Sequence[Scalar]]
+    ) -> list[Scalar]:
+        """An scf.if with results: only the taken side is evaluated."""
+        blocks = (Block(), Block())
+        results: list[list[Scalar]] = []
+        for block, side in zip(blocks, (then, otherwise), strict=True):
+
+            def fill(side: Callable[[], Sequence[Scalar]] = side) -> None:
+                values = list(side())
+                results.append(values)
+                self.effect(scf.YieldOp(*(value.ssa for value in values)))
+
+            self.within(block, fill)
+        op = scf.IfOp(condition.ssa, [value.ssa.type for value in results[0]], Region(blocks[0]), Region(blocks[1]))
+        self.effect(op)
+        return [Scalar(self, value.dtype, result) for value, result in zip(results[0], op.results, strict=True)]

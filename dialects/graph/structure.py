@@ -1,0 +1,164 @@
+"""Constants, fused groups and their terminator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, cast
+
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    DenseResourceAttr,
+    TensorType,
+)
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+from xdsl.traits import IsTerminator, Pure
+from xdsl.utils.exceptions import VerifyException
+
+from aotc.dialects.graph.interfaces import Fusion, GraphOp
+
+
+@irdl_op_definition
+class ConstantOp(GraphOp):
+    """A constant tensor: `dense<...>` up to 64 elements, else `dense_resource<key>` in the WeightStore."""
+
+    name = "graph.constant"
+    value = prop_def(DenseIntOrFPElementsAttr | DenseResourceAttr)
+    result = result_def(TensorType)
+    FUSION: ClassVar[Fusion] = Fusion.NEVER
+
+    INLINE_LIMIT: ClassVar[int] = 64
+    """The most elements that stand in the IR itself."""
+
+    def __init__(self, value: DenseIntOrFPElementsAttr | DenseResourceAttr) -> None:
+        super().__init__(properties={"value": value}, result_types=[value.get_type()])
+
+    def infer_types(self) -> Sequence[TensorType]:
+        kind = self.value.get_type()
+        assert isinstance(kind, TensorType)
+        return [cast(TensorType, kind)]
+
+    @property
+    def key(self) -> str | None:
+        """The WeightStore key, or None for an inline value."""
+        return self.value.resource_handle.data if isinstance(self.value, DenseResourceAttr) else None
+
+    def print(self, printer: Printer) -> None:
+        printer.print_op_attributes(self.attributes, print_keyword=False)
+        printer.print_string(" ")
+        printer.print_attribute(self.value)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ConstantOp:
+        attributes = parser.parse_optional_attr_dict()
+        value = parser.parse_attribute()
+        if not isinstance(value, DenseIntOrFPElementsAttr | DenseResourceAttr):
+            parser.raise_error("expected dense<...> or dense_resource<...>")
+        op = cls(cast(DenseIntOrFPElementsAttr | DenseResourceAttr, value))
+        op.attributes |= attributes
+        return op
+
+
+@irdl_op_definition
+class YieldOp(IRDLOperation):
+    """Ends a fused group with its results."""
+
+    name = "graph.yield"
+    values = var_operand_def(TensorType)
+    traits = traits_def(IsTerminator(), Pure())
+    assembly_format = "$values attr-dict `:` type($values)"
+
+    def __init__(self, values: Sequence[SSAValue]) -> None:
+        super().__init__(operands=[values])
+
+
+@irdl_op_definition
+class FusedOp(IRDLOperation):
+    """A group of operations that becomes one kernel: `graph.fused (%p = %x : t, ...) -> t { ... graph.yield }`.
+
+    The region sees only its arguments. Operations keep their order; at most one of them is an AnchorOp.
+    """
+
+    name = "graph.fused"
+    inputs = var_operand_def(TensorType)
+    outputs = var_result_def(TensorType)
+    body = region_def("single_block")
+    traits = traits_def(Pure())
+
+    def __init__(self, inputs: Sequence[SSAValue], result_types: Sequence[Attribute], body: Region) -> None:
+        super().__init__(operands=[inputs], result_types=[result_types], regions=[body])
+
+    @property
+    def block(self) -> Block:
+        """The group's block."""
+        return self.body.block
+
+    @property
+    def yield_op(self) -> YieldOp:
+        """The terminator."""
+        op = self.body.block.last_op
+        assert isinstance(op, YieldOp)
+        return op
+
+    def verify_(self) -> None:
+        if not isinstance(self.body.block.last_op, YieldOp):
+            raise VerifyException("the region must end in graph.yield")
+        if [arg.type for arg in self.block.args] != [value.type for value in self.inputs]:
+            raise VerifyException("the region's arguments must have the types of the inputs")
+        if [value.type for value in self.yield_op.values] != [value.type for value in self.outputs]:
+            raise VerifyException("graph.yield must give the types of the results")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" (")
+
+        def pair(both: tuple[SSAValue, SSAValue]) -> None:
+            printer.print_ssa_value(both[0])
+            printer.print_string(" = ")
+            printer.print_ssa_value(both[1])
+            printer.print_string(" : ")
+            printer.print_attribute(both[1].type)
+
+        printer.print_list(list(zip(self.block.args, self.inputs, strict=True)), pair)
+        printer.print_string(") -> (")
+        printer.print_list([value.type for value in self.outputs], printer.print_attribute)
+        printer.print_string(") ")
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        if self.attributes:
+            printer.print_string(" ")
+        printer.print_region(self.body, print_entry_block_args=False)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> FusedOp:
+        arguments: list[Parser.Argument] = []
+        operands: list[UnresolvedOperand] = []
+        types: list[Attribute] = []
+
+        def pair() -> None:
+            argument = parser.parse_argument(expect_type=False)
+            parser.parse_punctuation("=")
+            operands.append(parser.parse_unresolved_operand())
+            parser.parse_punctuation(":")
+            kind = parser.parse_type()
+            types.append(kind)
+            arguments.append(argument.resolve(kind))
+
+        parser.parse_comma_separated_list(parser.Delimiter.PAREN, pair)
+        parser.parse_punctuation("->")
+        results = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        region = parser.parse_region(arguments)
+        op = cls(parser.resolve_operands(operands, types, parser.pos), results, region)
+        if attributes is not None:
+            op.attributes |= attributes.data
+        return op
