@@ -1,0 +1,38 @@
+"""Arrays in and out of `graph.constant`: inline when small, in the WeightStore otherwise."""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, DenseResourceAttr, TensorType
+from xdsl.ir import Operation, OpResult, SSAValue
+
+from aotc.dialects.graph.structure import ConstantOp
+from aotc.dtypes import element_type, numpy_dtype
+from aotc.weights import Array, WeightStore
+
+
+def constant_op(array: Array, hint: str, store: WeightStore) -> ConstantOp:
+    """A constant of `array`'s shape and dtype; `hint` names it in the store."""
+    array = np.asarray(array, order="C")
+    kind = TensorType(element_type(array.dtype), array.shape)
+    if array.size <= ConstantOp.INLINE_LIMIT:
+        return ConstantOp(DenseIntOrFPElementsAttr(kind, BytesAttr(array.tobytes())))
+    return ConstantOp(DenseResourceAttr.from_params(store.add(hint, array), kind))
+
+
+def constant_array(op: ConstantOp, store: WeightStore) -> Array:
+    """The value of a constant, read-only, with its own shape and dtype."""
+    kind = op.value.get_type()
+    if (key := op.key) is not None:
+        return store[key]
+    assert isinstance(op.value, DenseIntOrFPElementsAttr)
+    dtype = numpy_dtype(kind.get_element_type())
+    flat = np.frombuffer(op.value.data.data, dtype)
+    shape = kind.get_shape()
+    return np.broadcast_to(flat, shape) if flat.size == 1 else flat.reshape(shape)
+
+
+def known_array(value: SSAValue | Operation, store: WeightStore) -> Array | None:
+    """The value of an SSA value that a `graph.constant` defines, else None."""
+    owner = value.owner if isinstance(value, OpResult) else value
+    return constant_array(owner, store) if isinstance(owner, ConstantOp) else None

@@ -1,0 +1,186 @@
+"""The one table of ONNX importers, and what an importer sees of its node.
+
+An importer is a function of a `Node` that emits graph operations and returns the node's outputs. It handles every opset
+the operator exists in, by `node.opset`. Put it in `importers/`, in the file of its family:
+
+    @onnx_op("Relu")
+    def relu(node: Node) -> SSAValue:
+        return node.emit(ReluOp, node.input(0))
+
+A package from outside adds its own through the entry point group `aotc.onnx_importers` (a module that uses `onnx_op`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn, TypeAlias
+
+import numpy as np
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import LocationAttr
+from xdsl.ir import Attribute, SSAValue
+
+from aotc.constants import constant_op, known_array
+from aotc.dialects.graph.interfaces import GraphOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.structure import ConstantOp
+from aotc.errors import CompileError, Problem
+from aotc.weights import Array, WeightStore
+
+FOLD_LIMIT = 1 << 16
+"""Constants of up to this many bytes fold even where the result is larger than the operands together."""
+
+
+class Node:
+    """One ONNX node during import: its inputs as SSA values, its attributes as Python values, and `emit`."""
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        op_type: str,
+        domain: str,
+        opset: int,
+        inputs: Sequence[SSAValue | None],
+        outputs: Sequence[str],
+        attributes: dict[str, Any],
+        builder: Builder,
+        store: WeightStore,
+        location: LocationAttr,
+    ) -> None:
+        self.name = name
+        self.op_type = op_type
+        self.domain = domain
+        self.opset = opset
+        """The version of the node's operator set that the model imports."""
+        self.inputs = list(inputs)
+        """None stands for an optional input left out."""
+        self.outputs = list(outputs)
+        """Names of the outputs; an empty name is an output nobody wants."""
+        self.attributes = attributes
+        self._builder = builder
+        self._store = store
+        self._location = location
+
+    def input(self, position: int) -> SSAValue:
+        """A required input."""
+        value = self.optional(position)
+        if value is None:
+            self.fail(f"input {position} is missing", "the operator requires it")
+        return value
+
+    def optional(self, position: int) -> SSAValue | None:
+        """An optional input, None where it is left out."""
+        return self.inputs[position] if position < len(self.inputs) else None
+
+    def attr(self, name: str, default: Any = None) -> Any:
+        """An attribute as int, float, str, list or ndarray (a tensor); `default` where it is absent."""
+        return self.attributes.get(name, default)
+
+    def shape(self, position: int) -> tuple[int, ...]:
+        """The shape of a required input."""
+        return shape_of(self.input(position))
+
+    def element_type(self, position: int) -> Attribute:
+        """The graph element type of a required input."""
+        return element_type_of(self.input(position))
+
+    def known(self, position: int) -> Array | None:
+        """The value of an input if it is a constant by now; None where it is absent or computed at run time."""
+        value = self.optional(position)
+        return None if value is None else known_array(value, self._store)
+
+    def constant_input(self, position: int, what: str) -> Array:
+        """The value of an input that must be constant (a shape, axes, pads...); a named problem where it is not."""
+        self.input(position)
+        value = self.known(position)
+        if value is None:
+            self.fail(
+                f"{what} (input {position}) is computed at run time",
+                "shapes must be known when compiling",
+                "fix the model's dimensions with --dim or --input-shape, or make it an initializer",
+            )
+        return value
+
+    def constant(self, array: Array | Sequence[Any], dtype: Any = None) -> SSAValue:
+        """A constant from a numpy array (or what np.array makes one of)."""
+        op = constant_op(np.asarray(array, dtype=dtype), self.outputs[0] or self.name, self._store)
+        return self._insert(op)
+
+    def emit(
+        self, op_class: type[GraphOp], *operands: SSAValue | Sequence[SSAValue] | None, **attributes: object
+    ) -> SSAValue:
+        """Build `op_class.get(...)`, fold it if its operands are constants, insert it; the first result."""
+        return self.emit_all(op_class, *operands, **attributes)[0]
+
+    def emit_all(
+        self, op_class: type[GraphOp], *operands: SSAValue | Sequence[SSAValue] | None, **attributes: object
+    ) -> list[SSAValue]:
+        """As `emit`, with every result."""
+        try:
+            op = op_class.get(*operands, **attributes)
+        except ShapeError as error:
+            self.fail(str(error), fix="check the model's shapes (onnx.shape_inference) or the given --input-shape")
+        if (folded := self._fold(op)) is not None:
+            op.erase()
+            return folded
+        self._insert(op)
+        return list(op.results)
+
+    def fail(self, what: str, why: str = "", fix: str = "") -> NoReturn:
+        """Stop importing this node with a problem that names it."""
+        raise CompileError(Problem(what, self.name, self.op_type, why, fix))
+
+    def _insert(self, op: GraphOp) -> SSAValue:
+        op.location = self._location
+        self._builder.insert(op)
+        return op.results[0]
+
+    def _fold(self, op: GraphOp) -> list[SSAValue] | None:
+        if not op.operands:
+            return None
+        arrays = [known_array(operand, self._store) for operand in op.operands]
+        known = [array for array in arrays if array is not None]
+        if len(known) < len(arrays):
+            return None
+        size = sum(_bytes(result) for result in op.results)
+        if size > max(FOLD_LIMIT, sum(array.nbytes for array in known)):
+            return None
+        values = op.evaluate(known)
+        return None if values is None else [self.constant(value) for value in values]
+
+
+def _bytes(value: SSAValue) -> int:
+    from aotc.dtypes import byte_width
+
+    return int(np.prod(shape_of(value), dtype=np.int64)) * byte_width(element_type_of(value))
+
+
+Importer: TypeAlias = Callable[[Node], "SSAValue | Sequence[SSAValue | None]"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A row of the table."""
+
+    op_type: str
+    domain: str
+    importer: Importer
+
+
+IMPORTERS: dict[tuple[str, str], Entry] = {}
+"""(domain, op_type) -> entry; filled by importing the modules of `importers/`."""
+
+
+def onnx_op(*op_types: str, domain: str = "") -> Callable[[Importer], Importer]:
+    """Register the decorated function as the importer of these operators."""
+
+    def register(importer: Importer) -> Importer:
+        for op_type in op_types:
+            IMPORTERS[domain, op_type] = Entry(op_type, domain, importer)
+        return importer
+
+    return register
+
+
+__all__ = ["IMPORTERS", "ConstantOp", "Entry", "Importer", "Node", "onnx_op"]
