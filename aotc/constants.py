@@ -16,13 +16,14 @@ def constant_op(array: Array, hint: str, store: WeightStore) -> ConstantOp:
     array = np.asarray(array, order="C")
     kind = TensorType(element_type(array.dtype), array.shape)
     if array.size <= ConstantOp.INLINE_LIMIT:
-        return ConstantOp(DenseIntOrFPElementsAttr(kind, BytesAttr(array.tobytes())))
+        value = DenseIntOrFPElementsAttr(kind, BytesAttr(array.tobytes()))  # pyright: ignore[reportArgumentType]
+        return ConstantOp(value)
     return ConstantOp(DenseResourceAttr.from_params(store.add(hint, array), kind))
 
 
 def constant_array(op: ConstantOp, store: WeightStore) -> Array:
     """The value of a constant, read-only, with its own shape and dtype."""
-    kind = op.value.get_type()
+    kind = op.infer_types()[0]
     if (key := op.key) is not None:
         return store[key]
     assert isinstance(op.value, DenseIntOrFPElementsAttr)

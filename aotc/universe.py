@@ -1,0 +1,33 @@
+"""Every dialect, pass and target of the project, by name and loaded when first used.
+
+This is the entry point `xdsl.universe`: it makes them appear in `aotc-opt` and in `xdsl-opt`. A package from outside
+adds its own universe the same way. Each row is one line; a unit test loads them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from xdsl.universe import Universe
+
+
+def _lazy(module: str, name: str) -> Callable[[], Any]:
+    return lambda: getattr(import_module(module), name)
+
+
+UNIVERSE = Universe(
+    all_dialects={
+        "aot": _lazy("aotc.dialects.aot", "AOT"),
+        "graph": _lazy("aotc.dialects.graph", "GRAPH"),
+    },
+    all_passes={
+        # graph
+        # memory
+        # kernel
+        # interface
+        # lower
+    },
+    all_targets={},
+)
