@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
     BoolAttr,
     DenseArrayBase,
     FloatAttr,
+    FunctionType,
     IntegerAttr,
     ShapedType,
     StringAttr,
@@ -174,7 +175,8 @@ class GraphOp(IRDLOperation, ABC):
             printer.print_list(self.operands, printer.print_ssa_value)
         printer.print_op_attributes({**self.properties, **self.attributes}, print_keyword=False)
         printer.print_string(" : ")
-        printer.print_operation_type(self)
+        signature = FunctionType.from_lists([v.type for v in self.operands], [v.type for v in self.results])
+        printer.print_attribute(signature)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
