@@ -26,6 +26,7 @@ UNIVERSE = Universe(
         # graph
         # memory
         # kernel
+        "serialize-parallel-loops": _lazy("aotc.passes.kernel.serialize_parallel_loops", "SerializeParallelLoopsPass"),
         # interface
         # lower
     },
