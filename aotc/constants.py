@@ -30,7 +30,8 @@ def constant_array(op: ConstantOp, store: WeightStore) -> Array:
     dtype = numpy_dtype(kind.get_element_type())
     flat = np.frombuffer(op.value.data.data, dtype)
     shape = kind.get_shape()
-    return np.broadcast_to(flat, shape) if flat.size == 1 else flat.reshape(shape)
+    is_splat = flat.size == 1  # the parser keeps `dense<0> : tensor<3xi8>` as a single element
+    return np.broadcast_to(flat.reshape(()), shape) if is_splat else flat.reshape(shape)
 
 
 def known_array(value: SSAValue | Operation, store: WeightStore) -> Array | None:
