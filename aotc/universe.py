@@ -26,6 +26,7 @@ UNIVERSE = Universe(
         # graph
         # memory
         # kernel
+        "convert-graph-to-loops": _lazy("aotc.passes.kernel.convert_graph_to_loops", "ConvertGraphToLoopsPass"),
         "serialize-parallel-loops": _lazy("aotc.passes.kernel.serialize_parallel_loops", "SerializeParallelLoopsPass"),
         # interface
         # lower
