@@ -1,0 +1,121 @@
+"""Everything a user can ask of a compilation, as one frozen value; parsing and checking of its parts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from aotc.errors import Problem, UsageError
+
+KINDS = ("c", "header", "llvm-ir", "asm", "object", "static", "shared")
+"""What `--emit` takes."""
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "interface_api": ("packed", "c", "micro"),
+    "operator_api": ("packed", "cpacked", "unpacked"),
+    "runtime": ("c", "host"),
+    "workspace": ("internal", "caller"),
+    "weights": ("embedded", "external", "caller"),
+    "optimize": ("0", "1", "2", "3", "s"),
+}
+"""Options of fixed choice, by field name."""
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+@dataclass(frozen=True)
+class CompileOptions:
+    """Options of one compilation; the interface page of the documentation describes each."""
+
+    name: str | None = None
+    emit: tuple[str, ...] = ("c",)
+    target: str = "host"
+    interface_api: str = "c"
+    operator_api: str = "unpacked"
+    runtime: str = "c"
+    workspace: str = "internal"
+    weights: str = "embedded"
+    optimize: str = "2"
+    threads: int = 1
+    dims: Mapping[str, int] = field(default_factory=dict[str, int])
+    input_shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    ram: int | None = None
+    flash: int | None = None
+    stack: int | None = None
+    stop_after: str | None = None
+    start_at: str | None = None
+    dump_phases: str | None = None
+    print_ir_after_all: bool = False
+    verify_each: bool = False
+    time_passes: bool = False
+
+    def __post_init__(self) -> None:
+        problems = [
+            Problem(f"--{name.replace('_', '-')} {value}", why="unknown value", fix="choose from " + ", ".join(choices))
+            for name, choices in CHOICES.items()
+            if (value := getattr(self, name)) not in choices
+        ]
+        problems += [
+            Problem(f"--emit {kind}", why="unknown kind", fix="choose from " + ", ".join(KINDS))
+            for kind in self.emit
+            if kind not in KINDS
+        ]
+        if not self.emit:
+            problems.append(Problem("--emit is empty", fix="choose from " + ", ".join(KINDS)))
+        if self.threads != 1:
+            problems.append(Problem(f"--threads {self.threads}", why="code for one thread only is generated so far"))
+        if problems:
+            raise UsageError(problems)
+
+    @staticmethod
+    def of(base: CompileOptions | None = None, **changes: Any) -> CompileOptions:
+        """Options from keyword arguments, strings where the command line has strings; TypeError on an unknown one."""
+        known = {item.name for item in fields(CompileOptions)}
+        for name in changes:
+            if name not in known:
+                raise TypeError(f"unknown option {name!r}; there are {', '.join(sorted(known))}")
+        if isinstance(emit := changes.get("emit"), str):
+            changes["emit"] = tuple(part.strip() for part in emit.split(",") if part.strip())
+        elif emit is not None:
+            changes["emit"] = tuple(emit)
+        for budget in ("ram", "flash", "stack"):
+            if isinstance(value := changes.get(budget), str):
+                changes[budget] = parse_size(value, budget)
+        if shapes := changes.get("input_shapes"):
+            changes["input_shapes"] = {name: tuple(int(n) for n in shape) for name, shape in dict(shapes).items()}
+        if (level := changes.get("optimize")) is not None:
+            changes["optimize"] = str(level)
+        return replace(base or CompileOptions(), **changes)
+
+
+def parse_size(text: str, option: str) -> int:
+    """Bytes from "16K", "1M", "512"; raises UsageError."""
+    match = re.fullmatch(r"(\d+)\s*([KMG]?)(?:i?B)?", text.strip(), re.IGNORECASE)
+    if match is None:
+        raise UsageError(Problem(f"--{option} {text}", why="not a size", fix="write bytes or 16K, 1M, 2G"))
+    return int(match[1]) * _UNITS[match[2].upper()]
+
+
+def parse_dims(items: Sequence[str]) -> dict[str, int]:
+    """{"batch": 4} from ["batch=4"]; raises UsageError."""
+    result: dict[str, int] = {}
+    for item in items:
+        name, _, value = item.rpartition("=")
+        if not name or not value.isdigit() or int(value) < 1:
+            raise UsageError(Problem(f"--dim {item}", why="not NAME=SIZE with a size of 1 or more"))
+        result[name] = int(value)
+    return result
+
+
+def parse_shapes(items: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    """{"x": (1, 3, 224, 224)} from ["x=1,3,224,224"]; "x=" is a scalar; raises UsageError."""
+    result: dict[str, tuple[int, ...]] = {}
+    for item in items:
+        name, equals, value = item.rpartition("=")
+        sizes = [part.strip() for part in value.split(",")] if value.strip() else []
+        if not name or not equals or not all(size.isdigit() for size in sizes):
+            raise UsageError(Problem(f"--input-shape {item}", why="not NAME=SIZE,SIZE,..."))
+        result[name] = tuple(int(size) for size in sizes)
+    return result

@@ -1,0 +1,129 @@
+"""The order of things: named phases, each a sentence and a pipeline of passes.
+
+Nothing else knows which pass follows which. A phase's pipeline is text in the syntax of `aotc-opt -p`, so that what runs
+can be printed, copied and run by hand.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.universe import Universe
+from xdsl.utils.arg_spec import parse_pipeline
+
+from aotc.errors import Problem, UsageError
+from aotc.options import CompileOptions
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A stage of compilation; the IR after it is described in docs/architecture.md."""
+
+    name: str
+    sentence: str
+    pipeline: Callable[[CompileOptions], str]
+
+
+def _fixed(pipeline: str) -> Callable[[CompileOptions], str]:
+    return lambda options: pipeline
+
+
+def _interface(options: CompileOptions) -> str:
+    selection = " ".join(
+        f"{option}={value}"
+        for option, value in {
+            "interface-api": options.interface_api,
+            "operator-api": options.operator_api,
+            "runtime": options.runtime,
+            "workspace": options.workspace,
+            "weights": options.weights,
+        }.items()
+    )
+    return f"select-calling-convention{{{selection}}},buffers-to-pointers,lower-calls,canonicalize,cse"
+
+
+PHASES: tuple[Phase, ...] = (
+    Phase("import", "the model as tensors, with static shapes and ONNX gone", _fixed("")),
+    Phase(
+        "graph",
+        "what is computed: shapes inferred, constants and batch normalisation folded, transposes removed",
+        _fixed(
+            "infer-shapes,fold-constants,canonicalize,fold-batch-norm,eliminate-transposes,fold-constants,"
+            "canonicalize,cse,dce"
+        ),
+    ),
+    Phase(
+        "fuse",
+        "what is one kernel: groups of operations",
+        _fixed("fuse-epilogues,fuse-prologues,fuse-elementwise,dce"),
+    ),
+    Phase("outline", "one function for each distinct kernel", _fixed("outline-kernels,cse")),
+    Phase("bufferize", "who owns which buffer: kernels write to destinations", _fixed("bufferize")),
+    Phase("plan", "order and offsets: one workspace of known size", _fixed("plan-memory")),
+    Phase(
+        "loops",
+        "how it is computed: kernels as loops over memory",
+        _fixed("convert-graph-to-loops,serialize-parallel-loops,canonicalize,cse,licm"),
+    ),
+    Phase("interface", "how it is called: conventions, pointers, status codes", _interface),
+)
+"""Every phase in order. LLVM ends run `convert-to-llvm` after the last; C is printed from it."""
+
+PHASE_NAMES = tuple(phase.name for phase in PHASES)
+
+
+def phase_index(name: str) -> int:
+    """Position of a phase; UsageError for an unknown one."""
+    if name not in PHASE_NAMES:
+        raise UsageError(Problem(f"no phase {name}", fix="choose from " + ", ".join(PHASE_NAMES)))
+    return PHASE_NAMES.index(name)
+
+
+@dataclass
+class PassTiming:
+    """Seconds one pass took."""
+
+    phase: str
+    pass_name: str
+    seconds: float
+
+
+class PassRunner:
+    """Runs pipelines by text and tells observers about it."""
+
+    def __init__(
+        self,
+        ctx: Context,
+        *,
+        verify_each: bool = False,
+        after_pass: Callable[[str, str, ModuleOp], None] | None = None,
+    ) -> None:
+        self._ctx = ctx
+        self._passes = Universe.get_multiverse().all_passes
+        self._verify_each = verify_each
+        self._after_pass = after_pass
+        self.timings: list[PassTiming] = []
+
+    def passes(self, pipeline: str) -> Sequence[ModulePass]:
+        """The passes of a pipeline in the syntax of `aotc-opt -p`."""
+        return [self._passes[spec.name]().from_pass_spec(spec) for spec in parse_pipeline(pipeline)] if pipeline else []
+
+    def run(self, phase: str, pipeline: str, module: ModuleOp) -> None:
+        """Run `pipeline` on `module`, verify at its end (after each pass if asked)."""
+        for item in self.passes(pipeline):
+            start = time.perf_counter()
+            item.apply(self._ctx, module)
+            self.timings.append(PassTiming(phase, item.name, time.perf_counter() - start))
+            if self._verify_each:
+                module.verify()
+            if self._after_pass is not None:
+                self._after_pass(phase, item.name, module)
+        if not self._verify_each:
+            start = time.perf_counter()
+            module.verify()
+            self.timings.append(PassTiming(phase, "verify", time.perf_counter() - start))
