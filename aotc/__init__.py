@@ -1,0 +1,54 @@
+"""aotc: ahead-of-time compiler for neural networks, ONNX in, standalone native code out.
+
+    model = aotc.compile("model.onnx")      in process
+    y = model({"x": array})
+    aotc.compile_to("model.onnx", "out/")   what the command `aotc compile` does
+    model = aotc.load("out/model.so")       what `--emit shared` wrote
+
+Nothing heavy is imported before it is needed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from aotc.driver import compile, compile_to
+    from aotc.errors import AotcError, BudgetError, CompileError, Problem, UsageError
+    from aotc.executor import CompiledModel, load
+
+__all__ = [
+    "AotcError",
+    "BudgetError",
+    "CompileError",
+    "CompiledModel",
+    "Problem",
+    "UsageError",
+    "__version__",
+    "compile",
+    "compile_to",
+    "load",
+]
+
+_HOME = {
+    "compile": "aotc.driver",
+    "compile_to": "aotc.driver",
+    "CompiledModel": "aotc.executor",
+    "load": "aotc.executor",
+} | dict.fromkeys(("AotcError", "BudgetError", "CompileError", "Problem", "UsageError"), "aotc.errors")
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'aotc' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

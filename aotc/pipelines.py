@@ -1,7 +1,7 @@
 """The order of things: named phases, each a sentence and a pipeline of passes.
 
-Nothing else knows which pass follows which. A phase's pipeline is text in the syntax of `aotc-opt -p`, so that what runs
-can be printed, copied and run by hand.
+Nothing else knows which pass follows which. A phase's pipeline is text in the syntax of `aotc-opt -p`, so that what
+runs can be printed, copied and run by hand.
 """
 
 from __future__ import annotations

@@ -7,12 +7,18 @@ model file's own buffer. A store belongs to one xDSL `Context`, so that passes r
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from xdsl.context import Context
 
+from aotc.naming import bare_identifier
+
 Array = np.ndarray[Any, Any]
+
+_ML_DTYPES = {"bfloat16": np.uint16}
+"""Dtypes the npz format does not know, and the integer they travel as."""
 
 _SLOT = "_aotc_weights"
 """Where a `Context` (not hashable, so no weak dictionary) keeps its store."""
@@ -34,10 +40,13 @@ class WeightStore:
         vars(ctx)[_SLOT] = self
 
     def add(self, hint: str, array: Array) -> str:
-        """Store `array` under `hint` or, where that is taken, under `hint` with a number; returns the key."""
+        """Store `array` under `hint` or, where that names another array, under `hint` with a number; returns the key.
+
+        An equal array that is there already is reused, so that a pass run again on the same IR gives the same keys.
+        """
         key, number = hint, 0
         while key in self._arrays:
-            if self._arrays[key] is array:
+            if _identical(self._arrays[key], array):
                 return key
             number += 1
             key = f"{hint}_{number}"
@@ -57,3 +66,29 @@ class WeightStore:
 
     def __len__(self) -> int:
         return len(self._arrays)
+
+    def save(self, path: Path) -> None:
+        """Write every array to an uncompressed npz file (see `load`). Raises OSError."""
+        plain: dict[str, Array] = {}
+        for key, array in self._arrays.items():
+            carrier = _ML_DTYPES.get(array.dtype.name)
+            plain[f"{array.dtype.name}:{key}"] = array if carrier is None else array.view(carrier)
+        with path.open("wb") as stream:
+            np.savez(stream, allow_pickle=False, **plain)
+
+    @staticmethod
+    def load(path: Path) -> WeightStore:
+        """The store that `save` wrote. Raises OSError or ValueError."""
+        import ml_dtypes
+
+        store = WeightStore()
+        with np.load(path, allow_pickle=False) as archive:
+            for name in archive.files:
+                dtype, _, key = name.partition(":")
+                array = archive[name]
+                store.add(key, array.view(getattr(ml_dtypes, dtype)) if dtype in _ML_DTYPES else array)
+        return store
+
+
+def _identical(a: Array, b: Array) -> bool:
+    return a is b or (a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes())

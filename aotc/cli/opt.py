@@ -1,10 +1,22 @@
-"""`aotc-opt`: the xDSL optimiser driver over every installed universe."""
+"""`aotc-opt`: the xDSL optimiser driver over every installed universe.
+
+Adds to `xdsl-opt` the two things passes of ours need: `--weights FILE.npz` (what `aotc compile --dump-phases` wrote) for
+IR with `dense_resource` constants, and `--help-pass NAME`, the documentation of a pass.
+"""
 
 from __future__ import annotations
 
 import argparse
+import inspect
+import sys
+from collections.abc import Sequence
+from pathlib import Path
 
+from xdsl.passes import ModulePass
+from xdsl.universe import Universe
 from xdsl.xdsl_opt_main import xDSLOptMain
+
+from aotc.weights import WeightStore
 
 
 class AotcOpt(xDSLOptMain):
@@ -12,12 +24,51 @@ class AotcOpt(xDSLOptMain):
 
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
         arg_parser.prog = "aotc-opt"
+        arg_parser.formatter_class = argparse.RawDescriptionHelpFormatter
+        arg_parser.epilog = "passes of aotc:\n" + _pass_table()
         super().register_all_arguments(arg_parser)
+        arg_parser.add_argument("--weights", type=Path, metavar="FILE.npz", help="arrays behind dense_resource keys")
+        arg_parser.add_argument("--help-pass", metavar="NAME", help="print the documentation of a pass and exit")
+
+    def setup_pipeline(self) -> None:
+        if self.args.help_pass is not None:
+            print(_documentation(self.args.help_pass))
+            sys.exit(0)
+        if self.args.weights is not None:
+            WeightStore.load(self.args.weights).attach(self.ctx)
+        super().setup_pipeline()
 
 
-def main() -> None:
+def _ours() -> dict[str, type[ModulePass]]:
+    from aotc.universe import UNIVERSE
+
+    return {name: load() for name, load in UNIVERSE.all_passes.items()}
+
+
+def _module_documentation(pass_class: type[ModulePass]) -> str:
+    return inspect.getdoc(inspect.getmodule(pass_class)) or inspect.getdoc(pass_class) or ""
+
+
+def _pass_table() -> str:
+    """One line a pass: its name and the first sentence of its documentation."""
+    if not {"-h", "--help"} & set(sys.argv):
+        return ""
+    return "\n".join(
+        f"  {name:32} {' '.join(_module_documentation(item).split(chr(10) * 2)[0].split())}"
+        for name, item in sorted(_ours().items())
+    )
+
+
+def _documentation(name: str) -> str:
+    passes = Universe.get_multiverse().all_passes
+    if name not in passes:
+        sys.exit(f"error: no pass {name}; aotc-opt --help lists them")
+    return _module_documentation(passes[name]())
+
+
+def main(args: Sequence[str] | None = None) -> None:
     """Entry point of the command."""
-    AotcOpt(description="Run passes of aotc on IR in MLIR's textual format").run()
+    AotcOpt(description="Run passes of aotc on IR in MLIR's textual format", args=args).run()
 
 
 __all__ = ["AotcOpt", "main"]
