@@ -9,10 +9,10 @@ from types import ModuleType
 
 from xdsl.ir import Dialect
 
-from aotc.dialects.graph import elementwise, structure
+from aotc.dialects.graph import contraction, elementwise, indexing, movement, structure, window
 from aotc.dialects.graph.interfaces import GraphOp
 
-_FAMILIES = (structure, elementwise)
+_FAMILIES = (structure, elementwise, contraction, window, movement, indexing)
 """The modules of the dialect; a class defined in one of them with a name is an operation of the dialect."""
 
 

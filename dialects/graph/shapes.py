@@ -32,3 +32,21 @@ def normalize_axis(axis: int, rank: int) -> int:
     if not -rank <= axis < rank:
         raise ShapeError(f"axis {axis} is out of range for rank {rank}")
     return axis + rank if axis < 0 else axis
+
+
+def linearize(b: LoopBuilder, index: Sequence[Scalar], shape: Sequence[int]) -> Scalar:
+    """The row-major position of `index` in a tensor of `shape`."""
+    position = b.index(0)
+    for i, extent in zip(index, shape, strict=True):
+        position = position * extent + i
+    return position
+
+
+def delinearize(b: LoopBuilder, position: Scalar, shape: Sequence[int]) -> list[Scalar]:
+    """The index in a tensor of `shape` of its row-major position; the inverse of `linearize`."""
+    index: list[Scalar] = []
+    for axis, extent in reversed(list(enumerate(shape))):
+        outermost = all(other == 1 for other in shape[:axis])
+        index.append(b.index(0) if extent == 1 else position if outermost else b.rem(position, b.index(extent)))
+        position = position if outermost else position / extent
+    return index[::-1]

@@ -1,0 +1,166 @@
+"""Reading and writing at indices that are tensors themselves.
+
+A negative index counts from the end. Whether an index known only at run time is in range cannot be checked when
+compiling: a read clamps it into range, a write outside is dropped; neither touches memory outside the operand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+from xdsl.dialects.builtin import I64, IntegerAttr, IntegerType, TensorType, i1, i64
+from xdsl.ir import SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+
+from aotc.dialects.graph.interfaces import Array, ElementOp, Fusion, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.loops import INDEX, LoopBuilder, Reader, Scalar
+
+
+def _require_indices(value: SSAValue) -> None:
+    kind = element_type_of(value)
+    if not isinstance(kind, IntegerType) or kind == i1:
+        raise ShapeError(f"indices must be integers, found {kind}")
+
+
+def _require_axis(axis: int, rank: int) -> None:
+    if not 0 <= axis < rank:
+        raise ShapeError(f"axis {axis} is out of range for rank {rank}")
+
+
+def _from_front(b: LoopBuilder, index: Scalar, extent: int) -> Scalar:
+    """A signed i64 `index`, counted from the front where it is negative."""
+    index = b.cast(index, i64)
+    return b.select(b.compare("lt", index, 0), index + extent, index)
+
+
+def _clamped(b: LoopBuilder, index: Scalar, extent: int) -> Scalar:
+    """An index into an axis of `extent` elements that is safe to read at."""
+    return b.cast(b.min(b.max(_from_front(b, index, extent), 0), extent - 1), INDEX)
+
+
+def _clamped_array(indices: Array, extent: int | Array) -> Array:
+    indices = indices.astype(np.int64)
+    return np.clip(np.where(indices < 0, indices + extent, indices), 0, np.asarray(extent) - 1)
+
+
+@irdl_op_definition
+class GatherOp(ElementOp):
+    """Slices of x along `axis`: result[a..., i..., b...] = x[a..., indices[i...], b...]."""
+
+    name = "graph.gather"
+    x = operand_def(TensorType)
+    indices = operand_def(TensorType)
+    axis = prop_def(IntegerAttr[I64])
+    result = result_def(TensorType)
+    FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
+
+    def infer_types(self) -> Sequence[TensorType]:
+        x, indices, axis = shape_of(self.x), shape_of(self.indices), self.axis.value.data
+        _require_axis(axis, len(x))
+        _require_indices(self.indices)
+        shape = [*x[:axis], *indices, *x[axis + 1 :]]
+        if x[axis] == 0 and 0 not in shape:
+            raise ShapeError(f"axis {axis} of {list(x)} has no element to gather")
+        return [TensorType(element_type_of(self.x), shape)]
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        x, indices = operands
+        axis = self.axis.value.data
+        if 0 in shape_of(self.result):
+            return [np.zeros(shape_of(self.result), x.dtype)]
+        return [np.take(x, _clamped_array(indices, x.shape[axis]), axis)]
+
+    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+        axis, rank = self.axis.value.data, len(shape_of(self.indices))
+        picked = _clamped(b, reads[1](index[axis : axis + rank]), shape_of(self.x)[axis])
+        return reads[0]([*index[:axis], picked, *index[axis + rank :]])
+
+
+@irdl_op_definition
+class GatherElementsOp(ElementOp):
+    """Element by element along `axis`: result[i...] = x[i... with i[axis] = indices[i...]]."""
+
+    name = "graph.gather_elements"
+    x = operand_def(TensorType)
+    indices = operand_def(TensorType)
+    axis = prop_def(IntegerAttr[I64])
+    result = result_def(TensorType)
+    FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
+
+    def infer_types(self) -> Sequence[TensorType]:
+        x, indices, axis = shape_of(self.x), shape_of(self.indices), self.axis.value.data
+        _require_axis(axis, len(x))
+        _require_indices(self.indices)
+        if len(x) != len(indices):
+            raise ShapeError(f"operand and indices must have one rank, found {list(x)} and {list(indices)}")
+        if 0 not in indices:
+            _require_covered(x, indices, axis)
+            if x[axis] == 0:
+                raise ShapeError(f"axis {axis} of {list(x)} has no element to gather")
+        return [TensorType(element_type_of(self.x), indices)]
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        x, indices = operands
+        axis = self.axis.value.data
+        if indices.size == 0:
+            return [np.zeros(indices.shape, x.dtype)]
+        where = list(np.indices(indices.shape))
+        where[axis] = _clamped_array(indices, x.shape[axis])
+        return [x[tuple(where)]]
+
+    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+        axis = self.axis.value.data
+        picked = _clamped(b, reads[1](index), shape_of(self.x)[axis])
+        return reads[0]([*index[:axis], picked, *index[axis + 1 :]])
+
+
+def _require_covered(x: Sequence[int], indices: Sequence[int], axis: int) -> None:
+    if any(i > extent for a, (i, extent) in enumerate(zip(indices, x, strict=True)) if a != axis):
+        raise ShapeError(f"indices {list(indices)} reach beyond {list(x)} off axis {axis}")
+
+
+@irdl_op_definition
+class GatherNdOp(ElementOp):
+    """Slices at whole index tuples: result[b..., i..., s...] = x[b..., indices[b..., i..., :]..., s...].
+
+    The first `batch_dims` axes b of both operands go together; the last axis of indices holds the tuples.
+    """
+
+    name = "graph.gather_nd"
+    x = operand_def(TensorType)
+    indices = operand_def(TensorType)
+    batch_dims = prop_def(IntegerAttr[I64])
+    result = result_def(TensorType)
+    FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
+
+    def infer_types(self) -> Sequence[TensorType]:
+        x, indices, batch = shape_of(self.x), shape_of(self.indices), self.batch_dims.value.data
+        _require_indices(self.indices)
+        if not 0 <= batch < min(len(x), len(indices)):
+            raise ShapeError(f"batch_dims {batch} must be below the ranks of {list(x)} and {list(indices)}")
+        if x[:batch] != indices[:batch]:
+            raise ShapeError(f"the first {batch} axes of {list(x)} and {list(indices)} differ")
+        depth = indices[-1]
+        if not 1 <= depth <= len(x) - batch:
+            raise ShapeError(f"tuples of {depth} do not index the {len(x) - batch} axes behind the batch of {list(x)}")
+        shape = [*indices[:-1], *x[batch + depth :]]
+        if 0 in x[batch : batch + depth] and 0 not in shape:
+            raise ShapeError(f"{list(x)} has no element to gather")
+        return [TensorType(element_type_of(self.x), shape)]
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        x, indices = operands
+        batch, depth = self.batch_dims.value.data, indices.shape[-1]
+        if 0 in shape_of(self.result):
+            return [np.zeros(shape_of(self.result), x.dtype)]
+        picked = [_clamped_array(indices[..., axis], x.shape[batch + axis]) for axis in range(depth)]
+        own = np.indices(indices.shape[:-1])[:batch]
+        return [x[(*own, *picked)]]
+
+    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+        x, indices, batch = shape_of(self.x), shape_of(self.indices), self.batch_dims.value.data
+        outer, inner = index[: len(indices) - 1], index[len(indices) - 1 :]
+        picked = [_clamped(b, reads[1]([*outer, b.index(axis)]), x[batch + axis]) for axis in range(indices[-1])]
+        return reads[0]([*index[:batch], *picked, *inner])

@@ -1,0 +1,286 @@
+"""Data movement: each result element is one element of an operand, or a constant.
+
+Reads that could leave the operand stand inside a
+conditional.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC
+from collections.abc import Sequence
+from functools import reduce
+from operator import and_
+from typing import ClassVar
+
+import numpy as np
+from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, StringAttr, TensorType, i64
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def, var_operand_def
+
+from aotc.dialects.graph.interfaces import Array, ElementOp, Fusion, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar
+from aotc.dialects.graph.shapes import broadcast, broadcast_index, delinearize, linearize
+
+
+class MovementOp(ElementOp, ABC):
+    """One operand, each result element one of its elements."""
+
+    x = operand_def(TensorType)
+    result = result_def(TensorType)
+    FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
+
+
+@irdl_op_definition
+class ReshapeOp(MovementOp):
+    """The same elements in row-major order under another shape."""
+
+    name = "graph.reshape"
+    shape = prop_def(DenseArrayBase)
+    FUSION: ClassVar[Fusion] = Fusion.NEVER
+
+    def infer_types(self) -> Sequence[TensorType]:
+        source, target = shape_of(self.x), self.ints("shape")
+        if any(extent < 0 for extent in target) or math.prod(source) != math.prod(target):
+            raise ShapeError(f"{math.prod(source)} elements of shape {list(source)} have no shape {list(target)}")
+        return [TensorType(element_type_of(self.x), target)]
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        return [operands[0].reshape(self.ints("shape"))]
+
+    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+        return reads[0](delinearize(b, linearize(b, index, self.ints("shape")), shape_of(self.x)))
+
+
+@irdl_op_definition
+class TransposeOp(MovementOp):
+    """Result axis i is operand axis permutation[i]."""
+
+    name = "graph.transpose"
+    permutation = prop_def(DenseArrayBase)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        shape, permutation = shape_of(self.x), self.ints("permutation")
+        if sorted(permutation) != list(range(len(shape))):
+            raise ShapeError(f"{list(permutation)} is no permutation of the {len(shape)} axes")
+        return [TensorType(element_type_of(self.x), [shape[axis] for axis in permutation])]
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        return [operands[0].transpose(self.ints("permutation"))]
+
+    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+        source = dict(zip(self.ints("permutation"), index, strict=True))
+        return reads[0]([source[axis] for axis in range(len(index))])
+
+
+@irdl_op_definition
+class BroadcastOp(MovementOp):
+    """The operand repeated along its axes of extent 1, and along new leading ones, to `shape`."""
+
+    name = "graph.broadcast"
+    shape = prop_def(DenseArrayBase)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        shape = self.ints("shape")
+        if broadcast(shape_of(self.x), shape) != shape:
+            raise ShapeError(f"shape {list(shape_of(self.x))} does not broadcast to {list(shape)}")
+        return [TensorType(element_type_of(self.x), shape)]
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        return [np.broadcast_to(operands[0], self.ints("shape"))]
+
+    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+        return reads[0](broadcast_index(b, index, shape_of(self.x)))
+
+
+@irdl_op_definition
+class SliceOp(MovementOp):
+    """Along each axis, the `shape` elements `start`, `start + step`, `start + 2 step`... (steps may be negative)."""
+
+    name = "graph.slice"
+    starts = prop_def(DenseArrayBase)
+    steps = prop_def(DenseArrayBase)
+    shape = prop_def(DenseArrayBase)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        source, shape = shape_of(self.x), self.ints("shape")
+        starts, steps = self.ints("starts"), self.ints("steps")
+        if not len(source) == len(shape) == len(starts) == len(steps):
+            raise ShapeError(f"starts, steps and shape must have one value for each of the {len(source)} axes")
+        for axis, (extent, start, step, count) in enumerate(zip(source, starts, steps, shape, strict=True)):
+            if count < 0 or step == 0:
+                raise ShapeError(f"axis {axis}: {count} elements with step {step} are no slice")
+            if count > 0 and not (0 <= start < extent and 0 <= start + (count - 1) * step < extent):
+                raise ShapeError(
+                    f"axis {axis}: elements {start}..{start + (count - 1) * step} are not in 0..{extent - 1}"
+                )
+        return [TensorType(element_type_of(self.x), shape)]
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        picks = [
+            start + step * np.arange(count)
+            for start, step, count in zip(self.ints("starts"), self.ints("steps"), self.ints("shape"), strict=True)
+        ]
+        return [operands[0][np.ix_(*picks)] if picks else operands[0]]
+
+    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+        starts, steps = self.ints("starts"), self.ints("steps")
+        return reads[0]([i * step + start for i, start, step in zip(index, starts, steps, strict=True)])
+
+
+@irdl_op_definition
+class ConcatOp(ElementOp):
+    """The operands one after another along `axis`."""
+
+    name = "graph.concat"
+    parts = var_operand_def(TensorType)
+    axis = prop_def(IntegerAttr[I64])
+    result = result_def(TensorType)
+    FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
+
+    @property
+    def dimension(self) -> int:
+        """The axis as an int."""
+        return self.axis.value.data
+
+    def infer_types(self) -> Sequence[TensorType]:
+        if not self.parts:
+            raise ShapeError("there is nothing to concatenate")
+        shapes, kinds = [shape_of(part) for part in self.parts], {element_type_of(part) for part in self.parts}
+        if len(kinds) > 1:
+            raise ShapeError("element types differ: " + ", ".join(sorted(str(kind) for kind in kinds)))
+        rank = len(shapes[0])
+        if rank == 0 or any(len(shape) != rank for shape in shapes):
+            raise ShapeError(
+                "operands must have one rank of at least 1, found " + ", ".join(str(list(s)) for s in shapes)
+            )
+        axis = self.dimension
+        if not 0 <= axis < rank:
+            raise ShapeError(f"axis {axis} is out of range for rank {rank}")
+        if len({shape[:axis] + shape[axis + 1 :] for shape in shapes}) > 1:
+            raise ShapeError(f"shapes differ beyond axis {axis}: " + ", ".join(str(list(shape)) for shape in shapes))
+        total = sum(shape[axis] for shape in shapes)
+        return [TensorType(kinds.pop(), [*shapes[0][:axis], total, *shapes[0][axis + 1 :]])]
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        return [np.concatenate(operands, self.dimension)]
+
+    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+        axis = self.dimension
+        parts = [(read, shape_of(part)[axis]) for read, part in zip(reads, self.parts, strict=True)]
+
+        def pick(parts: list[tuple[Reader, int]], offset: int) -> list[Scalar]:
+            (read, extent), *rest = parts
+
+            def here() -> list[Scalar]:
+                return [read([*index[:axis], index[axis] - offset, *index[axis + 1 :]])]
+
+            if not rest:
+                return here()
+            return b.when(b.compare("lt", index[axis], offset + extent), here, lambda: pick(rest, offset + extent))
+
+        return pick([(read, extent) for read, extent in parts if extent > 0], 0)[0]
+
+
+@irdl_op_definition
+class PadOp(MovementOp):
+    """The operand with elements added around it: `pads` has all begins, then all ends, none negative.
+
+    `mode` is "constant" (the scalar `value`, 0 where it is left out), "edge" (the nearest element), "reflect" (mirrored
+    at the outermost element) or "wrap" (periodic).
+    """
+
+    name = "graph.pad"
+    value = opt_operand_def(TensorType)
+    pads = prop_def(DenseArrayBase)
+    mode = prop_def(StringAttr)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        shape, pads, mode = shape_of(self.x), self.ints("pads"), self.mode.data
+        if len(pads) != 2 * len(shape) or any(pad < 0 for pad in pads):
+            raise ShapeError(f"pads must be {2 * len(shape)} numbers of at least 0, found {list(pads)}")
+        if mode not in ("constant", "edge", "reflect", "wrap"):
+            raise ShapeError(f'the mode must be constant, edge, reflect or wrap, found "{mode}"')
+        if self.value is not None:
+            if mode != "constant":
+                raise ShapeError(f"mode {mode} takes no value")
+            if math.prod(shape_of(self.value)) != 1 or element_type_of(self.value) != element_type_of(self.x):
+                raise ShapeError(f"the value must be one {element_type_of(self.x)}, found {self.value.type}")
+        if mode != "constant" and any(extent == 0 < before + after for extent, before, after in self._axes()):
+            raise ShapeError(f"mode {mode} cannot pad an axis of no elements")
+        return [TensorType(element_type_of(self.x), [sum(axis) for axis in self._axes()])]
+
+    def _axes(self) -> list[tuple[int, int, int]]:
+        """Extent, begin and end pad of each axis."""
+        shape, pads = shape_of(self.x), self.ints("pads")
+        return list(zip(shape, pads[: len(shape)], pads[len(shape) :], strict=True))
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        widths = [(before, after) for _, before, after in self._axes()]
+        if self.mode.data == "constant":
+            value = operands[1].reshape(()) if self.value is not None else np.zeros((), operands[0].dtype)
+            result = np.full(shape_of(self.result), value, operands[0].dtype)
+            inside = tuple(slice(before, before + extent) for extent, before, _ in self._axes())
+            result[inside] = operands[0]
+            return [result]
+        return [np.pad(operands[0], widths, self.mode.data) if widths else operands[0]]  # pyright: ignore[reportArgumentType, reportCallIssue]
+
+    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+        if self.mode.data != "constant":
+            return reads[0]([self._folded(b, i, *axis) for i, axis in zip(index, self._axes(), strict=True)])
+        tests: list[Scalar] = []
+        for i, (extent, before, after) in zip(index, self._axes(), strict=True):
+            tests += [b.compare("ge", i, before)] if before > 0 else []
+            tests += [b.compare("lt", i, before + extent)] if after > 0 else []
+
+        def inside() -> list[Scalar]:
+            return [reads[0]([i - before for i, (_, before, _) in zip(index, self._axes(), strict=True)])]
+
+        def outside() -> list[Scalar]:
+            if self.value is None:
+                return [b.const(0, element_type_of(self.x))]
+            return [reads[1]([b.index(0)] * len(shape_of(self.value)))]
+
+        return b.when(reduce(and_, tests), inside, outside)[0] if tests else inside()[0]
+
+    def _folded(self, b: LoopBuilder, i: Scalar, extent: int, before: int, after: int) -> Scalar:
+        """The element of the operand that element i of the padded axis repeats."""
+        if before == after == 0:
+            return i
+        match self.mode.data:
+            case "edge":
+                return b.min(b.max(i - before, 0), extent - 1)
+            case "wrap":
+                return b.rem(i + -before % extent, b.index(extent))
+            case _:
+                period = max(2 * (extent - 1), 1)
+                phase = b.rem(i + -before % period, b.index(period))
+                return b.min(phase, period - phase)
+
+
+@irdl_op_definition
+class TriluOp(MovementOp):
+    """The upper (or lower) triangle of each matrix; the rest 0. `diagonal` is one i64: where the triangle ends."""
+
+    name = "graph.trilu"
+    diagonal = operand_def(TensorType)
+    upper = prop_def(BoolAttr)
+    FUSION: ClassVar[Fusion] = Fusion.POINTWISE
+
+    def infer_types(self) -> Sequence[TensorType]:
+        if len(shape_of(self.x)) < 2:
+            raise ShapeError(f"the operand must be a matrix or a batch of them, found {list(shape_of(self.x))}")
+        if math.prod(shape_of(self.diagonal)) != 1 or element_type_of(self.diagonal) != i64:
+            raise ShapeError(f"the diagonal must be one i64, found {self.diagonal.type}")
+        return [TensorType(element_type_of(self.x), shape_of(self.x))]
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        x, diagonal = operands[0], int(operands[1].reshape(()))
+        rows, columns = np.indices(x.shape[-2:])
+        kept = columns - rows >= diagonal if self.flag("upper") else columns - rows <= diagonal
+        return [np.where(kept, x, np.zeros((), x.dtype))]
+
+    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+        diagonal = reads[1]([b.index(0)] * len(shape_of(self.diagonal)))
+        offset = b.cast(index[-1], i64) - b.cast(index[-2], i64)
+        kept = b.compare("ge" if self.flag("upper") else "le", offset, diagonal)
+        return b.when(kept, lambda: [reads[0](index)], lambda: [b.const(0, element_type_of(self.x))])[0]
