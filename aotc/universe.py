@@ -25,10 +25,17 @@ UNIVERSE = Universe(
     all_passes={
         # graph
         # memory
+        "plan-memory": _lazy("aotc.passes.memory.plan_memory", "PlanMemoryPass"),
         # kernel
         "convert-graph-to-loops": _lazy("aotc.passes.kernel.convert_graph_to_loops", "ConvertGraphToLoopsPass"),
         "serialize-parallel-loops": _lazy("aotc.passes.kernel.serialize_parallel_loops", "SerializeParallelLoopsPass"),
         # interface
+        "select-calling-convention": _lazy(
+            "aotc.passes.interface.select_calling_convention", "SelectCallingConventionPass"
+        ),
+        "mangle-symbols": _lazy("aotc.passes.interface.mangle_symbols", "MangleSymbolsPass"),
+        "place-weights": _lazy("aotc.passes.interface.place_weights", "PlaceWeightsPass"),
+        "buffers-to-pointers": _lazy("aotc.passes.interface.buffers_to_pointers", "BuffersToPointersPass"),
         # lower
     },
     all_targets={},

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import (
     I1,
     I32,
     I64,
+    AnyFloatConstr,
     IntegerAttr,
     IntegerType,
     MemRefType,
@@ -151,6 +152,24 @@ class WorkspaceOp(IRDLOperation):
 
     def __init__(self, size: int) -> None:
         super().__init__(result_types=[MemRefType(i8, [size])])
+
+
+@irdl_op_definition
+class WeightsOp(IRDLOperation):
+    """All weights of the model as one read-only blob (pass `place-weights`): a symbol that the application links, or,
+    once `buffers-to-pointers` has replaced it, a pointer of the caller's.
+
+    `aot.weights "aotc_kws_weights" : memref<5120xi8>`
+    """
+
+    name = "aot.weights"
+    symbol = prop_def(StringAttr)
+    result = result_def(MemRefType)
+    traits = traits_def(Pure())
+    assembly_format = "$symbol attr-dict `:` type($result)"
+
+    def __init__(self, symbol: str, size: int) -> None:
+        super().__init__(properties={"symbol": StringAttr(symbol)}, result_types=[MemRefType(i8, [size])])
 
 
 @irdl_op_definition
@@ -387,11 +406,31 @@ class RequireOp(IRDLOperation):
         super().__init__(operands=[condition])
 
 
+# --- arithmetic ------------------------------------------------------------------------------------------------------
+
+
+@irdl_op_definition
+class FModOp(IRDLOperation):
+    """The exact remainder of floats with the sign of the dividend, C's `fmod`, which arith lacks."""
+
+    name = "aot.fmod"
+    T: ClassVar = VarConstraint("T", AnyFloatConstr)
+    lhs = operand_def(T)
+    rhs = operand_def(T)
+    result = result_def(T)
+    traits = traits_def(Pure())
+    assembly_format = "$lhs `,` $rhs attr-dict `:` type($result)"
+
+    def __init__(self, lhs: SSAValue, rhs: SSAValue) -> None:
+        super().__init__(operands=[lhs, rhs], result_types=[lhs.type])
+
+
 AOT = Dialect(
     "aot",
     [
         WeightOp,
         WorkspaceOp,
+        WeightsOp,
         BufferOp,
         DataOp,
         PtrCastOp,
@@ -406,6 +445,7 @@ AOT = Dialect(
         IsNullOp,
         CheckOp,
         RequireOp,
+        FModOp,
     ],
     [PtrType, StructType, ConventionAttr],
 )

@@ -1,0 +1,182 @@
+"""Which interface, operator convention, runtime, workspace and weights go together, and the symbols they end in.
+
+One table: the driver refuses what is not in it, docs/abi.md shows it, the tests walk it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import Final
+
+from aotc.errors import Problem, UsageError
+
+INTERFACE_APIS: Final = ("c", "micro", "packed")
+OPERATOR_APIS: Final = ("unpacked", "cpacked", "packed")
+RUNTIMES: Final = ("c", "host")
+WORKSPACES: Final = ("internal", "caller")
+WEIGHTS: Final = ("embedded", "external", "caller")
+
+
+@dataclass(frozen=True)
+class Conventions:
+    """One choice of every option that decides how a model and its operators are called.
+
+    `linkable` is false where a module of the model cannot be linked with the rest (it is loaded, or lives elsewhere),
+    so that its operators can only be found by name at run time.
+    """
+
+    interface_api: str = "c"
+    operator_api: str = "unpacked"
+    runtime: str = "c"
+    workspace: str = "internal"
+    weights: str = "embedded"
+    linkable: bool = True
+
+    def check(self) -> None:
+        """Raise UsageError with every reason why this combination is refused; return if it is legal."""
+        problems = [
+            Problem(
+                f"--{name.replace('_', '-')} {getattr(self, name)}", why="there is no such choice", fix=_one_of(all_)
+            )
+            for name, all_ in _CHOICES.items()
+            if getattr(self, name) not in all_
+        ] or [rule.problem(self) for rule in RULES if rule.forbids(self)]
+        if problems:
+            raise UsageError(problems)
+
+
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "interface_api": INTERFACE_APIS,
+    "operator_api": OPERATOR_APIS,
+    "runtime": RUNTIMES,
+    "workspace": WORKSPACES,
+    "weights": WEIGHTS,
+}
+
+
+def _one_of(choices: tuple[str, ...]) -> str:
+    return "use one of " + ", ".join(choices)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Combinations that are refused: all of `when` holds (field name -> values). With the reason and the way out."""
+
+    when: dict[str, tuple[str | bool, ...]]
+    why: str
+    fix: str
+
+    def forbids(self, choice: Conventions) -> bool:
+        """Whether the rule refuses `choice`."""
+        return all(getattr(choice, field) in values for field, values in self.when.items())
+
+    def problem(self, choice: Conventions) -> Problem:
+        """The refusal, in the user's words."""
+        options = [
+            "a module that cannot be linked"
+            if field == "linkable"
+            else f"--{field.replace('_', '-')} {getattr(choice, field)}"
+            for field in self.when
+        ]
+        return Problem(" with ".join(options), why=self.why, fix=self.fix)
+
+
+RULES: Final = (
+    Rule(
+        {"interface_api": ("c", "micro"), "operator_api": ("cpacked", "packed")},
+        "a typed entry has no argument structures to hand on, and packed operators behind it would pull in the headers "
+        "that the typed entry is there to avoid",
+        "use --operator-api unpacked, or --interface-api packed",
+    ),
+    Rule(
+        {"interface_api": ("packed",), "runtime": ("host",), "operator_api": ("unpacked",)},
+        "the host runtime reaches the operators of a packed model one by one, through the packed convention",
+        "use --operator-api cpacked, or --runtime c",
+    ),
+    Rule(
+        {"linkable": (False,), "operator_api": ("unpacked", "cpacked")},
+        "an operator that is not linked with its caller can only be found by name in the registry",
+        "use --interface-api packed --operator-api packed",
+    ),
+    Rule(
+        {"runtime": ("host",), "weights": ("external",)},
+        "external weights are a symbol for the application's linker, and a library that the executor loads has none",
+        "use --weights caller or embedded",
+    ),
+)
+"""Everything that is refused, with the reason. What no rule forbids is legal."""
+
+
+def legal(linkable: bool = True) -> Iterator[Conventions]:
+    """Every legal combination, in the order of the tables."""
+    for values in product(*_CHOICES.values()):
+        choice = Conventions(**dict(zip(_CHOICES, values, strict=True)), linkable=linkable)
+        if not any(rule.forbids(choice) for rule in RULES):
+            yield choice
+
+
+def table() -> str:
+    """The legality table as Markdown: operator conventions by interface and runtime, then what is refused and why."""
+    lines = [
+        "| `--interface-api` | `--runtime` | `--operator-api` allowed | when a module is not linkable |",
+        "|---|---|---|---|",
+    ]
+    for interface, runtime in product(INTERFACE_APIS, RUNTIMES):
+        allowed = [
+            ", ".join(
+                dict.fromkeys(
+                    c.operator_api for c in legal(linkable) if (c.interface_api, c.runtime) == (interface, runtime)
+                )
+            )
+            for linkable in (True, False)
+        ]
+        lines.append(f"| `{interface}` | `{runtime}` | {allowed[0] or 'none'} | {allowed[1] or 'none'} |")
+    lines += ["", "| refused | because | instead |", "|---|---|---|"]
+    for rule in RULES:
+        when = " and ".join(
+            "a module is not linkable"
+            if field == "linkable"
+            else f"`--{field.replace('_', '-')} {'|'.join(map(str, values))}`"
+            for field, values in rule.when.items()
+        ).replace("|", "\\|")
+        lines.append(f"| {when} | {rule.why} | {rule.fix} |")
+    return "\n".join(lines) + "\n"
+
+
+# --- symbols ---------------------------------------------------------------------------------------------------------
+
+PREFIX: Final = "aotc"
+"""Every symbol of every model begins with it (docs/abi.md)."""
+
+_SUFFIX = {"c": "", "micro": "_micro", "packed": "_packed"}
+"""The convention is part of the exported symbols: a caller that was built for another one does not link."""
+
+
+def require_identifier(name: str) -> None:
+    """Raise UsageError unless `name` can be the middle of a C identifier."""
+    if not (name.isascii() and f"_{name}".isidentifier()):
+        raise UsageError(
+            Problem(f"--name {name}", why="it becomes part of C identifiers", fix="use letters, digits and _")
+        )
+
+
+def entry_symbol(name: str, interface_api: str) -> str:
+    """The entry function of model `name`: `aotc_kws_run`, `aotc_kws_run_micro`, `aotc_kws_run_packed`."""
+    return f"{PREFIX}_{name}_run{_SUFFIX[interface_api]}"
+
+
+def model_symbol(name: str, interface_api: str) -> str:
+    """The descriptor of model `name`: `aotc_kws_model`, `aotc_kws_model_micro`, `aotc_kws_model_packed`."""
+    return f"{PREFIX}_{name}_model{_SUFFIX[interface_api]}"
+
+
+def operator_symbol(name: str, kernel: str) -> str:
+    """The operator `kernel` of model `name`: `aotc_kws_conv_relu_0`."""
+    return f"{PREFIX}_{name}_{kernel}"
+
+
+def weights_symbol(name: str) -> str:
+    """The weights of model `name` where they are external: `aotc_kws_weights`."""
+    return f"{PREFIX}_{name}_weights"

@@ -1,0 +1,136 @@
+"""What is known of each buffer argument: never written through, not overlapping another, aligned to so many bytes."""
+
+from __future__ import annotations
+
+from math import gcd
+from typing import cast
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+    UnitAttr,
+    i64,
+)
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Attribute, BlockArgument, SSAValue
+
+from aotc.dialects.aot import BufferOp, DataOp, WorkspaceOp
+from aotc.dtypes import byte_width
+from aotc.passes.interface.signature import Attributes, argument_attributes, entry, kernels
+
+_VIEWS = (memref.ViewOp, memref.ReinterpretCastOp, memref.CastOp)
+
+
+def record_buffer_attributes(module: ModuleOp) -> None:
+    """Write `aot.readonly`, `aot.noalias` and `aot.align` on the buffer arguments of the entry and of every kernel.
+
+    A kernel's arguments do not overlap unless the plan says `aot.may_alias`, and are as aligned as at the least aligned
+    of its calls. An entry promises only what its documentation asks of the caller: outputs overlap nothing, and every
+    pointer has the natural alignment of its element type.
+    """
+    main = entry(module)
+    written = {kernel.sym_name.data: _written(kernel, {}) for kernel in kernels(module)}
+    alignments = _alignments_of_calls(module, main)
+    for kernel in kernels(module):
+        symbol = kernel.sym_name.data
+        attributes = argument_attributes(kernel)
+        for position, (argument, given) in enumerate(zip(kernel.args, attributes, strict=True)):
+            if isinstance(argument.type, MemRefType):
+                align = alignments.get(symbol, {}).get(position, _natural_alignment(argument))
+                may_alias = given.pop("aot.may_alias", None) is not None
+                _record(given, position not in written[symbol], not may_alias, align)
+        _set(kernel, attributes)
+    outputs = _written(main, written)
+    attributes = argument_attributes(main)
+    for position, (argument, given) in enumerate(zip(main.args, attributes, strict=True)):
+        if isinstance(argument.type, MemRefType):
+            is_output = given.get("aot.io") == StringAttr("output")
+            _record(given, position not in outputs, is_output, _natural_alignment(argument))
+    _set(main, attributes)
+
+
+def workspace_alignment(module: ModuleOp) -> int:
+    """The alignment of the workspace in bytes, from the memory plan; 16 where there is none."""
+    plan = module.attributes.get("aot.plan")
+    alignment = plan.data.get("alignment") if isinstance(plan, DictionaryAttr) else None
+    return alignment.value.data if isinstance(alignment, IntegerAttr) else 16
+
+
+def _record(attributes: Attributes, readonly: bool, noalias: bool, align: int) -> None:
+    if readonly:
+        attributes["aot.readonly"] = UnitAttr()
+    if noalias:
+        attributes["aot.noalias"] = UnitAttr()
+    attributes["aot.align"] = IntegerAttr(align, i64)
+
+
+def _set(function: FuncOp, attributes: list[Attributes]) -> None:
+    function.properties["arg_attrs"] = ArrayAttr([DictionaryAttr(each) for each in attributes])
+
+
+def _written(function: FuncOp, callees: dict[str, set[int]]) -> set[int]:
+    """The positions of the arguments that `function` stores through, or passes to a callee that does."""
+    found: set[int] = set()
+
+    def note(value: SSAValue) -> None:
+        while not isinstance(value, BlockArgument):
+            op = value.owner
+            if isinstance(op, _VIEWS):
+                value = op.source
+            elif isinstance(op, DataOp):
+                value = op.buffer
+            elif isinstance(op, BufferOp):
+                value = op.pointer
+            else:
+                return
+        if value.block is function.body.block:
+            found.add(value.index)
+
+    for op in function.walk():
+        if isinstance(op, memref.StoreOp):
+            note(op.memref)
+        elif isinstance(op, memref.CopyOp):
+            note(op.destination)
+        elif isinstance(op, CallOp):
+            for position in callees.get(op.callee.string_value(), ()):
+                note(op.operands[position])
+    return found
+
+
+def _natural_alignment(value: SSAValue) -> int:
+    return byte_width(cast(MemRefType[Attribute], value.type).element_type)
+
+
+def _alignments_of_calls(module: ModuleOp, main: FuncOp) -> dict[str, dict[int, int]]:
+    """Per callee and position of a buffer, the largest power-of-two alignment that all calls agree on."""
+    base = workspace_alignment(module)
+
+    def alignment(value: SSAValue) -> int:
+        op = value.owner
+        if isinstance(op, WorkspaceOp):
+            return base
+        if isinstance(op, memref.ViewOp) and isinstance(op.byte_shift.owner, arith.ConstantOp):
+            shift = op.byte_shift.owner.value
+            assert isinstance(shift, IntegerAttr)
+            return max(gcd(alignment(op.source), shift.value.data), _natural_alignment(value))
+        if isinstance(op, memref.ReinterpretCastOp):
+            natural = _natural_alignment(value)
+            offsets = op.static_offsets.get_values()
+            if op.offsets or len(offsets) != 1:
+                return natural
+            return max(gcd(alignment(op.source), int(offsets[0]) * natural), natural)
+        return _natural_alignment(value)
+
+    found: dict[str, dict[int, int]] = {}
+    for call in main.walk():
+        if isinstance(call, CallOp):
+            seen = found.setdefault(call.callee.string_value(), {})
+            for position, operand in enumerate(call.operands):
+                if isinstance(operand.type, MemRefType):
+                    seen[position] = gcd(seen.get(position, 0), alignment(operand))
+    return found

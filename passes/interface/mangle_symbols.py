@@ -1,0 +1,47 @@
+"""Give every function of the model its final C symbol: prefix, model name, and for the entry its convention.
+
+```mlir
+func.func @main(...) attributes {aot.entry, aot.convention = #aot.convention micro} { func.call @relu_0(...) ... }
+func.func private @relu_0(...) attributes {aot.kernel}
+func.func private @expf(f32) -> f32
+```
+becomes, for a model `kws`, with external declarations left alone,
+```mlir
+func.func @aotc_kws_run(...) attributes {aot.entry, ...} { func.call @aotc_kws_relu_0(...) ... }
+func.func private @aotc_kws_relu_0(...) attributes {aot.kernel}
+func.func private @expf(f32) -> f32
+```
+The entry is still the typed function here; `wrap-entry` adds the wrapper of another convention under a symbol of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.passes import ModulePass
+
+from aotc.conventions import entry_symbol, operator_symbol, require_identifier
+from aotc.passes.interface.signature import entry, model_name
+
+
+@dataclass(frozen=True)
+class MangleSymbolsPass(ModulePass):
+    """See the module."""
+
+    name = "mangle-symbols"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        name, main = model_name(op), entry(op)
+        require_identifier(name)
+        symbols: dict[str, str] = {}
+        for function in op.ops:
+            if isinstance(function, FuncOp) and function.body.blocks:
+                old = function.sym_name.data
+                symbols[old] = entry_symbol(name, "c") if function is main else operator_symbol(name, old)
+                function.properties["sym_name"] = StringAttr(symbols[old])
+        for call in op.walk():
+            if isinstance(call, CallOp) and (new := symbols.get(call.callee.string_value())):
+                call.properties["callee"] = SymbolRefAttr(new)
