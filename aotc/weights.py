@@ -7,6 +7,7 @@ model file's own buffer. A store belongs to one xDSL `Context`, so that passes r
 from __future__ import annotations
 
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,7 @@ class WeightStore:
 
         An equal array that is there already is reused, so that a pass run again on the same IR gives the same keys.
         """
+        hint = bare_identifier(hint)
         key, number = hint, 0
         while key in self._arrays:
             if _identical(self._arrays[key], array):
@@ -67,18 +69,19 @@ class WeightStore:
     def __len__(self) -> int:
         return len(self._arrays)
 
-    def save(self, path: Path) -> None:
-        """Write every array to an uncompressed npz file (see `load`). Raises OSError."""
+    def to_bytes(self) -> bytes:
+        """Every array as the bytes of an uncompressed npz file (see `load`)."""
         plain: dict[str, Array] = {}
         for key, array in self._arrays.items():
             carrier = _ML_DTYPES.get(array.dtype.name)
             plain[f"{array.dtype.name}:{key}"] = array if carrier is None else array.view(carrier)
-        with path.open("wb") as stream:
-            np.savez(stream, allow_pickle=False, **plain)
+        stream = BytesIO()
+        np.savez(stream, allow_pickle=False, **plain)
+        return stream.getvalue()
 
     @staticmethod
     def load(path: Path) -> WeightStore:
-        """The store that `save` wrote. Raises OSError or ValueError."""
+        """The store that `to_bytes` wrote. Raises OSError or ValueError."""
         import ml_dtypes
 
         store = WeightStore()

@@ -1,6 +1,6 @@
 """`aotc-opt`: the xDSL optimiser driver over every installed universe.
 
-Adds to `xdsl-opt` the two things passes of ours need: `--weights FILE.npz` (what `aotc compile --dump-phases` wrote) for
+Adds to `xdsl-opt` what our passes need: `--weights FILE.npz` (written by `aotc compile --dump-phases`) for
 IR with `dense_resource` constants, and `--help-pass NAME`, the documentation of a pass.
 """
 

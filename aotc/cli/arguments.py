@@ -1,0 +1,64 @@
+"""Options shared by the commands, and how they become `CompileOptions`."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+_CHOICES = {
+    "--interface-api": (("packed", "c", "micro"), "c", "calling convention of the entry function"),
+    "--operator-api": (("packed", "cpacked", "unpacked"), "unpacked", "calling convention of the operators inside"),
+    "--runtime": (("c", "host"), "c", "who calls it: bare C, or the host executor"),
+    "--workspace": (("internal", "caller"), "internal", "the arena is a static array, or the caller's"),
+    "--weights": (("embedded", "external", "caller"), "embedded", "in the file, in NAME.weights.bin, or the caller's"),
+}
+
+
+def add_shape_options(parser: argparse.ArgumentParser) -> None:
+    """What fixes a model's dimensions."""
+    parser.add_argument("--name", help="the model's name in files and symbols (default: the file's)")
+    parser.add_argument("--dim", action="append", default=[], metavar="NAME=SIZE", help="fix a symbolic dimension")
+    parser.add_argument(
+        "--input-shape", action="append", default=[], metavar="INPUT=SIZE,...", help="fix the shape of an input"
+    )
+
+
+def add_compile_options(parser: argparse.ArgumentParser) -> None:
+    """Every option of a compilation but `--emit`."""
+    add_shape_options(parser)
+    parser.add_argument("--target", default="host", help="a name from `aotc targets` or triple[:cpu[:features]]")
+    conventions = parser.add_argument_group("conventions")
+    for flag, (choices, default, sentence) in _CHOICES.items():
+        conventions.add_argument(flag, choices=choices, default=default, help=f"{sentence} (default: {default})")
+    for level in ("0", "1", "2", "3", "s"):
+        parser.add_argument(
+            f"-O{level}",
+            dest="optimize",
+            action="store_const",
+            const=level,
+            default="2",
+            help={"0": "how hard to optimise", "s": "prefer small code"}.get(level, argparse.SUPPRESS),
+        )
+    budgets = parser.add_argument_group("budgets (bytes, or 16K, 1M): exceeding one is an error")
+    for budget in ("ram", "flash", "stack"):
+        budgets.add_argument(f"--{budget}", metavar="SIZE")
+    phases = parser.add_argument_group("for compiler people")
+    phases.add_argument("--stop-after", metavar="PHASE", help="write the IR after this phase and stop")
+    phases.add_argument("--start-at", metavar="PHASE", help="MODEL is the IR after this phase")
+    phases.add_argument("--dump-phases", metavar="DIR", help="write the IR after every phase")
+    phases.add_argument("--print-ir-after-all", action="store_true", help="print the IR after every pass")
+    phases.add_argument("--verify-each", action="store_true", help="verify after every pass, not only every phase")
+    phases.add_argument("--time-passes", action="store_true", help="print how long each pass took")
+
+
+def options_from(arguments: argparse.Namespace, **overrides: Any) -> Any:
+    """The `CompileOptions` that the parsed arguments stand for. Raises UsageError."""
+    from aotc.options import CompileOptions, parse_dims, parse_shapes
+
+    names = ("name", "target", "interface_api", "operator_api", "runtime", "workspace", "weights", "optimize")
+    names += ("ram", "flash", "stack", "stop_after", "start_at", "dump_phases")
+    names += ("print_ir_after_all", "verify_each", "time_passes")
+    given = {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}
+    return CompileOptions.of(
+        **given | {"dims": parse_dims(arguments.dim), "input_shapes": parse_shapes(arguments.input_shape)} | overrides
+    )

@@ -1,0 +1,247 @@
+"""What each command does: one function each, options in, exit code out. Everything heavy is imported inside."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from aotc.cli.arguments import options_from
+from aotc.errors import EXIT_MODEL, EXIT_OK, EXIT_WRONG, AotcError, Problem, UsageError
+
+if TYPE_CHECKING:
+    from aotc.pipelines import PassTiming
+
+
+def compile_command(arguments: argparse.Namespace) -> int:
+    """`aotc compile`."""
+    from aotc.driver import compile_with
+
+    options = options_from(arguments, emit=arguments.emit)
+    with _progress() as report:
+        artifacts = compile_with(arguments.model, Path(arguments.output), options, report)
+    if options.time_passes:
+        _print_timings(artifacts.timings)
+    if arguments.json:
+        from aotc.metadata_extract import to_dict
+
+        _print_json(
+            {
+                "files": [str(path) for path in artifacts.files],
+                "report": None if artifacts.info is None else to_dict(artifacts.info),
+            }
+        )
+    else:
+        for path in artifacts.files:
+            print(f"{path.stat().st_size:>12,}  {path}")
+    return EXIT_OK
+
+
+def run_command(arguments: argparse.Namespace) -> int:
+    """`aotc run`."""
+    import numpy as np
+
+    from aotc.cli.samples import read_inputs
+    from aotc.files import write_files
+    from aotc.routes import open_model
+
+    with _progress() as report:
+        model = open_model(arguments.model, arguments.emit, options_from(arguments), report)
+    outputs = model(read_inputs(arguments.inputs, model.inputs))
+    if arguments.outputs is not None:
+        from io import BytesIO
+
+        stream = BytesIO()
+        np.savez(stream, allow_pickle=False, **outputs)
+        target = Path(arguments.outputs)
+        write_files(target.parent, {target.name: stream.getvalue()})
+        return EXIT_OK
+    for name, array in outputs.items():
+        flat = array.reshape(-1)
+        shown = np.array2string(flat[:8], separator=", ", threshold=8)
+        more = f" ... ({flat.size} values, greatest at {int(flat.argmax())})" if flat.size > 8 else ""
+        print(f"{name}: {array.dtype} {list(array.shape)} {shown}{more}")
+    return EXIT_OK
+
+
+def verify_command(arguments: argparse.Namespace) -> int:
+    """`aotc verify`."""
+    from aotc.cli.samples import peer_session, read_inputs
+    from aotc.routes import open_model
+    from aotc.verify import compare
+
+    with _progress() as report:
+        model = open_model(arguments.model, arguments.emit, options_from(arguments), report)
+        if report is not None:
+            report("onnxruntime")
+        inputs = read_inputs(arguments.inputs, model.inputs)
+        session = peer_session(arguments.model)
+        expected = dict(
+            zip([output.name for output in session.get_outputs()], session.run(None, dict(inputs)), strict=True)
+        )
+    actual = model(inputs)
+    comparisons = [
+        compare(name, actual[name], reference, rtol=arguments.rtol, atol=arguments.atol)
+        for name, reference in expected.items()
+    ]
+    for comparison in comparisons:
+        print(comparison.line())
+    wrong = [comparison for comparison in comparisons if not comparison.ok]
+    if wrong:
+        worst = max(wrong, key=lambda comparison: comparison.excess)
+        print(f"error: {worst.name} differs most from onnxruntime: {worst.line()}", file=sys.stderr)
+        return EXIT_WRONG
+    return EXIT_OK
+
+
+def plan_command(arguments: argparse.Namespace) -> int:
+    """`aotc plan`."""
+    from aotc.driver import lower
+    from aotc.metadata_extract import plan_to_dict
+
+    with _progress() as report:
+        info = lower(arguments.model, options_from(arguments), report).info()
+    sizes = {
+        "workspace_bytes": info.workspace_bytes,
+        "weights_bytes": info.weights_bytes,
+        "io_bytes": info.io_bytes,
+    }
+    if arguments.json:
+        _print_json(plan_to_dict(info.plan) | sizes)
+        return EXIT_OK
+    plan = info.plan
+    print(f"{'buffer':20} {'offset':>10} {'bytes':>10}  {'steps':>9}  nodes")
+    for buffer in plan.buffers:
+        nodes = ", ".join(buffer.nodes)
+        print(f"{buffer.name:20} {buffer.offset:>10,} {buffer.size:>10,}  {buffer.first:>4}-{buffer.last:<4}  {nodes}")
+    verdict = "optimal" if plan.optimal else f"lower bound {plan.lower_bound_bytes:,}"
+    print(f"arena {plan.peak_bytes:,} bytes ({verdict}, alignment {plan.alignment})")
+    print(", ".join(f"{name.removesuffix('_bytes')} {size:,} bytes" for name, size in sizes.items()))
+    return EXIT_OK
+
+
+def check_command(arguments: argparse.Namespace) -> int:
+    """`aotc check`."""
+    from aotc.driver import lower
+
+    problems: tuple[Problem, ...] = ()
+    try:
+        lower(arguments.model, options_from(arguments, stop_after="graph"))
+    except UsageError:
+        raise
+    except AotcError as error:
+        if error.exit_code != EXIT_MODEL:
+            raise
+        problems = error.problems
+    if arguments.json:
+        _print_json({"ok": not problems, "problems": [asdict(problem) for problem in problems]})
+    elif not problems:
+        print("nothing stands in the way")
+    else:
+        for problem in problems:
+            print(f"error: {problem}", file=sys.stderr)
+    return EXIT_MODEL if problems else EXIT_OK
+
+
+def inspect_command(arguments: argparse.Namespace) -> int:
+    """`aotc inspect`."""
+    from aotc.inspection import describe
+
+    description = describe(Path(arguments.model))
+    if arguments.json:
+        _print_json(description)
+        return EXIT_OK
+    for key, value in description.items():
+        if isinstance(value, list):
+            print(f"{key}:")
+            for item in value:
+                print("  " + _line(item))
+        elif isinstance(value, dict):
+            print(f"{key}: {_line(value)}")
+        else:
+            print(f"{key}: {value}")
+    return EXIT_OK
+
+
+def bench_command(arguments: argparse.Namespace) -> int:
+    """`aotc bench`."""
+    from aotc.cli.samples import measure
+
+    with _progress() as report:
+        result = measure(
+            arguments.model,
+            options_from(arguments),
+            against=arguments.against,
+            number=arguments.number,
+            repeat=arguments.repeat,
+            report=report,
+        )
+    if arguments.json:
+        _print_json(result)
+    else:
+        print(f"aotc         {result['seconds'] * 1e3:10.4f} ms  (median of {result['repeat']})")
+        if arguments.against is not None:
+            print(f"{arguments.against:12} {result['peer_seconds'] * 1e3:10.4f} ms")
+            print(f"ratio        {result['ratio']:10.4f}     (peer / aotc, median over the turns)")
+    return EXIT_OK
+
+
+def targets_command(arguments: argparse.Namespace) -> int:
+    """`aotc targets`."""
+    from aotc.targets import TARGETS
+
+    if arguments.json:
+        _print_json({name: asdict(target) for name, target in TARGETS.items()})
+    else:
+        for name, target in TARGETS.items():
+            print(f"{name:14} {target.triple:32} {target.cpu:14} {target.description}")
+        print("or any TRIPLE[:CPU[:FEATURES]] of LLVM")
+    return EXIT_OK
+
+
+def ops_command(arguments: argparse.Namespace) -> int:
+    """`aotc ops`."""
+    from aotc.frontend.onnx import supported_operators
+
+    operators = supported_operators()
+    if arguments.json:
+        _print_json({"operators": operators})
+    else:
+        for name in operators:
+            print(name)
+    return EXIT_OK
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str], None] | None]:
+    """A status line while standard error is a terminal, silence in a pipe."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("starting") as status:
+        yield lambda phase: status.update(phase)
+
+
+def _print_timings(timings: tuple[PassTiming, ...]) -> None:
+    total = sum(timing.seconds for timing in timings)
+    for timing in timings:
+        print(f"{timing.seconds * 1e3:10.1f} ms  {timing.phase:10} {timing.pass_name}", file=sys.stderr)
+    print(f"{total * 1e3:10.1f} ms  total", file=sys.stderr)
+
+
+def _line(item: object) -> str:
+    if not isinstance(item, dict):
+        return str(item)
+    return ", ".join(f"{key} {value}" for key, value in item.items() if value is not None)
+
+
+def _print_json(value: Any) -> None:
+    from aotc.cli.main import print_json
+
+    print_json(value)

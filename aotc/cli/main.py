@@ -1,0 +1,129 @@
+"""The `aotc` command: arguments in, one call of the driver, exit code out."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from aotc import __version__
+from aotc.errors import EXIT_FILE, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, AotcError
+
+EPILOG = """\
+exit codes: 0 done; 1 wrong result or over budget; 2 usage; 3 the model cannot be compiled;
+4 a file cannot be read or written; 130 interrupted"""
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run the command and exit with its code (see EPILOG)."""
+    sys.exit(run(sys.argv[1:] if argv is None else argv))
+
+
+def run(argv: Sequence[str]) -> int:
+    """Run the command; returns the exit code. Errors are one line each on standard error, never a traceback."""
+    try:
+        arguments = build_parser().parse_args(argv)
+        command: Callable[[argparse.Namespace], int] = arguments.command
+        code = command(arguments)
+        sys.stdout.flush()
+        return code
+    except AotcError as error:
+        for problem in error.problems:
+            print(f"error: {problem}", file=sys.stderr)
+        return error.exit_code
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes once more at exit
+        return EXIT_OK
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        print(f"error: {place}{error.strerror or error}", file=sys.stderr)
+        return EXIT_FILE
+    except KeyboardInterrupt:
+        print("error: interrupted; nothing was written", file=sys.stderr)
+        return EXIT_INTERRUPTED
+
+
+class _Parser(argparse.ArgumentParser):
+    """Usage errors in the project's form."""
+
+    def error(self, message: str) -> Any:
+        self.print_usage(sys.stderr)
+        self.exit(EXIT_USAGE, f"error: {message}; see {self.prog} --help\n")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Every command and option."""
+    from aotc.cli import commands
+    from aotc.cli.arguments import add_compile_options, add_shape_options
+
+    parser = _Parser(
+        prog="aotc",
+        description="Ahead-of-time compiler for neural networks: ONNX in, standalone native code out.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"aotc {__version__}")
+    subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
+
+    def add(name: str, function: Callable[[argparse.Namespace], int], sentence: str) -> argparse.ArgumentParser:
+        sub = subparsers.add_parser(name, help=sentence, description=sentence[0].upper() + sentence[1:] + ".")
+        sub.set_defaults(command=function)
+        return sub
+
+    compile_ = add("compile", commands.compile_command, "write C, objects, libraries or IR")
+    compile_.add_argument("model", metavar="MODEL.onnx")
+    compile_.add_argument("-o", "--output", metavar="DIR", required=True, help="where the artefacts go")
+    compile_.add_argument("--emit", default="c", metavar="KIND[,KIND...]", help="c, header, llvm-ir, asm, object, ...")
+    compile_.add_argument("--json", action="store_true", help="print the report as one JSON object")
+    add_compile_options(compile_)
+
+    run_ = add("run", commands.run_command, "run a model on recorded or random inputs")
+    run_.add_argument("model", metavar="MODEL.onnx|LIB.so")
+    run_.add_argument("--inputs", metavar="IN.npz", help="arrays by input name (default: seeded random values)")
+    run_.add_argument("--outputs", metavar="OUT.npz", help="write the outputs there")
+    run_.add_argument("--emit", default="jit", choices=("jit", "shared", "c"), help="which route computes them")
+    add_compile_options(run_)
+
+    verify = add("verify", commands.verify_command, "compare a model's outputs with onnxruntime's")
+    verify.add_argument("model", metavar="MODEL.onnx")
+    verify.add_argument("--inputs", metavar="IN.npz", help="arrays by input name (default: seeded random values)")
+    verify.add_argument("--rtol", type=float, default=1e-4, help="relative to the output's largest value")
+    verify.add_argument("--atol", type=float, default=1e-5)
+    verify.add_argument("--emit", default="jit", choices=("jit", "shared", "c"), help="which route computes them")
+    add_compile_options(verify)
+
+    plan = add("plan", commands.plan_command, "print the memory plan")
+    plan.add_argument("model", metavar="MODEL.onnx")
+    plan.add_argument("--json", action="store_true")
+    add_compile_options(plan)
+
+    check = add("check", commands.check_command, "list everything that stands in the way of compiling")
+    check.add_argument("model", metavar="MODEL.onnx")
+    check.add_argument("--json", action="store_true")
+    add_shape_options(check)
+
+    inspect = add("inspect", commands.inspect_command, "show a model's or an artefact's inputs, outputs and sizes")
+    inspect.add_argument("model", metavar="MODEL.onnx|DIR|LIB.so")
+    inspect.add_argument("--json", action="store_true")
+
+    bench = add("bench", commands.bench_command, "time a model")
+    bench.add_argument("model", metavar="MODEL.onnx")
+    bench.add_argument("--against", choices=("onnxruntime",), help="time a peer in the same run, in turns")
+    bench.add_argument("--number", type=int, default=0, help="calls a measurement (default: about 50 ms worth)")
+    bench.add_argument("--repeat", type=int, default=9, help="measurements")
+    bench.add_argument("--json", action="store_true")
+    add_compile_options(bench)
+
+    targets = add("targets", commands.targets_command, "list the named targets")
+    targets.add_argument("--json", action="store_true")
+    ops = add("ops", commands.ops_command, "list the supported ONNX operators")
+    ops.add_argument("--json", action="store_true")
+    return parser
+
+
+def print_json(value: object) -> None:
+    """One object on standard output and nothing else."""
+    print(json.dumps(value, indent=2))

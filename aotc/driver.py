@@ -1,0 +1,196 @@
+"""From options to artefacts: the one place that runs the phases and calls the emitters."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from aotc.compilation import Compilation
+from aotc.errors import CompileError, Problem, UsageError
+from aotc.files import Content, write_files
+from aotc.options import CompileOptions
+from aotc.pipelines import PHASE_NAMES, PHASES, PassRunner, PassTiming, phase_index
+
+if TYPE_CHECKING:
+    import onnx
+    from xdsl.context import Context
+    from xdsl.dialects.builtin import ModuleOp
+
+    from aotc.executor import CompiledModel
+    from aotc.metadata import ModelInfo
+
+Source: TypeAlias = "str | os.PathLike[str] | bytes | onnx.ModelProto"
+
+
+@dataclass(frozen=True)
+class Artifacts:
+    """What `compile_to` wrote."""
+
+    directory: Path
+    files: tuple[Path, ...]
+    info: ModelInfo | None
+    """None when `stop_after` ended the compilation early."""
+    timings: tuple[PassTiming, ...]
+
+
+def new_context() -> Context:
+    """A context that knows every installed dialect."""
+    from xdsl.context import Context
+    from xdsl.universe import Universe
+
+    ctx = Context()
+    for name, load in Universe.get_multiverse().all_dialects.items():
+        ctx.register_dialect(name, load)
+    return ctx
+
+
+def lower(source: Source, options: CompileOptions, report: Callable[[str], None] | None = None) -> Compilation:
+    """Import `source` and run the phases up to `options.stop_after` (default: all).
+
+    `source` is a model file, its bytes, a ModelProto, or with `options.start_at` the textual IR of a phase with its
+    weights beside it. `report` hears the name of each phase as it starts. Raises AotcError or OSError.
+    """
+    first = 0 if options.start_at is None else phase_index(options.start_at)
+    last = len(PHASES) - 1 if options.stop_after is None else phase_index(options.stop_after)
+    if last < first:
+        raise UsageError(Problem(f"--stop-after {options.stop_after} comes before --start-at {options.start_at}"))
+    if report is not None:
+        report("import")
+    compilation = _read_ir(source, options) if options.start_at is not None else _import(source, options)
+    dumper = _Dumper(options, compilation)
+    if options.start_at is None:
+        compilation.module.verify()
+        dumper.after_phase("import", 0)
+    runner = PassRunner(compilation.ctx, verify_each=options.verify_each, after_pass=dumper.after_pass)
+    compilation.timings = runner.timings
+    for index in range(max(first, 1), last + 1):
+        phase = PHASES[index]
+        if report is not None:
+            report(phase.name)
+        runner.run(phase.name, phase.pipeline(options), compilation.module)
+        compilation.phase = phase.name
+        dumper.after_phase(phase.name, index)
+    dumper.finish()
+    return compilation
+
+
+def compile(source: Source, **options: Any) -> CompiledModel:
+    """Compile a model in this process and return it ready to run.
+
+    `source` is a path, the bytes of a model or a ModelProto; options are those of `aotc compile` with underscores
+    (`dims={"batch": 4}`, `input_shapes={"x": (1, 3, 224, 224)}`, `optimize=3`, ...). No C compiler is needed.
+    Raises CompileError with one problem for each thing that is not supported, FileNotFoundError, UsageError.
+    """
+    from aotc.executor import compiled_in_process
+
+    chosen = CompileOptions.of(**options)
+    chosen = replace(chosen, interface_api="c", operator_api="unpacked", workspace="caller", weights="caller")
+    return compiled_in_process(lower(source, chosen))
+
+
+def compile_to(
+    source: Source, directory: str | os.PathLike[str], *, report: Callable[[str], None] | None = None, **options: Any
+) -> Artifacts:
+    """Compile a model and write its artefacts into `directory`; what the command `aotc compile` does.
+
+    Writes every file of `emit` or none. Raises as `compile`, and OSError where a file cannot be written.
+    """
+    return compile_with(source, Path(directory), CompileOptions.of(**options), report)
+
+
+def compile_with(
+    source: Source, directory: Path, options: CompileOptions, report: Callable[[str], None] | None = None
+) -> Artifacts:
+    """`compile_to` with ready options."""
+    compilation = lower(source, options, report)
+    if options.stop_after is not None and options.stop_after != PHASE_NAMES[-1]:
+        files = _ir_files(compilation, f"{compilation.name}.{options.stop_after}")
+        return Artifacts(directory, tuple(write_files(directory, files)), None, tuple(compilation.timings))
+    from aotc.budgets import check_budgets
+    from aotc.emit import emit
+
+    info = compilation.info()
+    check_budgets(info, options)
+    if report is not None:
+        report("emit")
+    files = emit(compilation, info)
+    return Artifacts(directory, tuple(write_files(directory, files)), info, tuple(compilation.timings))
+
+
+def _import(source: Source, options: CompileOptions) -> Compilation:
+    from aotc.frontend.onnx import import_model, load_model
+    from aotc.weights import WeightStore
+
+    ctx = new_context()
+    model = load_model(source)
+    name = options.name
+    if name is None and isinstance(source, str | os.PathLike):
+        name = Path(source).stem
+    module = import_model(model, ctx, dims=dict(options.dims), input_shapes=dict(options.input_shapes), name=name)
+    return Compilation(options, ctx, module, WeightStore.of(ctx), "import")
+
+
+def _read_ir(source: Source, options: CompileOptions) -> Compilation:
+    """A phase's textual IR; its weights are `FILE.npz`, or `weights.npz` in its folder."""
+    from xdsl.parser import Parser
+    from xdsl.utils.exceptions import ParseError
+
+    from aotc.weights import WeightStore
+
+    if not isinstance(source, str | os.PathLike):
+        raise UsageError(Problem("--start-at reads a file of textual IR"))
+    path = Path(source)
+    ctx = new_context()
+    for weights in (path.with_suffix(".npz"), path.with_name("weights.npz")):
+        if weights.exists():
+            WeightStore.load(weights).attach(ctx)
+            break
+    try:
+        module = Parser(ctx, path.read_text(), str(path)).parse_module()
+    except ParseError as error:
+        raise CompileError(Problem(f"{path} is not IR that can be read", why=str(error))) from error
+    assert options.start_at is not None
+    return Compilation(options, ctx, module, WeightStore.of(ctx), options.start_at)
+
+
+def _ir_text(module: ModuleOp) -> str:
+    from io import StringIO
+
+    from xdsl.printer import Printer
+
+    stream = StringIO()
+    Printer(stream, print_debuginfo=True).print_op(module)
+    return stream.getvalue() + "\n"
+
+
+def _ir_files(compilation: Compilation, stem: str) -> Mapping[str, Content]:
+    return {f"{stem}.mlir": _ir_text(compilation.module), f"{stem}.npz": compilation.store.to_bytes()}
+
+
+class _Dumper:
+    """`--dump-phases` and `--print-ir-after-all`."""
+
+    def __init__(self, options: CompileOptions, compilation: Compilation) -> None:
+        self._compilation = compilation
+        self._directory = None if options.dump_phases is None else Path(options.dump_phases)
+        self._print = options.print_ir_after_all
+        self._texts: dict[str, Content] = {}
+
+    def after_pass(self, phase: str, pass_name: str, module: ModuleOp) -> None:
+        if self._print:
+            print(f"// -----// IR after {pass_name} ({phase}) //----- //\n{_ir_text(module)}", file=sys.stderr)
+
+    def after_phase(self, phase: str, index: int) -> None:
+        if self._directory is not None:
+            self._texts[f"{index:02}-{phase}.mlir"] = _ir_text(self._compilation.module)
+
+    def finish(self) -> None:
+        if self._directory is not None:
+            write_files(self._directory, {**self._texts, "weights.npz": self._compilation.store.to_bytes()})
+
+
+__all__ = ["Artifacts", "Compilation", "compile", "compile_to", "compile_with", "lower"]
