@@ -1,0 +1,176 @@
+"""Where buffers of known size and lifetime go in one arena, so that it is as small as possible.
+
+This is dynamic storage allocation (NP-hard). A portfolio of strategies runs until one reaches the lower bound, the most
+bytes alive at once; the best valid placement wins. Pure Python, deterministic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """`size` bytes that live from step `first` to step `last`, both inclusive."""
+
+    name: str
+    size: int
+    first: int
+    last: int
+
+    def __post_init__(self) -> None:
+        if self.size < 0 or self.first > self.last:
+            raise ValueError(f"buffer {self.name!r}: size {self.size}, lifetime {self.first}..{self.last}")
+
+    def overlaps(self, other: Buffer) -> bool:
+        """Whether both live at some step."""
+        return self.first <= other.last and other.first <= self.last
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Offsets in bytes, one for each buffer, multiples of `alignment`; nothing can need less than `lower_bound`."""
+
+    offsets: tuple[int, ...]
+    peak: int
+    lower_bound: int
+    alignment: int
+
+    @property
+    def optimal(self) -> bool:
+        """Whether the peak is known to be the smallest possible."""
+        return self.peak == self.lower_bound
+
+
+class Problem:
+    """The buffers prepared for strategies: sizes rounded up to the alignment, and who lives together with whom."""
+
+    def __init__(self, buffers: Sequence[Buffer], alignment: int) -> None:
+        if alignment < 1:
+            raise ValueError(f"the alignment is {alignment}, it must be at least 1")
+        self.buffers = tuple(buffers)
+        self.alignment = alignment
+        self.sizes = tuple(-(-buffer.size // alignment) * alignment for buffer in buffers)
+        """Bytes each buffer keeps others away from; only the topmost one may do without its padding."""
+        self.neighbours: list[list[int]] = [[] for _ in buffers]
+        """For each buffer those that live at a common step."""
+        self.pressure: list[int] = [0] * len(self.buffers)
+        """For each buffer the most bytes alive at any step of its life."""
+        self.lower_bound = 0
+        self._sweep()
+
+    def _sweep(self) -> None:
+        """Walk the steps where something starts; only there can the live bytes reach a maximum."""
+        alive: list[int] = []
+        by_start = sorted(range(len(self.buffers)), key=lambda i: self.buffers[i].first)
+        position = 0
+        while position < len(by_start):
+            step = self.buffers[by_start[position]].first
+            alive = [i for i in alive if self.buffers[i].last >= step]
+            while position < len(by_start) and self.buffers[by_start[position]].first == step:
+                new = by_start[position]
+                for other in alive:
+                    self.neighbours[new].append(other)
+                    self.neighbours[other].append(new)
+                alive.append(new)
+                position += 1
+            live = sum(self.sizes[i] for i in alive)
+            padding = max(self.sizes[i] - self.buffers[i].size for i in alive)
+            self.lower_bound = max(self.lower_bound, live - padding)
+            for i in alive:
+                self.pressure[i] = max(self.pressure[i], live)
+
+    def peak(self, offsets: Sequence[int]) -> int:
+        """Bytes an arena with these offsets needs."""
+        return max((offset + b.size for offset, b in zip(offsets, self.buffers, strict=True)), default=0)
+
+
+Strategy = Callable[[Problem, int | None], Sequence[int] | None]
+"""Offsets whose peak is below the limit (None: no limit), or None where the strategy finds none."""
+
+Order = Callable[[Problem, int], tuple[int, ...]]
+"""The sort key of buffer i: a greedy strategy places buffers in ascending order of it."""
+
+
+def _greedy(order: Order, best_fit: bool) -> Strategy:
+    """Place one buffer after another into the lowest gap (or the tightest one) its placed neighbours leave."""
+
+    def strategy(problem: Problem, limit: int | None) -> Sequence[int] | None:
+        count = len(problem.buffers)
+        offsets = [-1] * count
+        taken: list[list[tuple[int, int]]] = [[] for _ in range(count)]
+        for i in sorted(range(count), key=lambda i: (*order(problem, i), i)):
+            size = problem.sizes[i]
+            chosen, tightest, top = -1, -1, 0
+            for start, end in sorted(taken[i]):
+                gap = start - top
+                if gap >= size and (chosen < 0 or gap < tightest):
+                    chosen, tightest = top, gap
+                    if not best_fit:
+                        break
+                top = max(top, end)
+            if chosen < 0:
+                chosen = top
+            if limit is not None and chosen + problem.buffers[i].size >= limit:
+                return None
+            offsets[i] = chosen
+            for other in problem.neighbours[i]:
+                if offsets[other] < 0:
+                    taken[other].append((chosen, chosen + size))
+        return offsets
+
+    return strategy
+
+
+def _span(problem: Problem, i: int) -> int:
+    return problem.buffers[i].last - problem.buffers[i].first + 1
+
+
+ORDERS: dict[str, Order] = {
+    "size": lambda p, i: (-p.sizes[i], p.buffers[i].first),
+    "size, longest first": lambda p, i: (-p.sizes[i], -_span(p, i)),
+    "area": lambda p, i: (-p.sizes[i] * _span(p, i), -p.sizes[i]),
+    "pressure": lambda p, i: (-p.pressure[i], -p.sizes[i], p.buffers[i].first),
+    "pressure, area": lambda p, i: (-p.pressure[i], -p.sizes[i] * _span(p, i)),
+    "time": lambda p, i: (p.buffers[i].first, -p.sizes[i]),
+    "reverse time": lambda p, i: (-p.buffers[i].last, -p.sizes[i]),
+    "span": lambda p, i: (-_span(p, i), -p.sizes[i]),
+    "conflicts": lambda p, i: (-len(p.neighbours[i]), -p.sizes[i]),
+    "weighted conflicts": lambda p, i: (-sum(p.sizes[j] for j in p.neighbours[i]), -p.sizes[i]),
+}
+"""Greedy orders by name, the ones most often right first."""
+
+PORTFOLIO: tuple[Strategy, ...] = tuple(_greedy(order, best) for best in (False, True) for order in ORDERS.values())
+"""What is tried, in this order, until the lower bound is reached. A search belongs at the end of this list."""
+
+
+def place(buffers: Sequence[Buffer], alignment: int = 16, portfolio: Sequence[Strategy] = PORTFOLIO) -> Placement:
+    """The best placement the portfolio finds; checked against the raw lifetimes before it is returned."""
+    problem = Problem(buffers, alignment)
+    best: Sequence[int] | None = None
+    peak: int | None = None
+    for strategy in portfolio:
+        offsets = strategy(problem, peak)
+        if offsets is not None and (peak is None or problem.peak(offsets) < peak):
+            best, peak = offsets, problem.peak(offsets)
+            if peak == problem.lower_bound:
+                break
+    if best is None or peak is None:
+        raise ValueError("no strategy of the portfolio gave a placement")
+    placement = Placement(tuple(best), peak, problem.lower_bound, alignment)
+    validate(buffers, placement)
+    return placement
+
+
+def validate(buffers: Sequence[Buffer], placement: Placement) -> None:
+    """Raise ValueError unless all offsets are aligned, inside the arena, and no two living buffers share a byte."""
+    alive: list[tuple[Buffer, int]] = []
+    for buffer, offset in sorted(zip(buffers, placement.offsets, strict=True), key=lambda pair: pair[0].first):
+        if offset < 0 or offset % placement.alignment or offset + buffer.size > placement.peak:
+            raise ValueError(f"{buffer.name} at {offset} is misaligned or outside the arena")
+        alive = [(other, start) for other, start in alive if other.last >= buffer.first]
+        for other, start in alive:
+            if offset < start + other.size and start < offset + buffer.size:
+                raise ValueError(f"{buffer.name} at {offset} and {other.name} at {start} overlap")
+        alive.append((buffer, offset))

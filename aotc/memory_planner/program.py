@@ -1,0 +1,89 @@
+"""What the memory planner knows of a program: storages, and steps that read and write them. No IR."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Role(Enum):
+    """Who owns a storage."""
+
+    ARENA = "arena"
+    """Ours to place."""
+    OUTPUT = "output"
+    """The caller's: defined only when the program is done, so it may serve as scratch before."""
+    FIXED = "fixed"
+    """Inputs and weights: never written."""
+
+
+@dataclass(frozen=True)
+class Storage:
+    """A piece of memory of `size` bytes; only storages of its own `kind` (element type) can move into an output."""
+
+    name: str
+    size: int
+    role: Role
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class Access:
+    """Bytes `start` to `end` (exclusive) of a storage."""
+
+    storage: int
+    start: int
+    end: int
+
+    def overlaps(self, other: Access) -> bool:
+        """Whether both touch a common byte."""
+        return self.storage == other.storage and self.start < other.end and other.start < self.end
+
+
+@dataclass(frozen=True)
+class Step:
+    """One call. `in_place`: pairs (written storage, read storage) of equal size, the first of which may take over the
+    memory of the second if that dies here; better pairs first."""
+
+    reads: tuple[Access, ...]
+    writes: tuple[Access, ...]
+    in_place: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def storages(self) -> tuple[int, ...]:
+        """Every storage the step touches, once each, in order of mention."""
+        return tuple(dict.fromkeys(access.storage for access in (*self.reads, *self.writes)))
+
+
+@dataclass(frozen=True)
+class Program:
+    """Storages, and the steps in one valid order."""
+
+    storages: tuple[Storage, ...]
+    steps: tuple[Step, ...]
+
+    def predecessors(self) -> list[list[int]]:
+        """For each step the earlier ones that must stay before it: both touch a byte that one of them writes."""
+        reads: list[list[tuple[int, Access]]] = [[] for _ in self.storages]
+        writes: list[list[tuple[int, Access]]] = [[] for _ in self.storages]
+        result: list[list[int]] = []
+        for number, step in enumerate(self.steps):
+            before = {i for access in step.reads for i, other in writes[access.storage] if access.overlaps(other)}
+            for access in step.writes:
+                earlier = (*reads[access.storage], *writes[access.storage])
+                before.update(i for i, other in earlier if access.overlaps(other))
+            for access in step.reads:
+                reads[access.storage].append((number, access))
+            for access in step.writes:
+                writes[access.storage].append((number, access))
+            result.append(sorted(before))
+        return result
+
+    def lifetimes(self, order: Sequence[int]) -> dict[int, tuple[int, int]]:
+        """First and last position in `order` at which each touched storage is used."""
+        lifetimes: dict[int, tuple[int, int]] = {}
+        for position, number in enumerate(order):
+            for storage in self.steps[number].storages:
+                lifetimes[storage] = (lifetimes.get(storage, (position, position))[0], position)
+        return lifetimes

@@ -1,0 +1,306 @@
+"""Decide the order of the entry's calls and the place of every buffer, so that one small workspace holds them all.
+
+```mlir
+builtin.module {
+  func.func private @relu(memref<64xf32>, memref<64xf32>) attributes {aot.kernel, aot.in_place = [[0]]}
+  func.func @main(%x: memref<64xf32> {aot.io = "input"}, %y: memref<8xf32> {aot.io = "output"}) attributes {aot.entry} {
+    %a = memref.alloc() : memref<64xf32>
+    func.call @conv(%x, %a) : (memref<64xf32>, memref<64xf32>) -> ()    loc("Conv_0")
+    %b = memref.alloc() : memref<64xf32>
+    func.call @relu(%a, %b) : (memref<64xf32>, memref<64xf32>) -> ()    loc("Relu_1")
+    func.call @gemm(%b, %y) : (memref<64xf32>, memref<8xf32>) -> ()     loc("Gemm_2")
+```
+becomes
+```mlir
+builtin.module attributes {aot.plan = {peak_bytes = 256, ..., order = ["Conv_0", ...], buffers = [{...}]}} {
+  func.func private @relu(memref<64xf32> {aot.may_alias}, memref<64xf32> {aot.may_alias}) attributes {...}
+  func.func @main(...) attributes {aot.entry} {
+    %ws = aot.workspace : memref<256xi8>
+    %c = arith.constant 0 : index
+    %a = memref.view %ws[%c][] : memref<256xi8> to memref<64xf32>
+    func.call @conv(%x, %a) : (memref<64xf32>, memref<64xf32>) -> ()
+    func.call @relu(%a, %a) : (memref<64xf32>, memref<64xf32>) -> ()
+    func.call @gemm(%a, %y) : (memref<64xf32>, memref<8xf32>) -> ()
+```
+A result takes over the buffer of an operand that dies at the call where the kernel's `aot.in_place` allows it; an
+output of the entry may hold intermediates before it is written. `order` is `given`, `least-memory`, or `auto` for the
+better of both. The planner itself is `aotc.memory_planner`; `aotc.plan.plan_info` reads `aot.plan`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+    UnitAttr,
+)
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.dialects.memref import AllocOp, ReinterpretCastOp, ViewOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.traits import IsTerminator, is_side_effect_free
+
+from aotc.dialects.aot import WorkspaceOp
+from aotc.dtypes import byte_width
+from aotc.errors import CompileError
+from aotc.locations import node_names
+from aotc.memory_planner.plan import MemoryPlan, plan_memory
+from aotc.memory_planner.program import Access, Program, Role, Step, Storage
+from aotc.metadata import BufferInfo, PlanInfo
+from aotc.plan import PLAN, plan_attribute
+
+
+@dataclass(frozen=True)
+class PlanMemoryPass(ModulePass):
+    """See the module."""
+
+    name = "plan-memory"
+
+    alignment: int = 16
+    """Bytes every buffer's offset is a multiple of; the workspace has to be aligned as much."""
+    order: str = "auto"
+    in_place: bool = True
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        functions = {function.sym_name.data: function for function in op.ops if isinstance(function, FuncOp)}
+        for function in functions.values():
+            if "aot.entry" in function.attributes:
+                entry = _Entry(function, functions)
+                plan = plan_memory(entry.program(), self.alignment, self.order, self.in_place)
+                op.attributes[PLAN] = plan_attribute(_report(entry, plan))
+                _rewrite(entry, plan)
+
+
+@dataclass
+class _Entry:
+    """The entry function as a program: which value is which part of which storage, which operation which step."""
+
+    function: FuncOp
+    functions: dict[str, FuncOp]
+    roots: list[SSAValue] = field(default_factory=list[SSAValue])
+    storages: list[Storage] = field(default_factory=list[Storage])
+    accesses: dict[SSAValue, Access] = field(default_factory=dict[SSAValue, Access])
+    calls: list[Operation] = field(default_factory=list[Operation])
+    steps: list[Step] = field(default_factory=list[Step])
+
+    @property
+    def block(self) -> Block:
+        return self.function.body.block
+
+    def program(self) -> Program:
+        """Read the function; fills the fields."""
+        attributes = self.function.arg_attrs or [DictionaryAttr({}) for _ in self.function.args]
+        for argument, given in zip(self.function.args, attributes, strict=True):
+            if isinstance(argument.type, MemRefType):
+                is_output = given.data.get("aot.io") == StringAttr("output")
+                self._add(argument, Role.OUTPUT if is_output else Role.FIXED)
+        for op in reversed(tuple(self.block.ops)):
+            if is_side_effect_free(op) and op.results and not any(result.uses for result in op.results):
+                self.block.erase_op(op)
+        for op in self.block.ops:
+            memory = [value for value in _operands(op) if isinstance(value.type, MemRefType)]
+            is_view = len(op.results) == 1 and isinstance(op.results[0].type, MemRefType) and is_side_effect_free(op)
+            if isinstance(op, AllocOp):
+                self._add(op.memref, Role.ARENA)
+            elif is_view and not memory:
+                self._add(op.results[0], Role.FIXED)
+            elif is_view and len(memory) == 1:
+                self.accesses[op.results[0]] = self._view(op, memory[0])
+            elif memory:
+                self.calls.append(op)
+                self.steps.append(self._step(op, memory))
+        return Program(tuple(self.storages), tuple(self.steps))
+
+    def _add(self, root: SSAValue, role: Role) -> None:
+        kind = _memref(root)
+        if not kind.has_static_shape():
+            raise CompileError(f"a buffer of the entry has the type {kind}, only static shapes can be planned")
+        # An empty tensor still has an address of its own.
+        storage = Storage(root.name_hint or "", max(1, _bytes(kind)), role, str(kind.element_type))
+        self.accesses[root] = Access(len(self.roots), 0, storage.size)
+        self.roots.append(root)
+        self.storages.append(storage)
+
+    def _view(self, op: Operation, source: SSAValue) -> Access:
+        """The part of its storage a view covers; all of it where that is not plain."""
+        base = self.accesses[source]
+        whole = Access(base.storage, 0, self.storages[base.storage].size)
+        if not isinstance(op, ReinterpretCastOp):
+            return whole
+        offset, *others = op.static_offsets.get_values()
+        if (offset == 0 and base == whole) or (not others and source in self.roots and offset >= 0):
+            kind = _memref(op.result)
+            start = int(offset) * byte_width(kind.element_type)
+            return Access(base.storage, start, start + max(1, _bytes(kind)))
+        return whole
+
+    def _step(self, op: Operation, memory: Sequence[SSAValue]) -> Step:
+        kernel = self.functions.get(op.callee.string_value()) if isinstance(op, CallOp) else None
+        in_place = kernel.attributes.get("aot.in_place") if kernel is not None else None
+        touched = tuple(self.accesses[value] for value in memory)
+        if not isinstance(in_place, ArrayAttr) or len(memory) != len(op.operands):
+            return Step(touched, touched)  # unknown: it may read and write all it is given
+        count = len(memory) - len(in_place)
+        reads, writes = touched[:count], touched[count:]
+        pairs: list[tuple[int, int]] = []
+        for position, candidates in enumerate(in_place):
+            allowed = [cast(IntegerAttr, number).value.data for number in cast(ArrayAttr, candidates)]
+            result = memory[count + position]
+            pairs += [
+                (writes[position].storage, reads[number].storage)
+                for number in allowed
+                if self._fits(result, memory[number])
+                # Every other operand in the same storage would see the result instead.
+                and all(n in allowed for n, read in enumerate(reads) if read.storage == reads[number].storage)
+                and all(write.storage != reads[number].storage for write in writes)
+                and [write.storage for write in writes].count(writes[position].storage) == 1
+            ]
+        return Step(reads, writes, tuple(dict.fromkeys(pairs)))
+
+    def _fits(self, result: SSAValue, operand: SSAValue) -> bool:
+        """Whether both are the whole of storages of one size and element type."""
+        one, other = self.accesses[result], self.accesses[operand]
+        size = self.storages[one.storage].size
+        same = size == self.storages[other.storage].size and one.end - one.start == size == other.end - other.start
+        return same and _memref(result).element_type == _memref(operand).element_type
+
+    def nodes(self, storages: Sequence[int]) -> tuple[str, ...]:
+        """The nodes (kernels where there are none) that write to any of the storages, in order."""
+        producers = [
+            name
+            for storage in storages
+            for op, step in zip(self.calls, self.steps, strict=True)
+            if any(access.storage == storage for access in step.writes)
+            for name in _label(op)
+        ]
+        return tuple(dict.fromkeys(producers))
+
+
+def _operands(op: Operation) -> Iterator[SSAValue]:
+    return (operand for inner in op.walk() for operand in inner.operands)
+
+
+def _memref(value: SSAValue) -> MemRefType:
+    assert isinstance(value.type, MemRefType)
+    return cast(MemRefType, value.type)
+
+
+def _bytes(kind: MemRefType) -> int:
+    return kind.element_count() * byte_width(kind.element_type)
+
+
+def _label(op: Operation) -> tuple[str, ...]:
+    """The ONNX nodes a step computes, or the kernel's name where it has no location."""
+    return node_names(op.location) or ((op.callee.string_value(),) if isinstance(op, CallOp) else (op.name,))
+
+
+def _report(entry: _Entry, plan: MemoryPlan) -> PlanInfo:
+    """The plan in the words users see: nodes instead of values."""
+    buffers: list[BufferInfo] = []
+    taken: set[str] = set()
+    for block, offset in zip(plan.blocks, plan.placement.offsets, strict=True):
+        nodes = entry.nodes(block.storages)
+        base = (entry.nodes(block.storages[:1]) or ("buffer",))[-1]
+        name, number = base, 1
+        while name in taken:
+            number += 1
+            name = f"{base}#{number}"
+        taken.add(name)
+        buffers.append(BufferInfo(name, offset, block.size, block.first, block.last, nodes))
+    placement = plan.placement
+    return PlanInfo(
+        peak_bytes=placement.peak,
+        lower_bound_bytes=placement.lower_bound,
+        optimal=placement.optimal,
+        alignment=placement.alignment,
+        order=tuple("+".join(_label(entry.calls[number])) for number in plan.order),
+        buffers=tuple(sorted(buffers, key=lambda buffer: (buffer.first, buffer.offset))),
+    )
+
+
+def _rewrite(entry: _Entry, plan: MemoryPlan) -> None:
+    """Views instead of allocations, at the head of the entry; the calls in the planned order after them."""
+    head: list[Operation] = []
+    workspace = WorkspaceOp(plan.placement.peak) if plan.placement.peak else None
+    if workspace is not None:
+        workspace.result.name_hint = "ws"
+        head.append(workspace)
+    for block, offset in zip(plan.blocks, plan.placement.offsets, strict=True):
+        assert workspace is not None
+        constant = ConstantOp(IntegerAttr(offset, IndexType()))
+        head.append(constant)
+        views: dict[MemRefType, SSAValue] = {}
+        for storage in block.storages:
+            kind = _memref(entry.roots[storage])
+            if kind not in views:
+                view = ViewOp(workspace, constant, [], kind)
+                head.append(view)
+                views[kind] = view.result
+            _replace(entry.roots[storage], views[kind])
+    for block in plan.hosted:
+        assert block.host is not None
+        for storage in block.storages:
+            _replace(entry.roots[storage], _cast(entry.roots[block.host], _memref(entry.roots[storage]), head))
+    _mark_aliases(entry, plan)
+
+    last = entry.block.last_op
+    assert last is not None and last.has_trait(IsTerminator)
+    for root in entry.roots:
+        if isinstance(root.owner, AllocOp):
+            entry.block.erase_op(root.owner)
+    first = entry.block.first_op
+    assert first is not None
+    entry.block.insert_ops_before(head, first)
+    for number in plan.order:
+        entry.calls[number].detach()
+    entry.block.insert_ops_before([entry.calls[number] for number in plan.order], last)
+
+
+def _replace(root: SSAValue, view: SSAValue) -> None:
+    view.name_hint = view.name_hint or root.name_hint
+    root.replace_all_uses_with(view)
+
+
+def _cast(output: SSAValue, kind: MemRefType, head: list[Operation]) -> SSAValue:
+    """An output's memory as a buffer of type `kind`."""
+    if output.type == kind:
+        return output
+    shape = kind.get_shape()
+    strides = kind.get_strides()
+    assert strides is not None and None not in strides
+    op = ReinterpretCastOp(output, [], [], [], [0], list(shape), [cast(int, s) for s in strides], kind)
+    head.append(op)
+    return op.result
+
+
+def _mark_aliases(entry: _Entry, plan: MemoryPlan) -> None:
+    """Mark the arguments of kernels that are called with one buffer as operand and as result."""
+    home = {storage: storage for storage in range(len(entry.storages))}
+    for block in (*plan.blocks, *plan.hosted):
+        home |= dict.fromkeys(block.storages, block.storages[0] if block.host is None else block.host)
+    for op, step in zip(entry.calls, entry.steps, strict=True):
+        kernel = entry.functions.get(op.callee.string_value()) if isinstance(op, CallOp) else None
+        if kernel is None:
+            continue
+        marked: set[int] = set()
+        for n, read in enumerate(step.reads):
+            for k, write in enumerate(step.writes, len(step.reads)):
+                shared = home[read.storage] == home[write.storage] and read.storage != write.storage
+                if shared or read.overlaps(write):
+                    marked |= {n, k}
+        if marked and len(step.reads) + len(step.writes) == len(op.operands):
+            attributes = list(kernel.arg_attrs or [DictionaryAttr({}) for _ in op.operands])
+            for n in marked:
+                attributes[n] = DictionaryAttr({**attributes[n].data, "aot.may_alias": UnitAttr()})
+            kernel.properties["arg_attrs"] = ArrayAttr(attributes)
