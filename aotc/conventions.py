@@ -37,11 +37,9 @@ class Conventions:
     def check(self) -> None:
         """Raise UsageError with every reason why this combination is refused; return if it is legal."""
         problems = [
-            Problem(
-                f"--{name.replace('_', '-')} {getattr(self, name)}", why="there is no such choice", fix=_one_of(all_)
-            )
-            for name, all_ in _CHOICES.items()
-            if getattr(self, name) not in all_
+            Problem(_flag(name, getattr(self, name)), why="there is no such choice", fix=f"use {', '.join(choices)}")
+            for name, choices in _CHOICES.items()
+            if getattr(self, name) not in choices
         ] or [rule.problem(self) for rule in RULES if rule.forbids(self)]
         if problems:
             raise UsageError(problems)
@@ -56,8 +54,10 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 }
 
 
-def _one_of(choices: tuple[str, ...]) -> str:
-    return "use one of " + ", ".join(choices)
+def _flag(field: str, *values: object) -> str:
+    if field == "linkable":
+        return "a module that cannot be linked"
+    return f"--{field.replace('_', '-')} {'|'.join(map(str, values))}"
 
 
 @dataclass(frozen=True)
@@ -74,12 +74,7 @@ class Rule:
 
     def problem(self, choice: Conventions) -> Problem:
         """The refusal, in the user's words."""
-        options = [
-            "a module that cannot be linked"
-            if field == "linkable"
-            else f"--{field.replace('_', '-')} {getattr(choice, field)}"
-            for field in self.when
-        ]
+        options = [_flag(field, getattr(choice, field)) for field in self.when]
         return Problem(" with ".join(options), why=self.why, fix=self.fix)
 
 
@@ -124,23 +119,14 @@ def table() -> str:
         "|---|---|---|---|",
     ]
     for interface, runtime in product(INTERFACE_APIS, RUNTIMES):
-        allowed = [
-            ", ".join(
-                dict.fromkeys(
-                    c.operator_api for c in legal(linkable) if (c.interface_api, c.runtime) == (interface, runtime)
-                )
-            )
-            for linkable in (True, False)
-        ]
-        lines.append(f"| `{interface}` | `{runtime}` | {allowed[0] or 'none'} | {allowed[1] or 'none'} |")
+        row = [f"`{interface}`", f"`{runtime}`"]
+        for linkable in (True, False):
+            found = [c.operator_api for c in legal(linkable) if (c.interface_api, c.runtime) == (interface, runtime)]
+            row.append(", ".join(dict.fromkeys(found)) or "none")
+        lines.append(f"| {' | '.join(row)} |")
     lines += ["", "| refused | because | instead |", "|---|---|---|"]
     for rule in RULES:
-        when = " and ".join(
-            "a module is not linkable"
-            if field == "linkable"
-            else f"`--{field.replace('_', '-')} {'|'.join(map(str, values))}`"
-            for field, values in rule.when.items()
-        ).replace("|", "\\|")
+        when = " and ".join(_flag(field, *values) for field, values in rule.when.items()).replace("|", "\\|")
         lines.append(f"| {when} | {rule.why} | {rule.fix} |")
     return "\n".join(lines) + "\n"
 
@@ -157,9 +143,8 @@ _SUFFIX = {"c": "", "micro": "_micro", "packed": "_packed"}
 def require_identifier(name: str) -> None:
     """Raise UsageError unless `name` can be the middle of a C identifier."""
     if not (name.isascii() and f"_{name}".isidentifier()):
-        raise UsageError(
-            Problem(f"--name {name}", why="it becomes part of C identifiers", fix="use letters, digits and _")
-        )
+        why = "the name becomes part of C identifiers"
+        raise UsageError(Problem(f"--name {name}", why=why, fix="use letters, digits and _"))
 
 
 def entry_symbol(name: str, interface_api: str) -> str:

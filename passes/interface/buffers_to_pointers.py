@@ -1,22 +1,22 @@
 """Rewrite the signatures of typed functions: a buffer argument becomes its data pointer, plus what else of it is used.
 
 ```mlir
-func.func @aotc_kws_run(%x: memref<8xf32>, %y: memref<8xf32>) attributes {aot.entry, aot.convention = #aot.convention c} {
+func.func @aotc_kws_run(%x: memref<8xf32>, %y: memref<8xf32>) attributes {aot.entry, ..} {
   func.call @aotc_kws_relu_0(%x, %y) : (memref<8xf32>, memref<8xf32>) -> ()
   func.return
 }
-func.func private @aotc_kws_relu_0(%x: memref<8xf32>, %y: memref<8xf32>) attributes {aot.convention = #aot.convention unpacked} {
+func.func private @aotc_kws_relu_0(%x: memref<8xf32>, %y: memref<8xf32>) attributes {aot.kernel, ..} {
   %v = memref.load %x[..] ...
 ```
 becomes
 ```mlir
-func.func @aotc_kws_run(%x: !aot.ptr<f32> {aot.readonly, ..}, %y: !aot.ptr<f32> {aot.noalias, ..}) -> i32 attributes {..} {
+func.func @aotc_kws_run(%x: !aot.ptr<f32> {aot.readonly, ..}, %y: !aot.ptr<f32> {aot.noalias, ..}) -> i32 {
   %s = func.call @aotc_kws_relu_0(%x, %y) : (!aot.ptr<f32>, !aot.ptr<f32>) -> i32
   aot.check %s
   %ok = arith.constant 0 : i32
   func.return %ok : i32
 }
-func.func private @aotc_kws_relu_0(%x: !aot.ptr<f32>, %y: !aot.ptr<f32>) -> i32 attributes {..} {
+func.func private @aotc_kws_relu_0(%x: !aot.ptr<f32>, %y: !aot.ptr<f32>) -> i32 {
   %0 = aot.buffer %x : !aot.ptr<f32> to memref<8xf32>
   %v = memref.load %0[..] ...
 ```
@@ -165,6 +165,8 @@ def _row_major(kind: Buffer) -> list[int]:
 def _rewrite(function: FuncOp, signature: _Signature) -> None:
     """Change the arguments of `function` and make it return a status."""
     block = function.body.block
+    body = block.first_op
+    assert body is not None
     collected: list[Attributes] = []
     given_attributes = argument_attributes(function)
     for argument, extents, given in zip(list(function.args), signature.extents, given_attributes, strict=True):
@@ -179,10 +181,9 @@ def _rewrite(function: FuncOp, signature: _Signature) -> None:
             size.name_hint = f"{argument.name_hint or 'arg'}_dim{dimension}"
             collected.append({"aot.dim": IntegerAttr(dimension, i64)})
             cast_op = arith.IndexCastOp(size, IndexType())
-            assert block.first_op is not None
-            block.insert_op_before(cast_op, block.first_op)
+            block.insert_op_before(cast_op, body)
             sizes[dimension] = cast_op.result
-        _replace(argument, pointer, sizes)
+        _replace(argument, pointer, sizes, body)
         block.erase_arg(argument)
     last = block.last_op
     assert isinstance(last, ReturnOp)
@@ -192,8 +193,8 @@ def _rewrite(function: FuncOp, signature: _Signature) -> None:
     set_signature(function, collected, [i32])
 
 
-def _replace(argument: BlockArgument, pointer: SSAValue, sizes: dict[int, SSAValue]) -> None:
-    """Let every use of the buffer `argument` go through `pointer` and the `sizes` of its dynamic dimensions."""
+def _replace(argument: BlockArgument, pointer: SSAValue, sizes: dict[int, SSAValue], body: Operation) -> None:
+    """Let every use of the buffer `argument`, from `body` on, go through `pointer` and the `sizes` of dimensions."""
     kind = cast(Buffer, argument.type)
     for use in list(argument.uses):
         user = use.operation
@@ -204,9 +205,6 @@ def _replace(argument: BlockArgument, pointer: SSAValue, sizes: dict[int, SSAVal
             _replace_dim(user, kind, sizes)
     if not argument.uses:
         return
-    block = argument.block
-    after = block.first_op
-    assert after is not None
     if _is_contiguous(kind):
         plain: Buffer = MemRefType(kind.element_type, kind.get_shape())
         buffer = BufferOp(pointer, plain)
@@ -216,7 +214,7 @@ def _replace(argument: BlockArgument, pointer: SSAValue, sizes: dict[int, SSAVal
         for use in list(argument.uses):
             _linearise(use.operation, buffer.result, kind, sizes)
     buffer.result.name_hint = argument.name_hint
-    block.insert_op_before(buffer, after)
+    argument.block.insert_op_before(buffer, body)
 
 
 def _replace_dim(user: memref.DimOp, kind: Buffer, sizes: dict[int, SSAValue]) -> None:

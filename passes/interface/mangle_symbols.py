@@ -1,7 +1,7 @@
 """Give every function of the model its final C symbol: prefix, model name, and for the entry its convention.
 
 ```mlir
-func.func @main(...) attributes {aot.entry, aot.convention = #aot.convention micro} { func.call @relu_0(...) ... }
+func.func @main(...) attributes {aot.entry, aot.convention = #aot<convention micro>} { func.call @relu_0(...) ... }
 func.func private @relu_0(...) attributes {aot.kernel}
 func.func private @expf(f32) -> f32
 ```
@@ -11,7 +11,7 @@ func.func @aotc_kws_run(...) attributes {aot.entry, ...} { func.call @aotc_kws_r
 func.func private @aotc_kws_relu_0(...) attributes {aot.kernel}
 func.func private @expf(f32) -> f32
 ```
-The entry is still the typed function here; `wrap-entry` adds the wrapper of another convention under a symbol of its own.
+The entry is still the typed function here; `wrap-entry` adds the wrapper of another convention under its own symbol.
 """
 
 from __future__ import annotations

@@ -9,20 +9,20 @@ becomes, where the module says `aot.weights = "external"` or `"caller"`,
 %c0 = arith.constant 0 : index
 %w = memref.view %weights[%c0][] : memref<96xi8> to memref<8x3xf32>
 ```
-and the module gets `aot.weight_layout = {size = 96, alignment = 8, offsets = {"conv.w" = 0}}`, after which `weights_blob`
-writes the bytes. A kernel that reads a weight of its own gets it as an argument, so that only the entry knows the blob.
+and the module gets `aot.weight_layout = {size = 96, alignment = 8, offsets = {"conv.w" = 0}}`, from which
+`weights_blob` makes the bytes. A kernel that reads a weight of its own gets it as an argument: only the entry knows
+the blob.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Final
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, MemRefType, ModuleOp, i64
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, i64
 from xdsl.dialects.func import CallOp
-from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 
 from aotc.conventions import weights_symbol
@@ -52,7 +52,7 @@ class PlaceWeightsPass(ModulePass):
         for weight in uses:
             if weight.key.data not in offsets:
                 offsets[weight.key.data] = start = _aligned(end)
-                kind = cast(MemRefType[Attribute], weight.result.type)
+                kind = weight.result.type
                 end = start + kind.element_count() * byte_width(kind.element_type)
         op.attributes["aot.weight_layout"] = DictionaryAttr(
             {
@@ -70,7 +70,7 @@ class PlaceWeightsPass(ModulePass):
         block.insert_op_before(blob, block.first_op)
         for weight in uses:
             offset = arith.ConstantOp(IntegerAttr.from_index_int_value(offsets[weight.key.data]))
-            view = memref.ViewOp(blob.result, offset, [], cast(MemRefType[Attribute], weight.result.type))
+            view = memref.ViewOp(blob.result, offset, [], weight.result.type)
             view.result.name_hint = weight.result.name_hint
             owner = weight.parent
             assert owner is not None
@@ -81,7 +81,7 @@ class PlaceWeightsPass(ModulePass):
 
 
 def weights_blob(module: ModuleOp, store: WeightStore) -> bytes:
-    """The bytes behind the weights symbol or pointer of a module that went through `place-weights`; empty if embedded."""
+    """The bytes behind the weights symbol or pointer of a module after `place-weights`; empty where embedded."""
     layout = module.attributes.get("aot.weight_layout")
     if not isinstance(layout, DictionaryAttr):
         return b""

@@ -9,9 +9,9 @@ builtin.module attributes {aot.name = "kws"} {
 ```
 becomes
 ```mlir
-builtin.module attributes {aot.name = "kws", aot.interface = "micro", aot.workspace = "caller", aot.weights = "embedded"} {
-  func.func @main(...) attributes {aot.entry, aot.resource_handle, aot.convention = #aot.convention micro} { ... }
-  func.func private @relu_0(...) attributes {aot.kernel, aot.convention = #aot.convention unpacked} { ... }
+builtin.module attributes {aot.name = "kws", aot.interface = "micro", aot.workspace = "caller", ..} {
+  func.func @main(...) attributes {aot.entry, aot.resource_handle, aot.convention = #aot<convention micro>} { ... }
+  func.func private @relu_0(...) attributes {aot.kernel, aot.convention = #aot<convention unpacked>} { ... }
 }
 ```
 """
