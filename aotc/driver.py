@@ -13,7 +13,7 @@ from aotc.compilation import Compilation
 from aotc.errors import CompileError, Problem, UsageError
 from aotc.files import Content, write_files
 from aotc.options import CompileOptions
-from aotc.pipelines import PHASE_NAMES, PHASES, PassRunner, PassTiming, phase_index
+from aotc.pipelines import PHASE_NAMES, PHASES, PassRunner, PassTiming, phase_index, pipeline_of
 
 if TYPE_CHECKING:
     import onnx
@@ -71,7 +71,7 @@ def lower(source: Source, options: CompileOptions, report: Callable[[str], None]
         phase = PHASES[index]
         if report is not None:
             report(phase.name)
-        runner.run(phase.name, phase.pipeline(options), compilation.module)
+        runner.run(phase.name, pipeline_of(phase, options), compilation.module)
         compilation.phase = phase.name
         dumper.after_phase(phase.name, index)
     dumper.finish()

@@ -1,7 +1,8 @@
 """The order of things: named phases, each a sentence and a pipeline of passes.
 
 Nothing else knows which pass follows which. A phase's pipeline is text in the syntax of `aotc-opt -p`, so that what
-runs can be printed, copied and run by hand.
+runs can be printed, copied and run by hand. A package from outside adds passes at the end of a phase through the entry
+point group `aotc.pipelines`: the entry's name is the phase, its value a pipeline.
 """
 
 from __future__ import annotations
@@ -75,6 +76,14 @@ PHASES: tuple[Phase, ...] = (
 """Every phase in order. LLVM ends run `convert-to-llvm` after the last; C is printed from it."""
 
 PHASE_NAMES = tuple(phase.name for phase in PHASES)
+
+
+def pipeline_of(phase: Phase, options: CompileOptions) -> str:
+    """What runs in a phase: its own pipeline, then those of installed packages in order of their packages' names."""
+    from importlib.metadata import entry_points
+
+    added = sorted(entry_points(group="aotc.pipelines", name=phase.name), key=lambda point: point.value)
+    return ",".join(part for part in (phase.pipeline(options), *(str(point.load()) for point in added)) if part)
 
 
 def phase_index(name: str) -> int:

@@ -1,0 +1,40 @@
+# Two commands: `make demo` and `make test`. Both make their own virtual environment in .venv.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+JOBS   ?= 2
+
+.PHONY: demo test lint types lit unit clean
+
+demo: $(VENV)/.installed
+	$(BIN)/python examples/demo.py
+
+test: lint types lit unit
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev
+	$(BIN)/basedpyright --pythonpath $(BIN)/python
+
+lit: $(VENV)/.dev
+	PYTHONWARNINGS=error $(BIN)/lit -j $(JOBS) -q tests/lit
+
+unit: $(VENV)/.dev
+	$(BIN)/pytest -q -n $(JOBS) --dist worksteal
+
+# python3 -m venv needs a package of its own on Debian; virtualenv does not.
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); $(PYTHON) -m pip install --user --break-system-packages virtualenv && $(PYTHON) -m virtualenv $(VENV); }
+
+$(VENV)/.installed: $(VENV)/bin/python pyproject.toml
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e .
+	touch $@
+
+$(VENV)/.dev: $(VENV)/bin/python pyproject.toml examples/extension/pyproject.toml
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev]' ./examples/extension
+	touch $@ $(VENV)/.installed
+
+clean:
+	rm -rf $(VENV) build *.egg-info

@@ -1,0 +1,51 @@
+"""The `signal` dialect: one operation, complete in one class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+from xdsl.dialects.builtin import FloatAttr, TensorType
+from xdsl.ir import Dialect
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+
+from aotc.dialects.graph.interfaces import Array, ElementOp, Fusion, ShapeError, element_type_of, shape_of, tensor_type
+from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, is_float
+
+
+@irdl_op_definition
+class PreemphasisOp(ElementOp):
+    """y[..., t] = x[..., t] - coefficient * x[..., t - 1], with x[..., -1] = 0: a first-order high-pass filter."""
+
+    name = "signal.preemphasis"
+    x = operand_def(TensorType)
+    coefficient = prop_def(FloatAttr)
+    result = result_def(TensorType)
+
+    FUSION: ClassVar[Fusion] = Fusion.NEVER  # an element reads two elements of x: neither pointwise nor injective
+
+    def infer_types(self) -> Sequence[TensorType]:
+        if not is_float(element_type_of(self.x)):
+            raise ShapeError("pre-emphasis filters floats")
+        if not shape_of(self.x):
+            raise ShapeError("pre-emphasis needs a time axis")
+        return [tensor_type(self.x)]
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array]:
+        (x,) = operands
+        before = np.concatenate([np.zeros_like(x[..., :1]), x[..., :-1]], axis=-1)
+        return [(x - x.dtype.type(self.coefficient.value.data) * before).astype(x.dtype)]
+
+    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+        *outer, t = index
+        value = reads[0](index)
+        (before,) = b.when(
+            b.compare("gt", t, 0),
+            lambda: [reads[0]([*outer, t - 1])],
+            lambda: [b.const(0.0, element_type_of(self.x))],
+        )
+        return value - before * self.coefficient.value.data
+
+
+SIGNAL = Dialect("signal", [PreemphasisOp], [])

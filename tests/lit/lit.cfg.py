@@ -1,0 +1,16 @@
+"""lit configuration: tests are .mlir files with RUN lines; the tools come from the running interpreter's environment."""
+
+import os
+import sys
+from typing import Any
+
+import lit.formats  # pyright: ignore[reportMissingTypeStubs]
+
+config: Any
+config.name = "aotc"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(os.path.dirname(__file__), "Output")
+config.environment["PATH"] = os.pathsep.join((os.path.dirname(sys.executable), os.environ["PATH"]))
+config.environment["PYTHONWARNINGS"] = os.environ.get("PYTHONWARNINGS", "error")
