@@ -1,12 +1,11 @@
-"""lit configuration: tests are .mlir files with RUN lines; the tools come from the running interpreter's environment."""
+"""lit configuration: tests are .mlir files with RUN lines; tools come from the running interpreter's environment."""
+# ruff: noqa: F821  (lit defines `config`)
 
 import os
 import sys
-from typing import Any
 
-import lit.formats  # pyright: ignore[reportMissingTypeStubs]
+import lit.formats
 
-config: Any
 config.name = "aotc"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir"]

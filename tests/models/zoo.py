@@ -63,5 +63,5 @@ MODELS = (
     ZooModel("g1_policy", shipped=False),
     ZooModel("ultraface_rfb320", shipped=False),
     ZooModel("magika", shipped=False, dims={"": {"unk__214": 1}, "_1": {"unk__214": 2}}),
-    ZooModel("minilm_l6_w8", shipped=False, cases=("",), dims={"": {"batch": 1, "sequence": 15}}),
+    ZooModel("minilm_l6_w8", shipped=False, cases=("",), dims={"": {"batch": 1, "sequence": 16}}),
 )
