@@ -7,6 +7,7 @@ of them, so a pass that changes a convention writes IR once for both ends.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import (
@@ -14,10 +15,14 @@ from xdsl.dialects.builtin import (
     I32,
     I64,
     AnyFloatConstr,
+    ArrayAttr,
     IntegerAttr,
     IntegerType,
     MemRefType,
     StringAttr,
+    SymbolNameConstraint,
+    SymbolRefAttr,
+    UnitAttr,
     i1,
     i8,
     i16,
@@ -37,16 +42,18 @@ from xdsl.ir import (
 from xdsl.irdl import (
     BaseAttr,
     IRDLOperation,
+    ParsePropInAttrDict,
     VarConstraint,
     irdl_attr_definition,
     irdl_op_definition,
     operand_def,
+    opt_prop_def,
     param_def,
     prop_def,
     result_def,
     traits_def,
 )
-from xdsl.traits import MemoryWriteEffect, Pure
+from xdsl.traits import MemoryWriteEffect, Pure, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
@@ -99,8 +106,37 @@ STRUCTS: dict[str, dict[str, Attribute]] = {
     },
     # The 8-byte union of the packed convention; only its handle member is used.
     "AOTCValue": {"v_handle": VOID_PTR},
+    # The descriptor of a model with a typed entry; its C type is aotc_NAME_model_t, for the sake of run_func's.
+    "AOTCTypedModel": {"run_func": VOID_PTR, "num_input_tensors": i32, "num_output_tensors": i32},
+    "AOTCModel": {
+        "run_func": VOID_PTR,
+        "num_input_tensors": i32,
+        "num_output_tensors": i32,
+        "metadata": VOID_PTR,
+    },
+    "AOTCFunctionEntry": {"name": VOID_PTR, "function": VOID_PTR},
+    "AOTCParameterInfo": {
+        "relay_name_hint": VOID_PTR,
+        "tir_name_hint": VOID_PTR,
+        "shape": PtrType(i64),
+        "ndim": i64,
+        "dtype.code": i8,
+        "dtype.bits": i8,
+        "dtype.lanes": i16,
+    },
+    "AOTCFunctionInfo": {
+        "function_name": VOID_PTR,
+        "params": VOID_PTR,
+        "num_inputs": i32,
+        "num_outputs": i32,
+        "workspace_size_bytes": i64,
+        "io_size_bytes": i64,
+        "constant_size_bytes": i64,
+    },
+    "AOTCMetadata": {"version": i32, "functions": VOID_PTR, "module_name": VOID_PTR, "num_functions": i32},
 }
-"""The structures of the packed convention: name -> {field: type}. AOTCValue is 8 bytes whatever the pointer size."""
+"""Structures that generated code fills or reads: name -> {field: type}, laid out as C does (aotc/runtime, docs/abi.md).
+AOTCValue is 8 bytes whatever the pointer size."""
 
 
 # --- attributes ------------------------------------------------------------------------------------------------------
@@ -363,6 +399,72 @@ def _field_type(pointer: SSAValue, field: str) -> Attribute:
     return fields[field]
 
 
+# --- constant tables -------------------------------------------------------------------------------------------------
+
+
+@irdl_op_definition
+class GlobalOp(IRDLOperation):
+    """A constant table of scalars, or of structures with their fields in order; private means static.
+
+    `aot.global @shapes : i64 = [1, 8] {sym_visibility = "private"}`;
+    `aot.global @aotc_kws_model_packed : !aot.struct<"AOTCModel"> = [[@aotc_kws_run_packed, 1, 1, @metadata]]`.
+    A scalar is an integer; a pointer is a string, a symbol (a function, or a table's first element), or `unit`: null.
+    """
+
+    name = "aot.global"
+    sym_visibility = opt_prop_def(StringAttr)
+    sym_name = prop_def(SymbolNameConstraint())
+    element = prop_def(StructType | IntegerType)
+    values = prop_def(ArrayAttr[Attribute])
+    traits = traits_def(SymbolOpInterface())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$sym_name `:` $element `=` $values attr-dict"
+
+    def __init__(
+        self,
+        symbol: str,
+        element: StructType | IntegerType,
+        values: Sequence[Attribute],
+        visibility: str | None = "private",
+    ) -> None:
+        properties: dict[str, Attribute] = {
+            "sym_name": StringAttr(symbol),
+            "element": element,
+            "values": ArrayAttr(values),
+        }
+        if visibility is not None:
+            properties["sym_visibility"] = StringAttr(visibility)
+        super().__init__(properties=properties)
+
+    def verify_(self) -> None:
+        for value in self.values:
+            if isinstance(self.element, IntegerType):
+                if not isinstance(value, IntegerAttr):
+                    raise VerifyException(f"{value} is not an integer")
+                continue
+            kinds = self.element.fields.items()
+            if not isinstance(value, ArrayAttr) or len(value) != len(kinds):
+                raise VerifyException(f"{value} has not the {len(kinds)} fields of {self.element.struct.data}")
+            for given, (field, kind) in zip(value, kinds, strict=True):
+                good = StringAttr | SymbolRefAttr | UnitAttr if isinstance(kind, PtrType) else IntegerAttr
+                if not isinstance(given, good):
+                    raise VerifyException(f"{given} is no value for the field {field} of {self.element.struct.data}")
+
+
+@irdl_op_definition
+class SymbolOp(IRDLOperation):
+    """The address of a table's first element: `aot.symbol @functions : !aot.ptr<!aot.struct<"AOTCFunctionEntry">>`."""
+
+    name = "aot.symbol"
+    symbol = prop_def(SymbolRefAttr)
+    result = result_def(PtrType)
+    traits = traits_def(Pure())
+    assembly_format = "$symbol attr-dict `:` type($result)"
+
+    def __init__(self, symbol: str, result_type: PtrType) -> None:
+        super().__init__(properties={"symbol": SymbolRefAttr(symbol)}, result_types=[result_type])
+
+
 # --- status ----------------------------------------------------------------------------------------------------------
 
 
@@ -442,6 +544,8 @@ AOT = Dialect(
         FieldOp,
         SetFieldOp,
         AddressOp,
+        GlobalOp,
+        SymbolOp,
         IsNullOp,
         CheckOp,
         RequireOp,
