@@ -40,4 +40,4 @@ class Compilation:
         """The metadata of the compiled model; only after the last phase."""
         from aotc.metadata_extract import model_info
 
-        return model_info(self.module, self.store)
+        return model_info(self.module)

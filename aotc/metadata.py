@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, TypeVar
 
 METADATA_VERSION = 1
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -70,3 +75,34 @@ class ModelInfo:
     kernels: tuple[KernelInfo, ...]
     plan: PlanInfo
     version: int = METADATA_VERSION
+
+
+def to_json(info: ModelInfo) -> str:
+    """The metadata as one JSON object, ASCII, keys in the order of the classes; ends in a newline."""
+    return json.dumps(asdict(info), indent=2) + "\n"
+
+
+def from_json(text: str) -> ModelInfo:
+    """What `to_json` wrote; members it does not know are ignored. Raises ValueError on anything else."""
+    try:
+        members = json.loads(text)
+        if (version := members["version"]) != METADATA_VERSION:
+            raise ValueError(f"the metadata has version {version}, this is aotc for version {METADATA_VERSION}")
+        plan = members["plan"]
+        return _build(
+            ModelInfo,
+            members,
+            inputs=tuple(_build(TensorInfo, item) for item in members["inputs"]),
+            outputs=tuple(_build(TensorInfo, item) for item in members["outputs"]),
+            kernels=tuple(_build(KernelInfo, item) for item in members["kernels"]),
+            plan=_build(PlanInfo, plan, buffers=tuple(_build(BufferInfo, item) for item in plan["buffers"])),
+        )
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"this is no metadata of a compiled model: {error!r}") from error
+
+
+def _build(kind: type[_T], members: Mapping[str, Any], **parts: object) -> _T:
+    """An instance of dataclass `kind` from JSON members, arrays as tuples; `parts` are ready."""
+    names = [item.name for item in fields(kind)]  # pyright: ignore[reportArgumentType]
+    values = {name: members[name] for name in names if name in members and name not in parts}
+    return kind(**{name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}, **parts)

@@ -51,19 +51,19 @@ def plan_info(module: ModuleOp) -> PlanInfo:
         lower_bound_bytes=_int(plan["lower_bound_bytes"]),
         optimal=_int(plan["optimal"]) != 0,
         alignment=_int(plan["alignment"]),
-        order=tuple(_text(name) for name in _items(plan["order"])),
+        order=tuple(text_of(name) for name in _items(plan["order"])),
         buffers=tuple(_buffer(cast(DictionaryAttr, buffer).data) for buffer in _items(plan["buffers"])),
     )
 
 
 def _buffer(entry: Mapping[str, Attribute]) -> BufferInfo:
     return BufferInfo(
-        name=_text(entry["name"]),
+        name=text_of(entry["name"]),
         offset=_int(entry["offset"]),
         size=_int(entry["size"]),
         first=_int(entry["first"]),
         last=_int(entry["last"]),
-        nodes=tuple(_text(name) for name in _items(entry["nodes"])),
+        nodes=tuple(text_of(name) for name in _items(entry["nodes"])),
     )
 
 
@@ -81,7 +81,8 @@ def _int(attribute: Attribute) -> int:
     return attribute.value.data
 
 
-def _text(attribute: Attribute) -> str:
+def text_of(attribute: Attribute) -> str:
+    """The string of an attribute."""
     if isinstance(attribute, BytesAttr):  # what the parser makes of a string that is not ASCII
         return attribute.data.decode()
     assert isinstance(attribute, StringAttr)

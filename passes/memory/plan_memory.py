@@ -42,6 +42,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     MemRefType,
     ModuleOp,
+    NoneAttr,
     StringAttr,
     UnitAttr,
 )
@@ -135,15 +136,12 @@ class _Entry:
     def _view(self, op: Operation, source: SSAValue) -> Access:
         """The part of its storage a view covers; all of it where that is not plain."""
         base = self.accesses[source]
-        whole = Access(base.storage, 0, self.storages[base.storage].size)
-        if not isinstance(op, ReinterpretCastOp):
-            return whole
-        offset, *others = op.static_offsets.get_values()
-        if (offset == 0 and base == whole) or (not others and source in self.roots and offset >= 0):
-            kind = _memref(op.result)
-            start = int(offset) * byte_width(kind.element_type)
+        kind = _memref(op.results[0])
+        if isinstance(op, ReinterpretCastOp) and not op.offsets and isinstance(kind.layout, NoneAttr):
+            (offset,) = op.static_offsets.get_values()
+            start = base.start + int(offset) * byte_width(kind.element_type)
             return Access(base.storage, start, start + max(1, _bytes(kind)))
-        return whole
+        return Access(base.storage, 0, self.storages[base.storage].size)
 
     def _step(self, op: Operation, memory: Sequence[SSAValue]) -> Step:
         kernel = self.functions.get(op.callee.string_value()) if isinstance(op, CallOp) else None

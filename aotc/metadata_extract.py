@@ -1,0 +1,106 @@
+"""Read a compiled model's metadata off its module, as it is after the phase `interface`."""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, FloatAttr, IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects.func import CallOp, FuncOp
+
+from aotc.dialects.aot import WeightOp
+from aotc.dtypes import byte_width, numpy_dtype
+from aotc.locations import node_names
+from aotc.metadata import KernelInfo, ModelInfo, TensorInfo
+from aotc.naming import c_identifier
+from aotc.passes.interface.signature import (
+    Attributes,
+    argument_attributes,
+    convention,
+    entry,
+    kernels,
+    model_name,
+    option,
+)
+from aotc.plan import plan_info, text_of
+
+
+def model_info(module: ModuleOp) -> ModelInfo:
+    """The metadata of the model in `module`; raises CompileError before `select-calling-convention` has run."""
+    main = entry(module)
+    arguments = argument_attributes(main)
+    taken = {"workspace", "weights", "resource_handle"}
+    """Identifiers of the other arguments an entry can have."""
+    inputs = _tensors(arguments, "input", taken)
+    outputs = _tensors(arguments, "output", taken)
+    plan = plan_info(module)
+    operator_apis = [found.value for kernel in kernels(module) if (found := convention(kernel)) is not None]
+    return ModelInfo(
+        name=model_name(module),
+        inputs=inputs,
+        outputs=outputs,
+        interface_api=option(module, "aot.interface"),
+        operator_api=operator_apis[0] if operator_apis else "unpacked",
+        workspace=option(module, "aot.workspace"),
+        weights=option(module, "aot.weights"),
+        workspace_bytes=plan.peak_bytes,
+        workspace_alignment=plan.alignment,
+        weights_bytes=_weights_bytes(module),
+        io_bytes=sum(_nbytes(tensor) for tensor in (*inputs, *outputs)),
+        kernels=_kernels(module),
+        plan=plan,
+    )
+
+
+def _tensors(arguments: list[Attributes], io: str, taken: set[str]) -> tuple[TensorInfo, ...]:
+    tensors: list[TensorInfo] = []
+    for given in arguments:
+        if given.get("aot.io") != StringAttr(io):
+            continue
+        name, shape = text_of(given["aot.name"]), given["aot.shape"]
+        assert isinstance(shape, DenseArrayBase)
+        scale, zero_point = given.get("aot.scale"), given.get("aot.zero_point")
+        tensor = TensorInfo(
+            name=name,
+            symbol=c_identifier(name, taken),
+            dtype=text_of(given["aot.dtype"]),
+            shape=tuple(int(extent) for extent in shape.get_values()),
+            scale=scale.value.data if isinstance(scale, FloatAttr) else None,
+            zero_point=zero_point.value.data if isinstance(zero_point, IntegerAttr) else None,
+        )
+        taken.add(tensor.symbol)
+        tensors.append(tensor)
+    return tuple(tensors)
+
+
+def _kernels(module: ModuleOp) -> tuple[KernelInfo, ...]:
+    """Each kernel with the nodes of all its calls; those of its body where no call has a location."""
+    calls: dict[str, list[CallOp]] = {}
+    for op in module.walk():
+        if isinstance(op, CallOp):
+            calls.setdefault(op.callee.string_value(), []).append(op)
+    found: list[KernelInfo] = []
+    for kernel in kernels(module):
+        symbol = kernel.sym_name.data
+        sites = calls.get(symbol, [])
+        nodes = [name for call in sites for name in node_names(call.location)] or _body_nodes(kernel)
+        found.append(KernelInfo(symbol, tuple(dict.fromkeys(nodes)), len(sites)))
+    return tuple(found)
+
+
+def _body_nodes(kernel: FuncOp) -> list[str]:
+    return [name for op in kernel.walk() for name in node_names(op.location)]
+
+
+def _weights_bytes(module: ModuleOp) -> int:
+    """Bytes of the constants: of the blob `place-weights` laid out, else of every array referred to, once."""
+    layout = module.attributes.get("aot.weight_layout")
+    if isinstance(layout, DictionaryAttr):
+        size = layout.data["size"]
+        assert isinstance(size, IntegerAttr)
+        return size.value.data
+    weights = {op.key.data: op.result.type for op in module.walk() if isinstance(op, WeightOp)}
+    return sum(kind.element_count() * byte_width(kind.element_type) for kind in weights.values())
+
+
+def _nbytes(tensor: TensorInfo) -> int:
+    return prod(tensor.shape) * numpy_dtype(tensor.dtype).itemsize
