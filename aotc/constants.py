@@ -28,7 +28,8 @@ def constant_array(op: ConstantOp, store: WeightStore) -> Array:
         return store[key]
     assert isinstance(op.value, DenseIntOrFPElementsAttr)
     dtype = numpy_dtype(kind.get_element_type())
-    flat = np.frombuffer(op.value.data.data, dtype)
+    flat = np.frombuffer(op.value.data.data, np.uint8 if dtype == np.bool_ else dtype)
+    flat = (flat != 0) if dtype == np.bool_ else flat  # parsed truth is a byte of ones
     shape = kind.get_shape()
     is_splat = flat.size == 1  # the parser keeps `dense<0> : tensor<3xi8>` as a single element
     return np.broadcast_to(flat.reshape(()), shape) if is_splat else flat.reshape(shape)

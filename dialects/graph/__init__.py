@@ -9,10 +9,36 @@ from types import ModuleType
 
 from xdsl.ir import Dialect
 
-from aotc.dialects.graph import contraction, elementwise, indexing, movement, structure, window
+from aotc.dialects.graph import (
+    contraction,
+    conversion,
+    elementwise,
+    functions,
+    indexing,
+    logical,
+    movement,
+    normalization,
+    reduction,
+    scatter,
+    structure,
+    window,
+)
 from aotc.dialects.graph.interfaces import GraphOp
 
-_FAMILIES = (structure, elementwise, contraction, window, movement, indexing)
+_FAMILIES = (
+    structure,
+    elementwise,
+    functions,
+    logical,
+    conversion,
+    reduction,
+    normalization,
+    contraction,
+    window,
+    movement,
+    indexing,
+    scatter,
+)
 """The modules of the dialect; a class defined in one of them with a name is an operation of the dialect."""
 
 

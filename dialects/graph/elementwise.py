@@ -1,18 +1,40 @@
-"""Elementwise arithmetic with numpy broadcasting."""
+"""Elementwise arithmetic with numpy broadcasting, and the bases of everything elementwise."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from enum import Flag, auto
+from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import Float64Type, TensorType, f32, f64, i1
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
+from aotc.dialects.graph import arrays
 from aotc.dialects.graph.interfaces import Array, ElementOp, ShapeError, element_type_of, shape_of
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar
+from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, is_float
 from aotc.dialects.graph.shapes import broadcast, broadcast_index
+from aotc.dtypes import numpy_dtype
+
+
+class Domain(Flag):
+    """The element types an operation is defined on."""
+
+    FLOAT = auto()
+    INTEGER = auto()
+    BOOL = auto()
+    NUMBER = FLOAT | INTEGER
+    BITS = INTEGER | BOOL
+    ANY = FLOAT | INTEGER | BOOL
+
+    def require(self, element_type: Attribute, what: str) -> None:
+        """Raise ShapeError where `element_type` is not of this domain; `what` names the operand."""
+        kind = Domain.FLOAT if is_float(element_type) else Domain.BOOL if element_type == i1 else Domain.INTEGER
+        if kind not in self:
+            names = " or ".join(str(member.name).lower() for member in self)
+            raise ShapeError(f"{what} has element type {element_type}, expected {names}")
 
 
 class BroadcastOp(ElementOp, ABC):
@@ -21,6 +43,10 @@ class BroadcastOp(ElementOp, ABC):
     @abstractmethod
     def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
         """Emit the result element from the operands' elements."""
+
+    def compute(self, *operands: Array) -> Array | None:
+        """`scalar` on whole arrays; f16 and bf16 come, and may go, as f32. None where the operation does not fold."""
+        return None
 
     def result_element_type(self) -> Attribute:
         """The result's element type; that of the first operand unless overridden."""
@@ -35,12 +61,25 @@ class BroadcastOp(ElementOp, ABC):
         ]
         return self.scalar(b, *values)
 
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        with np.errstate(all="ignore"):
+            value = self.compute(*(arrays.widen(operand) for operand in operands))
+            if value is None:
+                return None
+            return [np.asarray(value).astype(numpy_dtype(self.result_element_type()), copy=False)]
+
 
 class UnaryOp(BroadcastOp, ABC):
     """One operand, a result of its type."""
 
     x = operand_def(TensorType)
     result = result_def(TensorType)
+
+    DOMAIN: ClassVar[Domain] = Domain.NUMBER
+
+    def infer_types(self) -> Sequence[TensorType]:
+        self.DOMAIN.require(element_type_of(self.x), "the operand")
+        return super().infer_types()
 
 
 class BinaryOp(BroadcastOp, ABC):
@@ -50,9 +89,12 @@ class BinaryOp(BroadcastOp, ABC):
     rhs = operand_def(TensorType)
     result = result_def(TensorType)
 
+    DOMAIN: ClassVar[Domain] = Domain.NUMBER
+
     def infer_types(self) -> Sequence[TensorType]:
         if element_type_of(self.lhs) != element_type_of(self.rhs):
             raise ShapeError(f"element types differ: {element_type_of(self.lhs)} and {element_type_of(self.rhs)}")
+        self.DOMAIN.require(element_type_of(self.lhs), "the left operand")
         return super().infer_types()
 
 
@@ -65,8 +107,173 @@ class AddOp(BinaryOp):
     def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
         return operands[0] + operands[1]
 
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        return [np.add(*operands)]
+    def compute(self, *operands: Array) -> Array:
+        return np.add(*operands)
+
+
+@irdl_op_definition
+class SubOp(BinaryOp):
+    """lhs - rhs; integers wrap."""
+
+    name = "graph.sub"
+
+    def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
+        return operands[0] - operands[1]
+
+    def compute(self, *operands: Array) -> Array:
+        return np.subtract(*operands)
+
+
+@irdl_op_definition
+class MulOp(BinaryOp):
+    """lhs * rhs; integers wrap."""
+
+    name = "graph.mul"
+
+    def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
+        return operands[0] * operands[1]
+
+    def compute(self, *operands: Array) -> Array:
+        return np.multiply(*operands)
+
+
+@irdl_op_definition
+class DivOp(BinaryOp):
+    """lhs / rhs; integers truncate towards zero."""
+
+    name = "graph.div"
+
+    def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
+        return operands[0] / operands[1]
+
+    def compute(self, *operands: Array) -> Array:
+        return arrays.divide(*operands)
+
+
+@irdl_op_definition
+class RemOp(BinaryOp):
+    """lhs - trunc(lhs / rhs) * rhs, with the sign of lhs: the `%` and `fmod` of C."""
+
+    name = "graph.rem"
+
+    def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
+        return b.rem(*operands)
+
+    def compute(self, *operands: Array) -> Array:
+        return np.fmod(*operands)
+
+
+@irdl_op_definition
+class ModOp(BinaryOp):
+    """lhs - floor(lhs / rhs) * rhs, with the sign of rhs: the `%` of Python."""
+
+    name = "graph.mod"
+
+    def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
+        lhs, rhs = operands
+        rest = b.rem(lhs, rhs)
+        opposite = b.compare("ne", b.compare("lt", rest, 0), b.compare("lt", rhs, 0))
+        return b.select(b.compare("ne", rest, 0) & opposite, rest + rhs, rest)
+
+    def compute(self, *operands: Array) -> Array:
+        lhs, rhs = operands
+        rest = np.fmod(lhs, rhs)
+        return np.where((rest != 0) & ((rest < 0) != (rhs < 0)), rest + rhs, rest)
+
+
+@irdl_op_definition
+class PowOp(BroadcastOp):
+    """lhs ** rhs in the type of lhs; the exponent may have another type. Integers go through f64 and truncate."""
+
+    name = "graph.pow"
+    lhs = operand_def(TensorType)
+    rhs = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        Domain.NUMBER.require(element_type_of(self.lhs), "the base")
+        Domain.NUMBER.require(element_type_of(self.rhs), "the exponent")
+        return super().infer_types()
+
+    def _computes_in_f64(self) -> bool:
+        base, exponent = element_type_of(self.lhs), element_type_of(self.rhs)
+        return not is_float(base) or isinstance(base, Float64Type) or isinstance(exponent, Float64Type)
+
+    def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
+        kind = f64 if self._computes_in_f64() else f32
+        power = b.pow(b.cast(operands[0], kind), b.cast(operands[1], kind))
+        return b.convert(power, operands[0].dtype)
+
+    def compute(self, *operands: Array) -> Array:
+        kind = np.float64 if self._computes_in_f64() else np.float32
+        return arrays.convert(np.power(operands[0].astype(kind), operands[1].astype(kind)), operands[0].dtype)
+
+
+@irdl_op_definition
+class MaxOp(BinaryOp):
+    """The greater of lhs and rhs; NaN if either is."""
+
+    name = "graph.max"
+
+    def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
+        return b.max(*operands)
+
+    def compute(self, *operands: Array) -> Array:
+        return np.maximum(*operands)
+
+
+@irdl_op_definition
+class MinOp(BinaryOp):
+    """The lesser of lhs and rhs; NaN if either is."""
+
+    name = "graph.min"
+
+    def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
+        return b.min(*operands)
+
+    def compute(self, *operands: Array) -> Array:
+        return np.minimum(*operands)
+
+
+@irdl_op_definition
+class NegOp(UnaryOp):
+    """-x; integers wrap."""
+
+    name = "graph.neg"
+
+    def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
+        return -operands[0]
+
+    def compute(self, *operands: Array) -> Array:
+        return np.negative(operands[0])
+
+
+@irdl_op_definition
+class AbsOp(UnaryOp):
+    """|x|; the least integer stays itself."""
+
+    name = "graph.abs"
+
+    def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
+        return b.abs(operands[0])
+
+    def compute(self, *operands: Array) -> Array:
+        return np.abs(operands[0])
+
+
+@irdl_op_definition
+class SignOp(UnaryOp):
+    """-1, 0 or 1 with the sign of x; zeros and NaN stay themselves."""
+
+    name = "graph.sign"
+
+    def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
+        x = operands[0]
+        negative = b.select(b.compare("lt", x, 0), b.const(-1, x.dtype), x)
+        return b.select(b.compare("gt", x, 0), b.const(1, x.dtype), negative)
+
+    def compute(self, *operands: Array) -> Array:
+        return np.sign(operands[0])
 
 
 @irdl_op_definition
@@ -78,5 +285,5 @@ class ReluOp(UnaryOp):
     def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
         return b.max(operands[0], 0)
 
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        return [np.maximum(operands[0], np.zeros((), operands[0].dtype))]
+    def compute(self, *operands: Array) -> Array:
+        return np.maximum(operands[0], np.zeros((), operands[0].dtype))

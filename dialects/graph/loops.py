@@ -33,6 +33,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from aotc.dialects import aot
+
 Number: TypeAlias = int | float
 ScalarLike: TypeAlias = "Scalar | Number"
 Reader: TypeAlias = "Callable[[Sequence[Scalar]], Scalar]"
@@ -164,6 +166,10 @@ _MATH: dict[str, Callable[[SSAValue], Operation]] = {
 _SIGNED_COMPARISON = {"eq": "eq", "ne": "ne", "lt": "slt", "le": "sle", "gt": "sgt", "ge": "sge"}
 _UNSIGNED_COMPARISON = {"eq": "eq", "ne": "ne", "lt": "ult", "le": "ule", "gt": "ugt", "ge": "uge"}
 _FLOAT_COMPARISON = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge"}
+
+
+def _is_known_number(a: Scalar) -> bool:
+    return a.constant is not None and not pymath.isnan(a.constant)
 
 
 class LoopBuilder:
@@ -303,12 +309,11 @@ class LoopBuilder:
         return self._binary(a, c, arith.DivfOp, arith.DivUIOp if unsigned else arith.DivSIOp)
 
     def rem(self, a: Scalar, c: Scalar) -> Scalar:
-        """The remainder of `div` on integers and indices (sign of a)."""
-        assert not is_float(a.dtype)
-        if c.constant == 1:
+        """a - trunc(a / c) * c, exactly and with the sign of a: `%` and `fmod` of C."""
+        if not is_float(a.dtype) and c.constant == 1:
             return Scalar(self, a.dtype, constant=0)
         unsigned = is_unsigned(a.dtype) or a.dtype == INDEX
-        return self._binary(a, c, arith.RemUIOp, arith.RemUIOp if unsigned else arith.RemSIOp)
+        return self._binary(a, c, aot.FModOp, arith.RemUIOp if unsigned else arith.RemSIOp)
 
     def neg(self, a: Scalar) -> Scalar:
         """-a; integers wrap."""
@@ -317,6 +322,12 @@ class LoopBuilder:
                 return Scalar(self, a.dtype, constant=-float(a.constant))
             return Scalar(self, a.dtype, self.insert(arith.NegfOp(a.ssa)))
         return self.sub(self.const(0, a.dtype), a)
+
+    def abs(self, a: Scalar) -> Scalar:
+        """|a|; the least integer stays itself."""
+        if is_float(a.dtype):
+            return self.math("absf", a)
+        return a if is_unsigned(a.dtype) else self.max(a, self.neg(a))
 
     def bitwise(self, op: type[arith.AndIOp | arith.OrIOp | arith.XOrIOp], a: Scalar, c: Scalar) -> Scalar:
         """and, or, xor of integers or truth values."""
@@ -336,6 +347,8 @@ class LoopBuilder:
         c = c if isinstance(c, Scalar) else self.const(c, a.dtype)
         if (folded := self._fold(a, c, max)) is not None:
             return folded
+        if is_float(a.dtype) and _is_known_number(c):
+            return self.select(self.compare("lt", a, c), c, a)  # one machine instruction, and NaN is kept
         return self._binary(a, c, arith.MaximumfOp, arith.MaxUIOp if is_unsigned(a.dtype) else arith.MaxSIOp)
 
     def min(self, a: Scalar, c: ScalarLike) -> Scalar:
@@ -343,6 +356,8 @@ class LoopBuilder:
         c = c if isinstance(c, Scalar) else self.const(c, a.dtype)
         if (folded := self._fold(a, c, min)) is not None:
             return folded
+        if is_float(a.dtype) and _is_known_number(c):
+            return self.select(self.compare("gt", a, c), c, a)  # one machine instruction, and NaN is kept
         return self._binary(a, c, arith.MinimumfOp, arith.MinUIOp if is_unsigned(a.dtype) else arith.MinSIOp)
 
     def compare(self, how: Comparison, a: Scalar, c: ScalarLike) -> Scalar:
@@ -369,10 +384,30 @@ class LoopBuilder:
 
     # Conversion
 
+    def convert(self, a: Scalar, dtype: Attribute) -> Scalar:
+        """As `cast`, defined for every float: out of range and NaN give what the conversions of x86 give.
+
+        That is the least 32-bit integer (64-bit for 64-bit types), of which narrower types take the low bits; unsigned
+        types of 32 and 64 bits convert values of half their range and more less that half, and add it again.
+        """
+        if not is_float(a.dtype) or not isinstance(dtype, IntegerType) or dtype == i1:
+            return self.cast(a, dtype)
+        width = max(32, dtype.width.data)
+        least, half = -(2 ** (width - 1)), 2.0 ** (width - 1)
+        signed = IntegerType(width)
+        big = self.compare("ge", a, half) if is_unsigned(dtype) and dtype.width.data == width else None
+        if big is not None:
+            a = self.select(big, a - half, a)
+        inside = self.compare("lt", self.math("absf", a), half)
+        whole = self.select(inside, self.cast(self.select(inside, a, 0), signed), least)
+        if big is not None:
+            whole = self.select(big, whole ^ least, whole)
+        return self.cast(whole, dtype)
+
     def cast(self, a: Scalar, dtype: Attribute) -> Scalar:
         """Convert to graph type `dtype`: integers wrap, floats truncate towards zero, truth is `!= 0`.
 
-        A narrow float (f16, bf16) rounds here and stays in f32. Out-of-range float to integer is the caller's to clamp.
+        A narrow float (f16, bf16) rounds here and stays in f32. Float to integer is for values in range: see `convert`.
         """
         if dtype == i1 and a.dtype != i1:
             return self.compare("ne", a, 0)

@@ -1,11 +1,13 @@
-"""Constants, fused groups and their terminator."""
+"""Constants, copies, fused groups and their terminator."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import (
+    AnyFloat,
     DenseIntOrFPElementsAttr,
     DenseResourceAttr,
     TensorType,
@@ -14,6 +16,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
+    operand_def,
     prop_def,
     region_def,
     result_def,
@@ -26,7 +29,8 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from aotc.dialects.graph.interfaces import Fusion, GraphOp
+from aotc.dialects.graph.interfaces import Array, ElementOp, Fusion, GraphOp, tensor_type
+from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar
 
 
 @irdl_op_definition
@@ -57,7 +61,21 @@ class ConstantOp(GraphOp):
     def print(self, printer: Printer) -> None:
         printer.print_op_attributes(self.attributes, print_keyword=False)
         printer.print_string(" ")
-        printer.print_attribute(self.value)
+        if (hexadecimal := self._hexadecimal()) is not None:
+            printer.print_string(f'dense<"{hexadecimal}"> : ')
+            printer.print_attribute(self.value.get_type())
+        else:
+            printer.print_attribute(self.value)
+
+    def _hexadecimal(self) -> str | None:
+        """The bytes of an inline value with infinities or NaNs: xDSL reads its own print of those as integers."""
+        if not isinstance(self.value, DenseIntOrFPElementsAttr) or not isinstance(
+            self.value.get_element_type(), AnyFloat
+        ):
+            return None
+        if all(math.isfinite(item) for item in cast(Iterable[float], self.value.iter_values())):
+            return None
+        return "0x" + self.value.data.data.hex().upper()
 
     @classmethod
     def parse(cls, parser: Parser) -> ConstantOp:
@@ -68,6 +86,24 @@ class ConstantOp(GraphOp):
         op = cls(cast(DenseIntOrFPElementsAttr | DenseResourceAttr, value))
         op.attributes |= attributes
         return op
+
+
+@irdl_op_definition
+class CopyOp(ElementOp):
+    """The operand in a buffer of its own: an output of the model that is also an input, a constant or another output."""
+
+    name = "graph.copy"
+    x = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        return [tensor_type(self.x)]
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        return [operands[0]]
+
+    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+        return reads[0](index)
 
 
 @irdl_op_definition

@@ -1,0 +1,181 @@
+"""Conversion between element types: casts and affine quantisation."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import I64, IntegerAttr, TensorType, f32, i32, i64
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
+
+from aotc.dialects.graph import arrays
+from aotc.dialects.graph.elementwise import BroadcastOp, Domain
+from aotc.dialects.graph.interfaces import Array, ElementOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, compute_type, integer_range
+from aotc.dialects.graph.shapes import normalize_axis
+from aotc.dtypes import ELEMENT_TYPES, numpy_dtype
+
+
+@irdl_op_definition
+class CastOp(BroadcastOp):
+    """x as element type `to`: integers wrap, floats round to nearest or truncate, truth is `!= 0` (see `convert`)."""
+
+    name = "graph.cast"
+    x = operand_def(TensorType)
+    to = prop_def(Attribute)
+    result = result_def(TensorType)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        if self.to not in ELEMENT_TYPES.values():
+            raise ShapeError(f"{self.to} is no element type")
+        return super().infer_types()
+
+    def result_element_type(self) -> Attribute:
+        return self.to
+
+    def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
+        return b.convert(operands[0], self.to)
+
+    def compute(self, *operands: Array) -> Array:
+        return arrays.convert(operands[0], numpy_dtype(self.to))
+
+
+class AffineOp(ElementOp, ABC):
+    """Affine quantisation of `x` by a scale and a zero point, one pair for each tensor, index of an axis, or block.
+
+    The scale is a single element; or has one element per index of `axis`; or has the rank of x and, along `axis`, one
+    element per `block_size` of x's. The zero point, if there is one, has the shape of the scale.
+    """
+
+    x = operand_def(TensorType)
+    scale = operand_def(TensorType)
+    zero_point = opt_operand_def(TensorType)
+    axis = prop_def(IntegerAttr[I64], default_value=IntegerAttr(1, i64))
+    block_size = prop_def(IntegerAttr[I64], default_value=IntegerAttr(0, i64))
+    to = prop_def(Attribute)
+    result = result_def(TensorType)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        shape, scales = shape_of(self.x), shape_of(self.scale)
+        block = self.block_size.value.data
+        if self.zero_point is not None and shape_of(self.zero_point) != scales:
+            raise ShapeError(f"the zero point's shape {shape_of(self.zero_point)} is not the scale's {scales}")
+        if scales not in ((), (1,)) or block:
+            axis = normalize_axis(self.axis.value.data, len(shape))
+            expected = (
+                tuple(-(-extent // block) if i == axis else extent for i, extent in enumerate(shape))
+                if block > 0
+                else (shape[axis],)
+            )
+            if scales != expected:
+                raise ShapeError(f"the scale's shape is {scales}, for x of shape {shape} along axis {axis} {expected}")
+        Domain.NUMBER.require(element_type_of(self.scale), "the scale")
+        return [TensorType(self.to, shape)]
+
+    def _parameters(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> list[Scalar]:
+        """The scale and, if there is one, the zero point for the element at `index`."""
+        scales = shape_of(self.scale)
+        block = self.block_size.value.data
+        axis = self.axis.value.data
+        if scales in ((), (1,)):
+            position = [b.index(0)] * len(scales)
+        elif block:
+            position = list(index)
+            position[axis] = position[axis] / block
+        else:
+            position = [index[axis]]
+        return [read(position) for read in reads[1:]]
+
+    def _parameter_arrays(self, operands: Sequence[Array]) -> list[Array]:
+        """The scale and the zero point, broadcast to x."""
+        shape = operands[0].shape
+        block, axis = self.block_size.value.data, self.axis.value.data
+        found: list[Array] = []
+        for array in operands[1:]:
+            if array.shape in ((), (1,)):
+                array = array.reshape(())
+            elif block:
+                array = np.take(array, np.arange(shape[axis]) // block, axis)
+            else:
+                array = array.reshape([-1 if i == axis % len(shape) else 1 for i in range(len(shape))])
+            found.append(array)
+        return found
+
+
+@irdl_op_definition
+class QuantizeOp(AffineOp):
+    """saturate(round(x / scale) + zero_point), rounding to even; NaN becomes the least value.
+
+    The quotient is rounded to `precision` first where that is given.
+    """
+
+    name = "graph.quantize"
+    precision = opt_prop_def(Attribute)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        Domain.NUMBER.require(element_type_of(self.x), "the operand")
+        Domain.INTEGER.require(self.to, "the result")
+        if self.zero_point is not None and element_type_of(self.zero_point) != self.to:
+            raise ShapeError(f"the zero point has element type {element_type_of(self.zero_point)}, not {self.to}")
+        return super().infer_types()
+
+    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+        scale, *zero_point = self._parameters(b, index, reads)
+        quotient = b.cast(reads[0](index), f32) / b.cast(scale, f32)
+        if self.precision is not None:
+            quotient = b.cast(b.cast(quotient, self.precision), f32)
+        value = b.math("roundeven", quotient)
+        if zero_point:
+            value = value + b.cast(zero_point[0], f32)
+        low, high = integer_range(self.to)
+        value = b.select(b.compare("gt", value, low), value, low)
+        value = b.select(b.compare("lt", value, high), value, high)
+        return b.cast(value, self.to)
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        scale, *zero_point = (array.astype(np.float32) for array in self._parameter_arrays(operands))
+        with np.errstate(all="ignore"):
+            quotient = operands[0].astype(np.float32) / scale
+            if self.precision is not None:
+                quotient = quotient.astype(numpy_dtype(self.precision)).astype(np.float32)
+            value = np.rint(quotient)
+            if zero_point:
+                value = value + zero_point[0]
+            low, high = integer_range(self.to)
+            value = np.where(value > low, value, np.float32(low))
+            return [np.where(value < high, value, np.float32(high)).astype(numpy_dtype(self.to))]
+
+
+@irdl_op_definition
+class DequantizeOp(AffineOp):
+    """(x - zero_point) * scale in the precision of the result."""
+
+    name = "graph.dequantize"
+
+    def infer_types(self) -> Sequence[TensorType]:
+        Domain.INTEGER.require(element_type_of(self.x), "the operand")
+        Domain.FLOAT.require(self.to, "the result")
+        if self.zero_point is not None and element_type_of(self.zero_point) != element_type_of(self.x):
+            raise ShapeError(
+                f"the zero point has element type {element_type_of(self.zero_point)}, not {element_type_of(self.x)}"
+            )
+        return super().infer_types()
+
+    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+        scale, *zero_point = self._parameters(b, index, reads)
+        value = b.cast(reads[0](index), i32)
+        if zero_point:
+            value = value - b.cast(zero_point[0], i32)
+        kind = compute_type(self.to)
+        return b.cast(value, kind) * b.cast(scale, kind)
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        scale, *zero_point = self._parameter_arrays(operands)
+        with np.errstate(all="ignore"):
+            value = operands[0].astype(np.int32)
+            if zero_point:
+                value = value - zero_point[0].astype(np.int32)
+            kind = numpy_dtype(compute_type(self.to))
+            return [(value.astype(kind) * scale.astype(kind)).astype(numpy_dtype(self.to))]

@@ -1,0 +1,217 @@
+"""Functions of one real variable: the exponential, trigonometric and hyperbolic ones, rounding, the sigmoid."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Callable
+from typing import ClassVar
+
+import numpy as np
+from xdsl.irdl import irdl_op_definition
+
+from aotc.dialects.graph import arrays
+from aotc.dialects.graph.elementwise import Domain, UnaryOp
+from aotc.dialects.graph.interfaces import Array
+from aotc.dialects.graph.loops import LoopBuilder, Scalar
+
+
+class FunctionOp(UnaryOp, ABC):
+    """A function of the math dialect on floats."""
+
+    DOMAIN: ClassVar = Domain.FLOAT
+    FUNCTION: ClassVar[str]
+    """The name of the function in `LoopBuilder.math`."""
+    NUMPY: ClassVar[Callable[[Array], Array]]
+    """The function on arrays."""
+
+    def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
+        return b.math(self.FUNCTION, operands[0])
+
+    def compute(self, *operands: Array) -> Array:
+        return type(self).NUMPY(operands[0])
+
+
+@irdl_op_definition
+class ExpOp(FunctionOp):
+    """e to the power x."""
+
+    name = "graph.exp"
+    FUNCTION: ClassVar = "exp"
+    NUMPY: ClassVar = np.exp
+
+
+@irdl_op_definition
+class LogOp(FunctionOp):
+    """The natural logarithm."""
+
+    name = "graph.log"
+    FUNCTION: ClassVar = "log"
+    NUMPY: ClassVar = np.log
+
+
+@irdl_op_definition
+class SqrtOp(FunctionOp):
+    """The square root."""
+
+    name = "graph.sqrt"
+    FUNCTION: ClassVar = "sqrt"
+    NUMPY: ClassVar = np.sqrt
+
+
+@irdl_op_definition
+class SinOp(FunctionOp):
+    """The sine of x in radians."""
+
+    name = "graph.sin"
+    FUNCTION: ClassVar = "sin"
+    NUMPY: ClassVar = np.sin
+
+
+@irdl_op_definition
+class CosOp(FunctionOp):
+    """The cosine of x in radians."""
+
+    name = "graph.cos"
+    FUNCTION: ClassVar = "cos"
+    NUMPY: ClassVar = np.cos
+
+
+@irdl_op_definition
+class TanOp(FunctionOp):
+    """The tangent of x in radians."""
+
+    name = "graph.tan"
+    FUNCTION: ClassVar = "tan"
+    NUMPY: ClassVar = np.tan
+
+
+@irdl_op_definition
+class AsinOp(FunctionOp):
+    """The arc sine, in radians."""
+
+    name = "graph.asin"
+    FUNCTION: ClassVar = "asin"
+    NUMPY: ClassVar = np.arcsin
+
+
+@irdl_op_definition
+class AcosOp(FunctionOp):
+    """The arc cosine, in radians."""
+
+    name = "graph.acos"
+    FUNCTION: ClassVar = "acos"
+    NUMPY: ClassVar = np.arccos
+
+
+@irdl_op_definition
+class AtanOp(FunctionOp):
+    """The arc tangent, in radians."""
+
+    name = "graph.atan"
+    FUNCTION: ClassVar = "atan"
+    NUMPY: ClassVar = np.arctan
+
+
+@irdl_op_definition
+class SinhOp(FunctionOp):
+    """The hyperbolic sine."""
+
+    name = "graph.sinh"
+    FUNCTION: ClassVar = "sinh"
+    NUMPY: ClassVar = np.sinh
+
+
+@irdl_op_definition
+class CoshOp(FunctionOp):
+    """The hyperbolic cosine."""
+
+    name = "graph.cosh"
+    FUNCTION: ClassVar = "cosh"
+    NUMPY: ClassVar = np.cosh
+
+
+@irdl_op_definition
+class TanhOp(FunctionOp):
+    """The hyperbolic tangent."""
+
+    name = "graph.tanh"
+    FUNCTION: ClassVar = "tanh"
+    NUMPY: ClassVar = np.tanh
+
+
+@irdl_op_definition
+class AsinhOp(FunctionOp):
+    """The inverse hyperbolic sine."""
+
+    name = "graph.asinh"
+    FUNCTION: ClassVar = "asinh"
+    NUMPY: ClassVar = np.arcsinh
+
+
+@irdl_op_definition
+class AcoshOp(FunctionOp):
+    """The inverse hyperbolic cosine."""
+
+    name = "graph.acosh"
+    FUNCTION: ClassVar = "acosh"
+    NUMPY: ClassVar = np.arccosh
+
+
+@irdl_op_definition
+class AtanhOp(FunctionOp):
+    """The inverse hyperbolic tangent."""
+
+    name = "graph.atanh"
+    FUNCTION: ClassVar = "atanh"
+    NUMPY: ClassVar = np.arctanh
+
+
+@irdl_op_definition
+class ErfOp(FunctionOp):
+    """The error function."""
+
+    name = "graph.erf"
+    FUNCTION: ClassVar = "erf"
+    NUMPY: ClassVar = arrays.erf
+
+
+@irdl_op_definition
+class FloorOp(FunctionOp):
+    """The greatest integer not above x."""
+
+    name = "graph.floor"
+    FUNCTION: ClassVar = "floor"
+    NUMPY: ClassVar = np.floor
+
+
+@irdl_op_definition
+class CeilOp(FunctionOp):
+    """The least integer not below x."""
+
+    name = "graph.ceil"
+    FUNCTION: ClassVar = "ceil"
+    NUMPY: ClassVar = np.ceil
+
+
+@irdl_op_definition
+class RoundOp(FunctionOp):
+    """The nearest integer, ties to even."""
+
+    name = "graph.round"
+    FUNCTION: ClassVar = "roundeven"
+    NUMPY: ClassVar = np.rint
+
+
+@irdl_op_definition
+class SigmoidOp(UnaryOp):
+    """1 / (1 + exp(-x))."""
+
+    name = "graph.sigmoid"
+    DOMAIN: ClassVar = Domain.FLOAT
+
+    def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
+        return 1 / (1 + b.math("exp", -operands[0]))
+
+    def compute(self, *operands: Array) -> Array:
+        one = operands[0].dtype.type(1)
+        return one / (one + np.exp(-operands[0]))

@@ -1,0 +1,180 @@
+"""Normalisations: softmax, zero mean and unit variance, the affine map of batch normalisation."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, Float64Type, FloatAttr, TensorType
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+
+from aotc.dialects.graph import arrays
+from aotc.dialects.graph.elementwise import Domain
+from aotc.dialects.graph.interfaces import (
+    AnchorOp,
+    Array,
+    ElementOp,
+    ShapeError,
+    element_type_of,
+    shape_of,
+    tensor_type,
+)
+from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer, compute_type
+from aotc.dialects.graph.reduction import merge_index, normalize_axes, reduced_shape, rows
+
+
+class RowOp(AnchorOp, ABC):
+    """A result of the shape and type of x (floats); its rows, the elements along `axes`, are functions of x's rows."""
+
+    x = operand_def(TensorType)
+    axes = prop_def(DenseArrayBase)
+    result = result_def(TensorType)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        Domain.FLOAT.require(element_type_of(self.x), "the operand")
+        self._axes()
+        return [tensor_type(self.x)]
+
+    def _axes(self) -> tuple[int, ...]:
+        return normalize_axes(self.ints("axes"), len(shape_of(self.x)))
+
+    def _row(self) -> list[int]:
+        """The extents of a row."""
+        return [shape_of(self.x)[axis] for axis in self._axes()]
+
+    def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        shape, axes = shape_of(self.x), self._axes()
+
+        def each(outer: list[Scalar]) -> None:
+            def read(inner: Sequence[Scalar]) -> Scalar:
+                return reads[0](merge_index(len(shape), axes, inner, outer))
+
+            def write(inner: Sequence[Scalar], value: Scalar) -> None:
+                writes[0](merge_index(len(shape), axes, inner, outer), value)
+
+            self.row(b, read, write)
+
+        b.for_each(reduced_shape(shape, axes, keepdims=False), each)
+
+    def row(self, b: LoopBuilder, read: Reader, write: Writer) -> None:
+        """Emit the loops of one row; `read` and `write` take indices within it."""
+        raise NotImplementedError
+
+    def compute(self, row: Array) -> Array:
+        """The result rows for the rows along the last axis; f16 and bf16 come, and may go, as f32."""
+        raise NotImplementedError
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        x, axes = operands[0], self._axes()
+        if x.size == 0:
+            return [x]
+        kept = [axis for axis in range(x.ndim) if axis not in axes]
+        with np.errstate(all="ignore"):
+            flat = self.compute(rows(arrays.widen(x), axes)).astype(x.dtype)
+        moved = flat.reshape([x.shape[axis] for axis in [*kept, *axes]])
+        return [moved.transpose(np.argsort([*kept, *axes]))]
+
+
+@irdl_op_definition
+class SoftmaxOp(RowOp):
+    """exp(x - max) / sum(exp(x - max)) over `axes`; with `log` its logarithm."""
+
+    name = "graph.softmax"
+    log = prop_def(BoolAttr, default_value=BoolAttr.from_bool(False))
+
+    def row(self, b: LoopBuilder, read: Reader, write: Writer) -> None:
+        extents = self._row()
+        bounds = [(0, extent) for extent in extents]
+        kind = element_type_of(self.x)
+
+        def larger(inner: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+            value = read(inner)
+            # a NaN may be passed over here: it is met again, and spreads, in the sum
+            return [b.select(b.compare("gt", value, carried[0]), value, carried[0])]
+
+        (top,) = b.reduce(bounds, [b.const(-np.inf, kind)], larger)
+
+        def add(inner: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+            return [carried[0] + b.math("exp", read(inner) - top)]
+
+        (total,) = b.reduce(bounds, [b.const(0, kind)], add)
+        if self.flag("log"):
+            shift = b.math("log", total)
+            b.for_each(extents, lambda inner: write(inner, read(inner) - top - shift))
+        else:
+            b.for_each(extents, lambda inner: write(inner, b.math("exp", read(inner) - top) / total))
+
+    def compute(self, row: Array) -> Array:
+        shifted = row - row.max(-1, keepdims=True)
+        total = np.exp(shifted).sum(-1, keepdims=True)
+        return shifted - np.log(total) if self.flag("log") else np.exp(shifted) / total
+
+
+@irdl_op_definition
+class NormalizeOp(RowOp):
+    """(x - mean) / sqrt(variance + epsilon) over `axes`, in two passes: the mean first, then the squared distances."""
+
+    name = "graph.normalize"
+    epsilon = prop_def(FloatAttr[Float64Type])
+
+    def row(self, b: LoopBuilder, read: Reader, write: Writer) -> None:
+        extents = self._row()
+        bounds = [(0, extent) for extent in extents]
+        zero, count = b.const(0, element_type_of(self.x)), float(np.prod(extents))
+        (total,) = b.reduce(bounds, [zero], lambda inner, carried: [carried[0] + read(inner)])
+        mean = total / count
+
+        def square(inner: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+            distance = read(inner) - mean
+            return [carried[0] + distance * distance]
+
+        (squares,) = b.reduce(bounds, [zero], square)
+        inverse = 1 / b.math("sqrt", squares / count + self.epsilon.value.data)
+        b.for_each(extents, lambda inner: write(inner, (read(inner) - mean) * inverse))
+
+    def compute(self, row: Array) -> Array:
+        distance = row - row.mean(-1, keepdims=True)
+        variance = (distance * distance).mean(-1, keepdims=True)
+        return distance * (1 / np.sqrt(variance + row.dtype.type(self.epsilon.value.data)))
+
+
+@irdl_op_definition
+class BatchNormOp(ElementOp):
+    """(x - mean) / sqrt(variance + epsilon) * scale + bias with one of each for every index of axis 1, the channels.
+
+    The four may have another float type than x.
+    """
+
+    name = "graph.batch_norm"
+    x = operand_def(TensorType)
+    scale = operand_def(TensorType)
+    bias = operand_def(TensorType)
+    mean = operand_def(TensorType)
+    variance = operand_def(TensorType)
+    epsilon = prop_def(FloatAttr[Float64Type])
+    result = result_def(TensorType)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        shape = shape_of(self.x)
+        channels = shape[1] if len(shape) > 1 else 1
+        for name, value in zip(("x", "scale", "bias", "mean", "variance"), self.operands, strict=True):
+            Domain.FLOAT.require(element_type_of(value), f"the operand {name}")
+            if name != "x" and shape_of(value) != (channels,):
+                raise ShapeError(f"{name} has shape {list(shape_of(value))}, for {channels} channels [{channels}]")
+        return [tensor_type(self.x)]
+
+    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+        channel = [index[1] if len(index) > 1 else b.index(0)]
+        kind = compute_type(element_type_of(self.x))
+        scale, bias, mean, variance = (b.cast(read(channel), kind) for read in reads[1:])
+        factor = scale / b.math("sqrt", variance + self.epsilon.value.data)
+        return reads[0](index) * factor + (bias - mean * factor)
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        x = arrays.widen(operands[0])
+        column = [-1] + [1] * (x.ndim - 2)
+        scale, bias, mean, variance = (array.astype(x.dtype).reshape(column) for array in operands[1:])
+        with np.errstate(all="ignore"):
+            factor = scale / np.sqrt(variance + x.dtype.type(self.epsilon.value.data))
+            return [(x * factor + (bias - mean * factor)).astype(operands[0].dtype)]
