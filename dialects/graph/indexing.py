@@ -1,7 +1,7 @@
-"""Reading and writing at indices that are tensors themselves.
+"""Reading at indices that are tensors themselves.
 
-A negative index counts from the end. Whether an index known only at run time is in range cannot be checked when
-compiling: a read clamps it into range, a write outside is dropped; neither touches memory outside the operand.
+A negative index counts from the end. One known only at run time may be out of range: it is clamped into it, so that
+nothing outside the operand is read.
 """
 
 from __future__ import annotations
@@ -18,18 +18,20 @@ from aotc.dialects.graph.interfaces import Array, ElementOp, Fusion, ShapeError,
 from aotc.dialects.graph.loops import INDEX, LoopBuilder, Reader, Scalar
 
 
-def _require_indices(value: SSAValue) -> None:
+def require_indices(value: SSAValue) -> None:
+    """Raise ShapeError unless `value` has elements that can be indices."""
     kind = element_type_of(value)
     if not isinstance(kind, IntegerType) or kind == i1:
         raise ShapeError(f"indices must be integers, found {kind}")
 
 
-def _require_axis(axis: int, rank: int) -> None:
+def require_axis(axis: int, rank: int) -> None:
+    """Raise ShapeError unless `axis` is one of `rank` axes, counted from the front."""
     if not 0 <= axis < rank:
         raise ShapeError(f"axis {axis} is out of range for rank {rank}")
 
 
-def _from_front(b: LoopBuilder, index: Scalar, extent: int) -> Scalar:
+def from_front(b: LoopBuilder, index: Scalar, extent: int) -> Scalar:
     """A signed i64 `index`, counted from the front where it is negative."""
     index = b.cast(index, i64)
     return b.select(b.compare("lt", index, 0), index + extent, index)
@@ -37,7 +39,7 @@ def _from_front(b: LoopBuilder, index: Scalar, extent: int) -> Scalar:
 
 def _clamped(b: LoopBuilder, index: Scalar, extent: int) -> Scalar:
     """An index into an axis of `extent` elements that is safe to read at."""
-    return b.cast(b.min(b.max(_from_front(b, index, extent), 0), extent - 1), INDEX)
+    return b.cast(b.min(b.max(from_front(b, index, extent), 0), extent - 1), INDEX)
 
 
 def _clamped_array(indices: Array, extent: int | Array) -> Array:
@@ -58,8 +60,8 @@ class GatherOp(ElementOp):
 
     def infer_types(self) -> Sequence[TensorType]:
         x, indices, axis = shape_of(self.x), shape_of(self.indices), self.axis.value.data
-        _require_axis(axis, len(x))
-        _require_indices(self.indices)
+        require_axis(axis, len(x))
+        require_indices(self.indices)
         shape = [*x[:axis], *indices, *x[axis + 1 :]]
         if x[axis] == 0 and 0 not in shape:
             raise ShapeError(f"axis {axis} of {list(x)} has no element to gather")
@@ -91,12 +93,12 @@ class GatherElementsOp(ElementOp):
 
     def infer_types(self) -> Sequence[TensorType]:
         x, indices, axis = shape_of(self.x), shape_of(self.indices), self.axis.value.data
-        _require_axis(axis, len(x))
-        _require_indices(self.indices)
+        require_axis(axis, len(x))
+        require_indices(self.indices)
         if len(x) != len(indices):
             raise ShapeError(f"operand and indices must have one rank, found {list(x)} and {list(indices)}")
         if 0 not in indices:
-            _require_covered(x, indices, axis)
+            require_covered(x, indices, axis)
             if x[axis] == 0:
                 raise ShapeError(f"axis {axis} of {list(x)} has no element to gather")
         return [TensorType(element_type_of(self.x), indices)]
@@ -116,7 +118,8 @@ class GatherElementsOp(ElementOp):
         return reads[0]([*index[:axis], picked, *index[axis + 1 :]])
 
 
-def _require_covered(x: Sequence[int], indices: Sequence[int], axis: int) -> None:
+def require_covered(x: Sequence[int], indices: Sequence[int], axis: int) -> None:
+    """Raise ShapeError where indices of that shape go beyond x along another axis than `axis`."""
     if any(i > extent for a, (i, extent) in enumerate(zip(indices, x, strict=True)) if a != axis):
         raise ShapeError(f"indices {list(indices)} reach beyond {list(x)} off axis {axis}")
 
@@ -137,7 +140,7 @@ class GatherNdOp(ElementOp):
 
     def infer_types(self) -> Sequence[TensorType]:
         x, indices, batch = shape_of(self.x), shape_of(self.indices), self.batch_dims.value.data
-        _require_indices(self.indices)
+        require_indices(self.indices)
         if not 0 <= batch < min(len(x), len(indices)):
             raise ShapeError(f"batch_dims {batch} must be below the ranks of {list(x)} and {list(indices)}")
         if x[:batch] != indices[:batch]:

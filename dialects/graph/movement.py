@@ -47,6 +47,9 @@ class ReshapeOp(MovementOp):
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         return [operands[0].reshape(self.ints("shape"))]
 
+    def view_offset(self) -> int | None:
+        return 0
+
     def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         return reads[0](delinearize(b, linearize(b, index, self.ints("shape")), shape_of(self.x)))
 
@@ -66,6 +69,10 @@ class TransposeOp(MovementOp):
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         return [operands[0].transpose(self.ints("permutation"))]
+
+    def view_offset(self) -> int | None:
+        moved = [axis for axis in self.ints("permutation") if shape_of(self.x)[axis] != 1]
+        return 0 if moved == sorted(moved) else None
 
     def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         source = dict(zip(self.ints("permutation"), index, strict=True))
@@ -121,6 +128,19 @@ class SliceOp(MovementOp):
             for start, step, count in zip(self.ints("starts"), self.ints("steps"), self.ints("shape"), strict=True)
         ]
         return [operands[0][np.ix_(*picks)] if picks else operands[0]]
+
+    def view_offset(self) -> int | None:
+        """A run: one index of each leading axis, consecutive ones of one axis, all of those behind it."""
+        source, shape = shape_of(self.x), self.ints("shape")
+        starts, steps = self.ints("starts"), self.ints("steps")
+        if 0 in shape:
+            return 0
+        leading = next((axis for axis, count in enumerate(shape) if count != 1), len(shape))
+        if any(shape[axis] != source[axis] for axis in range(leading + 1, len(shape))):
+            return None
+        if any(step != 1 for step, count in zip(steps, shape, strict=True) if count != 1):
+            return None
+        return sum(start * math.prod(source[axis + 1 :]) for axis, start in enumerate(starts))
 
     def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         starts, steps = self.ints("starts"), self.ints("steps")

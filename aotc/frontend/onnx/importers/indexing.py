@@ -1,0 +1,105 @@
+"""Operators whose indices are tensors."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from xdsl.dialects.builtin import i64
+from xdsl.ir import SSAValue
+
+from aotc.dialects.graph.conversion import CastOp
+from aotc.dialects.graph.elementwise import AddOp
+from aotc.dialects.graph.indexing import GatherElementsOp, GatherNdOp, GatherOp
+from aotc.dialects.graph.interfaces import shape_of
+from aotc.dialects.graph.logical import CompareOp, WhereOp
+from aotc.dialects.graph.scatter import ScatterElementsOp, ScatterNdOp, TopKOp
+from aotc.dialects.graph.shapes import normalize_axis
+from aotc.frontend.onnx.importers.movement import cut
+from aotc.frontend.onnx.importers.shape import view
+from aotc.frontend.onnx.registry import Node, onnx_op
+
+
+@onnx_op("Gather")
+def gather(node: Node) -> SSAValue:
+    shape = node.shape(0)
+    axis = normalize_axis(node.attr("axis", 0), len(shape))
+    indices = node.known(1)
+    if indices is not None:
+        extent = shape[axis]
+        if ((indices < -extent) | (indices >= extent)).any():
+            node.fail(f"indices reach beyond the {extent} elements of axis {axis}")
+        if indices.size == 1:  # a slice: often a view
+            (index,) = indices.reshape(-1).tolist()
+            one = cut(node, node.input(0), {axis: (index % extent, 1, 1)})
+            return view(node, one, [*shape[:axis], *indices.shape, *shape[axis + 1 :]])
+    return node.emit(GatherOp, node.input(0), node.input(1), axis=axis)
+
+
+@onnx_op("GatherElements")
+def gather_elements(node: Node) -> SSAValue:
+    axis = normalize_axis(node.attr("axis", 0), len(node.shape(0)))
+    return node.emit(GatherElementsOp, node.input(0), node.input(1), axis=axis)
+
+
+@onnx_op("GatherND")
+def gather_nd(node: Node) -> SSAValue:
+    return node.emit(GatherNdOp, node.input(0), node.input(1), batch_dims=node.attr("batch_dims", 0))
+
+
+@onnx_op("ScatterElements", "Scatter")
+def scatter_elements(node: Node) -> SSAValue:
+    axis = normalize_axis(node.attr("axis", 0), len(node.shape(0)))
+    reduction = node.attr("reduction", "none")
+    operands = node.input(0), node.input(1), node.input(2)
+    return node.emit(ScatterElementsOp, *operands, axis=axis, reduction=reduction)
+
+
+@onnx_op("ScatterND")
+def scatter_nd(node: Node) -> SSAValue:
+    operands = node.input(0), node.input(1), node.input(2)
+    return node.emit(ScatterNdOp, *operands, reduction=node.attr("reduction", "none"))
+
+
+@onnx_op("TopK")
+def top_k(node: Node) -> list[SSAValue]:
+    shape = node.shape(0)
+    axis = normalize_axis(node.attr("axis", -1), len(shape))
+    k: int = node.attr("k") if node.opset < 10 else int(node.constant_input(1, "K").reshape(()))
+    smallest = None if node.attr("largest", 1) else True
+    return node.emit_all(TopKOp, node.input(0), k=k, axis=axis, smallest=smallest)
+
+
+@onnx_op("OneHot")
+def one_hot(node: Node) -> SSAValue:
+    shape = node.shape(0)
+    axis = normalize_axis(node.attr("axis", -1), len(shape) + 1)
+    depth = int(node.constant_input(1, "the depth").reshape(()))
+    if math.prod(node.shape(2)) != 2:
+        node.fail(f"values must be two, off and on, found {list(node.shape(2))}")
+    indices = node.emit(CastOp, node.input(0), to=i64)
+    limit, zero = node.constant(np.array(depth)), node.constant(np.array(0))
+    from_front = node.emit(AddOp, indices, limit)
+    indices = node.emit(WhereOp, node.emit(CompareOp, indices, zero, how="lt"), from_front, indices)
+    indices = view(node, indices, [*shape[:axis], 1, *shape[axis:]])
+    classes = node.constant(np.arange(depth).reshape([depth if a == axis else 1 for a in range(len(shape) + 1)]))
+    off, on = (cut(node, view(node, node.input(2), [2]), {0: (position, 1, 1)}) for position in (0, 1))
+    return node.emit(WhereOp, node.emit(CompareOp, indices, classes, how="eq"), on, off)
+
+
+@onnx_op("Compress")
+def compress(node: Node) -> SSAValue:
+    condition = node.constant_input(1, "the condition").reshape(-1)
+    x, axis = node.input(0), node.attr("axis")
+    if axis is None:
+        x, axis = view(node, x, [math.prod(node.shape(0))]), 0
+    axis = normalize_axis(axis, len(shape_of(x)))
+    if condition.size > shape_of(x)[axis]:
+        node.fail(f"the condition has {condition.size} elements, axis {axis} of {list(shape_of(x))} has fewer")
+    return node.emit(GatherOp, x, node.constant(np.flatnonzero(condition)), axis=axis)
+
+
+@onnx_op("NonZero")
+def non_zero(node: Node) -> SSAValue:
+    x = node.constant_input(0, "the operand")
+    return node.constant(np.array(np.nonzero(x.reshape(x.shape or (1,))), np.int64)[: x.ndim])

@@ -1,0 +1,205 @@
+"""Operators that move elements without computing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from aotc.dialects.graph.interfaces import shape_of
+from aotc.dialects.graph.movement import BroadcastOp, ConcatOp, PadOp, SliceOp, TransposeOp, TriluOp
+from aotc.dialects.graph.shapes import broadcast, normalize_axis
+from aotc.dtypes import numpy_dtype
+from aotc.frontend.onnx.importers.shape import view
+from aotc.frontend.onnx.registry import Node, onnx_op
+
+_TO_THE_END = (2**31 - 1, 2**63 - 1)
+"""Ends that mean the end of the axis in the direction of the step."""
+
+
+@onnx_op("Transpose")
+def transpose(node: Node) -> SSAValue:
+    rank = len(node.shape(0))
+    permutation = [normalize_axis(axis, rank) for axis in node.attr("perm", list(range(rank))[::-1])]
+    if permutation == list(range(rank)):
+        return node.input(0)
+    return node.emit(TransposeOp, node.input(0), permutation=permutation)
+
+
+@onnx_op("Expand")
+def expand(node: Node) -> SSAValue:
+    shape = broadcast(node.shape(0), [int(extent) for extent in node.constant_input(1, "the shape")])
+    return node.input(0) if shape == node.shape(0) else node.emit(BroadcastOp, node.input(0), shape=shape)
+
+
+@onnx_op("Tile")
+def tile(node: Node) -> SSAValue:
+    shape, repeats = node.shape(0), [int(count) for count in node.constant_input(1, "the repeats")]
+    if len(repeats) != len(shape) or any(count < 0 for count in repeats):
+        node.fail(f"repeats {repeats} must be one count for each axis of {list(shape)}")
+    if all(count == 1 for count in repeats):
+        return node.input(0)
+    single: list[int] = []
+    tiled: list[int] = []
+    for extent, count in zip(shape, repeats, strict=True):
+        if extent == 1 or count == 1:  # the axis itself repeats, or does not
+            single.append(extent)
+            tiled.append(extent * count)
+        else:
+            single += [1, extent]
+            tiled += [count, extent]
+    x = node.emit(BroadcastOp, view(node, node.input(0), single), shape=tiled)
+    return view(node, x, [extent * count for extent, count in zip(shape, repeats, strict=True)])
+
+
+@onnx_op("Concat")
+def concat(node: Node) -> SSAValue:
+    parts = [node.input(position) for position in range(len(node.inputs))]
+    axis = normalize_axis(node.attr("axis"), len(node.shape(0)))
+    return parts[0] if len(parts) == 1 else node.emit(ConcatOp, parts, axis=axis)
+
+
+@onnx_op("Split")
+def split(node: Node) -> list[SSAValue | None]:
+    shape = node.shape(0)
+    axis = normalize_axis(node.attr("axis", 0), len(shape))
+    extent, count = shape[axis], len(node.outputs)
+    sizes: list[int] | None = node.attr("split")
+    if node.opset >= 13 and node.optional(1) is not None:
+        sizes = [int(size) for size in node.constant_input(1, "the sizes")]
+    if sizes is None:
+        if node.attr("num_outputs", count) != count:
+            node.fail(f"num_outputs is {node.attr('num_outputs')}, the node has {count} outputs")
+        chunk = -(-extent // count)
+        sizes = [chunk] * (count - 1) + [extent - chunk * (count - 1)]
+        if sizes[-1] < 0 or (node.opset < 18 and sizes[-1] != chunk):
+            node.fail(f"axis {axis} of {extent} elements does not divide into {count} outputs")
+    if len(sizes) != count or sum(sizes) != extent or any(size < 0 for size in sizes):
+        node.fail(f"sizes {sizes} do not cut axis {axis} of {extent} elements into {count} outputs")
+    starts = np.cumsum([0, *sizes])
+    return [
+        cut(node, node.input(0), {axis: (int(start), 1, size)}) if name else None
+        for name, start, size in zip(node.outputs, starts, sizes, strict=False)
+    ]
+
+
+def cut(node: Node, x: SSAValue, ranges: dict[int, tuple[int, int, int]]) -> SSAValue:
+    """The slice of `x` with (start, step, count) along the axes of `ranges` and the whole of the others."""
+    shape = shape_of(x)
+    full = [ranges.get(axis, (0, 1, extent)) for axis, extent in enumerate(shape)]
+    if full == [(0, 1, extent) for extent in shape]:
+        return x
+    starts, steps, counts = zip(*full, strict=True)
+    return node.emit(SliceOp, x, starts=starts, steps=steps, shape=counts)
+
+
+@onnx_op("Slice")
+def slice_(node: Node) -> SSAValue:
+    shape = node.shape(0)
+    if node.opset < 10:
+        starts, ends = node.attr("starts"), node.attr("ends")
+        axes, steps = node.attr("axes", list(range(len(starts)))), [1] * len(starts)
+    else:
+        starts = node.constant_input(1, "the starts").tolist()
+        ends = node.constant_input(2, "the ends").tolist()
+        axes = list(range(len(starts))) if node.optional(3) is None else node.constant_input(3, "the axes").tolist()
+        steps = [1] * len(starts) if node.optional(4) is None else node.constant_input(4, "the steps").tolist()
+    if not len(starts) == len(ends) == len(axes) == len(steps):
+        node.fail(f"starts {starts}, ends {ends}, axes {axes} and steps {steps} must have one length")
+    axes = [normalize_axis(axis, len(shape)) for axis in axes]
+    if len(set(axes)) != len(axes):
+        node.fail(f"axes {axes} repeat")
+    if 0 in steps:
+        node.fail(f"steps {steps} must not be 0")
+    ranges: dict[int, tuple[int, int, int]] = {}
+    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+        ranges[axis] = _clamped_range(start, end, step, shape[axis])
+    return cut(node, node.input(0), ranges)
+
+
+def _clamped_range(start: int, end: int, step: int, extent: int) -> tuple[int, int, int]:
+    """(start, step, count) of a slice as ONNX clamps it; not as Python does: a start before the axis counts as 0."""
+    low, high = (0, extent) if step > 0 else (-1, extent - 1)
+    start = min(max(start + extent if start < 0 else start, 0), high)
+    if end in _TO_THE_END:
+        end = extent if step > 0 else -1
+    elif end < 0:
+        end = max(end + extent, low)
+    end = min(end, extent)
+    count = max(-((start - end) // step), 0)
+    return (start, step, count) if count else (0, 1, 0)
+
+
+@onnx_op("Pad")
+def pad(node: Node) -> SSAValue:
+    x, shape, mode = node.input(0), node.shape(0), node.attr("mode", "constant")
+    axes = list(range(len(shape)))
+    if node.opset < 11:
+        given: list[int] = node.attr("pads", [])
+        value = node.constant(node.attr("value", 0.0), numpy_dtype(node.element_type(0)))
+    else:
+        given = [int(amount) for amount in node.constant_input(1, "the pads").reshape(-1)]
+        value = node.optional(2)
+        if node.optional(3) is not None:
+            axes = [normalize_axis(int(axis), len(shape)) for axis in node.constant_input(3, "the axes")]
+    if len(given) != 2 * len(axes) or len(set(axes)) != len(axes):
+        node.fail(f"pads {given} must be a begin and an end for each of the axes {axes}")
+    begins, ends = [0] * len(shape), [0] * len(shape)
+    for axis, begin, end in zip(axes, given[: len(axes)], given[len(axes) :], strict=True):
+        begins[axis], ends[axis] = begin, end
+    kept = {
+        axis: (max(-begin, 0), 1, extent + min(begin, 0) + min(end, 0))
+        for axis, (extent, begin, end) in enumerate(zip(shape, begins, ends, strict=True))
+    }
+    if any(count < 0 for _, _, count in kept.values()):
+        node.fail(f"pads {given} remove more than there is of {list(shape)}")
+    x = cut(node, x, kept)
+    pads = [max(amount, 0) for amount in (*begins, *ends)]
+    if not any(pads):
+        return x
+    return node.emit(PadOp, x, value if mode == "constant" else None, pads=pads, mode=mode)
+
+
+@onnx_op("DepthToSpace")
+def depth_to_space(node: Node) -> SSAValue:
+    n, c, h, w, block = _image(node)
+    if c % (block * block):
+        node.fail(f"{c} channels do not divide into blocks of {block} x {block}")
+    depth = c // (block * block)
+    if node.attr("mode", "DCR") == "DCR":
+        shape, permutation = [n, block, block, depth, h, w], [0, 3, 4, 1, 5, 2]
+    else:
+        shape, permutation = [n, depth, block, block, h, w], [0, 1, 4, 2, 5, 3]
+    return _rearrange(node, shape, permutation, [n, depth, h * block, w * block])
+
+
+@onnx_op("SpaceToDepth")
+def space_to_depth(node: Node) -> SSAValue:
+    n, c, h, w, block = _image(node)
+    if h % block or w % block:
+        node.fail(f"a picture of {h} x {w} does not divide into blocks of {block} x {block}")
+    permutation = [0, 3, 5, 1, 2, 4] if node.attr("mode", "DCR") == "DCR" else [0, 1, 3, 5, 2, 4]
+    shape = [n, c, h // block, block, w // block, block]
+    return _rearrange(node, shape, permutation, [n, c * block * block, h // block, w // block])
+
+
+def _image(node: Node) -> tuple[int, int, int, int, int]:
+    block = node.attr("blocksize")
+    if len(node.shape(0)) != 4 or block < 1:
+        node.fail(f"needs [N, C, H, W] and a positive block size, found {list(node.shape(0))} and {block}")
+    n, c, h, w = node.shape(0)
+    return n, c, h, w, block
+
+
+def _rearrange(node: Node, shape: Sequence[int], permutation: Sequence[int], result: Sequence[int]) -> SSAValue:
+    x = view(node, node.input(0), shape)
+    return view(node, node.emit(TransposeOp, x, permutation=permutation), result)
+
+
+@onnx_op("Trilu")
+def trilu(node: Node) -> SSAValue:
+    diagonal = node.optional(1)
+    if diagonal is None:
+        diagonal = node.constant(np.zeros((), np.int64))
+    return node.emit(TriluOp, node.input(0), diagonal, upper=bool(node.attr("upper", 1)))

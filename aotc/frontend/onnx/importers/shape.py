@@ -1,0 +1,135 @@
+"""Constants, shapes and the operators that only give a tensor another shape."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from aotc.dialects.graph.interfaces import shape_of
+from aotc.dialects.graph.movement import BroadcastOp, ReshapeOp
+from aotc.dialects.graph.shapes import normalize_axis
+from aotc.dtypes import numpy_dtype
+from aotc.frontend.onnx.registry import Node, onnx_op
+from aotc.frontend.onnx.tensors import dtype_of
+
+
+@onnx_op("Constant")
+def constant(node: Node) -> SSAValue:
+    if (value := node.attr("value")) is not None:
+        return node.constant(value)
+    for name, dtype in (
+        ("value_float", np.float32),
+        ("value_floats", np.float32),
+        ("value_int", np.int64),
+        ("value_ints", np.int64),
+    ):
+        if (value := node.attr(name)) is not None:
+            return node.constant(value, dtype)
+    given = ", ".join(node.attributes) or "none"
+    node.fail(f"no value the compiler knows (attributes: {given})", "strings and sparse tensors have no element type")
+
+
+@onnx_op("ConstantOfShape")
+def constant_of_shape(node: Node) -> SSAValue:
+    shape = [int(extent) for extent in node.constant_input(0, "the shape")]
+    value = node.attr("value")
+    one = node.constant(np.zeros((), np.float32) if value is None else value.reshape(()))
+    return one if not shape else node.emit(BroadcastOp, one, shape=shape)
+
+
+@onnx_op("Shape")
+def shape(node: Node) -> SSAValue:
+    return node.constant(node.shape(0)[node.attr("start", 0) : node.attr("end")], np.int64)
+
+
+@onnx_op("Size")
+def size(node: Node) -> SSAValue:
+    return node.constant(np.array(math.prod(node.shape(0)), np.int64))
+
+
+@onnx_op("Range")
+def range_(node: Node) -> SSAValue:
+    dtype = numpy_dtype(node.element_type(0))
+    wide = np.dtype(np.float32) if dtype.itemsize < 4 and dtype.kind not in "iu" else dtype
+    names = ("the start", "the limit", "the delta")
+    start, limit, delta = (node.constant_input(i, what).reshape(()).astype(wide) for i, what in enumerate(names))
+    if delta == 0:
+        node.fail("delta is 0")
+    distance, step = (limit - start).item(), delta.item()
+    count = max(-(-distance // step) if dtype.kind in "iu" else math.ceil(distance / step), 0)
+    return node.constant((start + delta * np.arange(count).astype(wide)).astype(dtype))
+
+
+@onnx_op("EyeLike")
+def eye_like(node: Node) -> SSAValue:
+    if len(node.shape(0)) != 2:
+        node.fail(f"the operand must be a matrix, found {list(node.shape(0))}")
+    dtype = node.attr("dtype")
+    kind = numpy_dtype(node.element_type(0)) if dtype is None else dtype_of(dtype)
+    return node.constant(np.eye(*node.shape(0), k=node.attr("k", 0)).astype(kind))
+
+
+@onnx_op("Reshape")
+def reshape(node: Node) -> SSAValue:
+    source = node.shape(0)
+    target = [int(extent) for extent in node.constant_input(1, "the shape")]
+    if not node.attr("allowzero", 0):
+        if any(extent == 0 and axis >= len(source) for axis, extent in enumerate(target)):
+            node.fail(f"shape {target} copies an axis that {list(source)} does not have")
+        target = [source[axis] if extent == 0 else extent for axis, extent in enumerate(target)]
+    if target.count(-1) > 1:
+        node.fail(f"shape {target} leaves more than one axis open")
+    if -1 in target:
+        others = math.prod(extent for extent in target if extent != -1)
+        if others == 0 or math.prod(source) % others:
+            node.fail(f"{math.prod(source)} elements of shape {list(source)} do not divide into {target}")
+        target[target.index(-1)] = math.prod(source) // others
+    return view(node, node.input(0), target)
+
+
+def view(node: Node, x: SSAValue, shape: Sequence[int]) -> SSAValue:
+    """`x` under another shape; `x` itself where it has that shape."""
+    return x if tuple(shape) == shape_of(x) else node.emit(ReshapeOp, x, shape=list(shape))
+
+
+@onnx_op("Flatten")
+def flatten(node: Node) -> SSAValue:
+    shape, axis = node.shape(0), node.attr("axis", 1)
+    if not -len(shape) <= axis <= len(shape):
+        node.fail(f"axis {axis} is out of range for rank {len(shape)}")
+    axis += len(shape) if axis < 0 else 0
+    return view(node, node.input(0), [math.prod(shape[:axis]), math.prod(shape[axis:])])
+
+
+def _axes(node: Node) -> list[int] | None:
+    if node.opset < 13:
+        return node.attr("axes")
+    return None if node.optional(1) is None else [int(a) for a in node.constant_input(1, "the axes").reshape(-1)]
+
+
+@onnx_op("Squeeze")
+def squeeze(node: Node) -> SSAValue:
+    shape, given = node.shape(0), _axes(node)
+    if given is None:
+        axes = {axis for axis, extent in enumerate(shape) if extent == 1}
+    else:
+        axes = {normalize_axis(axis, len(shape)) for axis in given}
+    if any(shape[axis] != 1 for axis in axes):
+        node.fail(f"axes {sorted(axes)} of {list(shape)} are not all of extent 1")
+    return view(node, node.input(0), [extent for axis, extent in enumerate(shape) if axis not in axes])
+
+
+@onnx_op("Unsqueeze")
+def unsqueeze(node: Node) -> SSAValue:
+    shape, given = node.shape(0), _axes(node)
+    if given is None:
+        node.fail("the axes are missing", "the operator requires them")
+    rank = len(shape) + len(given)
+    axes = {normalize_axis(axis, rank) for axis in given}
+    if len(axes) != len(given):
+        node.fail(f"axes {given} repeat")
+    rest = iter(shape)
+    return view(node, node.input(0), [1 if axis in axes else next(rest) for axis in range(rank)])
