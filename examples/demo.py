@@ -35,15 +35,12 @@ def as_c(directory: Path) -> None:
     for word in ("yes", "no"):
         scores = subprocess.run([program], input=recording(word).tobytes(), capture_output=True, check=True).stdout
         values = np.frombuffer(scores, np.int8)
-        print(
-            f'  recording of "{word}": {LABELS[int(values.argmax())]}  {dict(zip(LABELS, values.tolist(), strict=True))}'
-        )
+        table = ", ".join(f"{label} {value}" for label, value in zip(LABELS, values.tolist(), strict=True))
+        print(f'  recording of "{word}": {LABELS[int(values.argmax())]}  ({table})')
     print("\nMemory plan")
     for buffer in info.plan.buffers:
         print(f"  {buffer.offset:>6} + {buffer.size:<6} steps {buffer.first}-{buffer.last}  {', '.join(buffer.nodes)}")
-    print(
-        f"  workspace {info.workspace_bytes:,} bytes, weights {info.weights_bytes:,}, inputs and outputs {info.io_bytes:,}"
-    )
+    print(f"  workspace {info.workspace_bytes:,}, weights {info.weights_bytes:,}, I/O {info.io_bytes:,} bytes")
     subprocess.run(["size", str(program)], check=False)
 
 
