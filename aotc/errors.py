@@ -61,3 +61,9 @@ class UsageError(AotcError, ValueError):
     """Options that contradict each other or name something that does not exist."""
 
     exit_code = EXIT_USAGE
+
+
+class FileError(AotcError, OSError):
+    """A file cannot be read or written; also an OSError, which is what Python programs expect."""
+
+    exit_code = EXIT_FILE

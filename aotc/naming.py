@@ -35,7 +35,7 @@ BUFSIZ CHAR_BIT CHAR_MAX CHAR_MIN DOMAIN EDOM EILSEQ EOF ERANGE EXIT_FAILURE EXI
 HUGE_VALL I INFINITY INT_MAX INT_MIN LONG_MAX LONG_MIN NAN NDEBUG NULL OVERFLOW PLOSS RAND_MAX SHRT_MAX SHRT_MIN SING
 SIZE_MAX SSIZE_MAX TLOSS UCHAR_MAX UINT_MAX ULONG_MAX UNDERFLOW USHRT_MAX
 """
-"""Macros, types and functions of the C library (and predefined macros of GNU compilers) that generated code may meet."""
+"""Macros, types and functions of the C library, and predefined macros, that generated code may meet."""
 
 _MATH = """
 acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 exp10 expm1 fabs fdim floor fma

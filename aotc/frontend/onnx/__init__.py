@@ -1,0 +1,18 @@
+"""ONNX in: reading and checking a model, giving each node its meaning, and what can be said about a model before that.
+
+`load_model` and `import_model` are the way in; `importers/` holds one function for each operator.
+"""
+
+from aotc.frontend.onnx.importer import import_model
+from aotc.frontend.onnx.load import Model, load_model
+from aotc.frontend.onnx.summary import ModelSummary, TensorSummary, summarize, supported_operators
+
+__all__ = [
+    "Model",
+    "ModelSummary",
+    "TensorSummary",
+    "import_model",
+    "load_model",
+    "summarize",
+    "supported_operators",
+]

@@ -12,8 +12,13 @@ A package from outside adds its own through the entry point group `aotc.onnx_imp
 
 from __future__ import annotations
 
+import math
+import pkgutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -24,11 +29,17 @@ from xdsl.ir import Attribute, SSAValue
 from aotc.constants import constant_op, known_array
 from aotc.dialects.graph.interfaces import GraphOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.structure import ConstantOp
-from aotc.errors import CompileError, Problem
+from aotc.dtypes import byte_width, numpy_dtype
+from aotc.errors import AotcError, CompileError, Problem
+from aotc.frontend.onnx.tensors import MAX_ELEMENTS
 from aotc.weights import Array, WeightStore
 
 FOLD_LIMIT = 1 << 16
 """Constants of up to this many bytes fold even where the result is larger than the operands together."""
+
+
+EXTENSIONS = "aotc.onnx_importers"
+"""The entry point group of modules with more importers."""
 
 
 class Node:
@@ -121,6 +132,9 @@ class Node:
             op = op_class.get(*operands, **attributes)
         except ShapeError as error:
             self.fail(str(error), fix="check the model's shapes (onnx.shape_inference) or the given --input-shape")
+        if any((count := math.prod(shape_of(result))) >= MAX_ELEMENTS for result in op.results):
+            op.erase()
+            self.fail(f"its result has {count} elements, 2^31 or more")
         if (folded := self._fold(op)) is not None:
             op.erase()
             return folded
@@ -137,6 +151,8 @@ class Node:
         return op.results[0]
 
     def _fold(self, op: GraphOp) -> list[SSAValue] | None:
+        if op.results and all(0 in shape_of(result) for result in op.results):
+            return [self.constant(np.empty(shape_of(r), numpy_dtype(element_type_of(r)))) for r in op.results]
         if not op.operands:
             return None
         arrays = [known_array(operand, self._store) for operand in op.operands]
@@ -146,13 +162,12 @@ class Node:
         size = sum(_bytes(result) for result in op.results)
         if size > max(FOLD_LIMIT, sum(array.nbytes for array in known)):
             return None
-        values = op.evaluate(known)
+        with np.errstate(all="ignore"):
+            values = op.evaluate(known)
         return None if values is None else [self.constant(value) for value in values]
 
 
 def _bytes(value: SSAValue) -> int:
-    from aotc.dtypes import byte_width
-
     return int(np.prod(shape_of(value), dtype=np.int64)) * byte_width(element_type_of(value))
 
 
@@ -183,4 +198,19 @@ def onnx_op(*op_types: str, domain: str = "") -> Callable[[Importer], Importer]:
     return register
 
 
-__all__ = ["IMPORTERS", "ConstantOp", "Entry", "Importer", "Node", "onnx_op"]
+@cache
+def load_importers() -> None:
+    """Fill the table: every module of `importers/`, then every installed extension (AotcError for a broken one)."""
+    from aotc.frontend.onnx import importers
+
+    for module in pkgutil.iter_modules(importers.__path__):
+        import_module(f"{importers.__name__}.{module.name}")
+    for extension in entry_points(group=EXTENSIONS):
+        try:
+            extension.load()
+        except Exception as error:
+            what = f"the extension {extension.name} ({extension.value}) does not load"
+            raise AotcError(Problem(what, why=f"{type(error).__name__}: {error}", fix="update or remove it")) from error
+
+
+__all__ = ["IMPORTERS", "ConstantOp", "Entry", "Importer", "Node", "load_importers", "onnx_op"]

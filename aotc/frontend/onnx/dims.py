@@ -1,0 +1,138 @@
+"""From the declared shapes of a graph's inputs, symbols and all, to the static ones it is compiled for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from onnx import TensorShapeProto, ValueInfoProto
+
+from aotc.errors import CompileError, Problem, UsageError
+from aotc.frontend.onnx.tensors import TensorError, check_shape
+
+Extent = int | str | None
+"""A dimension as the model declares it: fixed, a symbol, or nothing."""
+
+
+def declared_shape(value: ValueInfoProto) -> tuple[Extent, ...] | None:
+    """The shape of an input or output as the model declares it; None where it declares not even a rank."""
+    kind = value.type.tensor_type
+    return tuple(map(_extent, kind.shape.dim)) if kind.HasField("shape") else None
+
+
+def shape_text(shape: Sequence[Extent] | None) -> str:
+    """A declared shape for messages: `[batch, 3, ?]`."""
+    return "of unknown rank" if shape is None else f"[{', '.join('?' if e is None else str(e) for e in shape)}]"
+
+
+def fix_shapes(
+    inputs: Sequence[ValueInfoProto], dims: Mapping[str, int], input_shapes: Mapping[str, Sequence[int]]
+) -> dict[str, tuple[int, ...]]:
+    """The static shape of every input, by name.
+
+    `dims` are the values of symbols, `input_shapes` whole shapes by input name (which also fix the symbols in them).
+    Raises UsageError where these contradict the model or each other, CompileError where something stays open.
+    """
+    declared = {value.name: declared_shape(value) for value in inputs}
+    problems = list(_unknown_names(declared, dims, input_shapes))
+    symbols: dict[str, int] = {}
+    for name, value in dims.items():
+        if value < 1:
+            problems.append(Problem(f"--dim {name}={value}: a dimension is at least 1"))
+        symbols[name] = value
+    for name, given in input_shapes.items():
+        problems += _bind(name, declared.get(name), given, symbols)
+    if problems:
+        raise UsageError(problems)
+    fixed: dict[str, tuple[int, ...]] = {}
+    open_inputs: list[str] = []
+    for name, shape in declared.items():
+        if (given := input_shapes.get(name)) is not None:
+            fixed[name] = tuple(given)
+            continue
+        extents = [symbols.get(e) if isinstance(e, str) else e for e in shape or ()]
+        known = [extent for extent in extents if extent is not None]
+        if shape is None or len(known) < len(extents):
+            open_inputs.append(name)
+        fixed[name] = tuple(known)
+    if open_inputs:
+        raise CompileError(_open_problem(open_inputs, declared, symbols))
+    _check_sizes(fixed)
+    return fixed
+
+
+def _extent(dim: TensorShapeProto.Dimension) -> Extent:
+    if dim.HasField("dim_value"):
+        return dim.dim_value if dim.dim_value >= 0 else None
+    return dim.dim_param if dim.dim_param not in ("", "?") else None
+
+
+def _unknown_names(
+    declared: Mapping[str, tuple[Extent, ...] | None],
+    dims: Mapping[str, int],
+    input_shapes: Mapping[str, Sequence[int]],
+) -> list[Problem]:
+    symbols = sorted({e for shape in declared.values() for e in shape or () if isinstance(e, str)})
+    known = f"it has {', '.join(symbols)}" if symbols else "it has none"
+    problems = [
+        Problem(f"--dim {name}={value}: no input has a dimension of that name", fix=known)
+        for name, value in dims.items()
+        if name not in symbols
+    ]
+    return problems + [
+        Problem(f"--input-shape {name}: there is no such input", fix=f"the inputs are {', '.join(declared)}")
+        for name in input_shapes
+        if name not in declared
+    ]
+
+
+def _bind(name: str, shape: tuple[Extent, ...] | None, given: Sequence[int], symbols: dict[str, int]) -> list[Problem]:
+    """Check a shape given for an input against the declared one, and note the values of the symbols in it."""
+    option = f"--input-shape {name}={','.join(map(str, given))}"
+    if any(extent < 1 for extent in given):
+        return [Problem(f"{option}: a dimension is at least 1")]
+    if shape is None:
+        return []
+    if len(shape) != len(given):
+        return [Problem(f"{option}: the input has {len(shape)} dimensions, not {len(given)}: {shape_text(shape)}")]
+    problems: list[Problem] = []
+    for extent, value in zip(shape, given, strict=True):
+        if isinstance(extent, int) and extent != value:
+            problems.append(Problem(f"{option}: the model fixes the shape {shape_text(shape)}"))
+            break
+        if isinstance(extent, str) and symbols.setdefault(extent, value) != value:
+            problems.append(Problem(f"{option}: {extent} is {value} here and {symbols[extent]} elsewhere"))
+    return problems
+
+
+def _open_problem(
+    names: Sequence[str], declared: Mapping[str, tuple[Extent, ...] | None], symbols: Mapping[str, int]
+) -> Problem:
+    """One problem for all inputs with open dimensions, and the options that close them."""
+    shapes = {name: declared[name] for name in names}
+    missing = dict.fromkeys(
+        e for shape in shapes.values() for e in shape or () if isinstance(e, str) and e not in symbols
+    )
+    options = [f"--dim {symbol}=N" for symbol in missing]
+    for name, shape in shapes.items():
+        if shape is None:
+            options.append(f"--input-shape {name}=N,...")
+        elif None in shape:
+            example = ",".join(str(symbols.get(e, "N") if isinstance(e, str) else e or "N") for e in shape)
+            options.append(f"--input-shape {name}={example}")
+    return Problem(
+        "the shapes of these inputs are open: "
+        + ", ".join(f"{name} {shape_text(shape)}" for name, shape in shapes.items()),
+        fix=f"fix them with {' '.join(options)}",
+    )
+
+
+def _check_sizes(shapes: Mapping[str, tuple[int, ...]]) -> None:
+    problems: list[Problem] = []
+    for name, shape in shapes.items():
+        try:
+            if check_shape(shape) == 0:
+                problems.append(Problem(f"input {name!r} has no elements: its shape is {list(shape)}"))
+        except TensorError as error:
+            problems.append(Problem(f"input {name!r}: {error}"))
+    if problems:
+        raise CompileError(problems)

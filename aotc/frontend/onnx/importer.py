@@ -1,0 +1,406 @@
+"""From a checked ONNX model to the `import` phase: one function of graph operations on tensors of static shape.
+
+Functions of the model, `If`s whose condition is a constant and operators that ONNX defines by others are expanded in
+place; what remains goes through the importer table. A node that cannot be imported is noted and its outputs poisoned,
+so that one run finds every such node.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    LocationAttr,
+    ModuleOp,
+    NameLoc,
+    NoneAttr,
+    StringAttr,
+    TensorType,
+    UnitAttr,
+)
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from aotc.constants import constant_op, known_array
+from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
+from aotc.dtypes import dtype_name, element_type
+from aotc.errors import AotcError, CompileError, FileError, Problem
+from aotc.frontend.onnx.bodies import needed, node_name, ordered
+from aotc.frontend.onnx.check import called_function, check_node, function_key
+from aotc.frontend.onnx.dims import fix_shapes
+from aotc.frontend.onnx.load import Model
+from aotc.frontend.onnx.operators import (
+    OperatorSets,
+    bind_attributes,
+    definition,
+    domain_of,
+    has_definition,
+    operator_sets,
+    schema_of,
+    unsupported,
+)
+from aotc.frontend.onnx.registry import IMPORTERS, Node, load_importers
+from aotc.frontend.onnx.signature import type_mismatch
+from aotc.frontend.onnx.tensors import ONNX_TYPES, TensorError, dtype_of, read_tensor, type_proto
+from aotc.naming import c_identifier
+from aotc.weights import WeightStore
+
+MAX_NODES = 1 << 18
+"""More nodes than this, counted after functions are expanded, and the model is refused."""
+
+logger = logging.getLogger(__name__)
+
+
+class _Poison:
+    """The value of a node that could not be imported."""
+
+
+_POISON = _Poison()
+
+_Value = SSAValue | None | _Poison
+"""None is an optional input or output left out."""
+
+
+@dataclass
+class _Scope:
+    """The names a body of nodes sees: its own, then those of the body around it."""
+
+    sets: OperatorSets
+    prefix: str = ""
+    """Goes before the names of the nodes."""
+    only_name: str = ""
+    """The one name of all nodes, in the ONNX definition of an operator."""
+    outer: _Scope | None = None
+    values: dict[str, _Value] = field(default_factory=dict[str, "_Value"])
+    tensors: dict[str, TensorProto] = field(default_factory=dict[str, TensorProto])
+    """Initializers that nothing has read yet."""
+
+
+def import_model(
+    model: Model,
+    ctx: Context,
+    *,
+    dims: Mapping[str, int] | None = None,
+    input_shapes: Mapping[str, Sequence[int]] | None = None,
+    name: str | None = None,
+) -> ModuleOp:
+    """The module of the `import` phase; constants go to the WeightStore of `ctx`.
+
+    `dims` fixes symbolic dimensions, `input_shapes` whole inputs, by name; `name` (else the file's) becomes the C
+    identifier `aot.name`. Raises CompileError with every problem found, UsageError for dimensions that contradict the
+    model.
+    """
+    load_importers()
+    return _Importer(model, WeightStore.of(ctx)).module(dims or {}, input_shapes or {}, name or model.name)
+
+
+class _Importer:
+    """The import of one model."""
+
+    def __init__(self, model: Model, store: WeightStore) -> None:
+        self.model = model
+        self.store = store
+        self.functions = {function_key(function): function for function in model.proto.functions}
+        self.problems: list[Problem] = []
+        self.block = Block()
+        self.builder = Builder(InsertPoint.at_end(self.block))
+        self.imported = 0
+
+    def module(self, dims: Mapping[str, int], input_shapes: Mapping[str, Sequence[int]], name: str) -> ModuleOp:
+        """The whole model as a module."""
+        graph = self.model.proto.graph
+        scope = _Scope(operator_sets(self.model.proto.opset_import))
+        scope.tensors.update({tensor.name: tensor for tensor in graph.initializer})
+        argument_attributes = self._arguments(graph, scope, dims, input_shapes)
+        self._body(graph.node, [value.name for value in graph.output], scope)
+        results = self._results(graph, scope)
+        if self.problems:
+            raise CompileError(self.problems)
+        self.builder.insert(ReturnOp(*results))
+        for op in reversed(list(self.block.ops)):
+            if op.results and not any(result.first_use for result in op.results):
+                op.erase()
+        function = FuncOp(
+            "main",
+            FunctionType.from_lists(self.block.arg_types, [value.type for value in results]),
+            Region(self.block),
+            arg_attrs=argument_attributes,
+            res_attrs=ArrayAttr(
+                _io_attributes(value.name, result) for value, result in zip(graph.output, results, strict=True)
+            ),
+        )
+        function.attributes["aot.entry"] = UnitAttr()
+        return ModuleOp([function], {"aot.name": StringAttr(c_identifier(name))})
+
+    def _arguments(
+        self, graph: GraphProto, scope: _Scope, dims: Mapping[str, int], input_shapes: Mapping[str, Sequence[int]]
+    ) -> ArrayAttr[DictionaryAttr]:
+        """Make the graph's inputs arguments of the block; an initializer among them is a constant."""
+        inputs = [value for value in graph.input if value.name not in scope.tensors]
+        problems: list[Problem] = []
+        for value in inputs:
+            try:
+                if not value.type.HasField("tensor_type"):
+                    raise TensorError("only tensors are supported as inputs")
+                dtype_of(value.type.tensor_type.elem_type)
+            except TensorError as error:
+                problems.append(Problem(f"input {value.name!r}: {error}"))
+        try:
+            shapes = fix_shapes(inputs, dims, input_shapes)
+        except CompileError as error:
+            raise CompileError([*problems, *error.problems, *self._unsupported_operators()]) from None
+        if problems:
+            raise CompileError([*problems, *self._unsupported_operators()])
+        attributes: list[DictionaryAttr] = []
+        for value in inputs:
+            kind = TensorType(element_type(dtype_of(value.type.tensor_type.elem_type)), shapes[value.name])
+            argument = self.block.insert_arg(kind, len(self.block.args))
+            scope.values[value.name] = argument
+            attributes.append(_io_attributes(value.name, argument))
+        return ArrayAttr(attributes)
+
+    def _results(self, graph: GraphProto, scope: _Scope) -> list[SSAValue]:
+        results: list[SSAValue] = []
+        for declared in graph.output:
+            value = self._lookup(declared.name, scope)
+            if isinstance(value, SSAValue):
+                results.append(value)
+            elif value is None:
+                self.problems.append(Problem(f"output {declared.name!r} is left out by the node that should give it"))
+        return results
+
+    def _unsupported_operators(self) -> list[Problem]:
+        """What can be said against the nodes while the shapes are not known."""
+        sets = operator_sets(self.model.proto.opset_import)
+        nodes = self.model.proto.graph.node
+        found = (self._unknown(node, node_name(node, position), sets) for position, node in enumerate(nodes))
+        return [problem for problem in found if problem is not None]
+
+    def _unknown(self, node: NodeProto, name: str, sets: OperatorSets) -> Problem | None:
+        """The problem of a node whose operator nothing gives a meaning to."""
+        domain = domain_of(node.domain)
+        opset = sets.get(domain)
+        if called_function(node) in self.functions:
+            return None
+        if opset is not None:
+            if (domain, node.op_type) in IMPORTERS or (node.op_type == "If" and not domain):
+                return None
+            schema = schema_of(node.op_type, domain, opset)
+            if schema is not None and has_definition(schema):
+                return None
+        return unsupported(name, node.op_type, domain, opset)
+
+    # Bodies
+
+    def _body(self, nodes: Sequence[NodeProto], outputs: Sequence[str], scope: _Scope) -> None:
+        """Import the nodes that the outputs depend on."""
+        order, _ = ordered(nodes)
+        for position in needed(nodes, order, outputs):
+            self.imported += 1
+            if self.imported > MAX_NODES:
+                raise CompileError(Problem(f"the model has more than {MAX_NODES} nodes, its functions expanded"))
+            self._node(nodes[position], position, scope)
+
+    def _node(self, node: NodeProto, position: int, scope: _Scope) -> None:
+        """Import one node; what goes wrong is noted, and its outputs are poisoned."""
+        inputs = [self._lookup(name, scope) for name in node.input]
+        operands = [value for value in inputs if not isinstance(value, _Poison)]
+        name = scope.only_name or scope.prefix + node_name(node, position)
+        values: Sequence[_Value] = [_POISON] * len(node.output)
+        if (problem := self._unknown(node, name, scope.sets)) is not None:
+            self.problems.append(problem)
+        elif len(operands) == len(inputs):
+            try:
+                values = self._dispatch(node, name, operands, scope)
+            except AotcError as error:
+                self.problems += error.problems
+            except (ShapeError, TensorError) as error:
+                self.problems.append(Problem(str(error), name, node.op_type))
+            except OSError as error:
+                raise FileError(Problem(str(error), name, node.op_type)) from error
+            except Exception as error:
+                logger.debug("importing %s (%s)", name, node.op_type, exc_info=True)
+                why = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+                fix = "its attributes or inputs may be malformed"
+                self.problems.append(Problem("the node cannot be imported", name, node.op_type, why, fix))
+        for output, value in zip(node.output, values, strict=False):
+            if output:
+                scope.values[output] = value
+        for output in node.output[len(values) :]:
+            if output:
+                scope.values[output] = None
+
+    def _dispatch(
+        self, node: NodeProto, name: str, inputs: Sequence[SSAValue | None], scope: _Scope
+    ) -> Sequence[_Value]:
+        """Give the node its meaning: a function of the model, a branch, an importer, or the ONNX definition."""
+        domain = domain_of(node.domain)
+        if (function := self.functions.get(called_function(node))) is not None:
+            return self._function(function, node, name, inputs)
+        opset = scope.sets[domain]
+        if mismatch := type_mismatch(node.op_type, domain, opset, inputs):
+            raise CompileError(Problem(mismatch, name, node.op_type))
+        if node.op_type == "If" and not domain:
+            return self._if(node, name, inputs, scope)
+        if (entry := IMPORTERS.get((domain, node.op_type))) is not None:
+            seen = Node(
+                name=name,
+                op_type=node.op_type,
+                domain=domain,
+                opset=opset,
+                inputs=inputs,
+                outputs=list(node.output),
+                attributes={attribute.name: self._attribute(attribute) for attribute in node.attribute},
+                builder=self.builder,
+                store=self.store,
+                location=_location(name),
+            )
+            values = entry.importer(seen)
+            return [values] if isinstance(values, SSAValue) else list(values)
+        return self._definition(node, name, inputs, opset, scope)
+
+    def _if(self, node: NodeProto, name: str, inputs: Sequence[SSAValue | None], scope: _Scope) -> Sequence[_Value]:
+        """The branch that a constant condition takes, in place."""
+        condition = None if inputs[0] is None else known_array(inputs[0], self.store)
+        if condition is None or condition.size != 1:
+            raise CompileError(
+                Problem(
+                    "the condition is computed at run time",
+                    name,
+                    node.op_type,
+                    "a branch is taken when compiling",
+                    "make what decides it an initializer, or fix the shapes it depends on",
+                )
+            )
+        chosen = "then_branch" if condition.item() else "else_branch"
+        branch = next(attribute.g for attribute in node.attribute if attribute.name == chosen)
+        inner = _Scope(scope.sets, f"{name}/", scope.only_name, scope)
+        inner.tensors.update({tensor.name: tensor for tensor in branch.initializer})
+        outputs = [value.name for value in branch.output]
+        self._body(branch.node, outputs, inner)
+        return [self._lookup(output, inner) for output in outputs]
+
+    def _function(
+        self, function: FunctionProto, node: NodeProto, name: str, inputs: Sequence[SSAValue | None]
+    ) -> Sequence[_Value]:
+        """The body of a function of the model, in place."""
+        sets = operator_sets(function.opset_import)
+        bound = {attribute.name: attribute for attribute in (*function.attribute_proto, *node.attribute)}
+        nodes = [bind_attributes(inner, bound) for inner in function.node]
+        scope = _Scope(sets, f"{name}/")
+        problems = [
+            problem
+            for position, inner in enumerate(nodes)
+            if called_function(inner) not in self.functions
+            and (problem := check_node(inner, f"{name}/{node_name(inner, position)}", sets)) is not None
+        ]
+        if problems:
+            raise CompileError(problems)
+        return self._expand(function, nodes, inputs, scope)
+
+    def _definition(
+        self, node: NodeProto, name: str, inputs: Sequence[SSAValue | None], opset: int, scope: _Scope
+    ) -> Sequence[_Value]:
+        """The body of the function that ONNX defines the operator by, in place."""
+        domain = domain_of(node.domain)
+        schema = schema_of(node.op_type, domain, opset)
+        types = [b"" if value is None else _serialized_type(value) for value in inputs]
+        function = None if schema is None else definition(schema, node, opset, types)
+        if schema is None or function is None:
+            raise CompileError(unsupported(name, node.op_type, domain, opset))
+        bound = {
+            attribute.name: attribute.default_value
+            for attribute in schema.attributes.values()
+            if attribute.default_value.type != AttributeProto.UNDEFINED
+        }
+        bound |= {attribute.name: attribute for attribute in node.attribute}
+        nodes = [bind_attributes(inner, bound) for inner in function.node]
+        mark = len(self.problems)
+        values = self._expand(function, nodes, inputs, _Scope(operator_sets(function.opset_import), only_name=name))
+        # The nodes inside have no names of their own: the first problem stands for all.
+        self.problems[mark + 1 :] = []
+        return values
+
+    def _expand(
+        self, function: FunctionProto, nodes: Sequence[NodeProto], inputs: Sequence[SSAValue | None], scope: _Scope
+    ) -> Sequence[_Value]:
+        formal = dict.fromkeys(function.input)
+        scope.values.update(formal)
+        scope.values.update(zip(formal, inputs, strict=False))
+        self._body(nodes, function.output, scope)
+        return [self._lookup(output, scope) for output in function.output]
+
+    # Values
+
+    def _lookup(self, name: str, scope: _Scope) -> _Value:
+        """What `name` stands for; an initializer becomes a constant when it is first read."""
+        if not name:
+            return None
+        place: _Scope | None = scope
+        while place is not None:
+            if name in place.values:
+                return place.values[name]
+            if name in place.tensors:
+                return place.values.setdefault(name, self._initializer(place.tensors[name], place))
+            place = place.outer
+        # Only an output that the producing node leaves out is not there: names were checked.
+        return None
+
+    def _initializer(self, tensor: TensorProto, scope: _Scope) -> _Value:
+        payload = self.model.payloads.get(tensor.name) if scope.outer is None else None
+        try:
+            array = read_tensor(tensor, self.model.folder, payload)
+        except TensorError as error:
+            self.problems.append(Problem(str(error), f"initializer {tensor.name!r}"))
+            return _POISON
+        except OSError as error:
+            raise FileError(Problem(str(error), f"initializer {tensor.name!r}")) from error
+        op = constant_op(array, tensor.name, self.store)
+        self.builder.insert(op)
+        return op.result
+
+    def _attribute(self, attribute: AttributeProto) -> Any:
+        """The value of an attribute as Python sees it: a number, a string, a list of them, or arrays."""
+        match attribute.type:
+            case AttributeProto.FLOAT:
+                return attribute.f
+            case AttributeProto.INT:
+                return attribute.i
+            case AttributeProto.STRING:
+                return attribute.s.decode("utf-8", "replace")
+            case AttributeProto.TENSOR:
+                return read_tensor(attribute.t, self.model.folder)
+            case AttributeProto.FLOATS:
+                return list(attribute.floats)
+            case AttributeProto.INTS:
+                return list(attribute.ints)
+            case AttributeProto.STRINGS:
+                return [text.decode("utf-8", "replace") for text in attribute.strings]
+            case AttributeProto.TENSORS:
+                return [read_tensor(tensor, self.model.folder) for tensor in attribute.tensors]
+            case _:
+                kind = AttributeProto.AttributeType.Name(attribute.type).lower()
+                raise TensorError(f"attribute {attribute.name!r} of type {kind} is not supported")
+
+
+def _serialized_type(value: SSAValue) -> bytes:
+    return type_proto(ONNX_TYPES[element_type_of(value)], shape_of(value)).SerializeToString()
+
+
+def _location(name: str) -> LocationAttr:
+    # xDSL cannot read locations back that are not ASCII.
+    return NameLoc(StringAttr(name.encode("ascii", "backslashreplace").decode()), NoneAttr())
+
+
+def _io_attributes(name: str, value: SSAValue) -> DictionaryAttr:
+    return DictionaryAttr({"aot.name": StringAttr(name), "aot.dtype": StringAttr(dtype_name(element_type_of(value)))})

@@ -1,0 +1,119 @@
+"""Reading a model file: one clear error for each way it can be none, and the weights out of protobuf's hands."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from google.protobuf.message import DecodeError, Message
+from onnx import ModelProto
+
+from aotc.errors import CompileError, Problem
+from aotc.frontend.onnx.check import check_model
+
+PROTOBUF_LIMIT = (1 << 31) - 1
+"""The largest message protobuf reads, in bytes."""
+
+KEEP_LIMIT = 256
+"""Raw data of up to this many bytes stays in the protobuf message."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A checked model. The raw data of large initializers is not in `proto` but in `payloads`."""
+
+    proto: ModelProto
+    name: str = "model"
+    """What the file is called, without folder and ending."""
+    folder: Path | None = None
+    """Where external data may lie; None for a model that is not from a file."""
+    payloads: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    """Initializer name -> raw data."""
+
+
+def load_model(source: str | os.PathLike[str] | bytes | ModelProto) -> Model:
+    """Read and check a model: a file by its path, the bytes of one, or a ModelProto (which stays as it is).
+
+    Raises OSError where the file (or one with external data) cannot be read, CompileError with every problem found
+    where it holds no valid model.
+    """
+    if isinstance(source, ModelProto):
+        return _checked(source, "model", None, "the model")
+    if isinstance(source, bytes):
+        return _parsed(source, "model", None, "the model")
+    path = Path(source)
+    with path.open("rb") as file:
+        data = file.read(PROTOBUF_LIMIT + 1) if path.stat().st_size <= PROTOBUF_LIMIT else None
+    if data is None or len(data) > PROTOBUF_LIMIT:
+        raise CompileError(
+            Problem(
+                f"{path.name} is larger than 2 GiB, the most a protobuf message can have",
+                fix="save the model with its weights as external data",
+            )
+        )
+    return _parsed(data, path.stem, path.parent, path.name)
+
+
+def _parsed(data: bytes, name: str, folder: Path | None, what: str) -> Model:
+    if not data:
+        raise CompileError(Problem(f"{what} is empty", fix="it should be an ONNX model"))
+    proto = ModelProto()
+    try:
+        proto.ParseFromString(data)
+    except DecodeError:
+        raise CompileError(_not_a_model(data, what)) from None
+    if not proto.HasField("graph") or not proto.ir_version:
+        raise CompileError(_not_a_model(data, what))
+    return _checked(proto, name, folder, what)
+
+
+def _checked(proto: ModelProto, name: str, folder: Path | None, what: str) -> Model:
+    try:
+        slim, payloads = _without_payloads(proto)
+        if problems := check_model(slim, folder, payloads):
+            raise CompileError(problems)
+    except UnicodeDecodeError:
+        raise CompileError(Problem(f"{what} holds a name that is not UTF-8", fix="the file may be damaged")) from None
+    return Model(slim, name, folder, payloads)
+
+
+def _without_payloads(proto: ModelProto) -> tuple[ModelProto, dict[str, bytes]]:
+    """A copy of `proto` without the raw data of its large initializers, and that data by initializer name.
+
+    A copy, because what is cleared in a message stays in its memory until the whole message goes.
+    """
+    payloads: dict[str, bytes] = {}
+    slim = ModelProto()
+    _copy(proto, slim, but="graph")
+    slim.graph.SetInParent()
+    _copy(proto.graph, slim.graph, but="initializer")
+    for tensor in proto.graph.initializer:
+        copy = slim.graph.initializer.add()
+        data = tensor.raw_data
+        large = len(data) > KEEP_LIMIT and tensor.name not in payloads
+        _copy(tensor, copy, but="raw_data" if large else "")
+        if large:
+            payloads[tensor.name] = data
+    return slim, payloads
+
+
+def _copy(source: Message, target: Message, but: str) -> None:
+    """Copy the fields of `source` that are set into the empty `target`, all but one."""
+    for descriptor, value in source.ListFields():
+        if descriptor.name == but:
+            continue
+        if descriptor.is_repeated:
+            getattr(target, descriptor.name).extend(value)
+        elif descriptor.message_type is not None:
+            getattr(target, descriptor.name).CopyFrom(value)
+        else:
+            setattr(target, descriptor.name, value)
+
+
+def _not_a_model(data: bytes, what: str) -> Problem:
+    start = data[:4096].decode(errors="ignore")
+    if all(character.isprintable() or character.isspace() for character in start):
+        return Problem(f"{what} is a text file, not an ONNX model", fix="give a binary .onnx file")
+    return Problem(f"{what} is not an ONNX model, or is truncated", fix="export or download it again")

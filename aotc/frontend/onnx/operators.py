@@ -1,0 +1,136 @@
+"""The operators of a model, and what ONNX itself says about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from onnx import AttributeProto, FunctionProto, NodeProto, OperatorSetIdProto, defs
+from onnx.defs import OpSchema
+
+from aotc.errors import Problem
+
+MIN_OPSET, MAX_OPSET = 7, 28
+"""The versions of the ai.onnx operator set that the importers know."""
+
+CONTROL_FLOW = {"Loop", "Scan", "SequenceMap"}
+"""Operators whose body runs a number of times."""
+
+OperatorSets = Mapping[str, int]
+"""domain -> version; the ONNX domain is the empty string."""
+
+
+def domain_of(domain: str) -> str:
+    """The domain with "ai.onnx" written as the empty string, as everywhere here."""
+    return "" if domain == "ai.onnx" else domain
+
+
+def operator_sets(imports: Iterable[OperatorSetIdProto]) -> dict[str, int]:
+    """The imported versions by domain."""
+    return {domain_of(entry.domain): entry.version for entry in imports}
+
+
+def qualified(op_type: str, domain: str) -> str:
+    """An operator's name with its domain, for messages."""
+    return f"{domain}.{op_type}" if domain else op_type
+
+
+@cache
+def schema_of(op_type: str, domain: str, opset: int) -> OpSchema | None:
+    """The ONNX definition of an operator at a version, None where there is none."""
+    try:
+        return defs.get_schema(op_type, opset, domain)
+    except defs.SchemaError:
+        return None
+
+
+def has_definition(schema: OpSchema) -> bool:
+    """Whether ONNX defines the operator by other operators."""
+    found: Any = schema  # the stubs of onnx lack these attributes
+    return found.has_function or found.has_context_dependent_function
+
+
+def definition(schema: OpSchema, node: NodeProto, opset: int, types: Sequence[bytes]) -> FunctionProto | None:
+    """The function that ONNX defines an operator by, for this node and these (serialized) types of its inputs."""
+    found: Any = schema
+    if found.has_function:
+        version = _closest(found.function_opset_versions, opset)
+        return FunctionProto.FromString(found.get_function_with_opset_version(version))
+    if found.has_context_dependent_function:
+        version = _closest(found.context_dependent_function_opset_versions, opset)
+        body = found.get_context_dependent_function_with_opset_version(version, node.SerializeToString(), types)
+        return FunctionProto.FromString(body) if body else None
+    return None
+
+
+def bind_attributes(node: NodeProto, bound: Mapping[str, AttributeProto]) -> NodeProto:
+    """`node` of a function's body with its references to the function's attributes replaced by `bound`."""
+    if not any(_refers(attribute) for attribute in node.attribute):
+        return node
+    result = NodeProto()
+    result.CopyFrom(node)
+    del result.attribute[:]
+    for attribute in node.attribute:
+        if attribute.ref_attr_name:
+            if (value := bound.get(attribute.ref_attr_name)) is not None:
+                copy = result.attribute.add()
+                copy.CopyFrom(value)
+                copy.name = attribute.name
+            continue
+        copy = result.attribute.add()
+        copy.CopyFrom(attribute)
+        for graph in [copy.g] if copy.type == AttributeProto.GRAPH else copy.graphs:
+            for inner in graph.node:
+                inner.CopyFrom(bind_attributes(inner, bound))
+    return result
+
+
+def unsupported(node: str, op_type: str, domain: str, opset: int | None) -> Problem:
+    """The problem of an operator that nothing gives a meaning to."""
+    full = qualified(op_type, domain)
+    if opset is None:
+        return Problem(
+            f"the model imports no version of the operator set {domain!r}",
+            node,
+            op_type,
+            fix="add it to opset_import, or remove the node",
+        )
+    if not domain and op_type in CONTROL_FLOW:
+        return Problem(
+            f"operator {op_type} is not supported",
+            node,
+            op_type,
+            "it repeats a body a number of times known only at run time",
+            "export the model with the loop unrolled",
+        )
+    if domain:
+        return Problem(
+            f"operator {full} (version {opset}) is not supported",
+            node,
+            op_type,
+            f"no importer is installed for the domain {domain!r}",
+            "install a package with one (entry point aotc.onnx_importers), or export the model with standard operators",
+        )
+    if schema_of(op_type, domain, opset) is None:
+        return Problem(
+            f"operator {op_type} does not exist in opset {opset}",
+            node,
+            op_type,
+            fix="export the model again with an opset that has it",
+        )
+    return Problem(
+        f"operator {op_type} (opset {opset}) is not supported",
+        node,
+        op_type,
+        fix="`aotc ops` lists what is; an importer can come from a package (entry point aotc.onnx_importers)",
+    )
+
+
+def _closest(versions: Sequence[int], opset: int) -> int:
+    """The newest of `versions` that is not newer than the model, else the oldest: a body names its own operator set."""
+    return max((version for version in versions if version <= opset), default=min(versions))
+
+
+def _refers(attribute: AttributeProto) -> bool:
+    return bool(attribute.ref_attr_name) or attribute.type in (AttributeProto.GRAPH, AttributeProto.GRAPHS)

@@ -1,0 +1,112 @@
+"""What can be said about a model without importing it, and about what can be imported."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+
+from onnx import NodeProto, TensorProto, ValueInfoProto, defs
+
+from aotc.dtypes import numpy_dtype
+from aotc.frontend.onnx.dims import Extent, declared_shape
+from aotc.frontend.onnx.load import Model
+from aotc.frontend.onnx.operators import (
+    MAX_OPSET,
+    definition,
+    domain_of,
+    has_definition,
+    operator_sets,
+    qualified,
+    schema_of,
+)
+from aotc.frontend.onnx.registry import IMPORTERS, load_importers
+from aotc.frontend.onnx.tensors import DTYPES, type_name, type_proto
+
+
+@dataclass(frozen=True)
+class TensorSummary:
+    """An input or output as the model declares it; in `shape` a symbol is a string and an open dimension None."""
+
+    name: str
+    dtype: str
+    shape: tuple[Extent, ...] | None
+
+
+@dataclass(frozen=True)
+class ModelSummary:
+    """A model as it is in its file; sizes in bytes."""
+
+    name: str
+    producer: str
+    ir_version: int
+    opsets: dict[str, int]
+    """Version of each imported operator set; the ONNX one is "ai.onnx"."""
+    inputs: tuple[TensorSummary, ...]
+    outputs: tuple[TensorSummary, ...]
+    operators: dict[str, int]
+    """How many nodes of each operator the main graph has, by name with domain."""
+    functions: tuple[str, ...]
+    parameters: int
+    """Elements of all initializers."""
+    weights_bytes: int
+
+
+def summarize(model: Model) -> ModelSummary:
+    """The summary of a model."""
+    graph = model.proto.graph
+    constants = {tensor.name for tensor in graph.initializer}
+    counts = Counter(qualified(node.op_type, domain_of(node.domain)) for node in graph.node)
+    elements = [(tensor.data_type, math.prod(tensor.dims)) for tensor in graph.initializer]
+    return ModelSummary(
+        name=model.name,
+        producer=f"{model.proto.producer_name} {model.proto.producer_version}".strip(),
+        ir_version=model.proto.ir_version,
+        opsets={domain or "ai.onnx": version for domain, version in operator_sets(model.proto.opset_import).items()},
+        inputs=tuple(_tensor(value) for value in graph.input if value.name not in constants),
+        outputs=tuple(_tensor(value) for value in graph.output),
+        operators=dict(sorted(counts.items())),
+        functions=tuple(qualified(function.name, domain_of(function.domain)) for function in model.proto.functions),
+        parameters=sum(count for _, count in elements),
+        weights_bytes=sum(count * _width(code) for code, count in elements),
+    )
+
+
+def supported_operators() -> list[str]:
+    """The operators that can be imported, sorted, with their domain unless it is that of ONNX.
+
+    Those with an importer, and those that ONNX (in its newest version known) defines by others that can be imported.
+    """
+    load_importers()
+    names = {qualified(entry.op_type, entry.domain) for entry in IMPORTERS.values()} | {"If"}
+    schemas = sorted({schema.name for schema in defs.get_all_schemas() if not schema.domain})
+    names.update(name for name in schemas if _importable(name, MAX_OPSET, frozenset()))
+    return sorted(names)
+
+
+def _importable(op_type: str, opset: int, inside: frozenset[str]) -> bool:
+    """Whether an ONNX operator has an importer, or a definition of such; tried with float inputs where it depends."""
+    if ("", op_type) in IMPORTERS:
+        return True
+    schema = schema_of(op_type, "", opset)
+    if schema is None or schema.deprecated or not has_definition(schema) or op_type in inside:
+        return False
+    inputs = [f"input_{position}" for position in range(schema.min_input)]
+    node = NodeProto(op_type=op_type, input=inputs, output=["output"])
+    floats = type_proto(TensorProto.FLOAT, (1, 1))
+    function = definition(schema, node, opset, [floats.SerializeToString()] * len(inputs))
+    if function is None:
+        return False
+    sets = operator_sets(function.opset_import)
+    return all(
+        not inner.domain and _importable(inner.op_type, sets.get("", opset), inside | {op_type})
+        for inner in function.node
+    )
+
+
+def _tensor(value: ValueInfoProto) -> TensorSummary:
+    return TensorSummary(value.name, type_name(value.type.tensor_type.elem_type), declared_shape(value))
+
+
+def _width(code: int) -> int:
+    return numpy_dtype(DTYPES[code]).itemsize

@@ -1,0 +1,184 @@
+"""ONNX tensors as numpy arrays: views onto the bytes of the model, or maps of the files beside it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path, PureWindowsPath
+
+import numpy as np
+from onnx import TensorProto, TypeProto
+
+from aotc.dtypes import DType, element_type, numpy_dtype
+from aotc.weights import Array
+
+MAX_ELEMENTS = 1 << 31
+"""Tensors of this many elements or more are refused: indices are 32 bits in places, and no target has the memory."""
+
+DTYPES: dict[int, str] = {
+    TensorProto.FLOAT: "float32",
+    TensorProto.DOUBLE: "float64",
+    TensorProto.FLOAT16: "float16",
+    TensorProto.BFLOAT16: "bfloat16",
+    TensorProto.BOOL: "bool",
+    TensorProto.INT8: "int8",
+    TensorProto.INT16: "int16",
+    TensorProto.INT32: "int32",
+    TensorProto.INT64: "int64",
+    TensorProto.UINT8: "uint8",
+    TensorProto.UINT16: "uint16",
+    TensorProto.UINT32: "uint32",
+    TensorProto.UINT64: "uint64",
+}
+"""ONNX data type -> name of an element type, for the ones the compiler knows."""
+
+ONNX_TYPES = {element_type(name): code for code, name in DTYPES.items()}
+"""The reverse, from graph element types."""
+
+_FIELDS: dict[str, tuple[str, str]] = {
+    "float32": ("float_data", "float32"),
+    "float64": ("double_data", "float64"),
+    "int64": ("int64_data", "int64"),
+    "uint32": ("uint64_data", "uint64"),
+    "uint64": ("uint64_data", "uint64"),
+}
+"""Where a tensor without raw data keeps its elements, and as what; those not listed are in int32_data."""
+
+_BITS = {"float16": np.uint16, "bfloat16": np.uint16}
+"""Types whose elements int32_data keeps as bit patterns."""
+
+
+class TensorError(Exception):
+    """A tensor is malformed or of a type there is no support for; the message says how, the caller says where."""
+
+
+@dataclass(frozen=True)
+class External:
+    """A range of a file beside the model that holds a tensor."""
+
+    path: Path
+    offset: int
+
+
+def type_name(code: int) -> str:
+    """The name of an ONNX data type, for messages: "float32", "int4", "string"..."""
+    return DTYPES.get(code) or (
+        TensorProto.DataType.Name(code).lower() if code in TensorProto.DataType.values() else f"number {code}"
+    )
+
+
+def dtype_of(code: int) -> DType:
+    """The numpy dtype of an ONNX data type; TensorError where the compiler has none."""
+    if code not in DTYPES:
+        raise TensorError(f"tensors of type {type_name(code)} are not supported")
+    return numpy_dtype(DTYPES[code])
+
+
+def type_proto(code: int, shape: tuple[int, ...]) -> TypeProto:
+    """The ONNX description of a tensor type."""
+    proto = TypeProto()
+    proto.tensor_type.elem_type = code
+    for extent in shape:
+        proto.tensor_type.shape.dim.add().dim_value = extent
+    proto.tensor_type.shape.SetInParent()
+    return proto
+
+
+def check_shape(shape: tuple[int, ...]) -> int:
+    """The number of elements of `shape`; TensorError where an extent is negative or there are too many."""
+    if any(extent < 0 for extent in shape):
+        raise TensorError(f"the shape {list(shape)} has a negative dimension")
+    if (count := math.prod(shape)) >= MAX_ELEMENTS:
+        raise TensorError(f"the shape {list(shape)} has {count} elements, 2^31 or more")
+    return count
+
+
+def check_tensor(tensor: TensorProto, folder: Path | None, payload: bytes | None = None) -> None:
+    """Raise TensorError (or OSError for a file that is not there) where `read_tensor` would; reads no elements."""
+    dtype = dtype_of(tensor.data_type)
+    count = check_shape(tuple(tensor.dims))
+    if tensor.HasField("segment"):
+        raise TensorError("tensors in segments are not supported")
+    if tensor.data_location == TensorProto.EXTERNAL:
+        _external(tensor, folder, count * dtype.itemsize)
+        return
+    if payload is not None or tensor.HasField("raw_data"):
+        found = len(tensor.raw_data if payload is None else payload)
+        if found != count * dtype.itemsize:
+            raise TensorError(
+                f"it has {found} bytes of data, its shape {list(tensor.dims)} of {dtype.name} needs "
+                f"{count * dtype.itemsize}"
+            )
+        return
+    field, _ = _FIELDS.get(dtype.name, ("int32_data", ""))
+    found = len(getattr(tensor, field))
+    if found != count:
+        raise TensorError(f"it has {found} elements of {dtype.name}, its shape {list(tensor.dims)} needs {count}")
+
+
+def read_tensor(tensor: TensorProto, folder: Path | None, payload: bytes | None = None) -> Array:
+    """The value of a tensor, read-only, of its shape. `payload` is its raw data where that was taken out of it.
+
+    `folder` is where the model lies: external data is found only inside it. Raises TensorError, OSError.
+    """
+    check_tensor(tensor, folder, payload)
+    dtype, shape = dtype_of(tensor.data_type), tuple(tensor.dims)
+    count = math.prod(shape)
+    if count == 0:
+        return np.empty(shape, dtype)
+    stored = np.dtype(np.uint8) if dtype == np.bool_ else dtype
+    if tensor.data_location == TensorProto.EXTERNAL:
+        place = _external(tensor, folder, count * dtype.itemsize)
+        array = np.asarray(np.memmap(place.path, stored, "r", place.offset, (count,)))
+    elif payload is not None or tensor.HasField("raw_data"):
+        array = np.frombuffer(tensor.raw_data if payload is None else payload, stored)
+    else:
+        array = _typed_elements(tensor, dtype, count)
+    # A byte that is neither 0 nor 1 is no bool: numpy and C disagree on what it means.
+    array = (array != 0) if dtype == np.bool_ else array
+    return array.reshape(shape)
+
+
+def _typed_elements(tensor: TensorProto, dtype: DType, count: int) -> Array:
+    field, stored = _FIELDS.get(dtype.name, ("int32_data", "int32"))
+    array = np.fromiter(getattr(tensor, field), stored, count)
+    if dtype.name in _BITS:
+        return array.astype(np.uint16).view(dtype)
+    return array.astype(dtype, copy=False)
+
+
+def _external(tensor: TensorProto, folder: Path | None, size: int) -> External:
+    """Where the `size` bytes of an external tensor are; never outside of `folder`, never past the end of the file."""
+    entries = {entry.key: entry.value for entry in tensor.external_data}
+    location = entries.get("location", "")
+    if folder is None:
+        raise TensorError(f"its data is in the file {location!r}, and the model was not read from a folder")
+    path = _inside(folder, location)
+    try:
+        offset, length = int(entries.get("offset", 0)), int(entries.get("length", size))
+    except ValueError:
+        raise TensorError(f"the offset or length of its data in {location!r} is no number") from None
+    if length != size:
+        raise TensorError(f"it has {length} bytes of data in {location!r}, its shape {list(tensor.dims)} needs {size}")
+    available = path.stat().st_size
+    if offset < 0 or offset + size > available:
+        raise TensorError(
+            f"its data should be {size} bytes at offset {offset} of {location!r}, which has only {available} bytes"
+        )
+    return External(path, offset)
+
+
+def _inside(folder: Path, location: str) -> Path:
+    windows = PureWindowsPath(location)
+    if not location or "\0" in location:
+        raise TensorError("the location of its external data is missing or malformed")
+    if windows.drive or windows.root or ".." in windows.parts:
+        raise TensorError(f"its external data {location!r} leads out of the model's folder")
+    path = (folder / location).resolve()
+    if not path.is_relative_to(folder.resolve()):
+        raise TensorError(f"its external data {location!r} is a link that leads out of the model's folder")
+    if not path.exists():
+        raise FileNotFoundError(f"its external data {location!r} is not in the model's folder")
+    if not path.is_file():
+        raise TensorError(f"its external data {location!r} is not a file")
+    return path
