@@ -28,32 +28,29 @@ pointer arguments behind the tensors. Operators of the packed conventions keep t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
     DenseArrayBase,
     IndexType,
     IntegerAttr,
     MemRefType,
     ModuleOp,
-    NoneAttr,
-    StridedLayoutAttr,
     StringAttr,
     UnitAttr,
     i32,
     i64,
 )
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from aotc.dialects.aot import VOID_PTR, BufferOp, CheckOp, Convention, DataOp, PtrType, WeightsOp, WorkspaceOp
-from aotc.errors import CompileError, Problem
 from aotc.passes.interface.buffer_attributes import record_buffer_attributes, workspace_alignment
+from aotc.passes.interface.buffer_uses import replace_buffer, used_extents
 from aotc.passes.interface.place_weights import WEIGHT_ALIGNMENT
 from aotc.passes.interface.signature import (
     Attributes,
@@ -66,8 +63,6 @@ from aotc.passes.interface.signature import (
     set_signature,
 )
 
-Buffer = MemRefType[Attribute]
-
 
 @dataclass(frozen=True)
 class BuffersToPointersPass(ModulePass):
@@ -79,98 +74,22 @@ class BuffersToPointersPass(ModulePass):
         main = entry(op)
         record_buffer_attributes(op)
         typed = [kernel for kernel in kernels(op) if convention(kernel) is Convention.UNPACKED]
-        signatures = {kernel.sym_name.data: _Signature.of(kernel) for kernel in typed}
+        signatures = {kernel.sym_name.data: used_extents(kernel) for kernel in typed}
         for kernel in typed:
             _rewrite(kernel, signatures[kernel.sym_name.data])
         _rewrite_calls(main, signatures)
-        _rewrite(main, _Signature.of(main))
+        _rewrite(main, used_extents(main))
         _take_from_caller(op, main)
 
 
-# --- what of a buffer is used ----------------------------------------------------------------------------------------
-
-
-@dataclass
-class _Signature:
-    """For each buffer argument of a function the dynamic extents that are used: the i32s behind its pointer."""
-
-    extents: list[list[int]] = field(default_factory=list)
-
-    @staticmethod
-    def of(function: FuncOp) -> _Signature:
-        """Raises CompileError naming each buffer that cannot become a pointer, and why."""
-        problems: list[Problem] = []
-        signature = _Signature()
-        for position, argument in enumerate(function.args):
-            used: set[int] = set()
-            if isinstance(argument.type, MemRefType):
-                why = _used_extents(argument, used)
-                if why:
-                    problems.append(
-                        Problem(f"argument {position} of {function.sym_name.data} cannot become a pointer", why=why)
-                    )
-            elif not isinstance(argument.type, PtrType):
-                problems.append(
-                    Problem(f"argument {position} of {function.sym_name.data} is {argument.type}, no buffer")
-                )
-            signature.extents.append(sorted(used))
-        if problems:
-            raise CompileError(problems)
-        return signature
-
-
-def _used_extents(argument: BlockArgument, used: set[int]) -> str:
-    """Collect the dynamic extents that uses of `argument` need; returns why it is illegal, or nothing."""
-    kind = cast(Buffer, argument.type)
-    shape = kind.get_shape()
-    if not isinstance(kind.layout, NoneAttr | StridedLayoutAttr):
-        return f"its layout {kind.layout} is not strided"
-    if isinstance(kind.layout, StridedLayoutAttr) and None in (*kind.layout.get_strides(), kind.layout.get_offset()):
-        return f"the strides or the offset of {kind} are known at run time only"
-    for use in argument.uses:
-        user = use.operation
-        if isinstance(user, memref.DimOp):
-            index = user.index.owner
-            if not isinstance(index, arith.ConstantOp) or not isinstance(index.value, IntegerAttr):
-                return "memref.dim of it takes a dimension that is not constant"
-            if shape[index.value.value.data] == DYNAMIC_INDEX:
-                used.add(index.value.value.data)
-        elif isinstance(user, memref.LoadOp | memref.StoreOp):
-            if isinstance(kind.layout, NoneAttr):
-                used.update(d for d, extent in enumerate(shape) if d > 0 and extent == DYNAMIC_INDEX)
-        elif not _is_contiguous(kind):
-            return f"{user.name} needs a static row-major buffer, not {kind}"
-    return ""
-
-
-def _is_contiguous(kind: Buffer) -> bool:
-    """Whether the data pointer alone says everything: static shape, row-major layout without gaps."""
-    if DYNAMIC_INDEX in kind.get_shape():
-        return False
-    if isinstance(kind.layout, NoneAttr):
-        return True
-    return isinstance(kind.layout, StridedLayoutAttr) and [*kind.layout.get_strides()] == _row_major(kind)
-
-
-def _row_major(kind: Buffer) -> list[int]:
-    strides, stride = [], 1
-    for extent in reversed(kind.get_shape()):
-        strides.insert(0, stride)
-        stride *= extent
-    return strides
-
-
-# --- rewriting -------------------------------------------------------------------------------------------------------
-
-
-def _rewrite(function: FuncOp, signature: _Signature) -> None:
+def _rewrite(function: FuncOp, extents_of: list[list[int]]) -> None:
     """Change the arguments of `function` and make it return a status."""
     block = function.body.block
     body = block.first_op
     assert body is not None
     collected: list[Attributes] = []
     given_attributes = argument_attributes(function)
-    for argument, extents, given in zip(list(function.args), signature.extents, given_attributes, strict=True):
+    for argument, extents, given in zip(list(function.args), extents_of, given_attributes, strict=True):
         collected.append(given)
         if not isinstance(kind := argument.type, MemRefType):
             continue
@@ -186,7 +105,7 @@ def _rewrite(function: FuncOp, signature: _Signature) -> None:
             cast_op = arith.IndexCastOp(size, IndexType())
             block.insert_op_before(cast_op, body)
             sizes[dimension] = cast_op.result
-        _replace(argument, pointer, sizes, body)
+        replace_buffer(argument, pointer, sizes, body)
         block.erase_arg(argument)
     last = block.last_op
     assert isinstance(last, ReturnOp)
@@ -196,78 +115,7 @@ def _rewrite(function: FuncOp, signature: _Signature) -> None:
     set_signature(function, collected, [i32])
 
 
-def _replace(argument: BlockArgument, pointer: SSAValue, sizes: dict[int, SSAValue], body: Operation) -> None:
-    """Let every use of the buffer `argument`, from `body` on, go through `pointer` and the `sizes` of dimensions."""
-    kind = cast(Buffer, argument.type)
-    for use in list(argument.uses):
-        user = use.operation
-        if isinstance(user, DataOp):
-            user.result.replace_all_uses_with(pointer)
-            _erase(user)
-        elif isinstance(user, memref.DimOp):
-            _replace_dim(user, kind, sizes)
-    if not argument.uses:
-        return
-    if _is_contiguous(kind):
-        plain: Buffer = MemRefType(kind.element_type, kind.get_shape())
-        buffer = BufferOp(pointer, plain)
-        argument.replace_all_uses_with(buffer.result)
-    else:
-        buffer = BufferOp(pointer, MemRefType(kind.element_type, [DYNAMIC_INDEX]))
-        for use in list(argument.uses):
-            _linearise(use.operation, buffer.result, kind, sizes)
-    buffer.result.name_hint = argument.name_hint
-    argument.block.insert_op_before(buffer, body)
-
-
-def _replace_dim(user: memref.DimOp, kind: Buffer, sizes: dict[int, SSAValue]) -> None:
-    index = user.index.owner
-    assert isinstance(index, arith.ConstantOp) and isinstance(index.value, IntegerAttr)
-    dimension = index.value.value.data
-    if dimension in sizes:
-        user.result.replace_all_uses_with(sizes[dimension])
-    else:
-        constant = arith.ConstantOp(IntegerAttr.from_index_int_value(kind.get_shape()[dimension]))
-        assert user.parent is not None
-        user.parent.insert_op_before(constant, user)
-        user.result.replace_all_uses_with(constant.result)
-    _erase(user)
-
-
-def _linearise(user: Operation, buffer: SSAValue, kind: Buffer, sizes: dict[int, SSAValue]) -> None:
-    """Make a load or store of a buffer with a layout of its own one of the flat `buffer`."""
-    assert isinstance(user, memref.LoadOp | memref.StoreOp) and user.parent is not None
-    ops: list[Operation] = []
-
-    def emit(op: arith.ConstantOp | arith.MuliOp | arith.AddiOp) -> SSAValue:
-        ops.append(op)
-        return op.result
-
-    def constant(value: int) -> SSAValue:
-        return emit(arith.ConstantOp(IntegerAttr.from_index_int_value(value)))
-
-    if isinstance(kind.layout, StridedLayoutAttr):
-        strides = [constant(cast(int, stride)) for stride in kind.layout.get_strides()]
-        linear = constant(0)
-        for index, stride in zip(user.indices, strides, strict=True):
-            linear = emit(arith.AddiOp(linear, emit(arith.MuliOp(index, stride))))
-    else:
-        linear = user.indices[0] if user.indices else constant(0)
-        for dimension, index in list(enumerate(user.indices))[1:]:
-            extent = kind.get_shape()[dimension]
-            size = sizes[dimension] if extent == DYNAMIC_INDEX else constant(extent)
-            linear = emit(arith.AddiOp(emit(arith.MuliOp(linear, size)), index))
-    user.parent.insert_ops_before(ops, user)
-    if isinstance(user, memref.LoadOp):
-        flat = memref.LoadOp.get(buffer, [linear])
-        user.parent.insert_op_before(flat, user)
-        user.res.replace_all_uses_with(flat.res)
-    else:
-        user.parent.insert_op_before(memref.StoreOp.get(user.value, buffer, [linear]), user)
-    _erase(user)
-
-
-def _rewrite_calls(function: FuncOp, signatures: dict[str, _Signature]) -> None:
+def _rewrite_calls(function: FuncOp, signatures: dict[str, list[list[int]]]) -> None:
     """Let the calls of typed operators pass pointers, and stop at the first status that is not 0."""
     pointers: dict[SSAValue, SSAValue] = {}
 
@@ -293,7 +141,7 @@ def _rewrite_calls(function: FuncOp, signatures: dict[str, _Signature]) -> None:
             continue
         assert call.parent is not None
         arguments: list[SSAValue] = []
-        for operand, extents in zip(call.operands, signature.extents, strict=True):
+        for operand, extents in zip(call.operands, signature, strict=True):
             arguments.append(pointer_to(operand) if isinstance(operand.type, MemRefType) else operand)
             for dimension in extents:
                 index = arith.ConstantOp(IntegerAttr.from_index_int_value(dimension))

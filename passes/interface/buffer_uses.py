@@ -1,0 +1,156 @@
+"""A function's buffer arguments: which of their fields the body uses, and how a pointer takes a buffer's place."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, NoneAttr, StridedLayoutAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+
+from aotc.dialects.aot import BufferOp, DataOp, PtrType
+from aotc.errors import CompileError, Problem
+
+Buffer = MemRefType[Attribute]
+
+
+def used_extents(function: FuncOp) -> list[list[int]]:
+    """For each argument of `function` the dynamic extents of its buffer that the body uses, ascending.
+
+    Raises CompileError naming each buffer of which more than the data pointer and extents is used, and what.
+    """
+    problems: list[Problem] = []
+    found: list[list[int]] = []
+    for position, argument in enumerate(function.args):
+        used: set[int] = set()
+        if isinstance(argument.type, MemRefType):
+            why = _used_extents(argument, used)
+            if why:
+                problems.append(
+                    Problem(f"argument {position} of {function.sym_name.data} cannot become a pointer", why=why)
+                )
+        elif not isinstance(argument.type, PtrType):
+            what = f"argument {position} of {function.sym_name.data} is {argument.type}, not a buffer"
+            problems.append(Problem(what))
+        found.append(sorted(used))
+    if problems:
+        raise CompileError(problems)
+    return found
+
+
+def _used_extents(argument: BlockArgument, used: set[int]) -> str:
+    """Collect the dynamic extents that uses of `argument` need; returns why it is illegal, or nothing."""
+    kind = cast(Buffer, argument.type)
+    shape = kind.get_shape()
+    if not isinstance(kind.layout, NoneAttr | StridedLayoutAttr):
+        return f"its layout {kind.layout} is not strided"
+    if isinstance(kind.layout, StridedLayoutAttr) and None in (*kind.layout.get_strides(), kind.layout.get_offset()):
+        return f"the strides or the offset of {kind} are known at run time only"
+    for use in argument.uses:
+        user = use.operation
+        if isinstance(user, memref.DimOp):
+            index = user.index.owner
+            if not isinstance(index, arith.ConstantOp) or not isinstance(index.value, IntegerAttr):
+                return "memref.dim of it takes a dimension that is not constant"
+            if shape[index.value.value.data] == DYNAMIC_INDEX:
+                used.add(index.value.value.data)
+        elif isinstance(user, memref.LoadOp | memref.StoreOp):
+            if isinstance(kind.layout, NoneAttr):
+                used.update(d for d, extent in enumerate(shape) if d > 0 and extent == DYNAMIC_INDEX)
+        elif not _is_contiguous(kind):
+            return f"{user.name} needs a static row-major buffer, not {kind}"
+    return ""
+
+
+def _is_contiguous(kind: Buffer) -> bool:
+    """Whether the data pointer alone says everything: static shape, row-major layout without gaps."""
+    if DYNAMIC_INDEX in kind.get_shape():
+        return False
+    if isinstance(kind.layout, NoneAttr):
+        return True
+    return isinstance(kind.layout, StridedLayoutAttr) and [*kind.layout.get_strides()] == _row_major(kind)
+
+
+def _row_major(kind: Buffer) -> list[int]:
+    strides, stride = [], 1
+    for extent in reversed(kind.get_shape()):
+        strides.insert(0, stride)
+        stride *= extent
+    return strides
+
+
+def replace_buffer(argument: BlockArgument, pointer: SSAValue, sizes: dict[int, SSAValue], body: Operation) -> None:
+    """Let every use of the buffer `argument`, from `body` on, go through `pointer` and the `sizes` of dimensions."""
+    kind = cast(Buffer, argument.type)
+    for use in list(argument.uses):
+        user = use.operation
+        if isinstance(user, DataOp):
+            user.result.replace_all_uses_with(pointer)
+            _erase(user)
+        elif isinstance(user, memref.DimOp):
+            _replace_dim(user, kind, sizes)
+    if not argument.uses:
+        return
+    if _is_contiguous(kind):
+        plain: Buffer = MemRefType(kind.element_type, kind.get_shape())
+        buffer = BufferOp(pointer, plain)
+        argument.replace_all_uses_with(buffer.result)
+    else:
+        buffer = BufferOp(pointer, MemRefType(kind.element_type, [DYNAMIC_INDEX]))
+        for use in list(argument.uses):
+            _linearise(use.operation, buffer.result, kind, sizes)
+    buffer.result.name_hint = argument.name_hint
+    argument.block.insert_op_before(buffer, body)
+
+
+def _replace_dim(user: memref.DimOp, kind: Buffer, sizes: dict[int, SSAValue]) -> None:
+    index = user.index.owner
+    assert isinstance(index, arith.ConstantOp) and isinstance(index.value, IntegerAttr)
+    dimension = index.value.value.data
+    if dimension in sizes:
+        user.result.replace_all_uses_with(sizes[dimension])
+    else:
+        constant = arith.ConstantOp(IntegerAttr.from_index_int_value(kind.get_shape()[dimension]))
+        assert user.parent is not None
+        user.parent.insert_op_before(constant, user)
+        user.result.replace_all_uses_with(constant.result)
+    _erase(user)
+
+
+def _linearise(user: Operation, buffer: SSAValue, kind: Buffer, sizes: dict[int, SSAValue]) -> None:
+    """Make a load or store of a buffer with a layout of its own one of the flat `buffer`."""
+    assert isinstance(user, memref.LoadOp | memref.StoreOp) and user.parent is not None
+    ops: list[Operation] = []
+
+    def emit(op: arith.ConstantOp | arith.MuliOp | arith.AddiOp) -> SSAValue:
+        ops.append(op)
+        return op.result
+
+    def constant(value: int) -> SSAValue:
+        return emit(arith.ConstantOp(IntegerAttr.from_index_int_value(value)))
+
+    if isinstance(kind.layout, StridedLayoutAttr):
+        strides = [constant(cast(int, stride)) for stride in kind.layout.get_strides()]
+        linear = constant(0)
+        for index, stride in zip(user.indices, strides, strict=True):
+            linear = emit(arith.AddiOp(linear, emit(arith.MuliOp(index, stride))))
+    else:
+        linear = user.indices[0] if user.indices else constant(0)
+        for dimension, index in list(enumerate(user.indices))[1:]:
+            extent = kind.get_shape()[dimension]
+            size = sizes[dimension] if extent == DYNAMIC_INDEX else constant(extent)
+            linear = emit(arith.AddiOp(emit(arith.MuliOp(linear, size)), index))
+    user.parent.insert_ops_before(ops, user)
+    if isinstance(user, memref.LoadOp):
+        flat = memref.LoadOp.get(buffer, [linear])
+        user.parent.insert_op_before(flat, user)
+        user.res.replace_all_uses_with(flat.res)
+    else:
+        user.parent.insert_op_before(memref.StoreOp.get(user.value, buffer, [linear]), user)
+    _erase(user)
+
+
+def _erase(op: Operation) -> None:
+    op.detach()
+    op.erase()
