@@ -24,7 +24,9 @@ UNIVERSE = Universe(
     },
     all_passes={
         # graph
+        "outline-kernels": _lazy("aotc.passes.graph.outline_kernels", "OutlineKernelsPass"),
         # memory
+        "bufferize": _lazy("aotc.passes.memory.bufferize", "BufferizePass"),
         "plan-memory": _lazy("aotc.passes.memory.plan_memory", "PlanMemoryPass"),
         # kernel
         "convert-graph-to-loops": _lazy("aotc.passes.kernel.convert_graph_to_loops", "ConvertGraphToLoopsPass"),
@@ -36,6 +38,7 @@ UNIVERSE = Universe(
         "mangle-symbols": _lazy("aotc.passes.interface.mangle_symbols", "MangleSymbolsPass"),
         "place-weights": _lazy("aotc.passes.interface.place_weights", "PlaceWeightsPass"),
         "buffers-to-pointers": _lazy("aotc.passes.interface.buffers_to_pointers", "BuffersToPointersPass"),
+        "lower-calls": _lazy("aotc.passes.interface.lower_calls", "LowerCallsPass"),
         # lower
     },
     all_targets={},

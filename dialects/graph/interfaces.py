@@ -115,6 +115,11 @@ class GraphOp(IRDLOperation, ABC):
         """The results on constant operands, or None where the operation does not fold. Must agree with the kernel."""
         return None
 
+    def view_offset(self) -> int | None:
+        """Where the only result is a run of the first operand's elements in row-major order: the position of its first
+        element. Such an operation is a view and never a kernel. None: it is not one."""
+        return None
+
     @classmethod
     def get(cls, *operands: SSAValue | Operation | Sequence[SSAValue] | None, **attributes: object) -> Self:
         """Build the operation with inferred result types.

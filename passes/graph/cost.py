@@ -1,0 +1,119 @@
+"""What operations cost, measured on the code they write: no operator has to say it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects import math as math_dialect
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+
+from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, GraphOp, element_type_of, shape_of
+from aotc.dialects.graph.loops import INDEX, LoopBuilder, Reader, Scalar, Writer, storage_type
+
+BRANCH = 8
+"""A branch, in arithmetic operations: it also keeps a loop from becoming vector code."""
+FUNCTION = 20
+"""A mathematical function (exp, erf, sqrt...) or a division, in arithmetic operations."""
+
+_CHEAP_FUNCTIONS = (math_dialect.AbsFOp, math_dialect.FloorOp, math_dialect.CeilOp, math_dialect.RoundEvenOp)
+_DIVISIONS = (arith.DivfOp, arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp)
+
+
+class _Probe:
+    """An operation's own code, written into a block nobody keeps."""
+
+    def __init__(self, op: GraphOp) -> None:
+        self.op = op
+        buffers = [MemRefType(storage_type(element_type_of(value)), shape_of(value)) for value in op.operands]
+        rank = max((len(shape_of(result)) for result in op.results), default=0)
+        self.block = Block(arg_types=[*buffers, *([INDEX] * rank)])
+        self.b = LoopBuilder(self.block)
+        self.index = [Scalar(self.b, INDEX, arg) for arg in self.block.args[len(buffers) :]]
+
+    def reads(self) -> list[Reader]:
+        def reader(buffer: SSAValue, value: SSAValue) -> Reader:
+            return lambda index: self.b.load(buffer, index, element_type_of(value))
+
+        return [reader(buffer, value) for buffer, value in zip(self.block.args, self.op.operands, strict=False)]
+
+
+_element_costs: dict[tuple[object, ...], int] = {}
+_anchor_reads: dict[tuple[object, ...], tuple[float, ...]] = {}
+
+
+def _key(op: GraphOp) -> tuple[object, ...]:
+    return (type(op), tuple(op.properties.items()), tuple(value.type for value in op.operands))
+
+
+def element_cost(op: ElementOp) -> int:
+    """Arithmetic operations for one result element, reads and index arithmetic aside."""
+    key = _key(op)
+    if key not in _element_costs:
+        probe = _Probe(op)
+        op.element(probe.b, probe.index[: len(shape_of(op.results[0]))], probe.reads())
+        _element_costs[key] = sum(_weight(inner) for inner in probe.block.walk())
+    return _element_costs[key]
+
+
+def anchor_reads(op: AnchorOp) -> tuple[float, ...]:
+    """For each operand, how many elements the loops read in all; infinite where a loop's bounds are not constant."""
+    key = _key(op)
+    if key not in _anchor_reads:
+        probe = _Probe(op)
+        counts = [0.0] * len(op.operands)
+        write: Writer = lambda index, value: None  # noqa: E731
+        op.loops(probe.b, probe.reads(), [write for _ in op.results])
+        for load in probe.block.walk():
+            if isinstance(load, memref.LoadOp) and isinstance(load.memref, BlockArgument):
+                if load.memref.owner is probe.block:
+                    counts[load.memref.index] += _trips(load)
+        _anchor_reads[key] = tuple(counts)
+    return _anchor_reads[key]
+
+
+def _weight(op: Operation) -> int:
+    if isinstance(op, scf.IfOp):
+        return BRANCH
+    if any(isinstance(value.type, IndexType) for value in (*op.operands, *op.results)):
+        return 0
+    if isinstance(op, _DIVISIONS):
+        return FUNCTION
+    if op.dialect_name() == "math":
+        return 1 if isinstance(op, _CHEAP_FUNCTIONS) else FUNCTION
+    return 1 if op.dialect_name() == "arith" and not isinstance(op, arith.ConstantOp) else 0
+
+
+def _trips(op: Operation) -> float:
+    """How often `op` runs: the product of the trip counts of the loops around it."""
+    count = 1.0
+    while (parent := op.parent_op()) is not None:
+        if isinstance(parent, scf.ForOp):
+            count *= _extent([parent.lb], [parent.ub])
+        elif isinstance(parent, scf.ParallelOp):
+            count *= _extent(parent.lowerBound, parent.upperBound)
+        elif isinstance(parent, scf.WhileOp):
+            return math.inf
+        op = parent
+    return count
+
+
+def _extent(lower: Sequence[SSAValue], upper: Sequence[SSAValue]) -> float:
+    extent = 1.0
+    for low, high in zip(lower, upper, strict=True):
+        bounds = [_constant(low), _constant(high)]
+        if None in bounds:
+            return math.inf
+        first, last = cast(list[int], bounds)
+        extent *= max(last - first, 0)
+    return extent
+
+
+def _constant(value: SSAValue) -> int | None:
+    owner = value.owner
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+        return owner.value.value.data
+    return None

@@ -1,0 +1,184 @@
+"""Move every group, and every operation that is in none, into a private function; identical ones are one function.
+
+Views (reshapes, contiguous slices) and constants stay in the entry. An output of the model that is an input, a constant
+or another output is copied. `aot.in_place` says for each result which operands' buffers it may take over.
+
+Before:
+```mlir
+func.func @main(%x: tensor<1x4xf32>) -> tensor<1x4xf32> attributes {aot.entry} {
+  %0 = graph.fused (%p = %x : tensor<1x4xf32>) -> (tensor<1x4xf32>) {
+    %2 = graph.exp %p : (tensor<1x4xf32>) -> tensor<1x4xf32>
+    %3 = graph.relu %2 : (tensor<1x4xf32>) -> tensor<1x4xf32>
+    graph.yield %3 : tensor<1x4xf32>
+  }
+  %1 = graph.neg %0 : (tensor<1x4xf32>) -> tensor<1x4xf32>
+  func.return %1 : tensor<1x4xf32>
+}
+```
+After:
+```mlir
+func.func private @exp_relu_0(%x: tensor<1x4xf32>) -> tensor<1x4xf32> attributes {aot.kernel, aot.in_place = [[0]]} {
+  %0 = graph.exp %x : (tensor<1x4xf32>) -> tensor<1x4xf32>
+  %1 = graph.relu %0 : (tensor<1x4xf32>) -> tensor<1x4xf32>
+  func.return %1 : tensor<1x4xf32>
+}
+func.func private @neg_0(%x: tensor<1x4xf32>) -> tensor<1x4xf32> attributes {aot.kernel, aot.in_place = [[0]]} {...}
+func.func @main(%x: tensor<1x4xf32>) -> tensor<1x4xf32> attributes {aot.entry} {
+  %0 = func.call @exp_relu_0(%x) : (tensor<1x4xf32>) -> tensor<1x4xf32>
+  %1 = func.call @neg_0(%0) : (tensor<1x4xf32>) -> tensor<1x4xf32>
+  func.return %1 : tensor<1x4xf32>
+}
+```
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from aotc.dialects.graph.interfaces import GraphOp
+from aotc.dialects.graph.structure import ConstantOp, CopyOp, FusedOp, YieldOp
+from aotc.errors import CompileError, Problem
+from aotc.locations import fuse_locations, node_names
+from aotc.passes.graph.groups import entries, make_group
+from aotc.passes.graph.reads import in_place
+from aotc.passes.graph.views import is_kernel, is_view, viewed_whole
+
+NAME_PARTS = 4
+"""The most operators whose names stand in a kernel's symbol."""
+
+
+@dataclass(frozen=True)
+class OutlineKernelsPass(ModulePass):
+    """Move groups and lone operations into private functions, one for all that are identical."""
+
+    name = "outline-kernels"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        kernels: dict[object, FuncOp] = {}
+        numbers: Counter[str] = Counter(_stem(f.sym_name.data) for f in op.body.block.ops if isinstance(f, FuncOp))
+        for entry in list(entries(op)):
+            block = entry.body.block
+            _separate_outputs(block)
+            _group_lone_operations(block)
+            for group in [each for each in block.ops if isinstance(each, FusedOp)]:
+                key = _body_key(group.block)
+                if (kernel := kernels.get(key)) is None:
+                    base = _kernel_name(group.block)
+                    kernel = kernels[key] = _make_kernel(group, f"{base}_{numbers[base]}")
+                    numbers[base] += 1
+                    op.body.block.insert_op_before(kernel, entry)
+                kernel.location = fuse_locations([kernel.location, group.location])
+                call = CallOp(kernel.sym_name.data, group.inputs, [result.type for result in group.outputs])
+                call.location = group.location
+                Rewriter.replace_op(group, call)
+
+
+def _separate_outputs(block: Block) -> None:
+    """Copy what two outputs share, and outputs no kernel computes: every output is then a kernel's result of its own."""
+    end = block.last_op
+    assert isinstance(end, ReturnOp)
+    taken: set[SSAValue] = set()
+    for position, value in enumerate(end.operands):
+        source = viewed_whole(value)
+        computed = isinstance(source, OpResult) and (is_kernel(source.op) or isinstance(source.op, FusedOp))
+        if computed and source not in taken:
+            taken.add(source)
+            continue
+        copy = CopyOp.get(value)
+        if isinstance(value, OpResult):
+            copy.location = value.op.location
+        block.insert_op_before(copy, end)
+        end.operands[position] = copy.result
+
+
+def _group_lone_operations(block: Block) -> None:
+    """Make a group of each operation that is in none; drop what nobody uses."""
+    for op in reversed(list(block.ops)):
+        if isinstance(op, ReturnOp):
+            continue
+        used = [result for result in op.results if result.first_use is not None]
+        if not used:
+            op.detach()
+            op.erase()
+        elif is_kernel(op):
+            make_group([op], used)
+        elif not (isinstance(op, FusedOp | ConstantOp) or is_view(op)):
+            node = ", ".join(node_names(op.location))
+            raise CompileError(
+                Problem(f"{op.name} has no kernel", node, why="it is neither an ElementOp nor an AnchorOp")
+            )
+
+
+def _make_kernel(group: FusedOp, name: str) -> FuncOp:
+    """A private function of the group's operations; the group's region is left empty-handed."""
+    inner = group.body.detach_block(group.block)
+    end = inner.last_op
+    assert isinstance(end, YieldOp)
+    values = list(end.values)
+    end.detach()
+    end.erase()
+    placement = in_place(inner, values)
+    inner.add_op(ReturnOp(*values))
+    _name_arguments(inner)
+    signature = ([arg.type for arg in inner.args], [value.type for value in values])
+    kernel = FuncOp(name, signature, Region(inner), "private")
+    kernel.attributes |= {"aot.kernel": UnitAttr(), "aot.in_place": placement}
+    group.body.add_block(Block())
+    return kernel
+
+
+def _name_arguments(block: Block) -> None:
+    """Name every argument after the operand it is first: `%x`, `%weights`, `%bias`."""
+    for arg in block.args:
+        arg.name_hint = None
+    for op in block.ops:
+        for operand in op.operands:
+            if operand.owner is block and operand.name_hint is None:
+                operand.name_hint = _operand_name(op, operand)
+
+
+def _operand_name(op: Operation, value: SSAValue) -> str | None:
+    if isinstance(op, GraphOp):
+        for name, _ in op.get_irdl_definition().operands:
+            operand = getattr(op, name)
+            if operand is value or (isinstance(operand, Sequence) and value in operand):
+                return name
+    return None
+
+
+def _body_key(block: Block) -> object:
+    """Equal for two groups exactly when their operations, types and constants are, whatever their names."""
+    number: dict[SSAValue, int] = {}
+
+    def define(values: Sequence[SSAValue]) -> tuple[object, ...]:
+        for value in values:
+            number[value] = len(number)
+        return tuple(value.type for value in values)
+
+    parts: list[object] = [define(block.args)]
+    for op in block.ops:
+        operands = tuple(number[operand] for operand in op.operands)
+        dictionaries = (frozenset(op.properties.items()), frozenset(op.attributes.items()))
+        parts.append((op.name, operands, *dictionaries, define(op.results)))
+    return tuple(parts)
+
+
+def _kernel_name(block: Block) -> str:
+    names = [op.name.rsplit(".", 1)[-1] for op in block.ops if not isinstance(op, ConstantOp | YieldOp)]
+    names = [re.sub(r"[^A-Za-z0-9_]", "_", name) for name in names]
+    shown = names if len(names) <= NAME_PARTS else [*names[:NAME_PARTS], f"and_{len(names) - NAME_PARTS}"]
+    return "_".join(shown)
+
+
+def _stem(symbol: str) -> str:
+    return re.sub(r"_\d+$", "", symbol)

@@ -1,0 +1,224 @@
+"""Give every tensor a buffer: kernels write into arguments, the entry allocates, outputs are the caller's.
+
+Reshapes and contiguous slices become views. A kernel result that is an output, even one reshaped, is written straight
+into the output's buffer. Each buffer is written once; sharing memory is the planner's business.
+
+Before:
+```mlir
+func.func private @relu_0(%x: tensor<2x4xf32>) -> tensor<2x4xf32> attributes {aot.kernel, aot.in_place = [[0]]} {
+  %0 = graph.relu %x : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  func.return %0 : tensor<2x4xf32>
+}
+func.func @main(%x: tensor<2x4xf32> {aot.name = "x"}) -> (tensor<8xf32> {aot.name = "y"}) attributes {aot.entry} {
+  %0 = func.call @relu_0(%x) : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %1 = func.call @relu_0(%0) : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %2 = graph.reshape %1 {shape = array<i64: 8>} : (tensor<2x4xf32>) -> tensor<8xf32>
+  func.return %2 : tensor<8xf32>
+}
+```
+After:
+```mlir
+func.func private @relu_0(%x: memref<2x4xf32>, %out: memref<2x4xf32>) attributes {aot.kernel, aot.in_place = [[0]]} {
+  %0 = bufferization.to_tensor %x : memref<2x4xf32> to tensor<2x4xf32>
+  %1 = graph.relu %0 : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  bufferization.materialize_in_destination %1 in writable %out : (tensor<2x4xf32>, memref<2x4xf32>) -> ()
+  func.return
+}
+func.func @main(%x: memref<2x4xf32> {aot.name = "x", aot.io = "input"},
+                %y: memref<8xf32> {aot.name = "y", aot.io = "output"}) attributes {aot.entry} {
+  %0 = memref.reinterpret_cast %y to offset: [0], sizes: [2, 4], strides: [4, 1] : memref<8xf32> to memref<2x4xf32>
+  %1 = memref.alloc() : memref<2x4xf32>
+  func.call @relu_0(%x, %1) : (memref<2x4xf32>, memref<2x4xf32>) -> ()
+  func.call @relu_0(%1, %0) : (memref<2x4xf32>, memref<2x4xf32>) -> ()
+  func.return
+}
+```
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import memref
+from xdsl.dialects.bufferization import MaterializeInDestinationOp, ToTensorOp
+from xdsl.dialects.builtin import (
+    UNKNOWN_LOC,
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    LocationAttr,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+    UnitAttr,
+)
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from aotc.constants import constant_array
+from aotc.dialects.aot import WeightOp
+from aotc.dialects.graph.interfaces import GraphOp, tensor_type
+from aotc.dialects.graph.structure import ConstantOp
+from aotc.passes.graph.groups import entries
+from aotc.passes.graph.views import is_view, viewed_whole
+from aotc.weights import WeightStore
+
+
+@dataclass(frozen=True)
+class BufferizePass(ModulePass):
+    """Turn tensors into buffers: kernels write into arguments, the entry allocates, outputs are the caller's."""
+
+    name = "bufferize"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in [each for each in op.body.block.ops if isinstance(each, FuncOp)]:
+            if "aot.kernel" in function.attributes:
+                _bufferize_kernel(function)
+        for entry in entries(op):
+            _Entry(entry, WeightStore.of(ctx)).run()
+
+
+def buffer_type(value: SSAValue) -> MemRefType:
+    """The contiguous row-major memref of a tensor's shape and element type."""
+    kind = tensor_type(value)
+    return MemRefType(kind.get_element_type(), kind.get_shape())
+
+
+def _bufferize_kernel(kernel: FuncOp) -> None:
+    old = kernel.body.block
+    end = old.last_op
+    assert isinstance(end, ReturnOp)
+    results = list(end.operands)
+    end.detach()
+    end.erase()
+    block = Block(arg_types=[buffer_type(value) for value in (*old.args, *results)])
+    reads = [ToTensorOp(arg) for arg in block.args[: len(old.args)]]
+    for read, arg, new in zip(reads, old.args, block.args, strict=False):
+        new.name_hint = arg.name_hint
+        arg.replace_all_uses_with(read.tensor)
+    block.add_ops(reads)
+    for op in list(old.ops):
+        op.detach()
+        block.add_op(op)
+    for value, out in zip(results, block.args[len(old.args) :], strict=True):
+        out.name_hint = "out"
+        block.add_op(
+            MaterializeInDestinationOp(operands=[value, out], result_types=[[]], properties={"writable": UnitAttr()})
+        )
+    block.add_op(ReturnOp())
+    _replace_body(kernel, block)
+
+
+class _Entry:
+    """The entry function while it gets its buffers."""
+
+    def __init__(self, function: FuncOp, store: WeightStore) -> None:
+        self.function = function
+        self.store = store
+        self.old = function.body.block
+        end = self.old.last_op
+        assert isinstance(end, ReturnOp)
+        self.outputs = list(end.operands)
+        self.block = Block(arg_types=[buffer_type(value) for value in (*self.old.args, *self.outputs)])
+        self.buffers: dict[SSAValue, SSAValue] = {}
+
+    def run(self) -> None:
+        """Write the new body and swap it in."""
+        names = self._argument_attributes()
+        inputs = len(self.old.args)
+        for arg, new in zip(self.old.args, self.block.args, strict=False):
+            new.name_hint = arg.name_hint
+            self.buffers[arg] = new
+        for value, out in zip(self.outputs, self.block.args[inputs:], strict=True):
+            out.name_hint = value.name_hint
+            self._claim(value, out)
+        for op in self.old.ops:
+            self._bufferize(op)
+        self.block.add_op(ReturnOp())
+        _replace_body(self.function, self.block)
+        self.function.properties["arg_attrs"] = names
+        self.function.properties.pop("res_attrs", None)
+
+    def _argument_attributes(self) -> ArrayAttr[DictionaryAttr]:
+        """Those of the arguments, then those of the results, each with `aot.io`."""
+        attributes: list[DictionaryAttr] = []
+        sides = (("input", self.function.arg_attrs, self.old.args), ("output", self.function.res_attrs, self.outputs))
+        for io, given, values in sides:
+            each = given.data if given is not None else [DictionaryAttr({}) for _ in values]
+            attributes.extend(DictionaryAttr({**one.data, "aot.io": StringAttr(io)}) for one in each)
+        return ArrayAttr(attributes)
+
+    def _claim(self, output: SSAValue, buffer: SSAValue) -> None:
+        """Let the kernel that computes `output`, perhaps in another shape, write into the caller's `buffer`."""
+        source = viewed_whole(output)
+        if not isinstance(source.owner, CallOp) or source in self.buffers:
+            raise PassFailedException("an output is no kernel's result of its own; outline-kernels makes it one")
+        self.buffers[source] = self._view(buffer, buffer_type(source), 0, source.owner.location)
+
+    def _view(self, buffer: SSAValue, kind: MemRefType, offset: int, location: LocationAttr) -> SSAValue:
+        if buffer.type == kind and offset == 0:
+            return buffer
+        sizes = kind.get_shape()
+        strides = [math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
+        view = memref.ReinterpretCastOp(buffer, [], [], [], [offset], sizes, strides, kind)
+        view.location = location
+        self.block.add_op(view)
+        return view.result
+
+    def _buffer(self, value: SSAValue) -> SSAValue:
+        """The buffer of `value`; that of a view is cast, once, from the buffer at the end of the chain of views."""
+        if value not in self.buffers:
+            source, offset = value, 0
+            while isinstance(source, OpResult) and isinstance(source.op, GraphOp) and is_view(source.op):
+                offset += source.op.view_offset() or 0
+                source = source.op.operands[0]
+            location = value.owner.location if isinstance(value.owner, Operation) else UNKNOWN_LOC
+            self.buffers[value] = self._view(self.buffers[source], buffer_type(value), offset, location)
+        return self.buffers[value]
+
+    def _bufferize(self, op: Operation) -> None:
+        match op:
+            case CallOp():
+                self._call(op)
+            case ConstantOp():
+                self._constant(op)
+            case ReturnOp():
+                pass
+            case _ if not is_view(op):
+                raise PassFailedException(f"{op.name} is no kernel's call; outline-kernels must run before")
+            case _:
+                pass
+
+    def _call(self, op: CallOp) -> None:
+        operands = [self._buffer(value) for value in op.operands]
+        for result in op.results:
+            if result not in self.buffers:
+                alloc = memref.AllocOp([], [], buffer_type(result))
+                alloc.location = op.location
+                alloc.memref.name_hint = result.name_hint
+                self.block.add_op(alloc)
+                self.buffers[result] = alloc.memref
+        call = CallOp(op.callee, [*operands, *(self.buffers[result] for result in op.results)], [])
+        call.attributes |= op.attributes
+        call.location = op.location
+        self.block.add_op(call)
+
+    def _constant(self, op: ConstantOp) -> None:
+        if op.result.first_use is None:
+            return
+        key = op.key if op.key is not None else self.store.add("constant", constant_array(op, self.store))
+        weight = WeightOp(key, buffer_type(op.result))
+        weight.location = op.location
+        weight.result.name_hint = op.result.name_hint
+        self.block.add_op(weight)
+        self.buffers[op.result] = weight.result
+
+
+def _replace_body(function: FuncOp, block: Block) -> None:
+    function.body.detach_block(function.body.block).erase(safe_erase=False)
+    function.body.add_block(block)
+    function.properties["function_type"] = FunctionType.from_lists([arg.type for arg in block.args], [])
