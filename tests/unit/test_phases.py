@@ -1,0 +1,51 @@
+"""Phases: dumped IR is the whole story; what is printed parses back and goes on to the same next phase."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import aotc
+from aotc.options import CompileOptions
+from aotc.pipelines import PHASES, pipeline_of
+
+AOTC_OPT = Path(sys.executable).with_name("aotc-opt")
+MODELS = Path(__file__).parents[1] / "models" / "data"
+
+
+@pytest.fixture(scope="module", params=["micro_speech_int8", "ic_resnet_float"])
+def dumps(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp(request.param)
+    aotc.compile_to(
+        MODELS / request.param / "model.onnx", folder / "out", dump_phases=str(folder / "phases"), verify_each=True
+    )
+    return folder / "phases"
+
+
+@pytest.mark.parametrize("index", range(1, len(PHASES)), ids=[phase.name for phase in PHASES[1:]])
+def test_printing_and_parsing_between_phases_changes_nothing(dumps: Path, index: int) -> None:
+    before = dumps / f"{index - 1:02}-{PHASES[index - 1].name}.mlir"
+    after = dumps / f"{index:02}-{PHASES[index].name}.mlir"
+    pipeline = pipeline_of(PHASES[index], CompileOptions())
+    command = [AOTC_OPT, str(before), "-p", pipeline, "--weights", str(dumps / "weights.npz"), "--print-debuginfo"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == after.read_text().strip()
+
+
+def test_stop_and_start_again(tmp_path: Path) -> None:
+    model = MODELS / "kws_float" / "model.onnx"
+    whole = aotc.compile_to(model, tmp_path / "whole", name="kws")
+    aotc.compile_to(model, tmp_path / "half", name="kws", stop_after="fuse")
+    rest = aotc.compile_to(tmp_path / "half" / "kws.fuse.mlir", tmp_path / "rest", start_at="fuse")
+    assert [path.name for path in rest.files] == [path.name for path in whole.files]
+    for mine, theirs in zip(rest.files, whole.files, strict=True):
+        assert mine.read_bytes() == theirs.read_bytes()
+
+
+def test_stop_before_start_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(aotc.UsageError):
+        aotc.compile_to("x.mlir", tmp_path, start_at="plan", stop_after="fuse")
