@@ -1,0 +1,45 @@
+"""Casts, and the operators that change nothing at inference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from aotc.dialects.graph.movement import BroadcastOp
+from aotc.dtypes import ELEMENT_TYPES, numpy_dtype
+from aotc.frontend.onnx.expressions import cast
+from aotc.frontend.onnx.registry import Node, onnx_op
+from aotc.frontend.onnx.tensors import DTYPES, type_name
+
+
+@onnx_op("Cast")
+def cast_to_attribute(node: Node) -> SSAValue:
+    code = node.attr("to")
+    if code not in DTYPES:
+        node.fail(f"casts to {type_name(code)} are not supported")
+    return cast(node, node.input(0), ELEMENT_TYPES[DTYPES[code]])
+
+
+@onnx_op("CastLike")
+def cast_like(node: Node) -> SSAValue:
+    return cast(node, node.input(0), node.element_type(1))
+
+
+@onnx_op("Identity")
+def identity(node: Node) -> SSAValue:
+    return node.input(0)
+
+
+@onnx_op("Dropout")
+def dropout(node: Node) -> Sequence[SSAValue | None]:
+    if node.optional(2) is not None and node.constant_input(2, "training_mode").any():
+        ratio = node.known(1)
+        if ratio is None or ratio.any():
+            node.fail("training mode is not supported", "it drops elements at random", "export for inference")
+    x = node.input(0)
+    if len(node.outputs) < 2 or not node.outputs[1]:
+        return [x]
+    kept = np.ones((), np.bool_ if node.opset >= 10 else numpy_dtype(node.element_type(0)))
+    return [x, node.emit(BroadcastOp, node.constant(kept), shape=list(node.shape(0)))]

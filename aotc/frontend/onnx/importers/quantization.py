@@ -1,0 +1,74 @@
+"""Affine quantisation, executed as written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Attribute, SSAValue
+
+from aotc.dialects.graph.conversion import DequantizeOp, QuantizeOp
+from aotc.dialects.graph.elementwise import DivOp, MaxOp, MinOp, SubOp
+from aotc.dialects.graph.logical import CompareOp, WhereOp
+from aotc.dialects.graph.reduction import ReduceOp
+from aotc.dtypes import ELEMENT_TYPES
+from aotc.frontend.onnx.expressions import scalar
+from aotc.frontend.onnx.registry import Node, onnx_op
+from aotc.frontend.onnx.tensors import DTYPES, type_name
+
+_UI8 = ELEMENT_TYPES["uint8"]
+
+
+def _type_attribute(node: Node, name: str) -> Attribute | None:
+    """The element type that the attribute `name` asks for; None where it is absent or 0."""
+    code = node.attr(name, 0)
+    if code == 0:
+        return None
+    if code not in DTYPES:
+        node.fail(f"{name} {type_name(code)} is not supported")
+    return ELEMENT_TYPES[DTYPES[code]]
+
+
+@onnx_op("QuantizeLinear")
+def quantize_linear(node: Node) -> SSAValue:
+    to = _type_attribute(node, "output_dtype")
+    if to is None:
+        to = _UI8 if node.optional(2) is None else node.element_type(2)
+    return node.emit(
+        QuantizeOp,
+        node.input(0),
+        node.input(1),
+        node.optional(2),
+        axis=node.attr("axis", 1),
+        block_size=node.attr("block_size", 0),
+        to=to,
+        precision=_type_attribute(node, "precision"),
+    )
+
+
+@onnx_op("DequantizeLinear")
+def dequantize_linear(node: Node) -> SSAValue:
+    return node.emit(
+        DequantizeOp,
+        node.input(0),
+        node.input(1),
+        node.optional(2),
+        axis=node.attr("axis", 1),
+        block_size=node.attr("block_size", 0),
+        to=_type_attribute(node, "output_dtype") or node.element_type(1),
+    )
+
+
+@onnx_op("DynamicQuantizeLinear")
+def dynamic_quantize_linear(node: Node) -> Sequence[SSAValue]:
+    # The ONNX definition divides zero by zero where all elements are equal; the scale is 1 then.
+    x = node.input(0)
+    axes = list(range(len(node.shape(0))))
+    zero, levels = scalar(node, 0, x), scalar(node, 255, x)
+    low = node.emit(MinOp, node.emit(ReduceOp, x, kind="min", axes=axes), zero)
+    high = node.emit(MaxOp, node.emit(ReduceOp, x, kind="max", axes=axes), zero)
+    extent = node.emit(SubOp, high, low)
+    flat = node.emit(CompareOp, extent, zero, how="eq")
+    scale = node.emit(WhereOp, flat, scalar(node, 1, x), node.emit(DivOp, extent, levels))
+    offset = node.emit(SubOp, zero, node.emit(DivOp, low, scale))
+    zero_point = node.emit(QuantizeOp, offset, scalar(node, 1, x), None, to=_UI8)
+    return [node.emit(QuantizeOp, x, scale, zero_point, to=_UI8), scale, zero_point]
