@@ -202,7 +202,7 @@ class ConcatOp(ElementOp):
 
 
 @irdl_op_definition
-class PadOp(MovementOp):
+class PadOp(ElementOp):
     """The operand with elements added around it: `pads` has all begins, then all ends, none negative.
 
     `mode` is "constant" (the scalar `value`, 0 where it is left out), "edge" (the nearest element), "reflect" (mirrored
@@ -210,9 +210,12 @@ class PadOp(MovementOp):
     """
 
     name = "graph.pad"
+    x = operand_def(TensorType)
     value = opt_operand_def(TensorType)
     pads = prop_def(DenseArrayBase)
     mode = prop_def(StringAttr)
+    result = result_def(TensorType)
+    FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
 
     def infer_types(self) -> Sequence[TensorType]:
         shape, pads, mode = shape_of(self.x), self.ints("pads"), self.mode.data
@@ -278,13 +281,14 @@ class PadOp(MovementOp):
 
 
 @irdl_op_definition
-class TriluOp(MovementOp):
+class TriluOp(ElementOp):
     """The upper (or lower) triangle of each matrix; the rest 0. `diagonal` is one i64: where the triangle ends."""
 
     name = "graph.trilu"
+    x = operand_def(TensorType)
     diagonal = operand_def(TensorType)
     upper = prop_def(BoolAttr)
-    FUSION: ClassVar[Fusion] = Fusion.POINTWISE
+    result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
         if len(shape_of(self.x)) < 2:
