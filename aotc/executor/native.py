@@ -1,0 +1,99 @@
+"""Native code of a model, wherever it came from: an entry address, what it computes, and what keeps it in memory."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from aotc.metadata import ModelInfo
+
+Array = np.ndarray[Any, Any]
+Call = Callable[[], int]
+"""Runs the model once on fixed buffers; returns its status, 0 when done."""
+
+CACHE_LINE = 64
+
+
+def aligned_bytes(size: int, alignment: int = CACHE_LINE) -> Array:
+    """`size` uninitialised bytes at an address that is a multiple of `alignment` and of a cache line."""
+    alignment = max(alignment, CACHE_LINE)
+    memory = np.empty(size + alignment, np.uint8)
+    start = -memory.ctypes.data % alignment
+    return memory[start : start + size]
+
+
+def address_of(array: Array) -> int:
+    """Where the array's first element is."""
+    return int(array.__array_interface__["data"][0])
+
+
+@dataclass(frozen=True)
+class NativeModel:
+    """What all instances of a model share: code and weights. Immutable, safe to share between threads.
+
+    `address` is the entry function in the convention of `info.interface_api`; `weights` the blob that a model with
+    `info.weights == "caller"` is given at each call; `owner` keeps the code (an engine, a library) in memory.
+    """
+
+    info: ModelInfo
+    address: int
+    weights: Array | None = None
+    owner: object = None
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
+    _function: Callable[..., int] = field(init=False, repr=False)
+    _encode: Encode = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        info = self.info
+        if info.interface_api not in CONVENTIONS:
+            known = ", ".join(CONVENTIONS)
+            raise ValueError(f"{info.name} has a {info.interface_api!r} entry; the executor calls {known}")
+        tensors = len(info.inputs) + len(info.outputs)
+        from_caller = (info.workspace == "caller") + (info.weights == "caller")
+        arguments, encode = CONVENTIONS[info.interface_api](tensors, from_caller)
+        object.__setattr__(self, "_function", ctypes.CFUNCTYPE(ctypes.c_int32, *arguments)(self.address))
+        object.__setattr__(self, "_encode", encode)
+        given = 0 if self.weights is None else self.weights.nbytes
+        if info.weights == "caller" and given < info.weights_bytes:
+            raise ValueError(f"{info.name} takes {info.weights_bytes} bytes of weights from its caller, got {given}")
+
+    def new_workspace(self) -> Array | None:
+        """Memory for one instance's intermediate values, where the model takes it from its caller."""
+        if self.info.workspace != "caller":
+            return None
+        return aligned_bytes(max(1, self.info.workspace_bytes), self.info.workspace_alignment)
+
+    def call_on(self, inputs: Sequence[Array], outputs: Sequence[Array], workspace: Array | None) -> Call:
+        """A call on these buffers, which must stay alive as long as it does. One thread at a time per workspace."""
+        from_caller = [workspace] if self.info.workspace == "caller" else []
+        from_caller += [self.weights] if self.info.weights == "caller" else []
+        call = partial(self._function, *self._encode(inputs, outputs, from_caller))
+        return call if self.info.workspace == "caller" or not self.info.workspace_bytes else partial(self._alone, call)
+
+    def _alone(self, call: Call) -> int:
+        """Run while no other instance does: the model's own workspace is one static array."""
+        with self._lock:
+            return call()
+
+
+Encode = Callable[[Sequence[Array], Sequence[Array], Sequence[Array | None]], Sequence[Any]]
+"""The arguments of the entry function for inputs, outputs, and the workspace and weights it takes from its caller."""
+
+
+def _pointers(arrays: Iterable[Array | None]) -> list[ctypes.c_void_p]:
+    return [ctypes.c_void_p(None if array is None else address_of(array)) for array in arrays]
+
+
+def _typed(tensors: int, from_caller: int) -> tuple[list[Any], Encode]:
+    """`int32_t f(x0 *, ..., y0 *, ..., [void *workspace], [const void *weights])`"""
+    return [ctypes.c_void_p] * (tensors + from_caller), lambda x, y, more: _pointers((*x, *y, *more))
+
+
+CONVENTIONS: dict[str, Callable[[int, int], tuple[list[Any], Encode]]] = {"c": _typed}
+"""How each `--interface-api` is called: (number of tensors, of pointers behind them) -> argument types, encoding."""

@@ -1,0 +1,213 @@
+"""The executor on a small model written in C by hand: z = x + w, s = sum(x) through the workspace."""
+
+import json
+import subprocess
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import aotc.executor as executor
+from aotc.metadata import BufferInfo, KernelInfo, ModelInfo, PlanInfo, TensorInfo, from_json, to_json
+
+SOURCE = """
+#include <stdint.h>
+#if INTERNAL
+static int32_t workspace[4];
+#define WORKSPACE
+#else
+#define WORKSPACE , int32_t *workspace
+#endif
+int32_t aotc_toy_run(const float *x, const int32_t *w, float *z, int32_t *s WORKSPACE)
+{
+    for (int i = 0; i < 4; i++) workspace[i] = (int32_t)x[i];
+    for (int i = 0; i < 4; i++) z[i] = x[i] + (float)w[i];
+    for (volatile int spin = 0; spin < 2000; spin++) { }
+    s[0] = 0;
+    for (int i = 0; i < 4; i++) s[0] += workspace[i];
+    return x[0] < 0 ? 7 : 0;
+}
+"""
+
+INFO = ModelInfo(
+    name="toy",
+    inputs=(TensorInfo("x:0", "x_0", "float32", (2, 2)), TensorInfo("w", "w", "int32", (4,))),
+    outputs=(TensorInfo("z", "z", "float32", (2, 2), 0.5, 3), TensorInfo("s", "s", "int32", ())),
+    interface_api="c",
+    operator_api="unpacked",
+    workspace="caller",
+    weights="embedded",
+    workspace_bytes=16,
+    workspace_alignment=16,
+    weights_bytes=0,
+    io_bytes=52,
+    kernels=(KernelInfo("add_0", ("Add_é",), 1),),
+    plan=PlanInfo(16, 16, True, 16, ("Add_é",), (BufferInfo("t", 0, 16, 0, 1, ("Add_é",)),)),
+)
+
+X = np.array([[1, 2], [3, 4]], np.float32)
+W = np.array([10, 20, 30, 40], np.int32)
+Z = np.array([[11, 22], [33, 44]], np.float32)
+
+
+def build(folder: Path, workspace: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    source, library = folder / "toy.c", folder / "toy.so"
+    source.write_text(SOURCE)
+    flag = f"-DINTERNAL={int(workspace == 'internal')}"
+    subprocess.run(["cc", "-O1", "-shared", "-fPIC", flag, str(source), "-o", str(library)], check=True)
+    library.with_suffix(".json").write_text(to_json(replace(INFO, workspace=workspace)))
+    return library
+
+
+@pytest.fixture(scope="module", params=["caller", "internal"])
+def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> executor.CompiledModel:
+    return executor.load(build(tmp_path_factory.mktemp("toy") / request.param, request.param))
+
+
+def test_metadata_survives_json() -> None:
+    assert from_json(to_json(INFO)) == INFO
+    members = json.loads(to_json(INFO))
+    assert list(members)[:3] == ["name", "inputs", "outputs"]
+    assert from_json(json.dumps({**members, "extra": 1})) == INFO
+    with pytest.raises(ValueError, match="version 99"):
+        from_json(json.dumps({**members, "version": 99}))
+    with pytest.raises(ValueError, match="no metadata"):
+        from_json("{}")
+
+
+def test_call_by_name_and_position(model: executor.CompiledModel) -> None:
+    for result in (model({"w": W, "x:0": X}), model(X, W)):
+        assert list(result) == ["z", "s"]
+        np.testing.assert_array_equal(result["z"], Z)
+        assert result["s"].shape == () and result["s"] == 10
+    assert model.inputs == INFO.inputs and model.outputs == INFO.outputs and model.plan == INFO.plan
+    assert repr(model) == "<CompiledModel toy: float32[2, 2], int32[4] -> float32[2, 2], int32[]>"
+
+
+def test_results_are_new_arrays(model: executor.CompiledModel) -> None:
+    first = model(X, W)["z"]
+    model(X + 1, W)
+    np.testing.assert_array_equal(first, Z)
+
+
+def test_inputs_that_are_not_contiguous(model: executor.CompiledModel) -> None:
+    wide = np.zeros((2, 4), np.float32)
+    wide[:, ::2] = X
+    unaligned = np.zeros(17, np.uint8)[1:].view(np.int32)
+    unaligned[:] = W
+    np.testing.assert_array_equal(model(wide[:, ::2], unaligned)["z"], Z)
+    step = model.bind(wide[:, ::2], W)
+    step()
+    wide[:, ::2] += 1
+    np.testing.assert_array_equal(step()["z"], Z + 1)
+
+
+def test_bind_reads_arrays_in_place(model: executor.CompiledModel) -> None:
+    x = X.copy()
+    step = model.bind({"x:0": x, "w": W})
+    step()
+    x += 5
+    step()
+    np.testing.assert_array_equal(step.outputs["z"], Z + 5)
+
+
+def test_module_interface(model: executor.CompiledModel) -> None:
+    instance = model.clone()
+    instance.set_input("x:0", X)
+    instance.set_input(1, W)
+    instance.run()
+    np.testing.assert_array_equal(instance.get_output("z"), Z)
+    kept = instance.get_output(0)
+    np.testing.assert_array_equal(instance.get_input(0), X)
+    instance.set_input(0, X + 1)
+    instance.run()
+    np.testing.assert_array_equal(kept, Z)
+    out = np.empty((2, 2), np.float32)
+    assert instance.get_output(0, out) is out
+    np.testing.assert_array_equal(out, Z + 1)
+
+
+def test_time_evaluator(model: executor.CompiledModel) -> None:
+    timing = model.time_evaluator(number=3, repeat=5)()
+    assert len(timing.results) == 5
+    assert 0 < timing.min <= timing.median <= timing.max and timing.min <= timing.mean and timing.std >= 0
+    with pytest.raises(ValueError, match="at least 1"):
+        model.time_evaluator(number=0)()
+
+
+@pytest.mark.parametrize(
+    ("inputs", "error", "message"),
+    [
+        (({"x": X, "w": W},), ValueError, "no input 'x' and 'x:0' missing; the inputs are 'x:0' float32"),
+        (({"w": W},), ValueError, "'x:0' missing"),
+        ((X,), TypeError, "1 arrays for 2 inputs"),
+        ((X.astype(np.float64), W), TypeError, "'x:0' has dtype float64, expected float32"),
+        ((X, [1.0, 2.0, 3.0, 4.0]), TypeError, "'w' has dtype float64, expected int32"),
+        ((X.reshape(4), W), ValueError, r"'x:0' has shape \[4\], expected float32\[2, 2\]"),
+        ((-X, W), executor.RunError, "toy returned 7"),
+    ],
+)
+def test_errors(model: executor.CompiledModel, inputs: tuple[object, ...], error: type, message: str) -> None:
+    with pytest.raises(error, match=message):
+        model(*inputs)
+    with pytest.raises(error, match=message):
+        model.bind(*inputs)()
+
+
+def test_errors_of_the_module_interface(model: executor.CompiledModel) -> None:
+    with pytest.raises(ValueError, match="no input 'y'; the inputs are"):
+        model.set_input("y", X)
+    with pytest.raises(IndexError, match="no output 2; there are 2"):
+        model.get_output(2)
+    with pytest.raises(TypeError, match="expected int32"):
+        model.set_input(1, X)
+
+
+def test_instances_in_threads(model: executor.CompiledModel) -> None:
+    wrong: list[int] = []
+
+    def work(number: int) -> None:
+        instance = model.clone()
+        x = np.full((2, 2), number, np.float32)
+        for _ in range(200):
+            if instance(x, W)["s"] != 4 * number:
+                wrong.append(number)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_a_rewritten_library_is_loaded_anew(tmp_path: Path) -> None:
+    library = build(tmp_path / "one", "caller")
+    assert executor.load(library)(X, W)["s"] == 10
+    other = tmp_path / "other.c"
+    other.write_text(SOURCE.replace("s[0] = 0", "s[0] = 100"))
+    made = tmp_path / "other.so"
+    subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-DINTERNAL=0", str(other), "-o", str(made)], check=True)
+    made.replace(library)
+    assert executor.load(library)(X, W)["s"] == 110
+
+
+def test_loading_what_is_no_model(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        executor.load(tmp_path / "missing.so")
+    text = tmp_path / "text.so"
+    text.write_text("hello")
+    with pytest.raises(OSError, match=r"text\.so"):
+        executor.load(text)
+    library = build(tmp_path / "bare", "caller")
+    library.with_suffix(".json").unlink()
+    with pytest.raises(ValueError, match="no metadata of a model"):
+        executor.load(library)
+
+
+def test_weights_of_the_caller_are_needed() -> None:
+    with pytest.raises(ValueError, match="takes 8 bytes of weights"):
+        executor.NativeModel(replace(INFO, weights="caller", weights_bytes=8), 0)
