@@ -51,7 +51,7 @@ from aotc.frontend.onnx.operators import (
 )
 from aotc.frontend.onnx.registry import IMPORTERS, Node, load_importers
 from aotc.frontend.onnx.signature import type_mismatch
-from aotc.frontend.onnx.tensors import ONNX_TYPES, TensorError, dtype_of, read_tensor, type_proto
+from aotc.frontend.onnx.tensors import ONNX_TYPES, TensorError, dtype_of, read_tensor, type_name, type_proto
 from aotc.naming import c_identifier
 from aotc.weights import WeightStore
 
@@ -129,7 +129,7 @@ class _Importer:
         self.builder.insert(ReturnOp(*results))
         for op in reversed(list(self.block.ops)):
             if op.results and not any(result.first_use for result in op.results):
-                op.erase()
+                self.block.erase_op(op)
         function = FuncOp(
             "main",
             FunctionType.from_lists(self.block.arg_types, [value.type for value in results]),
@@ -173,10 +173,14 @@ class _Importer:
         results: list[SSAValue] = []
         for declared in graph.output:
             value = self._lookup(declared.name, scope)
-            if isinstance(value, SSAValue):
-                results.append(value)
-            elif value is None:
-                self.problems.append(Problem(f"output {declared.name!r} is left out by the node that should give it"))
+            if not isinstance(value, SSAValue):
+                continue
+            results.append(value)
+            expected = declared.type.tensor_type.elem_type
+            if expected and ONNX_TYPES[element_type_of(value)] != expected:
+                found = dtype_name(element_type_of(value))
+                what = f"output {declared.name!r} is declared as {type_name(expected)} and computed as {found}"
+                self.problems.append(Problem(what, fix="the model is invalid: export it again"))
         return results
 
     def _unsupported_operators(self) -> list[Problem]:
@@ -193,10 +197,10 @@ class _Importer:
         if called_function(node) in self.functions:
             return None
         if opset is not None:
-            if (domain, node.op_type) in IMPORTERS or (node.op_type == "If" and not domain):
-                return None
             schema = schema_of(node.op_type, domain, opset)
-            if schema is not None and has_definition(schema):
+            if (domain, node.op_type) in IMPORTERS and (domain or schema is not None):
+                return None
+            if schema is not None and (node.op_type == "If" or has_definition(schema)):
                 return None
         return unsupported(name, node.op_type, domain, opset)
 
@@ -205,43 +209,58 @@ class _Importer:
     def _body(self, nodes: Sequence[NodeProto], outputs: Sequence[str], scope: _Scope) -> None:
         """Import the nodes that the outputs depend on."""
         order, _ = ordered(nodes)
-        for position in needed(nodes, order, outputs):
+        positions, read = needed(nodes, order, outputs)
+        for position in positions:
             self.imported += 1
             if self.imported > MAX_NODES:
                 raise CompileError(Problem(f"the model has more than {MAX_NODES} nodes, its functions expanded"))
-            self._node(nodes[position], position, scope)
+            node = nodes[position]
+            name = scope.only_name or scope.prefix + node_name(node, position)
+            outputs_read = [output if output in read else "" for output in node.output]
+            for output, value in zip(outputs_read, self._node(node, name, outputs_read, scope), strict=True):
+                if output:
+                    scope.values[output] = value
 
-    def _node(self, node: NodeProto, position: int, scope: _Scope) -> None:
-        """Import one node; what goes wrong is noted, and its outputs are poisoned."""
+    def _node(self, node: NodeProto, name: str, outputs: Sequence[str], scope: _Scope) -> Sequence[_Value]:
+        """The values of a node's outputs, those that are read; what goes wrong is noted, and all are poisoned."""
         inputs = [self._lookup(name, scope) for name in node.input]
         operands = [value for value in inputs if not isinstance(value, _Poison)]
-        name = scope.only_name or scope.prefix + node_name(node, position)
-        values: Sequence[_Value] = [_POISON] * len(node.output)
+        poisoned: list[_Value] = [_POISON] * len(outputs)
         if (problem := self._unknown(node, name, scope.sets)) is not None:
             self.problems.append(problem)
-        elif len(operands) == len(inputs):
-            try:
-                values = self._dispatch(node, name, operands, scope)
-            except AotcError as error:
-                self.problems += error.problems
-            except (ShapeError, TensorError) as error:
-                self.problems.append(Problem(str(error), name, node.op_type))
-            except OSError as error:
-                raise FileError(Problem(str(error), name, node.op_type)) from error
-            except Exception as error:
-                logger.debug("importing %s (%s)", name, node.op_type, exc_info=True)
-                why = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-                fix = "its attributes or inputs may be malformed"
-                self.problems.append(Problem("the node cannot be imported", name, node.op_type, why, fix))
-        for output, value in zip(node.output, values, strict=False):
-            if output:
-                scope.values[output] = value
-        for output in node.output[len(values) :]:
-            if output:
-                scope.values[output] = None
+            return poisoned
+        if len(operands) < len(inputs):
+            return poisoned
+        try:
+            values = [*self._dispatch(node, name, operands, outputs, scope), *[None] * len(outputs)][: len(outputs)]
+        except FileError:
+            raise
+        except AotcError as error:
+            self.problems += error.problems
+        except (ShapeError, TensorError) as error:
+            self.problems.append(Problem(str(error), name, node.op_type))
+        except OSError as error:
+            raise FileError(Problem(str(error), name, node.op_type)) from error
+        except Exception as error:
+            logger.debug("importing %s (%s)", name, node.op_type, exc_info=True)
+            why = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            fix = "its attributes or inputs may be malformed"
+            self.problems.append(Problem("the node cannot be imported", name, node.op_type, why, fix))
+        else:
+            missing = [output for output, value in zip(outputs, values, strict=True) if output and value is None]
+            if not missing:
+                return values
+            what = f"its output {', '.join(map(repr, missing))} is not supported"
+            self.problems.append(Problem(what, name, node.op_type))
+        return poisoned
 
     def _dispatch(
-        self, node: NodeProto, name: str, inputs: Sequence[SSAValue | None], scope: _Scope
+        self,
+        node: NodeProto,
+        name: str,
+        inputs: Sequence[SSAValue | None],
+        outputs: Sequence[str],
+        scope: _Scope,
     ) -> Sequence[_Value]:
         """Give the node its meaning: a function of the model, a branch, an importer, or the ONNX definition."""
         domain = domain_of(node.domain)
@@ -259,7 +278,7 @@ class _Importer:
                 domain=domain,
                 opset=opset,
                 inputs=inputs,
-                outputs=list(node.output),
+                outputs=outputs,
                 attributes={attribute.name: self._attribute(attribute) for attribute in node.attribute},
                 builder=self.builder,
                 store=self.store,
@@ -267,7 +286,7 @@ class _Importer:
             )
             values = entry.importer(seen)
             return [values] if isinstance(values, SSAValue) else list(values)
-        return self._definition(node, name, inputs, opset, scope)
+        return self._definition(node, name, inputs, opset)
 
     def _if(self, node: NodeProto, name: str, inputs: Sequence[SSAValue | None], scope: _Scope) -> Sequence[_Value]:
         """The branch that a constant condition takes, in place."""
@@ -309,7 +328,7 @@ class _Importer:
         return self._expand(function, nodes, inputs, scope)
 
     def _definition(
-        self, node: NodeProto, name: str, inputs: Sequence[SSAValue | None], opset: int, scope: _Scope
+        self, node: NodeProto, name: str, inputs: Sequence[SSAValue | None], opset: int
     ) -> Sequence[_Value]:
         """The body of the function that ONNX defines the operator by, in place."""
         domain = domain_of(node.domain)
@@ -328,7 +347,9 @@ class _Importer:
         mark = len(self.problems)
         values = self._expand(function, nodes, inputs, _Scope(operator_sets(function.opset_import), only_name=name))
         # The nodes inside have no names of their own: the first problem stands for all.
-        self.problems[mark + 1 :] = []
+        for problem in self.problems[mark : mark + 1]:
+            why = f"ONNX defines {node.op_type} by {problem.op_type}"
+            self.problems[mark:] = [replace(problem, op_type=node.op_type, why=problem.why or why)]
         return values
 
     def _expand(
