@@ -45,11 +45,14 @@ def _interface(options: CompileOptions) -> str:
             "weights": options.weights,
         }.items()
     )
-    return f"select-calling-convention{{{selection}}},buffers-to-pointers,lower-calls,canonicalize,cse"
+    return (
+        f"select-calling-convention{{{selection}}},mangle-symbols,place-weights,buffers-to-pointers,lower-calls,"
+        "canonicalize,cse"
+    )
 
 
 PHASES: tuple[Phase, ...] = (
-    Phase("import", "the model as tensors, with static shapes and ONNX gone", _fixed("")),
+    Phase("import", "the model as tensors, with static shapes and ONNX gone", _fixed("annotate-quantization")),
     Phase(
         "graph",
         "what is computed: shapes inferred, constants and batch normalisation folded, transposes removed",
