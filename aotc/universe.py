@@ -21,9 +21,11 @@ UNIVERSE = Universe(
     all_dialects={
         "aot": _lazy("aotc.dialects.aot", "AOT"),
         "graph": _lazy("aotc.dialects.graph", "GRAPH"),
+        "llvm_ext": _lazy("aotc.dialects.llvm_ext", "LLVM_EXT"),
     },
     all_passes={
         # graph
+        "annotate-quantization": _lazy("aotc.passes.graph.annotate_quantization", "AnnotateQuantizationPass"),
         "outline-kernels": _lazy("aotc.passes.graph.outline_kernels", "OutlineKernelsPass"),
         # memory
         "bufferize": _lazy("aotc.passes.memory.bufferize", "BufferizePass"),
@@ -39,7 +41,9 @@ UNIVERSE = Universe(
         "place-weights": _lazy("aotc.passes.interface.place_weights", "PlaceWeightsPass"),
         "buffers-to-pointers": _lazy("aotc.passes.interface.buffers_to_pointers", "BuffersToPointersPass"),
         "lower-calls": _lazy("aotc.passes.interface.lower_calls", "LowerCallsPass"),
+        "wrap-entry": _lazy("aotc.passes.interface.wrap_entry", "WrapEntryPass"),
         # lower
+        "convert-to-llvm": _lazy("aotc.passes.lower.convert_to_llvm", "ConvertToLLVMPass"),
     },
     all_targets={},
 )

@@ -5,12 +5,10 @@
 
 from aotc.frontend.onnx.importer import import_model
 from aotc.frontend.onnx.load import Model, load_model
-from aotc.frontend.onnx.summary import ModelSummary, TensorSummary, summarize, supported_operators
+from aotc.frontend.onnx.summary import summarize, supported_operators
 
 __all__ = [
     "Model",
-    "ModelSummary",
-    "TensorSummary",
     "import_model",
     "load_model",
     "summarize",

@@ -76,8 +76,8 @@ def cycle(nodes: Sequence[NodeProto], among: Sequence[int]) -> list[int]:
     return path[seen[position] :][::-1]
 
 
-def needed(nodes: Sequence[NodeProto], order: Iterable[int], outputs: Iterable[str]) -> list[int]:
-    """The positions of `order`, without the nodes that no output depends on."""
+def needed(nodes: Sequence[NodeProto], order: Iterable[int], outputs: Iterable[str]) -> tuple[list[int], set[str]]:
+    """The positions of `order` without the nodes that no output depends on, and every name that is read."""
     wanted = set(outputs)
     kept: list[int] = []
     for position in reversed(list(order)):
@@ -85,7 +85,7 @@ def needed(nodes: Sequence[NodeProto], order: Iterable[int], outputs: Iterable[s
         if not wanted.isdisjoint(node.output):
             kept.append(position)
             wanted |= used_names(node)
-    return kept[::-1]
+    return kept[::-1], wanted
 
 
 def node_name(node: NodeProto, position: int) -> str:

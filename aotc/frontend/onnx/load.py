@@ -42,7 +42,7 @@ def load_model(source: str | os.PathLike[str] | bytes | ModelProto) -> Model:
     if isinstance(source, ModelProto):
         return _checked(source, "model", None, "the model")
     if isinstance(source, bytes):
-        return _parsed(source, "model", None, "the model")
+        return _checked(_parsed(source, "the model"), "model", None, "the model")
     path = Path(source)
     with path.open("rb") as file:
         data = file.read(PROTOBUF_LIMIT + 1) if path.stat().st_size <= PROTOBUF_LIMIT else None
@@ -53,10 +53,12 @@ def load_model(source: str | os.PathLike[str] | bytes | ModelProto) -> Model:
                 fix="save the model with its weights as external data",
             )
         )
-    return _parsed(data, path.stem, path.parent, path.name)
+    proto = _parsed(data, path.name)
+    del data  # as large as the model
+    return _checked(proto, path.stem, path.parent, path.name)
 
 
-def _parsed(data: bytes, name: str, folder: Path | None, what: str) -> Model:
+def _parsed(data: bytes, what: str) -> ModelProto:
     if not data:
         raise CompileError(Problem(f"{what} is empty", fix="it should be an ONNX model"))
     proto = ModelProto()
@@ -66,7 +68,7 @@ def _parsed(data: bytes, name: str, folder: Path | None, what: str) -> Model:
         raise CompileError(_not_a_model(data, what)) from None
     if not proto.HasField("graph") or not proto.ir_version:
         raise CompileError(_not_a_model(data, what))
-    return _checked(proto, name, folder, what)
+    return proto
 
 
 def _checked(proto: ModelProto, name: str, folder: Path | None, what: str) -> Model:

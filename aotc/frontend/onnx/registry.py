@@ -67,7 +67,7 @@ class Node:
         self.inputs = list(inputs)
         """None stands for an optional input left out."""
         self.outputs = list(outputs)
-        """Names of the outputs; an empty name is an output nobody wants."""
+        """Names of the outputs; an empty name is an output that nothing reads."""
         self.attributes = attributes
         self._builder = builder
         self._store = store
@@ -115,7 +115,10 @@ class Node:
 
     def constant(self, array: Array | Sequence[Any], dtype: Any = None) -> SSAValue:
         """A constant from a numpy array (or what np.array makes one of)."""
-        op = constant_op(np.asarray(array, dtype=dtype), self.outputs[0] or self.name, self._store)
+        array = np.asarray(array, dtype=dtype)
+        if array.size >= MAX_ELEMENTS:
+            self.fail(f"its result has {array.size} elements, 2^31 or more")
+        op = constant_op(array, self.outputs[0] or self.name, self._store)
         return self._insert(op)
 
     def emit(

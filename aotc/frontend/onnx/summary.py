@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from typing import Any
 
 from onnx import NodeProto, TensorProto, ValueInfoProto, defs
 
 from aotc.dtypes import numpy_dtype
-from aotc.frontend.onnx.dims import Extent, declared_shape
+from aotc.frontend.onnx.dims import declared_shape
 from aotc.frontend.onnx.load import Model
 from aotc.frontend.onnx.operators import (
     MAX_OPSET,
@@ -24,52 +24,28 @@ from aotc.frontend.onnx.registry import IMPORTERS, load_importers
 from aotc.frontend.onnx.tensors import DTYPES, type_name, type_proto
 
 
-@dataclass(frozen=True)
-class TensorSummary:
-    """An input or output as the model declares it; in `shape` a symbol is a string and an open dimension None."""
+def summarize(model: Model) -> dict[str, Any]:
+    """A model as it is in its file, as plain data: name, producer, opsets, inputs, outputs, operators, sizes in bytes.
 
-    name: str
-    dtype: str
-    shape: tuple[Extent, ...] | None
-
-
-@dataclass(frozen=True)
-class ModelSummary:
-    """A model as it is in its file; sizes in bytes."""
-
-    name: str
-    producer: str
-    ir_version: int
-    opsets: dict[str, int]
-    """Version of each imported operator set; the ONNX one is "ai.onnx"."""
-    inputs: tuple[TensorSummary, ...]
-    outputs: tuple[TensorSummary, ...]
-    operators: dict[str, int]
-    """How many nodes of each operator the main graph has, by name with domain."""
-    functions: tuple[str, ...]
-    parameters: int
-    """Elements of all initializers."""
-    weights_bytes: int
-
-
-def summarize(model: Model) -> ModelSummary:
-    """The summary of a model."""
+    In the shape of an input or output a symbol is a string and an open dimension None; no shape at all is None.
+    `operators` counts the nodes of the main graph.
+    """
     graph = model.proto.graph
     constants = {tensor.name for tensor in graph.initializer}
     counts = Counter(qualified(node.op_type, domain_of(node.domain)) for node in graph.node)
     elements = [(tensor.data_type, math.prod(tensor.dims)) for tensor in graph.initializer]
-    return ModelSummary(
-        name=model.name,
-        producer=f"{model.proto.producer_name} {model.proto.producer_version}".strip(),
-        ir_version=model.proto.ir_version,
-        opsets={domain or "ai.onnx": version for domain, version in operator_sets(model.proto.opset_import).items()},
-        inputs=tuple(_tensor(value) for value in graph.input if value.name not in constants),
-        outputs=tuple(_tensor(value) for value in graph.output),
-        operators=dict(sorted(counts.items())),
-        functions=tuple(qualified(function.name, domain_of(function.domain)) for function in model.proto.functions),
-        parameters=sum(count for _, count in elements),
-        weights_bytes=sum(count * _width(code) for code, count in elements),
-    )
+    return {
+        "name": model.name,
+        "producer": f"{model.proto.producer_name} {model.proto.producer_version}".strip(),
+        "ir_version": model.proto.ir_version,
+        "opsets": {domain or "ai.onnx": number for domain, number in operator_sets(model.proto.opset_import).items()},
+        "inputs": [_tensor(value) for value in graph.input if value.name not in constants],
+        "outputs": [_tensor(value) for value in graph.output],
+        "operators": dict(sorted(counts.items())),
+        "functions": [qualified(function.name, domain_of(function.domain)) for function in model.proto.functions],
+        "parameters": sum(count for _, count in elements),
+        "weights_bytes": sum(count * numpy_dtype(DTYPES[code]).itemsize for code, count in elements),
+    }
 
 
 def supported_operators() -> list[str]:
@@ -104,9 +80,10 @@ def _importable(op_type: str, opset: int, inside: frozenset[str]) -> bool:
     )
 
 
-def _tensor(value: ValueInfoProto) -> TensorSummary:
-    return TensorSummary(value.name, type_name(value.type.tensor_type.elem_type), declared_shape(value))
-
-
-def _width(code: int) -> int:
-    return numpy_dtype(DTYPES[code]).itemsize
+def _tensor(value: ValueInfoProto) -> dict[str, Any]:
+    shape = declared_shape(value)
+    return {
+        "name": value.name,
+        "dtype": type_name(value.type.tensor_type.elem_type),
+        "shape": None if shape is None else list(shape),
+    }

@@ -1,0 +1,92 @@
+"""Note on the entry's arguments and results the scale and zero point by which their integers stand for real numbers.
+
+Where an argument is only dequantized, per tensor, or a result comes from a quantization; element movement in between
+changes neither. Users of the compiled model read them in its header.
+
+Before:
+```mlir
+func.func @main(%x: tensor<1x4xi8> {aot.name = "x"}) -> (tensor<4x1xf32> {aot.name = "y"}) attributes {aot.entry} {
+  %scale = graph.constant dense<5.000000e-01> : tensor<f32>
+  %zero = graph.constant dense<-1> : tensor<i8>
+  %0 = graph.transpose %x ...
+  %1 = graph.dequantize %0, %scale, %zero ...
+  func.return %1 : tensor<4x1xf32>
+}
+```
+After:
+```mlir
+func.func @main(%x: tensor<1x4xi8> {aot.name = "x", aot.scale = 5.000000e-01 : f64, aot.zero_point = -1 : i64}) -> ...
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FloatAttr, IntegerAttr, ModuleOp, f64, i64
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, OpResult, SSAValue
+from xdsl.passes import ModulePass
+
+from aotc.constants import known_array
+from aotc.dialects.graph.conversion import AffineOp, DequantizeOp, QuantizeOp
+from aotc.dialects.graph.movement import MovementOp
+from aotc.weights import WeightStore
+
+Attributes = dict[str, Attribute]
+
+
+@dataclass(frozen=True)
+class AnnotateQuantizationPass(ModulePass):
+    """Note scale and zero point of quantized inputs and outputs on the entry function."""
+
+    name = "annotate-quantization"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        store = WeightStore.of(ctx)
+        for function in op.body.ops:
+            if isinstance(function, FuncOp) and "aot.entry" in function.attributes:
+                terminator = function.body.block.last_op
+                assert isinstance(terminator, ReturnOp)
+                inputs = [_of_argument(argument, store) for argument in function.body.block.args]
+                outputs = [_of_result(value, store) for value in terminator.arguments]
+                function.properties["arg_attrs"] = _merged(function.arg_attrs, inputs)
+                function.properties["res_attrs"] = _merged(function.res_attrs, outputs)
+
+
+def _of_argument(value: SSAValue, store: WeightStore) -> Attributes:
+    """The quantization of a value that nothing but dequantizations read, all by the same parameters."""
+    found: list[Attributes] = []
+    for use in value.uses:
+        reader = use.operation
+        if isinstance(reader, DequantizeOp) and use.index == 0:
+            found.append(_parameters(reader, store))
+        elif isinstance(reader, MovementOp) and use.index == 0:
+            found.append(_of_argument(reader.results[0], store))
+        else:
+            return {}
+    return found[0] if found and all(other == found[0] for other in found) else {}
+
+
+def _of_result(value: SSAValue, store: WeightStore) -> Attributes:
+    """The quantization that a value comes from."""
+    while isinstance(value, OpResult) and isinstance(value.op, MovementOp):
+        value = value.op.operands[0]
+    return _parameters(value.op, store) if isinstance(value, OpResult) and isinstance(value.op, QuantizeOp) else {}
+
+
+def _parameters(op: AffineOp, store: WeightStore) -> Attributes:
+    """Scale and zero point as attributes; empty where they are not constant or not one for the whole tensor."""
+    scale = known_array(op.scale, store)
+    zero_point = None if op.zero_point is None else known_array(op.zero_point, store)
+    if scale is None or scale.size != 1 or (op.zero_point is not None and zero_point is None):
+        return {}
+    offset = 0 if zero_point is None else int(zero_point.item())
+    return {"aot.scale": FloatAttr(float(scale.item()), f64), "aot.zero_point": IntegerAttr(offset, i64)}
+
+
+def _merged(given: ArrayAttr[DictionaryAttr] | None, added: Sequence[Attributes]) -> ArrayAttr[DictionaryAttr]:
+    present = [dict(entry.data) for entry in given] if given is not None else [Attributes() for _ in added]
+    return ArrayAttr(DictionaryAttr(old | new) for old, new in zip(present, added, strict=True))
