@@ -45,5 +45,7 @@ UNIVERSE = Universe(
         # lower
         "convert-to-llvm": _lazy("aotc.passes.lower.convert_to_llvm", "ConvertToLLVMPass"),
     },
-    all_targets={},
+    all_targets={
+        "llvm-text": _lazy("aotc.emit.llvm_ir", "LLVMTextTarget"),
+    },
 )

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import (
     I64,
     AnyFloatConstr,
     ArrayAttr,
+    BytesAttr,
     IntegerAttr,
     IntegerType,
     MemRefType,
@@ -113,6 +114,7 @@ STRUCTS: dict[str, dict[str, Attribute]] = {
         "num_input_tensors": i32,
         "num_output_tensors": i32,
         "metadata": VOID_PTR,
+        "functions": VOID_PTR,
     },
     "AOTCFunctionEntry": {"name": VOID_PTR, "function": VOID_PTR},
     "AOTCParameterInfo": {
@@ -446,9 +448,14 @@ class GlobalOp(IRDLOperation):
             if not isinstance(value, ArrayAttr) or len(value) != len(kinds):
                 raise VerifyException(f"{value} has not the {len(kinds)} fields of {self.element.struct.data}")
             for given, (field, kind) in zip(value, kinds, strict=True):
-                good = StringAttr | SymbolRefAttr | UnitAttr if isinstance(kind, PtrType) else IntegerAttr
-                if not isinstance(given, good):
+                pointer = isinstance(given, StringAttr | BytesAttr | SymbolRefAttr | UnitAttr)
+                if not (pointer if isinstance(kind, PtrType) else isinstance(given, IntegerAttr)):
                     raise VerifyException(f"{given} is no value for the field {field} of {self.element.struct.data}")
+
+
+def integers(kind: IntegerType, *values: int) -> list[Attribute]:
+    """Integers of one type, as `aot.global` takes them."""
+    return [IntegerAttr(value, kind) for value in values]
 
 
 @irdl_op_definition

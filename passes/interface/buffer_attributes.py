@@ -7,6 +7,7 @@ from typing import cast
 
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     ArrayAttr,
     DictionaryAttr,
     IntegerAttr,
@@ -19,9 +20,10 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 
-from aotc.dialects.aot import BufferOp, DataOp, WorkspaceOp
+from aotc.dialects.aot import BufferOp, DataOp, WeightOp, WeightsOp, WorkspaceOp
 from aotc.dtypes import byte_width
 from aotc.passes.interface.signature import Attributes, argument_attributes, entry, kernels
+from aotc.plan import PLAN, plan_info
 
 _VIEWS = (memref.ViewOp, memref.ReinterpretCastOp, memref.CastOp)
 
@@ -34,6 +36,7 @@ def record_buffer_attributes(module: ModuleOp) -> None:
     pointer has the natural alignment of its element type.
     """
     main = entry(module)
+    _record_sizes(module, main)
     written = {kernel.sym_name.data: _written(kernel, {}) for kernel in kernels(module)}
     alignments = _alignments_of_calls(module, main)
     for kernel in kernels(module):
@@ -56,9 +59,45 @@ def record_buffer_attributes(module: ModuleOp) -> None:
 
 def workspace_alignment(module: ModuleOp) -> int:
     """The alignment of the workspace in bytes, from the memory plan; 16 where there is none."""
-    plan = module.attributes.get("aot.plan")
-    alignment = plan.data.get("alignment") if isinstance(plan, DictionaryAttr) else None
-    return alignment.value.data if isinstance(alignment, IntegerAttr) else 16
+    return plan_info(module).alignment if PLAN in module.attributes else 16
+
+
+def _record_sizes(module: ModuleOp, main: FuncOp) -> None:
+    """Bytes of workspace, inputs and outputs, and constants: on the entry in total, on a kernel of its largest call."""
+    sizes = {kernel.sym_name.data: [0, 0] for kernel in kernels(module)}
+    constants: dict[str, int] = {}
+    for op in main.walk():
+        if isinstance(op, WeightOp):
+            constants[op.key.data] = _bytes(op.result)
+        if isinstance(op, CallOp) and op.callee.string_value() in sizes:
+            buffers = [value for value in op.operands if isinstance(value.type, MemRefType)]
+            constant = sum(_bytes(value) for value in buffers if _is_weight(value))
+            both = [sum(_bytes(value) for value in buffers) - constant, constant]
+            known = sizes[op.callee.string_value()]
+            sizes[op.callee.string_value()] = [max(pair) for pair in zip(known, both, strict=True)]
+    for kernel in kernels(module):
+        _set_sizes(kernel, 0, *sizes[kernel.sym_name.data])
+    layout = module.attributes.get("aot.weight_layout")
+    blob = layout.data["size"] if isinstance(layout, DictionaryAttr) else None
+    total = blob.value.data if isinstance(blob, IntegerAttr) else sum(constants.values())
+    plan = plan_info(module).peak_bytes if PLAN in module.attributes else 0
+    _set_sizes(main, plan, sum(_bytes(value) for value in main.args if isinstance(value.type, MemRefType)), total)
+
+
+def _set_sizes(function: FuncOp, workspace: int, io: int, constant: int) -> None:
+    for name, size in {"workspace": workspace, "io": io, "constant": constant}.items():
+        function.attributes[f"aot.{name}_bytes"] = IntegerAttr(size, i64)
+
+
+def _bytes(value: SSAValue) -> int:
+    kind = cast(MemRefType[Attribute], value.type)
+    return 0 if DYNAMIC_INDEX in kind.get_shape() else kind.element_count() * byte_width(kind.element_type)
+
+
+def _is_weight(value: SSAValue) -> bool:
+    while isinstance(value.owner, _VIEWS):
+        value = value.owner.source
+    return isinstance(value.owner, WeightOp | WeightsOp)
 
 
 def _record(attributes: Attributes, readonly: bool, noalias: bool, align: int) -> None:

@@ -1,0 +1,133 @@
+"""Make every call of an operator a plain C call of its convention, and let the resource handle reach every operator.
+
+```mlir
+func.func @aotc_kws_run(%x: !aot.ptr<f32>, ..) -> i32 attributes {aot.entry, aot.resource_handle, ..} {
+  func.call @aotc_kws_relu_0(%a, %b) : (memref<8xf32>, memref<8xf32>) -> ()
+  ...
+func.func private @aotc_kws_relu_0(%x: memref<8xf32>, %y: memref<8xf32>) attributes {.. cpacked ..} {
+```
+becomes
+```mlir
+func.func @aotc_kws_run(%x: !aot.ptr<f32>, .., %resource_handle: !aot.ptr<i8>) -> i32 {
+  %values = aot.alloca 2 : !aot.ptr<!aot.struct<"AOTCValue">>      // and the other structures, once per entry
+  ...                                                              // filled
+  %s = func.call @aotc_kws_relu_0(%args, %type_ids, %num_args, %ret_value, %ret_tcode, %resource_handle) : ..
+  aot.check %s
+  ...
+func.func private @aotc_kws_relu_0(%args: !aot.ptr<i8>, .., %resource_handle: !aot.ptr<i8>) -> i32 {
+  aot.require ..                                                   // type codes, ndim, dtype, shape, strides, device
+  %0 = aot.buffer %data : !aot.ptr<f32> to memref<8xf32>
+```
+A `packed` operator is called as `AOTCCallPacked(functions, "aotc_kws_relu_0", ..)` instead, by name in the model's
+table `aotc_kws_functions` (from `wrap-entry`) or, for what is not in it, in the runtime's registry. Unpacked operators,
+which `buffers-to-pointers` has typed, only gain the handle as a last argument.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import (
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+    i32,
+)
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from aotc.conventions import operator_symbol
+from aotc.dialects.aot import VOID_PTR, CheckOp, Convention, PtrType, StructType
+from aotc.passes.interface.buffer_uses import replace_buffer, used_extents
+from aotc.passes.interface.packing import CALL_PACKED, PACKED_NAMES, PACKED_TYPES, DLType, Packer, Unpacker
+from aotc.passes.interface.signature import (
+    Attributes,
+    append_argument,
+    convention,
+    entry,
+    kernels,
+    model_name,
+    set_signature,
+)
+
+_PACKED = (Convention.CPACKED, Convention.PACKED)
+_HANDLE: Attributes = {"aot.io": StringAttr("resource_handle")}
+
+
+@dataclass(frozen=True)
+class LowerCallsPass(ModulePass):
+    """See the module."""
+
+    name = "lower-calls"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        main = entry(op)
+        by_symbol = {kernel.sym_name.data: kernel for kernel in kernels(op)}
+        conventions = {symbol: convention(kernel) for symbol, kernel in by_symbol.items()}
+        handle = None
+        if "aot.resource_handle" in main.attributes:
+            handle = append_argument(main, VOID_PTR, _HANDLE, "resource_handle")
+        registry = operator_symbol(model_name(op), "functions")
+        calls = [call for call in main.walk() if isinstance(call, CallOp)]
+        packed = [call for call in calls if conventions.get(call.callee.string_value()) in _PACKED]
+        if packed:
+            packer = Packer(main.body.block, packed)
+            for call in packed:
+                by_name = conventions[call.callee.string_value()] is Convention.PACKED
+                _pack_call(packer, call, handle, registry if by_name else None)
+        for symbol, kernel in by_symbol.items():
+            if conventions[symbol] in _PACKED:
+                _pack_function(kernel)
+            elif handle is not None:
+                append_argument(kernel, VOID_PTR, _HANDLE, "resource_handle")
+        if handle is not None:
+            for call in calls:
+                if conventions.get(call.callee.string_value()) is Convention.UNPACKED:
+                    call.operands = [*call.operands, handle]
+        if Convention.PACKED in conventions.values():
+            kinds = [PtrType(StructType("AOTCFunctionEntry")), VOID_PTR, *PACKED_TYPES]
+            op.body.block.add_op(FuncOp.external(CALL_PACKED, kinds, [i32]))
+
+
+def _pack_call(packer: Packer, call: CallOp, handle: SSAValue | None, registry: str | None) -> None:
+    build = Builder(InsertPoint.before(call))
+    status = packer.call(build, call, handle, registry)
+    made = status.owner
+    assert isinstance(made, CallOp)
+    made.location = call.location
+    made.attributes |= call.attributes
+    build.insert(CheckOp(status))
+    call.detach()
+    call.erase()
+
+
+def _pack_function(kernel: FuncOp) -> None:
+    """Give `kernel` the packed signature, its arguments taken out of the structures and checked."""
+    extents_of = used_extents(kernel)
+    block = kernel.body.block
+    body = block.first_op
+    assert body is not None
+    buffers = list(kernel.args)
+    arguments = [block.insert_arg(kind, len(block.args)) for kind in PACKED_TYPES]
+    for argument, name in zip(arguments, PACKED_NAMES, strict=True):
+        argument.name_hint = name
+    unpacker = Unpacker(Builder(InsertPoint.before(body)), arguments, len(buffers))
+    for position, (buffer, extents) in enumerate(zip(buffers, extents_of, strict=True)):
+        kind = buffer.type
+        assert isinstance(kind, MemRefType)
+        dtype = DLType.of(kind.element_type)
+        pointer, sizes = unpacker.tensor(position, kind.get_shape(), dtype, kind.element_type, extents)
+        pointer.name_hint = buffer.name_hint
+        replace_buffer(buffer, pointer, sizes, body)
+        block.erase_arg(buffer)
+    last = block.last_op
+    assert isinstance(last, ReturnOp)
+    done = arith.ConstantOp.from_int_and_width(0, 32)
+    block.insert_op_before(done, last)
+    last.operands = [done.result]
+    set_signature(kernel, [{} for _ in arguments], [i32])

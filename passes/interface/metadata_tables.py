@@ -1,0 +1,129 @@
+"""A packed model's metadata as constant tables, and the packed function that returns them."""
+
+from __future__ import annotations
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    UnitAttr,
+    i8,
+    i16,
+    i32,
+    i64,
+)
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute
+from xdsl.rewriter import InsertPoint
+
+from aotc.conventions import operator_symbol
+from aotc.dialects.aot import (
+    VOID_PTR,
+    Convention,
+    ConventionAttr,
+    GlobalOp,
+    PtrCastOp,
+    PtrType,
+    SetElementOp,
+    SetFieldOp,
+    StructType,
+    SymbolOp,
+    integers,
+)
+from aotc.metadata import METADATA_VERSION
+from aotc.naming import c_identifier
+from aotc.passes.interface.packing import HANDLE_CODE, PACKED_NAMES, PACKED_TYPES, DLType
+from aotc.passes.interface.signature import (
+    Attributes,
+    argument_attributes,
+    kernels,
+    model_name,
+    set_signature,
+)
+from aotc.plan import text_of
+
+
+def add_metadata(module: ModuleOp, main: FuncOp, run: str) -> tuple[str, str]:
+    """Add the tables for the entry `run` and the operators; returns the symbols of the metadata and of its getter."""
+    name = model_name(module)
+    metadata, getter = operator_symbol(name, "metadata"), operator_symbol(name, "get_model_metadata")
+    tensors = [given for given in argument_attributes(main) if text_of(given["aot.io"]) in ("input", "output")]
+    params = operator_symbol(name, "params")
+    functions = [_function_row(run, params if tensors else None, tensors, _sizes(main))]
+    functions += [_function_row(kernel.sym_name.data, None, [], _sizes(kernel)) for kernel in kernels(module)]
+    block = module.body.block
+    if tensors:
+        shapes, rows = _parameter_rows(name, tensors)
+        block.add_ops(shapes)
+        block.add_op(GlobalOp(params, StructType("AOTCParameterInfo"), rows))
+    infos = operator_symbol(name, "infos")
+    block.add_op(GlobalOp(infos, StructType("AOTCFunctionInfo"), functions))
+    version, count = integers(i32, METADATA_VERSION, len(functions))
+    row = ArrayAttr([version, SymbolRefAttr(infos), StringAttr(name), count])
+    block.add_op(GlobalOp(metadata, StructType("AOTCMetadata"), [row]))
+    block.add_op(_getter(getter, metadata))
+    return metadata, getter
+
+
+def _parameter_rows(name: str, tensors: list[Attributes]) -> tuple[list[GlobalOp], list[Attribute]]:
+    """The rows of the inputs and outputs in the order of the entry's arguments, and the tables of their shapes."""
+    shapes: list[GlobalOp] = []
+    rows: list[Attribute] = []
+    taken = {"workspace", "weights", "resource_handle"}
+    for position, given in enumerate(tensors):
+        shape = given["aot.shape"]
+        assert isinstance(shape, DenseArrayBase)
+        extents = [int(extent) for extent in shape.get_values()]
+        dtype = DLType.of(text_of(given["aot.dtype"]))
+        hint = text_of(given["aot.name"])
+        symbol = c_identifier(hint, taken)
+        taken.add(symbol)
+        where: Attribute = UnitAttr()
+        if extents:
+            shapes.append(GlobalOp(operator_symbol(name, f"shape_{position}"), i64, integers(i64, *extents)))
+            where = SymbolRefAttr(shapes[-1].sym_name.data)
+        code, bits = integers(i8, dtype.code, dtype.bits)
+        (lanes,) = integers(i16, dtype.lanes)
+        (ndim,) = integers(i64, len(extents))
+        rows.append(ArrayAttr([StringAttr(hint), StringAttr(symbol), where, ndim, code, bits, lanes]))
+    return shapes, rows
+
+
+def _sizes(function: FuncOp) -> list[Attribute]:
+    """Bytes of workspace, inputs and outputs, and constants, as `record_buffer_attributes` left them."""
+    return [
+        function.attributes.get(f"aot.{what}_bytes", IntegerAttr(0, i64)) for what in ("workspace", "io", "constant")
+    ]
+
+
+def _function_row(symbol: str, params: str | None, tensors: list[Attributes], sizes: list[Attribute]) -> Attribute:
+    io = [text_of(given["aot.io"]) for given in tensors]
+    counts = integers(i32, io.count("input"), io.count("output"))
+    where: Attribute = UnitAttr() if params is None else SymbolRefAttr(params)
+    return ArrayAttr([StringAttr(symbol), where, *counts, *sizes])
+
+
+def _getter(symbol: str, metadata: str) -> FuncOp:
+    """A packed function without arguments that returns the address of the metadata as a handle."""
+    function = FuncOp(symbol, (PACKED_TYPES, [i32]), visibility="private")
+    function.attributes["aot.convention"] = ConventionAttr(Convention.PACKED)
+    block = function.body.block
+    for argument, name in zip(block.args, PACKED_NAMES, strict=True):
+        argument.name_hint = name
+    set_signature(function, [{"aot.name": StringAttr(name)} for name in PACKED_NAMES], [i32])
+    build = Builder(InsertPoint.at_end(block))
+    value = build.insert(PtrCastOp(block.args[3], PtrType(StructType("AOTCValue"))))
+    code = build.insert(PtrCastOp(block.args[4], PtrType(i32)))
+    tables = build.insert(SymbolOp(metadata, PtrType(StructType("AOTCMetadata"))))
+    handle = build.insert(PtrCastOp(tables.result, VOID_PTR))
+    build.insert(SetFieldOp(value.result, 0, "v_handle", handle.result))
+    kind = build.insert(arith.ConstantOp.from_int_and_width(HANDLE_CODE, 32))
+    build.insert(SetElementOp(code.result, 0, kind.result))
+    done = build.insert(arith.ConstantOp.from_int_and_width(0, 32))
+    build.insert(ReturnOp(done))
+    return function

@@ -1,0 +1,232 @@
+"""The packed calling convention, in one place: filling argument structures, and taking them apart with their checks.
+
+A packed function has the C type `int32_t (void *args, void *arg_type_ids, int32_t num_args, void *out_ret_value,
+void *out_ret_tcode, void *resource_handle)`; `args` is an array of AOTCValue, `arg_type_ids` one of int32_t.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, IntegerType, MemRefType, i8, i16, i32, i64
+from xdsl.dialects.func import CallOp
+from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from aotc.dialects.aot import (
+    VOID_PTR,
+    AddressOp,
+    AllocaOp,
+    DataOp,
+    ElementOp,
+    FieldOp,
+    IsNullOp,
+    NullOp,
+    PtrCastOp,
+    PtrType,
+    RequireOp,
+    SetElementOp,
+    SetFieldOp,
+    StringOp,
+    StructType,
+    SymbolOp,
+)
+from aotc.dtypes import element_type
+
+PACKED_TYPES: Final[tuple[Attribute, ...]] = (VOID_PTR, VOID_PTR, i32, VOID_PTR, VOID_PTR, VOID_PTR)
+"""The argument types of every packed function; it returns an i32 status."""
+
+PACKED_NAMES: Final = ("args", "arg_type_ids", "num_args", "out_ret_value", "out_ret_tcode", "resource_handle")
+
+CALL_PACKED: Final = "AOTCCallPacked"
+"""The runtime function that looks an operator up and calls it: the registry, a name, then the packed arguments."""
+
+HANDLE_CODE: Final = 3
+"""The type code of an argument that is a bare pointer (kAOTCOpaqueHandle)."""
+TENSOR_CODE: Final = 7
+"""The type code of an argument that is a DLTensor (kAOTCDLTensorHandle)."""
+CPU: Final = 1
+"""DLPack's device type of main memory."""
+
+_VALUE, _TENSOR, _FUNCTION = StructType("AOTCValue"), StructType("DLTensor"), StructType("AOTCFunctionEntry")
+_DLPACK_CODES: Final = {"int": 0, "uint": 1, "float": 2, "bfloat": 4, "bool": 6}
+
+
+@dataclass(frozen=True)
+class DLType:
+    """DLPack's description of an element type."""
+
+    code: int
+    bits: int
+    lanes: int = 1
+
+    @staticmethod
+    def of(kind: Attribute | str) -> DLType:
+        """Of an element type or a dtype name; storage types are signless, so an operator's integers count as signed."""
+        kind = element_type(kind) if isinstance(kind, str) else kind
+        text = str(kind)
+        if text == "i1":
+            return DLType(_DLPACK_CODES["bool"], 8)
+        name = {"ui": "uint", "i": "int", "bf": "bfloat", "f": "float"}[text.rstrip("0123456789")]
+        return DLType(_DLPACK_CODES[name], int(text.lstrip("uibf")))
+
+
+# --- the caller's side -----------------------------------------------------------------------------------------------
+
+
+class Packer:
+    """Packs calls in one function: its structures stand at the head of the function, sized for the largest call."""
+
+    def __init__(self, block: Block, calls: Sequence[CallOp]) -> None:
+        buffers = [[value.type for value in call.operands if isinstance(value.type, MemRefType)] for call in calls]
+        most = max((len(call.operands) for call in calls), default=0)
+        extents = max((sum(kind.get_num_dims() for kind in kinds) for kinds in buffers), default=0)
+        self._head = Builder(InsertPoint.at_start(block))
+        self._values = self._array("values", most, _VALUE)
+        self._codes = self._array("type_codes", most, i32)
+        self._tensors = self._array("tensors", most, _TENSOR)
+        self._shapes = self._array("shapes", max(extents, 1), i64)
+        self._returned = self._array("ret_value", 1, _VALUE)
+        self._returned_code = self._array("ret_tcode", 1, i32)
+
+    def _array(self, name: str, count: int, element: Attribute) -> SSAValue:
+        array = self._head.insert(AllocaOp(count, element)).result
+        array.name_hint = name
+        return array
+
+    def call(self, build: Builder, call: CallOp, handle: SSAValue | None, registry: str | None) -> SSAValue:
+        """Write the packed form of `call` with `build`: direct, or by name through `registry`; returns the status."""
+        extent = 0
+        for position, operand in enumerate(call.operands):
+            kind = operand.type
+            assert isinstance(kind, MemRefType)
+            tensor = self._tensor(build, position, operand, extent)
+            extent += kind.get_num_dims()
+            build.insert(SetFieldOp(self._values, position, "v_handle", _as_void(build, tensor)))
+            build.insert(SetElementOp(self._codes, position, _constant(build, TENSOR_CODE, i32)))
+        packed = [
+            _as_void(build, self._values),
+            _as_void(build, self._codes),
+            _constant(build, len(call.operands), i32),
+            _as_void(build, self._returned),
+            _as_void(build, self._returned_code),
+            handle if handle is not None else build.insert(NullOp()).result,
+        ]
+        symbol = call.callee.string_value()
+        if registry is None:
+            return build.insert(CallOp(symbol, packed, [i32])).results[0]
+        functions = build.insert(SymbolOp(registry, PtrType(_FUNCTION))).result
+        name = build.insert(StringOp(symbol)).result
+        return build.insert(CallOp(CALL_PACKED, [functions, name, *packed], [i32])).results[0]
+
+    def _tensor(self, build: Builder, position: int, buffer: SSAValue, extent: int) -> SSAValue:
+        """Describe `buffer` in structure `position`, its shape from element `extent` of the shapes on."""
+        kind = buffer.type
+        assert isinstance(kind, MemRefType)
+        dtype = DLType.of(kind.element_type)
+        for dimension, size in enumerate(kind.get_shape()):
+            build.insert(SetElementOp(self._shapes, extent + dimension, _extent(build, buffer, dimension, size)))
+
+        def put(field: str, value: SSAValue) -> None:
+            build.insert(SetFieldOp(self._tensors, position, field, value))
+
+        put("data", _as_void(build, build.insert(DataOp(buffer)).result))
+        put("device.device_type", _constant(build, CPU, i32))
+        put("device.device_id", _constant(build, 0, i32))
+        put("ndim", _constant(build, kind.get_num_dims(), i32))
+        put("dtype.code", _constant(build, dtype.code, i8))
+        put("dtype.bits", _constant(build, dtype.bits, i8))
+        put("dtype.lanes", _constant(build, dtype.lanes, i16))
+        put("shape", build.insert(AddressOp(self._shapes, extent)).result)
+        put("strides", build.insert(NullOp(PtrType(i64))).result)
+        put("byte_offset", _constant(build, 0, i64))
+        return build.insert(AddressOp(self._tensors, position)).result
+
+
+def _extent(build: Builder, buffer: SSAValue, dimension: int, size: int) -> SSAValue:
+    if size != DYNAMIC_INDEX:
+        return _constant(build, size, i64)
+    index = build.insert(arith.ConstantOp(IntegerAttr.from_index_int_value(dimension)))
+    return build.insert(arith.IndexCastOp(build.insert(memref.DimOp(buffer, index)), i64)).result
+
+
+# --- the callee's side -----------------------------------------------------------------------------------------------
+
+
+class Unpacker:
+    """Takes the arguments of a packed function apart; every check that fails makes the function return -1."""
+
+    def __init__(self, build: Builder, arguments: Sequence[SSAValue], count: int) -> None:
+        args, type_ids, num_args = arguments[:3]
+        self._build = build
+        self._require_equal(num_args, count)
+        self._require_some(args)
+        self._require_some(type_ids)
+        self._values = build.insert(PtrCastOp(args, PtrType(_VALUE))).result
+        self._codes = build.insert(PtrCastOp(type_ids, PtrType(i32))).result
+
+    def tensor(
+        self, position: int, shape: Sequence[int], dtype: DLType, pointee: Attribute, extents: Sequence[int] = ()
+    ) -> tuple[SSAValue, dict[int, SSAValue]]:
+        """Check that argument `position` is such a DLTensor; returns its data pointer and the `extents` asked for."""
+        build = self._build
+        tensor = build.insert(PtrCastOp(self._handle(position, TENSOR_CODE), PtrType(_TENSOR))).result
+
+        def field(name: str) -> SSAValue:
+            return build.insert(FieldOp(tensor, 0, name)).result
+
+        self._require_equal(field("ndim"), len(shape))
+        self._require_equal(field("dtype.code"), dtype.code)
+        self._require_equal(field("dtype.bits"), dtype.bits)
+        self._require_equal(field("dtype.lanes"), dtype.lanes)
+        self._require_equal(field("device.device_type"), CPU)
+        self._require_equal(field("device.device_id"), 0)
+        build.insert(RequireOp(build.insert(IsNullOp(field("strides")))))
+        self._require_equal(field("byte_offset"), 0)
+        sizes: dict[int, SSAValue] = {}
+        if shape:
+            given = field("shape")
+            self._require_some(given)
+            for dimension, size in enumerate(shape):
+                if size != DYNAMIC_INDEX:
+                    self._require_equal(build.insert(ElementOp(given, dimension)).result, size)
+                elif dimension in extents:
+                    element = build.insert(ElementOp(given, dimension)).result
+                    sizes[dimension] = build.insert(arith.IndexCastOp(element, IndexType())).result
+        data = field("data")
+        if 0 not in shape:
+            self._require_some(data)
+        return build.insert(PtrCastOp(data, PtrType(pointee))).result, sizes
+
+    def pointer(self, position: int) -> SSAValue:
+        """Check that argument `position` is a bare pointer, and return it."""
+        return self._handle(position, HANDLE_CODE)
+
+    def _handle(self, position: int, code: int) -> SSAValue:
+        self._require_equal(self._build.insert(ElementOp(self._codes, position)).result, code)
+        handle = self._build.insert(FieldOp(self._values, position, "v_handle")).result
+        self._require_some(handle)
+        return handle
+
+    def _require_equal(self, value: SSAValue, expected: int) -> None:
+        constant = _constant(self._build, expected, value.type)
+        self._build.insert(RequireOp(self._build.insert(arith.CmpiOp(value, constant, "eq"))))
+
+    def _require_some(self, pointer: SSAValue) -> None:
+        build = self._build
+        absent = build.insert(IsNullOp(pointer))
+        present = build.insert(arith.XOrIOp(absent, build.insert(arith.ConstantOp.from_int_and_width(1, 1))))
+        build.insert(RequireOp(present))
+
+
+def _constant(build: Builder, value: int, kind: Attribute) -> SSAValue:
+    assert isinstance(kind, IntegerType)
+    return build.insert(arith.ConstantOp(IntegerAttr(value, kind))).result
+
+
+def _as_void(build: Builder, pointer: SSAValue) -> SSAValue:
+    return pointer if pointer.type == VOID_PTR else build.insert(PtrCastOp(pointer, VOID_PTR)).result

@@ -1,0 +1,200 @@
+"""Add what the application sees: the entry in the convention that was asked for, and the descriptor of the model.
+
+```mlir
+func.func @aotc_kws_run(%x: !aot.ptr<f32>, %y: !aot.ptr<f32>, %resource_handle: !aot.ptr<i8>) -> i32
+    attributes {aot.entry, aot.convention = #aot<convention micro>} { .. }
+```
+becomes, for `micro` (for `packed` the wrapper takes argument structures apart and checks them),
+```mlir
+func.func private @aotc_kws_run(..) -> i32 attributes {aot.entry, aot.convention = #aot<convention c>} { .. }
+func.func @aotc_kws_run_micro(%inputs: !aot.ptr<!aot.ptr<i8>>, %outputs: .., %resource_handle: !aot.ptr<i8>) -> i32 {
+  %0 = aot.element %inputs[0] : ..
+  ..
+  %s = func.call @aotc_kws_run(%x, %y, %resource_handle) : ..
+  func.return %s
+}
+aot.global @aotc_kws_model_micro : !aot.struct<"AOTCTypedModel"> = [[@aotc_kws_run_micro, 1 : i32, 1 : i32]]
+```
+A caller's workspace and weights come behind the tensors: further elements of `inputs`, further packed arguments.
+A packed model also gets its metadata as tables, and a table of its packed functions by name. `packed-wrapper` adds the
+packed entry to a model with a typed one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    UnitAttr,
+    i32,
+)
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import Attribute, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from aotc.conventions import entry_symbol, model_symbol, operator_symbol
+from aotc.dialects.aot import (
+    VOID_PTR,
+    Convention,
+    ConventionAttr,
+    ElementOp,
+    GlobalOp,
+    PtrCastOp,
+    PtrType,
+    StructType,
+    integers,
+)
+from aotc.passes.interface.metadata_tables import add_metadata
+from aotc.passes.interface.packing import PACKED_NAMES, PACKED_TYPES, DLType, Unpacker
+from aotc.passes.interface.signature import (
+    Attributes,
+    argument_attributes,
+    convention,
+    entry,
+    kernels,
+    model_name,
+    set_signature,
+)
+from aotc.plan import text_of
+
+_HANDLES: Final = PtrType(VOID_PTR)
+
+
+@dataclass(frozen=True)
+class WrapEntryPass(ModulePass):
+    """See the module."""
+
+    name = "wrap-entry"
+
+    packed_wrapper: bool = False
+    """Also export a packed entry and its descriptor, so that what calls packed models can call this one."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        main = entry(op)
+        chosen = convention(main)
+        main.attributes["aot.convention"] = ConventionAttr(Convention.C)
+        if chosen is Convention.C:
+            _describe_typed(op, main, "c")
+        else:
+            main.properties["sym_visibility"] = StringAttr("private")
+        if chosen is Convention.MICRO:
+            _wrap(op, main, "micro", (_HANDLES, _HANDLES, VOID_PTR), ("inputs", "outputs", "resource_handle"), _micro)
+            _describe_typed(op, main, "micro")
+        if chosen is Convention.PACKED_ENTRY or self.packed_wrapper:
+            _wrap(op, main, "packed", PACKED_TYPES, PACKED_NAMES, _packed)
+            _describe_packed(op, main)
+
+
+_Arguments = Callable[[Builder, FuncOp, Sequence[SSAValue]], list[SSAValue]]
+"""Makes the arguments of the typed entry out of the wrapper's."""
+
+
+def _wrap(
+    module: ModuleOp,
+    main: FuncOp,
+    interface: str,
+    kinds: Sequence[Attribute],
+    names: Sequence[str],
+    arguments_of: _Arguments,
+) -> None:
+    """Add the public function of `interface` that calls `main`."""
+    wrapper = FuncOp(entry_symbol(model_name(module), interface), (kinds, [i32]))
+    wrapped = {"micro": Convention.MICRO, "packed": Convention.PACKED_ENTRY}[interface]
+    wrapper.attributes["aot.convention"] = ConventionAttr(wrapped)
+    block = wrapper.body.block
+    for argument, name in zip(block.args, names, strict=True):
+        argument.name_hint = name
+    set_signature(wrapper, [_named(name) for name in names], [i32])
+    build = Builder(InsertPoint.at_end(block))
+    status = build.insert(CallOp(main.sym_name.data, arguments_of(build, main, block.args), [i32])).results[0]
+    build.insert(ReturnOp(status))
+    module.body.block.add_op(wrapper)
+
+
+def _named(name: str) -> Attributes:
+    return {"aot.name": StringAttr(name)}
+
+
+def _micro(build: Builder, main: FuncOp, arguments: Sequence[SSAValue]) -> list[SSAValue]:
+    inputs, outputs, handle = arguments
+    taken = {"input": 0, "output": 0}
+    passed: list[SSAValue] = []
+    for argument, given in zip(main.args, argument_attributes(main), strict=True):
+        io = _io(given)
+        if io == "resource_handle":
+            passed.append(handle)
+            continue
+        side = "output" if io == "output" else "input"
+        pointer = build.insert(ElementOp(outputs if side == "output" else inputs, taken[side])).result
+        passed.append(_cast(build, pointer, argument.type))
+        taken[side] += 1
+    return passed
+
+
+def _packed(build: Builder, main: FuncOp, arguments: Sequence[SSAValue]) -> list[SSAValue]:
+    attributes = argument_attributes(main)
+    count = sum(_io(given) != "resource_handle" for given in attributes)
+    unpacker = Unpacker(build, arguments, count)
+    passed: list[SSAValue] = []
+    for position, (argument, given) in enumerate(zip(main.args, attributes, strict=True)):
+        io = _io(given)
+        if io == "resource_handle":
+            passed.append(arguments[-1])
+        elif io in ("input", "output"):
+            shape = given["aot.shape"]
+            assert isinstance(shape, DenseArrayBase) and isinstance(argument.type, PtrType)
+            extents = [int(extent) for extent in shape.get_values()]
+            dtype = DLType.of(text_of(given["aot.dtype"]))
+            passed.append(unpacker.tensor(position, extents, dtype, argument.type.pointee)[0])
+        else:
+            passed.append(unpacker.pointer(position))
+    return passed
+
+
+def _io(given: Attributes) -> str:
+    return text_of(given["aot.io"])
+
+
+def _cast(build: Builder, pointer: SSAValue, kind: Attribute) -> SSAValue:
+    assert isinstance(kind, PtrType)
+    return pointer if pointer.type == kind else build.insert(PtrCastOp(pointer, kind)).result
+
+
+# --- descriptors -----------------------------------------------------------------------------------------------------
+
+
+def _counts(main: FuncOp) -> list[Attribute]:
+    """The numbers of inputs and outputs."""
+    io = [_io(given) for given in argument_attributes(main)]
+    return integers(i32, io.count("input"), io.count("output"))
+
+
+def _describe_typed(module: ModuleOp, main: FuncOp, interface: str) -> None:
+    name = model_name(module)
+    row = ArrayAttr([SymbolRefAttr(entry_symbol(name, interface)), *_counts(main)])
+    module.body.block.add_op(GlobalOp(model_symbol(name, interface), StructType("AOTCTypedModel"), [row], None))
+
+
+def _describe_packed(module: ModuleOp, main: FuncOp) -> None:
+    """The descriptor, the metadata, and the table of packed functions: entry, operators by name, get_model_metadata."""
+    name = model_name(module)
+    run, functions = entry_symbol(name, "packed"), operator_symbol(name, "functions")
+    metadata, getter = add_metadata(module, main, run)
+    operators = [kernel.sym_name.data for kernel in kernels(module) if convention(kernel) is Convention.PACKED]
+    rows = [("run", run), ("get_model_metadata", getter), *((symbol, symbol) for symbol in operators)]
+    table = [ArrayAttr([StringAttr(key), SymbolRefAttr(symbol)]) for key, symbol in rows]
+    end = ArrayAttr([UnitAttr(), UnitAttr()])
+    block = module.body.block
+    block.add_op(GlobalOp(functions, StructType("AOTCFunctionEntry"), [*table, end]))
+    row = ArrayAttr([SymbolRefAttr(run), *_counts(main), SymbolRefAttr(metadata), SymbolRefAttr(functions)])
+    block.add_op(GlobalOp(model_symbol(name, "packed"), StructType("AOTCModel"), [row], None))
