@@ -30,7 +30,10 @@ def aligned_bytes(size: int, alignment: int = CACHE_LINE) -> Array:
 
 def address_of(array: Array) -> int:
     """Where the array's first element is."""
-    return int(array.__array_interface__["data"][0])
+    try:
+        return ctypes.addressof(ctypes.c_char.from_buffer(array))  # pyright: ignore[reportArgumentType]
+    except (TypeError, ValueError):  # read-only, or empty; the general way takes five times as long
+        return array.ctypes.data
 
 
 @dataclass(frozen=True)
