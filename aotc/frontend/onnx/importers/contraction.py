@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import numpy as np
+from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import SSAValue
 
 from aotc.dialects.graph.contraction import ConvOp, ConvTransposeOp, MatMulOp
-from aotc.dialects.graph.elementwise import AddOp, MulOp
-from aotc.dialects.graph.interfaces import shape_of
-from aotc.dialects.graph.movement import ReshapeOp
-from aotc.dtypes import numpy_dtype
+from aotc.dialects.graph.conversion import QuantizeOp
+from aotc.dialects.graph.elementwise import AddOp, DivOp, MulOp, SubOp
+from aotc.dialects.graph.interfaces import element_type_of, shape_of
+from aotc.frontend.onnx.expressions import cast, reshape, scalar
 from aotc.frontend.onnx.importers.window import window_attributes
 from aotc.frontend.onnx.registry import Node, onnx_op
 
 
 @onnx_op("Gemm")
 def gemm(node: Node) -> SSAValue:
-    dtype = numpy_dtype(node.element_type(0))
     product = node.emit(
         MatMulOp,
         node.input(0),
@@ -25,12 +26,12 @@ def gemm(node: Node) -> SSAValue:
     )
     alpha, beta = node.attr("alpha", 1.0), node.attr("beta", 1.0)
     if alpha != 1.0:
-        product = node.emit(MulOp, product, node.constant(alpha, dtype))
+        product = node.emit(MulOp, product, scalar(node, alpha, product))
     addend = node.optional(2)
     if addend is None or beta == 0.0:
         return product
     if beta != 1.0:
-        addend = node.emit(MulOp, addend, node.constant(beta, dtype))
+        addend = node.emit(MulOp, addend, scalar(node, beta, product))
     return node.emit(AddOp, product, addend)
 
 
@@ -45,15 +46,15 @@ def multiply(node: Node, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     if not left or not right:
         node.fail("an operand is a scalar", "MatMul takes vectors, matrices and batches of matrices")
     if len(left) == 1:
-        lhs = node.emit(ReshapeOp, lhs, shape=[1, *left])
+        lhs = reshape(node, lhs, [1, *left])
     if len(right) == 1:
-        rhs = node.emit(ReshapeOp, rhs, shape=[*right, 1])
+        rhs = reshape(node, rhs, [*right, 1])
     result = node.emit(MatMulOp, lhs, rhs)
     if len(left) > 1 and len(right) > 1:
         return result
     batch, (m, n) = shape_of(result)[:-2], shape_of(result)[-2:]
     shape = [*batch, *([m] if len(left) > 1 else []), *([n] if len(right) > 1 else [])]
-    return node.emit(ReshapeOp, result, shape=shape)
+    return reshape(node, result, shape)
 
 
 @onnx_op("Conv")
@@ -68,6 +69,55 @@ def convolve(node: Node, x: SSAValue, weight: SSAValue, bias: SSAValue | None) -
         node.fail(f"kernel_shape is {node.attr('kernel_shape')}, the weight's is {list(kernel)}")
     windows = window_attributes(node, shape_of(x)[2:], kernel)
     return node.emit(ConvOp, x, weight, bias, group=node.attr("group", 1), **windows)
+
+
+def centred(node: Node, position: int, zero_point: int, axis: int) -> SSAValue:
+    """Input `position` as i32 less its zero point: one for all, one for each index of `axis`, or broadcast."""
+    x = cast(node, node.input(position), i32)
+    offset = node.optional(zero_point)
+    known = node.known(zero_point)
+    if offset is None or (known is not None and not known.any()):
+        return x
+    return node.emit(SubOp, x, cast(node, along(node, offset, axis, len(node.shape(position))), i32))
+
+
+def along(node: Node, x: SSAValue, axis: int, rank: int) -> SSAValue:
+    """A vector as a tensor of `rank` that extends along `axis`; anything else as it is."""
+    shape = shape_of(x)
+    return reshape(node, x, [*shape, *[1] * (rank - 1 - axis % rank)]) if len(shape) == 1 else x
+
+
+@onnx_op("MatMulInteger")
+def matmul_integer(node: Node) -> SSAValue:
+    return multiply(node, centred(node, 0, 2, -2), centred(node, 1, 3, -1))
+
+
+@onnx_op("ConvInteger")
+def conv_integer(node: Node) -> SSAValue:
+    return convolve(node, centred(node, 0, 2, -1), centred(node, 1, 3, 0), None)
+
+
+@onnx_op("QLinearMatMul")
+def qlinear_matmul(node: Node) -> SSAValue:
+    product = multiply(node, centred(node, 0, 2, -2), centred(node, 3, 5, -1))
+    scales = along(node, node.input(1), -2, len(node.shape(0))), along(node, node.input(4), -1, len(node.shape(3)))
+    return _requantized(node, product, *scales, 6)
+
+
+@onnx_op("QLinearConv")
+def qlinear_conv(node: Node) -> SSAValue:
+    sums = convolve(node, centred(node, 0, 2, -1), centred(node, 3, 5, 0), node.optional(8))
+    return _requantized(node, sums, node.input(1), along(node, node.input(4), 1, len(node.shape(0))), 6)
+
+
+def _requantized(node: Node, sums: SSAValue, lhs_scale: SSAValue, rhs_scale: SSAValue, position: int) -> SSAValue:
+    """i32 `sums` of products at the scale and zero point that are inputs `position` and the one after."""
+    scale = node.emit(MulOp, cast(node, lhs_scale, f32), cast(node, rhs_scale, f32))
+    scale = node.emit(DivOp, scale, cast(node, node.input(position), f32))
+    scaled = node.emit(MulOp, cast(node, sums, f32), scale)
+    zero_point = node.input(position + 1)
+    one = node.constant(np.ones(shape_of(zero_point), np.float32))
+    return node.emit(QuantizeOp, scaled, one, zero_point, to=element_type_of(zero_point))
 
 
 @onnx_op("ConvTranspose")

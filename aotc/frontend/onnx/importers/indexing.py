@@ -15,8 +15,8 @@ from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.logical import CompareOp, WhereOp
 from aotc.dialects.graph.scatter import ScatterElementsOp, ScatterNdOp, TopKOp
 from aotc.dialects.graph.shapes import normalize_axis
+from aotc.frontend.onnx.expressions import reshape
 from aotc.frontend.onnx.importers.movement import cut
-from aotc.frontend.onnx.importers.shape import view
 from aotc.frontend.onnx.registry import Node, onnx_op
 
 
@@ -32,7 +32,7 @@ def gather(node: Node) -> SSAValue:
         if indices.size == 1:  # a slice: often a view
             (index,) = indices.reshape(-1).tolist()
             one = cut(node, node.input(0), {axis: (index % extent, 1, 1)})
-            return view(node, one, [*shape[:axis], *indices.shape, *shape[axis + 1 :]])
+            return reshape(node, one, [*shape[:axis], *indices.shape, *shape[axis + 1 :]])
     return node.emit(GatherOp, node.input(0), node.input(1), axis=axis)
 
 
@@ -81,9 +81,9 @@ def one_hot(node: Node) -> SSAValue:
     limit, zero = node.constant(np.array(depth)), node.constant(np.array(0))
     from_front = node.emit(AddOp, indices, limit)
     indices = node.emit(WhereOp, node.emit(CompareOp, indices, zero, how="lt"), from_front, indices)
-    indices = view(node, indices, [*shape[:axis], 1, *shape[axis:]])
+    indices = reshape(node, indices, [*shape[:axis], 1, *shape[axis:]])
     classes = node.constant(np.arange(depth).reshape([depth if a == axis else 1 for a in range(len(shape) + 1)]))
-    off, on = (cut(node, view(node, node.input(2), [2]), {0: (position, 1, 1)}) for position in (0, 1))
+    off, on = (cut(node, reshape(node, node.input(2), [2]), {0: (position, 1, 1)}) for position in (0, 1))
     return node.emit(WhereOp, node.emit(CompareOp, indices, classes, how="eq"), on, off)
 
 
@@ -92,7 +92,7 @@ def compress(node: Node) -> SSAValue:
     condition = node.constant_input(1, "the condition").reshape(-1)
     x, axis = node.input(0), node.attr("axis")
     if axis is None:
-        x, axis = view(node, x, [math.prod(node.shape(0))]), 0
+        x, axis = reshape(node, x, [math.prod(node.shape(0))]), 0
     axis = normalize_axis(axis, len(shape_of(x)))
     if condition.size > shape_of(x)[axis]:
         node.fail(f"the condition has {condition.size} elements, axis {axis} of {list(shape_of(x))} has fewer")

@@ -11,7 +11,7 @@ from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.movement import BroadcastOp, ConcatOp, PadOp, SliceOp, TransposeOp, TriluOp
 from aotc.dialects.graph.shapes import broadcast, normalize_axis
 from aotc.dtypes import numpy_dtype
-from aotc.frontend.onnx.importers.shape import view
+from aotc.frontend.onnx.expressions import reshape
 from aotc.frontend.onnx.registry import Node, onnx_op
 
 _TO_THE_END = (2**31 - 1, 2**63 - 1)
@@ -49,8 +49,8 @@ def tile(node: Node) -> SSAValue:
         else:
             single += [1, extent]
             tiled += [count, extent]
-    x = node.emit(BroadcastOp, view(node, node.input(0), single), shape=tiled)
-    return view(node, x, [extent * count for extent, count in zip(shape, repeats, strict=True)])
+    x = node.emit(BroadcastOp, reshape(node, node.input(0), single), shape=tiled)
+    return reshape(node, x, [extent * count for extent, count in zip(shape, repeats, strict=True)])
 
 
 @onnx_op("Concat")
@@ -193,8 +193,8 @@ def _image(node: Node) -> tuple[int, int, int, int, int]:
 
 
 def _rearrange(node: Node, shape: Sequence[int], permutation: Sequence[int], result: Sequence[int]) -> SSAValue:
-    x = view(node, node.input(0), shape)
-    return view(node, node.emit(TransposeOp, x, permutation=permutation), result)
+    x = reshape(node, node.input(0), shape)
+    return reshape(node, node.emit(TransposeOp, x, permutation=permutation), result)
 
 
 @onnx_op("Trilu")

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 from xdsl.ir import SSAValue
 
-from aotc.dialects.graph.interfaces import shape_of
-from aotc.dialects.graph.movement import BroadcastOp, ReshapeOp
+from aotc.dialects.graph.movement import BroadcastOp
 from aotc.dialects.graph.shapes import normalize_axis
 from aotc.dtypes import numpy_dtype
+from aotc.frontend.onnx.expressions import reshape
 from aotc.frontend.onnx.registry import Node, onnx_op
 from aotc.frontend.onnx.tensors import dtype_of
 
@@ -73,7 +72,7 @@ def eye_like(node: Node) -> SSAValue:
 
 
 @onnx_op("Reshape")
-def reshape(node: Node) -> SSAValue:
+def reshape_(node: Node) -> SSAValue:
     source = node.shape(0)
     target = [int(extent) for extent in node.constant_input(1, "the shape")]
     if not node.attr("allowzero", 0):
@@ -87,12 +86,7 @@ def reshape(node: Node) -> SSAValue:
         if others == 0 or math.prod(source) % others:
             node.fail(f"{math.prod(source)} elements of shape {list(source)} do not divide into {target}")
         target[target.index(-1)] = math.prod(source) // others
-    return view(node, node.input(0), target)
-
-
-def view(node: Node, x: SSAValue, shape: Sequence[int]) -> SSAValue:
-    """`x` under another shape; `x` itself where it has that shape."""
-    return x if tuple(shape) == shape_of(x) else node.emit(ReshapeOp, x, shape=list(shape))
+    return reshape(node, node.input(0), target)
 
 
 @onnx_op("Flatten")
@@ -101,7 +95,7 @@ def flatten(node: Node) -> SSAValue:
     if not -len(shape) <= axis <= len(shape):
         node.fail(f"axis {axis} is out of range for rank {len(shape)}")
     axis += len(shape) if axis < 0 else 0
-    return view(node, node.input(0), [math.prod(shape[:axis]), math.prod(shape[axis:])])
+    return reshape(node, node.input(0), [math.prod(shape[:axis]), math.prod(shape[axis:])])
 
 
 def _axes(node: Node) -> list[int] | None:
@@ -119,7 +113,7 @@ def squeeze(node: Node) -> SSAValue:
         axes = {normalize_axis(axis, len(shape)) for axis in given}
     if any(shape[axis] != 1 for axis in axes):
         node.fail(f"axes {sorted(axes)} of {list(shape)} are not all of extent 1")
-    return view(node, node.input(0), [extent for axis, extent in enumerate(shape) if axis not in axes])
+    return reshape(node, node.input(0), [extent for axis, extent in enumerate(shape) if axis not in axes])
 
 
 @onnx_op("Unsqueeze")
@@ -132,4 +126,4 @@ def unsqueeze(node: Node) -> SSAValue:
     if len(axes) != len(given):
         node.fail(f"axes {given} repeat")
     rest = iter(shape)
-    return view(node, node.input(0), [1 if axis in axes else next(rest) for axis in range(rank)])
+    return reshape(node, node.input(0), [1 if axis in axes else next(rest) for axis in range(rank)])
