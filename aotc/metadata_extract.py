@@ -7,11 +7,12 @@ from math import prod
 from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, FloatAttr, IntegerAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp
 
-from aotc.dialects.aot import WeightOp
+from aotc.dialects.aot import StringOp, WeightOp
 from aotc.dtypes import byte_width, numpy_dtype
 from aotc.locations import node_names
 from aotc.metadata import KernelInfo, ModelInfo, TensorInfo
 from aotc.naming import c_identifier
+from aotc.passes.interface.packing import CALL_PACKED
 from aotc.passes.interface.signature import (
     Attributes,
     argument_attributes,
@@ -77,7 +78,7 @@ def _kernels(module: ModuleOp) -> tuple[KernelInfo, ...]:
     calls: dict[str, list[CallOp]] = {}
     for op in module.walk():
         if isinstance(op, CallOp):
-            calls.setdefault(op.callee.string_value(), []).append(op)
+            calls.setdefault(_callee(op), []).append(op)
     found: list[KernelInfo] = []
     for kernel in kernels(module):
         symbol = kernel.sym_name.data
@@ -85,6 +86,14 @@ def _kernels(module: ModuleOp) -> tuple[KernelInfo, ...]:
         nodes = [name for call in sites for name in node_names(call.location)] or _body_nodes(kernel)
         found.append(KernelInfo(symbol, tuple(dict.fromkeys(nodes)), len(sites)))
     return tuple(found)
+
+
+def _callee(call: CallOp) -> str:
+    """The symbol of the function that is called; an operator called by name through the registry has it in a string."""
+    symbol = call.callee.string_value()
+    if symbol == CALL_PACKED and isinstance(name := call.operands[1].owner, StringOp):
+        return name.value.data
+    return symbol
 
 
 def _body_nodes(kernel: FuncOp) -> list[str]:

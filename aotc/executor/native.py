@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from aotc.executor.conventions import CONVENTIONS
 from aotc.metadata import ModelInfo
 
 Array = np.ndarray[Any, Any]
@@ -28,12 +29,8 @@ def aligned_bytes(size: int, alignment: int = CACHE_LINE) -> Array:
     return memory[start : start + size]
 
 
-def address_of(array: Array) -> int:
-    """Where the array's first element is."""
-    try:
-        return ctypes.addressof(ctypes.c_char.from_buffer(array))  # pyright: ignore[reportArgumentType]
-    except (TypeError, ValueError):  # read-only, or empty; the general way takes five times as long
-        return array.ctypes.data
+_NOTHING = aligned_bytes(1)
+"""Stands for weights where there are none."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +47,6 @@ class NativeModel:
     owner: object = None
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
     _function: Callable[..., int] = field(init=False, repr=False)
-    _encode: Encode = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         info = self.info
@@ -59,9 +55,8 @@ class NativeModel:
             raise ValueError(f"{info.name} has a {info.interface_api!r} entry; the executor calls {known}")
         tensors = len(info.inputs) + len(info.outputs)
         from_caller = (info.workspace == "caller") + (info.weights == "caller")
-        arguments, encode = CONVENTIONS[info.interface_api](tensors, from_caller)
+        arguments = CONVENTIONS[info.interface_api].signature(tensors + from_caller)
         object.__setattr__(self, "_function", ctypes.CFUNCTYPE(ctypes.c_int32, *arguments)(self.address))
-        object.__setattr__(self, "_encode", encode)
         given = 0 if self.weights is None else self.weights.nbytes
         if info.weights == "caller" and given < info.weights_bytes:
             raise ValueError(f"{info.name} takes {info.weights_bytes} bytes of weights from its caller, got {given}")
@@ -74,29 +69,15 @@ class NativeModel:
 
     def call_on(self, inputs: Sequence[Array], outputs: Sequence[Array], workspace: Array | None) -> Call:
         """A call on these buffers, which must stay alive as long as it does. One thread at a time per workspace."""
-        from_caller = [workspace] if self.info.workspace == "caller" else []
-        from_caller += [self.weights] if self.info.weights == "caller" else []
-        call = partial(self._function, *self._encode(inputs, outputs, from_caller))
-        return call if self.info.workspace == "caller" or not self.info.workspace_bytes else partial(self._alone, call)
+        from_caller = [] if workspace is None else [workspace]
+        if self.info.weights == "caller":
+            from_caller.append(_NOTHING if self.weights is None else self.weights)
+        arguments = CONVENTIONS[self.info.interface_api].encode(inputs, outputs, from_caller)
+        call = partial(self._function, *arguments)
+        shared = workspace is None and self.info.workspace_bytes > 0
+        return partial(self._alone, call) if shared else call
 
     def _alone(self, call: Call) -> int:
         """Run while no other instance does: the model's own workspace is one static array."""
         with self._lock:
             return call()
-
-
-Encode = Callable[[Sequence[Array], Sequence[Array], Sequence[Array | None]], Sequence[Any]]
-"""The arguments of the entry function for inputs, outputs, and the workspace and weights it takes from its caller."""
-
-
-def _pointers(arrays: Iterable[Array | None]) -> list[ctypes.c_void_p]:
-    return [ctypes.c_void_p(None if array is None else address_of(array)) for array in arrays]
-
-
-def _typed(tensors: int, from_caller: int) -> tuple[list[Any], Encode]:
-    """`int32_t f(x0 *, ..., y0 *, ..., [void *workspace], [const void *weights])`"""
-    return [ctypes.c_void_p] * (tensors + from_caller), lambda x, y, more: _pointers((*x, *y, *more))
-
-
-CONVENTIONS: dict[str, Callable[[int, int], tuple[list[Any], Encode]]] = {"c": _typed}
-"""How each `--interface-api` is called: (number of tensors, of pointers behind them) -> argument types, encoding."""

@@ -16,11 +16,13 @@ SOURCE = """
 #include <stdint.h>
 #if INTERNAL
 static int32_t workspace[4];
-#define WORKSPACE
+#define ARGUMENTS const float *x, const int32_t *w, float *z, int32_t *s
+#define WORKSPACE(p)
 #else
-#define WORKSPACE , int32_t *workspace
+#define ARGUMENTS const float *x, const int32_t *w, float *z, int32_t *s, int32_t *workspace
+#define WORKSPACE(p) , p
 #endif
-int32_t aotc_toy_run(const float *x, const int32_t *w, float *z, int32_t *s WORKSPACE)
+int32_t aotc_toy_run(ARGUMENTS)
 {
     for (int i = 0; i < 4; i++) workspace[i] = (int32_t)x[i];
     for (int i = 0; i < 4; i++) z[i] = x[i] + (float)w[i];
@@ -28,6 +30,28 @@ int32_t aotc_toy_run(const float *x, const int32_t *w, float *z, int32_t *s WORK
     s[0] = 0;
     for (int i = 0; i < 4; i++) s[0] += workspace[i];
     return x[0] < 0 ? 7 : 0;
+}
+int32_t aotc_toy_run_micro(void **inputs, void **outputs, void *resource_handle)
+{
+    return resource_handle ? -2 : aotc_toy_run(inputs[0], inputs[1], outputs[0], outputs[1] WORKSPACE(inputs[2]));
+}
+typedef struct {
+    void *data; int32_t device_type, device_id, ndim; uint8_t code, bits; uint16_t lanes;
+    int64_t *shape, *strides; uint64_t byte_offset;
+} DLTensor;
+static int bad(const DLTensor *t, int ndim, int code, int bits)
+{
+    if (t->device_type != 1 || t->device_id || t->lanes != 1 || t->strides || t->byte_offset) return 1;
+    for (int i = 0; i < ndim; i++) if (t->shape[i] != (ndim == 1 ? 4 : 2)) return 1;
+    return t->ndim != ndim || t->code != code || t->bits != bits;
+}
+int32_t aotc_toy_run_packed(void **args, int32_t *codes, int32_t count, void *value, void *tcode, void *handle)
+{
+    DLTensor **t = (DLTensor **)args;
+    if (count != (INTERNAL ? 4 : 5) || !value || !tcode || handle || (!INTERNAL && codes[4] != 3)) return -3;
+    for (int i = 0; i < 4; i++) if (codes[i] != 7) return -4;
+    if (bad(t[0], 2, 2, 32) || bad(t[1], 1, 0, 32) || bad(t[2], 2, 2, 32) || bad(t[3], 0, 0, 32)) return -5;
+    return aotc_toy_run(t[0]->data, t[1]->data, t[2]->data, t[3]->data WORKSPACE(args[4]));
 }
 """
 
@@ -52,19 +76,20 @@ W = np.array([10, 20, 30, 40], np.int32)
 Z = np.array([[11, 22], [33, 44]], np.float32)
 
 
-def build(folder: Path, workspace: str) -> Path:
+def build(folder: Path, workspace: str, interface_api: str = "c") -> Path:
     folder.mkdir(exist_ok=True)
     source, library = folder / "toy.c", folder / "toy.so"
     source.write_text(SOURCE)
     flag = f"-DINTERNAL={int(workspace == 'internal')}"
     subprocess.run(["cc", "-O1", "-shared", "-fPIC", flag, str(source), "-o", str(library)], check=True)
-    library.with_suffix(".json").write_text(to_json(replace(INFO, workspace=workspace)))
+    library.with_suffix(".json").write_text(to_json(replace(INFO, workspace=workspace, interface_api=interface_api)))
     return library
 
 
-@pytest.fixture(scope="module", params=["caller", "internal"])
+@pytest.fixture(scope="module", params=["caller c", "internal c", "caller micro", "caller packed", "internal packed"])
 def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> executor.CompiledModel:
-    return executor.load(build(tmp_path_factory.mktemp("toy") / request.param, request.param))
+    workspace, interface_api = request.param.split()
+    return executor.load(build(tmp_path_factory.mktemp("toy"), workspace, interface_api))
 
 
 def test_metadata_survives_json() -> None:

@@ -1,0 +1,101 @@
+"""How the entry of each `--interface-api` is called from Python; docs/abi.md has the C side."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+Arrays = Sequence[Array]
+
+
+def address_of(array: Array) -> int:
+    """Where the array's first element is."""
+    try:
+        return ctypes.addressof(ctypes.c_char.from_buffer(array))  # pyright: ignore[reportArgumentType]
+    except (TypeError, ValueError):  # read-only, or empty; the general way takes five times as long
+        return array.ctypes.data
+
+
+@dataclass(frozen=True)
+class EntryConvention:
+    """`signature(n)` are the ctypes argument types of an entry with n tensors and pointers; `encode(inputs, outputs,
+    from_caller)` its arguments, where `from_caller` are the workspace and the weights it takes from its caller.
+    The arguments keep their own structures alive, not the arrays."""
+
+    signature: Callable[[int], list[Any]]
+    encode: Callable[[Arrays, Arrays, Arrays], Sequence[Any]]
+
+
+def _pointers(arrays: Iterable[Array]) -> list[ctypes.c_void_p]:
+    return [ctypes.c_void_p(address_of(array)) for array in arrays]
+
+
+# `int32_t f(x0 *, ..., y0 *, ..., [void *workspace], [const void *weights])`
+
+
+def _typed(inputs: Arrays, outputs: Arrays, from_caller: Arrays) -> Sequence[Any]:
+    return _pointers((*inputs, *outputs, *from_caller))
+
+
+# `int32_t f(void **inputs, void **outputs, void *resource_handle)`: what is the caller's stands behind the inputs
+
+
+def _micro(inputs: Arrays, outputs: Arrays, from_caller: Arrays) -> Sequence[Any]:
+    sides = (_pointers((*inputs, *from_caller)), _pointers(outputs))
+    return *((ctypes.c_void_p * len(side))(*side) for side in sides), None
+
+
+# `int32_t f(void *args, void *type_ids, int32_t num_args, void *ret_value, void *ret_tcode, void *resource_handle)`
+
+
+class _DLTensor(ctypes.Structure):
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    )
+
+
+_CPU = 1
+_HANDLE_CODE, _TENSOR_CODE = 3, 7
+_DLPACK_CODES = {"i": 0, "u": 1, "f": 2, "V": 4, "b": 6}
+"""By numpy's kind; bfloat16 counts as void there."""
+
+
+def _dltensor(array: Array) -> _DLTensor:
+    shape = (ctypes.c_int64 * array.ndim)(*array.shape)
+    code, bits = _DLPACK_CODES[array.dtype.kind], 8 * array.dtype.itemsize
+    return _DLTensor(address_of(array), _CPU, 0, array.ndim, code, bits, 1, shape, None, 0)
+
+
+def _packed(inputs: Arrays, outputs: Arrays, from_caller: Arrays) -> Sequence[Any]:
+    tensors = [ctypes.pointer(_dltensor(array)) for array in (*inputs, *outputs)]
+    handles = [ctypes.cast(pointer, ctypes.POINTER(_DLTensor)) for pointer in _pointers(from_caller)]
+    count = len(tensors) + len(handles)
+    values = (ctypes.POINTER(_DLTensor) * count)(*tensors, *handles)
+    codes = (ctypes.c_int32 * count)(*[_TENSOR_CODE] * len(tensors), *[_HANDLE_CODE] * len(handles))
+    return values, codes, count, ctypes.pointer(ctypes.c_int64()), ctypes.pointer(ctypes.c_int32()), None
+
+
+_POINTER = ctypes.c_void_p
+
+CONVENTIONS: dict[str, EntryConvention] = {
+    "c": EntryConvention(lambda count: [_POINTER] * count, _typed),
+    "micro": EntryConvention(lambda count: [_POINTER] * 3, _micro),
+    "packed": EntryConvention(
+        lambda count: [_POINTER, _POINTER, ctypes.c_int32, _POINTER, _POINTER, _POINTER], _packed
+    ),
+}
+"""By `--interface-api`."""
