@@ -23,7 +23,7 @@ func.func private @add_relu_0(%x: memref<4x8xf32>, %y: memref<8xf32>, %out: memr
     %0 = memref.load %x[%i, %j]
     %1 = memref.load %y[%j]
     %2 = arith.addf %0, %1
-    %3 = arith.maximumf %2, %zero
+    %3 = arith.select (arith.cmpf olt, %2, %zero), %zero, %2
     memref.store %3, %out[%i, %j]
   }
   func.return

@@ -15,7 +15,8 @@ func.func private @add_relu_0(%x: memref<4x8xf32>, %y: memref<8xf32>, %out: memr
 // CHECK-NEXT:   %[[X:.*]] = memref.load %x[%[[I]], %[[J]]]
 // CHECK-NEXT:   %[[Y:.*]] = memref.load %y[%[[J]]]
 // CHECK-NEXT:   %[[S:.*]] = arith.addf %[[X]], %[[Y]]
-// CHECK-NEXT:   %[[R:.*]] = arith.maximumf %[[S]], %{{.*}}
+// CHECK-NEXT:   %[[N:.*]] = arith.cmpf olt, %[[S]], %[[ZERO:.*]] : f32
+// CHECK-NEXT:   %[[R:.*]] = arith.select %[[N]], %[[ZERO]], %[[S]] : f32
 // CHECK-NEXT:   memref.store %[[R]], %out[%[[I]], %[[J]]]
 // CHECK-NEXT:   scf.reduce
 

@@ -1,0 +1,39 @@
+// RUN: aotc-opt %s --split-input-file --verify-diagnostics | filecheck %s
+
+// CHECK: i4 is no element type
+func.func @to(%x: tensor<4xf32>) {
+  %0 = graph.cast %x {to = i4} : (tensor<4xf32>) -> tensor<4xi4>
+  func.return
+}
+
+// -----
+
+// CHECK: the scale's shape is (3,), for x of shape (2, 4) along axis 1 (4,)
+func.func @scale(%x: tensor<2x4xf32>, %s: tensor<3xf32>) {
+  %0 = graph.quantize %x, %s {axis = 1, to = i8} : (tensor<2x4xf32>, tensor<3xf32>) -> tensor<2x4xi8>
+  func.return
+}
+
+// -----
+
+// CHECK: the scale's shape is (2, 3), for x of shape (2, 4) along axis 1 (2, 2)
+func.func @blocks(%x: tensor<2x4xi8>, %s: tensor<2x3xf32>) {
+  %0 = graph.dequantize %x, %s {axis = 1, block_size = 2, to = f32} : (tensor<2x4xi8>, tensor<2x3xf32>) -> tensor<2x4xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: the zero point has element type ui8, not i8
+func.func @zero_point(%x: tensor<4xf32>, %s: tensor<f32>, %z: tensor<ui8>) {
+  %0 = graph.quantize %x, %s, %z {to = i8} : (tensor<4xf32>, tensor<f32>, tensor<ui8>) -> tensor<4xi8>
+  func.return
+}
+
+// -----
+
+// CHECK: axis 2 is out of range for rank 1
+func.func @axis(%x: tensor<4xf32>, %s: tensor<4xf32>) {
+  %0 = graph.quantize %x, %s {axis = 2, to = i8} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi8>
+  func.return
+}
