@@ -26,6 +26,9 @@ UNIVERSE = Universe(
     all_passes={
         # graph
         "annotate-quantization": _lazy("aotc.passes.graph.annotate_quantization", "AnnotateQuantizationPass"),
+        "fuse-epilogues": _lazy("aotc.passes.graph.fuse_epilogues", "FuseEpiloguesPass"),
+        "fuse-prologues": _lazy("aotc.passes.graph.fuse_prologues", "FuseProloguesPass"),
+        "fuse-elementwise": _lazy("aotc.passes.graph.fuse_elementwise", "FuseElementwisePass"),
         "outline-kernels": _lazy("aotc.passes.graph.outline_kernels", "OutlineKernelsPass"),
         # memory
         "bufferize": _lazy("aotc.passes.memory.bufferize", "BufferizePass"),

@@ -223,6 +223,10 @@ class ElementOp(GraphOp, ABC):
 
     FUSION: ClassVar[Fusion] = Fusion.POINTWISE
 
+    def reads_once(self) -> bool:
+        """Whether no element of an operand serves two result elements, even where the operand is the smaller one."""
+        return False
+
     @abstractmethod
     def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         """Emit the value of the result element at `index`.

@@ -184,6 +184,9 @@ class ConcatOp(ElementOp):
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         return [np.concatenate(operands, self.dimension)]
 
+    def reads_once(self) -> bool:
+        return True
+
     def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         axis = self.dimension
         parts = [(read, shape_of(part)[axis]) for read, part in zip(reads, self.parts, strict=True)]
@@ -246,6 +249,9 @@ class PadOp(ElementOp):
             result[inside] = operands[0]
             return [result]
         return [np.pad(operands[0], widths, self.mode.data) if widths else operands[0]]  # pyright: ignore[reportArgumentType, reportCallIssue]
+
+    def reads_once(self) -> bool:
+        return self.mode.data == "constant"
 
     def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         if self.mode.data != "constant":

@@ -9,7 +9,7 @@ from typing import cast
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects import math as math_dialect
 from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, GraphOp, element_type_of, shape_of
 from aotc.dialects.graph.loops import INDEX, LoopBuilder, Reader, Scalar, Writer, storage_type
@@ -31,6 +31,7 @@ class _Probe:
         buffers = [MemRefType(storage_type(element_type_of(value)), shape_of(value)) for value in op.operands]
         rank = max((len(shape_of(result)) for result in op.results), default=0)
         self.block = Block(arg_types=[*buffers, *([INDEX] * rank)])
+        self.buffers = self.block.args[: len(buffers)]
         self.b = LoopBuilder(self.block)
         self.index = [Scalar(self.b, INDEX, arg) for arg in self.block.args[len(buffers) :]]
 
@@ -38,7 +39,7 @@ class _Probe:
         def reader(buffer: SSAValue, value: SSAValue) -> Reader:
             return lambda index: self.b.load(buffer, index, element_type_of(value))
 
-        return [reader(buffer, value) for buffer, value in zip(self.block.args, self.op.operands, strict=False)]
+        return [reader(buffer, value) for buffer, value in zip(self.buffers, self.op.operands, strict=True)]
 
 
 _element_costs: dict[tuple[object, ...], int] = {}
@@ -68,9 +69,8 @@ def anchor_reads(op: AnchorOp) -> tuple[float, ...]:
         write: Writer = lambda index, value: None  # noqa: E731
         op.loops(probe.b, probe.reads(), [write for _ in op.results])
         for load in probe.block.walk():
-            if isinstance(load, memref.LoadOp) and isinstance(load.memref, BlockArgument):
-                if load.memref.owner is probe.block:
-                    counts[load.memref.index] += _trips(load)
+            if isinstance(load, memref.LoadOp) and load.memref in probe.buffers:
+                counts[probe.buffers.index(load.memref)] += _trips(load)
         _anchor_reads[key] = tuple(counts)
     return _anchor_reads[key]
 

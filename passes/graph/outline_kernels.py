@@ -45,7 +45,7 @@ from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from aotc.dialects.graph.interfaces import GraphOp
+from aotc.dialects.graph.interfaces import AnchorOp, GraphOp
 from aotc.dialects.graph.structure import ConstantOp, CopyOp, FusedOp, YieldOp
 from aotc.errors import CompileError, Problem
 from aotc.locations import fuse_locations, node_names
@@ -84,7 +84,7 @@ class OutlineKernelsPass(ModulePass):
 
 
 def _separate_outputs(block: Block) -> None:
-    """Copy what two outputs share, and outputs no kernel computes: every output is then a kernel's result of its own."""
+    """Copy what two outputs share and what no kernel computes: then every output is a kernel's result of its own."""
     end = block.last_op
     assert isinstance(end, ReturnOp)
     taken: set[SSAValue] = set()
@@ -174,10 +174,14 @@ def _body_key(block: Block) -> object:
 
 
 def _kernel_name(block: Block) -> str:
-    names = [op.name.rsplit(".", 1)[-1] for op in block.ops if not isinstance(op, ConstantOp | YieldOp)]
-    names = [re.sub(r"[^A-Za-z0-9_]", "_", name) for name in names]
-    shown = names if len(names) <= NAME_PARTS else [*names[:NAME_PARTS], f"and_{len(names) - NAME_PARTS}"]
-    return "_".join(shown)
+    """The operators in order; of many the first ones, from the anchor on if there is one, and how many more there are."""
+    ops = [op for op in block.ops if not isinstance(op, ConstantOp | YieldOp)]
+    names = [re.sub(r"[^A-Za-z0-9_]", "_", op.name.rsplit(".", 1)[-1]) for op in ops]
+    if len(names) > NAME_PARTS:
+        anchor = next((place for place, op in enumerate(ops) if isinstance(op, AnchorOp)), 0)
+        shown = names[anchor : anchor + NAME_PARTS]
+        names = [*shown, f"and_{len(names) - len(shown)}"]
+    return "_".join(names)
 
 
 def _stem(symbol: str) -> str:

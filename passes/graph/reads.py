@@ -62,8 +62,11 @@ def reads_of(ops: Sequence[Operation], outputs: Sequence[SSAValue]) -> dict[SSAV
 
 def operand_reads(op: ElementOp, operand: SSAValue, result: Reads) -> Reads:
     """How `op` reads an operand when its own result is read as in `result`."""
-    same_index = op.FUSION is Fusion.POINTWISE and shape_of(operand) == shape_of(op.results[0])
-    return Reads(result.count, result.aligned and same_index, result.outputs)
+    target, source = shape_of(op.results[0]), shape_of(operand)
+    share = math.prod(source) / max(math.prod(target), 1)
+    count = result.count * min(share, 1) if op.reads_once() else result.count
+    same_index = op.FUSION is Fusion.POINTWISE and source == target
+    return Reads(count, result.aligned and same_index, result.outputs)
 
 
 def in_place(block: Block, outputs: Sequence[SSAValue]) -> ArrayAttr[ArrayAttr[IntegerAttr]]:

@@ -1,0 +1,49 @@
+"""When fusing pays: every number and judgement of the fusion passes, apart from how groups are made."""
+
+from __future__ import annotations
+
+import math
+
+from xdsl.ir import SSAValue
+
+from aotc.dialects.graph.interfaces import ElementOp, element_type_of, shape_of
+from aotc.dtypes import byte_width
+from aotc.passes.graph.cost import element_cost
+from aotc.passes.graph.groups import is_single_constant
+
+MAX_OPERATIONS = 32
+"""The most operations of a group: a kernel should fit on a screen."""
+
+MAX_BUFFERS = 12
+"""The most buffers a kernel reads and writes."""
+
+CHEAP = 12
+"""Arithmetic operations worth repeating at every read to keep a tensor narrow in memory: a dequantisation."""
+
+FREE = 1
+"""Arithmetic operations worth repeating at every read to save a kernel: an addition, a relu, any transpose."""
+
+
+def recomputing_cost(op: ElementOp) -> int:
+    """What a further read of the result costs if it is recomputed: arithmetic, and loads beyond the one it replaces."""
+    loads = sum(not is_single_constant(operand) for operand in op.operands)
+    return element_cost(op) + max(loads - 1, 0)
+
+
+def widens(op: ElementOp) -> bool:
+    """Whether the result takes more memory than the operands: a dequantisation, a cast up, a broadcast."""
+    return _bytes(op.results[0]) > sum(_bytes(operand) for operand in op.operands)
+
+
+def may_recompute(op: ElementOp, already: int) -> bool:
+    """Whether to evaluate `op` at every read, `already` being the cost of what is between it and the reader."""
+    return already + recomputing_cost(op) <= (CHEAP if widens(op) else FREE)
+
+
+def may_duplicate(op: ElementOp) -> bool:
+    """Whether several groups may each compute `op` for themselves."""
+    return widens(op) and recomputing_cost(op) <= CHEAP
+
+
+def _bytes(value: SSAValue) -> int:
+    return math.prod(shape_of(value)) * byte_width(element_type_of(value))

@@ -1,0 +1,129 @@
+"""A group that grows towards its producers: what it may take in, and what that does to its reads."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from xdsl.ir import Operation, OpResult, SSAValue
+
+from aotc.dialects.graph.interfaces import ElementOp, Fusion, GraphOp, shape_of
+from aotc.dialects.graph.structure import ConstantOp, FusedOp, YieldOp
+from aotc.passes.graph.fusion_policy import (
+    MAX_BUFFERS,
+    MAX_OPERATIONS,
+    may_duplicate,
+    may_recompute,
+    recomputing_cost,
+)
+from aotc.passes.graph.groups import is_single_constant, make_group
+from aotc.passes.graph.reads import Reads, operand_reads, reads_of
+from aotc.passes.graph.views import is_kernel
+
+
+@dataclass
+class _Need:
+    """How the group reads a value, and the cost of what it recomputes between the value and its first reader."""
+
+    reads: Reads
+    repeated: int = 0
+
+    def merge(self, other: _Need | None) -> _Need:
+        return self if other is None else _Need(self.reads.merge(other.reads), max(self.repeated, other.repeated))
+
+
+class Growth:
+    """A group with `root` as its last operation, taking in producers in reverse program order."""
+
+    def __init__(self, root: GraphOp | FusedOp, position: Mapping[Operation, int], several_outputs: bool) -> None:
+        self._position = position
+        self._several_outputs = several_outputs
+        self.members: list[Operation] = [root]
+        self._moved: set[Operation] = {root}
+        """The members that no other group computes too."""
+        self.outputs: list[SSAValue] = [result for result in root.results if result.first_use is not None]
+        self._needs: dict[SSAValue, _Need] = {}
+        self._size = 1
+        if isinstance(root, FusedOp):
+            inner = [op for op in root.block.ops if not isinstance(op, YieldOp)]
+            self._size = sum(not isinstance(op, ConstantOp) for op in inner)
+            inside = reads_of(inner, root.yield_op.values)
+            found = {
+                value: inside[arg] for arg, value in zip(root.block.args, root.inputs, strict=True) if arg in inside
+            }
+        else:
+            found = reads_of([root], self.outputs)
+        for value in dict.fromkeys(root.operands):
+            if value in found:
+                self._needs[value] = _Need(found[value])
+
+    def grow(self) -> FusedOp | None:
+        """Take in all producers that pay; the group, or None where there is none."""
+        waiting: list[tuple[int, Operation]] = []
+        seen: set[Operation] = set()
+
+        def wait_for(value: SSAValue) -> None:
+            if isinstance(value, OpResult) and value.op in self._position and value.op not in seen:
+                seen.add(value.op)
+                heapq.heappush(waiting, (-self._position[value.op], value.op))
+
+        for value in self._needs:
+            wait_for(value)
+        while waiting:
+            _, op = heapq.heappop(waiting)
+            if isinstance(op, ElementOp) and self._accepts(op):
+                self._take(op)
+                for operand in op.operands:
+                    wait_for(operand)
+        if len(self.members) == 1:
+            return None
+        return make_group(sorted(self.members, key=lambda op: self._position[op]), self.outputs)
+
+    def _accepts(self, op: ElementOp) -> bool:
+        if not is_kernel(op) or op.FUSION not in (Fusion.POINTWISE, Fusion.INJECTIVE):
+            return False
+        result = op.results[0]
+        need = self._needs[result]
+        if self._size >= MAX_OPERATIONS or self._buffers_with(op) > MAX_BUFFERS:
+            return False
+        if need.reads.count > math.prod(shape_of(result)) and not may_recompute(op, need.repeated):
+            return False
+        if all(use.operation in self._moved for use in result.uses) or may_duplicate(op):
+            return True
+        return self._several_outputs and need.reads.aligned and not self._depends_on_use_outside(op)
+
+    def _take(self, op: ElementOp) -> None:
+        result = op.results[0]
+        need = self._needs.pop(result)
+        if all(use.operation in self._moved for use in result.uses):
+            self._moved.add(op)
+        elif not may_duplicate(op):
+            self._moved.add(op)
+            self.outputs.append(result)
+        again = need.reads.count > math.prod(shape_of(result))
+        repeated = need.repeated + recomputing_cost(op) if again else 0
+        for operand in op.operands:
+            new = _Need(operand_reads(op, operand, need.reads), repeated)
+            self._needs[operand] = new.merge(self._needs.get(operand))
+        self.members.append(op)
+        self._size += 1
+
+    def _buffers_with(self, op: ElementOp) -> int:
+        inputs = {value for value in (*self._needs, *op.operands) if not is_single_constant(value)}
+        return len(inputs - set(op.results)) + len(self.outputs)
+
+    def _depends_on_use_outside(self, op: ElementOp) -> bool:
+        """Whether the group, having taken `op`, would need something that others compute from `op`."""
+        inside = {*self._moved, op}
+        pending = [use.operation for use in op.results[0].uses if use.operation not in inside]
+        seen: set[Operation] = set()
+        while pending:
+            user = pending.pop()
+            if user in inside:
+                return True
+            if user not in seen:
+                seen.add(user)
+                pending.extend(use.operation for result in user.results for use in result.uses)
+        return False
