@@ -1,4 +1,4 @@
-"""Sums of products: matrix multiplication, convolution and transposed convolution.
+"""Sums of products: matrix multiplication, resampling, convolution and transposed convolution.
 
 Every result element accumulates in a register, in index order, in the compute type of its elements (f16 and bf16 in
 f32; integers wrap).
@@ -14,12 +14,12 @@ from functools import partial
 
 import ml_dtypes
 import numpy as np
-from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, TensorType
+from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
 
 from aotc.dialects.graph.interfaces import AnchorOp, Array, ShapeError, element_type_of, shape_of
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
+from aotc.dialects.graph.loops import INDEX, LoopBuilder, Reader, Scalar, Writer
 from aotc.dialects.graph.shapes import broadcast, broadcast_index
 from aotc.dialects.graph.sliding import SlidingWindow, ceil_div, sliding_windows
 
@@ -90,6 +90,50 @@ class MatMulOp(AnchorOp):
             writes[0](index, total)
 
         b.for_each([*batch, m, n], body)
+
+
+@irdl_op_definition
+class ResampleOp(AnchorOp):
+    """Weighted sums along `axis`: result[a..., n, b...] = sum over t of x[a..., places[n, t], b...] * weights[n, t].
+
+    The `places` (i64) must lie inside x.
+    """
+
+    name = "graph.resample"
+    x = operand_def(TensorType)
+    places = operand_def(TensorType)
+    weights = operand_def(TensorType)
+    axis = prop_def(IntegerAttr[I64])
+    result = result_def(TensorType)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        x, places, axis = shape_of(self.x), shape_of(self.places), self.axis.value.data
+        if not 0 <= axis < len(x):
+            raise ShapeError(f"axis {axis} is out of range for rank {len(x)}")
+        if len(places) != 2 or places != shape_of(self.weights) or element_type_of(self.places) != i64:
+            raise ShapeError(f"places and weights must be matrices of one shape, found {list(places)}")
+        kind = _same_element_type(element_type_of(self.x), element_type_of(self.weights))
+        return [TensorType(kind, [*x[:axis], places[0], *x[axis + 1 :]])]
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        x, places, weights = operands
+        wide = np.promote_types(x.dtype, np.float32) if x.dtype != ml_dtypes.bfloat16 else np.float32
+        taps = np.moveaxis(x.astype(wide), self.axis.value.data, -1)[..., places]
+        return [np.moveaxis((taps * weights.astype(wide)).sum(-1), -1, self.axis.value.data).astype(x.dtype)]
+
+    def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        axis, taps = self.axis.value.data, shape_of(self.places)[1]
+        zero = b.const(0, element_type_of(self.result))
+
+        def body(index: list[Scalar]) -> None:
+            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+                tap = [index[axis], at[0]]
+                x = reads[0]([*index[:axis], b.cast(reads[1](tap), INDEX), *index[axis + 1 :]])
+                return [carried[0] + x * reads[2](tap)]
+
+            writes[0](index, b.reduce([(0, taps)], [zero], step)[0])
+
+        b.for_each(shape_of(self.result), body)
 
 
 class ConvolutionOp(AnchorOp, ABC):

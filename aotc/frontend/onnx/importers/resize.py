@@ -1,0 +1,109 @@
+"""Resize and Upsample: one gather (nearest) or one weighted sum (linear, cubic) along each axis that changes."""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.dialects.builtin import AnyFloat, f32
+from xdsl.ir import SSAValue
+
+from aotc.dialects.graph.contraction import ResampleOp
+from aotc.dialects.graph.indexing import GatherOp
+from aotc.dialects.graph.interfaces import element_type_of
+from aotc.dialects.graph.logical import WhereOp
+from aotc.dialects.graph.shapes import normalize_axis
+from aotc.dtypes import numpy_dtype
+from aotc.frontend.onnx.expressions import cast, scalar
+from aotc.frontend.onnx.interpolation import COORDINATE_MODES, NEAREST_MODES, ResizedAxis
+from aotc.frontend.onnx.registry import Node, onnx_op
+
+
+@onnx_op("Upsample")
+def upsample(node: Node) -> SSAValue:
+    scales = node.attr("scales") if node.opset < 9 else node.constant_input(1, "the scales").tolist()
+    return _resize(node, _scaled(node, scales, "asymmetric"), "simple")
+
+
+@onnx_op("Resize")
+def resize(node: Node) -> SSAValue:
+    if node.opset < 11:
+        scales = node.constant_input(1, "the scales").tolist()
+        return _resize(node, _scaled(node, scales, "asymmetric"), "simple")
+    mode = node.attr("coordinate_transformation_mode", "half_pixel")
+    rounding = node.attr("nearest_mode", "round_prefer_floor")
+    if mode not in COORDINATE_MODES or rounding not in NEAREST_MODES:
+        node.fail(f'coordinate_transformation_mode "{mode}" or nearest_mode "{rounding}" is not known')
+    shape = node.shape(0)
+    axes = [normalize_axis(axis, len(shape)) for axis in node.attr("axes", list(range(len(shape))))]
+    roi = [0.0] * len(axes) + [1.0] * len(axes)
+    if mode == "tf_crop_and_resize":
+        roi = node.constant_input(1, "the region of interest").tolist()
+        if len(roi) != 2 * len(axes):
+            node.fail(f"the region of interest {roi} must have a start and an end for each of the axes {axes}")
+    scales = node.constant_input(2, "the scales").tolist() if node.optional(2) is not None else []
+    if scales:
+        resized = _scaled(node, scales, mode, axes)
+    else:
+        resized = _sized(node, [int(size) for size in node.constant_input(3, "the sizes")], mode, axes)
+    for position, axis in enumerate(axes):
+        one = resized[axis]
+        bounds = (roi[position], roi[position + len(axes)])
+        resized[axis] = ResizedAxis(one.extent, one.count, one.scale, mode, bounds)
+    return _resize(node, resized, rounding)
+
+
+def _scaled(node: Node, scales: list[float], mode: str, axes: list[int] | None = None) -> dict[int, ResizedAxis]:
+    """What the axes become by scales."""
+    shape = node.shape(0)
+    axes = list(range(len(shape))) if axes is None else axes
+    if len(scales) != len(axes) or any(not scale > 0 for scale in scales):
+        node.fail(f"scales {scales} must be a positive number for each of the axes {axes}")
+    return {
+        axis: ResizedAxis(shape[axis], int(np.float32(shape[axis]) * np.float32(scale)), scale, mode)
+        for axis, scale in zip(axes, scales, strict=True)
+    }
+
+
+def _sized(node: Node, sizes: list[int], mode: str, axes: list[int]) -> dict[int, ResizedAxis]:
+    """What the axes become by sizes."""
+    shape = node.shape(0)
+    if len(sizes) != len(axes) or any(size < 0 for size in sizes) or any(shape[axis] == 0 for axis in axes):
+        node.fail(f"sizes {sizes} must be one for each of the axes {axes} of {list(shape)}")
+    scales = [size / shape[axis] for axis, size in zip(axes, sizes, strict=True)]
+    policy = node.attr("keep_aspect_ratio_policy", "stretch")
+    if policy != "stretch":
+        scales = [min(scales) if policy == "not_larger" else max(scales)] * len(axes)
+        sizes = [int(np.floor(shape[axis] * scale + 0.5)) for axis, scale in zip(axes, scales, strict=True)]
+    return {
+        axis: ResizedAxis(shape[axis], size, scale, mode) for axis, size, scale in zip(axes, sizes, scales, strict=True)
+    }
+
+
+def _resize(node: Node, resized: dict[int, ResizedAxis], rounding: str) -> SSAValue:
+    x, mode, antialias = node.input(0), node.attr("mode", "nearest"), bool(node.attr("antialias", 0))
+    exclude_outside, kind = bool(node.attr("exclude_outside", 0)), element_type_of(x)
+    moving = {
+        axis: one
+        for axis, one in resized.items()
+        if one.count != one.extent or one.scale != 1 or one.mode == "tf_crop_and_resize"
+    }
+    if mode == "nearest":
+        for axis, one in moving.items():
+            x = node.emit(GatherOp, x, node.constant(one.nearest(rounding)), axis=axis)
+    elif mode in ("linear", "cubic"):
+        x = cast(node, x, kind if isinstance(kind, AnyFloat) else f32)
+        for axis, one in moving.items():
+            if mode == "linear":
+                places, weights = one.linear(exclude_outside, antialias)
+            else:
+                places, weights = one.cubic(node.attr("cubic_coeff_a", -0.75), exclude_outside, antialias)
+            weights = node.constant(weights, numpy_dtype(element_type_of(x)))
+            x = node.emit(ResampleOp, x, node.constant(places), weights, axis=axis)
+        x = cast(node, x, kind)
+    else:
+        node.fail(f'mode is "{mode}"', "it must be nearest, linear or cubic")
+    for axis, one in moving.items():
+        if (outside := one.outside()).any():
+            mask = outside.reshape([-1 if a == axis else 1 for a in range(len(node.shape(0)))])
+            filling = scalar(node, node.attr("extrapolation_value", 0.0), x)
+            x = node.emit(WhereOp, node.constant(mask), filling, x)
+    return x
