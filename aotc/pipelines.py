@@ -47,7 +47,7 @@ def _interface(options: CompileOptions) -> str:
     )
     return (
         f"select-calling-convention{{{selection}}},mangle-symbols,place-weights,buffers-to-pointers,lower-calls,"
-        "canonicalize,cse"
+        "wrap-entry,canonicalize,cse"
     )
 
 

@@ -26,17 +26,12 @@ from xdsl.builder import Builder
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Attribute, SSAValue
 
-from aotc.constants import constant_op, known_array
+from aotc.constants import constant_op, folded, known_array
 from aotc.dialects.graph.interfaces import GraphOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.structure import ConstantOp
-from aotc.dtypes import byte_width, numpy_dtype
 from aotc.errors import AotcError, CompileError, Problem
 from aotc.frontend.onnx.tensors import MAX_ELEMENTS
 from aotc.weights import Array, WeightStore
-
-FOLD_LIMIT = 1 << 16
-"""Constants of up to this many bytes fold even where the result is larger than the operands together."""
-
 
 EXTENSIONS = "aotc.onnx_importers"
 """The entry point group of modules with more importers."""
@@ -138,9 +133,9 @@ class Node:
         if any((count := math.prod(shape_of(result))) >= MAX_ELEMENTS for result in op.results):
             op.erase()
             self.fail(f"its result has {count} elements, 2^31 or more")
-        if (folded := self._fold(op)) is not None:
+        if (values := folded(op, self._store)) is not None:
             op.erase()
-            return folded
+            return [self.constant(value) for value in values]
         self._insert(op)
         return list(op.results)
 
@@ -152,26 +147,6 @@ class Node:
         op.location = self._location
         self._builder.insert(op)
         return op.results[0]
-
-    def _fold(self, op: GraphOp) -> list[SSAValue] | None:
-        if op.results and all(0 in shape_of(result) for result in op.results):
-            return [self.constant(np.empty(shape_of(r), numpy_dtype(element_type_of(r)))) for r in op.results]
-        if not op.operands:
-            return None
-        arrays = [known_array(operand, self._store) for operand in op.operands]
-        known = [array for array in arrays if array is not None]
-        if len(known) < len(arrays):
-            return None
-        size = sum(_bytes(result) for result in op.results)
-        if size > max(FOLD_LIMIT, sum(array.nbytes for array in known)):
-            return None
-        with np.errstate(all="ignore"):
-            values = op.evaluate(known)
-        return None if values is None else [self.constant(value) for value in values]
-
-
-def _bytes(value: SSAValue) -> int:
-    return int(np.prod(shape_of(value), dtype=np.int64)) * byte_width(element_type_of(value))
 
 
 Importer: TypeAlias = Callable[[Node], "SSAValue | Sequence[SSAValue | None]"]
