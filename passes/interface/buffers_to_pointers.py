@@ -47,6 +47,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects.aot import VOID_PTR, BufferOp, CheckOp, Convention, DataOp, PtrType, WeightsOp, WorkspaceOp
 from aotc.passes.interface.buffer_attributes import record_buffer_attributes, workspace_alignment
@@ -85,8 +86,8 @@ class BuffersToPointersPass(ModulePass):
 def _rewrite(function: FuncOp, extents_of: list[list[int]]) -> None:
     """Change the arguments of `function` and make it return a status."""
     block = function.body.block
-    body = block.first_op
-    assert body is not None
+    done = arith.ConstantOp.from_int_and_width(0, 32)
+    Rewriter.insert_op(done, InsertPoint.at_start(block))
     collected: list[Attributes] = []
     given_attributes = argument_attributes(function)
     for argument, extents, given in zip(list(function.args), extents_of, given_attributes, strict=True):
@@ -103,14 +104,12 @@ def _rewrite(function: FuncOp, extents_of: list[list[int]]) -> None:
             size.name_hint = f"{argument.name_hint or 'arg'}_dim{dimension}"
             collected.append({"aot.dim": IntegerAttr(dimension, i64)})
             cast_op = arith.IndexCastOp(size, IndexType())
-            block.insert_op_before(cast_op, body)
+            block.insert_op_before(cast_op, done)
             sizes[dimension] = cast_op.result
-        replace_buffer(argument, pointer, sizes, body)
+        replace_buffer(argument, pointer, sizes, done)
         block.erase_arg(argument)
     last = block.last_op
     assert isinstance(last, ReturnOp)
-    done = arith.ConstantOp.from_int_and_width(0, 32)
-    block.insert_op_before(done, last)
     last.operands = [done.result]
     set_signature(function, collected, [i32])
 

@@ -39,7 +39,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.conventions import operator_symbol
 from aotc.dialects.aot import VOID_PTR, CheckOp, Convention, PtrType, StructType
@@ -110,24 +110,22 @@ def _pack_function(kernel: FuncOp) -> None:
     """Give `kernel` the packed signature, its arguments taken out of the structures and checked."""
     extents_of = used_extents(kernel)
     block = kernel.body.block
-    body = block.first_op
-    assert body is not None
+    done = arith.ConstantOp.from_int_and_width(0, 32)
+    Rewriter.insert_op(done, InsertPoint.at_start(block))
     buffers = list(kernel.args)
     arguments = [block.insert_arg(kind, len(block.args)) for kind in PACKED_TYPES]
     for argument, name in zip(arguments, PACKED_NAMES, strict=True):
         argument.name_hint = name
-    unpacker = Unpacker(Builder(InsertPoint.before(body)), arguments, len(buffers))
+    unpacker = Unpacker(Builder(InsertPoint.before(done)), arguments, len(buffers))
     for position, (buffer, extents) in enumerate(zip(buffers, extents_of, strict=True)):
         kind = buffer.type
         assert isinstance(kind, MemRefType)
         dtype = DLType.of(kind.element_type)
         pointer, sizes = unpacker.tensor(position, kind.get_shape(), dtype, kind.element_type, extents)
         pointer.name_hint = buffer.name_hint
-        replace_buffer(buffer, pointer, sizes, body)
+        replace_buffer(buffer, pointer, sizes, done)
         block.erase_arg(buffer)
     last = block.last_op
     assert isinstance(last, ReturnOp)
-    done = arith.ConstantOp.from_int_and_width(0, 32)
-    block.insert_op_before(done, last)
     last.operands = [done.result]
     set_signature(kernel, [{} for _ in arguments], [i32])
