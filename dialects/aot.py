@@ -113,6 +113,7 @@ STRUCTS: dict[str, dict[str, Attribute]] = {
         "run_func": VOID_PTR,
         "num_input_tensors": i32,
         "num_output_tensors": i32,
+        "caller_memory": i32,
         "metadata": VOID_PTR,
         "functions": VOID_PTR,
     },

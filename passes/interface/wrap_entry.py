@@ -68,6 +68,8 @@ from aotc.passes.interface.signature import (
 from aotc.plan import text_of
 
 _HANDLES: Final = PtrType(VOID_PTR)
+_CALLER_MEMORY: Final = {"workspace": 1, "weights": 2}
+"""The bits of the descriptor's `caller_memory` (kAOTCCallerWorkspace, kAOTCCallerWeights)."""
 
 
 @dataclass(frozen=True)
@@ -196,5 +198,7 @@ def _describe_packed(module: ModuleOp, main: FuncOp) -> None:
     end = ArrayAttr([UnitAttr(), UnitAttr()])
     block = module.body.block
     block.add_op(GlobalOp(functions, StructType("AOTCFunctionEntry"), [*table, end]))
-    row = ArrayAttr([SymbolRefAttr(run), *_counts(main), SymbolRefAttr(metadata), SymbolRefAttr(functions)])
+    io = [_io(given) for given in argument_attributes(main)]
+    memory = integers(i32, sum(bit for what, bit in _CALLER_MEMORY.items() if what in io))
+    row = ArrayAttr([SymbolRefAttr(run), *_counts(main), *memory, SymbolRefAttr(metadata), SymbolRefAttr(functions)])
     block.add_op(GlobalOp(model_symbol(name, "packed"), StructType("AOTCModel"), [row], None))
