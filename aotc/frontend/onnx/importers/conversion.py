@@ -41,5 +41,6 @@ def dropout(node: Node) -> Sequence[SSAValue | None]:
     x = node.input(0)
     if len(node.outputs) < 2 or not node.outputs[1]:
         return [x]
-    kept = np.ones((), np.bool_ if node.opset >= 10 else numpy_dtype(node.element_type(0)))
+    # What the mask says at inference: all kept, before version 12 (in onnxruntime) nothing at all.
+    kept = np.full((), node.opset >= 12, np.bool_ if node.opset >= 10 else numpy_dtype(node.element_type(0)))
     return [x, node.emit(BroadcastOp, node.constant(kept), shape=list(node.shape(0)))]

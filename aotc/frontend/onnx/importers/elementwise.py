@@ -58,7 +58,7 @@ _BINARY: dict[str, type[GraphOp]] = {
 
 _COMPARISONS = {"Equal": "eq", "Greater": "gt", "GreaterOrEqual": "ge", "Less": "lt", "LessOrEqual": "le"}
 
-_VARIADIC: dict[str, type[GraphOp]] = {"Max": arithmetic.MaxOp, "Min": arithmetic.MinOp, "Sum": arithmetic.AddOp}
+_EXTREMA: dict[str, type[GraphOp]] = {"Max": arithmetic.MaxOp, "Min": arithmetic.MinOp}
 
 
 @onnx_op(*_UNARY)
@@ -76,18 +76,19 @@ def comparison(node: Node) -> SSAValue:
     return node.emit(logical.CompareOp, node.input(0), node.input(1), how=_COMPARISONS[node.op_type])
 
 
-@onnx_op(*_VARIADIC)
-def variadic(node: Node) -> SSAValue:
+@onnx_op(*_EXTREMA)
+def extremum(node: Node) -> SSAValue:
     operands = [node.input(position) for position in range(len(node.inputs))]
-    return reduce(lambda a, b: node.emit(_VARIADIC[node.op_type], a, b), operands)
+    return reduce(lambda a, b: node.emit(_EXTREMA[node.op_type], a, b), operands)
 
 
-@onnx_op("Mean")
-def mean(node: Node) -> SSAValue:
+@onnx_op("Sum", "Mean")
+def sum_or_mean(node: Node) -> SSAValue:
     operands = [widen(node, node.input(position)) for position in range(len(node.inputs))]
-    total = reduce(lambda a, b: node.emit(arithmetic.AddOp, a, b), operands)
-    quotient = node.emit(arithmetic.DivOp, total, scalar(node, len(operands), total))
-    return cast_to(node, quotient, node.element_type(0))
+    result = reduce(lambda a, b: node.emit(arithmetic.AddOp, a, b), operands)
+    if node.op_type == "Mean":
+        result = node.emit(arithmetic.DivOp, result, scalar(node, len(operands), result))
+    return cast_to(node, result, node.element_type(0))
 
 
 @onnx_op("Reciprocal")
