@@ -162,6 +162,11 @@ def operator_symbol(name: str, kernel: str) -> str:
     return f"{PREFIX}_{name}_{kernel}"
 
 
+def json_symbol(name: str) -> str:
+    """The JSON metadata of model `name` as a C string, in shared libraries of the host: `aotc_kws_json`."""
+    return f"{PREFIX}_{name}_json"
+
+
 def weights_symbol(name: str) -> str:
     """The weights of model `name` where they are external: `aotc_kws_weights`."""
     return f"{PREFIX}_{name}_weights"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,8 @@ def describe(path: Path) -> dict[str, Any]:
         return found[0] if len(found) == 1 else {"models": found}
     if path.suffix == ".so":
         from aotc.executor import load
-        from aotc.metadata_extract import to_dict
 
-        return to_dict(load(path).metadata)
+        return asdict(load(path).metadata)
     from aotc.frontend.onnx import load_model, summarize
 
     return summarize(load_model(path))

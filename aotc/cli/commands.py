@@ -27,12 +27,10 @@ def compile_command(arguments: argparse.Namespace) -> int:
     if options.time_passes:
         _print_timings(artifacts.timings)
     if arguments.json:
-        from aotc.metadata_extract import to_dict
-
         _print_json(
             {
                 "files": [str(path) for path in artifacts.files],
-                "report": None if artifacts.info is None else to_dict(artifacts.info),
+                "report": None if artifacts.info is None else asdict(artifacts.info),
             }
         )
     else:
@@ -101,7 +99,6 @@ def verify_command(arguments: argparse.Namespace) -> int:
 def plan_command(arguments: argparse.Namespace) -> int:
     """`aotc plan`."""
     from aotc.driver import lower
-    from aotc.metadata_extract import plan_to_dict
 
     with _progress() as report:
         info = lower(arguments.model, options_from(arguments), report).info()
@@ -111,7 +108,7 @@ def plan_command(arguments: argparse.Namespace) -> int:
         "io_bytes": info.io_bytes,
     }
     if arguments.json:
-        _print_json(plan_to_dict(info.plan) | sizes)
+        _print_json(asdict(info.plan) | sizes)
         return EXIT_OK
     plan = info.plan
     print(f"{'buffer':20} {'offset':>10} {'bytes':>10}  {'steps':>9}  nodes")

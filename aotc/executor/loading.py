@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aotc.conventions import entry_symbol
+from aotc.conventions import entry_symbol, json_symbol
 from aotc.executor.model import CompiledModel
 from aotc.executor.native import Array, NativeModel, aligned_bytes
 from aotc.metadata import ModelInfo, from_json
@@ -55,11 +55,13 @@ def load(path: str | os.PathLike[str]) -> CompiledModel:
 
 def _read_info(library: Path, content: bytes, handle: ctypes.CDLL) -> ModelInfo:
     """The metadata in the library, else in the file NAME.json beside it."""
-    for name in sorted(set(re.findall(rb"(aotc_\w+_metadata)\0", content))):
+    symbols = re.findall(json_symbol(r"\w+").encode() + rb"\0", content)
+    for symbol in sorted({found[:-1].decode() for found in symbols}):
         try:
-            return from_json(ctypes.string_at(ctypes.addressof(ctypes.c_char.in_dll(handle, name.decode()))).decode())
-        except ValueError:
+            text = ctypes.string_at(ctypes.addressof(ctypes.c_char.in_dll(handle, symbol)))
+        except ValueError:  # the name of something that is not exported
             continue
+        return from_json(text.decode())
     beside = library.with_suffix(".json")
     if not beside.exists():
         raise ValueError(f"{library} has no metadata of a model, and there is no {beside.name} beside it")

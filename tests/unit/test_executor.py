@@ -220,6 +220,19 @@ def test_a_rewritten_library_is_loaded_anew(tmp_path: Path) -> None:
     assert executor.load(library)(X, W)["s"] == 110
 
 
+def test_metadata_inside_the_library(tmp_path: Path) -> None:
+    source, library = tmp_path / "toy.c", tmp_path / "other_name.so"
+    text = json.dumps(to_json(replace(INFO, weights="caller", weights_bytes=8)))
+    source.write_text(f"{SOURCE}\nconst char aotc_toy_json[] = {text};\n")
+    subprocess.run(["cc", "-shared", "-fPIC", "-DINTERNAL=0", str(source), "-o", str(library)], check=True)
+    with pytest.raises(FileNotFoundError, match=r"toy\.weights\.bin"):
+        executor.load(library)
+    (tmp_path / "toy.weights.bin").write_bytes(bytes(8))
+    assert executor.load(library).metadata.weights_bytes == 8
+    library.with_suffix(".json").write_text("not looked at")
+    assert executor.load(library).metadata.name == "toy"
+
+
 def test_loading_what_is_no_model(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         executor.load(tmp_path / "missing.so")
