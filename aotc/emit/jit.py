@@ -1,0 +1,73 @@
+"""Machine code in this process, through LLVM's ORC."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import sys
+import threading
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from aotc.conventions import entry_symbol
+from aotc.emit.object import NativeCode
+from aotc.errors import CompileError, Problem
+from aotc.targets import binding, lookup
+
+if TYPE_CHECKING:
+    from aotc.compilation import Compilation
+
+
+class JitLibrary:
+    """Code that is callable as long as this object lives."""
+
+    def __init__(self, tracker: Any) -> None:
+        self._tracker = tracker
+
+    def address(self, symbol: str) -> int:
+        """The address of an exported symbol; KeyError for any other."""
+        return self._tracker[symbol]
+
+
+class JitModule:
+    """A compilation with a typed (`c`) entry as code of this process; `address` is the entry's."""
+
+    def __init__(self, compilation: Compilation) -> None:
+        symbol = entry_symbol(compilation.name, "c")
+        code = NativeCode(compilation, lookup("host"))
+        self._library = load_object(code.object, [symbol])
+        self.address = self._library.address(symbol)
+
+
+def load_object(image: bytes, exports: Iterable[str], imports: Mapping[str, int] | None = None) -> JitLibrary:
+    """Load an object file for the host and resolve it.
+
+    Symbols come from `imports` (name -> address, which the caller keeps valid), then from the process: the C library
+    and libm. Raises CompileError where one is missing.
+    """
+    builder = binding().JITLibraryBuilder()
+    builder.add_object_img(image)
+    builder.add_current_process()
+    for name, address in (imports or {}).items():
+        builder.import_symbol(name, address)
+    for name in exports:
+        builder.export_symbol(name)
+    with _lock:
+        try:
+            tracker = builder.link(_compiler(), f"aotc{next(_numbers)}")
+        except RuntimeError as error:
+            raise CompileError(Problem("the compiled model cannot be loaded", why=str(error))) from error
+    return JitLibrary(tracker)
+
+
+_lock = threading.Lock()
+_numbers = itertools.count()
+
+
+@lru_cache(maxsize=1)
+def _compiler() -> Any:
+    """One LLJIT for the process, with JITLink: the older linker loses relocations to far symbols."""
+    if sys.platform.startswith("linux"):
+        ctypes.CDLL("libm.so.6", mode=ctypes.RTLD_GLOBAL)
+    return binding().create_lljit_compiler(lookup("host").machine(jit=True), use_jit_link=True)

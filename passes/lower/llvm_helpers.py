@@ -1,0 +1,173 @@
+"""Functions that the compiled module brings along where the target would call a library that need not exist.
+
+Rounding to an integer on processors without an instruction for it, and conversions of f16 and bf16, both exact and made
+of a few basic operations. Each is an internal function of the module, emitted when first used, for LLVM to inline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float64Type, f32, f64, i16, i32
+from xdsl.ir import Attribute, Block, SSAValue
+
+from aotc.passes.lower.llvm_builder import LLVMBuilder
+
+_NATIVE_ROUNDING = {
+    "floor": llvm.FFloorOp,
+    "ceil": llvm.FCeilOp,
+}
+
+
+class Helpers:
+    """Emits uses of the helper functions, which get the properties `base`; `functions` are those used so far.
+
+    `native` is `Target.native`.
+    """
+
+    def __init__(self, native: Iterable[str], base: Mapping[str, Attribute | None]) -> None:
+        self.native = frozenset(native)
+        self.functions: dict[str, llvm.FuncOp] = {}
+        self._base = base
+
+    def _call(
+        self, b: LLVMBuilder, name: str, a: SSAValue, to: Attribute, body: Callable[[LLVMBuilder, SSAValue], SSAValue]
+    ) -> SSAValue:
+        if name not in self.functions:
+            block = Block(arg_types=[a.type])
+            block.args[0].name_hint = "x"
+            inner = LLVMBuilder(block)
+            inner.ret(body(inner, block.args[0]))
+            kind = llvm.LLVMFunctionType([a.type], to)
+            self.functions[name] = llvm.FuncOp(name, kind, body=inner.finish(), other_props=dict(self._base))
+        return b.call(name, [a], to)[0]
+
+    # Rounding
+
+    def round(self, b: LLVMBuilder, how: str, a: SSAValue) -> SSAValue:
+        """floor, ceil, trunc or roundeven of an f32 or f64; the sign of zero is kept, NaN stays NaN."""
+        suffix = "f64" if isinstance(a.type, Float64Type) else "f32"
+        if f"round-{suffix}" in self.native:
+            if (kind := _NATIVE_ROUNDING.get(how)) is not None:
+                return b.float_op(kind, a)
+            return b.intrinsic(f"llvm.{how}.{suffix}", [a], a.type)
+        body = {"roundeven": _roundeven, "floor": _floor, "ceil": _ceil, "trunc": _trunc}[how]
+        return self._call(b, f"aotc.{how}.{suffix}", a, a.type, body)
+
+    # Narrow floats, held as i16
+
+    def widen(self, b: LLVMBuilder, bits: SSAValue, kind: Attribute) -> SSAValue:
+        """The f32 of an f16 or bf16."""
+        if isinstance(kind, BFloat16Type):
+            wide = b.convert(llvm.ZExtOp, bits, i32)
+            return b.convert(llvm.BitcastOp, b.integer_op(llvm.ShlOp, wide, b.constant(16, i32)), f32)
+        assert isinstance(kind, Float16Type)
+        return self._call(b, "aotc.extend.f16", bits, f32, _widen_half)
+
+    def narrow(self, b: LLVMBuilder, a: SSAValue, kind: Attribute) -> SSAValue:
+        """The f16 or bf16 nearest to an f32 or f64, ties to even."""
+        if isinstance(a.type, Float64Type):
+            a = self.round_to_odd(b, a)
+        if isinstance(kind, BFloat16Type):
+            return self._call(b, "aotc.truncate.bf16", a, i16, _narrow_bfloat)
+        return self._call(b, "aotc.truncate.f16", a, i16, _narrow_half)
+
+    def round_to_odd(self, b: LLVMBuilder, a: SSAValue) -> SSAValue:
+        """An f64 as the f32 that rounds on to any narrower format as the f64 itself would."""
+        return self._call(b, "aotc.odd.f32", a, f32, _round_to_odd)
+
+
+def _roundeven(b: LLVMBuilder, x: SSAValue) -> SSAValue:
+    """Adding and subtracting 2^(mantissa bits) leaves an integer, rounded as the addition rounds: to nearest even."""
+    kind = x.type
+    big = b.constant(2.0**23 if kind == f32 else 2.0**52, kind)
+    size = b.float_op(llvm.FAbsOp, x)
+    rounded = b.float_op(llvm.FSubOp, b.float_op(llvm.FAddOp, size, big), big)
+    signed = b.float_op(llvm.FCopySignOp, rounded, x)
+    return b.select(b.fcmp("olt", size, big), signed, x)  # large numbers are integers; NaN fails the comparison
+
+
+def _step(b: LLVMBuilder, x: SSAValue, too_far: str, step: float) -> SSAValue:
+    nearest = _roundeven(b, x)
+    back = b.float_op(llvm.FAddOp, nearest, b.constant(step, x.type))
+    return b.select(b.fcmp(too_far, nearest, x), back, nearest)
+
+
+def _floor(b: LLVMBuilder, x: SSAValue) -> SSAValue:
+    return _step(b, x, "ogt", -1.0)
+
+
+def _ceil(b: LLVMBuilder, x: SSAValue) -> SSAValue:
+    # -0.5 rounds to -0, which is not too small: the sign of zero is right.
+    return b.float_op(llvm.FCopySignOp, _step(b, x, "olt", 1.0), x)
+
+
+def _trunc(b: LLVMBuilder, x: SSAValue) -> SSAValue:
+    return b.float_op(llvm.FCopySignOp, _floor(b, b.float_op(llvm.FAbsOp, x)), x)
+
+
+def _narrow_bfloat(b: LLVMBuilder, x: SSAValue) -> SSAValue:
+    """Round the upper half by adding just under half a unit, plus one where the last bit kept is odd."""
+    sixteen = b.constant(16, i32)
+    bits = b.convert(llvm.BitcastOp, x, i32)
+    upper = b.integer_op(llvm.LShrOp, bits, sixteen)
+    odd = b.integer_op(llvm.AndOp, upper, b.constant(1, i32))
+    bias = b.integer_op(llvm.AddOp, odd, b.constant(0x7FFF, i32))
+    rounded = b.integer_op(llvm.LShrOp, b.integer_op(llvm.AddOp, bits, bias), sixteen)
+    quiet_nan = b.integer_op(llvm.OrOp, upper, b.constant(0x40, i32))
+    return b.convert(llvm.TruncOp, b.select(b.fcmp("uno", x, x), quiet_nan, rounded), i16)
+
+
+def _narrow_half(b: LLVMBuilder, x: SSAValue) -> SSAValue:
+    """Normal numbers round in integer arithmetic; subnormal ones by adding 0.5, whose last bit is theirs."""
+
+    def number(value: int) -> SSAValue:
+        return b.constant(value, i32)
+
+    bits = b.convert(llvm.BitcastOp, x, i32)
+    size = b.integer_op(llvm.AndOp, bits, number(0x7FFFFFFF))
+    sign = b.integer_op(llvm.LShrOp, b.integer_op(llvm.XOrOp, bits, size), number(16))
+    thirteen = number(13)
+    odd = b.integer_op(llvm.AndOp, b.integer_op(llvm.LShrOp, size, thirteen), number(1))
+    rebias = b.integer_op(llvm.AddOp, size, number(((15 - 127) << 23) + 0xFFF))
+    normal = b.integer_op(llvm.LShrOp, b.integer_op(llvm.AddOp, rebias, odd), thirteen)
+    half = b.constant(0.5, f32)
+    aligned = b.float_op(llvm.FAddOp, b.convert(llvm.BitcastOp, size, f32), half)
+    subnormal = b.integer_op(llvm.SubOp, b.convert(llvm.BitcastOp, aligned, i32), number(126 << 23))
+    finite = b.select(b.icmp("ult", size, number(113 << 23)), subnormal, normal)
+    payload = b.integer_op(llvm.AndOp, b.integer_op(llvm.LShrOp, size, thirteen), number(0x3FF))
+    nan = b.integer_op(llvm.OrOp, payload, number(0x7E00))
+    special = b.select(b.icmp("ugt", size, number(0x7F800000)), nan, number(0x7C00))
+    result = b.select(b.icmp("ult", size, number(0x47800000)), finite, special)  # 65536, past the greatest half
+    return b.convert(llvm.TruncOp, b.integer_op(llvm.OrOp, result, sign), i16)
+
+
+def _widen_half(b: LLVMBuilder, bits: SSAValue) -> SSAValue:
+    """Shift exponent and mantissa into place and rebias; subnormals are normalised by a float subtraction."""
+
+    def number(value: int) -> SSAValue:
+        return b.constant(value, i32)
+
+    wide = b.convert(llvm.ZExtOp, bits, i32)
+    size = b.integer_op(llvm.ShlOp, b.integer_op(llvm.AndOp, wide, number(0x7FFF)), number(13))
+    sign = b.integer_op(llvm.ShlOp, b.integer_op(llvm.AndOp, wide, number(0x8000)), number(16))
+    normal = b.integer_op(llvm.AddOp, size, number(112 << 23))
+    special = b.integer_op(llvm.AddOp, size, number(224 << 23))
+    shifted = b.convert(llvm.BitcastOp, b.integer_op(llvm.AddOp, size, number(113 << 23)), f32)
+    exact = b.float_op(llvm.FSubOp, shifted, b.convert(llvm.BitcastOp, number(113 << 23), f32))
+    subnormal = b.convert(llvm.BitcastOp, exact, i32)
+    finite = b.select(b.icmp("ult", size, number(1 << 23)), subnormal, normal)
+    result = b.select(b.icmp("uge", size, number(0x1F << 23)), special, finite)
+    return b.convert(llvm.BitcastOp, b.integer_op(llvm.OrOp, result, sign), f32)
+
+
+def _round_to_odd(b: LLVMBuilder, x: SSAValue) -> SSAValue:
+    """Truncate towards zero and keep "inexact" in the last bit, so that rounding again cannot see a false tie."""
+    nearest = b.convert(llvm.FPTruncOp, x, f32)
+    back = b.convert(llvm.FPExtOp, nearest, f64)
+    bits = b.convert(llvm.BitcastOp, nearest, i32)
+    beyond = b.fcmp("ogt", b.float_op(llvm.FAbsOp, back), b.float_op(llvm.FAbsOp, x))
+    toward_zero = b.integer_op(llvm.SubOp, bits, b.convert(llvm.ZExtOp, beyond, i32))
+    inexact = b.convert(llvm.ZExtOp, b.fcmp("one", back, x), i32)
+    return b.convert(llvm.BitcastOp, b.integer_op(llvm.OrOp, toward_zero, inexact), f32)

@@ -1,0 +1,224 @@
+"""memref and aot operations as llvm operations: addresses, loads, stores, argument structures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from xdsl.dialects import llvm, memref
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, MemRefType, i1, i8, i32
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from aotc.dialects import aot
+from aotc.errors import CompileError, Problem
+from aotc.passes.lower.llvm_builder import NSW, PTR, LLVMBuilder
+from aotc.passes.lower.llvm_types import strides_and_offset
+
+if TYPE_CHECKING:
+    from aotc.passes.lower.convert_to_llvm import FunctionLowering
+
+Lowering = Callable[["FunctionLowering", Any], None]
+LOWERINGS: dict[type[Operation], Lowering] = {}
+"""Operation class -> what emits its llvm operations and maps its results."""
+
+Buffer = MemRefType[Attribute]
+
+
+def _index_term(b: LLVMBuilder, index: SSAValue, stride: int) -> SSAValue:
+    if stride == 1:
+        return index
+    return b.integer_op(llvm.MulOp, index, b.constant(stride, index.type), NSW)
+
+
+def _element(f: FunctionLowering, buffer: SSAValue, indices: Sequence[SSAValue]) -> tuple[SSAValue, Attribute, int]:
+    """The address of an element, its type in memory and its alignment. Constant indices fold into one offset."""
+    kind = cast(Buffer, buffer.type)
+    strides, constant = strides_and_offset(kind)
+    linear: SSAValue | None = None
+    for index, stride in zip(indices, strides, strict=True):
+        if (known := f.known.get(index)) is not None:
+            constant += known * stride
+        elif stride:
+            term = _index_term(f.b, f.get(index), stride)
+            linear = term if linear is None else f.b.integer_op(llvm.AddOp, linear, term, NSW)
+    offset: int | SSAValue = constant
+    if linear is not None:
+        offset = linear
+        if constant:
+            offset = f.b.integer_op(llvm.AddOp, linear, f.b.constant(constant, linear.type), NSW)
+    element = f.types.memory(kind.element_type)
+    return f.b.offset(f.get(buffer), element, offset), element, f.types.size(kind.element_type)
+
+
+def _read(f: FunctionLowering, address: SSAValue, kind: Attribute, align: int) -> SSAValue:
+    value = f.b.load(address, f.types.memory(kind), align)
+    return f.b.icmp("ne", value, f.b.constant(0, i8)) if kind == i1 else value
+
+
+def _write(f: FunctionLowering, value: SSAValue, address: SSAValue, kind: Attribute, align: int) -> None:
+    f.b.store(f.b.convert(llvm.ZExtOp, value, i8) if kind == i1 else value, address, align)
+
+
+def _load(f: FunctionLowering, op: memref.LoadOp) -> None:
+    address, _, align = _element(f, op.memref, op.indices)
+    f.set(op.res, _read(f, address, op.res.type, align))
+
+
+def _store(f: FunctionLowering, op: memref.StoreOp) -> None:
+    address, _, align = _element(f, op.memref, op.indices)
+    _write(f, f.get(op.value), address, op.value.type, align)
+
+
+def _view(f: FunctionLowering, op: memref.ViewOp) -> None:
+    known = f.known.get(op.byte_shift)
+    f.set(op.result, f.b.offset(f.get(op.source), i8, known if known is not None else f.get(op.byte_shift)))
+
+
+def _reinterpret(f: FunctionLowering, op: memref.ReinterpretCastOp) -> None:
+    """A buffer's pointer is that of its allocation; the offset that its type does not say is added here."""
+    (start,) = cast("tuple[int, ...]", op.static_offsets.get_values())
+    if start == DYNAMIC_INDEX:
+        raise CompileError(Problem("memref.reinterpret_cast with an offset known at run time only"))
+    kind = cast(Buffer, op.result.type)
+    _, offset = strides_and_offset(kind)
+    f.set(op.result, f.b.offset(f.get(op.source), f.types.memory(kind.element_type), start - offset))
+
+
+def _allocate(f: FunctionLowering, op: memref.AllocaOp) -> None:
+    kind = cast(Buffer, op.memref.type)
+    if not kind.has_static_shape():
+        raise CompileError(Problem("memref.alloca of a size known at run time only"))
+    size = f.types.size(kind.element_type)
+    f.set(op.memref, f.b.stack(kind.element_count(), f.types.memory(kind.element_type), size))
+
+
+def _same_pointer(f: FunctionLowering, op: Operation) -> None:
+    f.set(op.results[0], f.get(op.operands[0]))
+
+
+def _data(f: FunctionLowering, op: aot.DataOp) -> None:
+    _, offset = strides_and_offset(op.buffer.type)
+    f.set(op.result, f.b.offset(f.get(op.buffer), f.types.memory(op.buffer.type.element_type), offset))
+
+
+def _weight(f: FunctionLowering, op: aot.WeightOp) -> None:
+    kind = cast(Buffer, op.result.type)
+    size = f.types.size(kind.element_type)
+    blob, offset = f.module.weight(op.key.data, kind.element_count() * size, size)
+    f.set(op.result, f.b.offset(f.b.address(blob), i8, offset))
+
+
+def _weights(f: FunctionLowering, op: aot.WeightsOp) -> None:
+    f.module.external_weights(op.symbol.data, op.result.type.element_count())
+    f.set(op.result, f.b.address(op.symbol.data))
+
+
+def _workspace(f: FunctionLowering, op: aot.WorkspaceOp) -> None:
+    f.set(op.result, f.b.address(f.module.workspace(op.result.type.element_count())))
+
+
+def _string(f: FunctionLowering, op: aot.StringOp) -> None:
+    f.set(op.result, f.b.address(f.module.string(op.value.data)))
+
+
+def _symbol(f: FunctionLowering, op: aot.SymbolOp) -> None:
+    f.set(op.result, f.b.address(op.symbol.string_value()))
+
+
+def _null(f: FunctionLowering, op: aot.NullOp) -> None:
+    f.set(op.result, f.b.op(llvm.ZeroOp, (), PTR))
+
+
+# --- argument structures ---------------------------------------------------------------------------------------------
+
+
+def _pointee(pointer: SSAValue) -> Attribute:
+    assert isinstance(pointer.type, aot.PtrType)
+    return pointer.type.pointee
+
+
+def _alloca(f: FunctionLowering, op: aot.AllocaOp) -> None:
+    kind = _pointee(op.result)
+    memory = f.types.value(kind) if isinstance(kind, aot.StructType) else f.types.memory(kind)
+    f.set(op.result, f.b.stack(op.count.value.data, memory))
+
+
+def _address(f: FunctionLowering, op: aot.AddressOp) -> None:
+    kind = _pointee(op.pointer)
+    memory = f.types.value(kind) if isinstance(kind, aot.StructType) else f.types.memory(kind)
+    f.set(op.result, f.b.offset(f.get(op.pointer), memory, op.position.value.data))
+
+
+def _element_read(f: FunctionLowering, op: aot.ElementOp) -> None:
+    kind = _pointee(op.pointer)
+    address = f.b.offset(f.get(op.pointer), f.types.memory(kind), op.position.value.data)
+    f.set(op.result, _read(f, address, kind, f.types.size(kind)))
+
+
+def _element_write(f: FunctionLowering, op: aot.SetElementOp) -> None:
+    kind = _pointee(op.pointer)
+    address = f.b.offset(f.get(op.pointer), f.types.memory(kind), op.position.value.data)
+    _write(f, f.get(op.value), address, kind, f.types.size(kind))
+
+
+def _field_address(f: FunctionLowering, op: aot.FieldOp | aot.SetFieldOp) -> SSAValue:
+    kind = _pointee(op.pointer)
+    assert isinstance(kind, aot.StructType)
+    layout, paths = f.types.struct(kind)
+    return f.b.offset(f.get(op.pointer), layout, op.position.value.data, *paths[op.field.data])
+
+
+def _field_read(f: FunctionLowering, op: aot.FieldOp) -> None:
+    kind = op.result.type
+    f.set(op.result, _read(f, _field_address(f, op), kind, f.types.size(kind)))
+
+
+def _field_write(f: FunctionLowering, op: aot.SetFieldOp) -> None:
+    kind = op.value.type
+    _write(f, f.get(op.value), _field_address(f, op), kind, f.types.size(kind))
+
+
+def _is_null(f: FunctionLowering, op: aot.IsNullOp) -> None:
+    address = f.b.convert(llvm.PtrToIntOp, f.get(op.pointer), f.types.index)  # xDSL's icmp takes no pointers
+    f.set(op.result, f.b.icmp("eq", address, f.b.constant(0, f.types.index)))
+
+
+# --- status ----------------------------------------------------------------------------------------------------------
+
+
+def _check(f: FunctionLowering, op: aot.CheckOp) -> None:
+    status = f.get(op.status)
+    f.leave_if(f.b.icmp("ne", status, f.b.constant(0, cast(IntegerType, status.type))), status)
+
+
+def _require(f: FunctionLowering, op: aot.RequireOp) -> None:
+    f.leave_unless(f.get(op.condition), f.b.constant(-1, i32))
+
+
+LOWERINGS.update(
+    {
+        memref.LoadOp: _load,
+        memref.StoreOp: _store,
+        memref.ViewOp: _view,
+        memref.ReinterpretCastOp: _reinterpret,
+        memref.AllocaOp: _allocate,
+        aot.WeightOp: _weight,
+        aot.WeightsOp: _weights,
+        aot.WorkspaceOp: _workspace,
+        aot.BufferOp: _same_pointer,
+        aot.PtrCastOp: _same_pointer,
+        aot.DataOp: _data,
+        aot.SymbolOp: _symbol,
+        aot.NullOp: _null,
+        aot.StringOp: _string,
+        aot.AllocaOp: _alloca,
+        aot.AddressOp: _address,
+        aot.ElementOp: _element_read,
+        aot.SetElementOp: _element_write,
+        aot.FieldOp: _field_read,
+        aot.SetFieldOp: _field_write,
+        aot.IsNullOp: _is_null,
+        aot.CheckOp: _check,
+        aot.RequireOp: _require,
+    }
+)
