@@ -1,13 +1,16 @@
-"""Arrays in and out of `graph.constant`: inline when small, in the WeightStore otherwise."""
+"""Arrays in and out of `graph.constant`, inline when small, in the WeightStore otherwise; and what folds to one."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, DenseResourceAttr, TensorType
 from xdsl.ir import Operation, OpResult, SSAValue
 
+from aotc.dialects.graph.interfaces import GraphOp, element_type_of, shape_of
 from aotc.dialects.graph.structure import ConstantOp
-from aotc.dtypes import element_type, numpy_dtype
+from aotc.dtypes import byte_width, element_type, numpy_dtype
 from aotc.weights import Array, WeightStore
 
 
@@ -39,3 +42,26 @@ def known_array(value: SSAValue | Operation, store: WeightStore) -> Array | None
     """The value of an SSA value that a `graph.constant` defines, else None."""
     owner = value.owner if isinstance(value, OpResult) else value
     return constant_array(owner, store) if isinstance(owner, ConstantOp) else None
+
+
+GROWTH_LIMIT = 1 << 16
+"""The most bytes that folding may make out of constants small enough to stand in the IR: a range, a mask."""
+
+
+def folded(op: GraphOp, store: WeightStore) -> list[Array] | None:
+    """The results of `op` where its operands are constants, or where there is nothing to compute; else None.
+
+    Folding must not make a model larger: dequantised weights stay as they are stored, widened where they are read.
+    """
+    if op.results and all(0 in shape_of(result) for result in op.results):
+        return [np.empty(shape_of(result), numpy_dtype(element_type_of(result))) for result in op.results]
+    known = [array for operand in op.operands if (array := known_array(operand, store)) is not None]
+    if not op.operands or len(known) < len(op.operands):
+        return None
+    size = sum(math.prod(shape_of(result)) * byte_width(element_type_of(result)) for result in op.results)
+    is_small = all(array.size <= ConstantOp.INLINE_LIMIT for array in known) and size <= GROWTH_LIMIT
+    if size > sum(array.nbytes for array in known) and not is_small:
+        return None
+    with np.errstate(all="ignore"):
+        values = op.evaluate(known)
+    return None if values is None else list(values)

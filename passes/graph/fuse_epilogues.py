@@ -1,6 +1,7 @@
 """Apply the pointwise operations on an anchor's result where the anchor writes it.
 
-An epilogue ends where a value is needed by more than the group: it has one result.
+An epilogue ends where a value is needed by more than the group: it has one result. It does not end with a
+dequantisation or another widening, which the readers of a narrow tensor do better themselves.
 
 Before:
 ```mlir
@@ -31,7 +32,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, Fusion, shape_of
-from aotc.passes.graph.fusion_policy import MAX_BUFFERS, MAX_OPERATIONS
+from aotc.passes.graph.fusion_policy import MAX_BUFFERS, MAX_OPERATIONS, may_duplicate
 from aotc.passes.graph.groups import entries, is_single_constant, make_group
 from aotc.passes.graph.views import is_kernel
 
@@ -79,7 +80,15 @@ def _epilogue(anchor: AnchorOp, result: SSAValue, position: Mapping[Operation, i
         waiting |= {use.operation for use in op.results[0].uses}
         if sum(any(use.operation not in members for use in value.uses) for value in values) == 1:
             longest = members[1:]
+    while longest and _readers_widen(longest[-1]):
+        longest.pop()
     return longest
+
+
+def _readers_widen(op: Operation) -> bool:
+    """Whether the kernels that read the result had better compute `op` themselves, the tensor being narrower before."""
+    readers = [use.operation for use in op.results[0].uses]
+    return isinstance(op, ElementOp) and may_duplicate(op) and all(is_kernel(reader) for reader in readers)
 
 
 def _fits(op: Operation, result: SSAValue) -> bool:

@@ -174,7 +174,7 @@ def _body_key(block: Block) -> object:
 
 
 def _kernel_name(block: Block) -> str:
-    """The operators in order; of many the first ones, from the anchor on if there is one, and how many more there are."""
+    """The operators in order; of many the first ones, from the anchor on, and how many more there are."""
     ops = [op for op in block.ops if not isinstance(op, ConstantOp | YieldOp)]
     names = [re.sub(r"[^A-Za-z0-9_]", "_", op.name.rsplit(".", 1)[-1]) for op in ops]
     if len(names) > NAME_PARTS:
