@@ -29,6 +29,9 @@ def aligned_bytes(size: int, alignment: int = CACHE_LINE) -> Array:
     return memory[start : start + size]
 
 
+_LOCKS: dict[int, threading.Lock] = {}
+"""By entry address: a library that is loaded twice still has one static workspace."""
+
 _NOTHING = aligned_bytes(1)
 """Stands for weights where there are none."""
 
@@ -45,7 +48,6 @@ class NativeModel:
     address: int
     weights: Array | None = None
     owner: object = None
-    _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
     _function: Callable[..., int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -79,5 +81,5 @@ class NativeModel:
 
     def _alone(self, call: Call) -> int:
         """Run while no other instance does: the model's own workspace is one static array."""
-        with self._lock:
+        with _LOCKS.setdefault(self.address, threading.Lock()):
             return call()
