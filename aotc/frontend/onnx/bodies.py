@@ -62,7 +62,7 @@ def ordered(nodes: Sequence[NodeProto]) -> tuple[list[int], list[int]]:
 
 
 def cycle(nodes: Sequence[NodeProto], among: Sequence[int]) -> list[int]:
-    """The positions of one cycle among the positions that `ordered` could not place."""
+    """The positions of one cycle among those that `ordered` could not place, in the order data flows."""
     stuck = set(among)
     producer = {name: position for position in among for name in nodes[position].output if name}
     path: list[int] = []
@@ -73,7 +73,9 @@ def cycle(nodes: Sequence[NodeProto], among: Sequence[int]) -> list[int]:
         path.append(position)
         sources = (producer[name] for name in sorted(used_names(nodes[position])) if name in producer)
         position = next(source for source in sources if source in stuck)
-    return path[seen[position] :][::-1]
+    found = path[seen[position] :][::-1]
+    first = found.index(min(found))
+    return found[first:] + found[:first]
 
 
 def needed(nodes: Sequence[NodeProto], order: Iterable[int], outputs: Iterable[str]) -> tuple[list[int], set[str]]:

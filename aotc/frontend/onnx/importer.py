@@ -61,6 +61,10 @@ MAX_NODES = 1 << 18
 logger = logging.getLogger(__name__)
 
 
+class _TooManyNodes(CompileError):
+    """Unlike other problems, this one ends the import."""
+
+
 class _Poison:
     """The value of a node that could not be imported."""
 
@@ -213,7 +217,7 @@ class _Importer:
         for position in positions:
             self.imported += 1
             if self.imported > MAX_NODES:
-                raise CompileError(Problem(f"the model has more than {MAX_NODES} nodes, its functions expanded"))
+                raise _TooManyNodes(Problem(f"the model has more than {MAX_NODES} nodes, its functions expanded"))
             node = nodes[position]
             name = scope.only_name or scope.prefix + node_name(node, position)
             outputs_read = [output if output in read else "" for output in node.output]
@@ -233,7 +237,7 @@ class _Importer:
             return poisoned
         try:
             values = [*self._dispatch(node, name, operands, outputs, scope), *[None] * len(outputs)][: len(outputs)]
-        except FileError:
+        except (FileError, _TooManyNodes):
             raise
         except AotcError as error:
             self.problems += error.problems

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError, Message
 from onnx import ModelProto
 
@@ -74,37 +75,38 @@ def _parsed(data: bytes, what: str) -> ModelProto:
 def _checked(proto: ModelProto, name: str, folder: Path | None, what: str) -> Model:
     try:
         slim, payloads = _without_payloads(proto)
-        if problems := check_model(slim, folder, payloads):
-            raise CompileError(problems)
-    except UnicodeDecodeError:
+        _require_text(slim)
+    except UnicodeError:
         raise CompileError(Problem(f"{what} holds a name that is not UTF-8", fix="the file may be damaged")) from None
+    if problems := check_model(slim, folder, payloads):
+        raise CompileError(problems)
     return Model(slim, name, folder, payloads)
 
 
 def _without_payloads(proto: ModelProto) -> tuple[ModelProto, dict[str, bytes]]:
-    """A copy of `proto` without the raw data of its large initializers, and that data by initializer name.
+    """What matters of `proto` without the raw data of its large initializers, and that data by initializer name.
 
     A copy, because what is cleared in a message stays in its memory until the whole message goes.
     """
     payloads: dict[str, bytes] = {}
     slim = ModelProto()
-    _copy(proto, slim, but="graph")
+    _copy(proto, slim, but={"graph", "training_info", "metadata_props"})
     slim.graph.SetInParent()
-    _copy(proto.graph, slim.graph, but="initializer")
+    _copy(proto.graph, slim.graph, but={"initializer", "value_info", "quantization_annotation", "metadata_props"})
     for tensor in proto.graph.initializer:
         copy = slim.graph.initializer.add()
         data = tensor.raw_data
         large = len(data) > KEEP_LIMIT and tensor.name not in payloads
-        _copy(tensor, copy, but="raw_data" if large else "")
+        _copy(tensor, copy, but={"raw_data"} if large else set())
         if large:
             payloads[tensor.name] = data
     return slim, payloads
 
 
-def _copy(source: Message, target: Message, but: str) -> None:
-    """Copy the fields of `source` that are set into the empty `target`, all but one."""
+def _copy(source: Message, target: Message, but: set[str]) -> None:
+    """Copy the fields of `source` that are set into the empty `target`, all `but` some and documentation."""
     for descriptor, value in source.ListFields():
-        if descriptor.name == but:
+        if descriptor.name in but or descriptor.name == "doc_string":
             continue
         if descriptor.is_repeated:
             getattr(target, descriptor.name).extend(value)
@@ -112,6 +114,17 @@ def _copy(source: Message, target: Message, but: str) -> None:
             getattr(target, descriptor.name).CopyFrom(value)
         else:
             setattr(target, descriptor.name, value)
+
+
+def _require_text(message: Message) -> None:
+    """Raise UnicodeError where a name in `message` is not UTF-8: protobuf then gives bytes for a string."""
+    for descriptor, value in message.ListFields():
+        values = value if descriptor.is_repeated else [value]
+        if descriptor.message_type is not None:
+            for inner in values:
+                _require_text(inner)
+        elif descriptor.type == FieldDescriptor.TYPE_STRING and any(isinstance(text, bytes) for text in values):
+            raise UnicodeError
 
 
 def _not_a_model(data: bytes, what: str) -> Problem:

@@ -59,7 +59,10 @@ def definition(schema: OpSchema, node: NodeProto, opset: int, types: Sequence[by
         return FunctionProto.FromString(found.get_function_with_opset_version(version))
     if found.has_context_dependent_function:
         version = _closest(found.context_dependent_function_opset_versions, opset)
-        body = found.get_context_dependent_function_with_opset_version(version, node.SerializeToString(), types)
+        try:
+            body = found.get_context_dependent_function_with_opset_version(version, node.SerializeToString(), types)
+        except (ValueError, RuntimeError):  # attributes that the builder of the function cannot do with
+            return None
         return FunctionProto.FromString(body) if body else None
     return None
 
