@@ -26,9 +26,12 @@ def constant_op(array: Array, hint: str, store: WeightStore) -> ConstantOp:
 
 def constant_array(op: ConstantOp, store: WeightStore) -> Array:
     """The value of a constant, read-only, with its own shape and dtype."""
+    return inline_array(op) if op.key is None else store[op.key]
+
+
+def inline_array(op: ConstantOp) -> Array:
+    """The value of a constant that stands in the IR itself."""
     kind = op.infer_types()[0]
-    if (key := op.key) is not None:
-        return store[key]
     assert isinstance(op.value, DenseIntOrFPElementsAttr)
     dtype = numpy_dtype(kind.get_element_type())
     flat = np.frombuffer(op.value.data.data, np.uint8 if dtype == np.bool_ else dtype)

@@ -30,9 +30,11 @@ from xdsl.dialects.builtin import (
     f64,
     i64,
 )
+from xdsl.interfaces import HasCanonicalizationPatternsInterface
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import AttrSizedOperandSegments, IRDLOperation, OptOperandDef, VarOperandDef, VarResultDef, traits_def
 from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.pattern_rewriter import RewritePattern
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -100,7 +102,7 @@ def to_attribute(value: object) -> Attribute:
             raise TypeError(f"no attribute for {value!r}")
 
 
-class GraphOp(IRDLOperation, ABC):
+class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
     """An operation on tensors: pure, statically shaped, results' types a function of operands and attributes."""
 
     traits = traits_def(Pure())
@@ -119,6 +121,13 @@ class GraphOp(IRDLOperation, ABC):
         """Where the only result is a run of the first operand's elements in row-major order: the position of its first
         element. Such an operation is a view and never a kernel. None: it is not one."""
         return None
+
+    @classmethod
+    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        """What the `canonicalize` pass tries on operations of this class; an operator from outside may add its own."""
+        from aotc.dialects.graph.canonicalization import patterns_of
+
+        return patterns_of(cls)
 
     @classmethod
     def get(cls, *operands: SSAValue | Operation | Sequence[SSAValue] | None, **attributes: object) -> Self:

@@ -1,0 +1,306 @@
+"""Canonicalisation of graph operations: what is redundant whatever the target.
+
+One function for each simplification, tried on every operation of its class by the `canonicalize` pass. It gives the
+value to use instead, or the operations to put in place (of which the last replaces), or None. Only what gives the same
+bits is here, and no constant larger than what stands in the IR is looked at.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+from xdsl.dialects.builtin import UNKNOWN_LOC, BoolAttr, DenseIntOrFPElementsAttr, StringAttr
+from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+
+from aotc.constants import inline_array
+from aotc.dialects.graph.contraction import ConvOp, MatMulOp
+from aotc.dialects.graph.conversion import AffineOp, CastOp
+from aotc.dialects.graph.elementwise import AbsOp, AddOp, DivOp, MulOp, NegOp, ReluOp, SubOp
+from aotc.dialects.graph.elementwise import BroadcastOp as BroadcastingOp
+from aotc.dialects.graph.interfaces import (
+    ElementOp,
+    Fusion,
+    GraphOp,
+    ShapeError,
+    element_type_of,
+    shape_of,
+    to_attribute,
+)
+from aotc.dialects.graph.logical import NotOp
+from aotc.dialects.graph.loops import is_float
+from aotc.dialects.graph.movement import BroadcastOp, ConcatOp, PadOp, ReshapeOp, SliceOp, TransposeOp
+from aotc.dialects.graph.structure import ConstantOp
+
+Simplified: TypeAlias = "SSAValue | GraphOp | Sequence[GraphOp] | None"
+Op = TypeVar("Op", bound=GraphOp)
+
+_TABLE: list[tuple[type[GraphOp], Callable[[Any], Simplified]]] = []
+
+
+def simplifies(*classes: type[GraphOp]) -> Callable[[Callable[[Op], Simplified]], Callable[[Op], Simplified]]:
+    """Register the decorated function for operations of `classes` and their subclasses."""
+
+    def register(function: Callable[[Op], Simplified]) -> Callable[[Op], Simplified]:
+        _TABLE.extend((each, function) for each in classes)
+        return function
+
+    return register
+
+
+@cache
+def patterns_of(op_class: type[GraphOp]) -> tuple[RewritePattern, ...]:
+    """The patterns of the `canonicalize` pass for one class of operations."""
+    return tuple(Simplification(function) for each, function in _TABLE if issubclass(op_class, each))
+
+
+@dataclass(frozen=True)
+class Simplification(RewritePattern):
+    """A function from the table as a rewrite pattern."""
+
+    simplify: Callable[[Any], Simplified]
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        new = self.simplify(op)
+        if new is None:
+            return
+        if isinstance(new, SSAValue):
+            rewriter.replace(op, [], [new])
+            return
+        ops = [new] if isinstance(new, GraphOp) else list(new)
+        for each in ops:
+            if each.location == UNKNOWN_LOC:
+                each.location = op.location
+        rewriter.replace(op, ops)
+
+
+# --- views and movement ----------------------------------------------------------------------------------------------
+
+
+def _producer(value: SSAValue, op_class: type[Op]) -> Op | None:
+    return value.op if isinstance(value, OpResult) and isinstance(value.op, op_class) else None
+
+
+@simplifies(ReshapeOp, TransposeOp, BroadcastOp, SliceOp, PadOp, CastOp)
+def nothing_changes(op: ReshapeOp | TransposeOp | BroadcastOp | SliceOp | PadOp | CastOp) -> Simplified:
+    """A movement or cast that gives its operand back."""
+    if op.x.type != op.result.type:
+        return None
+    if isinstance(op, TransposeOp) and list(op.ints("permutation")) != sorted(op.ints("permutation")):
+        return None
+    if isinstance(op, SliceOp) and any(
+        step != 1 for step, extent in zip(op.ints("steps"), shape_of(op.x), strict=True) if extent > 1
+    ):
+        return None
+    return op.x
+
+
+@simplifies(ReshapeOp)
+def reshape_of_reshape(op: ReshapeOp) -> Simplified:
+    """reshape(reshape(x)) -> reshape(x)"""
+    inner = _producer(op.x, ReshapeOp)
+    return None if inner is None else ReshapeOp.get(inner.x, shape=op.ints("shape"))
+
+
+@simplifies(TransposeOp)
+def transpose_of_transpose(op: TransposeOp) -> Simplified:
+    """transpose(transpose(x)) -> transpose(x)"""
+    inner = _producer(op.x, TransposeOp)
+    if inner is None:
+        return None
+    first = inner.ints("permutation")
+    return TransposeOp.get(inner.x, permutation=[first[axis] for axis in op.ints("permutation")])
+
+
+@simplifies(TransposeOp)
+def transpose_of_unit_axes(op: TransposeOp) -> Simplified:
+    """A transpose that only moves axes of extent 1 -> reshape"""
+    return None if op.view_offset() is None else ReshapeOp.get(op.x, shape=shape_of(op.result))
+
+
+@simplifies(SliceOp)
+def slice_of_slice(op: SliceOp) -> Simplified:
+    """slice(slice(x)) -> slice(x)"""
+    inner = _producer(op.x, SliceOp)
+    if inner is None:
+        return None
+    outer = zip(op.ints("starts"), op.ints("steps"), inner.ints("starts"), inner.ints("steps"), strict=True)
+    both = [(first + start * stride, step * stride) for start, step, first, stride in outer]
+    starts, steps = [start for start, _ in both], [step for _, step in both]
+    return SliceOp.get(inner.x, starts=starts, steps=steps, shape=op.ints("shape"))
+
+
+@simplifies(ConcatOp)
+def concat_of_one(op: ConcatOp) -> Simplified:
+    """concat(x) -> x; parts without elements go."""
+    parts = [part for part in op.parts if shape_of(part)[op.dimension] > 0]
+    if len(parts) == 1:
+        return parts[0]
+    return ConcatOp.get(parts, axis=op.dimension) if 0 < len(parts) < len(op.parts) else None
+
+
+@simplifies(BroadcastingOp)
+def broadcast_twice(op: BroadcastingOp) -> Simplified:
+    """add(x, broadcast(y)) -> add(x, y) where the other operands give the shape."""
+    for position, operand in enumerate(op.operands):
+        inner = _producer(operand, BroadcastOp)
+        if inner is not None and (new := _with_operand(op, position, inner.x)) is not None:
+            return new
+    return None
+
+
+@simplifies(ReshapeOp, SliceOp)
+def view_of_widened_constant(op: ReshapeOp | SliceOp) -> Simplified:
+    """view(dequantize(constant)) -> dequantize(view(constant)): the view folds, and the rest fuses where it is read."""
+    inner = _producer(op.x, ElementOp)
+    if inner is None or inner.FUSION is not Fusion.POINTWISE or op.view_offset() is None:
+        return None
+    sources = [place for place, value in enumerate(inner.operands) if math.prod(shape_of(value)) != 1]
+    if len(sources) != 1 or _producer(inner.operands[sources[0]], ConstantOp) is None:
+        return None
+    source = inner.operands[sources[0]]
+    if shape_of(source) != shape_of(op.x) or not all(_is_view(use.operation) for use in op.x.uses):
+        return None
+    view = op.clone({op.x: source})
+    view.refine()
+    new = _with_operand(inner, sources[0], view.result, shape_of(op.result))
+    if new is None:
+        view.erase()
+        return None
+    return [view, new]
+
+
+def _is_view(op: Operation) -> bool:
+    return isinstance(op, GraphOp) and op.view_offset() is not None
+
+
+def _with_operand(op: Op, position: int, value: SSAValue, shape: Sequence[int] | None = None) -> Op | None:
+    """A copy of `op` with another operand, or None where its result had not the given shape (that of `op`)."""
+    new = op.clone()
+    new.operands[position] = value
+    try:
+        new.refine()
+    except ShapeError:
+        new.erase()
+        return None
+    if shape_of(new.results[0]) == tuple(shape_of(op.results[0]) if shape is None else shape):
+        return new
+    new.erase()
+    return None
+
+
+# --- arithmetic ------------------------------------------------------------------------------------------------------
+
+
+def _is_all(value: SSAValue, number: float) -> bool:
+    """Whether `value` is a constant, all of whose elements are `number` (with its sign, if it is zero)."""
+    constant = _producer(value, ConstantOp)
+    if constant is None or not isinstance(constant.value, DenseIntOrFPElementsAttr):
+        return False
+    array = inline_array(constant)
+    if array.size == 0 or array.dtype == np.bool_:
+        return False
+    wide = array.astype(np.float64)
+    return bool((wide == number).all() and (np.signbit(wide) == np.signbit(np.float64(number))).all())
+
+
+def _same(op: AddOp | SubOp | MulOp | DivOp, value: SSAValue) -> SSAValue | None:
+    return value if value.type == op.result.type else None
+
+
+@simplifies(AddOp)
+def add_zero(op: AddOp) -> Simplified:
+    """x + 0 -> x (on floats x + -0.0)"""
+    zero = -0.0 if is_float(element_type_of(op.lhs)) else 0.0  # 0.0 would make 0.0 of -0.0
+    if _is_all(op.rhs, zero):
+        return _same(op, op.lhs)
+    return _same(op, op.rhs) if _is_all(op.lhs, zero) else None
+
+
+@simplifies(SubOp)
+def sub_zero(op: SubOp) -> Simplified:
+    """x - 0 -> x"""
+    return _same(op, op.lhs) if _is_all(op.rhs, 0.0) else None
+
+
+@simplifies(MulOp)
+def mul_one(op: MulOp) -> Simplified:
+    """x * 1 -> x"""
+    if _is_all(op.rhs, 1.0):
+        return _same(op, op.lhs)
+    return _same(op, op.rhs) if _is_all(op.lhs, 1.0) else None
+
+
+@simplifies(DivOp)
+def div_one(op: DivOp) -> Simplified:
+    """x / 1 -> x"""
+    return _same(op, op.lhs) if _is_all(op.rhs, 1.0) else None
+
+
+@simplifies(NegOp, NotOp)
+def twice_undone(op: NegOp | NotOp) -> Simplified:
+    """neg(neg(x)) -> x, not(not(x)) -> x"""
+    inner = _producer(op.x, type(op))
+    return None if inner is None else inner.x
+
+
+@simplifies(ReluOp, AbsOp)
+def twice_the_same(op: ReluOp | AbsOp) -> Simplified:
+    """relu(relu(x)) -> relu(x), abs(abs(x)) -> abs(x)"""
+    inner = _producer(op.x, type(op))
+    return None if inner is None else inner.result
+
+
+@simplifies(AffineOp)
+def zero_zero_point(op: AffineOp) -> Simplified:
+    """A zero point of 0 is none."""
+    if op.zero_point is None or not _is_all(op.zero_point, 0.0):
+        return None
+    given = {name: value for name, value in op.properties.items() if name in type(op).get_irdl_definition().properties}
+    return type(op).get(op.x, op.scale, None, **given)
+
+
+# --- anchors ---------------------------------------------------------------------------------------------------------
+
+
+@simplifies(MatMulOp)
+def matmul_of_transpose(op: MatMulOp) -> Simplified:
+    """matmul(x, transpose(y)) -> matmul(x, y) {transpose_rhs}, where the two matrix axes are swapped."""
+    for position, flag in enumerate(("transpose_lhs", "transpose_rhs")):
+        inner = _producer(op.operands[position], TransposeOp)
+        if inner is None:
+            continue
+        *batch, row, column = inner.ints("permutation")
+        rank = len(batch) + 2
+        if batch == list(range(rank - 2)) and (row, column) == (rank - 1, rank - 2):
+            new = op.clone()
+            new.operands[position] = inner.x
+            new.properties[flag] = BoolAttr.from_bool(not op.flag(flag))
+            return new
+    return None
+
+
+@simplifies(ConvOp)
+def conv_of_pad(op: ConvOp) -> Simplified:
+    """conv(pad(x)) -> conv(x) with more pads, where zeros were added around the picture."""
+    inner = _producer(op.x, PadOp)
+    if inner is None or inner.mode != StringAttr("constant") or not _is_zero(inner.value):
+        return None
+    pads, rank = inner.ints("pads"), len(shape_of(op.x))
+    begins, ends = pads[:rank], pads[rank:]
+    if any((*begins[:2], *ends[:2])):
+        return None
+    new = op.clone()
+    new.operands[0] = inner.x
+    added = (*begins[2:], *ends[2:])
+    new.properties["pads"] = to_attribute([a + b for a, b in zip(op.ints("pads"), added, strict=True)])
+    return new
+
+
+def _is_zero(value: SSAValue | None) -> bool:
+    return value is None or _is_all(value, 0.0) or _is_all(value, -0.0)

@@ -1,0 +1,127 @@
+// RUN: aotc-opt %s -p canonicalize | filecheck %s
+
+// CHECK-LABEL: func.func @reshapes
+func.func @reshapes(%x: tensor<2x6xf32>) -> (tensor<2x6xf32>, tensor<12xf32>) {
+  // CHECK-NEXT: [[R:%.*]] = graph.reshape %x {shape = array<i64: 12>}
+  // CHECK-NEXT: func.return %x, [[R]]
+  %0 = graph.reshape %x {shape = array<i64: 3, 4>} : (tensor<2x6xf32>) -> tensor<3x4xf32>
+  %1 = graph.reshape %0 {shape = array<i64: 2, 6>} : (tensor<3x4xf32>) -> tensor<2x6xf32>
+  %2 = graph.reshape %0 {shape = array<i64: 12>} : (tensor<3x4xf32>) -> tensor<12xf32>
+  func.return %1, %2 : tensor<2x6xf32>, tensor<12xf32>
+}
+
+// CHECK-LABEL: func.func @transposes
+func.func @transposes(%x: tensor<2x3x4xf32>, %y: tensor<1x5x1xf32>) -> (tensor<2x3x4xf32>, tensor<4x2x3xf32>, tensor<1x1x5xf32>) {
+  // CHECK-NEXT: [[T:%.*]] = graph.transpose %x {permutation = array<i64: 2, 0, 1>}
+  // CHECK-NEXT: [[V:%.*]] = graph.reshape %y {shape = array<i64: 1, 1, 5>}
+  // CHECK-NEXT: func.return %x, [[T]], [[V]]
+  %0 = graph.transpose %x {permutation = array<i64: 1, 2, 0>} : (tensor<2x3x4xf32>) -> tensor<3x4x2xf32>
+  %1 = graph.transpose %0 {permutation = array<i64: 2, 0, 1>} : (tensor<3x4x2xf32>) -> tensor<2x3x4xf32>
+  %2 = graph.transpose %0 {permutation = array<i64: 1, 2, 0>} : (tensor<3x4x2xf32>) -> tensor<4x2x3xf32>
+  %3 = graph.transpose %y {permutation = array<i64: 2, 0, 1>} : (tensor<1x5x1xf32>) -> tensor<1x1x5xf32>
+  func.return %1, %2, %3 : tensor<2x3x4xf32>, tensor<4x2x3xf32>, tensor<1x1x5xf32>
+}
+
+// A square transpose keeps the type but not the value.
+// CHECK-LABEL: func.func @square
+func.func @square(%x: tensor<3x3xf32>) -> tensor<3x3xf32> {
+  // CHECK-NEXT: graph.transpose
+  %0 = graph.transpose %x {permutation = array<i64: 1, 0>} : (tensor<3x3xf32>) -> tensor<3x3xf32>
+  func.return %0 : tensor<3x3xf32>
+}
+
+// CHECK-LABEL: func.func @slices
+func.func @slices(%x: tensor<10x4xf32>) -> (tensor<10x4xf32>, tensor<2x4xf32>, tensor<10x4xf32>) {
+  // CHECK-NEXT: [[S:%.*]] = graph.slice %x {starts = array<i64: 5, 0>, steps = array<i64: 4, 1>, shape = array<i64: 2, 4>}
+  // CHECK-NEXT: [[R:%.*]] = graph.slice %x {starts = array<i64: 9, 0>, steps = array<i64: -1, 1>, shape = array<i64: 10, 4>}
+  // CHECK-NEXT: func.return %x, [[S]], [[R]]
+  %0 = graph.slice %x {starts = array<i64: 0, 0>, steps = array<i64: 1, 1>, shape = array<i64: 10, 4>} : (tensor<10x4xf32>) -> tensor<10x4xf32>
+  %6 = graph.slice %x {starts = array<i64: 1, 0>, steps = array<i64: 2, 1>, shape = array<i64: 5, 4>} : (tensor<10x4xf32>) -> tensor<5x4xf32>
+  %7 = graph.slice %6 {starts = array<i64: 2, 0>, steps = array<i64: 2, 1>, shape = array<i64: 2, 4>} : (tensor<5x4xf32>) -> tensor<2x4xf32>
+  %8 = graph.slice %x {starts = array<i64: 9, 0>, steps = array<i64: -1, 1>, shape = array<i64: 10, 4>} : (tensor<10x4xf32>) -> tensor<10x4xf32>
+  func.return %0, %7, %8 : tensor<10x4xf32>, tensor<2x4xf32>, tensor<10x4xf32>
+}
+
+// CHECK-LABEL: func.func @movement
+func.func @movement(%x: tensor<2x3xf32>, %y: tensor<3xf32>, %none: tensor<0x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>) {
+  // CHECK-NEXT: [[B:%.*]] = graph.broadcast %y
+  // CHECK-NEXT: [[A:%.*]] = graph.add %x, %y
+  // CHECK-NEXT: [[R:%.*]] = graph.add %y, [[B]]
+  // CHECK-NEXT: func.return %x, [[A]], [[R]], %x, %x
+  %0 = graph.broadcast %x {shape = array<i64: 2, 3>} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %1 = graph.broadcast %y {shape = array<i64: 2, 3>} : (tensor<3xf32>) -> tensor<2x3xf32>
+  %2 = graph.add %x, %1 : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  %3 = graph.add %y, %1 : (tensor<3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  %4 = graph.concat %none, %x {axis = 0 : i64} : (tensor<0x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  %5 = graph.cast %x {to = f32} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  func.return %0, %2, %3, %4, %5 : tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>
+}
+
+// x + 0.0 is not x where x is -0.0; on integers it is.
+// CHECK-LABEL: func.func @neutral
+func.func @neutral(%x: tensor<2x3xf32>, %i: tensor<3xi32>) -> (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<3xi32>, tensor<2x3xi32>) {
+  // CHECK: [[P:%.*]] = graph.add %x, {{%.*}}
+  // CHECK: [[W:%.*]] = graph.add %i, {{%.*}} -> tensor<2x3xi32>
+  // CHECK-NEXT: func.return [[P]], %x, %x, %x, %i, [[W]]
+  %zero = graph.constant dense<0.0> : tensor<3xf32>
+  %negative_zero = graph.constant dense<-0.0> : tensor<3xf32>
+  %one = graph.constant dense<1.0> : tensor<f32>
+  %integer_zero = graph.constant dense<0> : tensor<3xi32>
+  %wide_zero = graph.constant dense<0> : tensor<2x3xi32>
+  %0 = graph.add %x, %zero : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+  %1 = graph.add %negative_zero, %x : (tensor<3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  %2 = graph.sub %x, %zero : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+  %3 = graph.mul %one, %x : (tensor<f32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  %4 = graph.add %i, %integer_zero : (tensor<3xi32>, tensor<3xi32>) -> tensor<3xi32>
+  %5 = graph.add %i, %wide_zero : (tensor<3xi32>, tensor<2x3xi32>) -> tensor<2x3xi32>
+  func.return %0, %1, %2, %3, %4, %5 : tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<3xi32>, tensor<2x3xi32>
+}
+
+// CHECK-LABEL: func.func @twice
+func.func @twice(%x: tensor<3xf32>, %b: tensor<3xi1>) -> (tensor<3xf32>, tensor<3xi1>, tensor<3xf32>) {
+  // CHECK-NEXT: [[R:%.*]] = graph.relu %x
+  // CHECK-NEXT: func.return %x, %b, [[R]]
+  %0 = graph.neg %x : (tensor<3xf32>) -> tensor<3xf32>
+  %1 = graph.neg %0 : (tensor<3xf32>) -> tensor<3xf32>
+  %2 = graph.not %b : (tensor<3xi1>) -> tensor<3xi1>
+  %3 = graph.not %2 : (tensor<3xi1>) -> tensor<3xi1>
+  %4 = graph.relu %x : (tensor<3xf32>) -> tensor<3xf32>
+  %5 = graph.relu %4 : (tensor<3xf32>) -> tensor<3xf32>
+  func.return %1, %3, %5 : tensor<3xf32>, tensor<3xi1>, tensor<3xf32>
+}
+
+// Quantising loses bits: dequantize(quantize(x)) is not x.
+// CHECK-LABEL: func.func @quantization
+func.func @quantization(%x: tensor<3xf32>, %scale: tensor<f32>) -> tensor<3xf32> {
+  // CHECK: [[Q:%.*]] = graph.quantize %x, %scale {
+  // CHECK-NEXT: [[D:%.*]] = graph.dequantize [[Q]], %scale {
+  // CHECK-NEXT: func.return [[D]]
+  %zero = graph.constant dense<0> : tensor<i8>
+  %0 = graph.quantize %x, %scale, %zero {to = i8, axis = 1 : i64, block_size = 0 : i64} : (tensor<3xf32>, tensor<f32>, tensor<i8>) -> tensor<3xi8>
+  %1 = graph.dequantize %0, %scale, %zero {to = f32, axis = 1 : i64, block_size = 0 : i64} : (tensor<3xi8>, tensor<f32>, tensor<i8>) -> tensor<3xf32>
+  func.return %1 : tensor<3xf32>
+}
+
+// The view goes to the narrow constant, where it folds.
+// CHECK-LABEL: func.func @view_of_weights
+func.func @view_of_weights(%scale: tensor<f32>) -> tensor<6xf32> {
+  // CHECK: [[V:%.*]] = graph.reshape {{%.*}} {shape = array<i64: 6>} : (tensor<2x3xi8>) -> tensor<6xi8>
+  // CHECK-NEXT: [[D:%.*]] = graph.dequantize [[V]], %scale {
+  // CHECK-NEXT: func.return [[D]]
+  %w = graph.constant dense<[[1, 2, 3], [4, 5, 6]]> : tensor<2x3xi8>
+  %0 = graph.dequantize %w, %scale {to = f32, axis = 1 : i64, block_size = 0 : i64} : (tensor<2x3xi8>, tensor<f32>) -> tensor<2x3xf32>
+  %1 = graph.reshape %0 {shape = array<i64: 6>} : (tensor<2x3xf32>) -> tensor<6xf32>
+  func.return %1 : tensor<6xf32>
+}
+
+// CHECK-LABEL: func.func @anchors
+func.func @anchors(%x: tensor<2x4xf32>, %y: tensor<3x4xf32>, %p: tensor<1x2x5x5xf32>, %w: tensor<2x2x3x3xf32>) -> (tensor<2x3xf32>, tensor<1x2x6x5xf32>) {
+  // CHECK-NEXT: [[M:%.*]] = graph.matmul %x, %y {transpose_rhs = true} : (tensor<2x4xf32>, tensor<3x4xf32>)
+  // CHECK-NEXT: [[C:%.*]] = graph.conv %p, %w {{.*}}pads = array<i64: 1, 1, 2, 1>
+  // CHECK-NEXT: func.return [[M]], [[C]]
+  %0 = graph.transpose %y {permutation = array<i64: 1, 0>} : (tensor<3x4xf32>) -> tensor<4x3xf32>
+  %1 = graph.matmul %x, %0 : (tensor<2x4xf32>, tensor<4x3xf32>) -> tensor<2x3xf32>
+  %2 = graph.pad %p {pads = array<i64: 0, 0, 0, 0, 0, 0, 1, 0>, mode = "constant"} : (tensor<1x2x5x5xf32>) -> tensor<1x2x6x5xf32>
+  %3 = graph.conv %2, %w {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 1 : i64} : (tensor<1x2x6x5xf32>, tensor<2x2x3x3xf32>) -> tensor<1x2x6x5xf32>
+  func.return %1, %3 : tensor<2x3xf32>, tensor<1x2x6x5xf32>
+}
