@@ -26,10 +26,7 @@ def static_library(members: Mapping[str, bytes], symbols: Mapping[str, Sequence[
     offsets: list[int] = []
     for name, image in members.items():
         offsets += [position] * len(symbols[name])
-        if len(name) > 15:
-            header = f"/{long_names.index(f'{name}/'.encode())}"
-        else:
-            header = f"{name}/"
+        header = f"/{long_names.index(f'{name}/'.encode())}" if len(name) > 15 else f"{name}/"
         member = _member(header, image)
         body.append(member)
         position += len(member)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,7 +21,8 @@ from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp
 
 from aotc.emit.llvm_ir import llvm_ir
 from aotc.errors import CompileError, Problem
-from aotc.passes.lower.convert_to_llvm import MINIMUM_BLOB, ConvertToLLVMPass
+from aotc.passes.lower.convert_to_llvm import ConvertToLLVMPass
+from aotc.passes.lower.llvm_module import MINIMUM_BLOB
 from aotc.pipelines import PassTiming
 from aotc.targets import Target, binding, lookup
 from aotc.weights import WeightStore
@@ -57,7 +58,7 @@ class EmbeddedWeights:
         """The contents."""
         blob = bytearray(self.size)
         for key, offset in self.offsets.items():
-            content = memoryview(np.ascontiguousarray(store[key]).reshape(-1).view(np.uint8))
+            content = store[key].tobytes()
             blob[offset : offset + len(content)] = content
         return blob
 
@@ -93,7 +94,7 @@ class NativeCode:
         self._level = compilation.options.optimize
 
     @contextmanager
-    def _timed(self, name: str) -> Iterator[None]:
+    def _timed(self, name: str) -> Generator[None]:
         start = time.perf_counter()
         yield
         self.compilation.timings.append(PassTiming("llvm", name, time.perf_counter() - start))

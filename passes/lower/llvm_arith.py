@@ -6,9 +6,6 @@ compare equal (so that zeros keep their sign); functions of libm are called by t
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
-
 import ml_dtypes
 import numpy as np
 from xdsl.dialects import arith, llvm, math
@@ -29,13 +26,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from aotc.dialects import aot, llvm_ext
 from aotc.errors import CompileError, Problem
 from aotc.passes.lower.llvm_builder import NO_FAST_MATH, NSW, integer, width
-
-if TYPE_CHECKING:
-    from aotc.passes.lower.convert_to_llvm import FunctionLowering
-
-Lowering = Callable[["FunctionLowering", Any], None]
-LOWERINGS: dict[type[Operation], Lowering] = {}
-"""Operation class -> what emits its llvm operations and maps its results."""
+from aotc.passes.lower.llvm_function import FunctionLowering, Lowerings
 
 _fast_math: dict[Attribute, llvm.FastMathAttr] = {}
 
@@ -113,7 +104,12 @@ def _integer(f: FunctionLowering, op: Operation) -> None:
     f.set(op.results[0], f.b.integer_op(_INTEGER[type(op)], f.get(a), f.get(b), flags))
 
 
-_MIN_MAX = {arith.MaxSIOp: "smax", arith.MinSIOp: "smin", arith.MaxUIOp: "umax", arith.MinUIOp: "umin"}
+_MIN_MAX: dict[type[Operation], str] = {
+    arith.MaxSIOp: "smax",
+    arith.MinSIOp: "smin",
+    arith.MaxUIOp: "umax",
+    arith.MinUIOp: "umin",
+}
 
 
 def _integer_min_max(f: FunctionLowering, op: Operation) -> None:
@@ -309,7 +305,12 @@ def _libm(f: FunctionLowering, op: Operation) -> None:
     f.set(op.results[0], f.b.call(symbol, operands, kind, _flags(op))[0])
 
 
-_ROUNDING = {math.FloorOp: "floor", math.CeilOp: "ceil", math.TruncOp: "trunc", math.RoundEvenOp: "roundeven"}
+_ROUNDING: dict[type[Operation], str] = {
+    math.FloorOp: "floor",
+    math.CeilOp: "ceil",
+    math.TruncOp: "trunc",
+    math.RoundEvenOp: "roundeven",
+}
 
 
 def _round(f: FunctionLowering, op: Operation) -> None:
@@ -333,7 +334,7 @@ def _reciprocal_square_root(f: FunctionLowering, op: math.RsqrtOp) -> None:
     f.set(op.results[0], f.b.float_op(llvm.FDivOp, f.b.constant(1.0, a.type), root, flags=_flags(op)))
 
 
-_BIT_COUNTS = {
+_BIT_COUNTS: dict[type[Operation], str] = {
     math.AbsIOp: "abs",
     math.CountLeadingZerosOp: "ctlz",
     math.CountTrailingZerosOp: "cttz",
@@ -348,33 +349,31 @@ def _integer_function(f: FunctionLowering, op: Operation) -> None:
     f.set(op.results[0], f.b.intrinsic(f"llvm.{name}.i{width(a.type)}", operands, a.type))
 
 
-LOWERINGS.update(
-    {
-        arith.ConstantOp: _constant,
-        **dict.fromkeys(_INTEGER, _integer),
-        **dict.fromkeys(_MIN_MAX, _integer_min_max),
-        arith.FloorDivSIOp: _rounding_division,
-        arith.CeilDivSIOp: _rounding_division,
-        arith.CeilDivUIOp: _rounding_division,
-        arith.AddUIExtendedOp: _add_extended,
-        arith.MulUIExtendedOp: _mul_extended,
-        arith.MulSIExtendedOp: _mul_extended,
-        arith.CmpiOp: _compare_integers,
-        arith.IndexCastOp: _index_cast,
-        arith.SelectOp: _select,
-        **dict.fromkeys(_FLOAT, _float),
-        arith.CmpfOp: _compare_floats,
-        arith.MaximumfOp: _float_min_max,
-        arith.MinimumfOp: _float_min_max,
-        arith.MaxnumfOp: _float_min_max_number,
-        arith.MinnumfOp: _float_min_max_number,
-        arith.ExtFOp: _extend_float,
-        arith.TruncFOp: _truncate_float,
-        **dict.fromkeys(_CONVERSION, _conversion),
-        **dict.fromkeys(LIBM, _libm),
-        **dict.fromkeys(_ROUNDING, _round),
-        math.RoundOp: _round_half_away,
-        math.RsqrtOp: _reciprocal_square_root,
-        **dict.fromkeys(_BIT_COUNTS, _integer_function),
-    }
-)
+LOWERINGS: Lowerings = {
+    arith.ConstantOp: _constant,
+    **dict.fromkeys(_INTEGER, _integer),
+    **dict.fromkeys(_MIN_MAX, _integer_min_max),
+    arith.FloorDivSIOp: _rounding_division,
+    arith.CeilDivSIOp: _rounding_division,
+    arith.CeilDivUIOp: _rounding_division,
+    arith.AddUIExtendedOp: _add_extended,
+    arith.MulUIExtendedOp: _mul_extended,
+    arith.MulSIExtendedOp: _mul_extended,
+    arith.CmpiOp: _compare_integers,
+    arith.IndexCastOp: _index_cast,
+    arith.SelectOp: _select,
+    **dict.fromkeys(_FLOAT, _float),
+    arith.CmpfOp: _compare_floats,
+    arith.MaximumfOp: _float_min_max,
+    arith.MinimumfOp: _float_min_max,
+    arith.MaxnumfOp: _float_min_max_number,
+    arith.MinnumfOp: _float_min_max_number,
+    arith.ExtFOp: _extend_float,
+    arith.TruncFOp: _truncate_float,
+    **dict.fromkeys(_CONVERSION, _conversion),
+    **dict.fromkeys(LIBM, _libm),
+    **dict.fromkeys(_ROUNDING, _round),
+    math.RoundOp: _round_half_away,
+    math.RsqrtOp: _reciprocal_square_root,
+    **dict.fromkeys(_BIT_COUNTS, _integer_function),
+}

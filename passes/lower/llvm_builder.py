@@ -42,7 +42,7 @@ _NO_BUNDLES = DenseArrayBase.from_list(i32, ())
 _NO_WRAP_FLAGS = IntegerAttr(0, i32)
 _PLAIN = IntegerAttr(0, i64)
 
-FLOAT_BITS = {Float16Type: 16, BFloat16Type: 16, Float32Type: 32, Float64Type: 64}
+FLOAT_BITS: dict[type[Attribute], int] = {Float16Type: 16, BFloat16Type: 16, Float32Type: 32, Float64Type: 64}
 ICMP = {flag.value: IntegerAttr(flag.to_int(), i64) for flag in llvm.ICmpPredicateFlag}
 FCMP = {flag.value: IntegerAttr(flag.to_int(), i64) for flag in llvm.FCmpPredicateFlag}
 
@@ -67,7 +67,7 @@ def alignment(size: int) -> IntegerAttr:
 
 def width(kind: Attribute) -> int:
     """Bits of a scalar type."""
-    return kind.width.data if isinstance(kind, IntegerType) else FLOAT_BITS[type(cast(AnyFloat, kind))]
+    return kind.width.data if isinstance(kind, IntegerType) else FLOAT_BITS[type(kind)]
 
 
 class LLVMBuilder:
@@ -77,7 +77,7 @@ class LLVMBuilder:
         self.entry = entry
         self.block = entry
         self.region = Region(entry)
-        self._constants: dict[tuple[int | float | str, Attribute], SSAValue] = {}
+        self._constants: dict[tuple[str, Attribute], SSAValue] = {}
         self._head: list[Operation] = []
 
     def start(self, block: Block) -> None:
@@ -125,16 +125,13 @@ class LLVMBuilder:
         """A constant, one per function and value; integers wrap to their width."""
         if isinstance(kind, IntegerType):
             bits = kind.width.data
-            value = int(value) & ((1 << bits) - 1)
-            if bits > 1 and value >> (bits - 1):
-                value -= 1 << bits
-            attribute = IntegerAttr(value, kind)
-        else:
-            attribute = FloatAttr(float(value), cast(AnyFloat, kind))
-        return self.constant_attribute(attribute, kind, repr(value))  # repr tells 0.0 from -0.0
+            number = int(value) & ((1 << bits) - 1)
+            if bits > 1 and number >> (bits - 1):
+                number -= 1 << bits
+            return self._constant(IntegerAttr(number, kind), kind, str(number))
+        return self._constant(FloatAttr(float(value), cast(AnyFloat, kind)), kind, repr(value))  # tells 0.0 from -0.0
 
-    def constant_attribute(self, attribute: Attribute, kind: Attribute, key: str) -> SSAValue:
-        """A constant of any attribute that llvm.mlir.constant takes; `key` identifies its value."""
+    def _constant(self, attribute: Attribute, kind: Attribute, key: str) -> SSAValue:
         found = self._constants.get((key, kind))
         if found is None:
             op = llvm.ConstantOp.create(result_types=(kind,), properties={"value": attribute})
@@ -219,9 +216,8 @@ class LLVMBuilder:
 
     def offset(self, pointer: SSAValue, kind: Attribute, *indices: int | SSAValue) -> SSAValue:
         """Address arithmetic inside one object: `&((kind *)pointer)[i0].f1[i2]...`."""
-        if all(index == 0 for index in indices if isinstance(index, int)) and len(indices) == 1:
-            if indices[0] == 0:
-                return pointer
+        if indices == (0,):
+            return pointer
         raw = [index if isinstance(index, int) else llvm.GEP_USE_SSA_VAL for index in indices]
         return self.op(
             llvm.GEPOp,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Sequence
+from typing import cast
 
 from xdsl.dialects import llvm, memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, MemRefType, i1, i8, i32
@@ -12,14 +12,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from aotc.dialects import aot
 from aotc.errors import CompileError, Problem
 from aotc.passes.lower.llvm_builder import NSW, PTR, LLVMBuilder
+from aotc.passes.lower.llvm_function import FunctionLowering, Lowerings
 from aotc.passes.lower.llvm_types import strides_and_offset
-
-if TYPE_CHECKING:
-    from aotc.passes.lower.convert_to_llvm import FunctionLowering
-
-Lowering = Callable[["FunctionLowering", Any], None]
-LOWERINGS: dict[type[Operation], Lowering] = {}
-"""Operation class -> what emits its llvm operations and maps its results."""
 
 Buffer = MemRefType[Attribute]
 
@@ -76,16 +70,16 @@ def _view(f: FunctionLowering, op: memref.ViewOp) -> None:
 
 def _reinterpret(f: FunctionLowering, op: memref.ReinterpretCastOp) -> None:
     """A buffer's pointer is that of its allocation; the offset that its type does not say is added here."""
-    (start,) = cast("tuple[int, ...]", op.static_offsets.get_values())
+    (start,) = op.static_offsets.get_values()
     if start == DYNAMIC_INDEX:
         raise CompileError(Problem("memref.reinterpret_cast with an offset known at run time only"))
-    kind = cast(Buffer, op.result.type)
+    kind = op.result.type
     _, offset = strides_and_offset(kind)
     f.set(op.result, f.b.offset(f.get(op.source), f.types.memory(kind.element_type), start - offset))
 
 
 def _allocate(f: FunctionLowering, op: memref.AllocaOp) -> None:
-    kind = cast(Buffer, op.memref.type)
+    kind = op.memref.type
     if not kind.has_static_shape():
         raise CompileError(Problem("memref.alloca of a size known at run time only"))
     size = f.types.size(kind.element_type)
@@ -97,12 +91,13 @@ def _same_pointer(f: FunctionLowering, op: Operation) -> None:
 
 
 def _data(f: FunctionLowering, op: aot.DataOp) -> None:
-    _, offset = strides_and_offset(op.buffer.type)
-    f.set(op.result, f.b.offset(f.get(op.buffer), f.types.memory(op.buffer.type.element_type), offset))
+    kind = cast(Buffer, op.buffer.type)
+    _, offset = strides_and_offset(kind)
+    f.set(op.result, f.b.offset(f.get(op.buffer), f.types.memory(kind.element_type), offset))
 
 
 def _weight(f: FunctionLowering, op: aot.WeightOp) -> None:
-    kind = cast(Buffer, op.result.type)
+    kind = op.result.type
     size = f.types.size(kind.element_type)
     blob, offset = f.module.weight(op.key.data, kind.element_count() * size, size)
     f.set(op.result, f.b.offset(f.b.address(blob), i8, offset))
@@ -195,30 +190,28 @@ def _require(f: FunctionLowering, op: aot.RequireOp) -> None:
     f.leave_unless(f.get(op.condition), f.b.constant(-1, i32))
 
 
-LOWERINGS.update(
-    {
-        memref.LoadOp: _load,
-        memref.StoreOp: _store,
-        memref.ViewOp: _view,
-        memref.ReinterpretCastOp: _reinterpret,
-        memref.AllocaOp: _allocate,
-        aot.WeightOp: _weight,
-        aot.WeightsOp: _weights,
-        aot.WorkspaceOp: _workspace,
-        aot.BufferOp: _same_pointer,
-        aot.PtrCastOp: _same_pointer,
-        aot.DataOp: _data,
-        aot.SymbolOp: _symbol,
-        aot.NullOp: _null,
-        aot.StringOp: _string,
-        aot.AllocaOp: _alloca,
-        aot.AddressOp: _address,
-        aot.ElementOp: _element_read,
-        aot.SetElementOp: _element_write,
-        aot.FieldOp: _field_read,
-        aot.SetFieldOp: _field_write,
-        aot.IsNullOp: _is_null,
-        aot.CheckOp: _check,
-        aot.RequireOp: _require,
-    }
-)
+LOWERINGS: Lowerings = {
+    memref.LoadOp: _load,
+    memref.StoreOp: _store,
+    memref.ViewOp: _view,
+    memref.ReinterpretCastOp: _reinterpret,
+    memref.AllocaOp: _allocate,
+    aot.WeightOp: _weight,
+    aot.WeightsOp: _weights,
+    aot.WorkspaceOp: _workspace,
+    aot.BufferOp: _same_pointer,
+    aot.PtrCastOp: _same_pointer,
+    aot.DataOp: _data,
+    aot.SymbolOp: _symbol,
+    aot.NullOp: _null,
+    aot.StringOp: _string,
+    aot.AllocaOp: _alloca,
+    aot.AddressOp: _address,
+    aot.ElementOp: _element_read,
+    aot.SetElementOp: _element_write,
+    aot.FieldOp: _field_read,
+    aot.SetFieldOp: _field_write,
+    aot.IsNullOp: _is_null,
+    aot.CheckOp: _check,
+    aot.RequireOp: _require,
+}

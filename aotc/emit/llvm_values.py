@@ -1,0 +1,210 @@
+"""Types, constants, names and attributes in LLVM's syntax."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Mapping
+from typing import Any, cast
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    BFloat16Type,
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    FloatAttr,
+    IntAttr,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    VectorType,
+)
+from xdsl.ir import Attribute, Operation
+
+from aotc.errors import CompileError, Problem
+
+_FLOAT_NAMES = {Float16Type: "half", BFloat16Type: "bfloat", Float32Type: "float", Float64Type: "double"}
+_type_text: dict[Attribute, str] = {}
+
+
+def type_text(kind: Attribute) -> str:
+    """A type in LLVM's syntax."""
+    text = _type_text.get(kind)
+    if text is None:
+        text = _type_text[kind] = _format_type(kind)
+    return text
+
+
+def _format_type(kind: Attribute) -> str:
+    match kind:
+        case IntegerType():
+            return f"i{kind.width.data}"
+        case llvm.LLVMPointerType():
+            return f"ptr addrspace({kind.addr_space.data})" if isinstance(kind.addr_space, IntAttr) else "ptr"
+        case llvm.LLVMVoidType():
+            return "void"
+        case llvm.LLVMArrayType():
+            return f"[{kind.size.data} x {type_text(kind.type)}]"
+        case llvm.LLVMStructType():
+            return "{ " + ", ".join(type_text(each) for each in kind.types) + " }"
+        case llvm.LLVMFunctionType():
+            inputs = [*map(type_text, kind.inputs), *(["..."] if kind.is_variadic else [])]
+            return f"{type_text(kind.output)} ({', '.join(inputs)})"
+        case VectorType():
+            return f"<{kind.get_shape()[0]} x {type_text(kind.element_type)}>"
+        case _ if (name := _FLOAT_NAMES.get(cast(Any, type(kind)))) is not None:
+            return name
+        case _:
+            raise CompileError(Problem(f"type {kind} has no LLVM text"))
+
+
+def float_text(value: float, kind: Attribute) -> str:
+    """A float constant, exact: short decimals where they are, else the bits."""
+    if isinstance(kind, Float16Type):
+        return f"0xH{struct.unpack('<H', struct.pack('<e', value))[0]:04X}"
+    if isinstance(kind, BFloat16Type):
+        return f"0xR{struct.unpack('<I', struct.pack('<f', value))[0] >> 16:04X}"
+    if isinstance(kind, Float32Type):
+        value = struct.unpack("<f", struct.pack("<f", value))[0] if abs(value) < 3.5e38 else value
+    if abs(value) < 1e6 and (text := f"{value:.6e}") and float(text) == value:
+        return text
+    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+
+
+def constant_text(value: Attribute, kind: Attribute) -> str:
+    match value:
+        case IntegerAttr():
+            number = value.value.data
+            if isinstance(kind, llvm.LLVMArrayType):
+                assert number == 0
+                return "zeroinitializer"
+            return ("true" if number else "false") if kind == IntegerType(1) else str(number)
+        case FloatAttr():
+            return float_text(value.value.data, kind)
+        case DenseIntOrFPElementsAttr() if isinstance(kind, VectorType):
+            element = kind.element_type
+            values = cast("tuple[float, ...]", value.get_values())
+            whole = isinstance(element, IntegerType)
+            items = [str(int(each)) if whole else float_text(float(each), element) for each in values]
+            if value.is_splat():
+                items = items[:1] * kind.element_count()
+            return "<" + ", ".join(f"{type_text(element)} {item}" for item in items) + ">"
+        case StringAttr():
+            return bytes_text(value.data.encode())
+        case BytesAttr():
+            return bytes_text(value.data)
+        case _:
+            raise CompileError(Problem(f"constant {value} has no LLVM text"))
+
+
+def bytes_text(content: bytes) -> str:
+    """An array of bytes as `c"..."`."""
+    return 'c"' + "".join(chr(b) if 32 <= b < 127 and b not in (34, 92) else f"\\{b:02X}" for b in content) + '"'
+
+
+_PLAIN_NAME = re.compile(r"[A-Za-z$._-][A-Za-z$._0-9-]*")
+
+
+def quoted(name: str) -> str:
+    return name if _PLAIN_NAME.fullmatch(name) else bytes_text(name.encode())[1:]
+
+
+def symbol(name: str) -> str:
+    return f"@{quoted(name)}"
+
+
+def alignment(attribute: Attribute | None) -> str:
+    return f", align {attribute.value.data}" if isinstance(attribute, IntegerAttr) else ""
+
+
+# --- attributes ------------------------------------------------------------------------------------------------------
+
+_PARAMETER_FLAGS = ("noalias", "readonly", "writeonly", "nonnull", "noundef", "signext", "zeroext", "inreg", "returned")
+_PARAMETER_FORMATS: dict[str, str] = {
+    **{f"llvm.{flag}": flag for flag in _PARAMETER_FLAGS},
+    "llvm.nocapture": "captures(none)",
+    "llvm.align": "align {}",
+    "llvm.dereferenceable": "dereferenceable({})",
+    "llvm.dereferenceable_or_null": "dereferenceable_or_null({})",
+}
+_BARE_FUNCTION_ATTRIBUTES = {
+    *("alwaysinline", "cold", "convergent", "hot", "inlinehint", "minsize", "mustprogress", "naked", "nobuiltin"),
+    *("nofree", "noinline", "norecurse", "noreturn", "nosync", "nounwind", "optnone", "optsize", "speculatable"),
+    *("willreturn", "uwtable"),
+}
+
+
+def parameter_attributes(attributes: Mapping[str, Attribute]) -> str:
+    parts: list[str] = []
+    for name, value in sorted(attributes.items()):
+        if (form := _PARAMETER_FORMATS.get(name)) is None:
+            raise CompileError(Problem(f"parameter attribute {name} has no LLVM text"))
+        parts.append(form.format(value.value.data if isinstance(value, IntegerAttr) else ""))
+    return "".join(f" {part}" for part in parts)
+
+
+def function_attributes(op: llvm.FuncOp) -> str:
+    parts: list[str] = []
+    if op.no_unwind is not None:
+        parts.append("nounwind")
+    if op.no_inline is not None:
+        parts.append("noinline")
+    if op.optimize_none is not None:
+        parts.append("optnone")
+    for each in op.passthrough or ():
+        if isinstance(each, StringAttr):
+            parts.append(each.data if each.data in _BARE_FUNCTION_ATTRIBUTES else f'"{each.data}"')
+        elif isinstance(each, ArrayAttr):
+            key, value = (cast(StringAttr, item).data for item in each)
+            parts.append(f"memory({value})" if key == "memory" else f'"{key}"="{value}"')
+    if op.frame_pointer is not None:
+        parts.append(f'"frame-pointer"="{op.frame_pointer.data.value}"')
+    if op.target_cpu is not None:
+        parts.append(f'"target-cpu"="{op.target_cpu.data}"')
+    if op.tune_cpu is not None:
+        parts.append(f'"tune-cpu"="{op.tune_cpu.data}"')
+    if op.target_features is not None:
+        parts.append(f'"target-features"="{",".join(each.data for each in op.target_features.features)}"')
+    return " ".join(parts)
+
+
+_FAST_MATH_NAMES = ("reassoc", "nnan", "ninf", "nsz", "arcp", "contract", "afn")
+
+
+def fast_math(op: Operation) -> str:
+    flags = op.properties.get("fastmathFlags")
+    if not isinstance(flags, llvm.FastMathAttr) or not flags.data:
+        return ""
+    names = {flag.value for flag in flags.data}
+    return "fast " if len(names) == len(_FAST_MATH_NAMES) else "".join(f"{n} " for n in _FAST_MATH_NAMES if n in names)
+
+
+UNNAMED_ADDR = {1: "local_unnamed_addr", 2: "unnamed_addr"}
+VISIBILITY = {1: "hidden", 2: "protected"}
+
+
+def keyword(table: Mapping[int, str], attribute: Attribute | None) -> str:
+    return table.get(attribute.value.data, "") if isinstance(attribute, IntegerAttr) else ""
+
+
+def inline_text(op: Operation) -> str | None:
+    """What LLVM writes as an operand and the dialect as an operation."""
+    match op:
+        case llvm.ConstantOp():
+            return constant_text(op.value, op.result.type)
+        case llvm.AddressOfOp():
+            return symbol(op.global_name.string_value())
+        case llvm.ZeroOp():
+            return "null" if isinstance(op.res.type, llvm.LLVMPointerType) else "zeroinitializer"
+        case llvm.UndefOp():
+            return "undef"
+        case _:
+            return None
+
+
+INLINE = frozenset({llvm.ConstantOp, llvm.AddressOfOp, llvm.ZeroOp, llvm.UndefOp})
+"""The operations of `inline_text`."""

@@ -1,0 +1,133 @@
+"""One function on its way to LLVM: its values, its early exits, the attributes of its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from xdsl.dialects import func, llvm
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, i64
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+
+from aotc.dialects import aot
+from aotc.errors import CompileError, Problem
+from aotc.passes.lower.llvm_builder import UNIT, LLVMBuilder
+from aotc.passes.lower.llvm_module import ModuleLowering
+
+_ARGUMENT_ATTRIBUTES = {"aot.noalias": "llvm.noalias", "aot.readonly": "llvm.readonly", "aot.align": "llvm.align"}
+
+Lowering: TypeAlias = "Callable[[FunctionLowering, Any], None]"
+"""Emits the llvm operations of one operation and maps its results."""
+Lowerings: TypeAlias = Mapping[type[Operation], Lowering]
+
+
+class FunctionLowering:
+    """One function, in one walk. `known` holds the indices that are constant."""
+
+    def __init__(self, module: ModuleLowering, function: func.FuncOp, lowerings: Lowerings) -> None:
+        self.module = module
+        self.types = module.types
+        self.known: dict[SSAValue, int] = {}
+        self._function = function
+        self._lowerings = lowerings
+        self._values: dict[SSAValue, SSAValue] = {}
+        self._exit: Block | None = None
+        inputs = function.function_type.inputs.data
+        entry = Block(arg_types=[self.types.value(each) for each in inputs])
+        self.b = LLVMBuilder(entry)
+
+    def get(self, value: SSAValue) -> SSAValue:
+        """The llvm value of a value."""
+        return self._values[value]
+
+    def set(self, value: SSAValue, to: SSAValue) -> None:
+        """Map a value; its name goes along."""
+        self._values[value] = to
+        if to.name_hint is None:
+            to.name_hint = value.name_hint
+
+    def lower(self) -> llvm.FuncOp:
+        """The llvm.func."""
+        function = self._function
+        outputs = function.function_type.outputs.data
+        defined = bool(function.body.blocks)
+        private = function.sym_visibility is not None and function.sym_visibility.data == "private"
+        properties: dict[str, Attribute | None] = {"no_unwind": UNIT}
+        if defined:
+            properties = self.module.function_properties()
+        properties["arg_attrs"] = self._argument_attributes()
+        lowered = llvm.FuncOp(
+            function.sym_name.data,
+            llvm.LLVMFunctionType(
+                [self.types.value(each) for each in function.function_type.inputs],
+                self.types.value(outputs[0]) if outputs else None,
+            ),
+            llvm.LinkageAttr("internal" if private and defined else "external"),
+            body=self._body() if defined else None,
+            other_props=properties,
+        )
+        lowered.location = function.location
+        return lowered
+
+    def _body(self) -> Region:
+        function = self._function
+        if len(function.body.blocks) != 1:
+            raise CompileError(Problem(f"{function.sym_name.data} has control flow that is not structured"))
+        for old, new in zip(function.args, self.b.entry.args, strict=True):
+            self.set(old, new)
+        self.lower_block(function.body.block)
+        if self._exit is not None:
+            self.b.start(self._exit)
+            self.b.ret(self._exit.args[0])
+        return self.b.finish()
+
+    def lower_block(self, block: Block) -> None:
+        """Emit the operations of a block at the insertion point, up to its terminator's lowering."""
+        for op in block.ops:
+            if (lowering := self._lowerings.get(type(op))) is not None:
+                lowering(self, op)
+
+    def leave_if(self, condition: SSAValue, status: SSAValue) -> None:
+        """Return `status` where the condition holds, else go on."""
+        rest = Block()
+        self.b.branch_if(condition, self._leave(status), rest, then_arguments=(status,))
+        self.b.start(rest)
+
+    def leave_unless(self, condition: SSAValue, status: SSAValue) -> None:
+        """Return `status` where the condition does not hold, else go on."""
+        rest = Block()
+        self.b.branch_if(condition, rest, self._leave(status), otherwise_arguments=(status,))
+        self.b.start(rest)
+
+    def _leave(self, status: SSAValue) -> Block:
+        if self._exit is None:
+            self._exit = Block(arg_types=[status.type])
+            self._exit.name_hint = "leave"
+            self._exit.args[0].name_hint = "status"
+        return self._exit
+
+    def _argument_attributes(self) -> ArrayAttr[DictionaryAttr]:
+        given = self._function.arg_attrs
+        collected: list[DictionaryAttr] = []
+        for position, kind in enumerate(self._function.function_type.inputs):
+            attributes: dict[str, Attribute] = {}
+            old = {} if given is None else given.data[position].data
+            if isinstance(kind, aot.PtrType):
+                attributes = {new: old[name] for name, new in _ARGUMENT_ATTRIBUTES.items() if name in old}
+                if self._function.body.blocks and (size := self._buffer_size(self._function.args[position])):
+                    attributes["llvm.dereferenceable"] = IntegerAttr(size, i64)
+                attributes["llvm.noundef"] = UNIT
+            collected.append(DictionaryAttr(attributes))
+        return ArrayAttr(collected)
+
+    def _buffer_size(self, argument: BlockArgument) -> int:
+        """Bytes that are there behind a pointer argument, 0 where that is not known or it is tested for null."""
+        size = 0
+        for use in argument.uses:
+            if isinstance(use.operation, aot.IsNullOp):
+                return 0
+            if isinstance(use.operation, aot.BufferOp):
+                kind = use.operation.result.type
+                if kind.has_static_shape():
+                    size = max(size, kind.element_count() * self.types.size(kind.element_type))
+        return size

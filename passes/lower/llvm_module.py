@@ -1,0 +1,205 @@
+"""What the functions of a module share on their way to LLVM: weights, workspace, strings, tables, declarations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import func, llvm
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    BytesAttr,
+    DenseArrayBase,
+    DictionaryAttr,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    i8,
+    i64,
+)
+from xdsl.ir import Attribute, Block, SSAValue
+
+from aotc.conventions import PREFIX, weights_symbol
+from aotc.dialects import aot
+from aotc.passes.lower.llvm_builder import PTR, UNIT, LLVMBuilder
+from aotc.passes.lower.llvm_helpers import Helpers
+from aotc.passes.lower.llvm_types import TypeConverter
+from aotc.targets import Target
+
+MINIMUM_BLOB = 32
+"""Bytes; a blob of weights is at least this long, so that an object file can be searched for its beginning."""
+_WORKSPACE_ALIGNMENT = 16
+
+
+@dataclass(frozen=True)
+class ModuleOptions:
+    """What the pass was asked for; `target` None is any 64-bit machine."""
+
+    target: Target | None = None
+    index_bitwidth: int | None = None
+    optimize_size: bool = False
+    weights_section: str | None = None
+    workspace_section: str | None = None
+
+
+class ModuleLowering:
+    """What the functions of a module share: types, constants in memory, helpers, declarations."""
+
+    def __init__(self, module: ModuleOp, options: ModuleOptions) -> None:
+        target = options.target
+        native = frozenset[str]() if target is None else target.native
+        width = options.index_bitwidth or (64 if target is None else target.pointer_width)
+        self.types = TypeConverter(width, half="convert-f16" in native)
+        self.declarations: dict[str, llvm.FuncOp] = {}
+        self._options = options
+        self._target = target
+        self.helpers = Helpers(native, self.function_properties())
+        self._name = name.data if isinstance(name := module.attributes.get("aot.name"), StringAttr) else "model"
+        self._plan = module.attributes.get("aot.plan")
+        self._symbols = {each.sym_name.data for each in module.ops if isinstance(each, func.FuncOp)}
+        self._offsets: dict[str, int] = {}
+        self._blob_end = 0
+        self._strings: dict[bytes, llvm.GlobalOp] = {}
+        self._globals: dict[str, llvm.GlobalOp] = {}
+        self.attributes = dict(module.attributes)
+        """Of the new module."""
+        if target is not None:
+            self.attributes["llvm.target_triple"] = StringAttr(target.triple)
+
+    # Constants and memory of the module
+
+    def weight(self, key: str, size: int, align: int) -> tuple[str, int]:
+        """The blob's symbol and the offset in it of weight `key`, of `size` bytes in elements of `align` bytes."""
+        if key not in self._offsets:
+            step = max(align, 1 if self._target is None else self._target.weight_alignment)
+            offset = -(-self._blob_end // step) * step
+            self._offsets[key] = offset
+            self._blob_end = offset + size
+        return weights_symbol(self._name), self._offsets[key]
+
+    def external_weights(self, symbol: str, size: int) -> None:
+        """Declare the weights that the application links."""
+        if symbol not in self._globals:
+            self._globals[symbol] = _global(symbol, "external", size, constant=True)
+
+    def workspace(self, size: int) -> str:
+        """The symbol of the arena."""
+        symbol = f"{PREFIX}_{self._name}_workspace"
+        if symbol not in self._globals:
+            align = _WORKSPACE_ALIGNMENT
+            if isinstance(self._plan, DictionaryAttr) and isinstance(
+                planned := self._plan.data.get("alignment"), IntegerAttr
+            ):
+                align = planned.value.data
+            arena = _global(symbol, "internal", size, align=align, section=self._options.workspace_section)
+            arena.properties["value"] = IntegerAttr(0, i8)
+            self._globals[symbol] = arena
+        return symbol
+
+    def string(self, text: str | bytes) -> str:
+        """The symbol of a constant C string."""
+        content = (text.encode() if isinstance(text, str) else text) + b"\0"
+        if content not in self._strings:
+            self._strings[content] = llvm.GlobalOp(
+                llvm.LLVMArrayType(len(content), i8),
+                f"{PREFIX}.str.{len(self._strings)}",
+                "private",
+                constant=True,
+                value=BytesAttr(content),
+                unnamed_addr=2,
+                alignment=1,
+            )
+        return self._strings[content].sym_name.data
+
+    def table(self, op: aot.GlobalOp) -> llvm.GlobalOp:
+        """A constant table, built by a region of insertions."""
+        block = Block()
+        b = LLVMBuilder(block)
+        element: Attribute = op.element
+        paths: list[tuple[int, ...]] = [()]
+        if isinstance(op.element, aot.StructType):
+            element, fields = self.types.struct(op.element)
+            paths = list(fields.values())
+        kind = llvm.LLVMArrayType(len(op.values), element)
+        contents = b.op(llvm.UndefOp, (), kind)
+        for row, given in enumerate(op.values):
+            for value, path in zip(given if isinstance(given, ArrayAttr) else [given], paths, strict=True):
+                position = DenseArrayBase.from_list(i64, [row, *path])
+                operands = (contents, self._table_value(b, value))
+                contents = b.op(llvm.InsertValueOp, operands, kind, {"position": position})
+        b.ret(contents)
+        private = op.sym_visibility is not None and op.sym_visibility.data == "private"
+        linkage = "internal" if private else "external"
+        return llvm.GlobalOp(kind, op.sym_name.data, linkage, constant=True, body=b.finish(), alignment=8)
+
+    def _table_value(self, b: LLVMBuilder, value: Attribute) -> SSAValue:
+        match value:
+            case IntegerAttr():
+                return b.constant(value.value.data, self.types.value(value.type))
+            case StringAttr() | BytesAttr():
+                return b.address(self.string(value.data))
+            case SymbolRefAttr():
+                return b.address(value.string_value())
+            case _:
+                return b.op(llvm.ZeroOp, (), PTR)
+
+    def globals(self) -> list[llvm.GlobalOp]:
+        """Every global that is used."""
+        result = [*self._globals.values(), *self._strings.values()]
+        if self._offsets:
+            align = max(8, 1 if self._target is None else self._target.weight_alignment)
+            blob = _global(
+                weights_symbol(self._name),
+                "internal",
+                max(self._blob_end, MINIMUM_BLOB),
+                constant=True,
+                align=align,
+                section=self._options.weights_section,
+            )
+            blob.attributes["aot.weights"] = DictionaryAttr(
+                {key: IntegerAttr(offset, i64) for key, offset in self._offsets.items()}
+            )
+            # The contents are patched into the object file, so no load from it may be folded.
+            blob.attributes["externally_initialized"] = UNIT
+            result.insert(0, blob)
+        return result
+
+    # Functions
+
+    def declare_pure(self, symbol: str, inputs: Sequence[Attribute], output: Attribute) -> None:
+        """Declare a function of the C library that reads and writes no memory (errno is nobody's business here)."""
+        if symbol in self.declarations or symbol in self._symbols:
+            return
+        attributes: list[Attribute] = [StringAttr(each) for each in ("nofree", "nosync", "willreturn")]
+        attributes.append(ArrayAttr([StringAttr("memory"), StringAttr("none")]))
+        self.declarations[symbol] = llvm.FuncOp(
+            symbol,
+            llvm.LLVMFunctionType(inputs, output),
+            llvm.LinkageAttr("external"),
+            other_props={"no_unwind": UNIT, "passthrough": ArrayAttr(attributes)},
+        )
+
+    def function_properties(self) -> dict[str, Attribute | None]:
+        """Attributes of every function with a body."""
+        attributes: list[Attribute] = []
+        if self._options.optimize_size:
+            attributes += [StringAttr("optsize"), StringAttr("minsize")]
+        if self._target is not None and self._target.freestanding:
+            attributes.append(StringAttr("no-builtins"))
+        properties: dict[str, Attribute | None] = {"no_unwind": UNIT}
+        if attributes:
+            properties["passthrough"] = ArrayAttr(attributes)
+        if self._target is not None and self._target.cpu:
+            properties["target_cpu"] = StringAttr(self._target.cpu)
+        if self._target is not None and self._target.features:
+            features = [StringAttr(each) for each in self._target.features.split(",")]
+            properties["target_features"] = llvm.TargetFeaturesAttr(ArrayAttr(features))
+        return properties
+
+
+def _global(
+    symbol: str, linkage: str, size: int, *, constant: bool = False, align: int = 8, section: str | None = None
+) -> llvm.GlobalOp:
+    kind = llvm.LLVMArrayType(size, i8)
+    return llvm.GlobalOp(kind, symbol, linkage, constant=constant, alignment=align, section=section)
