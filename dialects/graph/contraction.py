@@ -248,6 +248,8 @@ class ConvTransposeOp(ConvolutionOp):
             raise ShapeError(f"pads has {len(pads)} values for {rank} spatial axes")
         if any(value < 1 for value in (*self.ints("strides"), *self.ints("dilations"))):
             raise ShapeError("strides and dilations must be positive")
+        if any(value < 0 for value in (*pads, *output_padding)):
+            raise ShapeError(f"pads {list(pads)} and output_padding {list(output_padding)} must not be negative")
         spatial = [
             (extent - 1) * stride + (size - 1) * dilation + 1 + more - before - after
             for extent, stride, size, dilation, more, before, after in zip(

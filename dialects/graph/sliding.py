@@ -20,7 +20,7 @@ def ceil_div(a: Scalar, divisor: int) -> Scalar:
 
 @dataclass(frozen=True)
 class SlidingWindow:
-    """A window of `size` taps over an axis of `extent` elements padded by `before` and `after`."""
+    """A window of `size` taps over an axis of `extent` elements padded by `before` and `after`; negative: cropped."""
 
     extent: int
     size: int
@@ -58,7 +58,7 @@ class SlidingWindow:
     def taps(self, b: LoopBuilder, position: Scalar) -> tuple[Scalar, Scalar]:
         """The range of taps that lie inside the operand; empty where the bounds have crossed."""
         start = position * self.stride
-        first = b.index(0) if self.before == 0 else ceil_div(b.max(self.before - start, 0), self.dilation)
+        first = b.index(0) if self.before <= 0 else ceil_div(b.max(self.before - start, 0), self.dilation)
         return first, self._below(b, start, self.extent)
 
     def padded_taps(self, b: LoopBuilder, position: Scalar) -> Scalar:
@@ -100,8 +100,6 @@ def sliding_windows(
             raise ShapeError(f"{name} has {len(values)} values for {rank} spatial axes, expected {count}")
     if any(value < 1 for value in (*strides, *dilations, *sizes)):
         raise ShapeError("strides, dilations and kernel sizes must be positive")
-    if any(value < 0 for value in pads):
-        raise ShapeError("pads must not be negative")
     return [
         SlidingWindow(extent, size, stride, dilation, before, after, ceil)
         for extent, size, stride, dilation, before, after in zip(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
@@ -12,8 +13,13 @@ from aotc.dialects.graph.window import AveragePoolOp, LpPoolOp, MaxPoolIndicesOp
 from aotc.frontend.onnx.registry import Node, onnx_op
 
 
-def window_attributes(node: Node, extents: Sequence[int], kernel: Sequence[int]) -> dict[str, list[int]]:
-    """strides, dilations and explicit pads (all begins, then all ends) of a window of `kernel` over `extents`."""
+def window_attributes(
+    node: Node, extents: Sequence[int], kernel: Sequence[int], crop: bool = False
+) -> dict[str, list[int]]:
+    """strides, dilations and explicit pads (all begins, then all ends) of a window of `kernel` over `extents`.
+
+    Where strides are larger than the kernel, the pads that auto_pad asks for are negative: with `crop` they stay so.
+    """
     rank = len(kernel)
     strides: list[int] = node.attr("strides", [1] * rank)
     dilations: list[int] = node.attr("dilations", [1] * rank)
@@ -21,6 +27,8 @@ def window_attributes(node: Node, extents: Sequence[int], kernel: Sequence[int])
     match node.attr("auto_pad", "NOTSET"):
         case "NOTSET":
             pads = node.attr("pads", pads)
+            if any(amount < 0 for amount in pads):
+                node.fail(f"pads {pads} must not be negative")
         case "VALID":
             pass
         case "SAME_UPPER" | "SAME_LOWER" as mode:
@@ -30,8 +38,9 @@ def window_attributes(node: Node, extents: Sequence[int], kernel: Sequence[int])
             ends: list[int] = []
             for extent, size, stride, dilation in zip(extents, kernel, strides, dilations, strict=False):
                 span = (size - 1) * dilation + 1
-                total = max((-(-extent // stride) - 1) * stride + span - extent, 0)
-                begins.append(total // 2 if mode == "SAME_UPPER" else total - total // 2)
+                total = (-(-extent // stride) - 1) * stride + span - extent
+                total = total if crop else max(total, 0)
+                begins.append(math.trunc((total if mode == "SAME_UPPER" else total + 1) / 2))
                 ends.append(total - begins[-1])
             pads = begins + ends
         case other:
@@ -41,7 +50,7 @@ def window_attributes(node: Node, extents: Sequence[int], kernel: Sequence[int])
 
 def _pool(node: Node, op_class: type[GraphOp], x: SSAValue, **attributes: object) -> SSAValue:
     kernel: list[int] = node.attr("kernel_shape", [])
-    windows = window_attributes(node, node.shape(0)[2:], kernel)
+    windows = window_attributes(node, node.shape(0)[2:], kernel, crop=True)
     return node.emit(op_class, x, kernel=kernel, ceil=_true(node, "ceil_mode"), **windows, **attributes)
 
 
