@@ -58,7 +58,7 @@ def _used_extents(argument: BlockArgument, used: set[int]) -> str:
         elif isinstance(user, memref.LoadOp | memref.StoreOp):
             if isinstance(kind.layout, NoneAttr):
                 used.update(d for d, extent in enumerate(shape) if d > 0 and extent == DYNAMIC_INDEX)
-        elif not _is_contiguous(kind):
+        elif not isinstance(user, DataOp) and not _is_contiguous(kind):
             return f"{user.name} needs a static row-major buffer, not {kind}"
     return ""
 

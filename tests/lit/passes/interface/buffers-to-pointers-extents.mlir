@@ -1,0 +1,55 @@
+// RUN: aotc-opt %s -p 'select-calling-convention,buffers-to-pointers' --split-input-file --verify-diagnostics | filecheck %s
+
+// D10: used extents become arguments, other layouts are linearised; what a pointer cannot carry is an error.
+// D27: dynamic shapes stay possible.
+
+builtin.module attributes {aot.name = "m"} {
+  func.func @main(%x: memref<?x?xf32> {aot.name = "x", aot.dtype = "float32", aot.io = "input"}) attributes {aot.entry} {
+    func.call @scale_0(%x) : (memref<?x?xf32>) -> ()
+    func.return
+  }
+  func.func private @scale_0(%a: memref<?x?xf32>) attributes {aot.kernel} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %a, %c0 : memref<?x?xf32>
+    scf.for %i = %c0 to %n step %c1 {
+      %0 = memref.load %a[%i, %c1] : memref<?x?xf32>
+      memref.store %0, %a[%i, %c0] : memref<?x?xf32>
+    }
+    func.return
+  }
+}
+
+// CHECK:      func.func @main(%x: !aot.ptr<f32> {{{.*}}}, %x_dim0: i32 {aot.dim = 0 : i64}, %x_dim1: i32 {aot.dim = 1 : i64}) -> i32
+// CHECK-NEXT:   %0 = arith.index_cast %x_dim0 : i32 to index
+// CHECK-NEXT:   %1 = arith.index_cast %x_dim1 : i32 to index
+// CHECK:        func.call @scale_0(%x, %{{.*}}, %{{.*}}) : (!aot.ptr<f32>, i32, i32) -> i32
+// CHECK:      func.func private @scale_0(%a: !aot.ptr<f32> {{{.*}}}, %a_dim0: i32 {aot.dim = 0 : i64}, %a_dim1: i32 {aot.dim = 1 : i64}) -> i32
+// CHECK-NEXT:   %[[N:.*]] = arith.index_cast %a_dim0 : i32 to index
+// CHECK-NEXT:   %[[M:.*]] = arith.index_cast %a_dim1 : i32 to index
+// CHECK-NEXT:   %a_1 = aot.buffer %a : !aot.ptr<f32> to memref<?xf32>
+// CHECK:        scf.for %i = %c0 to %[[N]]
+// CHECK-NEXT:     %[[ROW:.*]] = arith.muli %i, %[[M]] : index
+// CHECK-NEXT:     %[[AT:.*]] = arith.addi %[[ROW]], %c1 : index
+// CHECK-NEXT:     memref.load %a_1[%[[AT]]] : memref<?xf32>
+
+// -----
+
+builtin.module attributes {aot.name = "m"} {
+  func.func @main() attributes {aot.entry} {
+    func.return
+  }
+  func.func private @copy_0(%a: memref<4x4xf32, strided<[8, 1]>>, %b: memref<4x4xf32, strided<[4, 1]>>) attributes {aot.kernel} {
+    %c2 = arith.constant 2 : index
+    %0 = memref.load %a[%c2, %c2] : memref<4x4xf32, strided<[8, 1]>>
+    memref.store %0, %b[%c2, %c2] : memref<4x4xf32, strided<[4, 1]>>
+    func.return
+  }
+}
+
+// CHECK:      func.func private @copy_0(%a: !aot.ptr<f32> {{.*}}, %b: !aot.ptr<f32> {{.*}}) -> i32
+// CHECK-NEXT:   %a_1 = aot.buffer %a : !aot.ptr<f32> to memref<?xf32>
+// CHECK-NEXT:   %b_1 = aot.buffer %b : !aot.ptr<f32> to memref<4x4xf32>
+// CHECK:        %[[EIGHT:.*]] = arith.constant 8 : index
+// CHECK:        arith.muli %c2, %[[EIGHT]] : index
+// CHECK:        memref.store %{{.*}}, %b_1[%c2, %c2] : memref<4x4xf32>
