@@ -1,0 +1,215 @@
+"""The legality table (D3, D28, D29), the symbols (C1, C2, D18), and what cannot become a pointer (D10)."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.parser import Parser
+from xdsl.universe import Universe
+
+from aotc.conventions import (
+    INTERFACE_APIS,
+    OPERATOR_APIS,
+    RUNTIMES,
+    WEIGHTS,
+    WORKSPACES,
+    Conventions,
+    entry_symbol,
+    legal,
+    model_symbol,
+    operator_symbol,
+    require_identifier,
+    table,
+)
+from aotc.errors import CompileError, UsageError
+from aotc.passes.interface.buffers_to_pointers import BuffersToPointersPass
+from aotc.passes.interface.place_weights import PlaceWeightsPass, weights_blob
+from aotc.passes.interface.select_calling_convention import SelectCallingConventionPass
+from aotc.weights import WeightStore
+
+ABI = Path(__file__).parents[2] / "docs" / "abi.md"
+
+
+def parse(text: str) -> tuple[Context, ModuleOp]:
+    """A module of every dialect there is, and its context."""
+    ctx = Context(allow_unregistered=True)
+    for name, dialect in Universe.get_multiverse().all_dialects.items():
+        ctx.register_dialect(name, dialect)
+    return ctx, Parser(ctx, text).parse_module()
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        Conventions("c", "cpacked"),  # A1 outside, A0 inside
+        Conventions("micro", "packed"),
+        Conventions("packed", "unpacked", "host"),  # D28: the host runtime refuses unpacked
+        Conventions("packed", "cpacked", "host", linkable=False),  # D28: packed where a module cannot be linked
+        Conventions("packed", "unpacked", "c", linkable=False),
+        Conventions("c", "unpacked", "host", weights="external"),
+    ],
+)
+def test_d28_illegal_combinations_are_refused_with_reason_and_way_out(choice: Conventions) -> None:
+    with pytest.raises(UsageError) as caught:
+        choice.check()
+    assert caught.value.exit_code == 2
+    assert all(
+        problem.what.startswith(("--", "a module")) and problem.why and problem.fix for problem in caught.value.problems
+    )
+
+
+def test_d3_the_interface_page_is_what_is_legal() -> None:
+    allowed: dict[tuple[str, str], set[str]] = {}
+    for choice in legal():
+        choice.check()
+        allowed.setdefault((choice.interface_api, choice.runtime), set()).add(choice.operator_api)
+    assert allowed == {
+        ("c", "c"): {"unpacked"},
+        ("c", "host"): {"unpacked"},
+        ("micro", "c"): {"unpacked"},
+        ("micro", "host"): {"unpacked"},
+        ("packed", "c"): {"unpacked", "cpacked", "packed"},
+        ("packed", "host"): {"cpacked", "packed"},
+    }
+    assert {choice.operator_api for choice in legal(linkable=False)} == {"packed"}
+
+
+def test_legal_and_refused_are_each_others_complement() -> None:
+    chosen = set(legal())
+    for interface in INTERFACE_APIS:
+        for operators in OPERATOR_APIS:
+            for runtime in RUNTIMES:
+                for workspace in WORKSPACES:
+                    for weights in WEIGHTS:
+                        choice = Conventions(interface, operators, runtime, workspace, weights)
+                        if choice in chosen:
+                            choice.check()
+                        else:
+                            with pytest.raises(UsageError):
+                                choice.check()
+
+
+def test_all_problems_at_once() -> None:
+    with pytest.raises(UsageError) as caught:
+        Conventions("c", "packed", "host", weights="external").check()
+    assert len(caught.value.problems) == 2
+
+
+def test_unknown_choice_names_the_known_ones() -> None:
+    with pytest.raises(UsageError, match=r"--interface-api tvm.*use c, micro, packed"):
+        Conventions("tvm").check()
+
+
+def test_d28_the_table_is_the_documentation() -> None:
+    assert table() in ABI.read_text(encoding="utf-8")
+
+
+def test_every_symbol_carries_prefix_name_and_convention() -> None:
+    assert [entry_symbol("kws", api) for api in INTERFACE_APIS] == [
+        "aotc_kws_run",
+        "aotc_kws_run_micro",
+        "aotc_kws_run_packed",
+    ]
+    assert len({model_symbol("kws", api) for api in INTERFACE_APIS}) == 3
+    assert operator_symbol("kws", "conv_0") == "aotc_kws_conv_0"
+
+
+@pytest.mark.parametrize("name", ["", "a-b", "a b", "é", "a.b"])
+def test_a_name_that_is_no_identifier_is_refused(name: str) -> None:
+    if name:
+        with pytest.raises(UsageError):
+            require_identifier(name)
+    require_identifier("2layers_v1")
+
+
+MODULE = """
+builtin.module attributes {{aot.name = "m"}} {{
+  func.func @main() attributes {{aot.entry}} {{
+    func.return
+  }}
+  func.func private @k_0(%a: {type}) attributes {{aot.kernel}} {{
+    %c0 = arith.constant 0 : index
+    {body}
+    func.return
+  }}
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "why"),
+    [
+        (
+            "memref<4xf32, strided<[?]>>",
+            "%0 = memref.load %a[%c0] : memref<4xf32, strided<[?]>>",
+            "known at run time only",
+        ),
+        (
+            "memref<4xf32, affine_map<(d0) -> (d0 * 2)>>",
+            "%0 = memref.load %a[%c0] : memref<4xf32, affine_map<(d0) -> (d0 * 2)>>",
+            "not strided",
+        ),
+        (
+            "memref<?xf32>",
+            '%0 = "memref.cast"(%a) : (memref<?xf32>) -> memref<4xf32>',
+            "static row-major",
+        ),
+        (
+            "memref<?xf32>",
+            '%i = "test.op"() : () -> index\n    %0 = memref.dim %a, %i : memref<?xf32>',
+            "not constant",
+        ),
+        ("index", "", "not a buffer"),
+    ],
+)
+def test_d10_what_a_pointer_cannot_carry_is_a_named_error(kind: str, body: str, why: str) -> None:
+    ctx, module = parse(MODULE.format(type=kind, body=body))
+    SelectCallingConventionPass().apply(ctx, module)
+    with pytest.raises(CompileError, match=f"argument 0 of k_0.*{why}"):
+        BuffersToPointersPass().apply(ctx, module)
+
+
+def test_external_weights_are_one_blob_of_the_arrays_bytes() -> None:
+    import numpy as np
+
+    ctx, module = parse(
+        """
+        builtin.module attributes {aot.name = "m"} {
+          func.func @main() attributes {aot.entry} {
+            %0 = aot.weight "a" : memref<3xi8>
+            %1 = aot.weight "b" : memref<2xf32>
+            func.return
+          }
+        }
+        """
+    )
+    store = WeightStore.of(ctx)
+    store.add("a", np.array([1, 2, 3], np.int8))
+    store.add("b", np.array([1, -1], np.float32))
+    SelectCallingConventionPass(weights="caller").apply(ctx, module)
+    PlaceWeightsPass().apply(ctx, module)
+    assert weights_blob(module, store) == bytes([1, 2, 3, 0, 0, 0, 0, 0]) + np.array([1, -1], np.float32).tobytes()
+
+
+def test_abi_page_has_every_structure_field_and_constant() -> None:
+    """E10-E12, B2, D1: docs/abi.md, the runtime headers and the compiler's structures say the same."""
+    from aotc.dialects.aot import STRUCTS
+
+    header = (ABI.parents[1] / "aotc" / "runtime" / "aotc_packed.h").read_text(encoding="utf-8")
+    page = ABI.read_text(encoding="utf-8")
+    c_names = {"AOTCModel": "aotc_model_t"}
+    for struct, fields in STRUCTS.items():
+        if struct == "AOTCTypedModel":  # declared by each model's header
+            continue
+        name = c_names.get(struct, struct)
+        body = re.search(rf"typedef (?:struct|union) {{([^}}]*)}} {name};", header)
+        assert body is not None, name
+        declared = re.findall(r"[\s*](\w+);", re.sub(r"/\*.*?\*/", "", body[1]))
+        wanted = list(dict.fromkeys(field.split(".")[0] for field in fields))
+        assert declared == wanted or struct == "AOTCValue", struct
+        for field in wanted:
+            assert f"`{field}`" in page, f"{name}.{field}"
