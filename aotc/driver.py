@@ -111,7 +111,7 @@ def compile_with(
         files = _ir_files(compilation, f"{compilation.name}.{options.stop_after}")
         return Artifacts(directory, tuple(write_files(directory, files)), None, tuple(compilation.timings))
     from aotc.budgets import check_budgets
-    from aotc.emit import emit
+    from aotc.emit.artifacts import emit
 
     info = compilation.info()
     check_budgets(info, options)

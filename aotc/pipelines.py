@@ -52,14 +52,11 @@ def _interface(options: CompileOptions) -> str:
 
 
 PHASES: tuple[Phase, ...] = (
-    Phase("import", "the model as tensors, with static shapes and ONNX gone", _fixed("annotate-quantization")),
+    Phase("import", "the model as tensors, with static shapes and ONNX gone", _fixed("")),
     Phase(
         "graph",
         "what is computed: shapes inferred, constants and batch normalisation folded, transposes removed",
-        _fixed(
-            "infer-shapes,fold-constants,canonicalize,fold-batch-norm,eliminate-transposes,fold-constants,"
-            "canonicalize,cse,dce"
-        ),
+        _fixed("annotate-quantization,canonicalize,cse,dce"),
     ),
     Phase(
         "fuse",

@@ -1,0 +1,106 @@
+"""From a compilation to files: what each kind of `--emit` writes. A new kind is a function and a row of `_EMITTERS`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from aotc.compilation import Compilation
+from aotc.files import Content
+from aotc.metadata import ModelInfo, to_json
+
+if TYPE_CHECKING:
+    from aotc.emit.object import NativeCode
+
+Files = dict[str, Content]
+
+
+@dataclass
+class Emission:
+    """One compilation, its metadata and the two ends, each made once however many kinds want it."""
+
+    compilation: Compilation
+    info: ModelInfo
+
+    @property
+    def name(self) -> str:
+        """The stem of the files."""
+        return self.info.name
+
+    @cached_property
+    def c_files(self) -> Files:
+        """Everything of the C end."""
+        from aotc.emit.c import emit_c
+
+        return emit_c(self.compilation.module, self.compilation.store, self.info)
+
+    @cached_property
+    def native(self) -> NativeCode:
+        """The LLVM end."""
+        from aotc.emit.object import NativeCode
+
+        return NativeCode(self.compilation)
+
+    def beside(self) -> Files:
+        """What an object needs to be used: every C file but the source."""
+        return {name: content for name, content in self.c_files.items() if not name.endswith(".c")}
+
+
+def _c(emission: Emission) -> Files:
+    return emission.c_files
+
+
+def _header(emission: Emission) -> Files:
+    return {name: content for name, content in emission.c_files.items() if name.endswith(".h")}
+
+
+def _llvm_ir(emission: Emission) -> Files:
+    return {f"{emission.name}.ll": emission.native.text}
+
+
+def _asm(emission: Emission) -> Files:
+    return {f"{emission.name}.s": emission.native.assembly}
+
+
+def _object(emission: Emission) -> Files:
+    return {f"{emission.name}.o": emission.native.object, **emission.beside()}
+
+
+def _static(emission: Emission) -> Files:
+    from aotc.emit.link import static_library
+
+    member = f"{emission.name}.o"
+    archive = static_library({member: emission.native.object}, {member: emission.native.exports})
+    return {f"lib{emission.name}.a": archive, **emission.beside()}
+
+
+def _shared(emission: Emission) -> Files:
+    from aotc.conventions import json_symbol
+    from aotc.emit.link import shared_library, string_object
+
+    target = emission.native.target
+    metadata = string_object(json_symbol(emission.name), to_json(emission.info), target)
+    library = shared_library([emission.native.object, metadata], target, emission.name)
+    return {f"{emission.name}.so": library, **emission.beside()}
+
+
+_EMITTERS: dict[str, Callable[[Emission], Files]] = {
+    "c": _c,
+    "header": _header,
+    "llvm-ir": _llvm_ir,
+    "asm": _asm,
+    "object": _object,
+    "static": _static,
+    "shared": _shared,
+}
+
+
+def emit(compilation: Compilation, info: ModelInfo) -> Files:
+    """The files of every kind in `compilation.options.emit`, by name. Raises CompileError, UsageError."""
+    emission = Emission(compilation, info)
+    files: Files = {}
+    for kind in compilation.options.emit:
+        files |= _EMITTERS[kind](emission)
+    return files
