@@ -49,6 +49,7 @@ UNIVERSE = Universe(
         "convert-to-llvm": _lazy("aotc.passes.lower.convert_to_llvm", "ConvertToLLVMPass"),
     },
     all_targets={
+        "c": _lazy("aotc.emit.c", "CTarget"),
         "llvm-text": _lazy("aotc.emit.llvm_ir", "LLVMTextTarget"),
     },
 )

@@ -1,0 +1,425 @@
+"""C99 from the `interface` phase: one file with weights, arena, kernels, entry and descriptor.
+
+`emit_c` makes the files of a model; the target `c` of `aotc-opt` prints the source of any module in that phase, for
+reading and for tests. Only the entry and the descriptor have external linkage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
+from typing import IO, ClassVar
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerType, MemRefType, ModuleOp, StringAttr
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Attribute, BlockArgument, SSAValue
+from xdsl.utils.target import Target
+
+from aotc.dialects import aot
+from aotc.emit import c_memory, c_tables, c_types
+from aotc.emit.c_expr import Expr, name_expr
+from aotc.emit.c_function import FunctionPrinter, argument_names, result_type, wrapped
+from aotc.emit.c_helpers import HELPERS, helper_text
+from aotc.emit.c_ranges import Interval
+from aotc.emit.c_types import SIGNED, UNSIGNED, VOID, CType, ctype_of, pointer_to
+from aotc.emit.c_weights import element_ctype, initializer, needs_math
+from aotc.emit.header import Descriptor, Prototype, header_text
+from aotc.emit.report import report_text
+from aotc.errors import CompileError, Problem
+from aotc.files import Content
+from aotc.locations import node_names
+from aotc.metadata import ModelInfo
+from aotc.naming import c_identifier
+from aotc.passes.interface.buffer_attributes import workspace_alignment
+from aotc.passes.interface.place_weights import weights_blob
+from aotc.passes.interface.signature import argument_attributes
+from aotc.weights import WeightStore
+
+PACKED_HEADER = "aotc_packed.h"
+_PROVIDED = {"AOTCCallPacked": PACKED_HEADER}
+"""External functions that a header declares."""
+
+
+def emit_c(module: ModuleOp, store: WeightStore, info: ModelInfo) -> dict[str, Content]:
+    """The files of a model in the `interface` phase: NAME.c, NAME.h, NAME.json, with external weights their bytes.
+
+    `info` is what `model_info(module)` says. Raises CompileError with one problem for each operation that has no C.
+    """
+    source = CSource(module, store)
+    result: dict[str, Content] = {
+        f"{info.name}.c": source.text(f"{info.name}.h"),
+        f"{info.name}.h": header_text(info, source.exported(), source.descriptors(), source.local_headers),
+        f"{info.name}.json": report_text(info),
+    }
+    if PACKED_HEADER in source.local_headers:
+        result[PACKED_HEADER] = files("aotc.runtime").joinpath(PACKED_HEADER).read_text()
+    if info.weights == "external":
+        result[f"{info.name}.weights.bin"] = weights_blob(module, store)
+    return result
+
+
+@dataclass(frozen=True)
+class CTarget(Target):
+    """`aotc-opt -t c`: C source of a module in the `interface` phase."""
+
+    name: ClassVar[str] = "c"
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        output.writelines(CSource(module, WeightStore.of(ctx)).text())
+
+
+@dataclass
+class CSource:
+    """One C source file; what its functions need of it (`c_function.Unit`)."""
+
+    module: ModuleOp
+    store: WeightStore
+    index: CType = SIGNED[32]
+    taken: set[str] = field(default_factory=set[str])
+    _functions: dict[str, FuncOp] = field(default_factory=dict[str, FuncOp])
+    _calls: dict[str, list[CallOp]] = field(default_factory=dict[str, list[CallOp]])
+    _tables: dict[str, aot.GlobalOp] = field(default_factory=dict[str, aot.GlobalOp])
+    _parameters: dict[str, tuple[CType, ...]] = field(default_factory=dict[str, tuple[CType, ...]])
+    _weights: dict[str, tuple[str, MemRefType[Attribute]]] = field(
+        default_factory=dict[str, tuple[str, MemRefType[Attribute]]]
+    )
+    _arena: tuple[str, int] | None = None
+    _external: dict[str, int] = field(default_factory=dict[str, int])
+    _helpers: set[str] = field(default_factory=set[str])
+    _headers: set[str] = field(default_factory=lambda: {"stdint.h"})
+    _body: list[str] = field(default_factory=list[str])
+
+    def __post_init__(self) -> None:
+        for op in self.module.ops:
+            if isinstance(op, FuncOp):
+                self._functions[op.sym_name.data] = op
+            elif isinstance(op, aot.GlobalOp):
+                self._tables[op.sym_name.data] = op
+                self.struct(op.element)
+        for op in self.module.walk():
+            if isinstance(op, CallOp):
+                self._calls.setdefault(op.callee.string_value(), []).append(op)
+        self.taken |= {*self._functions, *self._tables, *HELPERS}
+        if any(_elements(value.type) >= 2**31 for op in self.module.walk() for value in op.results):
+            self.index = SIGNED[64]
+        self._print_functions()
+
+    # What functions ask for
+
+    def helper(self, name: str) -> str:
+        """Have a helper function defined; returns its name."""
+        self._helpers.add(name)
+        return name
+
+    def include(self, header: str) -> None:
+        """Have a standard header included."""
+        self._headers.add(header)
+
+    def parameters(self, symbol: str) -> Sequence[CType]:
+        """The C types of a function's parameters."""
+        if symbol not in self._parameters:
+            function = self._functions[symbol]
+            attributes = argument_attributes(function)
+            kinds = function.function_type.inputs.data
+            arguments: Sequence[SSAValue | None] = function.args if function.body.blocks else [None] * len(kinds)
+            self._parameters[symbol] = tuple(
+                self._parameter(kind, argument, given)
+                for kind, argument, given in zip(kinds, arguments, attributes, strict=True)
+            )
+        return self._parameters[symbol]
+
+    def provided(self, symbol: str) -> bool:
+        """Whether a header declares the function, with types of its own."""
+        return symbol in _PROVIDED
+
+    def table(self, symbol: str) -> Expr:
+        """A constant table as a pointer to its first element."""
+        element = self._tables[symbol].element
+        self.struct(element)
+        return name_expr(symbol, pointer_to(c_tables.element_ctype(element, self._model), const=True))
+
+    def weight(self, op: aot.WeightOp) -> Expr:
+        """The array of a weight."""
+        key = op.key.data
+        if key not in self._weights:
+            name = c_identifier(key, self.taken)
+            self.taken.add(name)
+            self._weights[key] = name, op.result.type
+        name, kind = self._weights[key]
+        return name_expr(name, pointer_to(self._weight_ctype(key, kind), const=True))
+
+    def workspace(self, op: aot.WorkspaceOp) -> Expr:
+        """The arena."""
+        if self._arena is None:
+            name = c_identifier("workspace", self.taken)
+            self.taken.add(name)
+            self._arena = name, op.result.type.get_shape()[0]
+        return name_expr(self._arena[0], pointer_to(UNSIGNED[8]))
+
+    def weights(self, op: aot.WeightsOp) -> Expr:
+        """The blob of external weights."""
+        self._external[op.symbol.data] = op.result.type.get_shape()[0]
+        return name_expr(op.symbol.data, pointer_to(UNSIGNED[8], const=True))
+
+    def struct(self, kind: Attribute) -> None:
+        """Have a structure declared."""
+        if isinstance(kind, aot.StructType) and kind.struct.data != "AOTCTypedModel":
+            self._headers.add(PACKED_HEADER)
+
+    def contents(self, buffer: SSAValue) -> Interval | None:
+        """The interval of a buffer's integers where every call of the function passes weights."""
+        base = c_memory.root(buffer)
+        if isinstance(base, BlockArgument):
+            function = base.block.parent_op()
+            if not isinstance(function, FuncOp):
+                return None
+            calls = self._calls.get(function.sym_name.data, [])
+            sources = [c_memory.root(call.arguments[base.index]) for call in calls]
+        else:
+            sources = [base]
+        arrays = [self._array(source.owner) for source in sources]
+        if not arrays or any(array is None or not array.size or array.dtype.kind not in "iu" for array in arrays):
+            return None
+        signed = [array.view(f"i{array.dtype.itemsize}") for array in arrays if array is not None]
+        return (min(int(array.min()) for array in signed), max(int(array.max()) for array in signed))
+
+    def _array(self, owner: object) -> np.ndarray | None:
+        if isinstance(owner, aot.WeightOp) and owner.key.data in self.store:
+            return self.store[owner.key.data]
+        return None
+
+    def _weight_ctype(self, key: str, kind: MemRefType[Attribute]) -> CType:
+        return element_ctype(self.store[key]) if key in self.store else ctype_of(kind.get_element_type(), self.index)
+
+    def _parameter(self, kind: Attribute, argument: SSAValue | None, given: dict[str, Attribute]) -> CType:
+        if not isinstance(kind, aot.PtrType):
+            return ctype_of(kind, self.index)
+        self.struct(kind.pointee)
+        const = "aot.readonly" in given
+        dtype = given.get("aot.dtype")
+        if isinstance(dtype, StringAttr):
+            return pointer_to(c_types.dtype_ctype(dtype.data), const)
+        plain = ctype_of(kind, self.index).pointee
+        assert plain is not None
+        if argument is None or not isinstance(kind.pointee, IntegerType) or kind.pointee.width.data == 1:
+            return pointer_to(plain, const)
+        return pointer_to(self._integer_pointee(argument, kind.pointee, plain), const)
+
+    def _integer_pointee(self, argument: SSAValue, kind: IntegerType, plain: CType) -> CType:
+        """What an integer pointer points to, from its uses: signed or unsigned elements, or (i8) just bytes."""
+        buffers: list[SSAValue] = []
+        for use in argument.uses:
+            op = use.operation
+            if isinstance(op, CallOp) and not self.provided(op.callee.string_value()):
+                pointee = self.parameters(op.callee.string_value())[use.index].pointee
+                if pointee is not None and pointee != VOID:
+                    return pointee
+            elif isinstance(op, aot.BufferOp):
+                users = [each.operation for each in op.result.uses]
+                if any(not isinstance(user, c_memory.VIEW) for user in users):
+                    buffers.append(op.result)
+        if not buffers:
+            return plain
+        unsigned = all(c_memory.is_unsigned_buffer(buffer) for buffer in buffers)
+        return ctype_of(kind, self.index, unsigned)
+
+    # The file
+
+    def _print_functions(self) -> None:
+        problems: list[Problem] = []
+        for function in _callees_first(self._functions):
+            if not function.body.blocks:
+                continue
+            try:
+                lines = FunctionPrinter(self, function).lines()
+            except CompileError as error:
+                problems.extend(error.problems)
+                continue
+            self._body.append("\n".join([*self._comment(function), *lines, ""]))
+        if problems:
+            raise CompileError(problems)
+
+    @property
+    def local_headers(self) -> list[str]:
+        """Headers of the runtime that the file includes."""
+        needed = {PACKED_HEADER} & self._headers
+        return sorted(needed | {_PROVIDED[f.sym_name.data] for f in self._functions.values() if _provided(f)})
+
+    def exported(self) -> list[Prototype]:
+        """The functions with external linkage that the file defines."""
+        return [self._prototype(f) for f in self._functions.values() if f.body.blocks and not _is_private(f)]
+
+    def descriptors(self) -> list[Descriptor]:
+        """The public tables."""
+        found: list[Descriptor] = []
+        for symbol, table in self._tables.items():
+            if c_tables.is_public(table):
+                ctype = c_tables.element_ctype(table.element, self._model).text
+                typed = isinstance(table.element, aot.StructType) and table.element.struct.data == c_tables.TYPED_MODEL
+                run = self._prototype(self._functions[next(c_tables.symbols(table))]) if typed else None
+                found.append(Descriptor(symbol, ctype, run))
+        return found
+
+    def _prototype(self, function: FuncOp) -> Prototype:
+        symbol = function.sym_name.data
+        names: list[str] = []
+        for hint in argument_names(function):
+            names.append(c_identifier(hint, {*names, *self.taken}))
+        return Prototype(
+            result_type(function, self.index),
+            symbol,
+            tuple(ctype.declare(name) for ctype, name in zip(self.parameters(symbol), names, strict=True)),
+        )
+
+    def text(self, header: str | None = None) -> Iterator[str]:
+        """The source, in pieces; it includes `header`, or says itself what that would."""
+        if any(needs_math(self.store[key]) for key in self._weights if key in self.store):
+            self._headers.add("math.h")
+        local = [header] if header is not None else self.local_headers
+        yield "".join(f'#include "{name}"\n' for name in local) + ("\n" if local else "")
+        yield "".join(f"#include <{name}>\n" for name in sorted(self._headers - {PACKED_HEADER}))
+        if any("float " in function or "double " in function for function in self._body):
+            yield _CONTRACTION
+        for text in helper_text(self._helpers):
+            yield f"\n{text}"
+        yield from self._prototypes(header is None)
+        yield from self._constants()
+        yield from self._static_memory()
+        for table in self._tables.values():
+            if not c_tables.is_public(table):
+                yield "\n" + c_tables.definition(table, self._model)
+        for function in self._body:
+            yield f"\n{function}"
+        for table in self._tables.values():
+            if c_tables.is_public(table):
+                yield "\n" + c_tables.definition(table, self._model)
+
+    def _prototypes(self, alone: bool) -> Iterator[str]:
+        """External functions, functions that tables point to, and without a header (`alone`) what is exported."""
+        tables = [table for table in self._tables.values() if not c_tables.is_public(table)]
+        named = {symbol for table in tables for symbol in c_tables.symbols(table)}
+        lines: list[str] = []
+        for symbol, function in self._functions.items():
+            prototype = self._prototype(function)
+            if not function.body.blocks:
+                linkage = None if _provided(function) else "extern "
+            elif _is_private(function):
+                linkage = "static " if symbol in named else None
+            else:
+                linkage = "" if alone else None
+            if linkage is not None:
+                head = f"{linkage}{prototype.result} {symbol}("
+                lines.extend(wrapped(head, prototype.parameters or ("void",), ");"))
+        if alone:
+            lines.extend(descriptor.declaration().rstrip("\n") for descriptor in self.descriptors())
+        if lines:
+            yield "\n" + "\n".join(lines) + "\n"
+
+    def _constants(self) -> Iterator[str]:
+        """The weights."""
+        defined = {key: value for key, value in self._weights.items() if key in self.store}
+        if defined:
+            yield _SECTION.format(name="WEIGHTS", what="weights")
+        for key, (name, kind) in self._weights.items():
+            ctype = self._weight_ctype(key, kind)
+            if key not in defined:
+                yield f"\nextern const {ctype.declare(name)}[{max(1, _elements(kind))}];\n"
+                continue
+            array = self.store[key]
+            comment = c_types.comment_text(f"{key}: {array.dtype.name}[{', '.join(map(str, array.shape))}]")
+            yield f"\n/* {comment} */\n"
+            yield f"static const AOTC_WEIGHTS {ctype.declare(name)}[{max(1, array.size)}] = {{\n"
+            yield from initializer(array)
+            yield "};\n"
+        for symbol, size in self._external.items():
+            yield f"\n/* The application links the weights. */\nextern const unsigned char {symbol}[{max(1, size)}];\n"
+
+    def _static_memory(self) -> Iterator[str]:
+        """The arena."""
+        if self._arena is None:
+            return
+        name, size = self._arena
+        alignment = workspace_alignment(self.module)
+        yield _SECTION.format(name="WORKSPACE", what="workspace")
+        yield _ALIGNED
+        yield f"\nstatic AOTC_WORKSPACE AOTC_ALIGNED({alignment}) uint8_t {name}[{max(1, size)}];\n"
+
+    def _comment(self, function: FuncOp) -> list[str]:
+        """A comment that names the ONNX nodes of a kernel, of all its calls."""
+        if "aot.entry" in function.attributes:
+            return []
+        places = [*self._calls.get(function.sym_name.data, []), *function.walk()]
+        names = list(dict.fromkeys(name for place in places for name in node_names(place.location)))
+        if not names:
+            return []
+        lines = wrapped("/* ", [c_types.comment_text(name) for name in names], " */")
+        return [lines[0], *(f" * {line.strip()}" for line in lines[1:])]
+
+    @property
+    def _model(self) -> str:
+        name = self.module.attributes.get("aot.name")
+        return name.data if isinstance(name, StringAttr) else "model"
+
+
+_CONTRACTION = """
+/* No fused multiply-add: results do not depend on the machine. GCC needs -std=c99 or -ffp-contract=off. */
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#endif
+"""
+_SECTION = """\
+
+/* Section of the {what}, for example __attribute__((section(".{what}"))). */
+#ifndef AOTC_{name}
+#define AOTC_{name}
+#endif
+"""
+_ALIGNED = """
+#ifndef AOTC_ALIGNED
+#if defined(__GNUC__) || defined(__clang__)
+#define AOTC_ALIGNED(bytes) __attribute__((aligned(bytes)))
+#elif defined(_MSC_VER)
+#define AOTC_ALIGNED(bytes) __declspec(align(bytes))
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
+#define AOTC_ALIGNED(bytes) _Alignas(bytes)
+#else
+#error "define AOTC_ALIGNED(bytes) as this compiler's way to align a variable"
+#endif
+#endif
+"""
+
+
+def _elements(kind: Attribute) -> int:
+    if not isinstance(kind, MemRefType):
+        return 0
+    return int(np.prod([max(extent, 0) for extent in kind.get_shape()], dtype=object))
+
+
+def _is_private(function: FuncOp) -> bool:
+    return function.sym_visibility is not None and function.sym_visibility.data == "private"
+
+
+def _provided(function: FuncOp) -> bool:
+    return not function.body.blocks and function.sym_name.data in _PROVIDED
+
+
+def _callees_first(functions: dict[str, FuncOp]) -> list[FuncOp]:
+    """Every function after those it calls."""
+    ordered: dict[str, FuncOp] = {}
+
+    def visit(symbol: str, path: tuple[str, ...]) -> None:
+        if symbol in ordered:
+            return
+        if symbol in path:
+            raise CompileError(Problem(f"{symbol} calls itself"))
+        for op in functions[symbol].walk():
+            if isinstance(op, CallOp) and op.callee.string_value() in functions:
+                visit(op.callee.string_value(), (*path, symbol))
+        ordered[symbol] = functions[symbol]
+
+    for symbol in functions:
+        visit(symbol, ())
+    return list(ordered.values())

@@ -1,0 +1,666 @@
+"""One IR function as a C function: structured control flow, named values, expressions inlined into their use.
+
+A pure value used once, in the block that defines it, is inlined; a load only as long as no store that may overwrite it
+comes first. Everything else gets a name. A loop-carried value is a mutable local, shared by nested loops and
+conditionals that hand it on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Protocol, cast
+
+from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects.builtin import IndexType, IntegerType, StringAttr, i1
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.traits import is_side_effect_free
+
+from aotc.dialects import aot
+from aotc.emit import c_memory
+from aotc.emit.c_expr import Expr, Level, Scope, binary, name_expr, negated
+from aotc.emit.c_expressions import Expressions
+from aotc.emit.c_ranges import Interval, Ranges
+from aotc.emit.c_types import BOOL, SIGNED, UNSIGNED, CType, ctype_of
+from aotc.errors import CompileError, Problem
+from aotc.locations import node_names
+from aotc.naming import c_identifier
+from aotc.passes.interface.signature import argument_attributes
+
+WIDTH = 110
+"""Columns; longer expressions are split, longer argument lists wrapped."""
+_INLINE = 80
+"""The longest expression that is still inlined into another."""
+_TERNARY_OPERATIONS = 12
+"""The most operations in both sides of a conditional expression."""
+_MULTIPLE = (arith.MulSIExtendedOp, arith.MulUIExtendedOp, arith.AddUIExtendedOp)
+"""Operations of several results, which mention their operands more than once."""
+
+
+class Unit(Protocol):
+    """What a function needs of its file."""
+
+    index: CType
+    taken: set[str]
+    """Global names."""
+
+    def helper(self, name: str) -> str:
+        """Have a helper function defined; returns its name."""
+        ...
+
+    def include(self, header: str) -> None:
+        """Have a standard header included."""
+        ...
+
+    def parameters(self, symbol: str) -> Sequence[CType]:
+        """The C types of a function's parameters."""
+        ...
+
+    def weight(self, op: aot.WeightOp) -> Expr:
+        """The array of a weight."""
+        ...
+
+    def workspace(self, op: aot.WorkspaceOp) -> Expr:
+        """The arena."""
+        ...
+
+    def weights(self, op: aot.WeightsOp) -> Expr:
+        """The blob of external weights."""
+        ...
+
+    def struct(self, kind: Attribute) -> None:
+        """Have a structure of the packed convention declared."""
+        ...
+
+    def table(self, symbol: str) -> Expr:
+        """A constant table as a pointer to its first element."""
+        ...
+
+    def provided(self, symbol: str) -> bool:
+        """Whether a header declares a function, with types of its own."""
+        ...
+
+    def contents(self, buffer: SSAValue) -> Interval | None:
+        """The interval of a buffer's elements, where the values that it is called with are known."""
+        ...
+
+
+class FunctionPrinter(Scope):
+    """Prints one function with a body."""
+
+    def __init__(self, unit: Unit, function: func.FuncOp) -> None:
+        self.unit = unit
+        self.index = unit.index
+        self.ranges = Ranges(unit.contents)
+        self.expressions = Expressions(self)
+        self._function = function
+        self._parameters = unit.parameters(function.sym_name.data)
+        self._values: dict[SSAValue, Expr] = {}
+        self._pending: set[SSAValue] = set()
+        self._order: dict[SSAValue, int] = {}
+        self._mutable: set[str] = set()
+        self._scopes: list[list[str]] = [[]]
+        self._taken = set(unit.taken)
+        self._lines: list[str] = []
+        self._depth = 1
+        self._loops = 0
+        self._consumed: list[SSAValue] = []
+        self._reads: set[SSAValue] = set()
+        self._variables: set[str] = set()
+        self._status = ""
+        self._dead = _dead_operations(function)
+
+    def lines(self) -> list[str]:
+        """The definition, line by line."""
+        function = self._function
+        restrict = ["aot.noalias" in given for given in argument_attributes(function)]
+        arguments: list[str] = []
+        hints = argument_names(function)
+        for argument, hint, ctype, noalias in zip(function.args, hints, self._parameters, restrict, strict=True):
+            name = self._name(hint)
+            self._values[argument] = name_expr(name, ctype)
+            arguments.append(ctype.declare(f"restrict {name}" if noalias and ctype.kind == "pointer" else name))
+            if not self._uses(argument):
+                self._emit(f"(void){name};")
+        static = "static " if function.sym_visibility is not None and function.sym_visibility.data == "private" else ""
+        head = f"{static}{result_type(function, self.index)} {function.sym_name.data}("
+        if any(isinstance(op, aot.CheckOp) and _follows_its_call(op) for op in function.walk()):
+            self._status = self._name("status")
+            self._emit(f"int32_t {self._status};")
+        self._block(function.body.block)
+        return [*wrapped(head, arguments or ["void"], ")"), "{", *self._lines, "}"]
+
+    # Scope, for expressions
+
+    def operand(self, value: SSAValue) -> Expr:
+        e = self._values[value]
+        if value in self._pending:
+            self._consumed.append(value)
+        self._reads |= e.reads
+        self._variables |= e.variables
+        return e
+
+    def atom(self, value: SSAValue) -> Expr:
+        if not self._values[value].is_atom:
+            self._declare(value)
+        return self.operand(value)
+
+    def helper(self, name: str) -> str:
+        self.include("stdint.h")
+        return self.unit.helper(name)
+
+    def include(self, header: str) -> None:
+        self.unit.include(header)
+
+    def note_read(self, base: SSAValue) -> None:
+        """The expression being built loads from the memory behind `base`."""
+        self._reads.add(base)
+
+    # Composition
+
+    def _compose(self, build: Callable[[], Expr], limit: int = WIDTH) -> Expr:
+        """Build an expression; while it is too long, give its longest inlined part a name and build it again."""
+        while True:
+            self._consumed, self._reads, self._variables = [], set(), set()
+            e = build()
+            inlined = [value for value in self._consumed if value in self._pending]
+            if len(e.text) <= limit or not inlined:
+                break
+            longest = max(inlined, key=lambda value: len(self._values[value].text))
+            if len(self._values[longest].text) < 24:
+                break
+            self._declare(longest)
+        self._pending.difference_update(self._consumed)
+        return replace(e, reads=frozenset(self._reads), variables=frozenset(self._variables))
+
+    def _define(self, value: SSAValue, e: Expr) -> None:
+        """Keep the expression of `value` for its one use, or declare it."""
+        self._values[value] = e
+        if e.is_atom and not e.variables:
+            return
+        uses = self._uses(value)
+        if not uses:
+            return
+        self._order[value] = len(self._order)
+        self._pending.add(value)
+        alone = len(uses) == 1 and uses[0].parent is value.owner.parent and not isinstance(uses[0], _MULTIPLE)
+        if not alone or (len(e.text) > _INLINE and not e.text.startswith("(")):
+            self._declare(value)
+
+    def _declare(self, value: SSAValue) -> None:
+        """Give `value` a name, here."""
+        e = self._values[value]
+        ctype, e = self._variable(value, e)
+        name = self._name(value.name_hint or self._fresh("t" if ctype.kind == "pointer" else "v"))
+        qualifier = "" if ctype.kind == "pointer" else "const "
+        text = self._convert(e, value, ctype).text
+        self._emit(f"{qualifier}{ctype.declare(name)} = {text};")
+        self._values[value] = name_expr(name, ctype, e.unsigned)
+        self._pending.discard(value)
+
+    def _variable(self, value: SSAValue, e: Expr) -> tuple[CType, Expr]:
+        """The type of a constant variable for `e`."""
+        kind = value.type
+        if kind == i1:
+            self.include("stdbool.h")
+            return BOOL, e
+        if isinstance(kind, IntegerType):
+            bits = kind.width.data
+            return (UNSIGNED if e.unsigned else SIGNED)[bits], e
+        if isinstance(kind, IndexType):
+            return self.index, e
+        return e.ctype, e
+
+    def _convert(self, e: Expr, value: SSAValue, target: CType) -> Expr:
+        if target.kind == "pointer":
+            return c_memory.convert_pointer(e, target)
+        if target.is_integer and isinstance(value.type, IntegerType | IndexType):
+            return self.expressions.convert(e, value, target)
+        return e
+
+    def _assigned(self, value: SSAValue, target: CType) -> Expr:
+        """The expression of `value` for a mutable variable of type `target`, which holds signed readings."""
+        if isinstance(value.type, IntegerType) and value.type != i1:
+            return self.expressions.convert(self.expressions.signed(value), value, target)
+        return self._convert(self.operand(value), value, target)
+
+    # Names and lines
+
+    def _name(self, hint: str) -> str:
+        name = c_identifier(hint, self._taken)
+        self._taken.add(name)
+        self._scopes[-1].append(name)
+        return name
+
+    def _fresh(self, prefix: str) -> str:
+        number = 0
+        while f"{prefix}{number}" in self._taken:
+            number += 1
+        return f"{prefix}{number}"
+
+    def _emit(self, line: str) -> None:
+        self._lines.append("    " * self._depth + line)
+
+    @contextmanager
+    def _scope(self) -> Generator[None]:
+        self._scopes.append([])
+        self._depth += 1
+        yield
+        self._depth -= 1
+        self._taken.difference_update(self._scopes.pop())
+
+    # Memory order
+
+    def _flush(self, roots: Iterable[SSAValue] | None) -> None:
+        """Name every pending value that loads from memory which a write to `roots` (None: anywhere) may change."""
+        written = None if roots is None else list(roots)
+        changed = [
+            value
+            for value in self._pending
+            if any(
+                c_memory.is_mutable(read) and (written is None or any(c_memory.may_alias(read, w) for w in written))
+                for read in self._values[value].reads
+            )
+        ]
+        for value in sorted(changed, key=self._order.__getitem__):
+            self._declare(value)
+
+    def _flush_region(self, op: Operation) -> None:
+        roots: list[SSAValue] = []
+        for inner in op.walk():
+            if isinstance(inner, func.CallOp | aot.SetElementOp | aot.SetFieldOp):
+                self._flush(None)
+                return
+            if isinstance(inner, memref.StoreOp):
+                roots.append(c_memory.root(inner.memref))
+        if roots:
+            self._flush(roots)
+
+    # Statements
+
+    def _block(self, block: Block) -> None:
+        for op in block.ops:
+            if op not in self._dead and not isinstance(op, scf.YieldOp):
+                self._operation(op)
+
+    def _operation(self, op: Operation) -> None:
+        match op:
+            case memref.StoreOp():
+                self._store(op)
+            case scf.ForOp():
+                self._for(op)
+            case scf.IfOp():
+                self._if(op)
+            case func.CallOp():
+                self._call(op)
+            case func.ReturnOp():
+                for value in op.arguments:
+                    e = self._compose(lambda v=value: self._assigned(v, ctype_of(v.type, self.index)))
+                    self._emit(f"return {e.text};")
+            case aot.CheckOp():
+                if not _follows_its_call(op):
+                    status = self._compose(lambda: self.atom(op.status)).text
+                    self._emit(f"if ({status} != 0) {{")
+                    self._emit(f"    return {status};")
+                    self._emit("}")
+            case aot.RequireOp():
+                condition = negated(self._compose(lambda: self.operand(op.condition)))
+                self._emit(f"if ({condition}) {{")
+                self._emit("    return -1;")
+                self._emit("}")
+            case aot.AllocaOp():
+                self._alloca(op)
+            case aot.SetElementOp() | aot.SetFieldOp():
+                target = self._compose(lambda: c_memory.member(self, op)).text
+                kind = ctype_of(op.value.type, self.index)
+                value = self._compose(lambda: self._convert(self.operand(op.value), op.value, kind))
+                self._flush(None)
+                self._emit(f"{target} = {value.text};")
+            case _:
+                for position, result in enumerate(op.results):
+                    self._define(result, self._compose(lambda k=position: self._expression(op, k), _INLINE))
+
+    def _expression(self, op: Operation, result: int) -> Expr:
+        if self.expressions.supports(op):
+            return self.expressions.build(op, result)
+        e = c_memory.expression(self, op)
+        if e is None:
+            where = ", ".join(node_names(op.location)) or self._function.sym_name.data
+            raise CompileError(Problem(f"{op.name} cannot be written in C", node=where))
+        return e
+
+    def _alloca(self, op: aot.AllocaOp) -> None:
+        pointee = op.result.type.pointee
+        if isinstance(pointee, aot.StructType):
+            self.unit.struct(pointee)
+        ctype = cast(CType, ctype_of(op.result.type, self.index).pointee) if pointee != IntegerType(8) else SIGNED[8]
+        name = self._name(op.result.name_hint or "values")
+        self._emit(f"{ctype.declare(name)}[{op.count.value.data}];")
+        self._values[op.result] = name_expr(name, ctype_of(op.result.type, self.index))
+
+    def _store(self, op: memref.StoreOp) -> None:
+        target = self._compose(lambda: c_memory.element(self, op.memref, op.indices))
+        value = self._compose(
+            lambda: self._stored(op.value, target.ctype), max(WIDTH - len(target.text) - 4 * self._depth, 40)
+        )
+        self._flush([c_memory.root(op.memref)])
+        self._emit(_assignment(target, value))
+
+    def _stored(self, value: SSAValue, ctype: CType) -> Expr:
+        e = self.operand(value)
+        if isinstance(value.type, IntegerType) and value.type != i1:
+            if ctype.kind == "unsigned" and not e.unsigned and self.ranges.of(value)[0] < 0 and e.literal is None:
+                e = replace(self.expressions.unsigned(value), unsigned=True)
+            return self.expressions.convert(e, value, ctype)
+        return e
+
+    def _call(self, op: func.CallOp) -> None:
+        callee = op.callee.string_value()
+        types = self.unit.parameters(callee)
+        as_is = self.unit.provided(callee)
+        arguments = [
+            self._compose(
+                lambda v=value, t=ctype: self._argument(v) if as_is else self._convert(self._argument(v), v, t)
+            )
+            for value, ctype in zip(op.arguments, types, strict=True)
+        ]
+        self._flush(None)
+        prefix, suffix = "", ");"
+        checked = op.next_op
+        if isinstance(checked, aot.CheckOp) and _follows_its_call(checked):
+            prefix = f"{self._status} = "
+        elif op.results and self._uses(op.results[0]):
+            result = op.results[0]
+            ctype = ctype_of(result.type, self.index)
+            name = self._name(result.name_hint or self._fresh("v"))
+            self._values[result] = name_expr(name, ctype)
+            prefix = f"const {ctype.declare(name)} = "
+        elif op.results:
+            prefix = "(void)"
+        indent = "    " * self._depth
+        self._lines.extend(wrapped(f"{indent}{prefix}{callee}(", [e.text for e in arguments], suffix))
+        if self._status and prefix == f"{self._status} = ":
+            self._emit(f"if ({self._status} != 0) {{")
+            self._emit(f"    return {self._status};")
+            self._emit("}")
+
+    def _argument(self, value: SSAValue) -> Expr:
+        if isinstance(value.type, IntegerType) and value.type != i1:
+            return self.expressions.signed(value)
+        return self.operand(value)
+
+    # Loops
+
+    def _for(self, op: scf.ForOp) -> None:
+        self._flush_region(op)
+        for position, initial in enumerate(op.iter_args):
+            self._carry(op, position, initial)
+        step = self._compose(lambda: self.expressions.signed(op.step))
+        low = self._compose(lambda: self.expressions.signed(op.lb))
+        high = self._compose(lambda: self.expressions.signed(op.ub))
+        if high.reads or high.variables:
+            high = self._compose(lambda: self.expressions.signed(op.ub, atom=True))
+        body = op.body.block
+        lines, self._lines = self._lines, []
+        with self._scope():
+            variable = body.args[0]
+            ctype = ctype_of(variable.type, self.index)
+            name = self._name(variable.name_hint or self._loop_name())
+            self._values[variable] = name_expr(name, ctype)
+            self._loops += 1
+            self._block(body)
+            self._assign(body, [(self._values[arg], arg) for arg in body.args[1:]])
+            self._loops -= 1
+        inside, self._lines = self._lines, lines
+        increment = f"++{name}" if step.text == "1" else f"{name} += {step.text}"
+        bound = binary("<", name_expr(name, ctype), high, BOOL).text
+        self._emit(f"for ({ctype.declare(name)} = {low.text}; {bound}; {increment}) {{")
+        self._lines.extend(inside)
+        self._emit("}")
+
+    def _loop_name(self) -> str:
+        """i0, i1, ... by depth; a name of its own where a model's name is in the way."""
+        name = f"i{self._loops}"
+        return name if name not in self._taken else self._fresh("i")
+
+    def _carry(self, op: scf.ForOp, position: int, initial: SSAValue) -> None:
+        """The variable of a loop-carried value: the initial value's own where nobody else reads that, or a new one."""
+        argument, result = op.body.block.args[position + 1], op.results[position]
+        given = self._values[initial]
+        if given.text in self._mutable and len(self._uses(initial)) == 1:
+            variable = given
+        else:
+            ctype = ctype_of(initial.type, self.index)
+            if ctype == BOOL:
+                self.include("stdbool.h")
+            start = self._compose(lambda: self._assigned(initial, ctype))
+            hint = argument.name_hint or result.name_hint or ("acc" if "acc" not in self._taken else self._fresh("acc"))
+            name = self._name(hint)
+            self._mutable.add(name)
+            self._emit(f"{ctype.declare(name)} = {start.text};")
+            variable = Expr(name, Level.PRIMARY, ctype, variables=frozenset({name}))
+        self._values[argument] = self._values[result] = variable
+
+    def _assign(self, block: Block, targets: Sequence[tuple[Expr, object]]) -> None:
+        """The yield of `block`: all assignments at once, through temporaries where one would overwrite another."""
+        terminator = block.last_op
+        if not isinstance(terminator, scf.YieldOp):
+            return
+        todo: list[tuple[Expr, Expr, SSAValue]] = []
+        for (target, _), value in zip(targets, terminator.arguments, strict=True):
+            limit = WIDTH - 4 * self._depth - len(target.text)
+            e = self._compose(lambda v=value, t=target: self._assigned(v, t.ctype), limit)
+            if e.text != target.text:
+                todo.append((target, e, value))
+        while todo:
+            for position, (target, e, _) in enumerate(todo):
+                others = todo[:position] + todo[position + 1 :]
+                if not any(target.text in other.variables for _, other, _ in others):
+                    self._emit(_assignment(target, e))
+                    del todo[position]
+                    break
+            else:
+                target, e, value = todo[-1]
+                name = self._name(self._fresh("next"))
+                self._emit(f"const {target.ctype.declare(name)} = {e.text};")
+                todo[-1] = (target, name_expr(name, target.ctype), value)
+
+    # Conditionals
+
+    def _if(self, op: scf.IfOp, targets: Sequence[Expr] | None = None) -> None:
+        if targets is None and len(op.results) == 1 and self._try_conditional(op):
+            return
+        self._flush_region(op)
+        condition = self._compose(lambda: self.operand(op.cond))
+        if targets is None:
+            targets = [self._result_variable(op, position) for position in range(len(op.results))]
+        then = self._branch(op.true_region.blocks, targets)
+        other = self._branch(op.false_region.blocks, targets)
+        if not then and not other:
+            return
+        if not then:
+            self._emit(f"if ({negated(condition)}) {{")
+            then, other = other, []
+        else:
+            self._emit(f"if ({condition.text}) {{")
+        self._lines.extend(then)
+        indent = "    " * self._depth
+        if _is_chain(other, indent):
+            self._lines.append(f"{indent}}} else {other[0].strip()}")
+            self._lines.extend(line[4:] for line in other[1:])
+            return
+        if other:
+            self._emit("} else {")
+            self._lines.extend(other)
+        self._emit("}")
+
+    def _branch(self, blocks: Sequence[Block], targets: Sequence[Expr]) -> list[str]:
+        """The lines of one side, which end by assigning the results."""
+        if not blocks:
+            return []
+        block = blocks[0]
+        saved, self._lines = self._lines, []
+        with self._scope():
+            last = block.last_op
+            inner = last.prev_op if isinstance(last, scf.YieldOp) else None
+            for op in block.ops:
+                if op in self._dead or isinstance(op, scf.YieldOp):
+                    continue
+                if op is inner and isinstance(op, scf.IfOp) and self._hands_on(op, cast(scf.YieldOp, last)):
+                    self._if(op, targets)
+                    for result, target in zip(op.results, targets, strict=True):
+                        self._values[result] = target
+                    continue
+                self._operation(op)
+            self._assign(block, [(target, None) for target in targets])
+        lines, self._lines = self._lines, saved
+        return lines
+
+    def _hands_on(self, op: scf.IfOp, last: scf.YieldOp) -> bool:
+        """Whether the results of an inner conditional are just those of the outer one."""
+        return (
+            bool(op.results)
+            and tuple(op.results) == tuple(last.arguments)
+            and all(len(self._uses(result)) == 1 for result in op.results)
+        )
+
+    def _result_variable(self, op: scf.IfOp, position: int) -> Expr:
+        """The variable of a result: that of a value which one side hands on and nobody reads later, or a new one."""
+        result = op.results[position]
+        sides = [cast(scf.YieldOp, region.block.last_op).arguments[position] for region in op.regions]
+        claimed = {self._values[r].text for r in op.results[:position]}
+        for value in sides:
+            e = self._values.get(value)
+            if (
+                e is not None
+                and e.text in self._mutable
+                and e.text not in claimed
+                and all(_is_inside(user, op) for user in self._uses(value))
+            ):
+                self._values[result] = e
+                return e
+        ctype = ctype_of(result.type, self.index)
+        if ctype == BOOL:
+            self.include("stdbool.h")
+        name = self._name(result.name_hint or self._fresh("v"))
+        self._mutable.add(name)
+        self._emit(f"{ctype.declare(name)};")
+        e = Expr(name, Level.PRIMARY, ctype, variables=frozenset({name}))
+        self._values[result] = e
+        return e
+
+    def _try_conditional(self, op: scf.IfOp) -> bool:
+        """Print `condition ? a : b` where both sides are short expressions; leaves no trace if they are not."""
+        inner = [each for region in op.regions for each in region.walk()]
+        if len(inner) > _TERNARY_OPERATIONS or not all(
+            isinstance(each, memref.LoadOp | scf.YieldOp | scf.IfOp) or self.expressions.supports(each)
+            for each in inner
+        ):
+            return False
+        saved, self._lines = self._lines, []
+        taken, mutable_names = set(self._taken), set(self._mutable)
+        with self._scope():
+            for region in op.regions:
+                self._block(region.block)
+        sides = [cast(scf.YieldOp, region.block.last_op).arguments[0] for region in op.regions]
+        spilled, self._lines = bool(self._lines), saved
+        if not spilled:
+            mutable = any(self._values[side].text in self._mutable for side in sides)
+            e = None if mutable else self._compose(lambda: self._choice(op, sides), 1000)
+            if e is not None and len(e.text) <= _INLINE:
+                self._define(op.results[0], e)
+                return True
+        self._taken, self._mutable = taken, mutable_names
+        for each in inner:
+            for result in each.results:
+                self._values.pop(result, None)
+                self._pending.discard(result)
+        return False
+
+    def _choice(self, op: scf.IfOp, sides: Sequence[SSAValue]) -> Expr:
+        condition = self.operand(op.cond)
+        return self.expressions.choose(condition, sides[0], sides[1])
+
+    # Uses
+
+    def _uses(self, value: SSAValue) -> list[Operation]:
+        """The live operations that use `value`, once for each use."""
+        return [use.operation for use in value.uses if use.operation not in self._dead]
+
+
+def argument_names(function: func.FuncOp) -> list[str]:
+    """What to call a function's arguments: the tensor's name, or a hint of the IR."""
+    hints = [argument.name_hint for argument in function.args] if function.body.blocks else []
+    names: list[str] = []
+    for position, given in enumerate(argument_attributes(function)):
+        name = given.get("aot.name")
+        hint = hints[position] if hints else None
+        names.append((name.data if isinstance(name, StringAttr) else hint) or "arg")
+    return names
+
+
+def result_type(function: func.FuncOp, index: CType) -> str:
+    """The C result type of a function."""
+    outputs = function.function_type.outputs.data
+    return ctype_of(outputs[0], index).text if outputs else "void"
+
+
+def wrapped(head: str, items: Sequence[str], tail: str) -> list[str]:
+    """`head item, item, ... tail` on as few lines as fit, continued below the first item."""
+    lines, line = [], head
+    indent = " " * (len(head) if len(head) < 60 else len(head) - len(head.lstrip()) + 8)
+    for position, item in enumerate(items):
+        piece = item + (tail if position == len(items) - 1 else ",")
+        if len(line) + len(piece) > WIDTH and line.strip() and line != head:
+            lines.append(line.rstrip())
+            line = indent
+        line += piece if line in (head, indent) else f" {piece}"
+    if not items:
+        line += tail
+    return [*lines, line]
+
+
+def _assignment(target: Expr, value: Expr) -> str:
+    """`target = value;`, or `target += rest;` where that is the same."""
+    if value.parts is not None and (value.ctype == target.ctype or value.ctype.bits == target.ctype.bits == 32):
+        symbol, left, right = value.parts
+        if left == target.text and symbol in ("+", "-", "*", "/"):
+            return f"{target.text} {symbol}= {right};"
+        if right == target.text and symbol in ("+", "*"):
+            return f"{target.text} {symbol}= {left};"
+    return f"{target.text} = {value.text};"
+
+
+def _is_chain(lines: Sequence[str], indent: str) -> bool:
+    """Whether the lines of an else branch are one conditional."""
+    inner = indent + "    "
+    if len(lines) < 3 or not lines[0].startswith(f"{inner}if (") or lines[-1] != f"{inner}}}":
+        return False
+    return all(line.startswith((f"{inner} ", f"{inner}}} else")) for line in lines[1:-1])
+
+
+def _follows_its_call(op: aot.CheckOp) -> bool:
+    """Whether the checked status is the result of the call just before, and used nowhere else."""
+    owner = op.status.owner
+    return isinstance(owner, func.CallOp) and op.prev_op is owner and len(list(op.status.uses)) == 1
+
+
+def _is_inside(op: Operation, ancestor: Operation) -> bool:
+    parent = op.parent_op()
+    while parent is not None:
+        if parent is ancestor:
+            return True
+        parent = parent.parent_op()
+    return False
+
+
+def _dead_operations(function: func.FuncOp) -> set[Operation]:
+    """Operations without effect whose results no live operation uses."""
+    dead: set[Operation] = set()
+    for op in reversed(list(function.walk())):
+        if op.results and all(use.operation in dead for result in op.results for use in result.uses):
+            pure = is_side_effect_free(op) or isinstance(op, memref.LoadOp)
+            if pure and not op.regions:
+                dead.add(op)
+    return dead

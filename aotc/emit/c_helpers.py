@@ -1,0 +1,238 @@
+"""Small static functions that generated C brings along where it needs them, so that it needs no library for them.
+
+Each is exactly what the IR operation says: rounding to nearest even, NaN and signed zeros as IEEE 754 has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+_ROUNDEVEN = """\
+/* The nearest whole number, ties to even; keeps the sign of zero. Beyond {LIMIT_NAME} there are no fractions. */
+static inline {T} aotc_roundeven{F}({T} x)
+{{
+    const {T} magnitude = x < 0.0{F} ? -x : x;
+    const {T} rounded = (magnitude + {LIMIT}{F}) - {LIMIT}{F};
+    if (magnitude > 0.0{F} && magnitude < {LIMIT}{F}) {{
+        return x < 0.0{F} ? -rounded : rounded;
+    }}
+    return x;
+}}
+"""
+
+_MAXIMUM = """\
+/* The greater of two; NaN if either is NaN, and +0 is greater than -0. */
+static inline {T} aotc_maximum{F}({T} a, {T} b)
+{{
+    if (a == b) {{
+        return a == 0.0{F} ? a + b : a;
+    }}
+    return a > b || a != a ? a : b;
+}}
+"""
+
+_MINIMUM = """\
+/* The lesser of two; NaN if either is NaN, and -0 is less than +0. */
+static inline {T} aotc_minimum{F}({T} a, {T} b)
+{{
+    if (a == b) {{
+        return a == 0.0{F} ? -(-a - b) : a;
+    }}
+    return a < b || a != a ? a : b;
+}}
+"""
+
+_MAXNUM = """\
+/* The greater of two; the other one if either is NaN. */
+static inline {T} aotc_maxnum{F}({T} a, {T} b)
+{{
+    return a > b || b != b ? a : b;
+}}
+"""
+
+_MINNUM = """\
+/* The lesser of two; the other one if either is NaN. */
+static inline {T} aotc_minnum{F}({T} a, {T} b)
+{{
+    return a < b || b != b ? a : b;
+}}
+"""
+
+_BITS = """\
+/* The bits of a {T} as an integer. */
+static inline {I} aotc_{T}_bits({T} x)
+{{
+    union {{ {T} value; {I} bits; }} both;
+    both.value = x;
+    return both.bits;
+}}
+"""
+
+_FROM_BITS = """\
+/* The {T} with these bits. */
+static inline {T} aotc_{T}_of_bits({I} bits)
+{{
+    union {{ {T} value; {I} bits; }} both;
+    both.bits = bits;
+    return both.value;
+}}
+"""
+
+_F16_TO_F32 = """\
+/* IEEE half precision to single; exact. */
+static inline float aotc_f16_to_f32(uint16_t half)
+{
+    const uint32_t sign = (uint32_t)(half & 0x8000u) << 16;
+    const uint32_t magnitude = half & 0x7fffu;
+    if (magnitude > 0x7c00u) { /* NaN, made quiet */
+        return aotc_float_of_bits(sign | 0x7fc00000u | ((magnitude & 0x3ffu) << 13));
+    }
+    if (magnitude == 0x7c00u) {
+        return aotc_float_of_bits(sign | 0x7f800000u);
+    }
+    if (magnitude < 0x0400u) { /* subnormal: units of 2^-24 */
+        const float value = (float)magnitude * 5.9604644775390625e-8f;
+        return sign != 0u ? -value : value;
+    }
+    return aotc_float_of_bits(sign | ((magnitude << 13) + 0x38000000u));
+}
+"""
+
+_F32_TO_F16 = """\
+/* Single precision to IEEE half, to nearest even. */
+static inline uint16_t aotc_f32_to_f16(float value)
+{
+    const uint32_t bits = aotc_float_bits(value);
+    const uint32_t sign = (bits >> 16) & 0x8000u;
+    const uint32_t magnitude = bits & 0x7fffffffu;
+    if (magnitude > 0x7f800000u) { /* NaN, made quiet */
+        return (uint16_t)(sign | 0x7e00u | ((magnitude >> 13) & 0x3ffu));
+    }
+    if (magnitude >= 0x477ff000u) { /* 65520 and more round to infinity */
+        return (uint16_t)(sign | 0x7c00u);
+    }
+    if (magnitude < 0x38800000u) { /* subnormal: beside 0.5 the last bit weighs 2^-24, so that the addition rounds */
+        return (uint16_t)(sign | (aotc_float_bits(aotc_float_of_bits(magnitude) + 0.5f) - 0x3f000000u));
+    }
+    return (uint16_t)(sign | ((magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13) & 1u)) >> 13));
+}
+"""
+
+_BF16_TO_F32 = """\
+/* bfloat16 to single precision; exact. */
+static inline float aotc_bf16_to_f32(uint16_t brief)
+{
+    return aotc_float_of_bits((uint32_t)brief << 16);
+}
+"""
+
+_F32_TO_BF16 = """\
+/* Single precision to bfloat16, to nearest even. */
+static inline uint16_t aotc_f32_to_bf16(float value)
+{
+    const uint32_t bits = aotc_float_bits(value);
+    if ((bits & 0x7fffffffu) > 0x7f800000u) { /* NaN, made quiet */
+        return (uint16_t)((bits >> 16) | 0x40u);
+    }
+    return (uint16_t)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+}
+"""
+
+_F64_TO_ODD = """\
+/* Double to single precision, inexact results to the neighbour with an odd last bit: narrowing it again rounds once. */
+static inline float aotc_f64_to_f32_odd(double value)
+{
+    const float nearest = (float)value;
+    uint32_t bits = aotc_float_bits(nearest);
+    if ((double)nearest == value || value != value) {
+        return nearest;
+    }
+    if ((value < 0.0 ? -value : value) < (nearest < 0.0f ? -(double)nearest : (double)nearest)) {
+        bits -= 1u; /* it was rounded up */
+    }
+    return aotc_float_of_bits(bits | 1u);
+}
+"""
+
+_FLOOR_DIVISION = """\
+/* a / b rounded down. */
+static inline {S} aotc_floordiv{N}({S} a, {S} b)
+{{
+    const {S} quotient = ({S})(a / b);
+    return ({S})(a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient);
+}}
+"""
+
+_CEIL_DIVISION = """\
+/* a / b rounded up. */
+static inline {S} aotc_ceildiv{N}({S} a, {S} b)
+{{
+    const {S} quotient = ({S})(a / b);
+    return ({S})(a % b != 0 && (a < 0) == (b < 0) ? quotient + 1 : quotient);
+}}
+"""
+
+_UNSIGNED_CEIL_DIVISION = """\
+/* a / b rounded up. */
+static inline {U} aotc_ceildivu{N}({U} a, {U} b)
+{{
+    return ({U})(a / b + (a % b != 0 ? 1u : 0u));
+}}
+"""
+
+
+def _helpers() -> dict[str, tuple[tuple[str, ...], str]]:
+    """Name: the helpers it calls, and its text. In an order in which each stands behind what it calls."""
+    table: dict[str, tuple[tuple[str, ...], str]] = {}
+    for kind, suffix, bits, limit, limit_name in (
+        ("float", "f", "uint32_t", "8388608.0", "2^23"),
+        ("double", "", "uint64_t", "4503599627370496.0", "2^52"),
+    ):
+        names = {"T": kind, "F": suffix, "I": bits, "LIMIT": limit, "LIMIT_NAME": limit_name}
+        table[f"aotc_{kind}_bits"] = ((), _BITS.format(**names))
+        table[f"aotc_{kind}_of_bits"] = ((), _FROM_BITS.format(**names))
+        for name, text in {
+            "roundeven": _ROUNDEVEN,
+            "maximum": _MAXIMUM,
+            "minimum": _MINIMUM,
+            "maxnum": _MAXNUM,
+            "minnum": _MINNUM,
+        }.items():
+            table[f"aotc_{name}{suffix}"] = ((), text.format(**names))
+    both = ("aotc_float_bits", "aotc_float_of_bits")
+    table["aotc_f16_to_f32"] = (("aotc_float_of_bits",), _F16_TO_F32)
+    table["aotc_f32_to_f16"] = (both, _F32_TO_F16)
+    table["aotc_bf16_to_f32"] = (("aotc_float_of_bits",), _BF16_TO_F32)
+    table["aotc_f32_to_bf16"] = (("aotc_float_bits",), _F32_TO_BF16)
+    table["aotc_f64_to_f32_odd"] = (both, _F64_TO_ODD)
+    for bits in (8, 16, 32, 64):
+        names = {"S": f"int{bits}_t", "U": f"uint{bits}_t", "N": str(bits)}
+        table[f"aotc_floordiv{bits}"] = ((), _FLOOR_DIVISION.format(**names))
+        table[f"aotc_ceildiv{bits}"] = ((), _CEIL_DIVISION.format(**names))
+        table[f"aotc_ceildivu{bits}"] = ((), _UNSIGNED_CEIL_DIVISION.format(**names))
+    return table
+
+
+HELPERS = _helpers()
+
+_ROUNDING = {"aotc_roundevenf", "aotc_roundeven", "aotc_f32_to_f16", "aotc_f64_to_f32_odd"}
+"""What algebraic simplification of floats would break."""
+
+_FAST_MATH = """\
+#ifdef __FAST_MATH__
+#error "rounding here relies on IEEE arithmetic: compile without -ffast-math"
+#endif
+"""
+
+
+def helper_text(needed: Iterable[str]) -> list[str]:
+    """The definitions of the `needed` helpers and of all they call, each once."""
+    closed: set[str] = set()
+    pending = list(needed)
+    while pending:
+        name = pending.pop()
+        if name not in closed:
+            closed.add(name)
+            pending.extend(HELPERS[name][0])
+    guard = [_FAST_MATH] if closed & _ROUNDING else []
+    return guard + [text for name, (_, text) in HELPERS.items() if name in closed]
