@@ -17,6 +17,14 @@ def subgraphs(node: NodeProto) -> Iterator[GraphProto]:
             yield from attribute.graphs
 
 
+def all_nodes(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:
+    """The nodes and those of their subgraphs."""
+    for node in nodes:
+        yield node
+        for graph in subgraphs(node):
+            yield from all_nodes(graph.node)
+
+
 def used_names(node: NodeProto) -> set[str]:
     """The values a node reads: its inputs, and what its subgraphs take from around it."""
     names = set(node.input)

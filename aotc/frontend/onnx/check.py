@@ -11,7 +11,7 @@ import onnx
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, checker
 
 from aotc.errors import FileError, Problem
-from aotc.frontend.onnx.bodies import cycle, node_name, ordered, subgraphs, used_names
+from aotc.frontend.onnx.bodies import all_nodes, cycle, node_name, ordered, subgraphs, used_names
 from aotc.frontend.onnx.operators import MAX_OPSET, MIN_OPSET, OperatorSets, domain_of, operator_sets, schema_of
 from aotc.frontend.onnx.tensors import TensorError, check_tensor
 
@@ -47,9 +47,13 @@ def called_function(node: NodeProto) -> FunctionKey:
 
 
 def check_node(node: NodeProto, name: str, sets: OperatorSets) -> Problem | None:
-    """What the onnx checker says against a node whose operator it knows; its subgraphs are not looked at."""
+    """What the onnx checker says against a node whose operator it knows; its subgraphs are not looked at.
+
+    Nor at deprecated operators, which it refuses and onnxruntime takes: there the importer decides.
+    """
     domain = domain_of(node.domain)
-    if domain not in sets or schema_of(node.op_type, domain, sets[domain]) is None:
+    schema = schema_of(node.op_type, domain, sets[domain]) if domain in sets else None
+    if schema is None or schema.deprecated:
         return None
     context = checker.C.CheckerContext()
     context.ir_version = onnx.IR_VERSION
@@ -169,19 +173,12 @@ def _check_functions(functions: Sequence[FunctionProto]) -> list[Problem]:
     for function in functions:
         where = f"the function {function.name}"
         problems += check_body(function.node, function.input, function.output, where, frozenset())
-        called = {called_function(node) for node in _all_nodes(function.node)}
+        called = {called_function(node) for node in all_nodes(function.node)}
         calls[function_key(function)] = sorted(called & counts.keys())
     if recursive := _recursion(calls):
         names = " -> ".join(key[1] for key in recursive)
         problems.append(Problem(f"the functions {names} call each other without end"))
     return problems
-
-
-def _all_nodes(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:
-    for node in nodes:
-        yield node
-        for graph in subgraphs(node):
-            yield from _all_nodes(graph.node)
 
 
 def _recursion(calls: Mapping[FunctionKey, Sequence[FunctionKey]]) -> list[FunctionKey]:

@@ -81,7 +81,9 @@ class _Scope:
 
     sets: OperatorSets
     prefix: str = ""
-    """Goes before the names of the nodes."""
+    """Goes before the names of the nodes: the calls of functions they are in."""
+    branch: str = ""
+    """Goes before the names of nodes that have none of their own, in a branch, instead of `prefix`."""
     only_name: str = ""
     """The one name of all nodes, in the ONNX definition of an operator."""
     outer: _Scope | None = None
@@ -219,7 +221,8 @@ class _Importer:
             if self.imported > MAX_NODES:
                 raise _TooManyNodes(Problem(f"the model has more than {MAX_NODES} nodes, its functions expanded"))
             node = nodes[position]
-            name = scope.only_name or scope.prefix + node_name(node, position)
+            prefix = scope.prefix if node.name else scope.branch or scope.prefix
+            name = scope.only_name or prefix + node_name(node, position)
             outputs_read = [output if output in read else "" for output in node.output]
             for output, value in zip(outputs_read, self._node(node, name, outputs_read, scope), strict=True):
                 if output:
@@ -307,7 +310,7 @@ class _Importer:
             )
         chosen = "then_branch" if condition.item() else "else_branch"
         branch = next(attribute.g for attribute in node.attribute if attribute.name == chosen)
-        inner = _Scope(scope.sets, f"{name}/", scope.only_name, scope)
+        inner = _Scope(scope.sets, scope.prefix, f"{name}/", scope.only_name, scope)
         inner.tensors.update({tensor.name: tensor for tensor in branch.initializer})
         outputs = [value.name for value in branch.output]
         self._body(branch.node, outputs, inner)

@@ -9,6 +9,7 @@ from typing import Any
 from onnx import NodeProto, TensorProto, ValueInfoProto, defs
 
 from aotc.dtypes import numpy_dtype
+from aotc.frontend.onnx.bodies import all_nodes
 from aotc.frontend.onnx.dims import declared_shape
 from aotc.frontend.onnx.load import Model
 from aotc.frontend.onnx.operators import (
@@ -54,7 +55,7 @@ def supported_operators() -> list[str]:
     Those with an importer, and those that ONNX (in its newest version known) defines by others that can be imported.
     """
     load_importers()
-    names = {qualified(entry.op_type, entry.domain) for entry in IMPORTERS.values()} | {"If"}
+    names = {qualified(entry.op_type, entry.domain) for entry in IMPORTERS.values()}
     schemas = sorted({schema.name for schema in defs.get_all_schemas() if not schema.domain})
     names.update(name for name in schemas if _importable(name, MAX_OPSET, frozenset()))
     return sorted(names)
@@ -62,7 +63,7 @@ def supported_operators() -> list[str]:
 
 def _importable(op_type: str, opset: int, inside: frozenset[str]) -> bool:
     """Whether an ONNX operator has an importer, or a definition of such; tried with float inputs where it depends."""
-    if ("", op_type) in IMPORTERS:
+    if op_type == "If" or ("", op_type) in IMPORTERS:
         return True
     schema = schema_of(op_type, "", opset)
     if schema is None or schema.deprecated or not has_definition(schema) or op_type in inside:
@@ -76,7 +77,7 @@ def _importable(op_type: str, opset: int, inside: frozenset[str]) -> bool:
     sets = operator_sets(function.opset_import)
     return all(
         not inner.domain and _importable(inner.op_type, sets.get("", opset), inside | {op_type})
-        for inner in function.node
+        for inner in all_nodes(function.node)
     )
 
 

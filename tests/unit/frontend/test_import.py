@@ -184,6 +184,43 @@ def test_a_constant_condition_takes_its_branch() -> None:
     assert Imported(parse(IF % 0)).names == ["neg", "add"]
 
 
+def test_nodes_of_a_branch_keep_their_names() -> None:
+    model = parse(IF % 0)
+    model.graph.node[0].attribute[1].g.node[1].name = "/branch/add"
+    assert locations(Imported(model)) == ["If_0/Neg_0", "/branch/add"]
+
+
+def test_a_function_may_branch_and_call_in_branches() -> None:
+    functions = """
+        <domain: "local", opset_import: ["" : 17, "local" : 1]> f <up> (x, w) => (y) {
+            flag = Constant<value_int: int = @up> ()
+            condition = Cast<to: int = 9> (flag)
+            y = If (condition) <
+                then_branch = t () => (float[2] a) { a = local.g<by: float = 2.0> (x) },
+                else_branch = e () => (float[2] b) { b = Sub (x, w) }
+            >
+        }
+        <domain: "local", opset_import: ["" : 17]> g <by> (x) => (y) {
+            factor = Constant<value_float: float = @by> ()
+            y = Mul (x, factor)
+        }
+    """
+    graph = """g (float[2] x, float[2] w) => (float[2] y, float[2] z) {
+        y = local.f<up = 1>(x, w)
+        z = local.f<up = 0>(x, w)
+    }"""
+    imported = Imported(parse(graph, functions, LOCAL))
+    assert imported.names == ["mul", "sub"]
+    assert locations(imported) == ["f_0/If_2/g_0/Mul_1", "f_1/If_2/Sub_0"]
+
+
+def test_deprecated_operators_are_left_to_their_importer() -> None:
+    graph = """g (float[1, 4, 8] x) => (float[1, 4, 8] y) <float[2] scale = {1, 2}> {
+        y = GroupNormalization<num_groups = 2>(x, scale, scale)
+    }"""
+    assert Imported(parse(graph, header='<ir_version: 10, opset_import: ["" : 18]>')).names
+
+
 def test_a_condition_that_folds_takes_its_branch() -> None:
     graph = """g (float[1, 2] x) => (float[2] y) <int64 one = {1}, int64 zero = {0}> {
         s = Shape(x)  n = Gather(s, zero)  c = Equal(n, one)
