@@ -26,6 +26,10 @@ UNIVERSE = Universe(
     all_passes={
         # graph
         "annotate-quantization": _lazy("aotc.passes.graph.annotate_quantization", "AnnotateQuantizationPass"),
+        "infer-shapes": _lazy("aotc.passes.graph.infer_shapes", "InferShapesPass"),
+        "fold-constants": _lazy("aotc.passes.graph.fold_constants", "FoldConstantsPass"),
+        "fold-batch-norm": _lazy("aotc.passes.graph.fold_batch_norm", "FoldBatchNormPass"),
+        "eliminate-transposes": _lazy("aotc.passes.graph.eliminate_transposes", "EliminateTransposesPass"),
         "fuse-epilogues": _lazy("aotc.passes.graph.fuse_epilogues", "FuseEpiloguesPass"),
         "fuse-prologues": _lazy("aotc.passes.graph.fuse_prologues", "FuseProloguesPass"),
         "fuse-elementwise": _lazy("aotc.passes.graph.fuse_elementwise", "FuseElementwisePass"),

@@ -1,0 +1,187 @@
+"""Move transposes down through elementwise operations to where they cancel, if that moves fewer bytes at run time.
+
+Before:
+```mlir
+%0 = graph.transpose %x {permutation = array<i64: 0, 2, 3, 1>} : (tensor<1x8x4x4xf32>) -> tensor<1x4x4x8xf32>
+%1 = graph.add %0, %b : (tensor<1x4x4x8xf32>, tensor<8xf32>) -> tensor<1x4x4x8xf32>
+%2 = graph.transpose %1 {permutation = array<i64: 0, 3, 1, 2>} : (tensor<1x4x4x8xf32>) -> tensor<1x8x4x4xf32>
+```
+After:
+```mlir
+%0 = graph.reshape %b {shape = array<i64: 1, 1, 1, 8>} : (tensor<8xf32>) -> tensor<1x1x1x8xf32>
+%1 = graph.transpose %0 {permutation = array<i64: 0, 3, 1, 2>} : (tensor<1x1x1x8xf32>) -> tensor<1x8x1x1xf32>
+%2 = graph.add %x, %1 : (tensor<1x8x4x4xf32>, tensor<1x8x1x1xf32>) -> tensor<1x8x4x4xf32>
+```
+What is left on constants, or moves only axes of extent 1, goes with `fold-constants` and `canonicalize`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from aotc.dialects.graph.elementwise import BroadcastOp
+from aotc.dialects.graph.interfaces import ElementOp, Fusion, element_type_of, shape_of
+from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
+from aotc.dialects.graph.structure import ConstantOp
+from aotc.dtypes import byte_width
+from aotc.passes.graph.groups import entries
+
+
+@dataclass(frozen=True)
+class EliminateTransposesPass(ModulePass):
+    """Move transposes down through elementwise operations to where they cancel, if that moves fewer bytes."""
+
+    name = "eliminate-transposes"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for entry in entries(op):
+            block = entry.body.block
+            for transpose in [each for each in block.ops if isinstance(each, TransposeOp)]:
+                if transpose.parent is block and transpose.result.first_use is not None:
+                    region = _Region(transpose)
+                    if region.gain() > 0:
+                        region.rewrite()
+            _erase_unused_transposes(block)
+
+
+class _Region:
+    """The elementwise operations below a transpose that can work on what is above it."""
+
+    def __init__(self, transpose: TransposeOp) -> None:
+        self.source = transpose
+        self.permutation = transpose.ints("permutation")
+        self.inverse = tuple(self.permutation.index(axis) for axis in range(len(self.permutation)))
+        self.values: dict[SSAValue, None] = {transpose.result: None}
+        self.members: list[ElementOp] = []
+        position = {op: number for number, op in enumerate(_following(transpose))}
+        waiting = _users(transpose.result)
+        while waiting:
+            op = min(waiting, key=lambda user: position[user])
+            waiting.remove(op)
+            if self._works_above(op):
+                assert isinstance(op, ElementOp)
+                self.members.append(op)
+                self.values[op.results[0]] = None
+                waiting |= _users(op.results[0])
+
+    def gain(self) -> int:
+        """The bytes of the transposes that go, less those of the ones that come."""
+        gone: set[Operation] = set()
+        come = 0
+        for value in self.values:
+            outside = _users(value) - set(self.members)
+            back = {op for op in outside if self._is_inverse(op)}
+            gone |= back
+            if value is not self.source.result:
+                come += _bytes(value) if outside - back else 0
+            elif outside == back:
+                gone.add(self.source)
+        for op in self.members:
+            for operand in op.operands:
+                if operand in self.values:
+                    continue
+                if not self._is_transpose(operand):
+                    come += _bytes(operand) if not _is_free(operand) else 0
+                elif _users(operand) <= set(self.members):
+                    gone.add(_owner(operand))
+        return sum(_bytes(op.results[0]) for op in gone) - come
+
+    def rewrite(self) -> None:
+        """Do it: members work on untransposed values, transposes go back in where others read them."""
+        above: dict[SSAValue, SSAValue] = {self.source.result: self.source.x}
+        for op in self.members:
+            new = op.clone()
+            for place, operand in enumerate(op.operands):
+                new.operands[place] = above[operand] if operand in above else self._above(operand, op)
+            new.refine()
+            Rewriter.insert_op(new, InsertPoint.before(op))
+            above[op.results[0]] = new.results[0]
+        for value in self.values:
+            for user in [op for op in _users(value) if self._is_inverse(op)]:
+                Rewriter.replace_op(user, [], [above[value]])
+        for op in reversed(self.members):
+            result = op.results[0]
+            if _users(result):
+                back = TransposeOp.get(above[result], permutation=self.permutation)
+                back.location = op.location
+                Rewriter.replace_op(op, back)
+            else:
+                op.detach()
+                op.erase()
+
+    def _works_above(self, op: Operation) -> bool:
+        """Whether `op` computes element by element, so that it does the same on permuted operands."""
+        if not isinstance(op, ElementOp) or op.FUSION is not Fusion.POINTWISE:
+            return False
+        shape = shape_of(op.results[0])
+        same = [operand for operand in op.operands if shape_of(operand) == shape]
+        others = [operand for operand in op.operands if shape_of(operand) != shape]
+        if not any(operand in self.values for operand in same) or any(operand in self.values for operand in others):
+            return False
+        return isinstance(op, BroadcastOp) or all(math.prod(shape_of(operand)) == 1 for operand in others)
+
+    def _above(self, operand: SSAValue, op: ElementOp) -> SSAValue:
+        """`operand` as it would be above the transpose."""
+        if self._is_transpose(operand):
+            return _owner(operand).operands[0]
+        shape, rank = shape_of(operand), len(self.permutation)
+        if math.prod(shape) == 1:
+            return operand
+        if len(shape) < rank:
+            wide = ReshapeOp.get(operand, shape=[1] * (rank - len(shape)) + list(shape))
+            wide.location = op.location
+            Rewriter.insert_op(wide, InsertPoint.before(op))
+            operand = wide.result
+        moved = TransposeOp.get(operand, permutation=self.inverse)
+        moved.location = op.location
+        Rewriter.insert_op(moved, InsertPoint.before(op))
+        return moved.result
+
+    def _is_transpose(self, value: SSAValue) -> bool:
+        owner = value.owner
+        return isinstance(owner, TransposeOp) and owner.ints("permutation") == self.permutation
+
+    def _is_inverse(self, op: Operation) -> bool:
+        return isinstance(op, TransposeOp) and op.ints("permutation") == self.inverse
+
+
+def _is_free(operand: SSAValue) -> bool:
+    """Whether permuting `operand` moves nothing at run time."""
+    is_constant = isinstance(operand, OpResult) and isinstance(operand.op, ConstantOp)
+    return is_constant or math.prod(shape_of(operand)) == 1
+
+
+def _following(op: Operation) -> list[Operation]:
+    ops: list[Operation] = []
+    following = op.next_op
+    while following is not None:
+        ops.append(following)
+        following = following.next_op
+    return ops
+
+
+def _users(value: SSAValue) -> set[Operation]:
+    return {use.operation for use in value.uses}
+
+
+def _owner(value: SSAValue) -> Operation:
+    assert isinstance(value, OpResult)
+    return value.op
+
+
+def _bytes(value: SSAValue) -> int:
+    return math.prod(shape_of(value)) * byte_width(element_type_of(value))
+
+
+def _erase_unused_transposes(block: Block) -> None:
+    for op in reversed(list(block.ops)):
+        if isinstance(op, TransposeOp | ReshapeOp) and op.result.first_use is None:
+            op.detach()
+            op.erase()

@@ -1,0 +1,49 @@
+"""Compute what depends on constants only, where that makes the model no larger.
+
+Before:
+```mlir
+%0 = graph.constant dense<[1.0, 2.0]> : tensor<2xf32>
+%1 = graph.add %0, %0 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+```
+After:
+```mlir
+%1 = graph.constant dense<[2.0, 4.0]> : tensor<2xf32>
+```
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from aotc.constants import constant_op, folded
+from aotc.dialects.graph.interfaces import GraphOp
+from aotc.dialects.graph.structure import ConstantOp
+from aotc.passes.graph.groups import entries
+from aotc.passes.graph.weights import constant_name, erase_unused_constants
+from aotc.weights import WeightStore
+
+
+@dataclass(frozen=True)
+class FoldConstantsPass(ModulePass):
+    """Compute what depends on constants only, where that makes the model no larger."""
+
+    name = "fold-constants"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        store = WeightStore.of(ctx)
+        for entry in entries(op):
+            for each in list(entry.body.block.ops):
+                if not isinstance(each, GraphOp) or isinstance(each, ConstantOp):
+                    continue
+                values = folded(each, store)
+                if values is not None:
+                    constants = [constant_op(value, constant_name(each), store) for value in values]
+                    for constant in constants:
+                        constant.location = each.location
+                    Rewriter.replace_op(each, constants, [constant.result for constant in constants])
+            erase_unused_constants(entry.body.block)

@@ -1,0 +1,71 @@
+"""Give every graph operation the result types that its operands and attributes imply, from the arguments down.
+
+Before:
+```mlir
+func.func @main(%x: tensor<2x8xf32>) -> tensor<1x8xf32> attributes {aot.entry} {
+  %0 = graph.relu %x : (tensor<2x8xf32>) -> tensor<1x8xf32>
+  func.return %0 : tensor<1x8xf32>
+}
+```
+After:
+```mlir
+func.func @main(%x: tensor<2x8xf32>) -> tensor<2x8xf32> attributes {aot.entry} {
+  %0 = graph.relu %x : (tensor<2x8xf32>) -> tensor<2x8xf32>
+  func.return %0 : tensor<2x8xf32>
+}
+```
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import FunctionType, ModuleOp
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.passes import ModulePass
+
+from aotc.dialects.graph.interfaces import GraphOp, ShapeError
+from aotc.dialects.graph.structure import FusedOp
+from aotc.errors import CompileError, Problem
+from aotc.locations import node_names
+
+
+@dataclass(frozen=True)
+class InferShapesPass(ModulePass):
+    """Give every graph operation the result types that its operands and attributes imply."""
+
+    name = "infer-shapes"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        problems: list[Problem] = []
+        for function in [each for each in op.body.block.ops if isinstance(each, FuncOp)]:
+            if function.is_declaration:
+                continue
+            block = function.body.block
+            _infer(block, problems)
+            if isinstance(end := block.last_op, ReturnOp):
+                inputs, outputs = [arg.type for arg in block.args], [value.type for value in end.operands]
+                function.properties["function_type"] = FunctionType.from_lists(inputs, outputs)
+        if problems:
+            raise CompileError(problems)
+
+
+def _infer(block: Block, problems: list[Problem]) -> None:
+    for op in block.ops:
+        if isinstance(op, GraphOp):
+            try:
+                op.refine()
+            except ShapeError as error:
+                problems.append(Problem(str(error), ", ".join(node_names(op.location)), op.name))
+        elif isinstance(op, FusedOp):
+            for arg, value in zip(op.block.args, op.inputs, strict=True):
+                _retype(arg, value.type)
+            _infer(op.block, problems)
+            for result, value in zip(op.outputs, op.yield_op.values, strict=True):
+                _retype(result, value.type)
+
+
+def _retype(value: SSAValue, kind: Attribute) -> None:
+    value._type = kind  # pyright: ignore[reportPrivateUsage]

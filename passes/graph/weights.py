@@ -1,0 +1,27 @@
+"""Making constants inside passes: what they are called and when they go."""
+
+from __future__ import annotations
+
+from xdsl.ir import Block, OpResult, SSAValue
+
+from aotc.dialects.graph.interfaces import GraphOp
+from aotc.dialects.graph.structure import ConstantOp
+
+
+def constant_name(op: GraphOp) -> str:
+    """The key for a constant made of `op`: that of a constant it reads, else `constant`."""
+    keys = [key for operand in op.operands if (key := key_of(operand)) is not None]
+    return keys[0] if keys else "constant"
+
+
+def key_of(value: SSAValue) -> str | None:
+    """The WeightStore key of a constant that is not inline."""
+    return value.op.key if isinstance(value, OpResult) and isinstance(value.op, ConstantOp) else None
+
+
+def erase_unused_constants(block: Block) -> None:
+    """Erase the constants of `block` that nothing reads."""
+    for op in list(block.ops):
+        if isinstance(op, ConstantOp) and op.result.first_use is None:
+            op.detach()
+            op.erase()
