@@ -27,11 +27,10 @@ from aotc.emit.c_ranges import Interval
 from aotc.emit.c_types import SIGNED, UNSIGNED, VOID, CType, ctype_of, pointer_to
 from aotc.emit.c_weights import element_ctype, initializer, needs_math
 from aotc.emit.header import Descriptor, Prototype, header_text
-from aotc.emit.report import report_text
 from aotc.errors import CompileError, Problem
 from aotc.files import Content
 from aotc.locations import node_names
-from aotc.metadata import ModelInfo
+from aotc.metadata import ModelInfo, to_json
 from aotc.naming import c_identifier
 from aotc.passes.interface.buffer_attributes import workspace_alignment
 from aotc.passes.interface.place_weights import weights_blob
@@ -52,7 +51,7 @@ def emit_c(module: ModuleOp, store: WeightStore, info: ModelInfo) -> dict[str, C
     result: dict[str, Content] = {
         f"{info.name}.c": source.text(f"{info.name}.h"),
         f"{info.name}.h": header_text(info, source.exported(), source.descriptors(), source.local_headers),
-        f"{info.name}.json": report_text(info),
+        f"{info.name}.json": to_json(info),
     }
     if PACKED_HEADER in source.local_headers:
         result[PACKED_HEADER] = files("aotc.runtime").joinpath(PACKED_HEADER).read_text()
