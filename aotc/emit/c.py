@@ -43,7 +43,7 @@ _PROVIDED = {"AOTCCallPacked": PACKED_HEADER}
 
 
 def emit_c(module: ModuleOp, store: WeightStore, info: ModelInfo) -> dict[str, Content]:
-    """The files of a model in the `interface` phase: NAME.c, NAME.h, NAME.json, with external weights their bytes.
+    """The files of a model in the `interface` phase: NAME.c, NAME.h, NAME.json, weights not embedded.
 
     `info` is what `model_info(module)` says. Raises CompileError with one problem for each operation that has no C.
     """
@@ -55,7 +55,7 @@ def emit_c(module: ModuleOp, store: WeightStore, info: ModelInfo) -> dict[str, C
     }
     if PACKED_HEADER in source.local_headers:
         result[PACKED_HEADER] = files("aotc.runtime").joinpath(PACKED_HEADER).read_text()
-    if info.weights == "external":
+    if info.weights != "embedded":
         result[f"{info.name}.weights.bin"] = weights_blob(module, store)
     return result
 
