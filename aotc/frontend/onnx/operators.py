@@ -115,6 +115,14 @@ def unsupported(node: str, op_type: str, domain: str, opset: int | None) -> Prob
             f"no importer is installed for the domain {domain!r}",
             "install a package with one (entry point aotc.onnx_importers), or export the model with standard operators",
         )
+    if schema_of(op_type, domain, MAX_OPSET) is None:
+        return Problem(
+            f"operator {op_type} is not supported",
+            node,
+            op_type,
+            "ONNX has none of that name",
+            "give a custom operator a domain and an importer (entry point aotc.onnx_importers)",
+        )
     if schema_of(op_type, domain, opset) is None:
         return Problem(
             f"operator {op_type} does not exist in opset {opset}",
