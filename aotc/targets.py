@@ -55,9 +55,9 @@ class Target:
 
     @cached_property
     def native(self) -> frozenset[str]:
-        """Which of `PROBES` the target computes with instructions of its own, without calling a library.
+        """Which operations the target computes with instructions of its own, without calling a library.
 
-        Found by compiling each of them, so it holds for every processor and feature string.
+        Those of `PROBES` are found by compiling each, so the answer holds for every processor and feature string.
         """
         machine = self.machine()
         names: set[str] = set()
@@ -67,6 +67,8 @@ class Target:
             assembly = machine.emit_assembly(module)
             if not re.search(rf"(?<![.\w])\w*({'|'.join(calls)})\b", assembly):
                 names.add(name)
+        if self.triple.split("-")[0] in _WITH_MAXIMUM:
+            names |= {"maximum-f32", "maximum-f64"}
         return frozenset(names)
 
 
@@ -93,6 +95,9 @@ PROBES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     ),
 }
 """Operations that some targets leave to a library: LLVM text that uses them, and what the library call contains."""
+
+_WITH_MAXIMUM: Final = ("x86_64", "aarch64", "wasm32")
+"""Where `llvm.maximum` and `llvm.minimum` are instructions. Not probed: LLVM 22 aborts on them for some processors."""
 
 
 def _arm(name: str, arch: str, description: str, features: str = "", *, cpu: str, hard: bool = False) -> Target:

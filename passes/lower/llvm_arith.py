@@ -1,10 +1,11 @@
 """arith and math operations as llvm operations: tables where it is one to one, a few lines where it is not.
 
-Floats keep IEEE semantics. `maximumf` and `minimumf` are NaN where either operand is, and the first operand where both
-compare equal (so that zeros keep their sign); functions of libm are called by their C names.
+Floats keep IEEE semantics; f16 and bf16 compute in f32. Functions of libm are called by their C names.
 """
 
 from __future__ import annotations
+
+from math import copysign
 
 import ml_dtypes
 import numpy as np
@@ -12,8 +13,6 @@ from xdsl.dialects import arith, llvm, math
 from xdsl.dialects.builtin import (
     BFloat16Type,
     Float16Type,
-    Float32Type,
-    Float64Type,
     FloatAttr,
     IndexType,
     IntegerAttr,
@@ -42,14 +41,33 @@ def _flags(op: Operation) -> llvm.FastMathAttr:
     return _fast_math[given]
 
 
-def _arithmetic_float(op: Operation) -> bool:
-    """Whether the operands are f32 or f64; CompileError for narrow floats, which are only moved and converted."""
-    kind = op.operands[0].type
-    if not isinstance(kind, Float32Type | Float64Type):
-        raise CompileError(
-            Problem(f"{op.name} on {kind}", why="arithmetic on narrow floats happens in f32", fix="extend the operands")
-        )
-    return True
+def _floats(f: FunctionLowering, op: Operation) -> list[SSAValue]:
+    """The operands, f16 and bf16 ones extended to f32, in which their arithmetic happens."""
+    return [_wide(f, value) for value in op.operands]
+
+
+def _wide(f: FunctionLowering, value: SSAValue) -> SSAValue:
+    lowered = f.get(value)
+    if not isinstance(value.type, Float16Type | BFloat16Type):
+        return lowered
+    if isinstance(lowered.type, IntegerType):
+        return f.module.helpers.widen(f.b, lowered, value.type)
+    return f.b.convert(llvm.FPExtOp, lowered, f32)
+
+
+def _set_float(f: FunctionLowering, result: SSAValue, value: SSAValue) -> None:
+    """Map a result, narrowed to f16 or bf16 where it has that type."""
+    f.set(result, _narrow(f, value, result.type))
+
+
+def _narrow(f: FunctionLowering, value: SSAValue, kind: Attribute) -> SSAValue:
+    if not isinstance(kind, Float16Type | BFloat16Type):
+        return value
+    if isinstance(f.types.value(kind), IntegerType):
+        return f.module.helpers.narrow(f.b, value, kind)
+    if value.type != f32:
+        value = f.module.helpers.round_to_odd(f.b, value)
+    return f.b.convert(llvm.FPTruncOp, value, kind)
 
 
 # --- constants -------------------------------------------------------------------------------------------------------
@@ -182,64 +200,55 @@ _FLOAT: dict[type[Operation], type[Operation]] = {
 
 
 def _float(f: FunctionLowering, op: Operation) -> None:
-    _arithmetic_float(op)
-    f.set(op.results[0], f.b.float_op(_FLOAT[type(op)], *(f.get(value) for value in op.operands), flags=_flags(op)))
+    _set_float(f, op.results[0], f.b.float_op(_FLOAT[type(op)], *_floats(f, op), flags=_flags(op)))
 
 
 def _compare_floats(f: FunctionLowering, op: arith.CmpfOp) -> None:
-    _arithmetic_float(op)
     properties: dict[str, Attribute] = {"predicate": op.predicate, "fastmathFlags": _flags(op)}
-    f.set(op.result, f.b.op(llvm.FCmpOp, (f.get(op.lhs), f.get(op.rhs)), i1, properties))
-
-
-def _is_number(value: SSAValue) -> bool:
-    owner = value.owner
-    return (
-        isinstance(owner, arith.ConstantOp)
-        and isinstance(owner.value, FloatAttr)
-        and owner.value.value.data == owner.value.value.data
-    )
+    f.set(op.result, f.b.op(llvm.FCmpOp, _floats(f, op), i1, properties))
 
 
 def _float_min_max(f: FunctionLowering, op: Operation) -> None:
-    """NaN where either is, else the extreme, the first of equals: one compare and select for each that may be NaN."""
-    _arithmetic_float(op)
-    a, b = (f.get(value) for value in op.operands)
-    flags, order = _flags(op), "g" if isinstance(op, arith.MaximumfOp) else "l"
-    first_may_be_nan = not _is_number(op.operands[0])
-    # An unordered compare picks the first, an ordered one the second; a constant is no NaN and needs no check.
-    chosen = f.b.select(f.b.fcmp(f"{'u' if first_may_be_nan else 'o'}{order}e", a, b, flags), a, b)
-    if first_may_be_nan and not _is_number(op.operands[1]):
-        chosen = f.b.select(f.b.fcmp("uno", b, b), b, chosen)
-    f.set(op.results[0], chosen)
+    """maximumf, minimumf: NaN where either is, and -0 is less than +0."""
+    a, b = _floats(f, op)
+    greater = isinstance(op, arith.MaximumfOp)
+    for bound, x, limit in ((op.operands[1], a, b), (op.operands[0], b, a)):
+        # A constant is no NaN: one comparison does, which NaN fails; between zeros it decides which one stays.
+        if (number := _known_number(bound)) is not None:
+            or_equal = number == 0.0 and copysign(1.0, number) == (1.0 if greater else -1.0)
+            predicate = ("ol" if greater else "og") + ("e" if or_equal else "t")
+            _set_float(f, op.results[0], f.b.select(f.b.fcmp(predicate, x, limit, _flags(op)), limit, x))
+            return
+    name = "maximum" if greater else "minimum"
+    _set_float(f, op.results[0], f.module.helpers.extreme(f.b, name, a, b, _flags(op)))
+
+
+def _known_number(value: SSAValue) -> float | None:
+    owner = value.owner
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, FloatAttr):
+        number = owner.value.value.data
+        return None if number != number else number
+    return None
 
 
 def _float_min_max_number(f: FunctionLowering, op: Operation) -> None:
     """maxnumf, minnumf: the other operand where one is NaN."""
-    _arithmetic_float(op)
-    a, b = (f.get(value) for value in op.operands)
-    order = "g" if isinstance(op, arith.MaxnumfOp) else "l"
-    chosen = f.b.select(f.b.fcmp(f"o{order}e", a, b, _flags(op)), a, b)
-    f.set(op.results[0], f.b.select(f.b.fcmp("uno", b, b), a, chosen))
+    a, b = _floats(f, op)
+    order = "ogt" if isinstance(op, arith.MaxnumfOp) else "olt"
+    chosen = f.b.select(f.b.fcmp(order, a, b, _flags(op)), a, b)
+    _set_float(f, op.results[0], f.b.select(f.b.fcmp("uno", b, b), a, chosen))
 
 
 def _extend_float(f: FunctionLowering, op: arith.ExtFOp) -> None:
-    a, source, to = f.get(op.input), op.input.type, op.result.type
-    if isinstance(a.type, IntegerType):  # a narrow float held as its bits
-        a = f.module.helpers.widen(f.b, a, source)
-    f.set(op.result, f.b.convert(llvm.FPExtOp, a, to))
+    f.set(op.result, f.b.convert(llvm.FPExtOp, _wide(f, op.input), op.result.type))
 
 
 def _truncate_float(f: FunctionLowering, op: arith.TruncFOp) -> None:
-    a, to = f.get(op.input), op.result.type
-    if isinstance(to, BFloat16Type) or isinstance(f.types.value(to), IntegerType):
-        result = f.module.helpers.narrow(f.b, a, to)
-    elif isinstance(to, Float16Type) and a.type != f32:
-        narrow = f.b.convert(llvm.FPTruncOp, f.module.helpers.round_to_odd(f.b, a), to)
-        result = narrow
+    a = f.get(op.input)
+    if isinstance(op.result.type, Float16Type | BFloat16Type):
+        f.set(op.result, _narrow(f, a, op.result.type))
     else:
-        result = f.b.convert(llvm.FPTruncOp, a, to)
-    f.set(op.result, result)
+        f.set(op.result, f.b.convert(llvm.FPTruncOp, a, op.result.type))
 
 
 _CONVERSION: dict[type[Operation], type[Operation]] = {
@@ -252,17 +261,22 @@ _CONVERSION: dict[type[Operation], type[Operation]] = {
     arith.FPToUIOp: llvm_ext.FPToUIOp,
     arith.BitcastOp: llvm.BitcastOp,
 }
-_FROM_FLOAT = (arith.FPToSIOp, arith.FPToUIOp)
-_TO_FLOAT = (arith.SIToFPOp, arith.UIToFPOp)
 
 
 def _conversion(f: FunctionLowering, op: Operation) -> None:
-    a, result = f.get(op.operands[0]), op.results[0]
-    if isinstance(op, _FROM_FLOAT):
-        _arithmetic_float(op)
-    elif isinstance(op, _TO_FLOAT) and not isinstance(result.type, Float32Type | Float64Type):
-        raise CompileError(Problem(f"{op.name} to {result.type}", fix="convert to f32, then narrow"))
-    f.set(result, f.b.convert(_CONVERSION[type(op)], a, f.types.value(result.type)))
+    result = op.results[0]
+    f.set(result, f.b.convert(_CONVERSION[type(op)], f.get(op.operands[0]), f.types.value(result.type)))
+
+
+def _from_float(f: FunctionLowering, op: Operation) -> None:
+    result = op.results[0]
+    f.set(result, f.b.convert(_CONVERSION[type(op)], _wide(f, op.operands[0]), f.types.value(result.type)))
+
+
+def _to_float(f: FunctionLowering, op: Operation) -> None:
+    result = op.results[0]
+    kind = f32 if isinstance(result.type, Float16Type | BFloat16Type) else result.type
+    _set_float(f, result, f.b.convert(_CONVERSION[type(op)], f.get(op.operands[0]), kind))
 
 
 # --- math ------------------------------------------------------------------------------------------------------------
@@ -297,12 +311,11 @@ LIBM: dict[type[Operation], str] = {
 
 
 def _libm(f: FunctionLowering, op: Operation) -> None:
-    _arithmetic_float(op)
-    operands = [f.get(value) for value in op.operands]
+    operands = _floats(f, op)
     kind = operands[0].type
     symbol = LIBM[type(op)] + ("f" if kind == f32 else "")
     f.module.declare_pure(symbol, [kind] * len(operands), kind)
-    f.set(op.results[0], f.b.call(symbol, operands, kind, _flags(op))[0])
+    _set_float(f, op.results[0], f.b.call(symbol, operands, kind, _flags(op))[0])
 
 
 _ROUNDING: dict[type[Operation], str] = {
@@ -314,24 +327,22 @@ _ROUNDING: dict[type[Operation], str] = {
 
 
 def _round(f: FunctionLowering, op: Operation) -> None:
-    _arithmetic_float(op)
-    f.set(op.results[0], f.module.helpers.round(f.b, _ROUNDING[type(op)], f.get(op.operands[0])))
+    (a,) = _floats(f, op)
+    _set_float(f, op.results[0], f.module.helpers.round(f.b, _ROUNDING[type(op)], a))
 
 
 def _round_half_away(f: FunctionLowering, op: math.RoundOp) -> None:
     """Truncate after adding the largest number below a half, which no tie of the format can cross by rounding."""
-    _arithmetic_float(op)
-    a = f.get(op.operands[0])
+    (a,) = _floats(f, op)
     below_half = 0.5 - (2.0**-25 if a.type == f32 else 2.0**-54)
     away = f.b.float_op(llvm.FCopySignOp, f.b.constant(below_half, a.type), a)
-    f.set(op.results[0], f.module.helpers.round(f.b, "trunc", f.b.float_op(llvm.FAddOp, a, away)))
+    _set_float(f, op.results[0], f.module.helpers.round(f.b, "trunc", f.b.float_op(llvm.FAddOp, a, away)))
 
 
 def _reciprocal_square_root(f: FunctionLowering, op: math.RsqrtOp) -> None:
-    _arithmetic_float(op)
-    a = f.get(op.operands[0])
+    (a,) = _floats(f, op)
     root = f.b.float_op(llvm.FSqrtOp, a, flags=_flags(op))
-    f.set(op.results[0], f.b.float_op(llvm.FDivOp, f.b.constant(1.0, a.type), root, flags=_flags(op)))
+    _set_float(f, op.results[0], f.b.float_op(llvm.FDivOp, f.b.constant(1.0, a.type), root, flags=_flags(op)))
 
 
 _BIT_COUNTS: dict[type[Operation], str] = {
@@ -371,6 +382,10 @@ LOWERINGS: Lowerings = {
     arith.ExtFOp: _extend_float,
     arith.TruncFOp: _truncate_float,
     **dict.fromkeys(_CONVERSION, _conversion),
+    arith.FPToSIOp: _from_float,
+    arith.FPToUIOp: _from_float,
+    arith.SIToFPOp: _to_float,
+    arith.UIToFPOp: _to_float,
     **dict.fromkeys(LIBM, _libm),
     **dict.fromkeys(_ROUNDING, _round),
     math.RoundOp: _round_half_away,

@@ -1,18 +1,18 @@
 """Functions that the compiled module brings along where the target would call a library that need not exist.
 
-Rounding to an integer on processors without an instruction for it, and conversions of f16 and bf16, both exact and made
-of a few basic operations. Each is an internal function of the module, emitted when first used, for LLVM to inline.
+Rounding to an integer and extremes on processors without instructions for them, and conversions of f16 and bf16: exact,
+and made of a few basic operations. Each is an internal function, emitted when first used, for LLVM to inline.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float64Type, f32, f64, i16, i32
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from aotc.passes.lower.llvm_builder import LLVMBuilder
+from aotc.passes.lower.llvm_builder import LLVMBuilder, integer, width
 
 _NATIVE_ROUNDING = {
     "floor": llvm.FFloorOp,
@@ -32,16 +32,18 @@ class Helpers:
         self._base = base
 
     def _call(
-        self, b: LLVMBuilder, name: str, a: SSAValue, to: Attribute, body: Callable[[LLVMBuilder, SSAValue], SSAValue]
+        self, b: LLVMBuilder, name: str, a: Sequence[SSAValue], to: Attribute, body: Callable[..., SSAValue]
     ) -> SSAValue:
         if name not in self.functions:
-            block = Block(arg_types=[a.type])
-            block.args[0].name_hint = "x"
+            inputs = [each.type for each in a]
+            block = Block(arg_types=inputs)
+            for argument, hint in zip(block.args, "xy", strict=False):
+                argument.name_hint = hint
             inner = LLVMBuilder(block)
-            inner.ret(body(inner, block.args[0]))
-            kind = llvm.LLVMFunctionType([a.type], to)
+            inner.ret(body(inner, *block.args))
+            kind = llvm.LLVMFunctionType(inputs, to)
             self.functions[name] = llvm.FuncOp(name, kind, body=inner.finish(), other_props=dict(self._base))
-        return b.call(name, [a], to)[0]
+        return b.call(name, a, to)[0]
 
     # Rounding
 
@@ -53,7 +55,16 @@ class Helpers:
                 return b.float_op(kind, a)
             return b.intrinsic(f"llvm.{how}.{suffix}", [a], a.type)
         body = {"roundeven": _roundeven, "floor": _floor, "ceil": _ceil, "trunc": _trunc}[how]
-        return self._call(b, f"aotc.{how}.{suffix}", a, a.type, body)
+        return self._call(b, f"aotc.{how}.{suffix}", [a], a.type, body)
+
+    # Extremes
+
+    def extreme(self, b: LLVMBuilder, how: str, x: SSAValue, y: SSAValue, flags: llvm.FastMathAttr) -> SSAValue:
+        """maximum or minimum of two f32 or f64: NaN where either is, -0 less than +0."""
+        suffix = "f64" if isinstance(x.type, Float64Type) else "f32"
+        if f"maximum-{suffix}" in self.native:
+            return b.intrinsic(f"llvm.{how}.{suffix}", [x, y], x.type, flags)
+        return self._call(b, f"aotc.{how}.{suffix}", [x, y], x.type, _maximum if how == "maximum" else _minimum)
 
     # Narrow floats, held as i16
 
@@ -63,19 +74,19 @@ class Helpers:
             wide = b.convert(llvm.ZExtOp, bits, i32)
             return b.convert(llvm.BitcastOp, b.integer_op(llvm.ShlOp, wide, b.constant(16, i32)), f32)
         assert isinstance(kind, Float16Type)
-        return self._call(b, "aotc.extend.f16", bits, f32, _widen_half)
+        return self._call(b, "aotc.extend.f16", [bits], f32, _widen_half)
 
     def narrow(self, b: LLVMBuilder, a: SSAValue, kind: Attribute) -> SSAValue:
         """The f16 or bf16 nearest to an f32 or f64, ties to even."""
         if isinstance(a.type, Float64Type):
             a = self.round_to_odd(b, a)
         if isinstance(kind, BFloat16Type):
-            return self._call(b, "aotc.truncate.bf16", a, i16, _narrow_bfloat)
-        return self._call(b, "aotc.truncate.f16", a, i16, _narrow_half)
+            return self._call(b, "aotc.truncate.bf16", [a], i16, _narrow_bfloat)
+        return self._call(b, "aotc.truncate.f16", [a], i16, _narrow_half)
 
     def round_to_odd(self, b: LLVMBuilder, a: SSAValue) -> SSAValue:
         """An f64 as the f32 that rounds on to any narrower format as the f64 itself would."""
-        return self._call(b, "aotc.odd.f32", a, f32, _round_to_odd)
+        return self._call(b, "aotc.odd.f32", [a], f32, _round_to_odd)
 
 
 def _roundeven(b: LLVMBuilder, x: SSAValue) -> SSAValue:
@@ -105,6 +116,24 @@ def _ceil(b: LLVMBuilder, x: SSAValue) -> SSAValue:
 
 def _trunc(b: LLVMBuilder, x: SSAValue) -> SSAValue:
     return b.float_op(llvm.FCopySignOp, _floor(b, b.float_op(llvm.FAbsOp, x)), x)
+
+
+def _maximum(b: LLVMBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
+    return _extreme(b, x, y, "ogt", llvm.AndOp)
+
+
+def _minimum(b: LLVMBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
+    return _extreme(b, x, y, "olt", llvm.OrOp)
+
+
+def _extreme(b: LLVMBuilder, x: SSAValue, y: SSAValue, better: str, of_equals: type[Operation]) -> SSAValue:
+    """Numbers that compare equal have the same bits, but zeros: "and" makes those +0, "or" makes them -0."""
+    kind = x.type
+    bits = integer(width(kind))
+    both = b.integer_op(of_equals, b.convert(llvm.BitcastOp, x, bits), b.convert(llvm.BitcastOp, y, bits))
+    first = b.integer_op(llvm.OrOp, b.fcmp(better, x, y), b.fcmp("uno", x, x))
+    chosen = b.select(first, x, y)
+    return b.select(b.fcmp("oeq", x, y), b.convert(llvm.BitcastOp, both, kind), chosen)
 
 
 def _narrow_bfloat(b: LLVMBuilder, x: SSAValue) -> SSAValue:
