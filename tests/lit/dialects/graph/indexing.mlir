@@ -1,0 +1,32 @@
+// RUN: aotc-opt %s | aotc-opt | filecheck %s
+// RUN: aotc-opt %s -p convert-graph-to-loops | filecheck %s --check-prefix=LOOPS
+
+// CHECK-LABEL: func.func @forms
+// CHECK-NEXT: graph.gather %x, %i {axis = 0 : i64} : (tensor<5x3xf32>, tensor<2x2xi32>) -> tensor<2x2x3xf32>
+// CHECK-NEXT: graph.gather_elements %x, %e {axis = 1 : i64} : (tensor<5x3xf32>, tensor<5x2xi64>) -> tensor<5x2xf32>
+// CHECK-NEXT: graph.gather_nd %x, %i {batch_dims = 0 : i64} : (tensor<5x3xf32>, tensor<2x2xi32>) -> tensor<2xf32>
+func.func @forms(%x: tensor<5x3xf32>, %i: tensor<2x2xi32>, %e: tensor<5x2xi64>) {
+  %0 = graph.gather %x, %i {axis = 0} : (tensor<5x3xf32>, tensor<2x2xi32>) -> tensor<2x2x3xf32>
+  %1 = graph.gather_elements %x, %e {axis = 1} : (tensor<5x3xf32>, tensor<5x2xi64>) -> tensor<5x2xf32>
+  %2 = graph.gather_nd %x, %i {batch_dims = 0} : (tensor<5x3xf32>, tensor<2x2xi32>) -> tensor<2xf32>
+  func.return
+}
+
+// A negative index counts from the end; what is still out of range is clamped into it.
+// LOOPS-LABEL: func.func private @gather
+// LOOPS:      ^bb0(%[[I:.*]]: index, %[[J:.*]]: index):
+// LOOPS-NEXT:   %[[GIVEN:.*]] = memref.load %i[%[[I]]]
+// LOOPS-NEXT:   %[[BEHIND:.*]] = arith.cmpi slt, %[[GIVEN]], %{{.*}} : i64
+// LOOPS-NEXT:   %[[WRAPPED:.*]] = arith.addi %[[GIVEN]], %{{.*}} : i64
+// LOOPS-NEXT:   %[[FRONT:.*]] = arith.select %[[BEHIND]], %[[WRAPPED]], %[[GIVEN]] : i64
+// LOOPS-NEXT:   %[[LOW:.*]] = arith.maxsi %[[FRONT]], %{{.*}} : i64
+// LOOPS-NEXT:   %[[SAFE:.*]] = arith.minsi %[[LOW]], %{{.*}} : i64
+// LOOPS-NEXT:   %[[AT:.*]] = arith.index_cast %[[SAFE]] : i64 to index
+// LOOPS-NEXT:   memref.load %x[%[[AT]], %[[J]]]
+func.func private @gather(%x: memref<5x3xf32>, %i: memref<2xi64>, %out: memref<2x3xf32>) attributes {aot.kernel} {
+  %0 = bufferization.to_tensor %x : memref<5x3xf32> to tensor<5x3xf32>
+  %1 = bufferization.to_tensor %i : memref<2xi64> to tensor<2xi64>
+  %2 = graph.gather %0, %1 {axis = 0} : (tensor<5x3xf32>, tensor<2xi64>) -> tensor<2x3xf32>
+  bufferization.materialize_in_destination %2 in %out : (tensor<2x3xf32>, memref<2x3xf32>) -> ()
+  func.return
+}

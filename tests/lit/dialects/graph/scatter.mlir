@@ -1,0 +1,32 @@
+// RUN: aotc-opt %s | aotc-opt | filecheck %s
+// RUN: aotc-opt %s -p convert-graph-to-loops | filecheck %s --check-prefix=LOOPS
+
+// CHECK-LABEL: func.func @forms
+// CHECK-NEXT: graph.scatter_elements %x, %e, %u {reduction = "add", axis = 1 : i64}
+// CHECK-NEXT: graph.scatter_nd %x, %n, %s {reduction = "none"}
+// CHECK-NEXT: graph.top_k %x {k = 2 : i64, axis = 1 : i64, smallest = true} : (tensor<5x3xf32>) -> (tensor<5x2xf32>, tensor<5x2xi64>)
+func.func @forms(%x: tensor<5x3xf32>, %e: tensor<5x2xi64>, %u: tensor<5x2xf32>, %n: tensor<4x1xi64>, %s: tensor<4x3xf32>) {
+  %0 = graph.scatter_elements %x, %e, %u {reduction = "add", axis = 1} : (tensor<5x3xf32>, tensor<5x2xi64>, tensor<5x2xf32>) -> tensor<5x3xf32>
+  %1 = graph.scatter_nd %x, %n, %s {reduction = "none"} : (tensor<5x3xf32>, tensor<4x1xi64>, tensor<4x3xf32>) -> tensor<5x3xf32>
+  %2, %3 = graph.top_k %x {k = 2, axis = 1, smallest = true} : (tensor<5x3xf32>) -> (tensor<5x2xf32>, tensor<5x2xi64>)
+  func.return
+}
+
+// Each element collects the updates that meet it.
+// LOOPS-LABEL: func.func private @scatter
+// LOOPS:      ^bb0(%[[I:.*]]: index, %[[J:.*]]: index):
+// LOOPS:        %[[OLD:.*]] = memref.load %x[%[[I]], %[[J]]]
+// LOOPS-NEXT:   %[[NEW:.*]] = scf.for %[[K:.*]] = %{{.*}} to %{{.*}} step %{{.*}} iter_args(%[[ACC:.*]] = %[[OLD]]) -> (f32) {
+// LOOPS:          %[[MEETS:.*]] = arith.cmpi eq
+// LOOPS-NEXT:     scf.if %[[MEETS]] -> (f32) {
+// LOOPS-NEXT:       memref.load %s[%[[K]], %[[J]]]
+// LOOPS-NEXT:       arith.addf %[[ACC]]
+// LOOPS:        memref.store %[[NEW]], %out[%[[I]], %[[J]]]
+func.func private @scatter(%x: memref<5x3xf32>, %n: memref<4x1xi64>, %s: memref<4x3xf32>, %out: memref<5x3xf32>) attributes {aot.kernel} {
+  %0 = bufferization.to_tensor %x : memref<5x3xf32> to tensor<5x3xf32>
+  %1 = bufferization.to_tensor %n : memref<4x1xi64> to tensor<4x1xi64>
+  %2 = bufferization.to_tensor %s : memref<4x3xf32> to tensor<4x3xf32>
+  %3 = graph.scatter_nd %0, %1, %2 {reduction = "add"} : (tensor<5x3xf32>, tensor<4x1xi64>, tensor<4x3xf32>) -> tensor<5x3xf32>
+  bufferization.materialize_in_destination %3 in %out : (tensor<5x3xf32>, memref<5x3xf32>) -> ()
+  func.return
+}
