@@ -1,0 +1,60 @@
+"""Resize along one axis: coordinates, neighbours and weights."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from aotc.frontend.onnx.interpolation import COORDINATE_MODES, NEAREST_MODES, ResizedAxis
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [
+        ("asymmetric", [0, 0.5, 1, 1.5]),
+        ("half_pixel", [-0.25, 0.25, 0.75, 1.25]),
+        ("pytorch_half_pixel", [-0.25, 0.25, 0.75, 1.25]),
+        ("tf_half_pixel_for_nn", [0.25, 0.75, 1.25, 1.75]),
+        ("align_corners", [0, 1 / 3, 2 / 3, 1]),
+        ("half_pixel_symmetric", [-0.25, 0.25, 0.75, 1.25]),
+    ],
+)
+def test_coordinates(mode: str, expected: list[float]) -> None:
+    assert ResizedAxis(2, 4, 2.0, mode).coordinates() == pytest.approx(expected)
+
+
+def test_a_crop_shows_part_of_the_operand_and_may_leave_it() -> None:
+    axis = ResizedAxis(5, 3, 0.6, "tf_crop_and_resize", (0.5, 1.5))
+    assert axis.coordinates().tolist() == [2, 4, 6]
+    assert axis.outside().tolist() == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("rounding", "expected"),
+    [
+        ("round_prefer_floor", [0, 0, 1, 1]),
+        ("round_prefer_ceil", [0, 1, 1, 1]),
+        ("floor", [0, 0, 1, 1]),
+        ("ceil", [0, 1, 1, 1]),
+        ("simple", [0, 0, 1, 1]),
+    ],
+)
+def test_ties_between_neighbours(rounding: str, expected: list[int]) -> None:
+    assert ResizedAxis(2, 4, 2.0, "asymmetric").nearest(rounding).tolist() == expected
+
+
+def test_weights_add_up_to_one_and_places_exist() -> None:
+    modes = [mode for mode in COORDINATE_MODES if mode != "tf_crop_and_resize"]
+    for mode, (extent, count), antialias, outside in itertools.product(
+        modes, ((1, 4), (5, 2), (7, 7), (3, 8)), (False, True), (False, True)
+    ):
+        axis = ResizedAxis(extent, count, count / extent, mode)
+        for places, weights in (axis.linear(outside, antialias), axis.cubic(-0.75, outside, antialias)):
+            assert places.shape == weights.shape == (count, places.shape[1])
+            assert places.min() >= 0 and places.max() < extent
+            assert weights.sum(1) == pytest.approx(np.ones(count), abs=1e-5), (mode, extent, count)
+        for rounding in NEAREST_MODES:
+            nearest = axis.nearest(rounding)
+            assert nearest.min() >= 0 and nearest.max() < extent
