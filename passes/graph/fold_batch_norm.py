@@ -17,6 +17,7 @@ After:
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,53 +82,86 @@ class _Folder:
         Rewriter.replace_op(norm, add)
 
     def fold(self, op: MulOp | AddOp) -> None:
-        """Fold x * c or x + c, c having one value per channel, into what computes x."""
+        """Fold x * c or x + c into what computes x, where c is constant and nothing else reads x."""
         for value, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
             array = known_array(other, self.store)
-            if array is None or value.type != op.result.type or not isinstance(value, OpResult):
+            producer = _only_producer(value)
+            if array is None or producer is None or value.type != op.result.type:
                 continue
-            if len(list(value.uses)) != 1:
-                continue
-            new = self._into(op, value.op, array)
+            fold = self._product if isinstance(op, MulOp) else self._sum
+            new = fold(producer, array.astype(np.float64))
             if new is not None:
-                new.location = fuse_locations([value.op.location, op.location])
-                old = value.op
+                new.location = fuse_locations([producer.location, op.location])
                 Rewriter.replace_op(op, new)
-                old.detach()
-                old.erase()
+                producer.detach()
+                producer.erase()
                 return
 
-    def _into(self, op: MulOp | AddOp, producer: object, array: Array) -> GraphOp | None:
-        wide = array.astype(np.float64)
+    def _product(self, producer: GraphOp, array: Array) -> GraphOp | None:
+        """The operation for the result of `producer` times `array`, or None where the factor does not go in."""
         match producer:
             case ConvolutionOp():
-                channels = _along(wide, shape_of(producer.result), 1)
-                return None if channels is None else self._convolution(op, producer, channels)
-            case MatMulOp() if isinstance(op, MulOp):
-                columns = _along(wide, shape_of(producer.result), -1)
-                return None if columns is None else self._matmul(producer, columns)
+                channels = _along(array, shape_of(producer.result), 1)
+                scaled = None if channels is None else self._scaled_weight(producer, channels)
+                if channels is None or scaled is None or producer.bias is None:
+                    return None if scaled is None else type(producer).get(producer.x, scaled, **producer.properties)
+                bias = known_array(producer.bias, self.store)
+                if bias is None:
+                    return None
+                offset = self._insert(bias.astype(np.float64) * channels, producer, producer.bias)
+                return type(producer).get(producer.x, scaled, offset, **producer.properties)
+            case MatMulOp():
+                weight, columns = self._own_weight(producer.rhs), _along(array, shape_of(producer.result), -1)
+                if weight is None or columns is None:
+                    return None
+                scaled = weight * (columns[:, None] if producer.flag("transpose_rhs") else columns)
+                return MatMulOp.get(producer.lhs, self._insert(scaled, producer, producer.rhs), **producer.properties)
+            case MulOp():
+                return self._merged(producer, array, np.multiply)
             case AddOp():
-                return self._sum(op, producer, wide)
+                value, constant = self._constant_side(producer)
+                inner = None if value is None else _only_producer(value)
+                if value is None or inner is None or constant is None or not _same_size(constant, array):
+                    return None
+                scaled = self._product(inner, array)
+                if scaled is None:
+                    return None
+                scaled.location = inner.location
+                Rewriter.replace_op(inner, scaled)
+                return AddOp.get(scaled.results[0], self._insert(constant * array, producer, producer.rhs))
             case _:
                 return None
 
-    def _convolution(self, op: MulOp | AddOp, conv: ConvolutionOp, channels: Array) -> GraphOp | None:
-        bias = None if conv.bias is None else known_array(conv.bias, self.store)
-        if conv.bias is not None and bias is None:
-            return None
-        offset = np.zeros(channels.shape) if bias is None else bias.astype(np.float64)
-        weight = conv.weight
-        if isinstance(op, MulOp):
-            scaled = self._scaled_weight(conv, channels)
-            if scaled is None:
+    def _sum(self, producer: GraphOp, array: Array) -> GraphOp | None:
+        """The operation for the result of `producer` plus `array`, or None where the offset does not go in."""
+        match producer:
+            case ConvolutionOp():
+                channels = _along(array, shape_of(producer.result), 1)
+                bias = np.zeros(1) if producer.bias is None else known_array(producer.bias, self.store)
+                if channels is None or bias is None:
+                    return None
+                like = producer.weight if producer.bias is None else producer.bias
+                offset = self._insert(bias.astype(np.float64) + channels, producer, like)
+                return type(producer).get(producer.x, producer.weight, offset, **producer.properties)
+            case AddOp():
+                return self._merged(producer, array, np.add)
+            case _:
                 return None
-            weight, offset = scaled, offset * channels
-        else:
-            offset = offset + channels
-        operands = [conv.x, weight]
-        if isinstance(op, AddOp) or bias is not None:
-            operands.append(self._insert(offset, op, conv.bias if conv.bias is not None else conv.weight))
-        return type(conv).get(*operands, **conv.properties)
+
+    def _merged(self, op: MulOp | AddOp, array: Array, merge: np.ufunc) -> GraphOp | None:
+        """(x * c) * d -> x * (c * d), (x + c) + d -> x + (c + d); only vectors: (x + 1e8) - 1e8 is to round."""
+        value, constant = self._constant_side(op)
+        if value is None or constant is None or min(constant.size, array.size) == 1 or not _same_size(constant, array):
+            return None
+        return type(op).get(value, self._insert(merge(constant, array), op, op.rhs))
+
+    def _constant_side(self, op: MulOp | AddOp) -> tuple[SSAValue | None, Array | None]:
+        """x and c of x * c or x + c, c as f64."""
+        for value, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+            constant = known_array(other, self.store)
+            if constant is not None and value.type == op.result.type:
+                return value, constant.astype(np.float64)
+        return None, None
 
     def _scaled_weight(self, conv: ConvolutionOp, channels: Array) -> SSAValue | None:
         array = self._own_weight(conv.weight)
@@ -144,33 +178,6 @@ class _Folder:
             return None
         return self._insert(array * factor, conv, conv.weight)
 
-    def _matmul(self, matmul: MatMulOp, columns: Array) -> GraphOp | None:
-        array = self._own_weight(matmul.rhs)
-        if array is None:
-            return None
-        factor = columns[:, None] if matmul.flag("transpose_rhs") else columns
-        return MatMulOp.get(matmul.lhs, self._insert(array * factor, matmul, matmul.rhs), **matmul.properties)
-
-    def _sum(self, op: MulOp | AddOp, inner: AddOp, array: Array) -> GraphOp | None:
-        """A matrix product m with a bias: (m + c) + d -> m + (c + d); (m + c) * d -> m' + c * d."""
-        for value, other in ((inner.lhs, inner.rhs), (inner.rhs, inner.lhs)):
-            constant = known_array(other, self.store)
-            if constant is None or value.type != inner.result.type:
-                continue
-            if not isinstance(value, OpResult) or not isinstance(value.op, MatMulOp) or len(list(value.uses)) != 1:
-                continue
-            columns, bias = (_along(each, shape_of(value), -1) for each in (array, constant.astype(np.float64)))
-            if columns is None or bias is None:
-                continue
-            if isinstance(op, AddOp):
-                return AddOp.get(value, self._insert(bias + columns, op, other))
-            scaled = self._matmul(value.op, columns)
-            if scaled is not None:
-                scaled.location = value.op.location
-                Rewriter.replace_op(value.op, scaled)
-                return AddOp.get(scaled.results[0], self._insert(bias * columns, op, other))
-        return None
-
     def _own_weight(self, value: SSAValue) -> Array | None:
         """The constant `value` that nothing else reads, as f64; scaling a shared one would store it twice."""
         array = known_array(value, self.store)
@@ -183,6 +190,18 @@ class _Folder:
         constant.location = before.location
         Rewriter.insert_op(constant, InsertPoint.before(before))
         return constant.result
+
+
+def _only_producer(value: SSAValue) -> GraphOp | None:
+    """What computes `value`, if one operation reads it."""
+    if isinstance(value, OpResult) and isinstance(value.op, GraphOp) and len(list(value.uses)) == 1:
+        return value.op
+    return None
+
+
+def _same_size(a: Array, b: Array) -> bool:
+    """Whether the two combine to an array no larger than the larger one."""
+    return math.prod(np.broadcast_shapes(a.shape, b.shape)) == max(a.size, b.size)
 
 
 def _along(array: Array, shape: tuple[int, ...], axis: int) -> Array | None:
