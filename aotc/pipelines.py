@@ -56,7 +56,10 @@ PHASES: tuple[Phase, ...] = (
     Phase(
         "graph",
         "what is computed: shapes inferred, constants and batch normalisation folded, transposes removed",
-        _fixed("annotate-quantization,canonicalize,cse,dce"),
+        _fixed(
+            "annotate-quantization,infer-shapes,fold-constants,canonicalize,fold-batch-norm,eliminate-transposes,"
+            "fold-constants,canonicalize,cse,dce"
+        ),
     ),
     Phase(
         "fuse",

@@ -58,7 +58,6 @@ def options_from(arguments: argparse.Namespace, **overrides: Any) -> Any:
     names = ("name", "target", "interface_api", "operator_api", "runtime", "workspace", "weights", "optimize")
     names += ("ram", "flash", "stack", "stop_after", "start_at", "dump_phases")
     names += ("print_ir_after_all", "verify_each", "time_passes")
-    given = {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}
-    return CompileOptions.of(
-        **given | {"dims": parse_dims(arguments.dim), "input_shapes": parse_shapes(arguments.input_shape)} | overrides
-    )
+    given: dict[str, Any] = {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}
+    given |= {"dims": parse_dims(arguments.dim), "input_shapes": parse_shapes(arguments.input_shape)}
+    return CompileOptions.of(**given | overrides)

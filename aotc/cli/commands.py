@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -214,7 +214,7 @@ def ops_command(arguments: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[str], None] | None]:
+def _progress() -> Generator[Callable[[str], None] | None]:
     """A status line while standard error is a terminal, silence in a pipe."""
     if not sys.stderr.isatty():
         yield None
