@@ -80,7 +80,7 @@ class ConstantOp(GraphOp):
     @classmethod
     def parse(cls, parser: Parser) -> ConstantOp:
         attributes = parser.parse_optional_attr_dict()
-        value = parser.parse_attribute()
+        value = _parse_resource(parser) or parser.parse_attribute()
         if not isinstance(value, DenseIntOrFPElementsAttr | DenseResourceAttr):
             parser.raise_error("expected dense<...> or dense_resource<...>")
         op = cls(cast(DenseIntOrFPElementsAttr | DenseResourceAttr, value))
@@ -88,9 +88,24 @@ class ConstantOp(GraphOp):
         return op
 
 
+def _parse_resource(parser: Parser) -> DenseResourceAttr | None:
+    """`dense_resource<key> : type` with the key as written: xDSL's parser makes it unique in the process, but it names
+    an array of the WeightStore."""
+    if parser.parse_optional_keyword("dense_resource") is None:
+        return None
+    parser.parse_punctuation("<")
+    key = parser.parse_identifier()
+    parser.parse_punctuation(">")
+    parser.parse_punctuation(":")
+    kind = parser.parse_type()
+    if not isinstance(kind, TensorType):
+        parser.raise_error("expected a tensor type")
+    return DenseResourceAttr.from_params(key, cast(TensorType, kind))
+
+
 @irdl_op_definition
 class CopyOp(ElementOp):
-    """The operand in a buffer of its own: an output of the model that is also an input, a constant or another output."""
+    """The operand in a buffer of its own: for an output that is also an input, a constant or another output."""
 
     name = "graph.copy"
     x = operand_def(TensorType)

@@ -26,6 +26,11 @@ UNSUPPORTED: dict[str, str] = {
 }
 """Case names (patterns) of documented features that the compiler refuses, with what they are."""
 
+RECORDED_DECIDES: dict[str, str] = {
+    r"test_attention_.*_qk_matmul_bias_.*_causal": "onnxruntime masks with the least float instead of -inf",
+}
+"""Case names (patterns) where onnxruntime departs from the standard, and how."""
+
 
 def _cases() -> list[TestCase]:
     supported = set(supported_operators())
@@ -83,7 +88,9 @@ def test_node_case(case: TestCase) -> None:
             for value, array in zip(case.model.graph.input, inputs, strict=False)
             if array is not None
         }
-        expected = reference(case.model, feed) or [_array(array) for array in recorded]
+        departs = any(re.match(pattern, case.name) for pattern in RECORDED_DECIDES)
+        expected = None if departs else reference(case.model, feed)
+        expected = [_array(array) for array in recorded] if expected is None else expected
         actual = run(case.model, feed)
         for name, value in zip(outputs, expected, strict=True):
             assert_close(name, actual[name], value)

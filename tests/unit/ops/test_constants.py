@@ -1,0 +1,47 @@
+"""Constants of every element type keep their bits through the IR and its text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import Builtin
+from xdsl.parser import Parser
+
+from aotc.constants import constant_array, constant_op
+from aotc.dialects.graph import GRAPH
+from aotc.dialects.graph.structure import ConstantOp
+from aotc.dtypes import ELEMENT_TYPES, numpy_dtype
+from aotc.weights import WeightStore
+
+
+def samples(name: str) -> list[np.ndarray[Any, Any]]:
+    dtype = numpy_dtype(name)
+    if name == "bool":
+        special = [True, False]
+    elif dtype.kind in "iu":
+        special = [np.iinfo(dtype).min, np.iinfo(dtype).max, 0, 1]
+    else:
+        limits = ml_dtypes.finfo(dtype)
+        special = [limits.min, limits.max, limits.smallest_subnormal, -0.0, 0.1, np.nan, np.inf, -np.inf]
+    one = np.array(special, dtype)
+    return [one, one[:1], one[-1], np.broadcast_to(one[-1], (2, 3)), np.zeros((0, 3), dtype), np.ones(65, dtype)]
+
+
+@pytest.mark.parametrize("name", ELEMENT_TYPES)
+def test_round_trip(name: str) -> None:
+    store = WeightStore()
+    ctx = Context()
+    ctx.load_dialect(Builtin)
+    ctx.load_dialect(GRAPH)
+    for array in samples(name):
+        op = constant_op(array, 'a name: with "quotes" and > brackets', store)
+        parsed = Parser(ctx, str(op)).parse_op()
+        assert isinstance(parsed, ConstantOp)
+        parsed.verify()
+        assert str(parsed) == str(op)
+        for value in (constant_array(op, store), constant_array(parsed, store)):
+            assert (value.dtype, value.shape, value.tobytes()) == (array.dtype, array.shape, array.tobytes())
