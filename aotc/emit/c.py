@@ -24,7 +24,7 @@ from aotc.emit.c_expr import Expr, name_expr
 from aotc.emit.c_function import FunctionPrinter, argument_names, result_type, wrapped
 from aotc.emit.c_helpers import HELPERS, helper_text
 from aotc.emit.c_ranges import Interval
-from aotc.emit.c_types import SIGNED, UNSIGNED, VOID, CType, ctype_of, pointer_to
+from aotc.emit.c_types import BOOL, SIGNED, UNSIGNED, VOID, CType, ctype_of, pointer_to
 from aotc.emit.c_weights import element_ctype, initializer, needs_math
 from aotc.emit.header import Descriptor, Prototype, header_text
 from aotc.errors import CompileError, Problem
@@ -128,6 +128,8 @@ class CSource:
                 self._parameter(kind, argument, given)
                 for kind, argument, given in zip(kinds, arguments, attributes, strict=True)
             )
+            if any(BOOL in (ctype, ctype.pointee) for ctype in self._parameters[symbol]):
+                self.include("stdbool.h")
         return self._parameters[symbol]
 
     def provided(self, symbol: str) -> bool:

@@ -113,8 +113,11 @@ def unary(symbol: str, e: Expr, ctype: CType) -> Expr:
 _BITWISE = ("&", "|", "^", "<<", ">>")
 
 
-def binary(symbol: str, a: Expr, b: Expr, ctype: CType) -> Expr:
-    """`a symbol b` with the parentheses that C, a reader and -Wparentheses need."""
+def binary(symbol: str, a: Expr, b: Expr, ctype: CType, associative: bool = False) -> Expr:
+    """`a symbol b` with the parentheses that C, a reader and -Wparentheses need.
+
+    An `associative` sum is one where neither order of adding up overflows: `a + (b - c)` loses its parentheses.
+    """
     level = _LEVELS[symbol]
     if symbol in ("+", "-") and b.literal is not None and b.text.startswith("-") and b.text[1:2].isdigit():
         symbol = "-" if symbol == "+" else "+"
@@ -122,8 +125,8 @@ def binary(symbol: str, a: Expr, b: Expr, ctype: CType) -> Expr:
 
     def side(e: Expr, right: bool) -> str:
         inner = e.parts[0] if e.parts is not None else ""
-        associative = symbol in ("&&", "||") and inner == symbol
-        enclose = e.level < level or (right and e.level == level and not associative)
+        flat = inner == symbol if symbol in ("&&", "||") else associative and symbol == "+" and inner in ("+", "-")
+        enclose = e.level < level or (right and e.level == level and not flat)
         if e.level < Level.UNARY and (symbol in _BITWISE or inner in _BITWISE):
             enclose = enclose or right or inner != symbol
         if symbol == "||" and inner == "&&":

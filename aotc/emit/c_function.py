@@ -7,6 +7,7 @@ conditionals that hand it on.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -27,6 +28,8 @@ from aotc.errors import CompileError, Problem
 from aotc.locations import node_names
 from aotc.naming import c_identifier
 from aotc.passes.interface.signature import argument_attributes
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
 
 WIDTH = 110
 """Columns; longer expressions are split, longer argument lists wrapped."""
@@ -121,15 +124,16 @@ class FunctionPrinter(Scope):
             name = self._name(hint)
             self._values[argument] = name_expr(name, ctype)
             arguments.append(ctype.declare(f"restrict {name}" if noalias and ctype.kind == "pointer" else name))
-            if not self._uses(argument):
-                self._emit(f"(void){name};")
         static = "static " if function.sym_visibility is not None and function.sym_visibility.data == "private" else ""
         head = f"{static}{result_type(function, self.index)} {function.sym_name.data}("
         if any(isinstance(op, aot.CheckOp) and _follows_its_call(op) for op in function.walk()):
             self._status = self._name("status")
             self._emit(f"int32_t {self._status};")
         self._block(function.body.block)
-        return [*wrapped(head, arguments or ["void"], ")"), "{", *self._lines, "}"]
+        mentioned = set(_WORD.findall("\n".join(self._lines)))
+        unused = [self._values[argument].text for argument in function.args]
+        casts = [f"    (void){name};" for name in unused if name not in mentioned]
+        return [*wrapped(head, arguments or ["void"], ")"), "{", *casts, *self._lines, "}"]
 
     # Scope, for expressions
 
@@ -192,7 +196,8 @@ class FunctionPrinter(Scope):
         """Give `value` a name, here."""
         e = self._values[value]
         ctype, e = self._variable(value, e)
-        name = self._name(value.name_hint or self._fresh("t" if ctype.kind == "pointer" else "v"))
+        hint = value.name_hint or c_memory.name_hint(value)
+        name = self._name(hint or self._fresh("t" if ctype.kind == "pointer" else "v"))
         qualifier = "" if ctype.kind == "pointer" else "const "
         text = self._convert(e, value, ctype).text
         self._emit(f"{qualifier}{ctype.declare(name)} = {text};")
@@ -435,7 +440,7 @@ class FunctionPrinter(Scope):
             if ctype == BOOL:
                 self.include("stdbool.h")
             start = self._compose(lambda: self._assigned(initial, ctype))
-            hint = argument.name_hint or result.name_hint or ("acc" if "acc" not in self._taken else self._fresh("acc"))
+            hint = argument.name_hint or result.name_hint or "acc"
             name = self._name(hint)
             self._mutable.add(name)
             self._emit(f"{ctype.declare(name)} = {start.text};")

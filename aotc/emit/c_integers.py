@@ -108,7 +108,7 @@ class Integers:
             return binary("&&" if symbol == "*" else "!=", a, b, BOOL)
         exact = self.scope.ranges.exact(op)
         if isinstance(kind, IndexType):
-            return self._sum(symbol, self.signed(op.lhs), self.signed(op.rhs), self.scope.index)
+            return self._sum(symbol, self.signed(op.lhs), self.signed(op.rhs), self.scope.index, True)
         bits = width(op.result)
         machine = type_interval(IntegerType(max(bits, 32)))
         if not within(exact, machine):
@@ -120,10 +120,10 @@ class Integers:
         e = self._sum(symbol, a, b, INT)
         return e if within(exact, type_interval(kind)) else cast_expr(e, SIGNED[bits])
 
-    def _sum(self, symbol: str, a: Expr, b: Expr, ctype: CType) -> Expr:
+    def _sum(self, symbol: str, a: Expr, b: Expr, ctype: CType, associative: bool = False) -> Expr:
         if symbol == "+" and a.literal is not None and b.literal is None:
             a, b = b, a
-        return binary(symbol, a, b, ctype)
+        return binary(symbol, a, b, ctype, associative)
 
     def _wide(self, symbol: str, a: Expr, b: Expr, exact: Interval | None) -> Expr:
         """Signed 64-bit arithmetic; `exact` is the interval of the result, in whose 32 bits C may compute."""
@@ -284,6 +284,8 @@ class Integers:
         symbol = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")[predicate]
         if op.lhs.type == i1 and 2 <= predicate <= 5:  # read as signed, true is -1
             symbol = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}[symbol]
+        if predicate < 2 and (equal := self._equality(op, symbol)) is not None:
+            return equal
         if predicate < 6 or op.lhs.type == i1 or self._both_natural(op):
             a, b = self._alike(self.signed(op.lhs), self.signed(op.rhs))
             return binary(symbol, a, b, BOOL)
@@ -292,6 +294,13 @@ class Integers:
         else:
             a, b = self.unsigned(op.lhs), self.unsigned(op.rhs)
         return binary(symbol, a, b, BOOL)
+
+    def _equality(self, op: arith.CmpiOp, symbol: str) -> Expr | None:
+        """An unsigned reading compared with a literal that is the same in both readings."""
+        a, b = self.scope.operand(op.lhs), self.scope.operand(op.rhs)
+        if a.unsigned and b.literal is not None and b.literal >= 0:
+            return binary(symbol, a, b, BOOL)
+        return None
 
     def select(self, op: arith.SelectOp, _: int) -> Expr:
         """condition ? a : b."""

@@ -27,6 +27,7 @@ _UNSIGNED_FIELDS = {
     "byte_offset": UNSIGNED[64],
 }
 """Fields of DLTensor that are unsigned in C."""
+_STRUCT_NAMES = {"DLTensor": "tensor", "AOTCValue": "values"}
 
 # --- aliasing --------------------------------------------------------------------------------------------------------
 
@@ -139,7 +140,7 @@ def _plus(a: Expr, b: Expr, index: CType) -> Expr:
         return b
     if b.literal == 0:
         return a
-    return binary("+", b, a, index) if a.literal is not None else binary("+", a, b, index)
+    return binary("+", b, a, index, True) if a.literal is not None else binary("+", a, b, index, True)
 
 
 def member(scope: FunctionPrinter, op: aot.FieldOp | aot.SetFieldOp | aot.ElementOp | aot.SetElementOp) -> Expr:
@@ -182,9 +183,12 @@ def expression(scope: FunctionPrinter, op: Operation) -> Expr | None:
         case aot.DataOp():
             return scope.operand(op.buffer)
         case aot.PtrCastOp():
-            target = ctype_of(op.result.type, scope.index)
             e = scope.operand(op.pointer)
-            return convert_pointer(e, pointer_to(cast(CType, target.pointee), e.ctype.const))
+            target = pointer_to(cast(CType, ctype_of(op.result.type, scope.index).pointee), e.ctype.const)
+            scope.unit.struct(op.result.type.pointee)
+            if target.pointee == VOID:
+                return replace(e, ctype=target)
+            return convert_pointer(e, target, explicit=True)
         case aot.AddressOp():
             e = scope.operand(op.pointer)
             position = op.position.value.data
@@ -199,6 +203,17 @@ def expression(scope: FunctionPrinter, op: Operation) -> Expr | None:
             return scope.unit.table(op.symbol.string_value())
         case aot.StringOp():
             return Expr(string_literal(op.value.data), Level.PRIMARY, pointer_to(VOID))
+        case _:
+            return None
+
+
+def name_hint(value: SSAValue) -> str | None:
+    """What to call a pointer or a member that needs a name and has none."""
+    match value.owner:
+        case aot.FieldOp() as op:
+            return op.field.data.rpartition(".")[2]
+        case aot.PtrCastOp() as op if isinstance(op.result.type.pointee, aot.StructType):
+            return _STRUCT_NAMES.get(op.result.type.pointee.struct.data)
         case _:
             return None
 

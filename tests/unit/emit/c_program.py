@@ -1,0 +1,100 @@
+"""Compile IR of the `interface` phase through the C emitter and gcc, and run it on numpy arrays.
+
+The code is built with the warnings that generated C must be clean under, and with undefined behaviour trapped; it runs
+in a process of its own, so that a trap fails one test.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.parser import Parser
+from xdsl.universe import Universe
+
+from aotc.emit.c import CSource
+from aotc.weights import Array, WeightStore
+
+WARNINGS = (
+    "-std=c99 -Wall -Wextra -Wconversion -Wshadow -pedantic -Wvla -Wstrict-prototypes -Wmissing-prototypes -Werror"
+).split()
+_SANITIZE = ["-fsanitize=undefined", "-fno-sanitize-recover=undefined"]
+
+_RUNNER = """
+import ctypes, sys
+import numpy as np
+library = ctypes.CDLL(sys.argv[1])
+with np.load(sys.argv[2]) as file:
+    arrays = {name: file[name].copy() for name in file.files}
+for call in sys.argv[4:]:
+    symbol, *names = call.split(",")
+    getattr(library, symbol)(*(ctypes.c_void_p(arrays[name].ctypes.data) for name in names))
+np.savez(sys.argv[3], **arrays)
+"""
+
+
+def parse(text: str) -> ModuleOp:
+    """A verified module from text."""
+    ctx = Context()
+    for name, load in Universe.get_multiverse().all_dialects.items():
+        ctx.register_dialect(name, load)
+    module = Parser(ctx, text).parse_module()
+    module.verify()
+    return module
+
+
+def source(text: str, store: WeightStore | None = None) -> str:
+    """The C source of a module."""
+    return "".join(CSource(parse(text), store or WeightStore()).text())
+
+
+def run(
+    folder: Path, c: str, arrays: Mapping[str, Array], calls: Sequence[tuple[str, ...]], flags: Sequence[str] = ("-O1",)
+) -> dict[str, Array]:
+    """The arrays after `calls`, (symbol, array names...) each."""
+    (folder / "unit.c").write_text(c)
+    library = folder / "unit.so"
+    command = ["gcc", *WARNINGS, *flags, *_SANITIZE, "-shared", "-fPIC", str(folder / "unit.c"), "-o", str(library)]
+    subprocess.run([*command, "-lm"], check=True)
+    np.savez(folder / "in.npz", **arrays)
+    calls_ = [",".join(call) for call in calls]
+    program = [sys.executable, "-c", _RUNNER, str(library), str(folder / "in.npz"), str(folder / "out.npz"), *calls_]
+    done = subprocess.run(program, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    with np.load(folder / "out.npz") as file:
+        return {name: file[name] for name in file.files}
+
+
+def elementwise(symbol: str, body: str, inputs: Sequence[str], output: str, count: int) -> str:
+    """A function `symbol(x0*, x1*, .., out*)` over `count` elements; `body` computes %r : output from %x0, %x1."""
+    names = [f"x{i}" for i in range(len(inputs))]
+    arguments = "".join(
+        f"%{name}_p: !aot.ptr<{kind}> {{aot.readonly, aot.noalias}}, " for name, kind in zip(names, inputs, strict=True)
+    )
+    buffers = "".join(
+        f"    %{name}_b = aot.buffer %{name}_p : !aot.ptr<{kind}> to memref<{count}x{kind}>\n"
+        for name, kind in zip(names, inputs, strict=True)
+    )
+    loads = "".join(
+        f"      %{name} = memref.load %{name}_b[%i] : memref<{count}x{kind}>\n"
+        for name, kind in zip(names, inputs, strict=True)
+    )
+    return f"""
+  func.func @{symbol}({arguments}%out_p: !aot.ptr<{output}> {{aot.noalias}}) -> i32 {{
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = arith.constant {count} : index
+{buffers}    %out_b = aot.buffer %out_p : !aot.ptr<{output}> to memref<{count}x{output}>
+    scf.for %i = %c0 to %n step %c1 {{
+{loads}      {body}
+      memref.store %r, %out_b[%i] : memref<{count}x{output}>
+    }}
+    %done = arith.constant 0 : i32
+    func.return %done : i32
+  }}
+"""
