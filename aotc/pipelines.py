@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -83,10 +84,18 @@ PHASE_NAMES = tuple(phase.name for phase in PHASES)
 
 def pipeline_of(phase: Phase, options: CompileOptions) -> str:
     """What runs in a phase: its own pipeline, then those of installed packages in order of their packages' names."""
+    return ",".join(part for part in (phase.pipeline(options), *_extensions().get(phase.name, ())) if part)
+
+
+@cache
+def _extensions() -> dict[str, list[str]]:
+    """The pipelines of installed packages by phase; finding them reads files, so once a process."""
     from importlib.metadata import entry_points
 
-    added = sorted(entry_points(group="aotc.pipelines", name=phase.name), key=lambda point: point.value)
-    return ",".join(part for part in (phase.pipeline(options), *(str(point.load()) for point in added)) if part)
+    found: dict[str, list[str]] = {}
+    for point in sorted(entry_points(group="aotc.pipelines"), key=lambda point: point.value):
+        found.setdefault(point.name, []).append(str(point.load()))
+    return found
 
 
 def phase_index(name: str) -> int:
