@@ -1,4 +1,4 @@
-"""The graph dialect: about forty normalised tensor operations and one fused group.
+"""The graph dialect: normalised tensor operations and one fused group.
 
 Tensors have static shapes and SSA semantics; nothing aliases, nothing is laid out. Element types are f16, bf16, f32,
 f64, i1 and signed i8..i64 or unsigned ui8..ui64. Each file holds one family; each operation is one class that carries
