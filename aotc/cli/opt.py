@@ -36,6 +36,7 @@ class AotcOpt(xDSLOptMain):
             sys.exit(0)
         if self.args.weights is not None:
             WeightStore.load(self.args.weights).attach(self.ctx)
+        self.ctx.load_registered_dialect("builtin")  # prints the keys of constants that passes have made
         super().setup_pipeline()
 
 

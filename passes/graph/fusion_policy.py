@@ -20,8 +20,8 @@ MAX_BUFFERS = 12
 CHEAP = 12
 """Arithmetic operations worth repeating at every read to keep a tensor narrow in memory: a dequantisation."""
 
-FREE = 1
-"""Arithmetic operations worth repeating at every read to save a kernel: an addition, a relu, any transpose."""
+FREE = 2
+"""Arithmetic operations worth repeating at every read to save a kernel: two additions, a relu, any transpose."""
 
 
 def recomputing_cost(op: ElementOp) -> int:

@@ -1,0 +1,79 @@
+// RUN: aotc-opt %s -p eliminate-transposes,fold-constants,canonicalize --split-input-file | filecheck %s
+
+// A pair cancels through a diamond; the broadcast constant is permuted instead.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    [[B:%.*]] = graph.constant {{.*}} : tensor<1x2x1x1xf32>
+// CHECK-NEXT:    [[A:%.*]] = graph.add %x, [[B]] : (tensor<1x2x4x4xf32>, tensor<1x2x1x1xf32>)
+// CHECK-NEXT:    [[S:%.*]] = graph.sigmoid [[A]]
+// CHECK-NEXT:    [[M:%.*]] = graph.mul [[A]], [[S]]
+// CHECK-NEXT:    func.return [[M]]
+func.func @main(%x: tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32> attributes {aot.entry} {
+  %b = graph.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %0 = graph.transpose %x {permutation = array<i64: 0, 2, 3, 1>} : (tensor<1x2x4x4xf32>) -> tensor<1x4x4x2xf32>
+  %1 = graph.add %0, %b : (tensor<1x4x4x2xf32>, tensor<2xf32>) -> tensor<1x4x4x2xf32>
+  %2 = graph.sigmoid %1 : (tensor<1x4x4x2xf32>) -> tensor<1x4x4x2xf32>
+  %3 = graph.mul %1, %2 : (tensor<1x4x4x2xf32>, tensor<1x4x4x2xf32>) -> tensor<1x4x4x2xf32>
+  %4 = graph.transpose %3 {permutation = array<i64: 0, 3, 1, 2>} : (tensor<1x4x4x2xf32>) -> tensor<1x2x4x4xf32>
+  func.return %4 : tensor<1x2x4x4xf32>
+}
+
+// -----
+
+// Two transposed operands cost two transposes, one behind the sum costs one.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    [[A:%.*]] = graph.add %x, %y
+// CHECK-NEXT:    [[T:%.*]] = graph.transpose [[A]]
+// CHECK-NEXT:    func.return [[T]]
+func.func @main(%x: tensor<2x3xf32>, %y: tensor<2x3xf32>) -> tensor<3x2xf32> attributes {aot.entry} {
+  %0 = graph.transpose %x {permutation = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %1 = graph.transpose %y {permutation = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %2 = graph.add %0, %1 : (tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+  func.return %2 : tensor<3x2xf32>
+}
+
+// -----
+
+// It moves fewer bytes behind a quantisation, not behind a dequantisation.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    [[S:%.*]] = graph.constant
+// CHECK-NEXT:    [[T:%.*]] = graph.transpose %q
+// CHECK-NEXT:    [[D:%.*]] = graph.dequantize [[T]]
+// CHECK-NEXT:    [[Q:%.*]] = graph.quantize %x
+// CHECK-NEXT:    [[U:%.*]] = graph.transpose [[Q]]
+// CHECK-NEXT:    func.return [[D]], [[U]]
+func.func @main(%x: tensor<2x3xf32>, %q: tensor<2x3xi8>) -> (tensor<3x2xf32>, tensor<3x2xi8>) attributes {aot.entry} {
+  %s = graph.constant dense<0.5> : tensor<f32>
+  %0 = graph.transpose %q {permutation = array<i64: 1, 0>} : (tensor<2x3xi8>) -> tensor<3x2xi8>
+  %1 = graph.dequantize %0, %s {to = f32} : (tensor<3x2xi8>, tensor<f32>) -> tensor<3x2xf32>
+  %2 = graph.transpose %x {permutation = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %3 = graph.quantize %2, %s {to = i8} : (tensor<3x2xf32>, tensor<f32>) -> tensor<3x2xi8>
+  func.return %1, %3 : tensor<3x2xf32>, tensor<3x2xi8>
+}
+
+// -----
+
+// A scale for each row is not the same for each column: quantisation by axis stays below.
+// CHECK-LABEL: func.func @main
+// CHECK:         [[T:%.*]] = graph.transpose %x
+// CHECK-NEXT:    graph.quantize [[T]]
+func.func @main(%x: tensor<2x3xf32>, %s: tensor<3xf32>) -> tensor<3x2xi8> attributes {aot.entry} {
+  %0 = graph.transpose %x {permutation = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %1 = graph.quantize %0, %s {to = i8, axis = 0 : i64} : (tensor<3x2xf32>, tensor<3xf32>) -> tensor<3x2xi8>
+  func.return %1 : tensor<3x2xi8>
+}
+
+// -----
+
+// Another reader of the transposed value keeps one transpose: two go, one comes.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    [[N:%.*]] = graph.neg %x
+// CHECK-NEXT:    [[B:%.*]] = graph.transpose [[N]]
+// CHECK-NEXT:    [[S:%.*]] = graph.softmax [[B]]
+// CHECK-NEXT:    func.return [[N]], [[S]]
+func.func @main(%x: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<3x2xf32>) attributes {aot.entry} {
+  %0 = graph.transpose %x {permutation = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %1 = graph.neg %0 : (tensor<3x2xf32>) -> tensor<3x2xf32>
+  %2 = graph.transpose %1 {permutation = array<i64: 1, 0>} : (tensor<3x2xf32>) -> tensor<2x3xf32>
+  %3 = graph.softmax %1 {axes = array<i64: 1>} : (tensor<3x2xf32>) -> tensor<3x2xf32>
+  func.return %2, %3 : tensor<2x3xf32>, tensor<3x2xf32>
+}

@@ -1,0 +1,17 @@
+// RUN: aotc-opt %s -p fold-constants | filecheck %s
+
+// CHECK-LABEL: func.func @main(%s: tensor<f32>)
+// CHECK-NEXT:    [[SUM:%.*]] = graph.constant dense<[2.000000e+00, 4.000000e+00]> : tensor<2xf32>
+// CHECK-NEXT:    [[W:%.*]] = graph.constant dense<1> : tensor<128xi8>
+// CHECK-NEXT:    [[D:%.*]] = graph.cast [[W]] {to = f32} : (tensor<128xi8>) -> tensor<128xf32>
+// CHECK-NEXT:    [[N:%.*]] = graph.constant dense_resource<constant> : tensor<128xi8>
+// CHECK-NEXT:    func.return [[SUM]], [[D]], [[N]]
+func.func @main(%s: tensor<f32>) -> (tensor<2xf32>, tensor<128xf32>, tensor<128xi8>) attributes {aot.entry} {
+  %0 = graph.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %1 = graph.add %0, %0 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  // Widening weights would make the model larger; negating them does not.
+  %w = graph.constant dense<1> : tensor<128xi8>
+  %2 = graph.cast %w {to = f32} : (tensor<128xi8>) -> tensor<128xf32>
+  %3 = graph.neg %w : (tensor<128xi8>) -> tensor<128xi8>
+  func.return %1, %2, %3 : tensor<2xf32>, tensor<128xf32>, tensor<128xi8>
+}

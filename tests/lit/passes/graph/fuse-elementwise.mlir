@@ -1,0 +1,66 @@
+// RUN: aotc-opt %s -p fuse-elementwise --split-input-file | filecheck %s
+
+// A diamond over data movement is one kernel; a value that others read is a second result.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    [[A:%.*]], [[B:%.*]] = graph.fused
+// CHECK-NEXT:      [[E:%.*]] = graph.exp
+// CHECK-NEXT:      [[T:%.*]] = graph.transpose [[E]]
+// CHECK-NEXT:      [[R:%.*]] = graph.relu [[T]]
+// CHECK-NEXT:      [[S:%.*]] = graph.add [[T]], [[R]]
+// CHECK-NEXT:      graph.yield [[S]], [[R]]
+// CHECK-NEXT:    }
+// CHECK-NEXT:    [[M:%.*]] = graph.matmul [[B]],
+func.func @main(%x: tensor<4x8xf32>, %w: tensor<4x4xf32>) -> (tensor<8x4xf32>, tensor<8x4xf32>) attributes {aot.entry} {
+  %0 = graph.exp %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %1 = graph.transpose %0 {permutation = array<i64: 1, 0>} : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  %2 = graph.relu %1 : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  %3 = graph.matmul %2, %w : (tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
+  %4 = graph.add %1, %2 : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+  func.return %3, %4 : tensor<8x4xf32>, tensor<8x4xf32>
+}
+
+// -----
+
+// exp of the small vector is not computed again for every row; relu may be.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    [[E:%.*]] = graph.exp %v
+// CHECK-NEXT:    graph.fused ({{.*}} = %u : tensor<8xf32>, {{.*}} = %x : tensor<4x8xf32>, {{.*}} = [[E]] : tensor<8xf32>)
+// CHECK-NEXT:      graph.relu
+// CHECK-NEXT:      graph.add
+// CHECK-NEXT:      graph.mul
+func.func @main(%x: tensor<4x8xf32>, %v: tensor<8xf32>, %u: tensor<8xf32>) -> tensor<4x8xf32> attributes {aot.entry} {
+  %0 = graph.exp %v : (tensor<8xf32>) -> tensor<8xf32>
+  %1 = graph.relu %u : (tensor<8xf32>) -> tensor<8xf32>
+  %2 = graph.add %x, %1 : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  %3 = graph.mul %2, %0 : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  func.return %3 : tensor<4x8xf32>
+}
+
+// -----
+
+// The sum needs the softmax of its own other operand's source: a group of exp and add would need itself.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    [[E:%.*]] = graph.exp
+// CHECK-NEXT:    [[S:%.*]] = graph.softmax [[E]]
+// CHECK-NEXT:    graph.add [[E]], [[S]]
+func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> attributes {aot.entry} {
+  %0 = graph.exp %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %1 = graph.softmax %0 {axes = array<i64: 1>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %2 = graph.add %0, %1 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  func.return %2 : tensor<4x8xf32>
+}
+
+// -----
+
+// The user of the second result stood before the group: it is moved behind it.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    [[A:%.*]], [[B:%.*]] = graph.fused
+// CHECK:         }
+// CHECK-NEXT:    graph.softmax [[B]]
+// CHECK-NEXT:    func.return
+func.func @main(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) attributes {aot.entry} {
+  %0 = graph.exp %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %1 = graph.softmax %0 {axes = array<i64: 1>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %2 = graph.add %0, %y : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  func.return %1, %2 : tensor<4x8xf32>, tensor<4x8xf32>
+}

@@ -1,0 +1,72 @@
+// RUN: aotc-opt %s -p fuse-epilogues --split-input-file | filecheck %s
+
+// Bias, residual addition and a diamond (x * sigmoid(x)) go into the kernel of the product.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    [[F:%.*]] = graph.fused ([[A:%.*]] = %x : {{.*}}, [[W:%.*]] = %w : {{.*}}, [[B:%.*]] = %b : {{.*}}, [[R:%.*]] = %r : {{.*}}) -> (tensor<2x4xf32>) {
+// CHECK-NEXT:      [[M:%.*]] = graph.matmul [[A]], [[W]]
+// CHECK-NEXT:      [[M1:%.*]] = graph.add [[M]], [[B]]
+// CHECK-NEXT:      [[M2:%.*]] = graph.add [[R]], [[M1]]
+// CHECK-NEXT:      [[S:%.*]] = graph.sigmoid [[M2]]
+// CHECK-NEXT:      [[P:%.*]] = graph.mul [[M2]], [[S]]
+// CHECK-NEXT:      graph.yield [[P]]
+// CHECK-NEXT:    }
+// CHECK-NEXT:    func.return [[F]]
+func.func @main(%x: tensor<2x8xf32>, %w: tensor<8x4xf32>, %b: tensor<4xf32>, %r: tensor<2x4xf32>) -> tensor<2x4xf32> attributes {aot.entry} {
+  %0 = graph.matmul %x, %w : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+  %1 = graph.add %0, %b : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+  %2 = graph.add %r, %1 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %3 = graph.sigmoid %2 : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %4 = graph.mul %2, %3 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  func.return %4 : tensor<2x4xf32>
+}
+
+// -----
+
+// The squeeze-and-excite gate depends on the product's result by another way: no group, which would need itself.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT:     graph.fused
+func.func @main(%x: tensor<2x8xf32>, %w: tensor<8x4xf32>) -> tensor<2x4xf32> attributes {aot.entry} {
+  %0 = graph.matmul %x, %w : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+  %1 = graph.reduce %0 {kind = "mean", axes = array<i64: 1>, keepdims = true} : (tensor<2x4xf32>) -> tensor<2x1xf32>
+  %2 = graph.mul %0, %1 : (tensor<2x4xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
+  func.return %2 : tensor<2x4xf32>
+}
+
+// -----
+
+// The epilogue ends at relu, which two others read, and before a larger shape.
+// CHECK-LABEL: func.func @main
+// CHECK:         graph.fused
+// CHECK:           graph.matmul
+// CHECK-NEXT:      [[R:%.*]] = graph.relu
+// CHECK-NEXT:      graph.yield [[R]]
+// CHECK-NEXT:    }
+// CHECK-NEXT:    graph.exp
+// CHECK-NEXT:    graph.transpose
+func.func @main(%x: tensor<1x8xf32>, %w: tensor<8x4xf32>) -> (tensor<1x4xf32>, tensor<4x1xf32>) attributes {aot.entry} {
+  %0 = graph.matmul %x, %w : (tensor<1x8xf32>, tensor<8x4xf32>) -> tensor<1x4xf32>
+  %1 = graph.relu %0 : (tensor<1x4xf32>) -> tensor<1x4xf32>
+  %2 = graph.exp %1 : (tensor<1x4xf32>) -> tensor<1x4xf32>
+  %3 = graph.transpose %1 {permutation = array<i64: 1, 0>} : (tensor<1x4xf32>) -> tensor<4x1xf32>
+  func.return %2, %3 : tensor<1x4xf32>, tensor<4x1xf32>
+}
+
+// -----
+
+// The tensor between two kernels stays narrow: the reader dequantises.
+// CHECK-LABEL: func.func @main
+// CHECK:           graph.matmul
+// CHECK-NEXT:      [[S:%.*]] = graph.constant
+// CHECK-NEXT:      [[Q:%.*]] = graph.quantize {{.*}}, [[S]]
+// CHECK-NEXT:      graph.yield [[Q]] : tensor<2x4xi8>
+// CHECK-NEXT:    }
+// CHECK-NEXT:    graph.dequantize
+// CHECK-NEXT:    graph.softmax
+func.func @main(%x: tensor<2x8xf32>, %w: tensor<8x4xf32>) -> tensor<2x4xf32> attributes {aot.entry} {
+  %s = graph.constant dense<0.5> : tensor<f32>
+  %0 = graph.matmul %x, %w : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+  %1 = graph.quantize %0, %s {to = i8} : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xi8>
+  %2 = graph.dequantize %1, %s {to = f32} : (tensor<2x4xi8>, tensor<f32>) -> tensor<2x4xf32>
+  %3 = graph.softmax %2 {axes = array<i64: 1>} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  func.return %3 : tensor<2x4xf32>
+}

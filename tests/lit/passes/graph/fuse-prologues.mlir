@@ -1,0 +1,74 @@
+// RUN: aotc-opt %s -p fuse-prologues --split-input-file | filecheck %s
+
+// Two products read the weights: each dequantises for itself, the weights stay narrow, nothing is stored wide.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT:     graph.dequantize {{.*}} -> tensor<8x4xf32>
+// CHECK:         graph.fused
+// CHECK:           [[W:%.*]] = graph.dequantize {{.*}} -> tensor<8x4xf32>
+// CHECK-NEXT:      graph.matmul {{.*}}, [[W]]
+// CHECK:         }
+// CHECK-NEXT:    graph.fused
+// CHECK:           [[W:%.*]] = graph.dequantize {{.*}} -> tensor<8x4xf32>
+// CHECK-NEXT:      graph.matmul {{.*}}, [[W]]
+// CHECK:         }
+// CHECK-NEXT:    func.return
+func.func @main(%x: tensor<2x8xf32>, %y: tensor<2x8xf32>, %q: tensor<8x4xi8>, %s: tensor<4xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>) attributes {aot.entry} {
+  %w = graph.dequantize %q, %s {to = f32, axis = 1 : i64} : (tensor<8x4xi8>, tensor<4xf32>) -> tensor<8x4xf32>
+  %0 = graph.matmul %x, %w : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+  %1 = graph.matmul %y, %w : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+  func.return %0, %1 : tensor<2x4xf32>, tensor<2x4xf32>
+}
+
+// -----
+
+// A product reads its operands often: exp is not computed again at each read; a sum reads them once.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    [[E:%.*]] = graph.exp %x
+// CHECK-NEXT:    [[M:%.*]] = graph.matmul [[E]], %w
+// CHECK-NEXT:    [[R:%.*]] = graph.fused ([[A:%.*]] = %x
+// CHECK-NEXT:      [[L:%.*]] = graph.log [[A]]
+// CHECK-NEXT:      [[T:%.*]] = graph.transpose [[L]]
+// CHECK-NEXT:      [[S:%.*]] = graph.reduce [[T]]
+// CHECK-NEXT:      graph.yield [[S]]
+// CHECK-NEXT:    }
+// CHECK-NEXT:    func.return [[M]], [[R]]
+func.func @main(%x: tensor<2x8xf32>, %w: tensor<8x4xf32>) -> (tensor<2x4xf32>, tensor<2xf32>) attributes {aot.entry} {
+  %0 = graph.exp %x : (tensor<2x8xf32>) -> tensor<2x8xf32>
+  %1 = graph.matmul %0, %w : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+  %2 = graph.log %x : (tensor<2x8xf32>) -> tensor<2x8xf32>
+  %3 = graph.transpose %2 {permutation = array<i64: 1, 0>} : (tensor<2x8xf32>) -> tensor<8x2xf32>
+  %4 = graph.reduce %3 {kind = "sum", axes = array<i64: 0>, keepdims = false} : (tensor<8x2xf32>) -> tensor<2xf32>
+  func.return %1, %4 : tensor<2x4xf32>, tensor<2xf32>
+}
+
+// -----
+
+// What others read too is not recomputed, unless that keeps it narrow.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    [[L:%.*]] = graph.log %x
+// CHECK-NEXT:    [[S:%.*]] = graph.reduce [[L]]
+// CHECK-NEXT:    func.return [[L]], [[S]]
+func.func @main(%x: tensor<2x8xf32>) -> (tensor<2x8xf32>, tensor<2xf32>) attributes {aot.entry} {
+  %0 = graph.log %x : (tensor<2x8xf32>) -> tensor<2x8xf32>
+  %1 = graph.reduce %0 {kind = "sum", axes = array<i64: 1>, keepdims = false} : (tensor<2x8xf32>) -> tensor<2xf32>
+  func.return %0, %1 : tensor<2x8xf32>, tensor<2xf32>
+}
+
+// -----
+
+// The side operand of an epilogue is read where the result is written.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    graph.fused
+// CHECK-NEXT:      [[E:%.*]] = graph.exp
+// CHECK-NEXT:      [[M:%.*]] = graph.matmul
+// CHECK-NEXT:      [[A:%.*]] = graph.add [[M]], [[E]]
+// CHECK-NEXT:      graph.yield [[A]]
+func.func @main(%x: tensor<2x8xf32>, %w: tensor<8x4xf32>, %r: tensor<2x4xf32>) -> tensor<2x4xf32> attributes {aot.entry} {
+  %0 = graph.exp %r : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %1 = graph.fused (%a = %x : tensor<2x8xf32>, %b = %w : tensor<8x4xf32>, %c = %0 : tensor<2x4xf32>) -> (tensor<2x4xf32>) {
+    %2 = graph.matmul %a, %b : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+    %3 = graph.add %2, %c : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+    graph.yield %3 : tensor<2x4xf32>
+  }
+  func.return %1 : tensor<2x4xf32>
+}

@@ -1,0 +1,17 @@
+// RUN: aotc-opt %s -p infer-shapes --disable-verify | filecheck %s
+
+// CHECK-LABEL: func.func @main(%x: tensor<2x8xf32>) -> tensor<2x8xf32>
+// CHECK-NEXT:    [[R:%.*]] = graph.relu %x : (tensor<2x8xf32>) -> tensor<2x8xf32>
+// CHECK-NEXT:    [[F:%.*]] = graph.fused ([[A:%.*]] = [[R]] : tensor<2x8xf32>) -> (tensor<2x8xf32>) {
+// CHECK-NEXT:      [[N:%.*]] = graph.neg [[A]] : (tensor<2x8xf32>) -> tensor<2x8xf32>
+// CHECK-NEXT:      graph.yield [[N]] : tensor<2x8xf32>
+// CHECK-NEXT:    }
+// CHECK-NEXT:    func.return [[F]] : tensor<2x8xf32>
+func.func @main(%x: tensor<2x8xf32>) -> tensor<1x8xf32> attributes {aot.entry} {
+  %0 = graph.relu %x : (tensor<2x8xf32>) -> tensor<1x8xf32>
+  %1 = graph.fused (%a = %0 : tensor<1x8xf32>) -> (tensor<1x8xf32>) {
+    %2 = graph.neg %a : (tensor<1x8xf32>) -> tensor<1x8xf32>
+    graph.yield %2 : tensor<1x8xf32>
+  }
+  func.return %1 : tensor<1x8xf32>
+}
