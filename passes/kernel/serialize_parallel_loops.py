@@ -1,16 +1,20 @@
 """Turn every parallel loop into a nest of sequential loops, first dimension outermost.
 
-  scf.parallel (%i, %j) = (%c0, %c0) to (%c4, %c8) step (%c1, %c1) {
+Before:
+```mlir
+scf.parallel (%i, %j) = (%c0, %c0) to (%c4, %c8) step (%c1, %c1) {
+  "body"(%i, %j)
+  scf.reduce
+}
+```
+After, with a reduction carried by the loops in iteration order:
+```mlir
+scf.for %i = %c0 to %c4 step %c1 {
+  scf.for %j = %c0 to %c8 step %c1 {
     "body"(%i, %j)
-    scf.reduce
   }
-becomes
-  scf.for %i = %c0 to %c4 step %c1 {
-    scf.for %j = %c0 to %c8 step %c1 {
-      "body"(%i, %j)
-    }
-  }
-and a reduction is carried by the loops in iteration order.
+}
+```
 """
 
 from __future__ import annotations

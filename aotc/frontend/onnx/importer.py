@@ -172,6 +172,7 @@ class _Importer:
             kind = TensorType(element_type(dtype_of(value.type.tensor_type.elem_type)), shapes[value.name])
             argument = self.block.insert_arg(kind, len(self.block.args))
             scope.values[value.name] = argument
+            _name(argument, value.name)
             attributes.append(_io_attributes(value.name, argument))
         return ArrayAttr(attributes)
 
@@ -227,6 +228,7 @@ class _Importer:
             for output, value in zip(outputs_read, self._node(node, name, outputs_read, scope), strict=True):
                 if output:
                     scope.values[output] = value
+                    _name(value, output)
 
     def _node(self, node: NodeProto, name: str, outputs: Sequence[str], scope: _Scope) -> Sequence[_Value]:
         """The values of a node's outputs, those that are read; what goes wrong is noted, and all are poisoned."""
@@ -395,6 +397,7 @@ class _Importer:
             raise FileError(Problem(str(error), f"initializer {tensor.name!r}")) from error
         op = constant_op(array, tensor.name, self.store)
         self.builder.insert(op)
+        _name(op.result, tensor.name)
         return op.result
 
     def _attribute(self, attribute: AttributeProto) -> Any:
@@ -419,6 +422,12 @@ class _Importer:
             case _:
                 kind = AttributeProto.AttributeType.Name(attribute.type).lower()
                 raise TensorError(f"attribute {attribute.name!r} of type {kind} is not supported")
+
+
+def _name(value: _Value, name: str) -> None:
+    """Let `value` be called what the model calls it, in IR and in C."""
+    if isinstance(value, SSAValue) and value.name_hint is None:
+        value.name_hint = c_identifier(name)
 
 
 def _serialized_type(value: SSAValue) -> bytes:
