@@ -210,7 +210,11 @@ class _Entry:
     def _constant(self, op: ConstantOp) -> None:
         if op.result.first_use is None:
             return
-        key = op.key if op.key is not None else self.store.add("constant", constant_array(op, self.store))
+        key = (
+            op.key
+            if op.key is not None
+            else self.store.add(op.result.name_hint or "constant", constant_array(op, self.store))
+        )
         weight = WeightOp(key, buffer_type(op.result))
         weight.location = op.location
         weight.result.name_hint = op.result.name_hint
