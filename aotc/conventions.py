@@ -17,6 +17,7 @@ OPERATOR_APIS: Final = ("unpacked", "cpacked", "packed")
 RUNTIMES: Final = ("c", "host")
 WORKSPACES: Final = ("internal", "caller")
 WEIGHTS: Final = ("embedded", "external", "caller")
+OPERATOR_ARGUMENTS: Final = ("tensors", "values", "pointers")
 
 
 @dataclass(frozen=True)
@@ -33,12 +34,15 @@ class Conventions:
     workspace: str = "internal"
     weights: str = "embedded"
     linkable: bool = True
+    operator_arguments: str = "tensors"
+    """What `cpacked` operators are given: DLTensors, or to measure what those cost, data pointers in AOTCValues or in a
+    bare array. Not part of the tables below: nothing outside the model ever sees it."""
 
     def check(self) -> None:
         """Raise UsageError with every reason why this combination is refused; return if it is legal."""
         problems = [
             Problem(_flag(name, getattr(self, name)), why="there is no such choice", fix=f"use {', '.join(choices)}")
-            for name, choices in _CHOICES.items()
+            for name, choices in _ALL_CHOICES.items()
             if getattr(self, name) not in choices
         ] or [rule.problem(self) for rule in RULES if rule.forbids(self)]
         if problems:
@@ -52,6 +56,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "workspace": WORKSPACES,
     "weights": WEIGHTS,
 }
+_ALL_CHOICES = _CHOICES | {"operator_arguments": OPERATOR_ARGUMENTS}
 
 
 def _flag(field: str, *values: object) -> str:
@@ -99,6 +104,12 @@ RULES: Final = (
         {"runtime": ("host",), "weights": ("external",)},
         "external weights are a symbol for the application's linker, and a library that the executor loads has none",
         "use --weights caller or embedded",
+    ),
+    Rule(
+        {"operator_arguments": ("values", "pointers"), "operator_api": ("unpacked", "packed")},
+        "packed arguments without tensors cannot be told from those with them, so that only operators which nobody but "
+        "their own model calls may take them",
+        "use --operator-api cpacked",
     ),
 )
 """Everything that is refused, with the reason. What no rule forbids is legal."""

@@ -44,7 +44,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from aotc.conventions import operator_symbol
 from aotc.dialects.aot import VOID_PTR, CheckOp, Convention, PtrType, StructType
 from aotc.passes.interface.buffer_uses import replace_buffer, used_extents
-from aotc.passes.interface.packing import CALL_PACKED, PACKED_NAMES, PACKED_TYPES, DLType, Packer, Unpacker
+from aotc.passes.interface.packing import CALL_PACKED, PACKED_NAMES, PACKED_TYPES, Packer, Unpacker
 from aotc.passes.interface.signature import (
     Attributes,
     append_argument,
@@ -52,6 +52,7 @@ from aotc.passes.interface.signature import (
     entry,
     kernels,
     model_name,
+    option,
     set_signature,
 )
 
@@ -67,6 +68,7 @@ class LowerCallsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         main = entry(op)
+        arguments = option(op, "aot.operator_arguments", "tensors")
         by_symbol = {kernel.sym_name.data: kernel for kernel in kernels(op)}
         conventions = {symbol: convention(kernel) for symbol, kernel in by_symbol.items()}
         handle = None
@@ -76,13 +78,13 @@ class LowerCallsPass(ModulePass):
         calls = [call for call in main.walk() if isinstance(call, CallOp)]
         packed = [call for call in calls if conventions.get(call.callee.string_value()) in _PACKED]
         if packed:
-            packer = Packer(main.body.block, packed)
+            packer = Packer(main.body.block, packed, arguments)
             for call in packed:
                 by_name = conventions[call.callee.string_value()] is Convention.PACKED
                 _pack_call(packer, call, handle, registry if by_name else None)
         for symbol, kernel in by_symbol.items():
             if conventions[symbol] in _PACKED:
-                _pack_function(kernel)
+                _pack_function(kernel, arguments)
             elif handle is not None:
                 append_argument(kernel, VOID_PTR, _HANDLE, "resource_handle")
         if handle is not None:
@@ -106,7 +108,7 @@ def _pack_call(packer: Packer, call: CallOp, handle: SSAValue | None, registry: 
     call.erase()
 
 
-def _pack_function(kernel: FuncOp) -> None:
+def _pack_function(kernel: FuncOp, operator_arguments: str) -> None:
     """Give `kernel` the packed signature, its arguments taken out of the structures and checked."""
     extents_of = used_extents(kernel)
     block = kernel.body.block
@@ -116,12 +118,11 @@ def _pack_function(kernel: FuncOp) -> None:
     arguments = [block.insert_arg(kind, len(block.args)) for kind in PACKED_TYPES]
     for argument, name in zip(arguments, PACKED_NAMES, strict=True):
         argument.name_hint = name
-    unpacker = Unpacker(Builder(InsertPoint.before(done)), arguments, len(buffers))
+    unpacker = Unpacker(Builder(InsertPoint.before(done)), arguments, len(buffers), operator_arguments)
     for position, (buffer, extents) in enumerate(zip(buffers, extents_of, strict=True)):
         kind = buffer.type
         assert isinstance(kind, MemRefType)
-        dtype = DLType.of(kind.element_type)
-        pointer, sizes = unpacker.tensor(position, kind.get_shape(), dtype, kind.element_type, extents)
+        pointer, sizes = unpacker.buffer(position, kind, extents)
         pointer.name_hint = buffer.name_hint
         replace_buffer(buffer, pointer, sizes, done)
         block.erase_arg(buffer)

@@ -33,6 +33,9 @@ class MangleSymbolsPass(ModulePass):
 
     name = "mangle-symbols"
 
+    export_operators: bool = False
+    """Give the operators external linkage, for files that are compiled apart."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         name, main = model_name(op), entry(op)
         require_identifier(name)
@@ -42,6 +45,8 @@ class MangleSymbolsPass(ModulePass):
                 old = function.sym_name.data
                 symbols[old] = entry_symbol(name, "c") if function is main else operator_symbol(name, old)
                 function.properties["sym_name"] = StringAttr(symbols[old])
+                if self.export_operators and "aot.kernel" in function.attributes:
+                    function.properties.pop("sym_visibility", None)
         for call in op.walk():
             if isinstance(call, CallOp) and (new := symbols.get(call.callee.string_value())):
                 call.properties["callee"] = SymbolRefAttr(new)

@@ -1,7 +1,9 @@
 """The packed calling convention, in one place: filling argument structures, and taking them apart with their checks.
 
 A packed function has the C type `int32_t (void *args, void *arg_type_ids, int32_t num_args, void *out_ret_value,
-void *out_ret_tcode, void *resource_handle)`; `args` is an array of AOTCValue, `arg_type_ids` one of int32_t.
+void *out_ret_tcode, void *resource_handle)`; `args` is an array of AOTCValue, `arg_type_ids` one of int32_t. To measure
+what the structures cost, the operators of a model can be given less: data pointers instead of tensors (`values`), and
+bare pointers instead of AOTCValue, too (`pointers`).
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ from aotc.dialects.aot import (
     SymbolOp,
 )
 from aotc.dtypes import element_type
+from aotc.errors import CompileError, Problem
 
 PACKED_TYPES: Final[tuple[Attribute, ...]] = (VOID_PTR, VOID_PTR, i32, VOID_PTR, VOID_PTR, VOID_PTR)
 """The argument types of every packed function; it returns an i32 status."""
@@ -81,15 +84,17 @@ class DLType:
 class Packer:
     """Packs calls in one function: its structures stand at the head of the function, sized for the largest call."""
 
-    def __init__(self, block: Block, calls: Sequence[CallOp]) -> None:
+    def __init__(self, block: Block, calls: Sequence[CallOp], arguments: str = "tensors") -> None:
+        self._arguments = arguments
         buffers = [[value.type for value in call.operands if isinstance(value.type, MemRefType)] for call in calls]
         most = max((len(call.operands) for call in calls), default=0)
         extents = max((sum(kind.get_num_dims() for kind in kinds) for kinds in buffers), default=0)
         self._head = Builder(InsertPoint.at_start(block))
-        self._values = self._array("values", most, _VALUE)
+        self._values = self._array("values", most, VOID_PTR if arguments == "pointers" else _VALUE)
         self._codes = self._array("type_codes", most, i32)
-        self._tensors = self._array("tensors", most, _TENSOR)
-        self._shapes = self._array("shapes", max(extents, 1), i64)
+        if arguments == "tensors":
+            self._tensors = self._array("tensors", most, _TENSOR)
+            self._shapes = self._array("shapes", max(extents, 1), i64)
         self._returned = self._array("ret_value", 1, _VALUE)
         self._returned_code = self._array("ret_tcode", 1, i32)
 
@@ -104,10 +109,18 @@ class Packer:
         for position, operand in enumerate(call.operands):
             kind = operand.type
             assert isinstance(kind, MemRefType)
-            tensor = self._tensor(build, position, operand, extent)
-            extent += kind.get_num_dims()
-            build.insert(SetFieldOp(self._values, position, "v_handle", _as_void(build, tensor)))
-            build.insert(SetElementOp(self._codes, position, _constant(build, TENSOR_CODE, i32)))
+            code = HANDLE_CODE
+            if self._arguments == "tensors":
+                given, code = self._tensor(build, position, operand, extent), TENSOR_CODE
+                extent += kind.get_num_dims()
+            else:
+                given = build.insert(DataOp(operand)).result
+            handle_or_data = _as_void(build, given)
+            if self._arguments == "pointers":
+                build.insert(SetElementOp(self._values, position, handle_or_data))
+            else:
+                build.insert(SetFieldOp(self._values, position, "v_handle", handle_or_data))
+            build.insert(SetElementOp(self._codes, position, _constant(build, code, i32)))
         packed = [
             _as_void(build, self._values),
             _as_void(build, self._codes),
@@ -160,13 +173,17 @@ def _extent(build: Builder, buffer: SSAValue, dimension: int, size: int) -> SSAV
 class Unpacker:
     """Takes the arguments of a packed function apart; every check that fails makes the function return -1."""
 
-    def __init__(self, build: Builder, arguments: Sequence[SSAValue], count: int) -> None:
+    def __init__(
+        self, build: Builder, arguments: Sequence[SSAValue], count: int, operator_arguments: str = "tensors"
+    ) -> None:
         args, type_ids, num_args = arguments[:3]
         self._build = build
         self._require_equal(num_args, count)
         self._require_some(args)
         self._require_some(type_ids)
-        self._values = build.insert(PtrCastOp(args, PtrType(_VALUE))).result
+        self._arguments = operator_arguments
+        element = VOID_PTR if operator_arguments == "pointers" else _VALUE
+        self._values = build.insert(PtrCastOp(args, PtrType(element))).result
         self._codes = build.insert(PtrCastOp(type_ids, PtrType(i32))).result
 
     def tensor(
@@ -202,13 +219,25 @@ class Unpacker:
             self._require_some(data)
         return build.insert(PtrCastOp(data, PtrType(pointee))).result, sizes
 
+    def buffer(self, position: int, kind: MemRefType, extents: Sequence[int]) -> tuple[SSAValue, dict[int, SSAValue]]:
+        """The data pointer of argument `position`, an operator's buffer, and the `extents` asked for."""
+        if self._arguments == "tensors":
+            return self.tensor(position, kind.get_shape(), DLType.of(kind.element_type), kind.element_type, extents)
+        if extents:
+            raise CompileError(Problem("an argument of dynamic shape", why="only a DLTensor carries its extents"))
+        data = self._handle(position, HANDLE_CODE)
+        return self._build.insert(PtrCastOp(data, PtrType(kind.element_type))).result, {}
+
     def pointer(self, position: int) -> SSAValue:
         """Check that argument `position` is a bare pointer, and return it."""
         return self._handle(position, HANDLE_CODE)
 
     def _handle(self, position: int, code: int) -> SSAValue:
         self._require_equal(self._build.insert(ElementOp(self._codes, position)).result, code)
-        handle = self._build.insert(FieldOp(self._values, position, "v_handle")).result
+        read = ElementOp(self._values, position)
+        if self._arguments != "pointers":
+            read = FieldOp(self._values, position, "v_handle")
+        handle = self._build.insert(read).result
         self._require_some(handle)
         return handle
 

@@ -43,18 +43,27 @@ class SelectCallingConventionPass(ModulePass):
     workspace: str = "internal"
     weights: str = "embedded"
     linkable: bool = True
+    operator_arguments: str = "tensors"
     resource_handle: bool = False
     """Give a `c` entry a last argument that reaches every operator; `micro` and `packed` always have it."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         Conventions(
-            self.interface_api, self.operator_api, self.runtime, self.workspace, self.weights, self.linkable
+            self.interface_api,
+            self.operator_api,
+            self.runtime,
+            self.workspace,
+            self.weights,
+            self.linkable,
+            self.operator_arguments,
         ).check()
         op.attributes |= {
             "aot.interface": StringAttr(self.interface_api),
             "aot.workspace": StringAttr(self.workspace),
             "aot.weights": StringAttr(self.weights),
         }
+        if self.operator_arguments != "tensors":
+            op.attributes["aot.operator_arguments"] = StringAttr(self.operator_arguments)
         main = entry(op)
         main.attributes["aot.convention"] = ConventionAttr(_ENTRY[self.interface_api])
         if self.resource_handle or self.interface_api != "c":

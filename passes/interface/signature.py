@@ -22,9 +22,9 @@ def model_name(module: ModuleOp) -> str:
     return name.data
 
 
-def option(module: ModuleOp, name: str) -> str:
+def option(module: ModuleOp, name: str, default: str | None = None) -> str:
     """A choice that `select-calling-convention` left on the module: `aot.interface`, `aot.workspace`, `aot.weights`."""
-    value = module.attributes.get(name)
+    value = module.attributes.get(name, None if default is None else StringAttr(default))
     if not isinstance(value, StringAttr):
         raise CompileError(f"the module has no attribute {name}; run select-calling-convention first")
     return value.data

@@ -51,6 +51,7 @@ def parse(text: str) -> tuple[Context, ModuleOp]:
         Conventions("packed", "cpacked", "host", linkable=False),  # D28: packed where a module cannot be linked
         Conventions("packed", "unpacked", "c", linkable=False),
         Conventions("c", "unpacked", "host", weights="external"),
+        Conventions("packed", "unpacked", operator_arguments="values"),  # A1 + C0 where others could see it
     ],
 )
 def test_d28_illegal_combinations_are_refused_with_reason_and_way_out(choice: Conventions) -> None:

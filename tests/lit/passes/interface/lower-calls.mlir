@@ -2,9 +2,11 @@
 // RUN: aotc-opt %s -p 'select-calling-convention{interface-api=packed operator-api=packed},buffers-to-pointers,lower-calls' | filecheck %s --check-prefix NAMED
 // RUN: aotc-opt %s -p 'select-calling-convention{interface-api=micro},buffers-to-pointers,lower-calls' | filecheck %s --check-prefix UNPACKED
 // RUN: aotc-opt %s -p 'select-calling-convention,buffers-to-pointers,lower-calls' | filecheck %s --check-prefix TYPED
+// RUN: aotc-opt %s -p 'select-calling-convention{interface-api=packed operator-api=cpacked operator-arguments=values},buffers-to-pointers,lower-calls' | filecheck %s --check-prefix VALUES
+// RUN: aotc-opt %s -p 'select-calling-convention{interface-api=packed operator-api=cpacked operator-arguments=pointers},buffers-to-pointers,lower-calls' | filecheck %s --check-prefix POINTERS
 
 // D1 (A0), D2 (C0), D13: packed, cpacked, unpacked. D14: packing in one place. D15: the checks. D23: the structures once,
-// for the largest call. B19: the handle reaches every operator. B20: statuses propagate.
+// for the largest call. D25: what each costs can be measured. B19: the handle reaches every operator. B20: statuses propagate.
 
 builtin.module attributes {aot.name = "m"} {
   func.func @main(%x: memref<2x4xf32> {aot.name = "x", aot.dtype = "float32", aot.io = "input"}, %y: memref<8xi1> {aot.name = "y", aot.dtype = "bool", aot.io = "output"}) attributes {aot.entry} {
@@ -81,3 +83,18 @@ builtin.module attributes {aot.name = "m"} {
 
 // TYPED:        func.call @sign_0(%x, %y) : (!aot.ptr<f32>, !aot.ptr<i1>) -> i32
 // TYPED-NOT:  resource_handle
+
+// VALUES:       %values = aot.alloca 2 : !aot.ptr<!aot.struct<"AOTCValue">>
+// VALUES-NEXT:  %type_codes = aot.alloca 2 : !aot.ptr<i32>
+// VALUES-NEXT:  %ret_value = aot.alloca 1 : !aot.ptr<!aot.struct<"AOTCValue">>
+// VALUES-NOT:   DLTensor
+// VALUES:       aot.set_field %values[0] "v_handle"
+// VALUES:     func.func private @sign_0(
+// VALUES:       aot.field %{{.*}}[0] "v_handle"
+// VALUES:       %a = aot.ptr_cast %{{.*}} : !aot.ptr<i8> to !aot.ptr<f32>
+
+// POINTERS:     %values = aot.alloca 2 : !aot.ptr<!aot.ptr<i8>>
+// POINTERS:     aot.set_element %values[0]
+// POINTERS-NOT: v_handle
+// POINTERS:   func.func private @sign_0(
+// POINTERS:     aot.element %{{.*}}[0] : !aot.ptr<!aot.ptr<i8>> -> !aot.ptr<i8>

@@ -1,4 +1,5 @@
 // RUN: aotc-opt %s -p 'mangle-symbols' | filecheck %s
+// RUN: aotc-opt %s -p 'mangle-symbols{export-operators=true}' | filecheck %s --check-prefix EXPORT
 
 // C1, C2, C3: prefix and model name in every symbol; operators stay private; externals keep their names.
 
@@ -20,3 +21,5 @@ builtin.module attributes {aot.name = "kws"} {
 // CHECK:      func.func private @aotc_kws_relu_0(
 // CHECK:        func.call @expf(
 // CHECK:      func.func private @expf(f32) -> f32
+
+// EXPORT:     func.func @aotc_kws_relu_0(
