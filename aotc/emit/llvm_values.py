@@ -131,6 +131,7 @@ _PARAMETER_FORMATS: dict[str, str] = {
     "llvm.dereferenceable": "dereferenceable({})",
     "llvm.dereferenceable_or_null": "dereferenceable_or_null({})",
 }
+_FUNCTION_FLAGS = {"no_unwind": "nounwind", "no_inline": "noinline", "optimize_none": "optnone"}
 _BARE_FUNCTION_ATTRIBUTES = {
     *("alwaysinline", "cold", "convergent", "hot", "inlinehint", "minsize", "mustprogress", "naked", "nobuiltin"),
     *("nofree", "noinline", "norecurse", "noreturn", "nosync", "nounwind", "optnone", "optsize", "speculatable"),
@@ -148,27 +149,23 @@ def parameter_attributes(attributes: Mapping[str, Attribute]) -> str:
 
 
 def function_attributes(op: llvm.FuncOp) -> str:
-    parts: list[str] = []
-    if op.no_unwind is not None:
-        parts.append("nounwind")
-    if op.no_inline is not None:
-        parts.append("noinline")
-    if op.optimize_none is not None:
-        parts.append("optnone")
-    for each in op.passthrough or ():
+    """The attributes of a function; its parser files under attributes what its constructor takes as properties."""
+    given = {**op.attributes, **op.properties}
+    parts = [word for name, word in _FUNCTION_FLAGS.items() if name in given]
+    passthrough = given.get("passthrough")
+    for each in passthrough if isinstance(passthrough, ArrayAttr) else ():
         if isinstance(each, StringAttr):
             parts.append(each.data if each.data in _BARE_FUNCTION_ATTRIBUTES else f'"{each.data}"')
         elif isinstance(each, ArrayAttr):
             key, value = (cast(StringAttr, item).data for item in each)
             parts.append(f"memory({value})" if key == "memory" else f'"{key}"="{value}"')
-    if op.frame_pointer is not None:
-        parts.append(f'"frame-pointer"="{op.frame_pointer.data.value}"')
-    if op.target_cpu is not None:
-        parts.append(f'"target-cpu"="{op.target_cpu.data}"')
-    if op.tune_cpu is not None:
-        parts.append(f'"tune-cpu"="{op.tune_cpu.data}"')
-    if op.target_features is not None:
-        parts.append(f'"target-features"="{",".join(each.data for each in op.target_features.features)}"')
+    if isinstance(kind := given.get("frame_pointer"), llvm.FramePointerKindAttr):
+        parts.append(f'"frame-pointer"="{kind.data.value}"')
+    for name in ("target_cpu", "tune_cpu"):
+        if isinstance(cpu := given.get(name), StringAttr):
+            parts.append(f'"{name.replace("_", "-")}"="{cpu.data}"')
+    if isinstance(features := given.get("target_features"), llvm.TargetFeaturesAttr):
+        parts.append(f'"target-features"="{",".join(each.data for each in features.features)}"')
     return " ".join(parts)
 
 

@@ -78,8 +78,8 @@ class EmbeddedWeights:
         """An object file with the contents in place of the marker; CompileError where there is not exactly one."""
         start = image.find(self.marker)
         end = start + self.size
-        found = start >= 0 and image.find(self.marker, start + 1) < 0 and end <= len(image)
-        if not found or image.count(0, start + MINIMUM_BLOB, end) != self.size - MINIMUM_BLOB:
+        zeros = np.frombuffer(image, np.uint8)[start + MINIMUM_BLOB : end]
+        if start < 0 or end > len(image) or zeros.any() or image.find(self.marker, end) >= 0:
             raise CompileError(Problem("the object file does not hold the weights in one piece, so they cannot be set"))
         view = memoryview(image)
         return b"".join((view[:start], self.blob(store), view[end:]))

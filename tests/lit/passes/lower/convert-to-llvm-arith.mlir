@@ -1,0 +1,44 @@
+// RUN: aotc-opt %s -p 'convert-to-llvm{target=x86-64-v3}' | filecheck %s
+
+// What is not one to one; values are checked by tests/unit/test_llvm_arithmetic.py.
+
+// CHECK-LABEL: llvm.func @numbers(
+func.func @numbers(%x: f32, %i: i32, %n: i64) -> i32 {
+  // Flags go along: overflow and fast math.
+  // CHECK: llvm.add %i, %i overflow<nsw,nuw> : i32
+  %0 = arith.addi %i, %i overflow<nsw, nuw> : i32
+  // CHECK: llvm.mul %i, %i : i32
+  %1 = arith.muli %i, %i : i32
+  // CHECK: llvm.fmul %x, %x {fastmathFlags = #llvm.fastmath<reassoc,contract>} : f32
+  %2 = arith.mulf %x, %x fastmath<reassoc,contract> : f32
+  // An index does not overflow.
+  // CHECK: [[INDEX:%.+]] = llvm.add %n, %n overflow<nsw> : i64
+  %3 = arith.index_cast %n : i64 to index
+  %4 = arith.addi %3, %3 : index
+  // CHECK: llvm.trunc [[INDEX]] : i64 to i32
+  %5 = arith.index_cast %4 : index to i32
+  // CHECK: llvm.call_intrinsic "llvm.smax.i32"(%i, %i)
+  %6 = arith.maxsi %i, %i : i32
+  // A bound that is no NaN takes one comparison; of two zeros the greater stays.
+  // CHECK: [[LOW:%.+]] = llvm.fcmp "ole" %x, [[ZERO:%.+]] : f32
+  // CHECK-NEXT: llvm.select [[LOW]], [[ZERO]], %x : i1, f32
+  %zero = arith.constant 0.000000e+00 : f32
+  %7 = arith.maximumf %x, %zero : f32
+  // CHECK: [[HIGH:%.+]] = llvm.fcmp "ogt" %x, [[SIX:%.+]] : f32
+  // CHECK-NEXT: llvm.select [[HIGH]], [[SIX]], %x : i1, f32
+  %six = arith.constant 6.000000e+00 : f32
+  %8 = arith.minimumf %six, %x : f32
+  // CHECK: llvm_ext.uitofp %i : i32 to f32
+  %9 = arith.uitofp %i : i32 to f32
+  // CHECK: llvm_ext.fptosi %x : f32 to i8
+  %10 = arith.fptosi %x : f32 to i8
+  // CHECK: llvm.call @expf(%x) : (f32) -> f32
+  %11 = math.exp %x : f32
+  // CHECK: llvm.call @fmodf(%x, %x) : (f32, f32) -> f32
+  %12 = aot.fmod %x, %x : f32
+  // CHECK: [[ROOT:%.+]] = llvm.intr.sqrt(%x) : (f32) -> f32
+  // CHECK-NEXT: llvm.fdiv {{.*}}, [[ROOT]] : f32
+  %13 = math.rsqrt %x : f32
+  func.return %i : i32
+}
+// CHECK: llvm.func @expf(f32) -> f32 attributes {no_unwind, passthrough = ["nofree", "nosync", "willreturn", ["memory", "none"]]}

@@ -1,0 +1,10 @@
+// RUN: not aotc-opt %s -p 'convert-to-llvm' 2>&1 | filecheck %s
+
+// CHECK: memref.alloc cannot be lowered to LLVM
+// CHECK-NEXT: memref.dealloc cannot be lowered to LLVM
+func.func @f() -> i32 {
+  %0 = memref.alloc() : memref<4xf32>
+  memref.dealloc %0 : memref<4xf32>
+  %ok = arith.constant 0 : i32
+  func.return %ok : i32
+}
