@@ -33,7 +33,8 @@ $(VENV)/.installed: $(VENV)/bin/python pyproject.toml
 	touch $@
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml examples/extension/pyproject.toml
-	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev]' ./examples/extension
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev]'
+	$(BIN)/python -m pip install -q --disable-pip-version-check ./examples/extension
 	touch $@ $(VENV)/.installed
 
 clean:
