@@ -18,6 +18,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "runtime": ("c", "host"),
     "workspace": ("internal", "caller"),
     "weights": ("embedded", "external", "caller"),
+    "operator_arguments": ("tensors", "values", "pointers"),
     "optimize": ("0", "1", "2", "3", "s"),
 }
 """Options of fixed choice, by field name."""
@@ -37,6 +38,10 @@ class CompileOptions:
     runtime: str = "c"
     workspace: str = "internal"
     weights: str = "embedded"
+    operator_arguments: str = "tensors"
+    resource_handle: bool = False
+    packed_wrapper: bool = False
+    export_operators: bool = False
     optimize: str = "2"
     threads: int = 1
     dims: Mapping[str, int] = field(default_factory=dict[str, int])

@@ -44,12 +44,19 @@ def _interface(options: CompileOptions) -> str:
             "runtime": options.runtime,
             "workspace": options.workspace,
             "weights": options.weights,
+            "operator-arguments": options.operator_arguments,
+            "resource-handle": _flag(options.resource_handle),
         }.items()
     )
     return (
-        f"select-calling-convention{{{selection}}},mangle-symbols,place-weights,buffers-to-pointers,lower-calls,"
-        "wrap-entry,canonicalize,cse"
+        f"select-calling-convention{{{selection}}},mangle-symbols{{export-operators={_flag(options.export_operators)}}},"
+        f"place-weights,buffers-to-pointers,lower-calls,wrap-entry{{packed-wrapper={_flag(options.packed_wrapper)}}},"
+        "canonicalize,cse"
     )
+
+
+def _flag(value: bool) -> str:
+    return "true" if value else "false"
 
 
 PHASES: tuple[Phase, ...] = (

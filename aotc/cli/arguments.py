@@ -11,6 +11,12 @@ _CHOICES = {
     "--runtime": (("c", "host"), "c", "who calls it: bare C, or the host executor"),
     "--workspace": (("internal", "caller"), "internal", "the arena is a static array, or the caller's"),
     "--weights": (("embedded", "external", "caller"), "embedded", "in the file, in NAME.weights.bin, or the caller's"),
+    "--operator-arguments": (("tensors", "values", "pointers"), "tensors", "what cpacked operators are given"),
+}
+_SWITCHES = {
+    "--resource-handle": "give a `c` entry and its operators a handle of the application's as last argument",
+    "--packed-wrapper": "export a packed entry beside a typed one",
+    "--export-operators": "give the operators external linkage",
 }
 
 
@@ -30,6 +36,8 @@ def add_compile_options(parser: argparse.ArgumentParser) -> None:
     conventions = parser.add_argument_group("conventions")
     for flag, (choices, default, sentence) in _CHOICES.items():
         conventions.add_argument(flag, choices=choices, default=default, help=f"{sentence} (default: {default})")
+    for flag, sentence in _SWITCHES.items():
+        conventions.add_argument(flag, action="store_true", help=sentence)
     for level in ("0", "1", "2", "3", "s"):
         parser.add_argument(
             f"-O{level}",
@@ -56,6 +64,7 @@ def options_from(arguments: argparse.Namespace, **overrides: Any) -> Any:
     from aotc.options import CompileOptions, parse_dims, parse_shapes
 
     names = ("name", "target", "interface_api", "operator_api", "runtime", "workspace", "weights", "optimize")
+    names += ("operator_arguments", "resource_handle", "packed_wrapper", "export_operators")
     names += ("ram", "flash", "stack", "stop_after", "start_at", "dump_phases")
     names += ("print_ir_after_all", "verify_each", "time_passes")
     given: dict[str, Any] = {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}

@@ -65,7 +65,9 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def compile_model(model: Path, folder: Path, choice: Conventions, emit: str, name: str = "toy") -> list[Path]:
+def compile_model(
+    model: Path, folder: Path, choice: Conventions, emit: str, name: str = "toy", **options: bool
+) -> list[Path]:
     """The files of `model` under `choice`; returns what the linker takes."""
     aotc.compile_to(
         model,
@@ -77,6 +79,8 @@ def compile_model(model: Path, folder: Path, choice: Conventions, emit: str, nam
         runtime=choice.runtime,
         workspace=choice.workspace,
         weights=choice.weights,
+        operator_arguments=choice.operator_arguments,
+        **options,
     )
     inputs = [folder / f"{name}.{'c' if emit == 'c' else 'o'}"]
     if choice.weights == "external":
@@ -90,9 +94,9 @@ def compile_model(model: Path, folder: Path, choice: Conventions, emit: str, nam
     return inputs
 
 
-def run(folder: Path, choice: Conventions, sources: list[Path]) -> str:
+def run(folder: Path, choice: Conventions, sources: list[Path], *flags_: str) -> str:
     """Link `sources` with the harness and the runtime, run it, return what it prints."""
-    flags = [f"-DTOY_{choice.interface_api.upper()}"]
+    flags = [f"-DTOY_{choice.interface_api.upper()}", *flags_]
     flags += ["-DTOY_WORKSPACE"] * (choice.workspace == "caller") + ["-DTOY_WEIGHTS"] * (choice.weights == "caller")
     runtime = ["aotc_runtime.c", "aotc_memory.c", "aotc_registry.c"] if choice.interface_api == "packed" else []
     if sources[0].suffix == ".c" and choice.workspace == "internal":  # half of it: sanitizers take their time
@@ -142,6 +146,26 @@ def test_d28_d29_every_legal_combination_gives_the_same_bits(
         subprocess.run(["gcc", "-std=c99", f"-I{RUNTIME}", "-c", str(sources[0]), "-o", str(unit)], check=True)
     api = choice.interface_api
     assert exported(unit) == {entry_symbol("toy", api), model_symbol("toy", api)}  # B4, C3
+
+
+@pytest.mark.parametrize("emit", ["c", "object"])
+@pytest.mark.parametrize("arguments", ["values", "pointers"])
+def test_d25_operators_without_tensor_structures_compute_the_same(
+    model: Path, reference: dict[str, str], tmp_path: Path, arguments: str, emit: str
+) -> None:
+    choice = Conventions("packed", "cpacked", operator_arguments=arguments)
+    sources = compile_model(model, tmp_path, choice, emit)
+    assert run(tmp_path, choice, sources) == reference[emit]
+
+
+@pytest.mark.parametrize("emit", ["c", "object"])
+@pytest.mark.parametrize("api", ["c", "micro"])
+def test_d19_a_packed_wrapper_over_the_small_interface(
+    model: Path, reference: dict[str, str], tmp_path: Path, api: str, emit: str
+) -> None:
+    sources = compile_model(model, tmp_path, Conventions(api, workspace="caller"), emit, packed_wrapper=True)
+    packed = Conventions("packed", "unpacked", workspace="caller")
+    assert run(tmp_path, packed, sources, "-DTOY_WRAPPED") == reference[emit]
 
 
 def test_the_outputs_are_onnxruntimes(model: Path, reference: dict[str, str]) -> None:

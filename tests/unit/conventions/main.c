@@ -1,9 +1,16 @@
 /* Runs the model "toy" under any convention and prints the bytes of its outputs.
- * -DTOY_C, -DTOY_MICRO or -DTOY_PACKED; -DTOY_WORKSPACE, -DTOY_WEIGHTS where they are the caller's. */
+ * -DTOY_C, -DTOY_MICRO or -DTOY_PACKED, for the packed wrapper of a typed model -DTOY_WRAPPED too;
+ * -DTOY_WORKSPACE, -DTOY_WEIGHTS where they are the caller's. */
 #include <stdio.h>
 #include <string.h>
 
 #include "toy.h"
+
+#ifdef TOY_WRAPPED
+#define MODEL aotc_toy_model_packed
+#else
+#define MODEL aotc_toy_model
+#endif
 
 #define ALIGNED(bytes) __attribute__((aligned(bytes)))
 
@@ -36,7 +43,7 @@ static int32_t Run(void) { return aotc_toy_run(a, b, y0, (void *)y1, y2 WORKSPAC
 static int32_t Run(void) {
   void *inputs[] = {a, b WORKSPACE WEIGHTS};
   void *outputs[] = {y0, y1, y2};
-  return aotc_toy_model.run_func(inputs, outputs, NULL);
+  return MODEL.run_func(inputs, outputs, NULL);
 }
 #else
 #include "aotc_runtime.h"
@@ -60,13 +67,13 @@ static int32_t Run(void) {
   out[2] = Tensor(y2, kDLUInt, 8, t2, 1);
   if (Refuses(in, out) != 0) return 100;
 #ifndef TOY_WEIGHTS
-  if (AOTCRuntime_Run(&aotc_toy_model, in, 2, out, 3) != 0) return 101; /* allocates the workspace it is asked for */
+  if (AOTCRuntime_Run(&MODEL, in, 2, out, 3) != 0) return 101; /* allocates the workspace it is asked for */
 #endif
-  return AOTCRuntime_RunOn(&aotc_toy_model, in, 2, out, 3, WORKSPACE_OR_NULL, WEIGHTS_OR_NULL, NULL); /* B18 */
+  return AOTCRuntime_RunOn(&MODEL, in, 2, out, 3, WORKSPACE_OR_NULL, WEIGHTS_OR_NULL, NULL); /* B18 */
 }
 /* D15: each of these calls is wrong in one thing, and is refused. */
 static int32_t Call(DLTensor *in, DLTensor *out) {
-  return AOTCRuntime_RunOn(&aotc_toy_model, in, 2, out, 3, WORKSPACE_OR_NULL, WEIGHTS_OR_NULL, NULL);
+  return AOTCRuntime_RunOn(&MODEL, in, 2, out, 3, WORKSPACE_OR_NULL, WEIGHTS_OR_NULL, NULL);
 }
 #define REFUSED(t, change)                       \
   do {                                           \
@@ -103,16 +110,16 @@ static int32_t Refuses(DLTensor *in, DLTensor *out) {
 #ifdef TOY_WEIGHTS
   ++n;
 #endif
-  if (aotc_toy_model.run_func(values, codes, n + 1, &ret, &code, NULL) != -1) return __LINE__;
-  if (aotc_toy_model.run_func(values, codes, n - 1, &ret, &code, NULL) != -1) return __LINE__;
-  if (aotc_toy_model.run_func(NULL, codes, n, &ret, &code, NULL) != -1) return __LINE__;
-  if (aotc_toy_model.run_func(values, NULL, n, &ret, &code, NULL) != -1) return __LINE__;
+  if (MODEL.run_func(values, codes, n + 1, &ret, &code, NULL) != -1) return __LINE__;
+  if (MODEL.run_func(values, codes, n - 1, &ret, &code, NULL) != -1) return __LINE__;
+  if (MODEL.run_func(NULL, codes, n, &ret, &code, NULL) != -1) return __LINE__;
+  if (MODEL.run_func(values, NULL, n, &ret, &code, NULL) != -1) return __LINE__;
   codes[1] = 3;
-  if (aotc_toy_model.run_func(values, codes, n, &ret, &code, NULL) != -1) return __LINE__;
+  if (MODEL.run_func(values, codes, n, &ret, &code, NULL) != -1) return __LINE__;
   codes[1] = 7;
   values[2].v_handle = NULL;
-  if (aotc_toy_model.run_func(values, codes, n, &ret, &code, NULL) != -1) return __LINE__;
-  if (AOTCRuntime_Run(&aotc_toy_model, in, 1, out, 3) != kAOTCErrorWrongNumberOfTensors) return __LINE__; /* B3 */
+  if (MODEL.run_func(values, codes, n, &ret, &code, NULL) != -1) return __LINE__;
+  if (AOTCRuntime_Run(&MODEL, in, 1, out, 3) != kAOTCErrorWrongNumberOfTensors) return __LINE__; /* B3 */
   return 0;
 }
 #endif
