@@ -291,3 +291,39 @@ def test_e16_metadata_through_the_packed_function_and_the_accessors(model: Path,
     assert lines[1:6] == ["a 2 24", "b 1 4", "scores 2 40", "positive 2 6", "twice 1 4"]
     assert lines[6:8] == ["2 3", f"{info.workspace_bytes} {info.io_bytes} {info.weights_bytes}"]
     assert lines[8:] == [kernel.symbol for kernel in info.kernels]
+
+
+@pytest.mark.parametrize("pages", ["0", "(1<<2)"])
+@pytest.mark.parametrize("operators", ["unpacked", "cpacked"])
+def test_b22_b23_the_self_contained_example_is_one_cc_line(tmp_path: Path, pages: str, operators: str) -> None:
+    """With a workspace of the caller's the runtime's pages serve; with the exact, internal one there need be none."""
+    model = Path(__file__).parents[1] / "models" / "data" / "hello_world_float" / "model.onnx"
+    choice = Conventions("packed", operators, workspace="internal" if pages == "0" else "caller")
+    compile_model(model, tmp_path, choice, "c", "network")
+    for name in ("aotc_runtime.c", "aotc_memory.c", "aotc_runtime.h"):
+        shutil.copy(RUNTIME / name, tmp_path)
+    (tmp_path / "main.c").write_text(
+        """
+        #include <stdio.h>
+        #include "aotc_runtime.h"
+        #include "network.h"
+        int main(void) {
+          static float x[AOTC_NETWORK_INPUT_0_LENGTH] = {1.0f}, y[AOTC_NETWORK_OUTPUT_0_LENGTH];
+          int64_t x_shape[] = AOTC_NETWORK_INPUT_0_SHAPE, y_shape[] = AOTC_NETWORK_OUTPUT_0_SHAPE;
+          DLDataType f32 = {kDLFloat, 32, 1};
+          DLContext cpu = {kDLCPU, 0};
+          DLTensor inputs[1], outputs[1];
+          aotc_error_t status;
+          inputs[0] = AOTCInitializeDLTensor(x, &f32, &cpu, x_shape, AOTC_NETWORK_INPUT_0_NDIM);
+          outputs[0] = AOTCInitializeDLTensor(y, &f32, &cpu, y_shape, AOTC_NETWORK_OUTPUT_0_NDIM);
+          status = AOTCRuntime_Run(&aotc_network_model, inputs, 1, outputs, 1);
+          printf("%.3f\\n", y[0]);
+          return (int)status;
+        }
+        """
+    )
+    sources = ["main.c", "network.c", "aotc_runtime.c", "aotc_memory.c"]
+    command = ["cc", *WARNINGS, *sources, f"-DAOTC_MEMORY_NUM_PAGES={pages}", "-lm", "-o", "program"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    printed = subprocess.run([tmp_path / "program"], check=True, capture_output=True, text=True).stdout
+    assert abs(float(printed) - np.sin(1.0)) < 0.1
