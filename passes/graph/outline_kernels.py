@@ -138,9 +138,9 @@ def _make_kernel(group: FusedOp, name: str) -> FuncOp:
 
 
 def _name_arguments(block: Block) -> None:
-    """Name every argument after the operand it is first: `%x`, `%weights`, `%bias`."""
-    for arg in block.args:
-        arg.name_hint = None
+    """Name every argument after the operand it is first, `%x` or `%bias`; names of the model's tensors go."""
+    for value in (*block.args, *(result for op in block.ops for result in op.results)):
+        value.name_hint = None
     for op in block.ops:
         for operand in op.operands:
             if operand.owner is block and operand.name_hint is None:
