@@ -35,7 +35,7 @@ func.func private @add_0(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> 
 // A view of a view is one cast from the buffer; a constant is a weight; the output may be read again.
 // CHECK-LABEL: func.func @main
 // CHECK-SAME:    (%x: memref<2x3x4xf32> {aot.io = "input"}, [[Y:%.*]]: memref<4xf32> {aot.io = "output"}, [[Z:%.*]]: memref<4xf32> {aot.io = "output"})
-// CHECK-NEXT:    %w = aot.weight "constant" : memref<4xf32>
+// CHECK-NEXT:    %w = aot.weight "w" : memref<4xf32>
 // CHECK-NEXT:    [[V:%.*]] = memref.reinterpret_cast %x to offset: [20], sizes: [4], strides: [1] : memref<2x3x4xf32> to memref<4xf32>
 // CHECK-NEXT:    func.call @add_0([[V]], %w, [[Y]]) :
 // CHECK-NEXT:    func.call @add_0([[Y]], %w, [[Z]]) :
