@@ -217,10 +217,15 @@ def lookup(spec: str) -> Target:
     return _described(spec, triple, *rest.partition(":")[::2])
 
 
+def named_targets() -> list[Target]:
+    """`host` and every target of the table."""
+    return [_host(), *TARGETS.values()]
+
+
 def targets_table() -> str:
     """What `aotc targets` prints: a line for each target."""
     rows = [("NAME", "TRIPLE", "CPU", "DESCRIPTION")]
-    rows += [(each.name, each.triple, each.cpu, each.description) for each in (_host(), *TARGETS.values())]
+    rows += [(each.name, each.triple, each.cpu, each.description) for each in named_targets()]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     lines = [
         "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]) for row in rows

@@ -189,14 +189,12 @@ def bench_command(arguments: argparse.Namespace) -> int:
 
 def targets_command(arguments: argparse.Namespace) -> int:
     """`aotc targets`."""
-    from aotc.targets import TARGETS
+    from aotc.targets import named_targets, targets_table
 
     if arguments.json:
-        _print_json({name: asdict(target) for name, target in TARGETS.items()})
+        _print_json({target.name: asdict(target) for target in named_targets()})
     else:
-        for name, target in TARGETS.items():
-            print(f"{name:14} {target.triple:32} {target.cpu:14} {target.description}")
-        print("or any TRIPLE[:CPU[:FEATURES]] of LLVM")
+        print(targets_table(), end="")
     return EXIT_OK
 
 
