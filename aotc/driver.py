@@ -14,6 +14,7 @@ from aotc.errors import CompileError, Problem, UsageError
 from aotc.files import Content, write_files
 from aotc.options import CompileOptions
 from aotc.pipelines import PHASE_NAMES, PHASES, PassRunner, PassTiming, phase_index, pipeline_of
+from aotc.targets import lookup
 
 if TYPE_CHECKING:
     import onnx
@@ -54,6 +55,8 @@ def lower(source: Source, options: CompileOptions, report: Callable[[str], None]
     `source` is a model file, its bytes, a ModelProto, or with `options.start_at` the textual IR of a phase with its
     weights beside it. `report` hears the name of each phase as it starts. Raises AotcError or OSError.
     """
+    if options.target != "host":  # which takes LLVM to describe
+        lookup(options.target)
     first = 0 if options.start_at is None else phase_index(options.start_at)
     last = len(PHASES) - 1 if options.stop_after is None else phase_index(options.stop_after)
     if last < first:
