@@ -433,7 +433,7 @@ class FunctionPrinter(Scope):
         """The variable of a loop-carried value: the initial value's own where nobody else reads that, or a new one."""
         argument, result = op.body.block.args[position + 1], op.results[position]
         given = self._values[initial]
-        if given.text in self._mutable and len(self._uses(initial)) == 1:
+        if given.text in self._mutable and len(self._uses(initial)) == 1 and _block_of(initial) is op.parent:
             variable = given
         else:
             ctype = ctype_of(initial.type, self.index)
@@ -541,6 +541,7 @@ class FunctionPrinter(Scope):
                 e is not None
                 and e.text in self._mutable
                 and e.text not in claimed
+                and _block_of(value) is op.parent
                 and all(_is_inside(user, op) for user in self._uses(value))
             ):
                 self._values[result] = e
@@ -649,6 +650,11 @@ def _follows_its_call(op: aot.CheckOp) -> bool:
     """Whether the checked status is the result of the call just before, and used nowhere else."""
     owner = op.status.owner
     return isinstance(owner, func.CallOp) and op.prev_op is owner and len(list(op.status.uses)) == 1
+
+
+def _block_of(value: SSAValue) -> Block | None:
+    """The block that defines `value`; only there is a use the last one, further in it may run again."""
+    return value.owner if isinstance(value.owner, Block) else value.owner.parent
 
 
 def _is_inside(op: Operation, ancestor: Operation) -> bool:

@@ -20,6 +20,9 @@ from aotc.emit.c_ranges import Interval, type_interval, within
 from aotc.emit.c_types import BOOL, INT, SIGNED, UNSIGNED, CType
 from aotc.errors import CompileError, Problem
 
+_SYMBOLS = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
+"""The comparison of each predicate of arith.cmpi: signed ones, then unsigned ones."""
+
 
 class Integers:
     """Integer, index and truth-value operations as expressions within a scope."""
@@ -173,6 +176,8 @@ class Integers:
 
     def extreme(self, op: Any, symbol: str, unsigned: bool) -> Expr:
         """The lesser or greater of two integers."""
+        if (kept := self._dominant(op, symbol, unsigned)) is not None:
+            return self.scope.operand(kept)
         if op.result.type == i1:
             return binary("&&" if (symbol == "<") == unsigned else "||", self.signed(op.lhs), self.signed(op.rhs), BOOL)
         if unsigned and not self._both_natural(op):
@@ -182,6 +187,23 @@ class Integers:
             return replace(conditional(binary(symbol, a, b, BOOL), a, b, ctype), unsigned=True)
         a, b = self._alike(self.signed(op.lhs, atom=True), self.signed(op.rhs, atom=True))
         return conditional(binary(symbol, a, b, BOOL), a, b, self._common(a, b))
+
+    def _dominant(self, op: Any, symbol: str, unsigned: bool) -> SSAValue | None:
+        """The operand that always wins; compilers warn of a comparison that cannot fail."""
+        if op.lhs is op.rhs:
+            return op.lhs
+        if op.result.type == i1:
+            return None
+        (a, b), (c, d) = self.scope.ranges.of(op.lhs), self.scope.ranges.of(op.rhs)
+        if unsigned and min(a, c) < 0:
+            zero = op.lhs if (a, b) == (0, 0) else op.rhs if (c, d) == (0, 0) else None
+            other = op.rhs if zero is op.lhs else op.lhs
+            return None if zero is None else (zero if symbol == "<" else other)
+        if b <= c:
+            return op.lhs if symbol == "<" else op.rhs
+        if d <= a:
+            return op.rhs if symbol == "<" else op.lhs
+        return None
 
     def _alike(self, a: Expr, b: Expr) -> tuple[Expr, Expr]:
         """Two signed readings as they can be compared: never one of them as uint32_t."""
@@ -281,7 +303,10 @@ class Integers:
     def compare(self, op: arith.CmpiOp, _: int) -> Expr:
         """An integer comparison."""
         predicate = op.predicate.value.data
-        symbol = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")[predicate]
+        if (known := self._decided(op)) is not None:
+            self.scope.include("stdbool.h")
+            return Expr("true" if known else "false", Level.PRIMARY, BOOL, literal=int(known))
+        symbol = _SYMBOLS[predicate]
         if op.lhs.type == i1 and 2 <= predicate <= 5:  # read as signed, true is -1
             symbol = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}[symbol]
         if predicate < 2 and (equal := self._equality(op, symbol)) is not None:
@@ -294,6 +319,25 @@ class Integers:
         else:
             a, b = self.unsigned(op.lhs), self.unsigned(op.rhs)
         return binary(symbol, a, b, BOOL)
+
+    def _decided(self, op: arith.CmpiOp) -> bool | None:
+        """What the comparison gives if that is certain; compilers warn of those."""
+        predicate = op.predicate.value.data
+        symbol = _SYMBOLS[predicate]
+        if op.lhs is op.rhs:
+            return "=" in symbol and symbol != "!="
+        (a, b), (c, d) = self.scope.ranges.of(op.lhs), self.scope.ranges.of(op.rhs)
+        if op.lhs.type == i1 or (predicate >= 6 and min(a, c) < 0):
+            below_zero = (c, d) == (0, 0) and predicate in (6, 9)
+            return predicate == 9 if below_zero and op.lhs.type != i1 else None
+        return {
+            "==": False if b < c or d < a else None,
+            "!=": True if b < c or d < a else None,
+            "<": True if b < c else (False if a >= d else None),
+            "<=": True if b <= c else (False if a > d else None),
+            ">": True if a > d else (False if b <= c else None),
+            ">=": True if a >= d else (False if b < c else None),
+        }[symbol]
 
     def _equality(self, op: arith.CmpiOp, symbol: str) -> Expr | None:
         """An unsigned reading compared with a literal that is the same in both readings."""

@@ -120,6 +120,15 @@ class Ranges:
             case arith.MaxSIOp():
                 a, b = self.of(op.lhs), self.of(op.rhs)
                 return (max(a[0], b[0]), max(a[1], b[1]))
+            case arith.MinUIOp() | arith.MaxUIOp():
+                a, b = self.of(op.lhs), self.of(op.rhs)
+                if isinstance(op, arith.MinUIOp):
+                    bounds = [x[1] for x in (a, b) if x[0] >= 0]
+                    low = min(a[0], b[0]) if len(bounds) == 2 else 0
+                    return (low, min(bounds)) if bounds else None
+                if (0, 0) in (a, b):
+                    return b if a == (0, 0) else a
+                return (max(a[0], b[0]), max(a[1], b[1])) if min(a[0], b[0]) >= 0 else None
             case arith.DivSIOp() | arith.DivUIOp() | arith.RemSIOp() | arith.RemUIOp() | arith.ShRSIOp():
                 return self._divide(op)
             case arith.AndIOp():

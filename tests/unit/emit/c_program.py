@@ -21,8 +21,9 @@ from aotc.emit.c import CSource
 from aotc.weights import Array, WeightStore
 
 WARNINGS = (
-    "-std=c99 -Wall -Wextra -Wconversion -Wshadow -pedantic -Wvla -Wstrict-prototypes -Wmissing-prototypes -Werror"
-).split()
+    *("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-pedantic", "-Wvla"),
+    *("-Wstrict-prototypes", "-Wmissing-prototypes", "-Werror"),
+)
 _SANITIZE = ["-fsanitize=undefined", "-fno-sanitize-recover=undefined"]
 
 _RUNNER = """
