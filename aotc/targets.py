@@ -73,7 +73,7 @@ class Target:
 
 
 def _rounding(kind: str, suffix: str) -> tuple[str, tuple[str, ...]]:
-    lines = [f"define {kind} @probe({kind} %x) {{"]
+    lines = [f"define {kind} @probe({kind} %x) optsize {{"]
     source = "%x"
     for name in ("floor", "ceil", "trunc", "roundeven"):
         lines.append(f"  %{name} = call {kind} @llvm.{name}.{'f32' if kind == 'float' else 'f64'}({kind} {source})")
@@ -88,13 +88,15 @@ PROBES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "round-f32": _rounding("float", "f"),
     "round-f64": _rounding("double", ""),
     "convert-f16": (
-        "define i16 @probe(i16 %x) {\n"
+        "define i16 @probe(i16 %x) optsize {\n"
         "  %h = bitcast i16 %x to half\n  %f = fpext half %h to float\n  %g = fadd float %f, 1.0\n"
         "  %t = fptrunc float %g to half\n  %r = bitcast half %t to i16\n  ret i16 %r\n}",
         _HALF_CALLS,
     ),
 }
-"""Operations that some targets leave to a library: LLVM text that uses them, and what the library call contains."""
+"""Operations that some targets leave to a library: LLVM text that uses them, and what the library call contains.
+
+Some do so only where code is to be small, so that is what is asked for."""
 
 _WITH_MAXIMUM: Final = ("x86_64", "aarch64", "wasm32")
 """Where `llvm.maximum` and `llvm.minimum` are instructions. Not probed: LLVM 22 aborts on them for some processors."""

@@ -77,7 +77,7 @@ def test_refusals_say_why(spec: str, message: str) -> None:
         ("wasm32", "round-f64", True),
         ("wasm32", "convert-f16", False),
         ("rv32imac", "round-f32", False),
-        ("rv32imafc", "round-f32", True),
+        ("rv32imafc", "round-f32", False),  # LLVM calls roundevenf where code is to be small
     ],
 )
 def test_what_a_processor_has_instructions_for(name: str, operation: str, expected: bool) -> None:

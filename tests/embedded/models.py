@@ -1,0 +1,110 @@
+"""The recorded models on the boards: compiled with any options, run on their cases, measured."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+import numpy as np
+from rig import BOARDS, HERE, Board, Run, Sizes, build, run
+
+import aotc
+
+DATA = Path(__file__).parents[1] / "models" / "data"
+RUNTIME = Path(aotc.__file__).parent / "runtime"
+_CODES = {"i": 0, "u": 1, "f": 2}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One recorded run of a model with one input and one output."""
+
+    input: np.ndarray[Any, Any]
+    output: np.ndarray[Any, Any]
+
+
+@cache
+def cases(model: str) -> tuple[Case, ...]:
+    """The recorded cases of a model of tests/models/data."""
+
+    def only(path: Path) -> np.ndarray[Any, Any]:
+        with np.load(path) as archive:
+            (name,) = archive.files
+            return archive[name]
+
+    return tuple(
+        Case(only(DATA / model / f"inputs{suffix}.npz"), only(DATA / model / f"outputs{suffix}.npz"))
+        for suffix in ("", "_1")
+    )
+
+
+@cache
+def compiled(model: str, target: str, **options: str) -> Path:
+    """The folder of a model's C files and object for `target`, called MODEL.*; options are those of `compile_to`."""
+    folder = Path(mkdtemp(prefix=f"{model}."))
+    aotc.compile_to(
+        DATA / model / "model.onnx", folder, name=model, emit=("c", "object"), target=target, optimize="s", **options
+    )
+    return folder
+
+
+def report(model: str, target: str, **options: str) -> Any:
+    """The JSON report of `compiled`."""
+    return json.loads((compiled(model, target, **options) / f"{model}.json").read_text())
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A model on a board."""
+
+    outputs: tuple[np.ndarray[Any, Any], ...]
+    """One for each case."""
+    stack: int
+    """Bytes, the most of all cases; from the call of the entry down."""
+    heap: int
+    instructions: int | None
+    """For one inference; None where they were not counted."""
+    sizes: dict[str, Sizes]
+
+
+def measure(
+    board: Board, model: str, kind: str, *, count: int = 2, flags: tuple[str, ...] = ("-Os",), **options: str
+) -> Measured:
+    """Run the first `count` cases of a model from generated C (`kind` "c") or from the LLVM object ("object")."""
+    source = compiled(model, board.target, **options)
+    chosen = cases(model)[:count]
+    folder = Path(mkdtemp(prefix=f"{board.name}."))
+    interface = options.get("interface_api", "c")
+    defines = {
+        "MODEL_HEADER": f'"{model}.h"',
+        "MODEL(x)": f"aotc_{model}_##x",
+        f"INTERFACE_{interface.upper()}": "1",
+        "CASES": str(count),
+    }
+    for end, array in (("INPUT", chosen[0].input), ("OUTPUT", chosen[0].output)):
+        defines[f"{end}_SIZE"] = str(array.nbytes)
+        defines[f"{end}_SHAPE"] = "{" + ", ".join(map(str, array.shape)) + "}"
+        defines[f"{end}_DTYPE"] = f"{{{_CODES[array.dtype.kind]}, {array.dtype.itemsize * 8}, 1}}"
+    program = build(
+        board,
+        folder,
+        model=[source / f"{model}.{'c' if kind == 'c' else 'o'}"],
+        program=[HERE / "run_model.c"],
+        runtime=[RUNTIME / "aotc_registry.c"] if options.get("operator_api") == "packed" else [],
+        flags=flags,
+        program_flags=[f"-I{source}", f"-I{RUNTIME}", *(f"-D{name}={value}" for name, value in defines.items())],
+        stack=3 * 1024,
+    )
+    (folder / "inputs.bin").write_bytes(b"".join(case.input.tobytes() for case in chosen))
+    done: Run = run(program)
+    like = chosen[0].output
+    outputs = np.frombuffer((folder / "outputs.bin").read_bytes(), like.dtype).reshape((count, *like.shape))
+    each = None if done.instructions is None else done.instructions // count
+    return Measured(tuple(outputs), done.reports["stack"], done.reports["heap"], each, program.sizes)
+
+
+__all__ = ["BOARDS", "Case", "Measured", "cases", "compiled", "measure", "report"]
