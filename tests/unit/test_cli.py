@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -66,15 +65,16 @@ def test_same_bytes_twice(tmp_path: Path) -> None:
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b/c" / name).read_bytes(), name
 
 
-def test_usage() -> None:
+def test_usage(tmp_path: Path) -> None:
+    out = tmp_path / "out"
     fails(2, "compile", MODEL, says="-o")
     fails(2, "nonsense", says="nonsense")
-    fails(2, "compile", MODEL, "-o", "out", "--emit", "fortran", says="fortran")
-    fails(2, "compile", MODEL, "-o", "out", "--target", "z80", says="z80")
-    fails(2, "compile", MODEL, "-o", "out", "--interface-api", "c", "--operator-api", "packed", says="packed")
-    fails(2, "compile", MODEL, "-o", "out", "--stop-after", "nirvana", says="nirvana")
-    fails(2, "compile", MODEL, "-o", "out", "--dim", "n=0", says="n=0")
-    assert not Path("out").exists()
+    fails(2, "compile", MODEL, "-o", out, "--emit", "fortran", says="fortran")
+    fails(2, "compile", MODEL, "-o", out, "--target", "z80", says="z80")
+    fails(2, "compile", MODEL, "-o", out, "--interface-api", "c", "--operator-api", "packed", says="packed")
+    fails(2, "compile", MODEL, "-o", out, "--stop-after", "nirvana", says="nirvana")
+    fails(2, "compile", MODEL, "-o", out, "--dim", "n=0", says="n=0")
+    assert not out.exists()
 
 
 def test_files_that_are_no_models(tmp_path: Path) -> None:
@@ -155,11 +155,15 @@ def test_a_failed_compile_leaves_the_old_files(tmp_path: Path) -> None:
 
 
 def test_interrupt(tmp_path: Path) -> None:
-    process = subprocess.Popen([AOTC, "compile", str(MODEL), "-o", str(tmp_path / "out")], stderr=subprocess.PIPE)
-    time.sleep(0.7)
-    process.send_signal(signal.SIGINT)
-    _, stderr = process.communicate(timeout=30)
-    assert process.returncode == 130 and b"Traceback" not in stderr, stderr
+    model = Path(__file__).parents[1] / "models" / "data" / "ic_resnet_float" / "model.onnx"
+    command = [AOTC, "compile", str(model), "-o", str(tmp_path / "out"), "--print-ir-after-all"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        first = process.stderr.readline()  # the compilation has begun, and it waits for somebody to read on
+        process.send_signal(signal.SIGINT)
+        stderr = first + process.stderr.read()
+    assert process.returncode == 130, stderr[-300:]
+    assert stderr.endswith(b"error: interrupted; nothing was written\n") and b"Traceback" not in stderr
     assert not list(tmp_path.glob("out/*"))
 
 
