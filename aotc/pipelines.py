@@ -65,8 +65,8 @@ PHASES: tuple[Phase, ...] = (
         "graph",
         "what is computed: shapes inferred, constants and batch normalisation folded, transposes removed",
         _fixed(
-            "annotate-quantization,infer-shapes,fold-constants,canonicalize,fold-batch-norm,eliminate-transposes,"
-            "fold-constants,canonicalize,cse,dce"
+            "annotate-quantization,infer-shapes,fold-constants,canonicalize,fold-batch-norm,shrink-constants,"
+            "eliminate-transposes,absorb-transposes,fold-constants,canonicalize,cse,dce"
         ),
     ),
     Phase(

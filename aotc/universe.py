@@ -30,6 +30,8 @@ UNIVERSE = Universe(
         "fold-constants": _lazy("aotc.passes.graph.fold_constants", "FoldConstantsPass"),
         "fold-batch-norm": _lazy("aotc.passes.graph.fold_batch_norm", "FoldBatchNormPass"),
         "eliminate-transposes": _lazy("aotc.passes.graph.eliminate_transposes", "EliminateTransposesPass"),
+        "absorb-transposes": _lazy("aotc.passes.graph.absorb_transposes", "AbsorbTransposesPass"),
+        "shrink-constants": _lazy("aotc.passes.graph.shrink_constants", "ShrinkConstantsPass"),
         "fuse-epilogues": _lazy("aotc.passes.graph.fuse_epilogues", "FuseEpiloguesPass"),
         "fuse-prologues": _lazy("aotc.passes.graph.fuse_prologues", "FuseProloguesPass"),
         "fuse-elementwise": _lazy("aotc.passes.graph.fuse_elementwise", "FuseElementwisePass"),

@@ -32,6 +32,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, Fusion, shape_of
+from aotc.dialects.graph.structure import FusedOp
 from aotc.passes.graph.fusion_policy import MAX_BUFFERS, MAX_OPERATIONS, may_duplicate
 from aotc.passes.graph.groups import entries, is_single_constant, make_group
 from aotc.passes.graph.views import is_kernel
@@ -88,7 +89,11 @@ def _epilogue(anchor: AnchorOp, result: SSAValue, position: Mapping[Operation, i
 def _readers_widen(op: Operation) -> bool:
     """Whether the kernels that read the result had better compute `op` themselves, the tensor being narrower before."""
     readers = [use.operation for use in op.results[0].uses]
-    return isinstance(op, ElementOp) and may_duplicate(op) and all(is_kernel(reader) for reader in readers)
+    return (
+        isinstance(op, ElementOp)
+        and may_duplicate(op)
+        and all(is_kernel(reader) or isinstance(reader, FusedOp) for reader in readers)
+    )
 
 
 def _fits(op: Operation, result: SSAValue) -> bool:

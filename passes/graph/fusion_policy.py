@@ -36,8 +36,12 @@ def widens(op: ElementOp) -> bool:
 
 
 def may_recompute(op: ElementOp, already: int) -> bool:
-    """Whether to evaluate `op` at every read, `already` being the cost of what is between it and the reader."""
-    return already + recomputing_cost(op) <= (CHEAP if widens(op) else FREE)
+    """Whether to evaluate `op` at every read, `already` being the cost of what is between it and the reader.
+
+    What costs nothing, a movement, adds nothing to what is recomputed anyway: a transpose below a dequantisation.
+    """
+    cost = recomputing_cost(op)
+    return cost == 0 or already + cost <= (CHEAP if widens(op) else FREE)
 
 
 def may_duplicate(op: ElementOp) -> bool:
