@@ -13,6 +13,7 @@ from typing import IO, ClassVar
 
 import numpy as np
 from xdsl.context import Context
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType, MemRefType, ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, BlockArgument, SSAValue
@@ -21,7 +22,7 @@ from xdsl.utils.target import Target
 from aotc.dialects import aot
 from aotc.emit import c_memory, c_tables, c_types
 from aotc.emit.c_expr import Expr, name_expr
-from aotc.emit.c_function import FunctionPrinter, argument_names, result_type, wrapped
+from aotc.emit.c_function import FunctionPrinter, argument_names, result_type, unsupported, wrapped
 from aotc.emit.c_helpers import HELPERS, helper_text
 from aotc.emit.c_ranges import Interval
 from aotc.emit.c_types import BOOL, SIGNED, UNSIGNED, VOID, CType, ctype_of, pointer_to
@@ -230,18 +231,12 @@ class CSource:
     # The file
 
     def _print_functions(self) -> None:
-        problems: list[Problem] = []
-        for function in _callees_first(self._functions):
-            if not function.body.blocks:
-                continue
-            try:
-                lines = FunctionPrinter(self, function).lines()
-            except CompileError as error:
-                problems.extend(error.problems)
-                continue
-            self._body.append("\n".join([*self._comment(function), *lines, ""]))
-        if problems:
+        functions = [function for function in _callees_first(self._functions) if function.body.blocks]
+        if problems := [problem for function in functions for problem in unsupported(function)]:
             raise CompileError(problems)
+        for function in functions:
+            lines = FunctionPrinter(self, function).lines()
+            self._body.append("\n".join([*self._comment(function), *lines, ""]))
 
     @property
     def local_headers(self) -> list[str]:
@@ -282,7 +277,7 @@ class CSource:
         local = [header] if header is not None else self.local_headers
         yield "".join(f'#include "{name}"\n' for name in local) + ("\n" if local else "")
         yield "".join(f"#include <{name}>\n" for name in sorted(self._headers - {PACKED_HEADER}))
-        if any("float " in function or "double " in function for function in self._body):
+        if any(isinstance(op, arith.MulfOp) for op in self.module.walk()):
             yield _CONTRACTION
         for text in helper_text(self._helpers):
             yield f"\n{text}"
@@ -292,6 +287,8 @@ class CSource:
         for table in self._tables.values():
             if not c_tables.is_public(table):
                 yield "\n" + c_tables.definition(table, self._model)
+        if any("aot.kernel" in function.attributes for function in self._functions.values()):
+            yield _OPERATOR
         for function in self._body:
             yield f"\n{function}"
         for table in self._tables.values():
@@ -376,6 +373,16 @@ _SECTION = """\
 /* Section of the {what}, for example __attribute__((section(".{what}"))). */
 #ifndef AOTC_{name}
 #define AOTC_{name}
+#endif
+"""
+_OPERATOR = """
+/* Attributes of each operator. Kept apart, they need the stack of one at a time; a section is another use. */
+#ifndef AOTC_OPERATOR
+#if defined(__GNUC__) || defined(__clang__)
+#define AOTC_OPERATOR __attribute__((noinline))
+#else
+#define AOTC_OPERATOR
+#endif
 #endif
 """
 _ALIGNED = """

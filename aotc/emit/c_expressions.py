@@ -19,13 +19,14 @@ Printer: TypeAlias = "Callable[[Expressions, Any, int], Expr]"
 class Expressions(Floats):
     """Writes pure operations as expressions within a scope."""
 
-    def supports(self, op: Operation) -> bool:
-        """Whether there is an expression for operations of this class."""
-        return type(op) in _PRINTERS
-
     def build(self, op: Operation, result: int) -> Expr:
         """The expression of one result of a supported operation."""
         return _PRINTERS[type(op)](self, op, result)
+
+
+def supports(op: Operation) -> bool:
+    """Whether there is an expression for operations of this class."""
+    return type(op) in _PRINTERS
 
 
 def _library(name: str) -> Printer:

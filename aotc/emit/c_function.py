@@ -8,7 +8,7 @@ conditionals that hand it on.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Protocol, cast
@@ -21,10 +21,10 @@ from xdsl.traits import is_side_effect_free
 from aotc.dialects import aot
 from aotc.emit import c_memory
 from aotc.emit.c_expr import Expr, Level, Scope, binary, name_expr, negated
-from aotc.emit.c_expressions import Expressions
+from aotc.emit.c_expressions import Expressions, supports
 from aotc.emit.c_ranges import Interval, Ranges
 from aotc.emit.c_types import BOOL, SIGNED, UNSIGNED, CType, ctype_of
-from aotc.errors import CompileError, Problem
+from aotc.errors import Problem
 from aotc.locations import node_names
 from aotc.naming import c_identifier
 from aotc.passes.interface.signature import argument_attributes
@@ -39,6 +39,11 @@ _TERNARY_OPERATIONS = 12
 """The most operations in both sides of a conditional expression."""
 _MULTIPLE = (arith.MulSIExtendedOp, arith.MulUIExtendedOp, arith.AddUIExtendedOp)
 """Operations of several results, which mention their operands more than once."""
+_STATEMENTS = (
+    *(memref.StoreOp, scf.ForOp, scf.IfOp, scf.YieldOp, func.CallOp, func.ReturnOp),
+    *(aot.CheckOp, aot.RequireOp, aot.AllocaOp, aot.SetElementOp, aot.SetFieldOp),
+)
+"""Operations that are statements of their own."""
 
 
 class Unit(Protocol):
@@ -125,6 +130,8 @@ class FunctionPrinter(Scope):
             self._values[argument] = name_expr(name, ctype)
             arguments.append(ctype.declare(f"restrict {name}" if noalias and ctype.kind == "pointer" else name))
         static = "static " if function.sym_visibility is not None and function.sym_visibility.data == "private" else ""
+        if "aot.kernel" in function.attributes:
+            static += "AOTC_OPERATOR "
         head = f"{static}{result_type(function, self.index)} {function.sym_name.data}("
         if any(isinstance(op, aot.CheckOp) and _follows_its_call(op) for op in function.walk()):
             self._status = self._name("status")
@@ -327,13 +334,9 @@ class FunctionPrinter(Scope):
                     self._define(result, self._compose(lambda k=position: self._expression(op, k), _INLINE))
 
     def _expression(self, op: Operation, result: int) -> Expr:
-        if self.expressions.supports(op):
+        if supports(op):
             return self.expressions.build(op, result)
-        e = c_memory.expression(self, op)
-        if e is None:
-            where = ", ".join(node_names(op.location)) or self._function.sym_name.data
-            raise CompileError(Problem(f"{op.name} cannot be written in C", node=where))
-        return e
+        return c_memory.expression(self, op)
 
     def _alloca(self, op: aot.AllocaOp) -> None:
         pointee = op.result.type.pointee
@@ -560,8 +563,7 @@ class FunctionPrinter(Scope):
         """Print `condition ? a : b` where both sides are short expressions; leaves no trace if they are not."""
         inner = [each for region in op.regions for each in region.walk()]
         if len(inner) > _TERNARY_OPERATIONS or not all(
-            isinstance(each, memref.LoadOp | scf.YieldOp | scf.IfOp) or self.expressions.supports(each)
-            for each in inner
+            isinstance(each, memref.LoadOp | scf.YieldOp | scf.IfOp) or supports(each) for each in inner
         ):
             return False
         saved, self._lines = self._lines, []
@@ -593,6 +595,14 @@ class FunctionPrinter(Scope):
     def _uses(self, value: SSAValue) -> list[Operation]:
         """The live operations that use `value`, once for each use."""
         return [use.operation for use in value.uses if use.operation not in self._dead]
+
+
+def unsupported(function: func.FuncOp) -> Iterator[Problem]:
+    """One problem for each operation of a function that has no C."""
+    for op in function.walk():
+        if op is not function and not (supports(op) or isinstance(op, _STATEMENTS + c_memory.OPERATIONS)):
+            where = ", ".join(node_names(op.location)) or function.sym_name.data
+            yield Problem(f"{op.name} cannot be written in C", node=where)
 
 
 def argument_names(function: func.FuncOp) -> list[str]:

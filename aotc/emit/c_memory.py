@@ -151,13 +151,22 @@ def member(scope: FunctionPrinter, op: aot.FieldOp | aot.SetFieldOp | aot.Elemen
     ctype = ctype_of(value.type, scope.index)
     if isinstance(op, aot.ElementOp | aot.SetElementOp):
         return Expr(f"{pointer.text}[{position}]", Level.PRIMARY, ctype)
-    text = f"{pointer.text}->" if position == 0 else f"{pointer.text}[{position}]."
+    is_array = isinstance(op.pointer.owner, aot.AllocaOp) or position != 0
+    text = f"{pointer.text}[{position}]." if is_array else f"{pointer.text}->"
     ctype = _UNSIGNED_FIELDS.get(op.field.data, ctype)
     return Expr(text + op.field.data, Level.PRIMARY, ctype, unsigned=ctype.kind == "unsigned")
 
 
-def expression(scope: FunctionPrinter, op: Operation) -> Expr | None:
-    """The expression of a memory operation, None where `op` is none."""
+OPERATIONS = (
+    *(memref.LoadOp, memref.ViewOp, memref.ReinterpretCastOp, memref.CastOp),
+    *(aot.WeightOp, aot.WorkspaceOp, aot.WeightsOp, aot.BufferOp, aot.DataOp, aot.PtrCastOp, aot.AddressOp),
+    *(aot.ElementOp, aot.FieldOp, aot.NullOp, aot.IsNullOp, aot.SymbolOp, aot.StringOp),
+)
+"""What `expression` takes."""
+
+
+def expression(scope: FunctionPrinter, op: Operation) -> Expr:
+    """The expression of a memory operation."""
     match op:
         case memref.LoadOp():
             e = element(scope, op.memref, op.indices)
@@ -204,7 +213,7 @@ def expression(scope: FunctionPrinter, op: Operation) -> Expr | None:
         case aot.StringOp():
             return Expr(string_literal(op.value.data), Level.PRIMARY, pointer_to(VOID))
         case _:
-            return None
+            raise AssertionError(f"{op.name} is no memory operation")
 
 
 def name_hint(value: SSAValue) -> str | None:

@@ -146,14 +146,19 @@ class Ranges:
     def _divide(
         self, op: arith.DivSIOp | arith.DivUIOp | arith.RemSIOp | arith.RemUIOp | arith.ShRSIOp
     ) -> Interval | None:
+        """Where the divisor is positive and an unsigned dividend is not negative."""
         a, b = self.of(op.lhs), self.of(op.rhs)
-        if a[0] < 0 or b[0] < (0 if isinstance(op, arith.ShRSIOp) else 1):
-            return None
         if isinstance(op, arith.ShRSIOp):
-            return (a[0] >> b[1], a[1] >> b[0])
+            if b[0] < 0 or b[1] > 63:
+                return None
+            shifted = [x >> y for x in a for y in b]
+            return (min(shifted), max(shifted))
+        if b[0] < 1 or (a[0] < 0 and isinstance(op, arith.DivUIOp | arith.RemUIOp)):
+            return None
         if isinstance(op, arith.RemSIOp | arith.RemUIOp):
-            return (0, min(a[1], b[1] - 1))
-        return (a[0] // b[1], a[1] // b[0])
+            return (max(min(a[0], 0), 1 - b[1]), max(min(a[1], b[1] - 1), 0))
+        quotients = [abs(x) // y * (1 if x >= 0 else -1) for x in a for y in b]
+        return (min(quotients), max(quotients))
 
     def _argument(self, value: BlockArgument) -> Interval | None:
         loop = value.block.parent_op()

@@ -1,0 +1,290 @@
+"""Whole C files: weights, header, descriptor, external linkage, names and comments that C cannot take as they are."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+from c_program import WARNINGS, elementwise, parse, run, source
+
+from aotc.emit.c import emit_c
+from aotc.emit.c_types import F32, F64, comment_text, float_literal, string_literal
+from aotc.emit.c_weights import element_ctype, initializer
+from aotc.errors import CompileError
+from aotc.files import write_files
+from aotc.metadata import ModelInfo, PlanInfo, TensorInfo
+from aotc.weights import Array, WeightStore
+
+MODEL = """
+builtin.module attributes {aot.name = "tiny"} {
+  func.func private @aotc_tiny_add_0(
+      %x: !aot.ptr<f32> {aot.readonly, aot.noalias}, %w: !aot.ptr<f32> {aot.readonly, aot.noalias},
+      %y: !aot.ptr<f32> {aot.noalias}) -> i32 {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %xb = aot.buffer %x : !aot.ptr<f32> to memref<4xf32>
+    %wb = aot.buffer %w : !aot.ptr<f32> to memref<4xf32>
+    %yb = aot.buffer %y : !aot.ptr<f32> to memref<4xf32>
+    scf.for %i = %c0 to %c4 step %c1 {
+      %a = memref.load %xb[%i] : memref<4xf32>
+      %b = memref.load %wb[%i] : memref<4xf32>
+      %s = arith.addf %a, %b : f32
+      memref.store %s, %yb[%i] : memref<4xf32>
+    }
+    %ok = arith.constant 0 : i32
+    func.return %ok : i32
+  } loc("Add */ ?")
+  func.func @aotc_tiny_run(
+      %x: !aot.ptr<f32> {aot.name = "1st input", aot.dtype = "float32", aot.readonly},
+      %y: !aot.ptr<f32> {aot.name = "class", aot.dtype = "float32", aot.noalias}) -> i32 attributes {aot.entry} {
+    %c0 = arith.constant 0 : index
+    %w = aot.weight "int" : memref<4xf32>
+    %wd = aot.data %w : memref<4xf32> to !aot.ptr<f32>
+    %ws = aot.workspace : memref<16xi8>
+    %t = memref.view %ws[%c0][] : memref<16xi8> to memref<4xf32>
+    %td = aot.data %t : memref<4xf32> to !aot.ptr<f32>
+    %s0 = func.call @aotc_tiny_add_0(%x, %wd, %td) : (!aot.ptr<f32>, !aot.ptr<f32>, !aot.ptr<f32>) -> i32
+    aot.check %s0
+    %s1 = func.call @aotc_tiny_add_0(%td, %wd, %y) : (!aot.ptr<f32>, !aot.ptr<f32>, !aot.ptr<f32>) -> i32
+    aot.check %s1
+    %ok = arith.constant 0 : i32
+    func.return %ok : i32
+  }
+  aot.global @aotc_tiny_model : !aot.struct<"AOTCTypedModel"> = [[@aotc_tiny_run, 1 : i32, 1 : i32]]
+}
+"""
+INFO = ModelInfo(
+    name="tiny",
+    inputs=(TensorInfo('1st "input"', "n1st_input", "float32", (1, 4)),),
+    outputs=(TensorInfo("class", "class_", "int8", (), 0.25, -3),),
+    interface_api="c",
+    operator_api="unpacked",
+    workspace="internal",
+    weights="embedded",
+    workspace_bytes=16,
+    workspace_alignment=16,
+    weights_bytes=16,
+    io_bytes=20,
+    kernels=(),
+    plan=PlanInfo(16, 16, True, 16, (), ()),
+)
+
+
+def store() -> WeightStore:
+    weights = WeightStore()
+    weights.add("int", np.array([1, 2, 3, 4], np.float32))
+    return weights
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    write_files(tmp_path, emit_c(parse(MODEL), store(), INFO))
+    return tmp_path
+
+
+def test_a_program_uses_the_model(model: Path) -> None:
+    (model / "main.c").write_text("""
+#include "tiny.h"
+#include <stdio.h>
+int main(void) {
+  static const int32_t shape[AOTC_TINY_INPUT_0_NDIM] = AOTC_TINY_INPUT_0_SHAPE;
+  AOTC_TINY_INPUT_0_TYPE x[AOTC_TINY_INPUT_0_LENGTH] = {10.0f, 20.0f, 30.0f, 40.0f}, y[4];
+  if (aotc_tiny_model.run_func(x, y) != 0 || shape[1] != 4 || sizeof x != AOTC_TINY_INPUT_0_SIZE) return 1;
+  printf("%s %s %g %g %d %g", AOTC_TINY_NAME, AOTC_TINY_INPUT_0_NAME, (double)y[0], (double)y[3],
+         AOTC_TINY_OUTPUT_0_ZERO_POINT, (double)AOTC_TINY_OUTPUT_0_SCALE);
+  return (int)aotc_tiny_model.num_input_tensors - AOTC_TINY_NUM_INPUTS;
+}
+""")
+    subprocess.run(["gcc", *WARNINGS, "-o", "main", "main.c", "tiny.c"], cwd=model, check=True)
+    done = subprocess.run(["./main"], cwd=model, check=True, capture_output=True, text=True)
+    assert done.stdout == 'tiny 1st "input" 12 48 -3 0.25'
+
+
+def test_external_linkage(model: Path) -> None:
+    subprocess.run(["gcc", *WARNINGS, "-c", "tiny.c"], cwd=model, check=True)
+    names = subprocess.run(
+        ["nm", "-g", "--defined-only", "tiny.o"], cwd=model, capture_output=True, text=True, check=True
+    )
+    assert sorted(line.split()[-1] for line in names.stdout.splitlines()) == ["aotc_tiny_model", "aotc_tiny_run"]
+    undefined = subprocess.run(["nm", "-u", "tiny.o"], cwd=model, capture_output=True, text=True, check=True)
+    assert not undefined.stdout.strip()
+
+
+def test_the_header_is_cxx(model: Path) -> None:
+    (model / "use.cpp").write_text(
+        '#include "tiny.h"\n#include "tiny.h"\nint main() { return !aotc_tiny_model.run_func; }\n'
+    )
+    command = ["g++", "-std=c++17", "-Wall", "-Wextra", "-pedantic", "-Werror"]
+    subprocess.run(["gcc", *WARNINGS, "-c", "tiny.c"], cwd=model, check=True)
+    subprocess.run([*command, "use.cpp", "tiny.o", "-o", "use"], cwd=model, check=True)
+
+
+def test_sections_and_placement(model: Path) -> None:
+    flags = ['-DAOTC_WEIGHTS=__attribute__((section(".slow")))', '-DAOTC_WORKSPACE=__attribute__((section(".fast")))']
+    subprocess.run(["gcc", *WARNINGS, *flags, "-c", "tiny.c"], cwd=model, check=True)
+    sections = subprocess.run(["objdump", "-h", "tiny.o"], cwd=model, capture_output=True, text=True, check=True).stdout
+    sizes = {line.split()[1]: int(line.split()[2], 16) for line in sections.splitlines() if re.match(r" +\d+ \.", line)}
+    assert sizes[".slow"] == 16 and sizes[".fast"] == 16
+
+
+def test_the_report(model: Path) -> None:
+    assert json.loads((model / "tiny.json").read_text())["workspace_bytes"] == 16
+
+
+def test_comments_and_names(model: Path) -> None:
+    text = (model / "tiny.c").read_text()
+    assert "/* Add * / ? */\nstatic int32_t aotc_tiny_add_0(" in text
+    assert "int32_t aotc_tiny_run(const float *n1st_input, float *restrict class_)" in text
+    assert "static const AOTC_WEIGHTS float int_[4]" in text
+    assert text.isascii() and "malloc" not in text and "string.h" not in text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("a*/b", "a* /b"), ("/*", "/ *"), ("??/", "? ?/"), ("x\ny", "x\\ny"), ("é", "\\xe9"), ("\\", "\\x5c")],
+)
+def test_comment_text(text: str, shown: str) -> None:
+    assert comment_text(text) == shown
+
+
+def test_string_literals(tmp_path: Path) -> None:
+    text = 'a"b\\c??/\n1é\x01f'
+    (tmp_path / "s.c").write_text(
+        f"#include <stdio.h>\nint main(void) {{ fputs({string_literal(text)}, stdout); return 0; }}\n"
+    )
+    subprocess.run(["gcc", *WARNINGS, "-trigraphs", "s.c", "-o", "s"], cwd=tmp_path, check=True)
+    assert subprocess.run(["./s"], cwd=tmp_path, check=True, capture_output=True).stdout.decode() == text
+
+
+def test_float_literals() -> None:
+    assert float_literal(0.1, F64) == "0.1"
+    assert float_literal(float(np.float32(0.1)), F32) == "0.1f"
+    assert float_literal(1.0, F32) == "1.0f"
+    assert float_literal(-np.inf, F32) == "-INFINITY"
+    assert float_literal(1e-45, F32) == "1e-45f"
+
+
+INFINITE = np.array([np.inf, -np.inf, np.nan, 1.0])
+ARRAYS = {
+    "f32": np.random.default_rng(0).integers(0, 2**31 - 2**24, 40000, np.uint32).view(np.float32),
+    "f64": np.array([0.1, -1.0, 1e300, 5e-324, 2.0**60, 0.0, -0.0]),
+    "whole": np.array([0.0, -0.0, 3.0, 2.0**100, 0.5], np.float32),
+    "infinite": INFINITE.astype(np.float32),
+    "f16": np.arange(0, 65536, 13, dtype=np.uint16).view(np.float16),
+    "bf16": np.arange(0, 65536, 13, dtype=np.uint16).view(ml_dtypes.bfloat16),
+    "truth": np.array([True, False, True]),
+    "i8": np.arange(-128, 128).astype(np.int8),
+    "u8": np.arange(0, 256).astype(np.uint8),
+    "i16": np.array([-32768, 32767, 0], np.int16),
+    "u16": np.array([65535, 0], np.uint16),
+    "i32": np.array([-(2**31), 2**31 - 1, 5], np.int32),
+    "u32": np.array([2**32 - 1, 0], np.uint32),
+    "i64": np.array([-(2**63), 2**63 - 1, -(2**31), 1], np.int64),
+    "u64": np.array([2**64 - 1, 2**63, 1], np.uint64),
+}
+
+
+def test_weights_read_back(tmp_path: Path) -> None:
+    """Every dtype through gcc, bit for bit."""
+    c = "#include <stdint.h>\n#include <stdbool.h>\n#include <math.h>\n#include <stdio.h>\n"
+    for name, array in ARRAYS.items():
+        c += (
+            f"static const {element_ctype(array).declare(name)}[{array.size}] = {{\n"
+            + "".join(initializer(array))
+            + "};\n"
+        )
+    writes = "".join(f"fwrite({name}, 1, sizeof {name}, stdout);" for name in ARRAYS)
+    (tmp_path / "w.c").write_text(c + f"int main(void) {{ {writes} return 0; }}\n")
+    subprocess.run(["gcc", *WARNINGS, "w.c", "-o", "w"], cwd=tmp_path, check=True)
+    data = subprocess.run(["./w"], cwd=tmp_path, check=True, capture_output=True).stdout
+    assert len(data) == sum(array.nbytes for array in ARRAYS.values())
+    for name, array in ARRAYS.items():
+        back, data = data[: array.nbytes], data[array.nbytes :]
+        if name == "infinite":
+            np.testing.assert_array_equal(np.frombuffer(back, array.dtype), array)
+        else:
+            assert back == array.tobytes(), name
+
+
+def test_contents_of_weights_bound_accumulators() -> None:
+    """An int32 bias may overflow an accumulator only if its values say so."""
+    text = """
+builtin.module {
+  func.func private @k(
+      %b_p: !aot.ptr<i32> {aot.readonly, aot.noalias}, %x_p: !aot.ptr<i8> {aot.readonly, aot.noalias}) -> i32 {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c9 = arith.constant 9 : index
+    %b = aot.buffer %b_p : !aot.ptr<i32> to memref<2xi32>
+    %x = aot.buffer %x_p : !aot.ptr<i8> to memref<9xi8>
+    %start = memref.load %b[%c0] : memref<2xi32>
+    %r = scf.for %i = %c0 to %c9 step %c1 iter_args(%acc = %start) -> (i32) {
+      %v = memref.load %x[%i] : memref<9xi8>
+      %w = arith.extsi %v : i8 to i32
+      %s = arith.addi %acc, %w : i32
+      scf.yield %s : i32
+    }
+    func.return %r : i32
+  }
+  func.func @run(%x: !aot.ptr<i8> {aot.readonly}) -> i32 {
+    %w = aot.weight "bias" : memref<2xi32>
+    %d = aot.data %w : memref<2xi32> to !aot.ptr<i32>
+    %r = func.call @k(%d, %x) : (!aot.ptr<i32>, !aot.ptr<i8>) -> i32
+    func.return %r : i32
+  }
+}
+"""
+    for values, plain in (([-1000, 1000], True), ([0, 2**31 - 5], False)):
+        weights = WeightStore()
+        weights.add("bias", np.array(values, np.int32))
+        assert ("acc += x_p[i];" in source(text, weights)) is plain
+
+
+def test_unsigned_data(tmp_path: Path) -> None:
+    """Data that only unsigned operations touch is uint8_t, without casts."""
+    body = "%a = arith.extui %x0 : i8 to i32\n%f = arith.uitofp %a : i32 to f32\n%r = arith.fptoui %f : f32 to i8"
+    c = source(elementwise("f", body, ["i8"], "i8", 256))
+    assert "f(const uint8_t *restrict x0_p, uint8_t *restrict out_p)" in c
+    assert "out_p[i] = (uint8_t)(float)x0_p[i];" in c
+    x: Array = np.arange(256).astype(np.uint8)
+    results = run(tmp_path, c, {"x": x, "y": np.zeros_like(x)}, [("f", "x", "y")])
+    np.testing.assert_array_equal(results["y"], x)
+
+
+def test_everything_that_has_no_c_is_reported() -> None:
+    text = """
+func.func private @f(%x: !aot.ptr<f32>) -> i32 {
+  %b = aot.buffer %x : !aot.ptr<f32> to memref<4xf32>
+  "memref.copy"(%b, %b) : (memref<4xf32>, memref<4xf32>) -> ()
+  %ok = arith.constant 0 : i32
+  func.return %ok : i32
+} loc("Copy_7")
+func.func private @g() -> i32 {
+  %c = arith.constant 3 : i32
+  %r = math.ctpop %c : i32 loc("Pop_1")
+  func.return %r : i32
+}
+"""
+    with pytest.raises(CompileError) as error:
+        source(text)
+    assert [problem.what for problem in error.value.problems] == [
+        "memref.copy cannot be written in C",
+        "math.ctpop cannot be written in C",
+    ]
+    assert error.value.problems[1].node == "Pop_1"
+
+
+def test_the_same_text_every_time() -> None:
+    assert source(MODEL, store()) == source(MODEL, store())
+
+
+@pytest.mark.parametrize("elements", [2**31 - 1, 2**31])
+def test_index_type_of_large_buffers(elements: int) -> None:
+    text = elementwise("f", "%r = arith.addi %x0, %x0 : i8", ["i8"], "i8", elements)
+    assert ("int64_t i = 0" in source(text)) is (elements >= 2**31)
