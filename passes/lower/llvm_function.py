@@ -55,6 +55,8 @@ class FunctionLowering:
         properties: dict[str, Attribute | None] = {"no_unwind": UNIT}
         if defined:
             properties = self.module.function_properties()
+            if "aot.kernel" in function.attributes:  # kept apart, operators need the stack of one at a time
+                properties["no_inline"] = UNIT
         properties["arg_attrs"] = self._argument_attributes()
         lowered = llvm.FuncOp(
             function.sym_name.data,
