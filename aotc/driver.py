@@ -114,14 +114,14 @@ def compile_with(
         files = _ir_files(compilation, f"{compilation.name}.{options.stop_after}")
         return Artifacts(directory, tuple(write_files(directory, files)), None, tuple(compilation.timings))
     from aotc.budgets import check_budgets
-    from aotc.emit.artifacts import emit
+    from aotc.emit.artifacts import Emission, emit
 
-    info = compilation.info()
-    check_budgets(info, options)
     if report is not None:
         report("emit")
-    files = emit(compilation, info)
-    return Artifacts(directory, tuple(write_files(directory, files)), info, tuple(compilation.timings))
+    emission = Emission(compilation)
+    check_budgets(compilation, emission.info)
+    files = emit(emission)
+    return Artifacts(directory, tuple(write_files(directory, files)), emission.info, tuple(compilation.timings))
 
 
 def _import(source: Source, options: CompileOptions) -> Compilation:

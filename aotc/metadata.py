@@ -14,7 +14,8 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class TensorInfo:
-    """One input or output: ONNX name, C identifier, dtype name, static shape, affine quantisation if there is one."""
+    """One input or output: ONNX name, C identifier, dtype name, static shape, affine quantisation if there is one, and
+    where it is in bytes from the start of the workspace if it is there."""
 
     name: str
     symbol: str
@@ -22,6 +23,7 @@ class TensorInfo:
     shape: tuple[int, ...]
     scale: float | None = None
     zero_point: int | None = None
+    offset: int | None = None
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,43 @@ class PlanInfo:
 
 
 @dataclass(frozen=True)
+class FunctionFootprint:
+    """One function of the machine code: bytes of code, its own stack frame, the stack of it and what it calls, and whom
+    it calls, in the object and out of it. None is not known."""
+
+    symbol: str
+    text_bytes: int | None
+    frame_bytes: int | None
+    stack_bytes: int | None
+    calls: tuple[str, ...]
+    library_calls: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """What a model costs on a machine, in bytes.
+
+    `flash_bytes` are code, constants, initial values, and the weights unless the caller has them. `stack_bytes` bounds
+    the stack below the entry's caller, along `stack_path`; what `library_calls` use comes on top (None: not known).
+    """
+
+    target: str
+    estimate: bool
+    """The sizes are those of LLVM's code for the target, while C was asked for: another compiler makes others."""
+    text_bytes: int
+    constants_bytes: int
+    """Embedded weights and tables."""
+    data_bytes: int
+    flash_bytes: int
+    ram_bytes: int
+    """Arena, variables, and inputs and outputs unless they are in the arena."""
+    stack_bytes: int | None
+    stack_path: tuple[str, ...]
+    library_calls: tuple[str, ...]
+    functions: tuple[FunctionFootprint, ...]
+
+
+@dataclass(frozen=True)
 class ModelInfo:
     """A compiled model: its name as a C identifier, interface, sizes in bytes, kernels and plan."""
 
@@ -74,7 +113,21 @@ class ModelInfo:
     io_bytes: int
     kernels: tuple[KernelInfo, ...]
     plan: PlanInfo
+    io: str = "caller"
+    """Where inputs and outputs are: "caller" or "workspace"."""
+    footprint: Footprint | None = None
+    """None where no machine code was made."""
     version: int = METADATA_VERSION
+
+    @property
+    def tensors(self) -> tuple[TensorInfo, ...]:
+        """Inputs, then outputs."""
+        return *self.inputs, *self.outputs
+
+    @property
+    def ram_bytes(self) -> int:
+        """The arena, and inputs and outputs unless they are in it."""
+        return self.workspace_bytes + (self.io_bytes if self.io == "caller" else 0)
 
 
 def to_json(info: ModelInfo) -> str:
@@ -88,7 +141,7 @@ def from_json(text: str) -> ModelInfo:
         members = json.loads(text)
         if (version := members["version"]) != METADATA_VERSION:
             raise ValueError(f"the metadata has version {version}, this is aotc for version {METADATA_VERSION}")
-        plan = members["plan"]
+        plan, footprint = members["plan"], members.get("footprint")
         return _build(
             ModelInfo,
             members,
@@ -96,9 +149,15 @@ def from_json(text: str) -> ModelInfo:
             outputs=tuple(_build(TensorInfo, item) for item in members["outputs"]),
             kernels=tuple(_build(KernelInfo, item) for item in members["kernels"]),
             plan=_build(PlanInfo, plan, buffers=tuple(_build(BufferInfo, item) for item in plan["buffers"])),
+            footprint=None if footprint is None else _footprint(footprint),
         )
     except (KeyError, TypeError) as error:
         raise ValueError(f"this is no metadata of a compiled model: {error!r}") from error
+
+
+def _footprint(members: Mapping[str, Any]) -> Footprint:
+    functions = tuple(_build(FunctionFootprint, item) for item in members["functions"])
+    return _build(Footprint, members, functions=functions)
 
 
 def _build(kind: type[_T], members: Mapping[str, Any], **parts: object) -> _T:

@@ -18,6 +18,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "runtime": ("c", "host"),
     "workspace": ("internal", "caller"),
     "weights": ("embedded", "external", "caller"),
+    "io": ("caller", "workspace"),
     "operator_arguments": ("tensors", "values", "pointers"),
     "optimize": ("0", "1", "2", "3", "s"),
 }
@@ -38,10 +39,15 @@ class CompileOptions:
     runtime: str = "c"
     workspace: str = "internal"
     weights: str = "embedded"
+    io: str = "caller"
     operator_arguments: str = "tensors"
     resource_handle: bool = False
     packed_wrapper: bool = False
     export_operators: bool = False
+    weights_section: str | None = None
+    workspace_section: str | None = None
+    selftest: str | None = None
+    selftest_outputs: str | None = None
     optimize: str = "2"
     threads: int = 1
     dims: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -69,6 +75,11 @@ class CompileOptions:
         ]
         if not self.emit:
             problems.append(Problem("--emit is empty", fix="choose from " + ", ".join(KINDS)))
+        if self.selftest_outputs is not None and self.selftest is None:
+            problems.append(Problem("--selftest-outputs without --selftest", why="outputs belong to inputs"))
+        if self.io == "workspace" and self.packed_wrapper:
+            why = "a packed entry is given its tensors, and with --io workspace there are none to give"
+            problems.append(Problem("--io workspace with --packed-wrapper", why=why, fix="use --io caller"))
         if self.threads != 1:
             problems.append(Problem(f"--threads {self.threads}", why="code for one thread only is generated so far"))
         if problems:

@@ -11,12 +11,20 @@ _CHOICES = {
     "--runtime": (("c", "host"), "c", "who calls it: bare C, or the host executor"),
     "--workspace": (("internal", "caller"), "internal", "the arena is a static array, or the caller's"),
     "--weights": (("embedded", "external", "caller"), "embedded", "in the file, in NAME.weights.bin, or the caller's"),
+    "--io": (("caller", "workspace"), "caller", "inputs and outputs are the caller's, or at offsets of the workspace"),
     "--operator-arguments": (("tensors", "values", "pointers"), "tensors", "what cpacked operators are given"),
 }
 _SWITCHES = {
     "--resource-handle": "give a `c` entry and its operators a handle of the application's as last argument",
     "--packed-wrapper": "export a packed entry beside a typed one",
     "--export-operators": "give the operators external linkage",
+}
+
+
+_BUDGETS = {
+    "ram": "the arena, and inputs and outputs unless they are in it (--io workspace)",
+    "flash": "code and constants for the target, weights unless --weights caller",
+    "stack": "the entry and all it calls on the target, without the C library",
 }
 
 
@@ -47,9 +55,17 @@ def add_compile_options(parser: argparse.ArgumentParser) -> None:
             default="2",
             help={"0": "how hard to optimise", "s": "prefer small code"}.get(level, argparse.SUPPRESS),
         )
-    budgets = parser.add_argument_group("budgets (bytes, or 16K, 1M): exceeding one is an error")
-    for budget in ("ram", "flash", "stack"):
-        budgets.add_argument(f"--{budget}", metavar="SIZE")
+    for what in ("weights", "workspace"):
+        conventions.add_argument(
+            f"--{what}-section",
+            metavar="NAME",
+            help=f"linker section of the {what} in objects (C: AOTC_{what.upper()})",
+        )
+    budgets = parser.add_argument_group(
+        "budgets", "In bytes, or 16K, 1M. Exceeding one is an error; nothing is written."
+    )
+    for budget, sentence in _BUDGETS.items():
+        budgets.add_argument(f"--{budget}", metavar="SIZE", help=sentence)
     phases = parser.add_argument_group("for compiler people")
     phases.add_argument("--stop-after", metavar="PHASE", help="write the IR after this phase and stop")
     phases.add_argument("--start-at", metavar="PHASE", help="MODEL is the IR after this phase")
@@ -64,6 +80,7 @@ def options_from(arguments: argparse.Namespace, **overrides: Any) -> Any:
     from aotc.options import CompileOptions, parse_dims, parse_shapes
 
     names = ("name", "target", "interface_api", "operator_api", "runtime", "workspace", "weights", "optimize")
+    names += ("io", "weights_section", "workspace_section", "selftest", "selftest_outputs")
     names += ("operator_arguments", "resource_handle", "packed_wrapper", "export_operators")
     names += ("ram", "flash", "stack", "stop_after", "start_at", "dump_phases")
     names += ("print_ir_after_all", "verify_each", "time_passes")

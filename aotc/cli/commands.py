@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 def compile_command(arguments: argparse.Namespace) -> int:
     """`aotc compile`."""
+    from aotc.cli.report import print_footprint
     from aotc.driver import compile_with
 
     options = options_from(arguments, emit=arguments.emit)
@@ -36,6 +37,8 @@ def compile_command(arguments: argparse.Namespace) -> int:
     else:
         for path in artifacts.files:
             print(f"{path.stat().st_size:>12,}  {path}")
+        if artifacts.info is not None:
+            print_footprint(artifacts.info)
     return EXIT_OK
 
 
@@ -208,6 +211,22 @@ def ops_command(arguments: argparse.Namespace) -> int:
     else:
         for name in operators:
             print(name)
+    return EXIT_OK
+
+
+def runtime_command(arguments: argparse.Namespace) -> int:
+    """`aotc runtime`."""
+    from importlib.resources import files
+
+    from aotc.files import write_files
+
+    sources = {
+        source.name: source.read_bytes()
+        for source in sorted(files("aotc.runtime").iterdir(), key=lambda source: source.name)
+        if source.name.endswith((".c", ".h", ".hpp"))
+    }
+    for path in write_files(Path(arguments.output), sources):
+        print(f"{path.stat().st_size:>12,}  {path}")
     return EXIT_OK
 
 

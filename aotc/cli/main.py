@@ -78,7 +78,14 @@ def build_parser() -> argparse.ArgumentParser:
     compile_.add_argument("-o", "--output", metavar="DIR", required=True, help="where the artefacts go")
     compile_.add_argument("--emit", default="c", metavar="KIND[,KIND...]", help="c, header, llvm-ir, asm, object, ...")
     compile_.add_argument("--json", action="store_true", help="print the report as one JSON object")
+    compile_.add_argument("--selftest", metavar="IN.npz", help="add aotc_NAME_selftest(), which runs these inputs")
+    compile_.add_argument(
+        "--selftest-outputs", metavar="OUT.npz", help="what it expects (default: onnxruntime's, or else our own)"
+    )
     add_compile_options(compile_)
+
+    runtime = add("runtime", commands.runtime_command, "write the C runtime: sources and headers")
+    runtime.add_argument("-o", "--output", metavar="DIR", required=True, help="where the files go")
 
     run_ = add("run", commands.run_command, "run a model on recorded or random inputs")
     run_.add_argument("model", metavar="MODEL.onnx|LIB.so")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -17,17 +17,32 @@ if TYPE_CHECKING:
 Files = dict[str, Content]
 
 
+_NATIVE = {"llvm-ir", "asm", "object", "static", "shared"}
+"""Kinds that LLVM makes."""
+
+
 @dataclass
 class Emission:
     """One compilation, its metadata and the two ends, each made once however many kinds want it."""
 
     compilation: Compilation
-    info: ModelInfo
 
     @property
     def name(self) -> str:
         """The stem of the files."""
-        return self.info.name
+        return self.compilation.name
+
+    @cached_property
+    def info(self) -> ModelInfo:
+        """The metadata, with the footprint where LLVM is needed anyway, for a budget, or the target is no guess."""
+        info, options = self.compilation.info(), self.compilation.options
+        native = bool(_NATIVE & {*options.emit})
+        budget = options.flash is not None or options.stack is not None
+        if not (native or budget or (options.target != "host" and "c" in options.emit)):
+            return info
+        from aotc.footprint import measure_footprint
+
+        return replace(info, footprint=measure_footprint(self.native, info, estimate=not native))
 
     @cached_property
     def c_files(self) -> Files:
@@ -97,10 +112,9 @@ _EMITTERS: dict[str, Callable[[Emission], Files]] = {
 }
 
 
-def emit(compilation: Compilation, info: ModelInfo) -> Files:
-    """The files of every kind in `compilation.options.emit`, by name. Raises CompileError, UsageError."""
-    emission = Emission(compilation, info)
+def emit(emission: Emission) -> Files:
+    """The files of every kind in the options' `emit`, by name. Raises CompileError, UsageError."""
     files: Files = {}
-    for kind in compilation.options.emit:
+    for kind in emission.compilation.options.emit:
         files |= _EMITTERS[kind](emission)
     return files

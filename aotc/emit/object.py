@@ -137,7 +137,7 @@ class NativeCode:
         """An object file, weights and all."""
         module, weights = self.optimized, self.weights
         with self._timed("llvm-codegen"):
-            image = self.machine.emit_object(module)
+            image = self.machine.emit_object(module.clone())  # which it changes
         if weights is None:
             return image
         with self._timed("patch-weights"):

@@ -80,6 +80,17 @@ class PlaceWeightsPass(ModulePass):
             weight.erase()
 
 
+def weight_keys(module: ModuleOp) -> tuple[str, ...]:
+    """The keys of the model's weights, at any point of the phase `interface`."""
+    layout = module.attributes.get("aot.weight_layout")
+    if isinstance(layout, DictionaryAttr):
+        offsets = layout.data["offsets"]
+        assert isinstance(offsets, DictionaryAttr)
+        return tuple(offsets.data)
+    uses = [op for function in (entry(module), *kernels(module)) for op in function.walk() if isinstance(op, WeightOp)]
+    return tuple(dict.fromkeys(op.key.data for op in uses))
+
+
 def weights_blob(module: ModuleOp, store: WeightStore) -> bytes:
     """The bytes behind the weights symbol or pointer of a module after `place-weights`; empty where embedded."""
     layout = module.attributes.get("aot.weight_layout")

@@ -1,0 +1,74 @@
+"""What `aotc compile` says of a model when it is done: a table on a terminal, plain lines in a pipe."""
+
+from __future__ import annotations
+
+import sys
+
+from aotc.conventions import PREFIX
+from aotc.metadata import Footprint, FunctionFootprint, ModelInfo
+
+
+def print_footprint(info: ModelInfo) -> None:
+    """Sizes of the model, and where there is machine code its functions with their stack."""
+    for line in summary(info):
+        print(line)
+    if info.footprint is None:
+        return
+    if sys.stdout.isatty():
+        _print_table(info, info.footprint)
+    else:
+        for function in _by_stack(info.footprint):
+            code, frame, stack = _cells(function)
+            print(f"  {_plain(info, function.symbol):40} code {code:>9} frame {frame:>7} stack {stack:>7}")
+
+
+def summary(info: ModelInfo) -> list[str]:
+    """One line each for RAM, flash and stack."""
+    io = "inputs and outputs in it" if info.io == "workspace" else f"inputs and outputs {info.io_bytes:,}"
+    lines = [f"ram    {info.ram_bytes:>12,} bytes (arena {info.workspace_bytes:,}, {io})"]
+    footprint = info.footprint
+    if footprint is None:
+        return [*lines, f"weights{info.weights_bytes:>12,} bytes"]
+    weights = "" if info.weights == "caller" else f"weights {info.weights_bytes:,}, "
+    other = footprint.flash_bytes - footprint.text_bytes - (0 if info.weights == "caller" else info.weights_bytes)
+    what = " by LLVM: an estimate for C" if footprint.estimate else ""
+    lines.append(
+        f"flash  {footprint.flash_bytes:>12,} bytes "
+        f"(code {footprint.text_bytes:,}, {weights}other {other:,}; {footprint.target}{what})"
+    )
+    path = " > ".join(_plain(info, symbol) for symbol in footprint.stack_path)
+    calls = f", without {', '.join(footprint.library_calls)}" if footprint.library_calls else ""
+    lines.append(f"stack  {_number(footprint.stack_bytes):>12} bytes ({path}{calls})")
+    return lines
+
+
+def _by_stack(footprint: Footprint) -> list[FunctionFootprint]:
+    return sorted(footprint.functions, key=lambda each: (-(each.stack_bytes or 0), each.symbol))
+
+
+def _cells(function: FunctionFootprint) -> tuple[str, str, str]:
+    return _number(function.text_bytes), _number(function.frame_bytes), _number(function.stack_bytes)
+
+
+def _print_table(info: ModelInfo, footprint: Footprint) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    nodes = {kernel.symbol: ", ".join(kernel.nodes) for kernel in info.kernels}
+    table = Table(title=f"{info.name} on {footprint.target}, bytes", title_justify="left")
+    table.add_column("function", no_wrap=True)
+    for column in ("code", "frame", "stack, with calls"):
+        table.add_column(column, justify="right", min_width=len(column))
+    table.add_column("nodes", overflow="ellipsis", no_wrap=True)
+    for function in _by_stack(footprint):
+        table.add_row(_plain(info, function.symbol), *_cells(function), nodes.get(function.symbol, ""))
+    Console().print(table)
+
+
+def _plain(info: ModelInfo, symbol: str) -> str:
+    """A symbol without the prefix that all of the model's have."""
+    return symbol.removeprefix(f"{PREFIX}_{info.name}_")
+
+
+def _number(value: int | None) -> str:
+    return "?" if value is None else f"{value:,}"
