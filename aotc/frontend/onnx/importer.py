@@ -8,6 +8,7 @@ so that one run finds every such node.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -427,7 +428,8 @@ class _Importer:
 def _name(value: _Value, name: str) -> None:
     """Let `value` be called what the model calls it, in IR and in C."""
     if isinstance(value, SSAValue) and value.name_hint is None:
-        value.name_hint = c_identifier(name)
+        # xDSL numbers equal names with suffixes of its own, which must not meet those of the model.
+        value.name_hint = re.sub(r"[_\d]*$", "", c_identifier(name)) or None
 
 
 def _serialized_type(value: SSAValue) -> bytes:
