@@ -7,6 +7,7 @@ point group `aotc.pipelines`: the entry's name is the phase, its value a pipelin
 
 from __future__ import annotations
 
+import difflib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.universe import Universe
-from xdsl.utils.arg_spec import parse_pipeline
+from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
+from xdsl.utils.exceptions import ArgSpecParseError
 
 from aotc.errors import Problem, UsageError
 from aotc.options import CompileOptions
@@ -101,6 +103,7 @@ def _extensions() -> dict[str, list[str]]:
 
     found: dict[str, list[str]] = {}
     for point in sorted(entry_points(group="aotc.pipelines"), key=lambda point: point.value):
+        phase_index(point.name)
         found.setdefault(point.name, []).append(str(point.load()))
     return found
 
@@ -138,8 +141,22 @@ class PassRunner:
         self.timings: list[PassTiming] = []
 
     def passes(self, pipeline: str) -> Sequence[ModulePass]:
-        """The passes of a pipeline in the syntax of `aotc-opt -p`."""
-        return [self._passes[spec.name]().from_pass_spec(spec) for spec in parse_pipeline(pipeline)] if pipeline else []
+        """The passes of a pipeline in the syntax of `aotc-opt -p`. Raises UsageError for one that it cannot be."""
+        try:
+            specs = list(parse_pipeline(pipeline)) if pipeline else []
+        except ArgSpecParseError as error:
+            raise UsageError(Problem(f"the pipeline {pipeline} cannot be read", why=" ".join(str(error).split()[7:]))) from None
+        return [self._pass(spec) for spec in specs]
+
+    def _pass(self, spec: ArgSpec) -> ModulePass:
+        if spec.name not in self._passes:
+            near = difflib.get_close_matches(spec.name, self._passes, n=3)
+            fix = f"did you mean {' or '.join(near)}?" if near else "`aotc-opt --help` lists them"
+            raise UsageError(Problem(f"no pass {spec.name}", fix=fix))
+        try:
+            return self._passes[spec.name]().from_pass_spec(spec)
+        except ValueError as error:
+            raise UsageError(Problem(f"the pass {spec.name} cannot be made", why=str(error))) from error
 
     def run(self, phase: str, pipeline: str, module: ModuleOp) -> None:
         """Run `pipeline` on `module`, verify at its end (after each pass if asked)."""

@@ -14,8 +14,10 @@ from pathlib import Path
 
 from xdsl.passes import ModulePass
 from xdsl.universe import Universe
+from xdsl.utils.exceptions import ArgSpecParseError
 from xdsl.xdsl_opt_main import xDSLOptMain
 
+from aotc.errors import EXIT_USAGE
 from aotc.weights import WeightStore
 
 
@@ -37,7 +39,11 @@ class AotcOpt(xDSLOptMain):
         if self.args.weights is not None:
             WeightStore.load(self.args.weights).attach(self.ctx)
         self.ctx.load_registered_dialect("builtin")  # prints the keys of constants that passes have made
-        super().setup_pipeline()
+        try:
+            super().setup_pipeline()
+        except (ValueError, ArgSpecParseError) as error:
+            print(f"error: {error}; aotc-opt --help lists the passes", file=sys.stderr)
+            sys.exit(EXIT_USAGE)
 
 
 def _ours() -> dict[str, type[ModulePass]]:

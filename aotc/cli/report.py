@@ -54,14 +54,12 @@ def _print_table(info: ModelInfo, footprint: Footprint) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    nodes = {kernel.symbol: ", ".join(kernel.nodes) for kernel in info.kernels}
     table = Table(title=f"{info.name} on {footprint.target}, bytes", title_justify="left")
-    table.add_column("function", no_wrap=True)
+    table.add_column("function")
     for column in ("code", "frame", "stack, with calls"):
-        table.add_column(column, justify="right", min_width=len(column))
-    table.add_column("nodes", overflow="ellipsis", no_wrap=True)
+        table.add_column(column, justify="right", no_wrap=True)
     for function in _by_stack(footprint):
-        table.add_row(_plain(info, function.symbol), *_cells(function), nodes.get(function.symbol, ""))
+        table.add_row(_plain(info, function.symbol), *_cells(function))
     Console().print(table)
 
 
