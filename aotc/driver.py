@@ -70,7 +70,7 @@ def lower(source: Source, options: CompileOptions, report: Callable[[str], None]
         dumper.after_phase("import", 0)
     runner = PassRunner(compilation.ctx, verify_each=options.verify_each, after_pass=dumper.after_pass)
     compilation.timings = runner.timings
-    for index in range(max(first, 1), last + 1):
+    for index in range(first + 1, last + 1):
         phase = PHASES[index]
         if report is not None:
             report(phase.name)
@@ -138,9 +138,9 @@ def _import(source: Source, options: CompileOptions) -> Compilation:
 
 
 def _read_ir(source: Source, options: CompileOptions) -> Compilation:
-    """A phase's textual IR; its weights are `FILE.npz`, or `weights.npz` in its folder."""
+    """The textual IR after a phase; its weights are `FILE.npz`, or `weights.npz` in its folder."""
     from xdsl.parser import Parser
-    from xdsl.utils.exceptions import ParseError
+    from xdsl.utils.exceptions import ParseError, VerifyException
 
     from aotc.weights import WeightStore
 
@@ -154,7 +154,8 @@ def _read_ir(source: Source, options: CompileOptions) -> Compilation:
             break
     try:
         module = Parser(ctx, path.read_text(), str(path)).parse_module()
-    except ParseError as error:
+        module.verify()
+    except (ParseError, VerifyException, UnicodeDecodeError) as error:
         raise CompileError(Problem(f"{path} is not IR that can be read", why=str(error))) from error
     assert options.start_at is not None
     return Compilation(options, ctx, module, WeightStore.of(ctx), options.start_at)
