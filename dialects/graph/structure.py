@@ -68,12 +68,17 @@ class ConstantOp(GraphOp):
             printer.print_attribute(self.value)
 
     def _hexadecimal(self) -> str | None:
-        """The bytes of an inline value with infinities or NaNs: xDSL reads its own print of those as integers."""
+        """The bytes of an inline value that xDSL prints, or reads back, as another.
+
+        Infinities and NaNs it reads as integers, zeros of both signs it prints as zeros of one.
+        """
         if not isinstance(self.value, DenseIntOrFPElementsAttr) or not isinstance(
             self.value.get_element_type(), AnyFloat
         ):
             return None
-        if all(math.isfinite(item) for item in cast(Iterable[float], self.value.iter_values())):
+        values = list(cast(Iterable[float], self.value.iter_values()))
+        signs_of_zeros = {math.copysign(1, item) for item in values if item == 0}
+        if all(math.isfinite(item) for item in values) and len(signs_of_zeros) < 2:
             return None
         return "0x" + self.value.data.data.hex().upper()
 

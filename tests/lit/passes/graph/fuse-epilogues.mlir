@@ -70,3 +70,23 @@ func.func @main(%x: tensor<2x8xf32>, %w: tensor<8x4xf32>) -> tensor<2x4xf32> att
   %3 = graph.softmax %2 {axes = array<i64: 1>} : (tensor<2x4xf32>) -> tensor<2x4xf32>
   func.return %3 : tensor<2x4xf32>
 }
+
+// -----
+
+// So does the result of one product that the kernel of another adds: it has its epilogue already.
+// CHECK-LABEL: func.func @main
+// CHECK:           graph.matmul
+// CHECK:           [[Q:%.*]] = graph.quantize
+// CHECK-NEXT:      graph.yield [[Q]] : tensor<2x4xi8>
+// CHECK-NEXT:    }
+// CHECK-NEXT:    graph.dequantize
+// CHECK-NEXT:    graph.fused
+func.func @main(%x: tensor<2x8xf32>, %y: tensor<2x8xf32>, %w: tensor<8x4xf32>) -> tensor<2x4xf32> attributes {aot.entry} {
+  %s = graph.constant dense<0.5> : tensor<f32>
+  %0 = graph.matmul %x, %w : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+  %1 = graph.matmul %y, %w : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+  %2 = graph.quantize %1, %s {to = i8} : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xi8>
+  %3 = graph.dequantize %2, %s {to = f32} : (tensor<2x4xi8>, tensor<f32>) -> tensor<2x4xf32>
+  %4 = graph.add %0, %3 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  func.return %4 : tensor<2x4xf32>
+}

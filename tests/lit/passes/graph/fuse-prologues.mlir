@@ -72,3 +72,21 @@ func.func @main(%x: tensor<2x8xf32>, %w: tensor<8x4xf32>, %r: tensor<2x4xf32>) -
   }
   func.return %1 : tensor<2x4xf32>
 }
+
+// -----
+
+// A dequantised operand keeps its narrow tensor, and a transpose below it costs nothing more.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT:     graph.transpose
+// CHECK:         graph.fused
+// CHECK-NEXT:      [[T:%.*]] = graph.transpose
+// CHECK:           [[D:%.*]] = graph.dequantize [[T]]
+// CHECK-NEXT:      graph.matmul {{.*}}, [[D]]
+func.func @main(%x: tensor<5x8xf32>, %q: tensor<4x8xi8>) -> tensor<5x4xf32> attributes {aot.entry} {
+  %s = graph.constant dense<0.5> : tensor<f32>
+  %z = graph.constant dense<3> : tensor<i8>
+  %0 = graph.transpose %q {permutation = array<i64: 1, 0>} : (tensor<4x8xi8>) -> tensor<8x4xi8>
+  %1 = graph.dequantize %0, %s, %z {to = f32} : (tensor<8x4xi8>, tensor<f32>, tensor<i8>) -> tensor<8x4xf32>
+  %2 = graph.matmul %x, %1 : (tensor<5x8xf32>, tensor<8x4xf32>) -> tensor<5x4xf32>
+  func.return %2 : tensor<5x4xf32>
+}

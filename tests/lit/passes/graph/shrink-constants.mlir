@@ -1,0 +1,31 @@
+// RUN: aotc-opt %s -p shrink-constants,canonicalize | filecheck %s
+
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    [[SCALES:%.*]] = graph.constant dense<[5.000000e-01, 5.000000e-01, 1.500000e+00]> : tensor<3xf32>
+// CHECK-NEXT:    [[WIDE:%.*]] = graph.constant dense<2.000000e+00> : tensor<4x3xf32>
+// CHECK-NEXT:    [[SIGNED:%.*]] = graph.constant dense<"0x0000000000000080"> : tensor<2xf32>
+// CHECK-NEXT:    [[TWO:%.*]] = graph.constant dense<2.000000e+00> : tensor<f32>
+// CHECK-NEXT:    graph.mul %x, [[TWO]] : (tensor<4x3xf32>, tensor<f32>)
+// One scale and one zero point for all channels, the zero point being 0.
+// CHECK-NEXT:    [[HALF:%.*]] = graph.constant dense<5.000000e-01> : tensor<f32>
+// CHECK-NEXT:    graph.dequantize %q, [[HALF]] {{.*}} : (tensor<4x3xi8>, tensor<f32>)
+// Not one scale, though one zero point, which is 0.
+// CHECK-NEXT:    graph.dequantize %q, [[SCALES]] {{.*}} : (tensor<4x3xi8>, tensor<3xf32>)
+// It gives the shape.
+// CHECK-NEXT:    graph.add [[WIDE]], %y
+// 0.0 and -0.0 are not the same.
+// CHECK-NEXT:    graph.div %z, [[SIGNED]]
+func.func @main(%x: tensor<4x3xf32>, %q: tensor<4x3xi8>, %y: tensor<3xf32>, %z: tensor<2xf32>) -> (tensor<4x3xf32>, tensor<4x3xf32>, tensor<4x3xf32>, tensor<4x3xf32>, tensor<2xf32>) attributes {aot.entry} {
+  %two = graph.constant dense<2.0> : tensor<3xf32>
+  %half = graph.constant dense<[0.5, 0.5, 0.5]> : tensor<3xf32>
+  %zero = graph.constant dense<[0, 0, 0]> : tensor<3xi8>
+  %scales = graph.constant dense<[0.5, 0.5, 1.5]> : tensor<3xf32>
+  %wide = graph.constant dense<2.0> : tensor<4x3xf32>
+  %signed = graph.constant dense<[0.0, -0.0]> : tensor<2xf32>
+  %0 = graph.mul %x, %two : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+  %1 = graph.dequantize %q, %half, %zero {to = f32} : (tensor<4x3xi8>, tensor<3xf32>, tensor<3xi8>) -> tensor<4x3xf32>
+  %2 = graph.dequantize %q, %scales, %zero {to = f32} : (tensor<4x3xi8>, tensor<3xf32>, tensor<3xi8>) -> tensor<4x3xf32>
+  %3 = graph.add %wide, %y : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+  %4 = graph.div %z, %signed : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  func.return %0, %1, %2, %3, %4 : tensor<4x3xf32>, tensor<4x3xf32>, tensor<4x3xf32>, tensor<4x3xf32>, tensor<2xf32>
+}
