@@ -102,7 +102,12 @@ class CSource:
         for op in self.module.walk():
             if isinstance(op, CallOp):
                 self._calls.setdefault(op.callee.string_value(), []).append(op)
-        self.taken |= {*self._functions, *self._tables, *HELPERS}
+        self.taken |= {*self._functions, *self._tables, *HELPERS, *aot.STRUCTS, *_MACROS}
+        for op in self.module.walk():  # before any function is printed: no local may take such a name
+            if isinstance(op, aot.WeightOp):
+                self.weight(op)
+            elif isinstance(op, aot.WorkspaceOp):
+                self.workspace(op)
         if any(_elements(value.type) >= 2**31 for op in self.module.walk() for value in op.results):
             self.index = SIGNED[64]
         self._print_functions()
@@ -362,6 +367,7 @@ class CSource:
         return name.data if isinstance(name, StringAttr) else "model"
 
 
+_MACROS = ("AOTC_WEIGHTS", "AOTC_WORKSPACE", "AOTC_ALIGNED")
 _CONTRACTION = """
 /* No fused multiply-add: results do not depend on the machine. GCC needs -std=c99 or -ffp-contract=off. */
 #if defined(__clang__)
@@ -376,7 +382,8 @@ _SECTION = """\
 #endif
 """
 _OPERATOR = """
-/* Attributes of each operator. Kept apart, they need the stack of one at a time; a section is another use. */
+/* Attributes of each operator. Not inlined, they need the stack of one at a time, and a compiler that reasons by types
+ * cannot reorder what two of them do to the same bytes of the workspace. A section goes here too, beside noinline. */
 #ifndef AOTC_OPERATOR
 #if defined(__GNUC__) || defined(__clang__)
 #define AOTC_OPERATOR __attribute__((noinline))
