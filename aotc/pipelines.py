@@ -145,7 +145,8 @@ class PassRunner:
         try:
             specs = list(parse_pipeline(pipeline)) if pipeline else []
         except ArgSpecParseError as error:
-            raise UsageError(Problem(f"the pipeline {pipeline} cannot be read", why=" ".join(str(error).split()[7:]))) from None
+            why = str(error).strip().splitlines()[-1].strip()
+            raise UsageError(Problem(f"the pipeline {pipeline} cannot be read", why=why)) from None
         return [self._pass(spec) for spec in specs]
 
     def _pass(self, spec: ArgSpec) -> ModulePass:

@@ -42,7 +42,7 @@ class AotcOpt(xDSLOptMain):
         try:
             super().setup_pipeline()
         except (ValueError, ArgSpecParseError) as error:
-            print(f"error: {error}; aotc-opt --help lists the passes", file=sys.stderr)
+            print(f"error: {str(error).strip()}", file=sys.stderr)
             sys.exit(EXIT_USAGE)
 
 
