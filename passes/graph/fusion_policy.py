@@ -31,8 +31,11 @@ def recomputing_cost(op: ElementOp) -> int:
 
 
 def widens(op: ElementOp) -> bool:
-    """Whether the result takes more memory than the operands: a dequantisation, a cast up, a broadcast."""
-    return _bytes(op.results[0]) > sum(_bytes(operand) for operand in op.operands)
+    """Whether the result takes more memory than the operands: a dequantisation, a cast up, a broadcast.
+
+    Constants that stand in the kernel take none.
+    """
+    return _bytes(op.results[0]) > sum(_bytes(operand) for operand in op.operands if not is_single_constant(operand))
 
 
 def may_recompute(op: ElementOp, already: int) -> bool:
