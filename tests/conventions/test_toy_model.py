@@ -1,31 +1,27 @@
-"""Every legal combination of interface, operators, workspace and weights, from C and from LLVM objects: same outputs.
+"""A small model of several inputs, outputs and element types: what a user links, calls, checks and sees with nm.
 
-D1-D5, D7, D29, B4, B7, B17, C3, C4, D18, D19, E16: what a user links, calls, and sees with nm.
+B3, B7, B17, B18, C2, C4, D15, D17-D19, D21, D25, E9-E17, E22; `test_real_models` has every combination of conventions.
 """
 
 from __future__ import annotations
 
-import shutil
+import ctypes
 import subprocess
-from importlib.resources import files
 from pathlib import Path
 
+import building
 import numpy as np
 import onnx
 import pytest
+from building import COMPILERS, HERE, MODELS, WARNINGS, compile_c, identity, link, runtime
 from onnx import TensorProto, helper, numpy_helper
 
 import aotc
-from aotc.conventions import Conventions, entry_symbol, legal, model_symbol
+from aotc.conventions import Conventions, entry_symbol, model_symbol
+from aotc.executor import CompiledModel, NativeModel
+from aotc.metadata import from_json
 
-HERE = Path(__file__).parent / "conventions"
-RUNTIME = Path(str(files("aotc.runtime")))
-WARNINGS = (
-    *("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-pedantic", "-Wvla", "-Wstrict-prototypes"),
-    *("-Wmissing-prototypes", "-Werror"),
-)
-
-pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
+pytestmark = pytest.mark.skipif("gcc" not in COMPILERS, reason="needs gcc")
 
 
 @pytest.fixture(scope="module")
@@ -69,58 +65,26 @@ def compile_model(
     model: Path, folder: Path, choice: Conventions, emit: str, name: str = "toy", **options: bool
 ) -> list[Path]:
     """The files of `model` under `choice`; returns what the linker takes."""
-    aotc.compile_to(
-        model,
-        folder,
-        name=name,
-        emit=emit,
-        interface_api=choice.interface_api,
-        operator_api=choice.operator_api,
-        runtime=choice.runtime,
-        workspace=choice.workspace,
-        weights=choice.weights,
-        operator_arguments=choice.operator_arguments,
-        **options,
-    )
-    inputs = [folder / f"{name}.{'c' if emit == 'c' else 'o'}"]
-    if choice.weights == "external":
-        source = folder / "weights.S"
-        source.write_text(
-            f".section .rodata\n.balign 8\n.global aotc_{name}_weights\n"
-            f'aotc_{name}_weights:\n.incbin "{name}.weights.bin"\n'
-            '.section .note.GNU-stack,"",%progbits\n'
-        )
-        inputs.append(source)
-    return inputs
+    weights = building.compile_model(model, folder, choice, emit, name, **options)
+    return [folder / f"{name}.{'c' if emit == 'c' else 'o'}", *([] if weights is None else [weights])]
 
 
 def run(folder: Path, choice: Conventions, sources: list[Path], *flags_: str) -> str:
     """Link `sources` with the harness and the runtime, run it, return what it prints."""
-    flags = [f"-DTOY_{choice.interface_api.upper()}", *flags_]
+    flags = [*WARNINGS, "-O1", f"-DTOY_{choice.interface_api.upper()}", *flags_]
     flags += ["-DTOY_WORKSPACE"] * (choice.workspace == "caller") + ["-DTOY_WEIGHTS"] * (choice.weights == "caller")
-    runtime = ["aotc_runtime.c", "aotc_memory.c", "aotc_registry.c"] if choice.interface_api == "packed" else []
+    more = runtime("runtime", "memory", "registry") if choice.interface_api == "packed" else []
     if sources[0].suffix == ".c" and choice.workspace == "internal":  # half of it: sanitizers take their time
         flags += ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-    command = ["gcc", *WARNINGS, *flags, "-O1"]
-    command += [f"-I{folder}", f"-I{RUNTIME}", f"-Wa,-I{folder}", str(HERE / "main.c"), *map(str, sources)]
-    command += [*(str(RUNTIME / name) for name in runtime), "-lm", "-o", str(folder / "program")]
-    subprocess.run(command, check=True)
-    done = subprocess.run([folder / "program", folder / "toy.weights.bin"], check=True, capture_output=True, text=True)
+    program = link(folder, [HERE / "toy.c", *sources, *more], *flags)
+    done = subprocess.run([program, folder / "toy.weights.bin"], check=True, capture_output=True, text=True)
     return done.stdout
 
 
-def exported(file: Path) -> set[str]:
-    """The defined symbols that `nm -g` shows."""
-    listing = subprocess.run(["nm", "-g", "--defined-only", file], check=True, capture_output=True, text=True).stdout
-    return {line.split()[-1] for line in listing.splitlines() if line.strip()}
-
-
-COMBINATIONS = [choice for choice in legal() if choice.runtime == "c"]
-"""The runtime decides who may call what, not what is generated."""
-
-
-def identity(choice: Conventions) -> str:
-    return "-".join((choice.interface_api, choice.operator_api, choice.workspace, choice.weights))
+INTERFACES = (("c", "unpacked"), ("micro", "unpacked"), ("packed", "unpacked"), ("packed", "cpacked"))
+INTERFACES += (("packed", "packed"),)
+MEMORY = (("internal", "embedded"), ("caller", "caller"))
+COMBINATIONS = [Conventions(*apis, "c", *memory) for apis in INTERFACES for memory in MEMORY]
 
 
 @pytest.fixture(scope="module")
@@ -135,17 +99,12 @@ def reference(model: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str
 
 @pytest.mark.parametrize("emit", ["c", "object"])
 @pytest.mark.parametrize("choice", COMBINATIONS, ids=identity)
-def test_d28_d29_every_legal_combination_gives_the_same_bits(
+def test_d15_calls_are_checked_and_outputs_do_not_depend_on_conventions(
     model: Path, reference: dict[str, str], tmp_path: Path, choice: Conventions, emit: str
 ) -> None:
+    """B3, B7, B17, B18, E22: the harness makes calls that are wrong in one thing, then the right one."""
     sources = compile_model(model, tmp_path, choice, emit)
     assert run(tmp_path, choice, sources) == reference[emit]
-    unit = sources[0]
-    if emit == "c":
-        unit = tmp_path / "unit.o"
-        subprocess.run(["gcc", "-std=c99", f"-I{RUNTIME}", "-c", str(sources[0]), "-o", str(unit)], check=True)
-    api = choice.interface_api
-    assert exported(unit) == {entry_symbol("toy", api), model_symbol("toy", api)}  # B4, C3
 
 
 @pytest.mark.parametrize("emit", ["c", "object"])
@@ -180,57 +139,49 @@ def test_the_outputs_are_onnxruntimes(model: Path, reference: dict[str, str]) ->
         assert np.array_equal(np.frombuffer(twice, np.uint8), wanted[2].ravel())
 
 
-CALLERS = {
-    "c": "int32_t aotc_toy_run(void); int main(void) { return aotc_toy_run(); }",
-    "micro": "int32_t aotc_toy_run_micro(void); int main(void) { return aotc_toy_run_micro(); }",
-    "packed": "int32_t aotc_toy_run_packed(void); int main(void) { return aotc_toy_run_packed(); }",
-    "c descriptor": "extern int aotc_toy_model; int main(void) { return aotc_toy_model; }",
-    "micro descriptor": "extern int aotc_toy_model_micro; int main(void) { return aotc_toy_model_micro; }",
-    "packed descriptor": "extern int aotc_toy_model_packed; int main(void) { return aotc_toy_model_packed; }",
-}
+APIS = ("c", "micro", "packed")
 
 
 @pytest.mark.parametrize("emit", ["c", "object"])
-def test_d18_a_caller_of_another_convention_does_not_link(model: Path, tmp_path: Path, emit: str) -> None:
-    for api in ("c", "micro", "packed"):
-        choice = Conventions(api, "unpacked")
-        folder = tmp_path / api
-        folder.mkdir()
-        sources = compile_model(model, folder, choice, emit)
-        for caller, text in CALLERS.items():
-            (folder / "caller.c").write_text(f"#include <stdint.h>\n{text}\n")
-            command = [
-                "gcc",
-                f"-I{RUNTIME}",
-                str(folder / "caller.c"),
-                *map(str, sources),
-                "-lm",
-                "-o",
-                str(folder / "x"),
-            ]
+@pytest.mark.parametrize("called", APIS)
+def test_d18_a_caller_of_another_convention_does_not_link(model: Path, tmp_path: Path, called: str, emit: str) -> None:
+    """By function and by descriptor, without the header that would have told the compiler already."""
+    sources = compile_model(model, tmp_path, Conventions(called), emit)
+    unit = sources[0] if emit == "object" else compile_c(sources[0], tmp_path)
+    for caller in APIS:
+        for symbol in (entry_symbol("toy", caller), model_symbol("toy", caller)):
+            text = f"extern int {symbol};\nint main(void) {{ return {symbol}; }}\n"
+            (tmp_path / "caller.c").write_text(text)
+            command = ["gcc", str(tmp_path / "caller.c"), str(unit), "-lm", "-o", str(tmp_path / "program")]
             done = subprocess.run(command, capture_output=True, text=True)
-            assert (done.returncode == 0) == (caller.split()[0] == api), f"{caller} with {api}: {done.stderr}"
-            if done.returncode:
-                assert "undefined reference" in done.stderr
+            assert (done.returncode == 0) == (caller == called), f"{symbol} with {called}: {done.stderr}"
+            assert done.returncode == 0 or f"undefined reference to `{symbol}'" in done.stderr
 
 
 @pytest.mark.parametrize("emit", ["c", "object"])
-@pytest.mark.parametrize("api", ["c", "micro", "packed"])
-def test_c2_c4_the_model_under_two_names_links_into_one_program(
-    model: Path, tmp_path: Path, emit: str, api: str
-) -> None:
+@pytest.mark.parametrize("api", APIS)
+def test_c4_two_models_and_one_of_them_twice_in_one_program(model: Path, tmp_path: Path, emit: str, api: str) -> None:
+    """C2: every name carries the model's. Each gives what it gives alone, also after the others have run."""
     choice = Conventions(api, "packed" if api == "packed" else "unpacked")
-    inputs = [str(path) for name in ("toy", "toy2") for path in compile_model(model, tmp_path, choice, emit, name)]
-    symbols = [entry_symbol(name, api) for name in ("toy", "toy2")]
-    (tmp_path / "two.c").write_text(
-        "#include <stdint.h>\n"
-        + "".join(f"int32_t {symbol}(void);\n" for symbol in symbols)
-        + f"int main(void) {{ return {symbols[0]} == {symbols[1]}; }}\n"
-    )
-    runtime = [str(RUNTIME / "aotc_registry.c")] if api == "packed" else []
-    command = ["gcc", f"-I{RUNTIME}", str(tmp_path / "two.c"), *inputs, *runtime, "-lm", "-o", str(tmp_path / "two")]
-    subprocess.run(command, check=True)
-    subprocess.run([tmp_path / "two"], check=True)
+    sources: list[Path] = runtime("registry") if api == "packed" else []
+    expected = dict[str, aotc.CompiledModel]()
+    for name in ("toy", "toy2", "sine"):
+        source = MODELS / "hello_world_float" / "model.onnx" if name == "sine" else model
+        sources += compile_model(source, tmp_path, choice, emit, name)
+        expected[name] = aotc.compile(source)
+    library = ctypes.CDLL(str(link(tmp_path, sources, "-ffp-contract=off", "-fPIC", "-shared")))
+    linked = dict[str, aotc.CompiledModel]()
+    for name in expected:
+        info = from_json((tmp_path / f"{name}.json").read_text())
+        address = ctypes.cast(getattr(library, entry_symbol(name, api)), ctypes.c_void_p).value
+        assert address is not None
+        linked[name] = CompiledModel(NativeModel(info, address))
+    generator = np.random.default_rng(2)
+    for name in ("sine", "toy", "toy2", "toy", "sine"):
+        inputs = [(generator.random(t.shape) * 9).astype(t.dtype) for t in linked[name].inputs]
+        ours, alone = linked[name](*inputs), expected[name](*inputs)
+        for output, array in alone.items():
+            np.testing.assert_allclose(ours[output], array, rtol=1e-6)
 
 
 def test_d17_unpacked_operators_know_no_tensor_structure(model: Path, tmp_path: Path) -> None:
@@ -275,55 +226,9 @@ def test_e16_metadata_through_the_packed_function_and_the_accessors(model: Path,
         }
         """
     )
-    runtime = [str(RUNTIME / f"aotc_{part}.c") for part in ("registry", "metadata")]
-    command = [
-        "gcc",
-        "-std=c99",
-        f"-I{tmp_path}",
-        f"-I{RUNTIME}",
-        str(tmp_path / "meta.c"),
-        *map(str, sources),
-        *runtime,
-    ]
-    subprocess.run([*command, "-lm", "-o", str(tmp_path / "meta")], check=True)
-    lines = subprocess.run([tmp_path / "meta"], check=True, capture_output=True, text=True).stdout.splitlines()
+    program = link(tmp_path, [tmp_path / "meta.c", *sources, *runtime("registry", "metadata")])
+    lines = subprocess.run([program], check=True, capture_output=True, text=True).stdout.splitlines()
     assert lines[0] == f"1 toy {1 + len(info.kernels)}"
     assert lines[1:6] == ["a 2 24", "b 1 4", "scores 2 40", "positive 2 6", "twice 1 4"]
     assert lines[6:8] == ["2 3", f"{info.workspace_bytes} {info.io_bytes} {info.weights_bytes}"]
     assert lines[8:] == [kernel.symbol for kernel in info.kernels]
-
-
-@pytest.mark.parametrize("pages", ["0", "(1<<2)"])
-@pytest.mark.parametrize("operators", ["unpacked", "cpacked"])
-def test_b22_b23_the_self_contained_example_is_one_cc_line(tmp_path: Path, pages: str, operators: str) -> None:
-    """With a workspace of the caller's the runtime's pages serve; with the exact, internal one there need be none."""
-    model = Path(__file__).parents[1] / "models" / "data" / "hello_world_float" / "model.onnx"
-    choice = Conventions("packed", operators, workspace="internal" if pages == "0" else "caller")
-    compile_model(model, tmp_path, choice, "c", "network")
-    for name in ("aotc_runtime.c", "aotc_memory.c", "aotc_runtime.h"):
-        shutil.copy(RUNTIME / name, tmp_path)
-    (tmp_path / "main.c").write_text(
-        """
-        #include <stdio.h>
-        #include "aotc_runtime.h"
-        #include "network.h"
-        int main(void) {
-          static float x[AOTC_NETWORK_INPUT_0_LENGTH] = {1.0f}, y[AOTC_NETWORK_OUTPUT_0_LENGTH];
-          int64_t x_shape[] = AOTC_NETWORK_INPUT_0_SHAPE, y_shape[] = AOTC_NETWORK_OUTPUT_0_SHAPE;
-          DLDataType f32 = {kDLFloat, 32, 1};
-          DLContext cpu = {kDLCPU, 0};
-          DLTensor inputs[1], outputs[1];
-          aotc_error_t status;
-          inputs[0] = AOTCInitializeDLTensor(x, &f32, &cpu, x_shape, AOTC_NETWORK_INPUT_0_NDIM);
-          outputs[0] = AOTCInitializeDLTensor(y, &f32, &cpu, y_shape, AOTC_NETWORK_OUTPUT_0_NDIM);
-          status = AOTCRuntime_Run(&aotc_network_model, inputs, 1, outputs, 1);
-          printf("%.3f\\n", y[0]);
-          return (int)status;
-        }
-        """
-    )
-    sources = ["main.c", "network.c", "aotc_runtime.c", "aotc_memory.c"]
-    command = ["cc", *WARNINGS, *sources, f"-DAOTC_MEMORY_NUM_PAGES={pages}", "-lm", "-o", "program"]
-    subprocess.run(command, cwd=tmp_path, check=True)
-    printed = subprocess.run([tmp_path / "program"], check=True, capture_output=True, text=True).stdout
-    assert abs(float(printed) - np.sin(1.0)) < 0.1

@@ -1,0 +1,85 @@
+"""What the tests of conventions share: compile a model under a choice of conventions, link it, run it, list symbols."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import aotc
+from aotc.conventions import Conventions
+
+HERE = Path(__file__).parent
+MODELS = HERE.parent / "models" / "data"
+RUNTIME = Path(str(files("aotc.runtime")))
+WARNINGS = (
+    *("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-pedantic", "-Wvla", "-Wstrict-prototypes"),
+    *("-Wmissing-prototypes", "-Werror"),
+)
+COMPILERS = [compiler for compiler in ("gcc", "clang") if shutil.which(compiler) is not None]
+
+
+def compile_model(
+    source: Path, folder: Path, choice: Conventions, emit: str | Sequence[str], name: str, **options: Any
+) -> Path | None:
+    """The files of `source` under `choice`; the assembly file that holds external weights, if there are any."""
+    aotc.compile_to(
+        source,
+        folder,
+        name=name,
+        emit=emit,
+        interface_api=choice.interface_api,
+        operator_api=choice.operator_api,
+        runtime=choice.runtime,
+        workspace=choice.workspace,
+        weights=choice.weights,
+        operator_arguments=choice.operator_arguments,
+        **options,
+    )
+    if choice.weights != "external":
+        return None
+    assembly = folder / f"{name}_weights.S"
+    assembly.write_text(
+        f".section .rodata\n.balign 8\n.global aotc_{name}_weights\n"
+        f'aotc_{name}_weights:\n.incbin "{name}.weights.bin"\n'
+        '.section .note.GNU-stack,"",%progbits\n'
+    )
+    return assembly
+
+
+def compile_c(source: Path, folder: Path, *flags: str, compiler: str = "gcc") -> Path:
+    """The object file of `source` in `folder`, named after source and compiler."""
+    unit = folder / f"{source.stem}_{compiler}.o"
+    includes = [f"-I{folder}", f"-I{RUNTIME}"]
+    command = [compiler, "-std=c99", "-Werror", *flags, *includes, "-c", str(source), "-o", str(unit)]
+    subprocess.run(command, check=True)
+    return unit
+
+
+def link(folder: Path, sources: Sequence[Path | str], *flags: str, compiler: str = "gcc") -> Path:
+    """`folder`/program from C, assembly and object files, with the headers of `folder` and of the runtime."""
+    program = folder / "program"
+    includes = [f"-I{folder}", f"-I{RUNTIME}", f"-Wa,-I{folder}"]
+    command = [compiler, "-std=c99", *flags, *includes, *map(str, sources), "-lm", "-o", str(program)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return program
+
+
+def runtime(*parts: str) -> list[Path]:
+    """Sources of the C runtime: `runtime("registry")` is aotc_registry.c."""
+    return [RUNTIME / f"aotc_{part}.c" for part in parts]
+
+
+def identity(choice: Conventions) -> str:
+    """A name for a choice in test ids."""
+    return "-".join((choice.interface_api, choice.operator_api, choice.workspace, choice.weights))
+
+
+def exported(file: Path) -> set[str]:
+    """The defined symbols that `nm -g` shows."""
+    listing = subprocess.run(["nm", "-g", "--defined-only", file], check=True, capture_output=True, text=True).stdout
+    return {line.split()[-1] for line in listing.splitlines() if line.strip()}
