@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from math import prod
 from typing import TYPE_CHECKING
 
-from aotc.dtypes import numpy_dtype
+from aotc.dialects.dtypes import numpy_dtype
 from aotc.errors import BudgetError, Problem
 from aotc.metadata import Footprint, ModelInfo
 
@@ -70,7 +70,7 @@ def _flash_problem(compilation: Compilation, info: ModelInfo, footprint: Footpri
     why = [f"the largest functions are {functions}"] if functions else []
     fixes: list[str] = []
     if weights:
-        why.append(f"the largest weights are {_largest(_weights(compilation))}")
+        why.append(f"the largest weights are {_largest(_weights(compilation).items())}")
         fixes.append("quantise the weights to int8 or keep them elsewhere with --weights caller")
     if compilation.options.optimize != "s":
         fixes.append("compile with -Os")
@@ -82,11 +82,12 @@ def _flash_problem(compilation: Compilation, info: ModelInfo, footprint: Footpri
     return Problem(what, why=", ".join(why), fix=", or ".join(fixes))
 
 
-def _weights(compilation: Compilation) -> list[tuple[str, int]]:
-    """The bytes of each weight of the model by name."""
-    from aotc.passes.interface.place_weights import weight_keys
+def _weights(compilation: Compilation) -> dict[str, int]:
+    """Bytes of each weight of the model by name, embedded or laid out in a blob."""
+    from aotc.passes.interface.place_weights import weight_offsets, weight_sizes
 
-    return [(key, compilation.store[key].nbytes) for key in weight_keys(compilation.module)]
+    store, offsets = compilation.store, weight_offsets(compilation.module)
+    return {key: store[key].nbytes for key in offsets} or weight_sizes(compilation.module)
 
 
 def _stack_problem(info: ModelInfo, footprint: Footprint, allowed: int) -> Problem:

@@ -8,9 +8,9 @@ import numpy as np
 from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, DenseResourceAttr, TensorType
 from xdsl.ir import Operation, OpResult, SSAValue
 
+from aotc.dialects.dtypes import byte_width, element_type, numpy_dtype
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of, shape_of
 from aotc.dialects.graph.structure import ConstantOp
-from aotc.dtypes import byte_width, element_type, numpy_dtype
 from aotc.weights import Array, WeightStore
 
 
@@ -26,19 +26,7 @@ def constant_op(array: Array, hint: str, store: WeightStore) -> ConstantOp:
 
 def constant_array(op: ConstantOp, store: WeightStore) -> Array:
     """The value of a constant, read-only, with its own shape and dtype."""
-    return inline_array(op) if op.key is None else store[op.key]
-
-
-def inline_array(op: ConstantOp) -> Array:
-    """The value of a constant that stands in the IR itself."""
-    kind = op.infer_types()[0]
-    assert isinstance(op.value, DenseIntOrFPElementsAttr)
-    dtype = numpy_dtype(kind.get_element_type())
-    flat = np.frombuffer(op.value.data.data, np.uint8 if dtype == np.bool_ else dtype)
-    flat = (flat != 0) if dtype == np.bool_ else flat  # parsed truth is a byte of ones
-    shape = kind.get_shape()
-    is_splat = flat.size == 1  # the parser keeps `dense<0> : tensor<3xi8>` as a single element
-    return np.broadcast_to(flat.reshape(()), shape) if is_splat else flat.reshape(shape)
+    return op.inline_array() if op.key is None else store[op.key]
 
 
 def known_array(value: SSAValue | Operation, store: WeightStore) -> Array | None:

@@ -7,20 +7,21 @@ from math import prod
 from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, FloatAttr, IntegerAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp
 
-from aotc.dialects.aot import StringOp, WeightOp
-from aotc.dtypes import byte_width, numpy_dtype
+from aotc.dialects.aot import StringOp
+from aotc.dialects.dtypes import numpy_dtype
 from aotc.locations import node_names
 from aotc.metadata import KernelInfo, ModelInfo, TensorInfo
 from aotc.naming import c_identifier
 from aotc.passes.interface.packing import CALL_PACKED
+from aotc.passes.interface.place_weights import weight_sizes
 from aotc.passes.interface.signature import (
     Attributes,
-    argument_attributes,
     convention,
     entry,
     kernels,
     model_name,
     option,
+    tensor_attributes,
 )
 from aotc.plan import plan_info, text_of
 
@@ -28,11 +29,11 @@ from aotc.plan import plan_info, text_of
 def model_info(module: ModuleOp) -> ModelInfo:
     """The metadata of the model in `module`; raises CompileError before `select-calling-convention` has run."""
     main = entry(module)
-    arguments = argument_attributes(main)
+    tensors = tensor_attributes(main)
     taken = {"workspace", "weights", "resource_handle"}
     """Identifiers of the other arguments an entry can have."""
-    inputs = _tensors(arguments, "input", taken)
-    outputs = _tensors(arguments, "output", taken)
+    inputs = _tensors(tensors, "input", taken)
+    outputs = _tensors(tensors, "output", taken)
     plan = plan_info(module)
     operator_apis = [found.value for kernel in kernels(module) if (found := convention(kernel)) is not None]
     return ModelInfo(
@@ -49,6 +50,7 @@ def model_info(module: ModuleOp) -> ModelInfo:
         io_bytes=sum(_nbytes(tensor) for tensor in (*inputs, *outputs)),
         kernels=_kernels(module),
         plan=plan,
+        io=option(module, "aot.io", "caller"),
     )
 
 
@@ -59,7 +61,7 @@ def _tensors(arguments: list[Attributes], io: str, taken: set[str]) -> tuple[Ten
             continue
         name, shape = text_of(given["aot.name"]), given["aot.shape"]
         assert isinstance(shape, DenseArrayBase)
-        scale, zero_point = given.get("aot.scale"), given.get("aot.zero_point")
+        scale, zero_point, offset = (given.get(f"aot.{each}") for each in ("scale", "zero_point", "offset"))
         tensor = TensorInfo(
             name=name,
             symbol=c_identifier(name, taken),
@@ -67,6 +69,7 @@ def _tensors(arguments: list[Attributes], io: str, taken: set[str]) -> tuple[Ten
             shape=tuple(int(extent) for extent in shape.get_values()),
             scale=scale.value.data if isinstance(scale, FloatAttr) else None,
             zero_point=zero_point.value.data if isinstance(zero_point, IntegerAttr) else None,
+            offset=offset.value.data if isinstance(offset, IntegerAttr) else None,
         )
         taken.add(tensor.symbol)
         tensors.append(tensor)
@@ -107,8 +110,7 @@ def _weights_bytes(module: ModuleOp) -> int:
         size = layout.data["size"]
         assert isinstance(size, IntegerAttr)
         return size.value.data
-    weights = {op.key.data: op.result.type for op in module.walk() if isinstance(op, WeightOp)}
-    return sum(kind.element_count() * byte_width(kind.element_type) for kind in weights.values())
+    return sum(weight_sizes(module).values())
 
 
 def _nbytes(tensor: TensorInfo) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aotc.dtypes import numpy_dtype
+from aotc.dialects.dtypes import numpy_dtype
 from aotc.errors import Problem, UsageError
 
 if TYPE_CHECKING:

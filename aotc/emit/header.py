@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from aotc.dtypes import numpy_dtype
+from aotc.dialects.dtypes import numpy_dtype
 from aotc.emit.c_types import F32, comment_text, dtype_ctype, float_literal, string_literal
 from aotc.metadata import ModelInfo, TensorInfo
 

@@ -7,8 +7,8 @@ import math
 import ml_dtypes
 import numpy as np
 
+from aotc.dialects.dtypes import DType
 from aotc.dialects.graph.interfaces import Array
-from aotc.dtypes import DType
 
 _NARROW_FLOATS = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
 

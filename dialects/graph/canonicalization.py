@@ -18,7 +18,6 @@ from xdsl.dialects.builtin import UNKNOWN_LOC, BoolAttr, DenseIntOrFPElementsAtt
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from aotc.constants import inline_array
 from aotc.dialects.graph.contraction import ConvOp, MatMulOp
 from aotc.dialects.graph.conversion import AffineOp, CastOp
 from aotc.dialects.graph.elementwise import AbsOp, AddOp, DivOp, MulOp, NegOp, ReluOp, SubOp
@@ -202,7 +201,7 @@ def _is_all(value: SSAValue, number: float) -> bool:
     constant = _producer(value, ConstantOp)
     if constant is None or not isinstance(constant.value, DenseIntOrFPElementsAttr):
         return False
-    array = inline_array(constant)
+    array = constant.inline_array()
     if array.size == 0 or array.dtype == np.bool_:
         return False
     wide = array.astype(np.float64)

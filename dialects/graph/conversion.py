@@ -10,12 +10,12 @@ from xdsl.dialects.builtin import I64, IntegerAttr, TensorType, f32, i32, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
 
+from aotc.dialects.dtypes import ELEMENT_TYPES, numpy_dtype
 from aotc.dialects.graph import arrays
 from aotc.dialects.graph.elementwise import BroadcastOp, Domain
 from aotc.dialects.graph.interfaces import Array, ElementOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, compute_type, integer_range
 from aotc.dialects.graph.shapes import normalize_axis
-from aotc.dtypes import ELEMENT_TYPES, numpy_dtype
 
 
 @irdl_op_definition

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import ClassVar, cast
 
+import numpy as np
 from xdsl.dialects.builtin import (
     AnyFloat,
     DenseIntOrFPElementsAttr,
@@ -29,6 +30,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from aotc.dialects.dtypes import numpy_dtype
 from aotc.dialects.graph.interfaces import Array, ElementOp, Fusion, GraphOp, tensor_type
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar
 
@@ -57,6 +59,17 @@ class ConstantOp(GraphOp):
     def key(self) -> str | None:
         """The WeightStore key, or None for an inline value."""
         return self.value.resource_handle.data if isinstance(self.value, DenseResourceAttr) else None
+
+    def inline_array(self) -> Array:
+        """The value of a constant that stands in the IR itself, with its own shape and dtype, read-only."""
+        kind = self.infer_types()[0]
+        assert isinstance(self.value, DenseIntOrFPElementsAttr)
+        dtype = numpy_dtype(kind.get_element_type())
+        flat = np.frombuffer(self.value.data.data, np.uint8 if dtype == np.bool_ else dtype)
+        flat = (flat != 0) if dtype == np.bool_ else flat  # parsed truth is a byte of ones
+        shape = kind.get_shape()
+        is_splat = flat.size == 1  # the parser keeps `dense<0> : tensor<3xi8>` as a single element
+        return np.broadcast_to(flat.reshape(()), shape) if is_splat else flat.reshape(shape)
 
     def print(self, printer: Printer) -> None:
         printer.print_op_attributes(self.attributes, print_keyword=False)

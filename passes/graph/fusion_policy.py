@@ -6,8 +6,8 @@ import math
 
 from xdsl.ir import SSAValue
 
+from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.interfaces import ElementOp, element_type_of, shape_of
-from aotc.dtypes import byte_width
 from aotc.passes.graph.cost import element_cost
 from aotc.passes.graph.groups import is_single_constant
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, i64
 from xdsl.ir import Block, Operation, SSAValue
 
+from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, Fusion, element_type_of, shape_of
-from aotc.dtypes import byte_width
 from aotc.passes.graph.cost import anchor_reads
 
 

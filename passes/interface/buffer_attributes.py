@@ -21,7 +21,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from aotc.dialects.aot import BufferOp, DataOp, WeightOp, WeightsOp, WorkspaceOp
-from aotc.dtypes import byte_width
+from aotc.dialects.dtypes import byte_width
 from aotc.passes.interface.signature import Attributes, argument_attributes, entry, kernels
 from aotc.plan import PLAN, plan_info
 

@@ -37,7 +37,7 @@ from aotc.dialects.aot import (
     StructType,
     SymbolOp,
 )
-from aotc.dtypes import element_type
+from aotc.dialects.dtypes import element_type
 from aotc.errors import CompileError, Problem
 
 PACKED_TYPES: Final[tuple[Attribute, ...]] = (VOID_PTR, VOID_PTR, i32, VOID_PTR, VOID_PTR, VOID_PTR)

@@ -27,7 +27,7 @@ from xdsl.passes import ModulePass
 
 from aotc.conventions import weights_symbol
 from aotc.dialects.aot import WeightOp, WeightsOp
-from aotc.dtypes import byte_width
+from aotc.dialects.dtypes import byte_width
 from aotc.passes.interface.signature import append_argument, entry, kernels, model_name, option
 from aotc.weights import WeightStore
 
@@ -80,15 +80,11 @@ class PlaceWeightsPass(ModulePass):
             weight.erase()
 
 
-def weight_keys(module: ModuleOp) -> tuple[str, ...]:
-    """The keys of the model's weights, at any point of the phase `interface`."""
-    layout = module.attributes.get("aot.weight_layout")
-    if isinstance(layout, DictionaryAttr):
-        offsets = layout.data["offsets"]
-        assert isinstance(offsets, DictionaryAttr)
-        return tuple(offsets.data)
+def weight_sizes(module: ModuleOp) -> dict[str, int]:
+    """Bytes of each weight of the model that is embedded, by key."""
     uses = [op for function in (entry(module), *kernels(module)) for op in function.walk() if isinstance(op, WeightOp)]
-    return tuple(dict.fromkeys(op.key.data for op in uses))
+    kinds = {op.key.data: op.result.type for op in uses}
+    return {key: kind.element_count() * byte_width(kind.element_type) for key, kind in kinds.items()}
 
 
 def weights_blob(module: ModuleOp, store: WeightStore) -> bytes:

@@ -53,7 +53,7 @@ from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator, is_side_effect_free
 
 from aotc.dialects.aot import WorkspaceOp
-from aotc.dtypes import byte_width
+from aotc.dialects.dtypes import byte_width
 from aotc.errors import CompileError
 from aotc.locations import node_names
 from aotc.memory_planner.plan import MemoryPlan, plan_memory

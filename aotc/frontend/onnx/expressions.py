@@ -8,10 +8,10 @@ import numpy as np
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, f32
 from xdsl.ir import Attribute, SSAValue
 
+from aotc.dialects.dtypes import numpy_dtype
 from aotc.dialects.graph.conversion import CastOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.movement import ReshapeOp
-from aotc.dtypes import numpy_dtype
 from aotc.frontend.onnx.registry import Node
 
 

@@ -33,8 +33,8 @@ from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from aotc.constants import constant_op, known_array
+from aotc.dialects.dtypes import dtype_name, element_type
 from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
-from aotc.dtypes import dtype_name, element_type
 from aotc.errors import AotcError, CompileError, FileError, Problem
 from aotc.frontend.onnx.bodies import needed, node_name, ordered
 from aotc.frontend.onnx.check import called_function, check_node, function_key

@@ -8,8 +8,8 @@ from functools import cache
 from onnx.defs import OpSchema
 from xdsl.ir import SSAValue
 
+from aotc.dialects.dtypes import dtype_name
 from aotc.dialects.graph.interfaces import element_type_of
-from aotc.dtypes import dtype_name
 from aotc.frontend.onnx.operators import schema_of
 
 _ONNX_NAMES = {"float32": "float", "float64": "double"}

@@ -8,7 +8,7 @@ from typing import Any
 
 from onnx import NodeProto, TensorProto, ValueInfoProto, defs
 
-from aotc.dtypes import numpy_dtype
+from aotc.dialects.dtypes import numpy_dtype
 from aotc.frontend.onnx.bodies import all_nodes
 from aotc.frontend.onnx.dims import declared_shape
 from aotc.frontend.onnx.load import Model

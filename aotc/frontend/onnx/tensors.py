@@ -9,7 +9,7 @@ from pathlib import Path, PureWindowsPath
 import numpy as np
 from onnx import TensorProto, TypeProto
 
-from aotc.dtypes import DType, element_type, numpy_dtype
+from aotc.dialects.dtypes import DType, element_type, numpy_dtype
 from aotc.weights import Array
 
 MAX_ELEMENTS = 1 << 31

@@ -12,9 +12,9 @@ from xdsl.dialects.builtin import Builtin
 from xdsl.parser import Parser
 
 from aotc.constants import constant_array, constant_op
+from aotc.dialects.dtypes import ELEMENT_TYPES, numpy_dtype
 from aotc.dialects.graph import GRAPH
 from aotc.dialects.graph.structure import ConstantOp
-from aotc.dtypes import ELEMENT_TYPES, numpy_dtype
 from aotc.weights import WeightStore
 
 

@@ -10,13 +10,13 @@ from xdsl.dialects import test as unregistered
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
+from aotc.dialects.dtypes import ELEMENT_TYPES, element_type
 from aotc.dialects.graph.conversion import DequantizeOp, QuantizeOp
 from aotc.dialects.graph.elementwise import AddOp, ModOp, PowOp, RemOp
 from aotc.dialects.graph.interfaces import GraphOp, ShapeError
 from aotc.dialects.graph.logical import ShiftLeftOp, ShiftRightOp
 from aotc.dialects.graph.normalization import NormalizeOp, SoftmaxOp
 from aotc.dialects.graph.reduction import ArgReduceOp, CumulativeOp, ReduceOp
-from aotc.dtypes import ELEMENT_TYPES, element_type
 
 Array = np.ndarray[Any, Any]
 

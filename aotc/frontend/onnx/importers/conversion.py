@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.ir import SSAValue
 
+from aotc.dialects.dtypes import ELEMENT_TYPES, numpy_dtype
 from aotc.dialects.graph.movement import BroadcastOp
-from aotc.dtypes import ELEMENT_TYPES, numpy_dtype
 from aotc.frontend.onnx.expressions import cast
 from aotc.frontend.onnx.registry import Node, onnx_op
 from aotc.frontend.onnx.tensors import DTYPES, type_name

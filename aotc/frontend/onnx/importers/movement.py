@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.ir import SSAValue
 
+from aotc.dialects.dtypes import numpy_dtype
 from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.movement import BroadcastOp, ConcatOp, PadOp, SliceOp, TransposeOp, TriluOp
 from aotc.dialects.graph.shapes import broadcast, normalize_axis
-from aotc.dtypes import numpy_dtype
 from aotc.frontend.onnx.expressions import reshape
 from aotc.frontend.onnx.registry import Node, onnx_op
 

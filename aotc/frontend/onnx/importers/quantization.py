@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from xdsl.ir import Attribute, SSAValue
 
+from aotc.dialects.dtypes import ELEMENT_TYPES
 from aotc.dialects.graph.conversion import DequantizeOp, QuantizeOp
 from aotc.dialects.graph.elementwise import DivOp, MaxOp, MinOp, SubOp
 from aotc.dialects.graph.logical import CompareOp, WhereOp
 from aotc.dialects.graph.reduction import ReduceOp
-from aotc.dtypes import ELEMENT_TYPES
 from aotc.frontend.onnx.expressions import scalar
 from aotc.frontend.onnx.registry import Node, onnx_op
 from aotc.frontend.onnx.tensors import DTYPES, type_name

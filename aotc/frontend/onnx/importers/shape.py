@@ -7,9 +7,9 @@ import math
 import numpy as np
 from xdsl.ir import SSAValue
 
+from aotc.dialects.dtypes import numpy_dtype
 from aotc.dialects.graph.movement import BroadcastOp
 from aotc.dialects.graph.shapes import normalize_axis
-from aotc.dtypes import numpy_dtype
 from aotc.frontend.onnx.expressions import reshape
 from aotc.frontend.onnx.registry import Node, onnx_op
 from aotc.frontend.onnx.tensors import dtype_of
