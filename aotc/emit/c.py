@@ -181,7 +181,7 @@ class CSource:
         base = c_memory.root(buffer)
         if isinstance(base, BlockArgument):
             function = base.block.parent_op()
-            if not isinstance(function, FuncOp):
+            if not isinstance(function, FuncOp) or not _is_private(function):
                 return None
             calls = self._calls.get(function.sym_name.data, [])
             sources = [c_memory.root(call.arguments[base.index]) for call in calls]

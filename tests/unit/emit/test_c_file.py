@@ -280,6 +280,27 @@ func.func private @g() -> i32 {
     assert error.value.problems[1].node == "Pop_1"
 
 
+def test_a_local_does_not_shadow_a_weight(tmp_path: Path) -> None:
+    """The local is met first, the weight of that name later."""
+    text = """
+func.func @run(%x: !aot.ptr<f32>) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %ws = aot.workspace : memref<128xi8>
+  %val = memref.view %ws[%c64][] : memref<128xi8> to memref<16xf32>
+  %w = aot.weight "val" : memref<16xf32>
+  %a = memref.load %val[%c0] : memref<16xf32>
+  %b = memref.load %w[%c0] : memref<16xf32>
+  %s = arith.addf %a, %b : f32
+  func.return %s : f32
+}
+"""
+    weights = WeightStore()
+    weights.add("val", np.ones(16, np.float32))
+    (tmp_path / "unit.c").write_text(source(text, weights))
+    subprocess.run(["gcc", *WARNINGS, "-c", "unit.c"], cwd=tmp_path, check=True)
+
+
 def test_the_same_text_every_time() -> None:
     assert source(MODEL, store()) == source(MODEL, store())
 
