@@ -7,6 +7,7 @@ adds its own universe the same way. Each row is one line; a unit test loads them
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -50,6 +51,7 @@ UNIVERSE = Universe(
         "place-weights": _lazy("aotc.passes.interface.place_weights", "PlaceWeightsPass"),
         "buffers-to-pointers": _lazy("aotc.passes.interface.buffers_to_pointers", "BuffersToPointersPass"),
         "lower-calls": _lazy("aotc.passes.interface.lower_calls", "LowerCallsPass"),
+        "add-selftest": _lazy("aotc.passes.interface.add_selftest", "AddSelftestPass"),
         "wrap-entry": _lazy("aotc.passes.interface.wrap_entry", "WrapEntryPass"),
         # lower
         "convert-to-llvm": _lazy("aotc.passes.lower.convert_to_llvm", "ConvertToLLVMPass"),
@@ -59,3 +61,16 @@ UNIVERSE = Universe(
         "llvm-text": _lazy("aotc.emit.llvm_ir", "LLVMTextTarget"),
     },
 )
+
+
+@cache
+def multiverse() -> Universe:
+    """Every installed universe, and ours in a checkout that is not installed."""
+    found = Universe.get_multiverse()
+    if "graph" in found.all_dialects:
+        return found
+    return Universe(
+        all_dialects=found.all_dialects | UNIVERSE.all_dialects,
+        all_passes=found.all_passes | UNIVERSE.all_passes,
+        all_targets=found.all_targets | UNIVERSE.all_targets,
+    )

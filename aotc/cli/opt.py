@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from xdsl.passes import ModulePass
-from xdsl.universe import Universe
 from xdsl.utils.exceptions import ArgSpecParseError
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from aotc.errors import EXIT_USAGE
+from aotc.universe import UNIVERSE, multiverse
 from aotc.weights import WeightStore
 
 
@@ -31,6 +31,18 @@ class AotcOpt(xDSLOptMain):
         super().register_all_arguments(arg_parser)
         arg_parser.add_argument("--weights", type=Path, metavar="FILE.npz", help="arrays behind dense_resource keys")
         arg_parser.add_argument("--help-pass", metavar="NAME", help="print the documentation of a pass and exit")
+
+    def register_all_dialects(self) -> None:
+        for name, load in multiverse().all_dialects.items():
+            self.ctx.register_dialect(name, load)
+
+    def register_all_passes(self) -> None:
+        for name, load in multiverse().all_passes.items():
+            self.register_pass(name, load)
+
+    def register_all_targets(self) -> None:
+        super().register_all_targets()
+        self.available_targets |= multiverse().all_targets
 
     def setup_pipeline(self) -> None:
         if self.args.help_pass is not None:
@@ -47,8 +59,6 @@ class AotcOpt(xDSLOptMain):
 
 
 def _ours() -> dict[str, type[ModulePass]]:
-    from aotc.universe import UNIVERSE
-
     return {name: load() for name, load in UNIVERSE.all_passes.items()}
 
 
@@ -67,7 +77,7 @@ def _pass_table() -> str:
 
 
 def _documentation(name: str) -> str:
-    passes = Universe.get_multiverse().all_passes
+    passes = multiverse().all_passes
     if name not in passes:
         sys.exit(f"error: no pass {name}; aotc-opt --help lists them")
     return _module_documentation(passes[name]())
