@@ -73,7 +73,7 @@ class CTarget(Target):
 
 @dataclass
 class CSource:
-    """One C source file; what its functions need of it (`c_function.Unit`)."""
+    """One C source file; what its functions need of it (`c_scope.Unit`)."""
 
     module: ModuleOp
     store: WeightStore

@@ -66,7 +66,7 @@ class Expr:
     """An integer that equals the unsigned reading of the IR's bits, not the signed one."""
     literal: int | float | None = None
     parts: tuple[str, str, str] | None = None
-    """Operator, left and right text of a binary expression, for `x += y`."""
+    """Operator, left and right text of a binary expression without their parentheses, for `x += y`."""
     negation: str | None = None
     """The text of a condition's opposite."""
     reads: frozenset[SSAValue] = frozenset()
@@ -139,7 +139,7 @@ def binary(symbol: str, a: Expr, b: Expr, ctype: CType, associative: bool = Fals
     negation = None
     if symbol in _OPPOSITE and (ctype == BOOL) and (a.ctype.is_integer or symbol in ("==", "!=")):
         negation = f"{left} {_OPPOSITE[symbol]} {right}"
-    return Expr(f"{left} {symbol} {right}", level, ctype, parts=(symbol, left, right), negation=negation)
+    return Expr(f"{left} {symbol} {right}", level, ctype, parts=(symbol, a.text, b.text), negation=negation)
 
 
 def conditional(condition: Expr, a: Expr, b: Expr, ctype: CType) -> Expr:

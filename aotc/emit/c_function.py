@@ -1,44 +1,33 @@
-"""One IR function as a C function: structured control flow, named values, expressions inlined into their use.
+"""One IR function as a C function: structured control flow, named values, expressions inlined into their use (see c_scope).
 
-A pure value used once, in the block that defines it, is inlined; a load only as long as no store that may overwrite it
-comes first. Everything else gets a name. A loop-carried value is a mutable local, shared by nested loops and
-conditionals that hand it on.
+A loop-carried value is a mutable local, shared by the nested loops and conditionals that hand it on; a conditional of
+short sides is an expression.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
-from typing import Protocol, cast
+from collections.abc import Iterator, Sequence
+from typing import cast
 
-from xdsl.dialects import arith, func, memref, scf
-from xdsl.dialects.builtin import IndexType, IntegerType, StringAttr, i1
-from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.traits import is_side_effect_free
+from xdsl.dialects import func, memref, scf
+from xdsl.dialects.builtin import IntegerType, StringAttr, i1
+from xdsl.ir import Block, Operation, SSAValue
 
 from aotc.dialects import aot
 from aotc.emit import c_memory
-from aotc.emit.c_expr import Expr, Level, Scope, binary, name_expr, negated
-from aotc.emit.c_expressions import Expressions, supports
-from aotc.emit.c_ranges import Interval, Ranges
-from aotc.emit.c_types import BOOL, SIGNED, UNSIGNED, CType, ctype_of
+from aotc.emit.c_expr import Expr, Level, binary, name_expr, negated
+from aotc.emit.c_expressions import supports
+from aotc.emit.c_scope import INLINE, WIDTH, FunctionScope, Unit
+from aotc.emit.c_types import BOOL, SIGNED, CType, ctype_of
 from aotc.errors import Problem
 from aotc.locations import node_names
-from aotc.naming import c_identifier
 from aotc.passes.interface.signature import argument_attributes
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
-WIDTH = 110
-"""Columns; longer expressions are split, longer argument lists wrapped."""
-_INLINE = 80
-"""The longest expression that is still inlined into another."""
 _TERNARY_OPERATIONS = 12
 """The most operations in both sides of a conditional expression."""
-_MULTIPLE = (arith.MulSIExtendedOp, arith.MulUIExtendedOp, arith.AddUIExtendedOp)
-"""Operations of several results, which mention their operands more than once."""
 _STATEMENTS = (
     *(memref.StoreOp, scf.ForOp, scf.IfOp, scf.YieldOp, func.CallOp, func.ReturnOp),
     *(aot.CheckOp, aot.RequireOp, aot.AllocaOp, aot.SetElementOp, aot.SetFieldOp),
@@ -46,78 +35,15 @@ _STATEMENTS = (
 """Operations that are statements of their own."""
 
 
-class Unit(Protocol):
-    """What a function needs of its file."""
-
-    index: CType
-    taken: set[str]
-    """Global names."""
-
-    def helper(self, name: str) -> str:
-        """Have a helper function defined; returns its name."""
-        ...
-
-    def include(self, header: str) -> None:
-        """Have a standard header included."""
-        ...
-
-    def parameters(self, symbol: str) -> Sequence[CType]:
-        """The C types of a function's parameters."""
-        ...
-
-    def weight(self, op: aot.WeightOp) -> Expr:
-        """The array of a weight."""
-        ...
-
-    def workspace(self, op: aot.WorkspaceOp) -> Expr:
-        """The arena."""
-        ...
-
-    def weights(self, op: aot.WeightsOp) -> Expr:
-        """The blob of external weights."""
-        ...
-
-    def struct(self, kind: Attribute) -> None:
-        """Have a structure of the packed convention declared."""
-        ...
-
-    def table(self, symbol: str) -> Expr:
-        """A constant table as a pointer to its first element."""
-        ...
-
-    def provided(self, symbol: str) -> bool:
-        """Whether a header declares a function, with types of its own."""
-        ...
-
-    def contents(self, buffer: SSAValue) -> Interval | None:
-        """The interval of a buffer's elements, where the values that it is called with are known."""
-        ...
-
-
-class FunctionPrinter(Scope):
+class FunctionPrinter(FunctionScope):
     """Prints one function with a body."""
 
     def __init__(self, unit: Unit, function: func.FuncOp) -> None:
-        self.unit = unit
-        self.index = unit.index
-        self.ranges = Ranges(unit.contents)
-        self.expressions = Expressions(self)
+        super().__init__(unit, function)
         self._function = function
         self._parameters = unit.parameters(function.sym_name.data)
-        self._values: dict[SSAValue, Expr] = {}
-        self._pending: set[SSAValue] = set()
-        self._order: dict[SSAValue, int] = {}
-        self._mutable: set[str] = set()
-        self._scopes: list[list[str]] = [[]]
-        self._taken = set(unit.taken)
-        self._lines: list[str] = []
-        self._depth = 1
         self._loops = 0
-        self._consumed: list[SSAValue] = []
-        self._reads: set[SSAValue] = set()
-        self._variables: set[str] = set()
         self._status = ""
-        self._dead = _dead_operations(function)
 
     def lines(self) -> list[str]:
         """The definition, line by line."""
@@ -141,153 +67,6 @@ class FunctionPrinter(Scope):
         unused = [self._values[argument].text for argument in function.args]
         casts = [f"    (void){name};" for name in unused if name not in mentioned]
         return [*wrapped(head, arguments or ["void"], ")"), "{", *casts, *self._lines, "}"]
-
-    # Scope, for expressions
-
-    def operand(self, value: SSAValue) -> Expr:
-        e = self._values[value]
-        if value in self._pending:
-            self._consumed.append(value)
-        self._reads |= e.reads
-        self._variables |= e.variables
-        return e
-
-    def atom(self, value: SSAValue) -> Expr:
-        if not self._values[value].is_atom:
-            self._declare(value)
-        return self.operand(value)
-
-    def helper(self, name: str) -> str:
-        self.include("stdint.h")
-        return self.unit.helper(name)
-
-    def include(self, header: str) -> None:
-        self.unit.include(header)
-
-    def note_read(self, base: SSAValue) -> None:
-        """The expression being built loads from the memory behind `base`."""
-        self._reads.add(base)
-
-    # Composition
-
-    def _compose(self, build: Callable[[], Expr], limit: int = WIDTH) -> Expr:
-        """Build an expression; while it is too long, give its longest inlined part a name and build it again."""
-        while True:
-            self._consumed, self._reads, self._variables = [], set(), set()
-            e = build()
-            inlined = [value for value in self._consumed if value in self._pending]
-            if len(e.text) <= limit or not inlined:
-                break
-            longest = max(inlined, key=lambda value: len(self._values[value].text))
-            if len(self._values[longest].text) < 24:
-                break
-            self._declare(longest)
-        self._pending.difference_update(self._consumed)
-        return replace(e, reads=frozenset(self._reads), variables=frozenset(self._variables))
-
-    def _define(self, value: SSAValue, e: Expr) -> None:
-        """Keep the expression of `value` for its one use, or declare it."""
-        self._values[value] = e
-        if e.is_atom and not e.variables:
-            return
-        uses = self._uses(value)
-        if not uses:
-            return
-        self._order[value] = len(self._order)
-        self._pending.add(value)
-        alone = len(uses) == 1 and uses[0].parent is value.owner.parent and not isinstance(uses[0], _MULTIPLE)
-        if not alone or (len(e.text) > _INLINE and not e.text.startswith("(")):
-            self._declare(value)
-
-    def _declare(self, value: SSAValue) -> None:
-        """Give `value` a name, here."""
-        e = self._values[value]
-        ctype, e = self._variable(value, e)
-        hint = value.name_hint or c_memory.name_hint(value)
-        name = self._name(hint or self._fresh("t" if ctype.kind == "pointer" else "v"))
-        qualifier = "" if ctype.kind == "pointer" else "const "
-        text = self._convert(e, value, ctype).text
-        self._emit(f"{qualifier}{ctype.declare(name)} = {text};")
-        self._values[value] = name_expr(name, ctype, e.unsigned)
-        self._pending.discard(value)
-
-    def _variable(self, value: SSAValue, e: Expr) -> tuple[CType, Expr]:
-        """The type of a constant variable for `e`."""
-        kind = value.type
-        if kind == i1:
-            self.include("stdbool.h")
-            return BOOL, e
-        if isinstance(kind, IntegerType):
-            bits = kind.width.data
-            return (UNSIGNED if e.unsigned else SIGNED)[bits], e
-        if isinstance(kind, IndexType):
-            return self.index, e
-        return e.ctype, e
-
-    def _convert(self, e: Expr, value: SSAValue, target: CType) -> Expr:
-        if target.kind == "pointer":
-            return c_memory.convert_pointer(e, target)
-        if target.is_integer and isinstance(value.type, IntegerType | IndexType):
-            return self.expressions.convert(e, value, target)
-        return e
-
-    def _assigned(self, value: SSAValue, target: CType) -> Expr:
-        """The expression of `value` for a mutable variable of type `target`, which holds signed readings."""
-        if isinstance(value.type, IntegerType) and value.type != i1:
-            return self.expressions.convert(self.expressions.signed(value), value, target)
-        return self._convert(self.operand(value), value, target)
-
-    # Names and lines
-
-    def _name(self, hint: str) -> str:
-        name = c_identifier(hint, self._taken)
-        self._taken.add(name)
-        self._scopes[-1].append(name)
-        return name
-
-    def _fresh(self, prefix: str) -> str:
-        number = 0
-        while f"{prefix}{number}" in self._taken:
-            number += 1
-        return f"{prefix}{number}"
-
-    def _emit(self, line: str) -> None:
-        self._lines.append("    " * self._depth + line)
-
-    @contextmanager
-    def _scope(self) -> Generator[None]:
-        self._scopes.append([])
-        self._depth += 1
-        yield
-        self._depth -= 1
-        self._taken.difference_update(self._scopes.pop())
-
-    # Memory order
-
-    def _flush(self, roots: Iterable[SSAValue] | None) -> None:
-        """Name every pending value that loads from memory which a write to `roots` (None: anywhere) may change."""
-        written = None if roots is None else list(roots)
-        changed = [
-            value
-            for value in self._pending
-            if any(
-                c_memory.is_mutable(read) and (written is None or any(c_memory.may_alias(read, w) for w in written))
-                for read in self._values[value].reads
-            )
-        ]
-        for value in sorted(changed, key=self._order.__getitem__):
-            self._declare(value)
-
-    def _flush_region(self, op: Operation) -> None:
-        roots: list[SSAValue] = []
-        for inner in op.walk():
-            if isinstance(inner, func.CallOp | aot.SetElementOp | aot.SetFieldOp):
-                self._flush(None)
-                return
-            if isinstance(inner, memref.StoreOp):
-                roots.append(c_memory.root(inner.memref))
-        if roots:
-            self._flush(roots)
 
     # Statements
 
@@ -331,7 +110,7 @@ class FunctionPrinter(Scope):
                 self._emit(f"{target} = {value.text};")
             case _:
                 for position, result in enumerate(op.results):
-                    self._define(result, self._compose(lambda k=position: self._expression(op, k), _INLINE))
+                    self._define(result, self._compose(lambda k=position: self._expression(op, k), INLINE))
 
     def _expression(self, op: Operation, result: int) -> Expr:
         if supports(op):
@@ -359,7 +138,7 @@ class FunctionPrinter(Scope):
         e = self.operand(value)
         if isinstance(value.type, IntegerType) and value.type != i1:
             if ctype.kind == "unsigned" and not e.unsigned and self.ranges.of(value)[0] < 0 and e.literal is None:
-                e = replace(self.expressions.unsigned(value), unsigned=True)
+                e = self.expressions.unsigned(value)
             return self.expressions.convert(e, value, ctype)
         return e
 
@@ -576,7 +355,7 @@ class FunctionPrinter(Scope):
         if not spilled:
             mutable = any(self._values[side].text in self._mutable for side in sides)
             e = None if mutable else self._compose(lambda: self._choice(op, sides), 1000)
-            if e is not None and len(e.text) <= _INLINE:
+            if e is not None and len(e.text) <= INLINE:
                 self._define(op.results[0], e)
                 return True
         self._taken, self._mutable = taken, mutable_names
@@ -589,12 +368,6 @@ class FunctionPrinter(Scope):
     def _choice(self, op: scf.IfOp, sides: Sequence[SSAValue]) -> Expr:
         condition = self.operand(op.cond)
         return self.expressions.choose(condition, sides[0], sides[1])
-
-    # Uses
-
-    def _uses(self, value: SSAValue) -> list[Operation]:
-        """The live operations that use `value`, once for each use."""
-        return [use.operation for use in value.uses if use.operation not in self._dead]
 
 
 def unsupported(function: func.FuncOp) -> Iterator[Problem]:
@@ -674,14 +447,3 @@ def _is_inside(op: Operation, ancestor: Operation) -> bool:
             return True
         parent = parent.parent_op()
     return False
-
-
-def _dead_operations(function: func.FuncOp) -> set[Operation]:
-    """Operations without effect whose results no live operation uses."""
-    dead: set[Operation] = set()
-    for op in reversed(list(function.walk())):
-        if op.results and all(use.operation in dead for result in op.results for use in result.uses):
-            pure = is_side_effect_free(op) or isinstance(op, memref.LoadOp)
-            if pure and not op.regions:
-                dead.add(op)
-    return dead

@@ -352,6 +352,8 @@ class Integers:
 
     def choose(self, condition: Expr, left: SSAValue, right: SSAValue) -> Expr:
         """`condition ? left : right` of two values of one type."""
+        if condition.literal is not None:
+            return self.scope.operand(left if condition.literal else right)
         a, b = self.scope.operand(left), self.scope.operand(right)
         if not a.ctype.is_integer:
             return conditional(condition, a, b, a.ctype)

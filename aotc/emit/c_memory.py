@@ -15,7 +15,7 @@ from aotc.emit.c_expr import Expr, Level, binary, cast_expr, integer_expr, name_
 from aotc.emit.c_types import BOOL, UNSIGNED, VOID, CType, ctype_of, pointer_to, string_literal
 
 if TYPE_CHECKING:
-    from aotc.emit.c_function import FunctionPrinter
+    from aotc.emit.c_scope import FunctionScope
 
 _BYTE = UNSIGNED[8]
 VIEW = (memref.ViewOp,)
@@ -115,7 +115,7 @@ def _compares_unsigned(op: Operation) -> bool:
 # --- expressions -----------------------------------------------------------------------------------------------------
 
 
-def element(scope: FunctionPrinter, buffer: SSAValue, indices: Sequence[SSAValue]) -> Expr:
+def element(scope: FunctionScope, buffer: SSAValue, indices: Sequence[SSAValue]) -> Expr:
     """`buffer[index]`, row-major."""
     base = scope.atom(buffer)
     assert base.ctype.pointee is not None
@@ -143,7 +143,7 @@ def _plus(a: Expr, b: Expr, index: CType) -> Expr:
     return binary("+", b, a, index, True) if a.literal is not None else binary("+", a, b, index, True)
 
 
-def member(scope: FunctionPrinter, op: aot.FieldOp | aot.SetFieldOp | aot.ElementOp | aot.SetElementOp) -> Expr:
+def member(scope: FunctionScope, op: aot.FieldOp | aot.SetFieldOp | aot.ElementOp | aot.SetElementOp) -> Expr:
     """`p[2]` or `p[2].field` as a place to read or write."""
     pointer = scope.atom(op.pointer)
     position = op.position.value.data
@@ -165,7 +165,7 @@ OPERATIONS = (
 """What `expression` takes."""
 
 
-def expression(scope: FunctionPrinter, op: Operation) -> Expr:
+def expression(scope: FunctionScope, op: Operation) -> Expr:
     """The expression of a memory operation."""
     match op:
         case memref.LoadOp():
@@ -227,7 +227,7 @@ def name_hint(value: SSAValue) -> str | None:
             return None
 
 
-def _element_ctype(scope: FunctionPrinter, buffer: SSAValue) -> CType:
+def _element_ctype(scope: FunctionScope, buffer: SSAValue) -> CType:
     """The C type of a buffer's elements: unsigned where its uses, or the function that it is passed to, say so."""
     kind = cast(MemRefType[Attribute], buffer.type).get_element_type()
     for use in buffer.uses:
@@ -241,7 +241,7 @@ def _element_ctype(scope: FunctionPrinter, buffer: SSAValue) -> CType:
     return ctype_of(kind, scope.index, is_unsigned_buffer(buffer))
 
 
-def _buffer(scope: FunctionPrinter, op: aot.BufferOp) -> Expr:
+def _buffer(scope: FunctionScope, op: aot.BufferOp) -> Expr:
     """A pointer as a buffer: the pointer itself where it has the type already."""
     e = scope.operand(op.pointer)
     kind = op.result.type.get_element_type()
@@ -255,7 +255,7 @@ def _buffer(scope: FunctionPrinter, op: aot.BufferOp) -> Expr:
     return convert_pointer(e, pointer_to(wanted, e.ctype.const), explicit=True)
 
 
-def _view(scope: FunctionPrinter, op: memref.ViewOp) -> Expr:
+def _view(scope: FunctionScope, op: memref.ViewOp) -> Expr:
     """`(float *)(arena + 64)`."""
     base = scope.operand(op.source)
     offset = op.byte_shift.owner
@@ -267,7 +267,7 @@ def _view(scope: FunctionPrinter, op: memref.ViewOp) -> Expr:
     return replace(convert_pointer(place, wanted), origin=place)
 
 
-def _shifted(scope: FunctionPrinter, op: memref.ReinterpretCastOp) -> Expr:
+def _shifted(scope: FunctionScope, op: memref.ReinterpretCastOp) -> Expr:
     """The same pointer, moved on by a static number of elements."""
     e = scope.operand(op.source)
     offsets = [int(offset) for offset in op.static_offsets.get_values()]
