@@ -41,10 +41,11 @@ class Artifacts:
 def new_context() -> Context:
     """A context that knows every installed dialect."""
     from xdsl.context import Context
-    from xdsl.universe import Universe
+
+    from aotc.universe import multiverse
 
     ctx = Context()
-    for name, load in Universe.get_multiverse().all_dialects.items():
+    for name, load in multiverse().all_dialects.items():
         ctx.register_dialect(name, load)
     return ctx
 
@@ -65,6 +66,12 @@ def lower(source: Source, options: CompileOptions, report: Callable[[str], None]
         report("import")
     compilation = _read_ir(source, options) if options.start_at is not None else _import(source, options)
     dumper = _Dumper(options, compilation)
+    if options.selftest is not None:
+        if options.start_at is not None:
+            raise UsageError(Problem("--selftest with --start-at", why="IR keeps the self-test it was made with"))
+        from aotc.selftest import attach_selftest
+
+        attach_selftest(compilation, source)
     if options.start_at is None:
         compilation.module.verify()
         dumper.after_phase("import", 0)

@@ -16,12 +16,12 @@ from functools import cache
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
-from xdsl.universe import Universe
 from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
 from xdsl.utils.exceptions import ArgSpecParseError
 
 from aotc.errors import Problem, UsageError
 from aotc.options import CompileOptions
+from aotc.universe import multiverse
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ def _interface(options: CompileOptions) -> str:
     )
     return (
         f"select-calling-convention{{{selection}}},mangle-symbols{{export-operators={_flag(options.export_operators)}}},"
-        f"place-weights,buffers-to-pointers,lower-calls,wrap-entry{{packed-wrapper={_flag(options.packed_wrapper)}}},"
-        "canonicalize,cse"
+        "place-weights,buffers-to-pointers,lower-calls,add-selftest,"
+        f"wrap-entry{{packed-wrapper={_flag(options.packed_wrapper)}}},canonicalize,cse"
     )
 
 
@@ -135,7 +135,7 @@ class PassRunner:
         after_pass: Callable[[str, str, ModuleOp], None] | None = None,
     ) -> None:
         self._ctx = ctx
-        self._passes = Universe.get_multiverse().all_passes
+        self._passes = multiverse().all_passes
         self._verify_each = verify_each
         self._after_pass = after_pass
         self.timings: list[PassTiming] = []

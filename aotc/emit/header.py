@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
+from aotc.conventions import operator_symbol
 from aotc.dialects.dtypes import numpy_dtype
 from aotc.emit.c_types import F32, comment_text, dtype_ctype, float_literal, string_literal
 from aotc.metadata import ModelInfo, TensorInfo
@@ -69,7 +70,7 @@ def header_text(
         *(_tensor_macros(f"{prefix}_INPUT_{i}", "Input", i, tensor) for i, tensor in enumerate(info.inputs)),
         *(_tensor_macros(f"{prefix}_OUTPUT_{i}", "Output", i, tensor) for i, tensor in enumerate(info.outputs)),
         '#ifdef __cplusplus\nextern "C" {\n#endif\n',
-        *(f"{_purpose(info)}{prototype.declaration()};\n" for prototype in prototypes),
+        *(f"{_purpose(info, prototype.symbol)}{prototype.declaration()};\n" for prototype in prototypes),
         *(f"/* The descriptor. */\n{descriptor.declaration()}" for descriptor in descriptors),
         _weights_declaration(info),
         "#ifdef __cplusplus\n}\n#endif\n",
@@ -116,8 +117,13 @@ def _defines(prefix: str, macros: dict[str, str]) -> str:
     return "".join(f"#define {prefix}_{name} {value}\n" for name, value in macros.items())
 
 
-def _purpose(info: ModelInfo) -> str:
-    """What the entry function does, as a comment."""
+def _purpose(info: ModelInfo, symbol: str) -> str:
+    """What an exported function does, as a comment."""
+    if symbol == operator_symbol(info.name, "selftest"):
+        return (
+            "/* Runs the model on recorded inputs. 0: the outputs are as recorded; n > 0: their n-th element is not;\n"
+            " * n < 0: the model failed with that status. */\n"
+        )
     if info.interface_api == "packed":
         return (
             "/* Runs the model on packed arguments: inputs, outputs, then what the caller supplies. 0 is success. */\n"

@@ -87,18 +87,21 @@ def weight_sizes(module: ModuleOp) -> dict[str, int]:
     return {key: kind.element_count() * byte_width(kind.element_type) for key, kind in kinds.items()}
 
 
+def weight_offsets(module: ModuleOp) -> dict[str, int]:
+    """Where in the blob of a module after `place-weights` each weight is, by key; nothing where they are embedded."""
+    layout = module.attributes.get("aot.weight_layout")
+    offsets = layout.data["offsets"] if isinstance(layout, DictionaryAttr) else DictionaryAttr({})
+    assert isinstance(offsets, DictionaryAttr)
+    return {key: offset.value.data for key, offset in offsets.data.items() if isinstance(offset, IntegerAttr)}
+
+
 def weights_blob(module: ModuleOp, store: WeightStore) -> bytes:
     """The bytes behind the weights symbol or pointer of a module after `place-weights`; empty where embedded."""
-    layout = module.attributes.get("aot.weight_layout")
-    if not isinstance(layout, DictionaryAttr):
-        return b""
-    size, offsets = layout.data["size"], layout.data["offsets"]
-    assert isinstance(size, IntegerAttr) and isinstance(offsets, DictionaryAttr)
-    blob = bytearray(size.value.data)
-    for key, offset in offsets.data.items():
-        assert isinstance(offset, IntegerAttr)
+    offsets = weight_offsets(module)
+    blob = bytearray(max((offset + store[key].nbytes for key, offset in offsets.items()), default=0))
+    for key, offset in offsets.items():
         content = store[key].tobytes()
-        blob[offset.value.data : offset.value.data + len(content)] = content
+        blob[offset : offset + len(content)] = content
     return bytes(blob)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
@@ -12,6 +13,9 @@ from aotc.dialects.aot import Convention, ConventionAttr
 from aotc.errors import CompileError
 
 Attributes = dict[str, Attribute]
+
+TENSORS: Final = "aot.tensors"
+"""On an entry whose inputs and outputs are in the workspace: their attributes, in order."""
 
 
 def model_name(module: ModuleOp) -> str:
@@ -54,6 +58,16 @@ def argument_attributes(function: FuncOp) -> list[Attributes]:
     if function.arg_attrs is None:
         return [{} for _ in function.function_type.inputs]
     return [dict(attributes.data) for attributes in function.arg_attrs]
+
+
+def tensor_attributes(main: FuncOp) -> list[Attributes]:
+    """The attributes of each input, then output: of the entry's arguments, or where those are in the workspace, of its
+    `aot.tensors`, with `aot.offset`."""
+    inside = main.attributes.get(TENSORS)
+    if isinstance(inside, ArrayAttr):
+        return [dict(given.data) for given in inside if isinstance(given, DictionaryAttr)]
+    io = (StringAttr("input"), StringAttr("output"))
+    return [given for given in argument_attributes(main) if given.get("aot.io") in io]
 
 
 def set_signature(function: FuncOp, attributes: Sequence[Attributes], results: Sequence[Attribute]) -> None:

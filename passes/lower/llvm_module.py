@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, SSAValue
 
-from aotc.conventions import PREFIX, weights_symbol
+from aotc.conventions import PREFIX, operator_symbol, weights_symbol
 from aotc.dialects import aot
 from aotc.passes.lower.llvm_builder import PTR, UNIT, LLVMBuilder
 from aotc.passes.lower.llvm_helpers import Helpers
@@ -56,6 +56,8 @@ class ModuleLowering:
         self._target = target
         self.helpers = Helpers(native, self.function_properties())
         self._name = name.data if isinstance(name := module.attributes.get("aot.name"), StringAttr) else "model"
+        external = module.attributes.get("aot.weights") == StringAttr("external")
+        self._blob = operator_symbol(self._name, "constants") if external else weights_symbol(self._name)
         self._plan = module.attributes.get("aot.plan")
         self._symbols = {each.sym_name.data for each in module.ops if isinstance(each, func.FuncOp)}
         self._offsets: dict[str, int] = {}
@@ -76,7 +78,7 @@ class ModuleLowering:
             offset = -(-self._blob_end // step) * step
             self._offsets[key] = offset
             self._blob_end = offset + size
-        return weights_symbol(self._name), self._offsets[key]
+        return self._blob, self._offsets[key]
 
     def external_weights(self, symbol: str, size: int) -> None:
         """Declare the weights that the application links."""
@@ -150,7 +152,7 @@ class ModuleLowering:
         if self._offsets:
             align = max(8, 1 if self._target is None else self._target.weight_alignment)
             blob = _global(
-                weights_symbol(self._name),
+                self._blob,
                 "internal",
                 max(self._blob_end, MINIMUM_BLOB),
                 constant=True,

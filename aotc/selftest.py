@@ -1,0 +1,141 @@
+"""Recorded inputs and expected outputs for `--selftest`: read, completed, and attached to the model's module.
+
+The pass `add-selftest` makes a function of them. They are constants of the WeightStore, flat, under keys that begin
+with `selftest_`.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FloatAttr,
+    StringAttr,
+    TensorType,
+    f64,
+)
+
+from aotc.dialects.dtypes import numpy_dtype
+from aotc.errors import Problem, UsageError
+from aotc.passes.interface.add_selftest import SELFTEST
+from aotc.passes.interface.signature import entry
+from aotc.plan import text_of
+
+if TYPE_CHECKING:
+    from xdsl.dialects.func import FuncOp
+
+    from aotc.compilation import Compilation
+    from aotc.driver import Source
+
+Array = np.ndarray[Any, Any]
+
+RTOL, ATOL = 1e-4, 1e-5
+"""Floats may differ from what is expected by RTOL * the largest finite value of the output + ATOL."""
+
+
+@dataclass(frozen=True)
+class _Tensor:
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+
+
+def attach_selftest(compilation: Compilation, source: Source) -> None:
+    """Give a model after `import` the recorded values of its options `selftest` and `selftest_outputs`.
+
+    Outputs that are not given are onnxruntime's where that is installed, else those of the model compiled in this
+    process. Raises OSError, and UsageError for files that do not hold the model's inputs or outputs.
+    """
+    options = compilation.options
+    assert options.selftest is not None
+    inputs, outputs = _signature(entry(compilation.module))
+    given = _arrays("--selftest", options.selftest, inputs)
+    if options.selftest_outputs is not None:
+        expected = _arrays("--selftest-outputs", options.selftest_outputs, outputs)
+    else:
+        expected = dict(zip((each.name for each in outputs), _reference(compilation, source, given), strict=True))
+    keys = {
+        side: ArrayAttr(
+            StringAttr(compilation.store.add(f"selftest_{each.name}", arrays[each.name].reshape(-1)))
+            for each in tensors
+        )
+        for side, tensors, arrays in (("inputs", inputs, given), ("outputs", outputs, expected))
+    }
+    tolerances = ArrayAttr(FloatAttr(_tolerance(expected[each.name]), f64) for each in outputs)
+    compilation.module.attributes[SELFTEST] = DictionaryAttr({**keys, "tolerances": tolerances})
+
+
+def _signature(main: FuncOp) -> tuple[list[_Tensor], list[_Tensor]]:
+    """The inputs and outputs of the entry after `import`."""
+    sides: list[list[_Tensor]] = []
+    kinds = (main.function_type.inputs, main.function_type.outputs)
+    for types, attributes in zip(kinds, (main.arg_attrs, main.res_attrs), strict=True):
+        tensors: list[_Tensor] = []
+        for kind, given in zip(types, attributes or (), strict=True):
+            assert isinstance(kind, TensorType)
+            dtype = numpy_dtype(text_of(given.data["aot.dtype"]))
+            tensors.append(_Tensor(text_of(given.data["aot.name"]), dtype, tuple(kind.get_shape())))
+        sides.append(tensors)
+    return sides[0], sides[1]
+
+
+def _arrays(option: str, path: str, tensors: Sequence[_Tensor]) -> dict[str, Array]:
+    """The arrays of an npz file that `tensors` name, checked."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            found: dict[str, Array] = {name: archive[name] for name in archive.files}
+    except (ValueError, EOFError, zlib.error) as error:
+        raise UsageError(Problem(f"{option} {path} is not an npz file of arrays", why=str(error))) from error
+    problems: list[Problem] = []
+    for tensor in tensors:
+        array = found.get(tensor.name)
+        if array is not None and array.dtype.kind == "V" and array.dtype.itemsize == tensor.dtype.itemsize:
+            found[tensor.name] = array = array.view(tensor.dtype)  # a type that npz does not know
+        if array is None:
+            problems.append(Problem(f"{option} {path}", why=f"it has no array {tensor.name}"))
+        elif (array.dtype, array.shape) != (tensor.dtype, tensor.shape):
+            is_, wanted = (f"{each.dtype} {list(each.shape)}" for each in (array, tensor))
+            problems.append(Problem(f"{option} {path}", why=f"{tensor.name} is {is_}, the model has {wanted}"))
+    if problems:
+        raise UsageError(problems)
+    return found
+
+
+def _reference(compilation: Compilation, source: Source, inputs: Mapping[str, Array]) -> list[Array]:
+    """What the model's outputs should be, in order."""
+    wanted = _signature(entry(compilation.module))
+    fed = {tensor.name: inputs[tensor.name] for tensor in wanted[0]}
+    try:
+        import onnxruntime  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        from aotc.driver import compile
+
+        model = compile(source, dims=compilation.options.dims, input_shapes=compilation.options.input_shapes)
+        return list(model(fed).values())
+    import onnx
+
+    model = source.SerializeToString() if isinstance(source, onnx.ModelProto) else source
+    settings = onnxruntime.SessionOptions()
+    settings.log_severity_level = 3
+    session = onnxruntime.InferenceSession(
+        os.fspath(model) if isinstance(model, os.PathLike) else model, settings, providers=["CPUExecutionProvider"]
+    )
+    return [np.asarray(array) for array in session.run([tensor.name for tensor in wanted[1]], fed)]
+
+
+def _tolerance(expected: Array) -> float:
+    """By how much an output may differ; 0 for integers, of which the pass knows more."""
+    if expected.dtype.kind in "iub":
+        return 0.0
+    wide = expected.astype(np.float64)
+    return RTOL * float(np.abs(wide[np.isfinite(wide)]).max(initial=0.0)) + ATOL
+
+
+__all__ = ["ATOL", "RTOL", "attach_selftest"]

@@ -1,0 +1,303 @@
+"""Add a function that runs the model on recorded inputs and compares its outputs with recorded ones.
+
+```mlir
+builtin.module attributes {aot.selftest = {inputs = ["selftest_x"], outputs = ["selftest_y"], tolerances = [1e-3]}} {
+  func.func @aotc_kws_run(%x: !aot.ptr<f32> {aot.io = "input", ..}, %y: !aot.ptr<f32> {aot.io = "output", ..}) -> i32 {
+    %ws = aot.workspace : memref<256xi8>
+    ..
+```
+becomes
+```mlir
+  func.func @aotc_kws_run(..) -> i32 { %ws = aot.workspace : memref<288xi8> .. }
+  func.func @aotc_kws_selftest() -> i32 attributes {aot.selftest} {
+    %x = aot.weight "selftest_x" : memref<64xf32>
+    %ws = aot.workspace : memref<288xi8>
+    %y = memref.view %ws[%c256][] : memref<288xi8> to memref<8xf32>
+    %s = func.call @aotc_kws_run(%x, %y)
+    aot.check %s
+    %want = aot.weight "selftest_y" : memref<8xf32>
+    %wrong = scf.for %i = .. iter_args(%first = 0) -> (i32) { .. }     // the first element that differs, from 1
+    aot.check %wrong
+```
+Outputs get room at the end of the workspace; with inputs and outputs in the workspace they are used where they are.
+The function takes what else the entry takes (workspace, weights, resource handle) and returns 0, the entry's status, or
+the number of the first element that differs, counted from 1 through all outputs. Floats may differ by their tolerance,
+quantised integers of up to 16 bits by one unit, others not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import cast
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    DictionaryAttr,
+    Float64Type,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+    UnitAttr,
+    f32,
+    i1,
+    i32,
+    i64,
+)
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from aotc.conventions import operator_symbol
+from aotc.dialects.aot import BufferOp, CheckOp, DataOp, NullOp, PtrType, WeightOp, WorkspaceOp
+from aotc.dialects.dtypes import byte_width, element_type
+from aotc.metadata import BufferInfo
+from aotc.passes.interface.signature import (
+    Attributes,
+    argument_attributes,
+    entry,
+    model_name,
+    option,
+    set_signature,
+    tensor_attributes,
+)
+from aotc.plan import PLAN, plan_attribute, plan_info, text_of
+
+SELFTEST = "aot.selftest"
+
+
+@dataclass(frozen=True)
+class AddSelftestPass(ModulePass):
+    """See the module; without the attribute `aot.selftest` nothing happens."""
+
+    name = "add-selftest"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        golden = op.attributes.get(SELFTEST)
+        if isinstance(golden, DictionaryAttr):
+            op.body.block.add_op(_Selftest(op, golden).function())
+
+
+@dataclass(frozen=True)
+class _Tensor:
+    """An input or output: the key of its recorded value, dtype, number of elements, and place in the workspace."""
+
+    key: str
+    dtype: str
+    count: int
+    io: str
+    quantized: bool
+    tolerance: float
+    offset: int | None
+
+    @property
+    def element(self) -> Attribute:
+        """The type of an element in memory, where integers have no sign."""
+        kind = element_type(self.dtype)
+        return IntegerType(kind.width.data) if isinstance(kind, IntegerType) else kind
+
+    @property
+    def kind(self) -> MemRefType:
+        """The type of the tensor as a flat buffer."""
+        return MemRefType(self.element, [self.count])
+
+
+class _Selftest:
+    def __init__(self, module: ModuleOp, golden: DictionaryAttr) -> None:
+        self.module = module
+        self.main = entry(module)
+        self.inside = option(module, "aot.io", "caller") == "workspace"
+        self.tensors = list(_tensors(self.main, golden))
+        if not self.inside:
+            self._make_room()
+
+    def _make_room(self) -> None:
+        """Give each output a place at the end of the workspace."""
+        plan = plan_info(self.module)
+        end = plan.peak_bytes
+        buffers = list(plan.buffers)
+        for position, tensor in enumerate(self.tensors):
+            if tensor.io == "output":
+                start = -(-end // plan.alignment) * plan.alignment
+                end = start + tensor.count * byte_width(tensor.element)
+                self.tensors[position] = replace(tensor, offset=start)
+                last = max(0, len(plan.order) - 1)
+                buffers.append(BufferInfo(tensor.key, start, end - start, 0, last, ()))
+        grown = end - plan.peak_bytes
+        lower_bound = plan.lower_bound_bytes + grown
+        plan = replace(plan, peak_bytes=end, lower_bound_bytes=lower_bound, buffers=tuple(buffers))
+        self.module.attributes[PLAN] = plan_attribute(plan)
+        self.main.attributes["aot.workspace_bytes"] = IntegerAttr(end, i64)
+        for op in [op for op in self.main.walk() if isinstance(op, WorkspaceOp)]:
+            larger = WorkspaceOp(end)
+            larger.result.name_hint = op.result.name_hint
+            assert op.parent is not None
+            op.parent.insert_op_before(larger, op)
+            op.result.replace_all_uses_with(larger.result)
+            op.detach()
+            op.erase()
+
+    def function(self) -> FuncOp:
+        """The self-test."""
+        attributes = argument_attributes(self.main)
+        others = [n for n, given in enumerate(attributes) if _io(given) not in ("input", "output")]
+        kinds = [self.main.args[n].type for n in others]
+        function = FuncOp(operator_symbol(model_name(self.module), "selftest"), (kinds, [i32]))
+        function.attributes[SELFTEST] = UnitAttr()
+        block = function.body.block
+        for argument, number in zip(block.args, others, strict=True):
+            argument.name_hint = _io(attributes[number])
+        set_signature(function, [attributes[n] for n in others], [i32])
+        build = Builder(InsertPoint.at_end(block))
+        given = dict(zip((_io(attributes[n]) for n in others), block.args, strict=True))
+        buffers = self._buffers(build, given.get("workspace"))
+        if self.inside:
+            for tensor, buffer in zip(self.tensors, buffers, strict=True):
+                if tensor.io == "input" and tensor.count:
+                    _copy(build, _recorded(build, tensor), buffer, tensor)
+        passed = iter(buffers)
+        arguments = [
+            _data(build, next(passed), self.main.args[n].type) if _io(each) in ("input", "output") else given[_io(each)]
+            for n, each in enumerate(attributes)
+        ]
+        status = build.insert(CallOp(self.main.sym_name.data, arguments, [i32])).results[0]
+        build.insert(CheckOp(status))
+        number = 0
+        for tensor, buffer in zip(self.tensors, buffers, strict=True):
+            if tensor.io == "output":
+                if tensor.count:
+                    build.insert(CheckOp(_first_difference(build, tensor, buffer, _recorded(build, tensor), number)))
+                number += tensor.count
+        build.insert(ReturnOp(build.insert(arith.ConstantOp.from_int_and_width(0, 32)).result))
+        return function
+
+    def _buffers(self, build: Builder, workspace: SSAValue | None) -> list[SSAValue]:
+        """The buffer of each tensor: its recorded value, or its place in the workspace."""
+        size = plan_info(self.module).peak_bytes
+        arena: SSAValue | None = None
+        buffers: list[SSAValue] = []
+        for tensor in self.tensors:
+            if tensor.offset is None:
+                buffers.append(_recorded(build, tensor))
+                continue
+            if arena is None:
+                kind = WorkspaceOp(size).result.type
+                holder = WorkspaceOp(size) if workspace is None else BufferOp(workspace, kind)
+                arena = build.insert(holder).result
+            place = build.insert(arith.ConstantOp(IntegerAttr.from_index_int_value(tensor.offset)))
+            buffers.append(build.insert(memref.ViewOp(arena, place, [], tensor.kind)).result)
+        return buffers
+
+
+def _tensors(main: FuncOp, golden: DictionaryAttr) -> Iterator[_Tensor]:
+    keys = {io: iter(cast(ArrayAttr[StringAttr], golden.data[f"{io}s"])) for io in ("input", "output")}
+    tolerances = iter(cast(ArrayAttr[FloatAttr], golden.data["tolerances"]))
+    for given in tensor_attributes(main):
+        io = text_of(given["aot.io"])
+        shape, offset = given["aot.shape"], given.get("aot.offset")
+        assert isinstance(shape, DenseArrayBase)
+        yield _Tensor(
+            key=text_of(next(keys[io])),
+            dtype=text_of(given["aot.dtype"]),
+            count=prod(int(extent) for extent in shape.get_values()),
+            io=io,
+            quantized="aot.scale" in given,
+            tolerance=next(tolerances).value.data if io == "output" else 0.0,
+            offset=offset.value.data if isinstance(offset, IntegerAttr) else None,
+        )
+
+
+def _io(given: Attributes) -> str:
+    return text_of(given["aot.io"])
+
+
+def _recorded(build: Builder, tensor: _Tensor) -> SSAValue:
+    value = build.insert(WeightOp(tensor.key, tensor.kind)).result
+    value.name_hint = "recorded"
+    return value
+
+
+def _data(build: Builder, buffer: SSAValue, kind: Attribute) -> SSAValue:
+    assert isinstance(kind, PtrType) and isinstance(buffer.type, MemRefType)
+    if buffer.type.element_count() == 0:
+        return build.insert(NullOp(kind)).result
+    return build.insert(DataOp(buffer)).result
+
+
+# --- loops -----------------------------------------------------------------------------------------------------------
+
+
+def _loop(build: Builder, count: int, initial: Sequence[SSAValue]) -> tuple[scf.ForOp, Builder]:
+    """A loop over `count` elements, and where its body is built; the caller ends it with a yield."""
+    bounds = [build.insert(arith.ConstantOp(IntegerAttr.from_index_int_value(n))).result for n in (0, count, 1)]
+    block = Block(arg_types=[bounds[0].type, *(value.type for value in initial)])
+    loop = build.insert(scf.ForOp(bounds[0], bounds[1], bounds[2], initial, Region(block)))
+    return loop, Builder(InsertPoint.at_end(block))
+
+
+def _copy(build: Builder, source: SSAValue, destination: SSAValue, tensor: _Tensor) -> None:
+    loop, body = _loop(build, tensor.count, [])
+    index = loop.body.block.args[0]
+    value = body.insert(memref.LoadOp.get(source, [index])).res
+    body.insert(memref.StoreOp.get(value, destination, [index]))
+    body.insert(scf.YieldOp())
+
+
+def _first_difference(build: Builder, tensor: _Tensor, got: SSAValue, want: SSAValue, before: int) -> SSAValue:
+    """The number of the first element that differs, `before` elements having come before the tensor; 0 for none."""
+    zero = build.insert(arith.ConstantOp.from_int_and_width(0, 32)).result
+    loop, body = _loop(build, tensor.count, [zero])
+    index, found = loop.body.block.args
+    values = [body.insert(memref.LoadOp.get(buffer, [index])).res for buffer in (got, want)]
+    differs = _differs(body, tensor, *values)
+    none_yet = body.insert(arith.CmpiOp(found, zero, "eq")).result
+    position = body.insert(arith.IndexCastOp(index, i32)).result
+    offset = body.insert(arith.ConstantOp.from_int_and_width(before + 1, 32)).result
+    number = body.insert(arith.AddiOp(position, offset)).result
+    is_first = body.insert(arith.AndIOp(differs, none_yet)).result
+    body.insert(scf.YieldOp(body.insert(arith.SelectOp(is_first, number, found)).result))
+    return loop.results[0]
+
+
+def _differs(build: Builder, tensor: _Tensor, got: SSAValue, want: SSAValue) -> SSAValue:
+    if not isinstance(tensor.element, IntegerType):
+        return _floats_differ(build, tensor.tolerance, got, want)
+    if not tensor.quantized or tensor.element.width.data > 16:
+        return build.insert(arith.CmpiOp(got, want, "ne")).result
+    widen = arith.ExtUIOp if tensor.dtype.startswith("uint") else arith.ExtSIOp
+    wide = [build.insert(widen(value, i32)).result for value in (got, want)]
+    one, two = (build.insert(arith.ConstantOp.from_int_and_width(value, 32)).result for value in (1, 2))
+    difference = build.insert(arith.AddiOp(build.insert(arith.SubiOp(wide[0], wide[1])).result, one)).result
+    return build.insert(arith.CmpiOp(difference, two, "ugt")).result
+
+
+def _floats_differ(build: Builder, tolerance: float, got: SSAValue, want: SSAValue) -> SSAValue:
+    """Neither equal, nor both not a number, nor within the tolerance."""
+    if byte_width(got.type) < 4:
+        got, want = (build.insert(arith.ExtFOp(value, f32)).result for value in (got, want))
+    kind = cast(Float64Type, got.type)
+    most, least = (build.insert(arith.ConstantOp(FloatAttr(sign * tolerance, kind))).result for sign in (1, -1))
+    difference = build.insert(arith.SubfOp(got, want)).result
+    is_near = build.insert(
+        arith.AndIOp(
+            build.insert(arith.CmpfOp(difference, most, "ole")).result,
+            build.insert(arith.CmpfOp(difference, least, "oge")).result,
+        )
+    ).result
+    is_equal = build.insert(arith.CmpfOp(got, want, "oeq")).result
+    are_nan = build.insert(
+        arith.AndIOp(
+            build.insert(arith.CmpfOp(got, got, "uno")).result, build.insert(arith.CmpfOp(want, want, "uno")).result
+        )
+    ).result
+    agree = build.insert(arith.OrIOp(build.insert(arith.OrIOp(is_near, is_equal)).result, are_nan)).result
+    return build.insert(arith.XOrIOp(agree, build.insert(arith.ConstantOp.from_int_and_width(1, i1)).result)).result
