@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import UNKNOWN_LOC, BoolAttr, DenseIntOrFPElementsAtt
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
+from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.contraction import ConvOp, MatMulOp
 from aotc.dialects.graph.conversion import AffineOp, CastOp
 from aotc.dialects.graph.elementwise import AbsOp, AddOp, DivOp, MulOp, NegOp, ReluOp, SubOp
@@ -154,15 +155,21 @@ def broadcast_twice(op: BroadcastingOp) -> Simplified:
 
 
 @simplifies(ReshapeOp, SliceOp)
-def view_of_widened_constant(op: ReshapeOp | SliceOp) -> Simplified:
-    """view(dequantize(constant)) -> dequantize(view(constant)): the view folds, and the rest fuses where it is read."""
+def view_of_widened(op: ReshapeOp | SliceOp) -> Simplified:
+    """view(dequantize(x)) -> dequantize(view(x)): what is stored is narrow, and is widened where it is read.
+
+    On a constant the view folds, whatever the operation.
+    """
     inner = _producer(op.x, ElementOp)
     if inner is None or inner.FUSION is not Fusion.POINTWISE or op.view_offset() is None:
         return None
     sources = [place for place, value in enumerate(inner.operands) if math.prod(shape_of(value)) != 1]
-    if len(sources) != 1 or _producer(inner.operands[sources[0]], ConstantOp) is None:
+    if len(sources) != 1:
         return None
     source = inner.operands[sources[0]]
+    widens = byte_width(element_type_of(op.x)) > byte_width(element_type_of(source))
+    if not widens and _producer(source, ConstantOp) is None:
+        return None
     if shape_of(source) != shape_of(op.x) or not all(_is_view(use.operation) for use in op.x.uses):
         return None
     view = op.clone({op.x: source})

@@ -114,6 +114,25 @@ func.func @view_of_weights(%scale: tensor<f32>) -> tensor<6xf32> {
   func.return %1 : tensor<6xf32>
 }
 
+// Between kernels stands what is narrow: a view of a widened tensor widens a view, no view of the others does.
+// CHECK-LABEL: func.func @view_of_widened
+func.func @view_of_widened(%q: tensor<2x3xi8>, %x: tensor<2x3xf32>, %scale: tensor<f32>, %rows: tensor<2xf32>) -> (tensor<6xf32>, tensor<6xi8>, tensor<6xf32>) {
+  // CHECK: [[V:%.*]] = graph.reshape %q {shape = array<i64: 6>} : (tensor<2x3xi8>) -> tensor<6xi8>
+  // CHECK-NEXT: [[D:%.*]] = graph.dequantize [[V]], %scale {
+  // CHECK-NEXT: [[Q:%.*]] = graph.quantize %x, %scale {
+  // CHECK-NEXT: [[N:%.*]] = graph.reshape [[Q]]
+  // CHECK-NEXT: [[E:%.*]] = graph.dequantize %q, %rows {
+  // CHECK-NEXT: [[R:%.*]] = graph.reshape [[E]]
+  // CHECK-NEXT: func.return [[D]], [[N]], [[R]]
+  %0 = graph.dequantize %q, %scale {to = f32} : (tensor<2x3xi8>, tensor<f32>) -> tensor<2x3xf32>
+  %1 = graph.reshape %0 {shape = array<i64: 6>} : (tensor<2x3xf32>) -> tensor<6xf32>
+  %2 = graph.quantize %x, %scale {to = i8} : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xi8>
+  %3 = graph.reshape %2 {shape = array<i64: 6>} : (tensor<2x3xi8>) -> tensor<6xi8>
+  %4 = graph.dequantize %q, %rows {to = f32, axis = 0 : i64} : (tensor<2x3xi8>, tensor<2xf32>) -> tensor<2x3xf32>
+  %5 = graph.reshape %4 {shape = array<i64: 6>} : (tensor<2x3xf32>) -> tensor<6xf32>
+  func.return %1, %3, %5 : tensor<6xf32>, tensor<6xi8>, tensor<6xf32>
+}
+
 // CHECK-LABEL: func.func @anchors
 func.func @anchors(%x: tensor<2x4xf32>, %y: tensor<3x4xf32>, %p: tensor<1x2x5x5xf32>, %w: tensor<2x2x3x3xf32>) -> (tensor<2x3xf32>, tensor<1x2x6x5xf32>) {
   // CHECK-NEXT: [[M:%.*]] = graph.matmul %x, %y {transpose_rhs = true} : (tensor<2x4xf32>, tensor<3x4xf32>)
