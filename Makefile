@@ -1,10 +1,10 @@
-# Two commands: `make demo` and `make test`. Both make their own virtual environment in .venv.
+# `make demo` and `make test` make their own virtual environment in .venv. `make test-embedded` needs root and apt once.
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 JOBS   ?= 2
 
-.PHONY: demo test lint types lit unit clean
+.PHONY: demo test lint types lit unit test-embedded embedded-figures clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
@@ -22,7 +22,16 @@ lit: $(VENV)/.dev
 	$(BIN)/lit -j $(JOBS) -q tests/lit
 
 unit: $(VENV)/.dev
-	$(BIN)/pytest -q -n $(JOBS) --dist worksteal
+	$(BIN)/pytest -q -n $(JOBS) --dist worksteal --ignore tests/embedded
+
+# On emulated microcontrollers. Cross compilers and emulators come from apt where they are missing.
+test-embedded: $(VENV)/.dev
+	tests/embedded/install.sh
+	AOTC_EMBEDDED=required $(BIN)/pytest -q -n $(JOBS) --dist worksteal tests/embedded
+
+embedded-figures: $(VENV)/.dev
+	tests/embedded/install.sh
+	$(BIN)/python tests/embedded/figures.py
 
 # python3 -m venv needs a package of its own on Debian; virtualenv does not.
 $(VENV)/bin/python:

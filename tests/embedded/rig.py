@@ -118,7 +118,7 @@ class Program:
 
 @dataclass(frozen=True)
 class Run:
-    """What a program did; bytes and instructions, None where instructions were not counted."""
+    """What a program reported; `instructions` of everything it measured, None where it measured nothing."""
 
     reports: dict[str, int] = field(default_factory=dict[str, int])
     instructions: int | None = None
@@ -206,10 +206,11 @@ def run(program: Program, timeout: int = 300) -> Run:
     }
     counted = program.folder / "count.txt"
     counted.unlink(missing_ok=True)
-    marks = f"begin={symbols['board_count_begin']:#x},end={symbols['board_count_end']:#x}"
     console = ("-nographic", "-monitor", "none", "-serial", "none", "-semihosting-config", "enable=on,target=native")
-    plugin = ("-plugin", f"{_plugin()},{marks},out={counted}")
-    command = [*program.board.emulator, *console, *plugin, "-kernel", str(program.elf)]
+    command = [*program.board.emulator, *console, "-kernel", str(program.elf)]
+    if "board_count_begin" in symbols:
+        marks = f"begin={symbols['board_count_begin']:#x},end={symbols['board_count_end']:#x}"
+        command += ["-plugin", f"{_plugin()},{marks},out={counted}"]
     done = subprocess.run(command, cwd=program.folder, capture_output=True, text=True, timeout=timeout)
     if done.returncode != 0:
         raise BoardError(f"{program.board.name}: exit {done.returncode}\n{done.stdout}{done.stderr}")

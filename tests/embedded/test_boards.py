@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from models import BOARDS, cases, measure, report
+from measuring import BOARDS, cases, measure, report
 
 KINDS = ("c", "object")
 PLACES = [

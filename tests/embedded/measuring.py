@@ -43,7 +43,7 @@ def cases(model: str) -> tuple[Case, ...]:
 
 
 @cache
-def compiled(model: str, target: str, **options: str) -> Path:
+def compiled(model: str, target: str, **options: Any) -> Path:
     """The folder of a model's C files and object for `target`, called MODEL.*; options are those of `compile_to`."""
     folder = Path(mkdtemp(prefix=f"{model}."))
     aotc.compile_to(
@@ -52,7 +52,7 @@ def compiled(model: str, target: str, **options: str) -> Path:
     return folder
 
 
-def report(model: str, target: str, **options: str) -> Any:
+def report(model: str, target: str, **options: Any) -> Any:
     """The JSON report of `compiled`."""
     return json.loads((compiled(model, target, **options) / f"{model}.json").read_text())
 
@@ -66,13 +66,13 @@ class Measured:
     stack: int
     """Bytes, the most of all cases; from the call of the entry down."""
     heap: int
-    instructions: int | None
-    """For one inference; None where they were not counted."""
+    instructions: int
+    """For one inference."""
     sizes: dict[str, Sizes]
 
 
 def measure(
-    board: Board, model: str, kind: str, *, count: int = 2, flags: tuple[str, ...] = ("-Os",), **options: str
+    board: Board, model: str, kind: str, *, count: int = 2, flags: tuple[str, ...] = ("-Os",), **options: Any
 ) -> Measured:
     """Run the first `count` cases of a model from generated C (`kind` "c") or from the LLVM object ("object")."""
     source = compiled(model, board.target, **options)
@@ -103,8 +103,9 @@ def measure(
     done: Run = run(program)
     like = chosen[0].output
     outputs = np.frombuffer((folder / "outputs.bin").read_bytes(), like.dtype).reshape((count, *like.shape))
-    each = None if done.instructions is None else done.instructions // count
+    assert done.instructions is not None
+    each = done.instructions // count
     return Measured(tuple(outputs), done.reports["stack"], done.reports["heap"], each, program.sizes)
 
 
-__all__ = ["BOARDS", "Case", "Measured", "cases", "compiled", "measure", "report"]
+__all__ = ["BOARDS", "RUNTIME", "Case", "Measured", "cases", "compiled", "measure", "report"]
