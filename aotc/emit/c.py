@@ -36,6 +36,7 @@ from aotc.naming import c_identifier
 from aotc.passes.interface.buffer_attributes import workspace_alignment
 from aotc.passes.interface.place_weights import weights_blob
 from aotc.passes.interface.signature import argument_attributes
+from aotc.plan import text_of
 from aotc.weights import WeightStore
 
 PACKED_HEADER = "aotc_packed.h"
@@ -78,6 +79,7 @@ class CSource:
     module: ModuleOp
     store: WeightStore
     index: CType = SIGNED[32]
+    freestanding: bool = False
     taken: set[str] = field(default_factory=set[str])
     _functions: dict[str, FuncOp] = field(default_factory=dict[str, FuncOp])
     _calls: dict[str, list[CallOp]] = field(default_factory=dict[str, list[CallOp]])
@@ -110,7 +112,16 @@ class CSource:
                 self.workspace(op)
         if any(_elements(value.type) >= 2**31 for op in self.module.walk() for value in op.results):
             self.index = SIGNED[64]
+        self.freestanding = self.freestanding or self._is_integer_model()
         self._print_functions()
+
+    def _is_integer_model(self) -> bool:
+        """Whether no input or output of the entry is a float: such a model shall not need libm."""
+        entries = [f for f in self._functions.values() if "aot.entry" in f.attributes]
+        dtypes = [
+            text_of(given["aot.dtype"]) for f in entries for given in argument_attributes(f) if "aot.dtype" in given
+        ]
+        return bool(dtypes) and not any("float" in dtype for dtype in dtypes)
 
     # What functions ask for
 
@@ -282,7 +293,7 @@ class CSource:
         local = [header] if header is not None else self.local_headers
         yield "".join(f'#include "{name}"\n' for name in local) + ("\n" if local else "")
         yield "".join(f"#include <{name}>\n" for name in sorted(self._headers - {PACKED_HEADER}))
-        if any(isinstance(op, arith.MulfOp) for op in self.module.walk()):
+        if self._helpers or any(isinstance(op, arith.MulfOp) for op in self.module.walk()):
             yield _CONTRACTION
         for text in helper_text(self._helpers):
             yield f"\n{text}"

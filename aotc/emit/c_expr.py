@@ -166,6 +166,8 @@ class Scope(ABC):
 
     ranges: Ranges
     index: CType
+    freestanding: bool
+    """Whether the file shall do without libm as far as it can."""
 
     @abstractmethod
     def operand(self, value: SSAValue) -> Expr:

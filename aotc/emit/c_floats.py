@@ -15,6 +15,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from aotc.emit import c_types
 from aotc.emit.c_expr import Expr, Level, binary, call, cast_expr, conditional, integer_expr, unary
+from aotc.emit.c_helpers import HELPERS
 from aotc.emit.c_integers import Integers, width
 from aotc.emit.c_types import BF16, BOOL, F16, F32, F64, INT, SIGNED, UNSIGNED, CType
 
@@ -156,11 +157,14 @@ class Floats(Integers):
         return self.scope.operand(op.input)
 
     def library(self, op: Operation, name: str) -> Expr:
-        """A function of math.h."""
-        self.scope.include("math.h")
+        """A function of math.h, or one that the file brings along."""
         kind = op.results[0].type
         machine = self._machine(kind)
         arguments = [self.float_operand(value) for value in op.operands]
+        own = f"aotc_{name}f"
+        if self.scope.freestanding and machine == F32 and own in HELPERS:
+            return self._narrow(call(self.scope.helper(own), *arguments, ctype=machine), kind)
+        self.scope.include("math.h")
         return self._narrow(call(name + ("f" if machine == F32 else ""), *arguments, ctype=machine), kind)
 
     def roundeven(self, op: math.RoundEvenOp, _: int) -> Expr:

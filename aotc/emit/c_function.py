@@ -1,4 +1,4 @@
-"""One IR function as a C function: structured control flow, named values, expressions inlined into their use (see c_scope).
+"""One IR function as a C function: structured control flow, and values inlined or named (see c_scope).
 
 A loop-carried value is a mutable local, shared by the nested loops and conditionals that hand it on; a conditional of
 short sides is an expression.

@@ -78,6 +78,50 @@ static inline {T} aotc_{T}_of_bits({I} bits)
 }}
 """
 
+_EXP = """\
+/* e to the power of x, within 2 units in the last place: 2^n times a polynomial (Cephes) of what is left of x. */
+static inline float aotc_expf(float x)
+{
+    const float low = x < -104.0f ? -104.0f : x;
+    const float bounded = low > 89.0f ? 89.0f : low;
+    const float shifted = bounded * 1.44269504f + 12582912.0f; /* adding 1.5 * 2^23 leaves n in the low bits */
+    const float n = shifted - 12582912.0f;
+    const float r = bounded - n * 0.693359375f + n * 2.12194440e-4f;
+    const uint32_t exponent = aotc_float_bits(shifted) - 0x4b400000u + 508u; /* n + 4 * 127, never negative */
+    const uint32_t half = exponent / 2u - 127u; /* in two steps, for results that are subnormal or infinite */
+    float y = 1.9875691500e-4f;
+    y = y * r + 1.3981999507e-3f;
+    y = y * r + 8.3334519073e-3f;
+    y = y * r + 4.1665795894e-2f;
+    y = y * r + 1.6666665459e-1f;
+    y = y * r + 5.0000001201e-1f;
+    y = y * (r * r) + r + 1.0f;
+    return y * aotc_float_of_bits(half << 23) * aotc_float_of_bits((exponent - 254u - half) << 23);
+}
+"""
+
+_TANH = """\
+/* The hyperbolic tangent, within 2 units in the last place (Cephes). */
+static inline float aotc_tanhf(float x)
+{
+    const float magnitude = x < 0.0f ? -x : x;
+    if (magnitude < 0.625f) {
+        const float z = x * x;
+        float y = -5.70498872745e-3f;
+        y = y * z + 2.06390887954e-2f;
+        y = y * z - 5.37397155531e-2f;
+        y = y * z + 1.33314422036e-1f;
+        y = y * z - 3.33332819422e-1f;
+        return x * (y * z + 1.0f);
+    }
+    if (x != x) {
+        return x;
+    }
+    const float y = 1.0f - 2.0f / (aotc_expf(magnitude + magnitude) + 1.0f);
+    return x < 0.0f ? -y : y;
+}
+"""
+
 _F16_TO_F32 = """\
 /* IEEE half precision to single; exact. */
 static inline float aotc_f16_to_f32(uint16_t half)
@@ -200,6 +244,8 @@ def _helpers() -> dict[str, tuple[tuple[str, ...], str]]:
         }.items():
             table[f"aotc_{name}{suffix}"] = ((), text.format(**names))
     both = ("aotc_float_bits", "aotc_float_of_bits")
+    table["aotc_expf"] = (both, _EXP)
+    table["aotc_tanhf"] = (("aotc_expf",), _TANH)
     table["aotc_f16_to_f32"] = (("aotc_float_of_bits",), _F16_TO_F32)
     table["aotc_f32_to_f16"] = (both, _F32_TO_F16)
     table["aotc_bf16_to_f32"] = (("aotc_float_of_bits",), _BF16_TO_F32)
@@ -215,7 +261,7 @@ def _helpers() -> dict[str, tuple[tuple[str, ...], str]]:
 
 HELPERS = _helpers()
 
-_ROUNDING = {"aotc_roundevenf", "aotc_roundeven", "aotc_f32_to_f16", "aotc_f64_to_f32_odd"}
+_ROUNDING = {"aotc_expf", "aotc_roundevenf", "aotc_roundeven", "aotc_f32_to_f16", "aotc_f64_to_f32_odd"}
 """What algebraic simplification of floats would break."""
 
 _FAST_MATH = """\

@@ -38,6 +38,8 @@ class Unit(Protocol):
     """What a function needs of its file."""
 
     index: CType
+    freestanding: bool
+    """Whether the file shall do without libm as far as it can."""
     taken: set[str]
     """Global names."""
 
@@ -88,6 +90,7 @@ class FunctionScope(Scope):
     def __init__(self, unit: Unit, function: func.FuncOp) -> None:
         self.unit = unit
         self.index = unit.index
+        self.freestanding = unit.freestanding
         self.ranges = Ranges(unit.contents)
         self.expressions = Expressions(self)
         self._values: dict[SSAValue, Expr] = {}

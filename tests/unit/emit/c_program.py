@@ -49,9 +49,9 @@ def parse(text: str) -> ModuleOp:
     return module
 
 
-def source(text: str, store: WeightStore | None = None) -> str:
+def source(text: str, store: WeightStore | None = None, freestanding: bool = False) -> str:
     """The C source of a module."""
-    return "".join(CSource(parse(text), store or WeightStore()).text())
+    return "".join(CSource(parse(text), store or WeightStore(), freestanding=freestanding).text())
 
 
 def run(

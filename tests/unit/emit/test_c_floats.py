@@ -221,3 +221,21 @@ def test_math_library(tmp_path: Path, kind: str) -> None:
     expected |= {"pow": x**x, "atan2": np.arctan2(x, x), "fmod": np.fmod(x, x), "copysign": x, "fma": x * x + x}
     for name, value in expected.items():
         np.testing.assert_allclose(results[name], value, rtol=1e-6 if kind == "f32" else 1e-14, err_msg=name)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", ["exp", "tanh"])
+def test_functions_without_a_library(tmp_path: Path, name: str) -> None:
+    limits = [0.0, -0.0, np.inf, -np.inf, np.nan, 88.72283, 88.8, 1e30, -87.4, -103.5, -104.1, -1e30, 1e-40]
+    x = np.concatenate([np.linspace(-110, 95, 60001), np.linspace(-2, 2, 40001), limits]).astype(np.float32)
+    text = elementwise("f", f"%r = math.{name} %x0 : f32", ["f32"], "f32", len(x))
+    c = source(text, freestanding=True)
+    assert "math.h" not in c
+    results = run(tmp_path, c, {"x": x, "r": np.zeros_like(x)}, [("f", "x", "r")])["r"]
+    exact = getattr(np, name)(x.astype(np.float64))
+    expected = exact.astype(np.float32)
+    finite = np.isfinite(expected)
+    assert_same(results[~finite], expected[~finite])
+    unit = np.spacing(np.abs(expected[finite]))
+    assert (np.abs(results[finite] - exact[finite]) / unit).max() < 2
+    assert_same(np.signbit(results).astype(np.float32), np.signbit(expected).astype(np.float32))
