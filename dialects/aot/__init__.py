@@ -1,0 +1,72 @@
+"""The aot dialect: what a compile unit has that tensors and loops do not.
+
+Weights, the workspace, bare pointers, argument structures, status checks, and the attributes that record a calling
+convention. Every operation here prints as one C construct and lowers to a few LLVM instructions; both emitters take all
+of them, so a pass that changes a convention writes IR once for both ends.
+"""
+
+from xdsl.ir import Dialect
+
+from aotc.dialects.aot.control import CheckOp, FModOp, IsNullOp, RequireOp
+from aotc.dialects.aot.memory import BufferOp, DataOp, NullOp, PtrCastOp, StringOp, WeightOp, WeightsOp, WorkspaceOp
+from aotc.dialects.aot.structures import AddressOp, AllocaOp, ElementOp, FieldOp, SetElementOp, SetFieldOp
+from aotc.dialects.aot.tables import GlobalOp, SymbolOp, integers
+from aotc.dialects.aot.types import STRUCTS, VOID_PTR, Convention, ConventionAttr, PtrType, StructType
+
+AOT = Dialect(
+    "aot",
+    [
+        WeightOp,
+        WorkspaceOp,
+        WeightsOp,
+        BufferOp,
+        DataOp,
+        PtrCastOp,
+        NullOp,
+        StringOp,
+        AllocaOp,
+        ElementOp,
+        SetElementOp,
+        FieldOp,
+        SetFieldOp,
+        AddressOp,
+        GlobalOp,
+        SymbolOp,
+        IsNullOp,
+        CheckOp,
+        RequireOp,
+        FModOp,
+    ],
+    [PtrType, StructType, ConventionAttr],
+)
+
+__all__ = [
+    "AOT",
+    "STRUCTS",
+    "VOID_PTR",
+    "AddressOp",
+    "AllocaOp",
+    "BufferOp",
+    "CheckOp",
+    "Convention",
+    "ConventionAttr",
+    "DataOp",
+    "ElementOp",
+    "FModOp",
+    "FieldOp",
+    "GlobalOp",
+    "IsNullOp",
+    "NullOp",
+    "PtrCastOp",
+    "PtrType",
+    "RequireOp",
+    "SetElementOp",
+    "SetFieldOp",
+    "StringOp",
+    "StructType",
+    "SymbolOp",
+    "WeightOp",
+    "WeightsOp",
+    "WorkspaceOp",
+    "integers",
+]
