@@ -17,7 +17,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from aotc.driver import compile, compile_to
     from aotc.errors import AotcError, BudgetError, CompileError, Problem, UsageError
-    from aotc.executor import CompiledModel, load
+    from aotc.executor import CompiledModel, cpu, load
 
 __all__ = [
     "AotcError",
@@ -29,6 +29,7 @@ __all__ = [
     "__version__",
     "compile",
     "compile_to",
+    "cpu",
     "load",
 ]
 
@@ -36,6 +37,7 @@ _HOME = {
     "compile": "aotc.driver",
     "compile_to": "aotc.driver",
     "CompiledModel": "aotc.executor",
+    "cpu": "aotc.executor",
     "load": "aotc.executor",
 } | dict.fromkeys(("AotcError", "BudgetError", "CompileError", "Problem", "UsageError"), "aotc.errors")
 

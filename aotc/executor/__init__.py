@@ -1,8 +1,20 @@
 """Compiled models in Python: calls, bound calls, the module-based runtime interface, timing."""
 
+from aotc.executor.device import Device, cpu
 from aotc.executor.loading import compiled_in_process, load
 from aotc.executor.model import CompiledModel, RunError, Step
 from aotc.executor.native import NativeModel
 from aotc.executor.timing import Timing, measure
 
-__all__ = ["CompiledModel", "NativeModel", "RunError", "Step", "Timing", "compiled_in_process", "load", "measure"]
+__all__ = [
+    "CompiledModel",
+    "Device",
+    "NativeModel",
+    "RunError",
+    "Step",
+    "Timing",
+    "compiled_in_process",
+    "cpu",
+    "load",
+    "measure",
+]

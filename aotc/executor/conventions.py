@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from aotc.executor.device import CPU
+
 Array = np.ndarray[Any, Any]
 Arrays = Sequence[Array]
 
@@ -68,7 +70,6 @@ class _DLTensor(ctypes.Structure):
     )
 
 
-_CPU = 1
 _HANDLE_CODE, _TENSOR_CODE = 3, 7
 _DLPACK_CODES = {"i": 0, "u": 1, "f": 2, "V": 4, "b": 6}
 """By numpy's kind; bfloat16 counts as void there."""
@@ -77,7 +78,7 @@ _DLPACK_CODES = {"i": 0, "u": 1, "f": 2, "V": 4, "b": 6}
 def _dltensor(array: Array) -> _DLTensor:
     shape = (ctypes.c_int64 * array.ndim)(*array.shape)
     code, bits = _DLPACK_CODES[array.dtype.kind], 8 * array.dtype.itemsize
-    return _DLTensor(address_of(array), _CPU, 0, array.ndim, code, bits, 1, shape, None, 0)
+    return _DLTensor(address_of(array), CPU, 0, array.ndim, code, bits, 1, shape, None, 0)
 
 
 def _packed(inputs: Arrays, outputs: Arrays, from_caller: Arrays) -> Sequence[Any]:

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from aotc.errors import EXIT_WRONG, AotcError, Problem
+from aotc.executor.device import Device, cpu
 from aotc.executor.native import Array, Call, NativeModel
 from aotc.executor.timing import Timing, measure
 from aotc.metadata import ModelInfo, PlanInfo, TensorInfo
@@ -121,6 +122,25 @@ class CompiledModel:
         return Step(self.metadata.name, call, self._named(outputs), copies, keep)
 
     # The module-based runtime interface
+
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        """A function of the module: `model["kws"](aotc.cpu())`, under the model's own name, makes an executor on a
+        device; `model["get_model_metadata"]()` is the metadata. Raises KeyError for another name.
+
+        The executor is a new instance on the same code and weights; a device that is not the CPU is a ValueError.
+        """
+        if name == "get_model_metadata":
+            return lambda: self.metadata
+        if name == self.metadata.name:
+            return self._executor
+        raise KeyError(f"no function {name!r}; there are {self.metadata.name!r} and 'get_model_metadata'")
+
+    def _executor(self, device: tuple[int, int] | None = None) -> CompiledModel:
+        given = cpu() if device is None else Device(*device)
+        if given != cpu():
+            name = self.metadata.name
+            raise ValueError(f"{name} runs on {cpu()}, main memory, and cannot be put on {given}")
+        return self.clone()
 
     def set_input(self, which: str | int, value: Any) -> None:
         """Copy `value` into the model's own buffer of an input, by name or position."""

@@ -48,7 +48,7 @@ class Lowered:
             choice,
             emit,
             "m",
-            start_at="interface",
+            start_at="loops",
             optimize="1",
             dump_phases=None if dump is None else str(dump),
         )
