@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
-from measuring import BOARDS, cases, measure, report
+from measuring import BOARDS, DATA, cases, measure, report
+from rig import BoardError, build, run
+
+import aotc
 
 KINDS = ("c", "object")
 PLACES = [
@@ -29,6 +33,10 @@ def test_outputs_match_the_recording(board: str, model: str, kind: str) -> None:
     sizes = done.sizes["model"]
     assert (sizes.zero, sizes.data) == (promised["workspace_bytes"], 0)
     assert promised["weights_bytes"] <= sizes.constants <= promised["weights_bytes"] + 512
+    if kind == "object":  # the report knows the machine code, all but what the libraries need
+        footprint = promised["footprint"]
+        assert (sizes.code, sizes.data) == (footprint["text_bytes"], footprint["data_bytes"])
+        assert done.stack <= footprint["stack_bytes"] + 128
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -46,3 +54,30 @@ def test_micro_speech_fits_a_microbit(kind: str) -> None:
 def test_the_compilers_level_changes_no_bit(optimize: str) -> None:
     done = measure(BOARDS["m4f"], "micro_speech_int8", "c", flags=(optimize,))
     assert all(np.array_equal(a, case.output) for a, case in zip(done.outputs, cases("micro_speech_int8"), strict=True))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("board", BOARDS)
+def test_a_board_proves_itself(board: str, kind: str, tmp_path: Path) -> None:
+    """`--selftest`: recorded inputs and outputs are in the program, nothing of the host is needed."""
+    recorded = DATA / "micro_speech_int8"
+    for expected, right in (("outputs.npz", True), ("outputs_1.npz", False)):
+        folder = tmp_path / expected
+        aotc.compile_to(
+            *(recorded / "model.onnx", folder),
+            name="speech",
+            emit=("c", "object"),
+            target=BOARDS[board].target,
+            optimize="s",
+            selftest=str(recorded / "inputs.npz"),
+            selftest_outputs=str(recorded / expected),
+        )
+        main = folder / "main.c"
+        main.write_text('#include "speech.h"\nint main(void) { return aotc_speech_selftest() != 0; }\n')
+        file = folder / ("speech.c" if kind == "c" else "speech.o")
+        program = build(BOARDS[board], folder, model=[file], program=[main], stack=1024)
+        if right:
+            run(program)
+        else:
+            with pytest.raises(BoardError, match="exit 1"):
+                run(program)

@@ -1,0 +1,93 @@
+"""Measures everything that benchmarks/embedded.md shows and writes its tables anew."""
+
+from __future__ import annotations
+
+import csv
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+from ladder import STEPS, climb, text
+from measuring import BOARDS, Measured, cases, measure
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+PAGE = BENCHMARKS / "embedded.md"
+MODELS = ("micro_speech_int8", "kws_int8")
+LEVELS = (
+    ("aotc, C, -Os", "c", "s", ("-Os",)),
+    ("aotc, C, -O2", "c", "2", ("-O2",)),
+    ("aotc, object, -Os", "object", "s", ()),
+    ("aotc, object, -O2", "object", "2", ()),
+)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str | int]]) -> str:
+    """Markdown, numbers to the right."""
+    rows = [[f"{cell:,}" if isinstance(cell, int) else cell for cell in row] for row in rows]
+    numeric = [all(re.fullmatch(r"-?[\d,]+|", row[column]) for row in rows) for column in range(len(head))]
+    lines = [head, ["---:" if right else "---" for right in numeric], *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _row(name: str, done: Measured, wrong: int) -> list[str | int]:
+    model, library = done.sizes["model"], done.sizes["library"]
+    constants = model.constants + library.constants
+    ram = model.zero + model.data
+    return [name, model.code, library.code, constants, ram, done.heap, done.stack, done.instructions, str(wrong)]
+
+
+def boards() -> str:
+    """Every model on every board, peers below."""
+    with (BENCHMARKS / "embedded-peers.csv").open() as file:
+        peers = list(csv.DictReader(file))
+    parts: list[str] = []
+    for model in MODELS:
+        for name, board in BOARDS.items():
+            if name in ("microbit", "rv32f"):
+                continue
+            rows: list[list[str | int]] = []
+            for label, kind, optimize, flags in LEVELS:
+                done = measure(board, model, kind, count=1, flags=flags, optimize=optimize)
+                wrong = int(np.count_nonzero(done.outputs[0] != cases(model)[0].output))
+                rows.append(_row(label, done, wrong))
+                print(model, name, label, done.instructions, file=sys.stderr)
+            for peer in peers:
+                if (peer["model"], peer["core"]) == (model, name):
+                    sizes = [int(peer[key]) for key in ("constants", "static_ram", "heap", "stack", "instructions")]
+                    rows.append([peer["compiler"], int(peer["code"]), "", *sizes, ""])
+            head = ("", "code", "library", "constants", "RAM", "heap", "stack", "instructions", "wrong")
+            parts.append(f"### {model}, {name}\n\n{table(head, rows)}")
+    return "\n\n".join(parts)
+
+
+def ladders() -> str:
+    """The footprint ladder of each model and core."""
+    parts: list[str] = []
+    for kind, label in (("c", "generated C, gcc -Os"), ("object", "objects, -Os")):
+        columns = [(board, model) for board in ("m0", "m4f") for model in MODELS]
+        found = [climb(board, model, kind) for board, model in columns]
+        rows: list[list[str | int]] = []
+        for index, step in enumerate(STEPS):
+            cells = [f"{text(steps[index]):,} / {steps[index].stack:,}" for steps in found]
+            rows.append([step.without and f"no {step.without}", f"`{step.flags}`", *cells])
+        total = [f"{text(s[-1]) - text(s[0]):,} / {s[-1].stack - s[0].stack:,}" for s in found]
+        rows.append(["in total", "", *total])
+        head = ("", "options", *(f"{model}, {board}" for board, model in columns))
+        parts.append(f"### {label}\n\n{table(head, rows)}")
+        print("ladder", kind, file=sys.stderr)
+    return "\n\n".join(parts)
+
+
+def main() -> None:
+    page = PAGE.read_text()
+    for name, made in (("boards", boards()), ("ladders", ladders())):
+        begin, end = f"<!-- {name}: made by `make embedded-figures` -->\n", f"<!-- end of {name} -->"
+        before, _, rest = page.partition(begin)
+        page = f"{before}{begin}\n{made}\n\n{end}{rest.partition(end)[2]}"
+    PAGE.write_text(page)
+
+
+if __name__ == "__main__":
+    main()
