@@ -18,6 +18,7 @@ RUNTIMES: Final = ("c", "host")
 WORKSPACES: Final = ("internal", "caller")
 WEIGHTS: Final = ("embedded", "external", "caller")
 OPERATOR_ARGUMENTS: Final = ("tensors", "values", "pointers")
+IO: Final = ("caller", "workspace")
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class Conventions:
     operator_arguments: str = "tensors"
     """What `cpacked` operators are given: DLTensors, or to measure what those cost, data pointers in AOTCValues or in a
     bare array. Not part of the tables below: nothing outside the model ever sees it."""
+    io: str = "caller"
+    """Where inputs and outputs are: the caller's, or in the workspace."""
 
     def check(self) -> None:
         """Raise UsageError with every reason why this combination is refused; return if it is legal."""
@@ -56,7 +59,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "workspace": WORKSPACES,
     "weights": WEIGHTS,
 }
-_ALL_CHOICES = _CHOICES | {"operator_arguments": OPERATOR_ARGUMENTS}
+_ALL_CHOICES = _CHOICES | {"operator_arguments": OPERATOR_ARGUMENTS, "io": IO}
 
 
 def _flag(field: str, *values: object) -> str:
@@ -110,6 +113,11 @@ RULES: Final = (
         "packed arguments without tensors cannot be told from those with them, so that only operators which nobody but "
         "their own model calls may take them",
         "use --operator-api cpacked",
+    ),
+    Rule(
+        {"io": ("workspace",), "interface_api": ("micro", "packed")},
+        "such an entry is given its tensors, and there are none to give",
+        "use --interface-api c",
     ),
 )
 """Everything that is refused, with the reason. What no rule forbids is legal."""
@@ -176,6 +184,11 @@ def operator_symbol(name: str, kernel: str) -> str:
 def json_symbol(name: str) -> str:
     """The JSON metadata of model `name` as a C string, in shared libraries of the host: `aotc_kws_json`."""
     return f"{PREFIX}_{name}_json"
+
+
+def workspace_symbol(name: str) -> str:
+    """The arena of model `name`, exported where inputs and outputs are in it: `aotc_kws_workspace`."""
+    return f"{PREFIX}_{name}_workspace"
 
 
 def weights_symbol(name: str) -> str:

@@ -98,7 +98,9 @@ def compile(source: Source, **options: Any) -> CompiledModel:
     from aotc.executor import compiled_in_process
 
     chosen = CompileOptions.of(**options)
-    chosen = replace(chosen, interface_api="c", operator_api="unpacked", workspace="caller", weights="caller")
+    chosen = replace(
+        chosen, interface_api="c", operator_api="unpacked", workspace="caller", weights="caller", io="caller"
+    )
     return compiled_in_process(lower(source, chosen))
 
 

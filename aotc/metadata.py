@@ -28,11 +28,15 @@ class TensorInfo:
 
 @dataclass(frozen=True)
 class KernelInfo:
-    """One kernel function: its C symbol, the ONNX nodes it computes (of every call), and how often it is called."""
+    """One kernel function: its C symbol, the ONNX nodes it computes (of every call), how often it is called, and the
+    bytes of its own workspace, its inputs and outputs, and the constants it is given, of its largest call."""
 
     symbol: str
     nodes: tuple[str, ...]
     calls: int
+    workspace_bytes: int = 0
+    io_bytes: int = 0
+    constant_bytes: int = 0
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from aotc.naming import c_identifier
 from aotc.passes.interface.packing import CALL_PACKED
 from aotc.passes.interface.place_weights import weight_sizes
 from aotc.passes.interface.signature import (
+    TENSORS,
     Attributes,
     convention,
     entry,
@@ -50,7 +51,7 @@ def model_info(module: ModuleOp) -> ModelInfo:
         io_bytes=sum(_nbytes(tensor) for tensor in (*inputs, *outputs)),
         kernels=_kernels(module),
         plan=plan,
-        io=option(module, "aot.io", "caller"),
+        io="workspace" if TENSORS in main.attributes else "caller",
     )
 
 
@@ -87,7 +88,8 @@ def _kernels(module: ModuleOp) -> tuple[KernelInfo, ...]:
         symbol = kernel.sym_name.data
         sites = calls.get(symbol, [])
         nodes = [name for call in sites for name in node_names(call.location)] or _body_nodes(kernel)
-        found.append(KernelInfo(symbol, tuple(dict.fromkeys(nodes)), len(sites)))
+        sizes = [_size(kernel, f"aot.{what}_bytes") for what in ("workspace", "io", "constant")]
+        found.append(KernelInfo(symbol, tuple(dict.fromkeys(nodes)), len(sites), *sizes))
     return tuple(found)
 
 
@@ -111,6 +113,12 @@ def _weights_bytes(module: ModuleOp) -> int:
         assert isinstance(size, IntegerAttr)
         return size.value.data
     return sum(weight_sizes(module).values())
+
+
+def _size(function: FuncOp, name: str) -> int:
+    """Bytes, as `record_buffer_attributes` left them."""
+    size = function.attributes.get(name)
+    return size.value.data if isinstance(size, IntegerAttr) else 0
 
 
 def _nbytes(tensor: TensorInfo) -> int:

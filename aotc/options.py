@@ -9,7 +9,7 @@ from typing import Any
 
 from aotc.errors import Problem, UsageError
 
-KINDS = ("c", "header", "llvm-ir", "asm", "object", "static", "shared")
+KINDS = ("c", "header", "llvm-ir", "asm", "object", "static", "shared", "mlf")
 """What `--emit` takes."""
 
 CHOICES: dict[str, tuple[str, ...]] = {
@@ -44,6 +44,7 @@ class CompileOptions:
     resource_handle: bool = False
     packed_wrapper: bool = False
     export_operators: bool = False
+    split: bool = False
     weights_section: str | None = None
     workspace_section: str | None = None
     selftest: str | None = None

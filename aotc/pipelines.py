@@ -50,8 +50,9 @@ def _interface(options: CompileOptions) -> str:
             "resource-handle": _flag(options.resource_handle),
         }.items()
     )
+    exported = _flag(options.export_operators or options.split)
     return (
-        f"select-calling-convention{{{selection}}},mangle-symbols{{export-operators={_flag(options.export_operators)}}},"
+        f"select-calling-convention{{{selection}}},mangle-symbols{{export-operators={exported}}},"
         "place-weights,buffers-to-pointers,lower-calls,add-selftest,"
         f"wrap-entry{{packed-wrapper={_flag(options.packed_wrapper)}}},canonicalize,cse"
     )
@@ -78,7 +79,11 @@ PHASES: tuple[Phase, ...] = (
     ),
     Phase("outline", "one function for each distinct kernel", _fixed("outline-kernels,cse")),
     Phase("bufferize", "who owns which buffer: kernels write to destinations", _fixed("bufferize")),
-    Phase("plan", "order and offsets: one workspace of known size", _fixed("plan-memory")),
+    Phase(
+        "plan",
+        "order and offsets: one workspace of known size",
+        lambda options: f"plan-memory{{io={options.io}}}",
+    ),
     Phase(
         "loops",
         "how it is computed: kernels as loops over memory",

@@ -28,7 +28,9 @@ def open_model(
 
     if source.endswith(".so"):
         return load(source)
-    hosted = replace(options, interface_api="c", operator_api="unpacked", workspace="caller", weights="embedded")
+    hosted = replace(
+        options, interface_api="c", operator_api="unpacked", workspace="caller", weights="embedded", io="caller"
+    )
     if route == "jit":
         return compiled_in_process(lower(source, replace(hosted, weights="caller"), report))
     with tempfile.TemporaryDirectory(prefix="aotc-") as folder:

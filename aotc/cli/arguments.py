@@ -18,6 +18,7 @@ _SWITCHES = {
     "--resource-handle": "give a `c` entry and its operators a handle of the application's as last argument",
     "--packed-wrapper": "export a packed entry beside a typed one",
     "--export-operators": "give the operators external linkage",
+    "--split": "write the operators, exported, to NAME_operators.c",
 }
 
 
@@ -81,7 +82,7 @@ def options_from(arguments: argparse.Namespace, **overrides: Any) -> Any:
 
     names = ("name", "target", "interface_api", "operator_api", "runtime", "workspace", "weights", "optimize")
     names += ("io", "weights_section", "workspace_section", "selftest", "selftest_outputs")
-    names += ("operator_arguments", "resource_handle", "packed_wrapper", "export_operators")
+    names += ("operator_arguments", "resource_handle", "packed_wrapper", "export_operators", "split")
     names += ("ram", "flash", "stack", "stop_after", "start_at", "dump_phases")
     names += ("print_ir_after_all", "verify_each", "time_passes")
     given: dict[str, Any] = {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}

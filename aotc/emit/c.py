@@ -1,13 +1,14 @@
 """C99 from the `interface` phase: one file with weights, arena, kernels, entry and descriptor.
 
 `emit_c` makes the files of a model; the target `c` of `aotc-opt` prints the source of any module in that phase, for
-reading and for tests. Only the entry and the descriptor have external linkage.
+reading and for tests. Only the entry and the descriptor have external linkage, and operators that are asked for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from importlib.resources import files
 from typing import IO, ClassVar
 
@@ -16,9 +17,10 @@ from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType, MemRefType, ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Attribute, BlockArgument, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.utils.target import Target
 
+from aotc.conventions import workspace_symbol
 from aotc.dialects import aot
 from aotc.emit import c_memory, c_tables, c_types
 from aotc.emit.c_expr import Expr, name_expr
@@ -35,7 +37,7 @@ from aotc.metadata import ModelInfo, to_json
 from aotc.naming import c_identifier
 from aotc.passes.interface.buffer_attributes import workspace_alignment
 from aotc.passes.interface.place_weights import weights_blob
-from aotc.passes.interface.signature import argument_attributes
+from aotc.passes.interface.signature import argument_attributes, shares_workspace
 from aotc.plan import text_of
 from aotc.weights import WeightStore
 
@@ -44,15 +46,20 @@ _PROVIDED = {"AOTCCallPacked": PACKED_HEADER}
 """External functions that a header declares."""
 
 
-def emit_c(module: ModuleOp, store: WeightStore, info: ModelInfo) -> dict[str, Content]:
+def emit_c(module: ModuleOp, store: WeightStore, info: ModelInfo, split: bool = False) -> dict[str, Content]:
     """The files of a model in the `interface` phase: NAME.c, NAME.h, NAME.json, weights not embedded.
 
-    `info` is what `model_info(module)` says. Raises CompileError with one problem for each operation that has no C.
+    `info` is what `model_info(module)` says. With `split` the operators, which must be exported, are in
+    NAME_operators.c. Raises CompileError with one problem for each operation that has no C.
     """
-    source = CSource(module, store)
-    result: dict[str, Content] = {
-        f"{info.name}.c": source.text(f"{info.name}.h"),
-        f"{info.name}.h": header_text(info, source.exported(), source.descriptors(), source.local_headers),
+    header = f"{info.name}.h"
+    result: dict[str, Content] = {}
+    if split:
+        result[f"{info.name}_operators.c"] = CSource(module, store, Part.OPERATORS).text(header)
+    source = CSource(module, store, Part.NETWORK if split else Part.ALL)
+    result |= {
+        f"{info.name}.c": source.text(header),
+        header: header_text(info, source.exported(), source.descriptors(), source.local_headers),
         f"{info.name}.json": to_json(info),
     }
     if PACKED_HEADER in source.local_headers:
@@ -60,6 +67,15 @@ def emit_c(module: ModuleOp, store: WeightStore, info: ModelInfo) -> dict[str, C
     if info.weights != "embedded":
         result[f"{info.name}.weights.bin"] = weights_blob(module, store)
     return result
+
+
+class Part(Enum):
+    """What of a model a file defines."""
+
+    ALL = "all"
+    OPERATORS = "operators"
+    NETWORK = "network"
+    """All but the operators: entry, tables and descriptor."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +94,7 @@ class CSource:
 
     module: ModuleOp
     store: WeightStore
+    part: Part = Part.ALL
     index: CType = SIGNED[32]
     freestanding: bool = False
     taken: set[str] = field(default_factory=set[str])
@@ -105,7 +122,7 @@ class CSource:
             if isinstance(op, CallOp):
                 self._calls.setdefault(op.callee.string_value(), []).append(op)
         self.taken |= {*self._functions, *self._tables, *HELPERS, *aot.STRUCTS, *_MACROS}
-        for op in self.module.walk():  # before any function is printed: no local may take such a name
+        for op in self._operations():  # before any function is printed: no local may take such a name
             if isinstance(op, aot.WeightOp):
                 self.weight(op)
             elif isinstance(op, aot.WorkspaceOp):
@@ -114,6 +131,16 @@ class CSource:
             self.index = SIGNED[64]
         self.freestanding = self.freestanding or self._is_integer_model()
         self._print_functions()
+
+    def _defined(self) -> Iterator[FuncOp]:
+        """The functions that the file defines."""
+        for function in self._functions.values():
+            is_operator = "aot.kernel" in function.attributes
+            if function.body.blocks and self.part is not (Part.NETWORK if is_operator else Part.OPERATORS):
+                yield function
+
+    def _operations(self) -> Iterator[Operation]:
+        return (op for function in self._defined() for op in function.walk())
 
     def _is_integer_model(self) -> bool:
         """Whether no input or output of the entry is a float: such a model shall not need libm."""
@@ -172,7 +199,8 @@ class CSource:
     def workspace(self, op: aot.WorkspaceOp) -> Expr:
         """The arena."""
         if self._arena is None:
-            name = c_identifier("workspace", self.taken)
+            shared = shares_workspace(self.module)
+            name = workspace_symbol(self._model) if shared else c_identifier("workspace", self.taken)
             self.taken.add(name)
             self._arena = name, op.result.type.get_shape()[0]
         return name_expr(self._arena[0], pointer_to(UNSIGNED[8]))
@@ -247,7 +275,8 @@ class CSource:
     # The file
 
     def _print_functions(self) -> None:
-        functions = [function for function in _callees_first(self._functions) if function.body.blocks]
+        defined = {*self._defined()}
+        functions = [function for function in _callees_first(self._functions) if function in defined]
         if problems := [problem for function in functions for problem in unsupported(function)]:
             raise CompileError(problems)
         for function in functions:
@@ -293,21 +322,22 @@ class CSource:
         local = [header] if header is not None else self.local_headers
         yield "".join(f'#include "{name}"\n' for name in local) + ("\n" if local else "")
         yield "".join(f"#include <{name}>\n" for name in sorted(self._headers - {PACKED_HEADER}))
-        if self._helpers or any(isinstance(op, arith.MulfOp) for op in self.module.walk()):
+        if self._helpers or any(isinstance(op, arith.MulfOp) for op in self._operations()):
             yield _CONTRACTION
         for text in helper_text(self._helpers):
             yield f"\n{text}"
         yield from self._prototypes(header is None)
         yield from self._constants()
         yield from self._static_memory()
-        for table in self._tables.values():
+        tables = [] if self.part is Part.OPERATORS else self._tables.values()
+        for table in tables:
             if not c_tables.is_public(table):
                 yield "\n" + c_tables.definition(table, self._model)
-        if any("aot.kernel" in function.attributes for function in self._functions.values()):
+        if any("aot.kernel" in function.attributes for function in self._defined()):
             yield _OPERATOR
         for function in self._body:
             yield f"\n{function}"
-        for table in self._tables.values():
+        for table in tables:
             if c_tables.is_public(table):
                 yield "\n" + c_tables.definition(table, self._model)
 
@@ -315,6 +345,7 @@ class CSource:
         """External functions, functions that tables point to, and without a header (`alone`) what is exported."""
         tables = [table for table in self._tables.values() if not c_tables.is_public(table)]
         named = {symbol for table in tables for symbol in c_tables.symbols(table)}
+        named &= {function.sym_name.data for function in self._defined()}
         lines: list[str] = []
         for symbol, function in self._functions.items():
             prototype = self._prototype(function)
@@ -359,7 +390,8 @@ class CSource:
         alignment = workspace_alignment(self.module)
         yield _SECTION.format(name="WORKSPACE", what="workspace")
         yield _ALIGNED
-        yield f"\nstatic AOTC_WORKSPACE AOTC_ALIGNED({alignment}) uint8_t {name}[{max(1, size)}];\n"
+        linkage = "" if shares_workspace(self.module) else "static "
+        yield f"\n{linkage}AOTC_WORKSPACE AOTC_ALIGNED({alignment}) uint8_t {name}[{max(1, size)}];\n"
 
     def _comment(self, function: FuncOp) -> list[str]:
         """A comment that names the ONNX nodes of a kernel, of all its calls."""

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from aotc.conventions import operator_symbol
+from aotc.conventions import entry_symbol, operator_symbol, workspace_symbol
 from aotc.dialects.dtypes import numpy_dtype
 from aotc.emit.c_types import F32, comment_text, dtype_ctype, float_literal, string_literal
 from aotc.metadata import ModelInfo, TensorInfo
@@ -72,6 +72,7 @@ def header_text(
         '#ifdef __cplusplus\nextern "C" {\n#endif\n',
         *(f"{_purpose(info, prototype.symbol)}{prototype.declaration()};\n" for prototype in prototypes),
         *(f"/* The descriptor. */\n{descriptor.declaration()}" for descriptor in descriptors),
+        _workspace_declaration(prefix, info),
         _weights_declaration(info),
         "#ifdef __cplusplus\n}\n#endif\n",
         _aliases(info, descriptors),
@@ -91,7 +92,8 @@ def _model_macros(prefix: str, info: ModelInfo) -> str:
         "WEIGHTS_SIZE": str(info.weights_bytes),
         "IO_SIZE": str(info.io_bytes),
     }
-    return "/* SIZE and ALIGNMENT are in bytes, LENGTH in elements. */\n" + _defines(prefix, macros)
+    offset = ", OFFSET from the start of the workspace" if info.io == "workspace" else ""
+    return f"/* SIZE and ALIGNMENT are in bytes, LENGTH in elements{offset}. */\n" + _defines(prefix, macros)
 
 
 def _tensor_macros(prefix: str, what: str, position: int, tensor: TensorInfo) -> str:
@@ -106,6 +108,8 @@ def _tensor_macros(prefix: str, what: str, position: int, tensor: TensorInfo) ->
         "LENGTH": str(elements),
         "SIZE": str(elements * numpy_dtype(tensor.dtype).itemsize),
     }
+    if tensor.offset is not None:
+        macros["OFFSET"] = str(tensor.offset)
     if tensor.scale is not None:
         macros["SCALE"] = float_literal(tensor.scale, F32)
         macros["ZERO_POINT"] = str(tensor.zero_point or 0)
@@ -124,13 +128,24 @@ def _purpose(info: ModelInfo, symbol: str) -> str:
             "/* Runs the model on recorded inputs. 0: the outputs are as recorded; n > 0: their n-th element is not;\n"
             " * n < 0: the model failed with that status. */\n"
         )
-    if info.interface_api == "packed":
+    if any(symbol == kernel.symbol for kernel in info.kernels):
+        return "/* An operator. 0 is success. */\n"
+    if symbol == entry_symbol(info.name, "packed"):
         return (
             "/* Runs the model on packed arguments: inputs, outputs, then what the caller supplies. 0 is success. */\n"
         )
-    if info.interface_api == "micro":
+    if symbol == entry_symbol(info.name, "micro"):
         return "/* Runs the model: inputs[i] and outputs[i] point to the tensors described above. 0 is success. */\n"
+    if info.io == "workspace":
+        return "/* Runs the model once on what is in the workspace; its inputs are gone afterwards. 0 is success. */\n"
     return "/* Runs the model once: row-major tensors as described above; outputs overlap nothing. 0 is success. */\n"
+
+
+def _workspace_declaration(prefix: str, info: ModelInfo) -> str:
+    if info.io != "workspace" or info.workspace != "internal":
+        return ""
+    array = f"{workspace_symbol(info.name)}[{prefix}_WORKSPACE_SIZE]"
+    return f"/* Inputs and outputs are here, each at its OFFSET. */\nextern unsigned char {array};\n"
 
 
 def _weights_declaration(info: ModelInfo) -> str:

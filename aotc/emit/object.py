@@ -104,7 +104,14 @@ class NativeCode:
         """The llvm dialect."""
         with self._timed("convert-to-llvm"):
             size = self._level == "s"
-            return ConvertToLLVMPass(target=self.target.name, optimize_size=size).convert(self.compilation.module)
+            options = self.compilation.options
+            conversion = ConvertToLLVMPass(
+                target=self.target.name,
+                optimize_size=size,
+                weights_section=options.weights_section,
+                workspace_section=options.workspace_section,
+            )
+            return conversion.convert(self.compilation.module)
 
     @cached_property
     def weights(self) -> EmbeddedWeights | None:
@@ -170,8 +177,9 @@ class NativeCode:
         return [
             op.sym_name.data
             for op in self.module.ops
-            if ((isinstance(op, llvm.FuncOp) and op.body.blocks) or (isinstance(op, llvm.GlobalOp) and op.body.blocks))
+            if isinstance(op, llvm.FuncOp | llvm.GlobalOp)
             and op.linkage.linkage.data == "external"
+            and (op.body.blocks or (isinstance(op, llvm.GlobalOp) and op.value is not None))
         ]
 
 

@@ -55,6 +55,9 @@ class NativeModel:
         if info.interface_api not in CONVENTIONS:
             known = ", ".join(CONVENTIONS)
             raise ValueError(f"{info.name} has a {info.interface_api!r} entry; the executor calls {known}")
+        if info.io != "caller":
+            why = "the executor has no way to its inputs and outputs, which are in its workspace"
+            raise ValueError(f"{info.name} cannot be called: {why}; compile it with io='caller'")
         tensors = len(info.inputs) + len(info.outputs)
         from_caller = (info.workspace == "caller") + (info.weights == "caller")
         arguments = CONVENTIONS[info.interface_api].signature(tensors + from_caller)

@@ -20,12 +20,17 @@ class Role(Enum):
 
 @dataclass(frozen=True)
 class Storage:
-    """A piece of memory of `size` bytes; only storages of its own `kind` (element type) can move into an output."""
+    """A piece of memory of `size` bytes; only storages of its own `kind` (element type) can move into an output.
+
+    In the arena, one may be full before the first step (`from_start`) or needed after the last (`to_end`).
+    """
 
     name: str
     size: int
     role: Role
     kind: str = ""
+    from_start: bool = False
+    to_end: bool = False
 
 
 @dataclass(frozen=True)
@@ -81,9 +86,15 @@ class Program:
         return result
 
     def lifetimes(self, order: Sequence[int]) -> dict[int, tuple[int, int]]:
-        """First and last position in `order` at which each touched storage is used."""
+        """First and last position in `order` at which each storage is used, if at all; the end of the program is one
+        position after its last."""
         lifetimes: dict[int, tuple[int, int]] = {}
         for position, number in enumerate(order):
             for storage in self.steps[number].storages:
                 lifetimes[storage] = (lifetimes.get(storage, (position, position))[0], position)
+        for number, storage in enumerate(self.storages):
+            if storage.from_start:
+                lifetimes[number] = (0, lifetimes.get(number, (0, 0))[1])
+            if storage.to_end:
+                lifetimes[number] = (lifetimes.get(number, (0, 0))[0], len(order))
         return lifetimes

@@ -54,12 +54,18 @@ class _Search:
                 self.users[storage] |= 1 << number
         self.arena = [[s for s in step.storages if program.storages[s].role is Role.ARENA] for step in program.steps]
 
+    def start(self) -> _State:
+        """Nothing has run; what is full from the start and will be used is alive."""
+        used = [storage for storage, users in zip(self.program.storages, self.users, strict=True) if users]
+        live = sum(storage.size for storage in used if storage.from_start)
+        return _State(0, live, live, -1, None)
+
     def extend(self, state: _State, number: int) -> _State:
         """Run one more step: its new storages join the living ones, and what nobody needs any more leaves."""
         storages, users, done = self.program.storages, self.users, state.done
         after = done | 1 << number
-        born = {s for s in self.arena[number] if not users[s] & done}
-        dead = {s for s in self.arena[number] if not users[s] & ~after}
+        born = {s for s in self.arena[number] if not users[s] & done and not storages[s].from_start}
+        dead = {s for s in self.arena[number] if not users[s] & ~after and not storages[s].to_end}
         during = state.live + sum(storages[s].size for s in born)
         live = during - sum(storages[s].size for s in dead)
         free = dead - born
@@ -84,7 +90,7 @@ def least_memory_order(program: Program) -> Sequence[int]:
     """
     search = _Search(program)
     roots = tuple(n for n, before in enumerate(search.predecessors) if not before)
-    beam: list[tuple[_State, tuple[int, ...]]] = [(_State(0, 0, 0, -1, None), roots)]
+    beam: list[tuple[_State, tuple[int, ...]]] = [(search.start(), roots)]
     for _ in program.steps:
         best: dict[int, tuple[_State, tuple[int, ...]]] = {}
         expansions = 0

@@ -62,11 +62,11 @@ from aotc.dialects.aot import BufferOp, CheckOp, DataOp, NullOp, PtrType, Weight
 from aotc.dialects.dtypes import byte_width, element_type
 from aotc.metadata import BufferInfo
 from aotc.passes.interface.signature import (
+    TENSORS,
     Attributes,
     argument_attributes,
     entry,
     model_name,
-    option,
     set_signature,
     tensor_attributes,
 )
@@ -115,7 +115,7 @@ class _Selftest:
     def __init__(self, module: ModuleOp, golden: DictionaryAttr) -> None:
         self.module = module
         self.main = entry(module)
-        self.inside = option(module, "aot.io", "caller") == "workspace"
+        self.inside = TENSORS in self.main.attributes
         self.tensors = list(_tensors(self.main, golden))
         if not self.inside:
             self._make_room()

@@ -26,7 +26,7 @@ from xdsl.passes import ModulePass
 
 from aotc.conventions import Conventions
 from aotc.dialects.aot import Convention, ConventionAttr
-from aotc.passes.interface.signature import entry, kernels
+from aotc.passes.interface.signature import TENSORS, entry, kernels
 
 _ENTRY = {"c": Convention.C, "micro": Convention.MICRO, "packed": Convention.PACKED_ENTRY}
 
@@ -48,6 +48,7 @@ class SelectCallingConventionPass(ModulePass):
     """Give a `c` entry a last argument that reaches every operator; `micro` and `packed` always have it."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        main = entry(op)
         Conventions(
             self.interface_api,
             self.operator_api,
@@ -56,6 +57,7 @@ class SelectCallingConventionPass(ModulePass):
             self.weights,
             self.linkable,
             self.operator_arguments,
+            "workspace" if TENSORS in main.attributes else "caller",
         ).check()
         op.attributes |= {
             "aot.interface": StringAttr(self.interface_api),
@@ -64,7 +66,6 @@ class SelectCallingConventionPass(ModulePass):
         }
         if self.operator_arguments != "tensors":
             op.attributes["aot.operator_arguments"] = StringAttr(self.operator_arguments)
-        main = entry(op)
         main.attributes["aot.convention"] = ConventionAttr(_ENTRY[self.interface_api])
         if self.resource_handle or self.interface_api != "c":
             main.attributes["aot.resource_handle"] = UnitAttr()

@@ -70,6 +70,11 @@ def tensor_attributes(main: FuncOp) -> list[Attributes]:
     return [given for given in argument_attributes(main) if given.get("aot.io") in io]
 
 
+def shares_workspace(module: ModuleOp) -> bool:
+    """Whether the application reaches into the model's own workspace, because inputs and outputs are there."""
+    return any(TENSORS in op.attributes for op in module.ops if isinstance(op, FuncOp))
+
+
 def set_signature(function: FuncOp, attributes: Sequence[Attributes], results: Sequence[Attribute]) -> None:
     """Make the function's type what its block arguments and `results` are, with these argument attributes."""
     function.properties["function_type"] = FunctionType.from_lists([arg.type for arg in function.args], results)

@@ -64,6 +64,7 @@ from aotc.passes.interface.signature import (
     kernels,
     model_name,
     set_signature,
+    tensor_attributes,
 )
 from aotc.plan import text_of
 
@@ -177,7 +178,7 @@ def _cast(build: Builder, pointer: SSAValue, kind: Attribute) -> SSAValue:
 
 def _counts(main: FuncOp) -> list[Attribute]:
     """The numbers of inputs and outputs."""
-    io = [_io(given) for given in argument_attributes(main)]
+    io = [_io(given) for given in tensor_attributes(main)]
     return integers(i32, io.count("input"), io.count("output"))
 
 

@@ -20,8 +20,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, SSAValue
 
-from aotc.conventions import PREFIX, operator_symbol, weights_symbol
+from aotc.conventions import PREFIX, operator_symbol, weights_symbol, workspace_symbol
 from aotc.dialects import aot
+from aotc.passes.interface.signature import shares_workspace
 from aotc.passes.lower.llvm_builder import PTR, UNIT, LLVMBuilder
 from aotc.passes.lower.llvm_helpers import Helpers
 from aotc.passes.lower.llvm_types import TypeConverter
@@ -58,6 +59,7 @@ class ModuleLowering:
         self._name = name.data if isinstance(name := module.attributes.get("aot.name"), StringAttr) else "model"
         external = module.attributes.get("aot.weights") == StringAttr("external")
         self._blob = operator_symbol(self._name, "constants") if external else weights_symbol(self._name)
+        self._shares_workspace = shares_workspace(module)
         self._plan = module.attributes.get("aot.plan")
         self._symbols = {each.sym_name.data for each in module.ops if isinstance(each, func.FuncOp)}
         self._offsets: dict[str, int] = {}
@@ -87,14 +89,15 @@ class ModuleLowering:
 
     def workspace(self, size: int) -> str:
         """The symbol of the arena."""
-        symbol = f"{PREFIX}_{self._name}_workspace"
+        symbol = workspace_symbol(self._name)
         if symbol not in self._globals:
             align = _WORKSPACE_ALIGNMENT
             if isinstance(self._plan, DictionaryAttr) and isinstance(
                 planned := self._plan.data.get("alignment"), IntegerAttr
             ):
                 align = planned.value.data
-            arena = _global(symbol, "internal", size, align=align, section=self._options.workspace_section)
+            linkage = "external" if self._shares_workspace else "internal"
+            arena = _global(symbol, linkage, size, align=align, section=self._options.workspace_section)
             arena.properties["value"] = IntegerAttr(0, i8)
             self._globals[symbol] = arena
         return symbol

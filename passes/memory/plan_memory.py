@@ -24,7 +24,9 @@ builtin.module attributes {aot.plan = {peak_bytes = 256, ..., order = ["Conv_0",
 ```
 A result takes over the buffer of an operand that dies at the call where the kernel's `aot.in_place` allows it; an
 output of the entry may hold intermediates before it is written. `order` is `given`, `least-memory`, or `auto` for the
-better of both. The planner itself is `aotc.memory_planner`; `aotc.plan.plan_info` reads `aot.plan`.
+better of both. With `io=workspace` inputs and outputs are buffers of the workspace, too, alive from the start and to
+the end; they leave the signature, and the entry says in `aot.tensors` what and where they are. The planner itself is
+`aotc.memory_planner`; `aotc.plan.plan_info` reads `aot.plan`.
 """
 
 from __future__ import annotations
@@ -37,6 +39,7 @@ from xdsl.context import Context
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import (
     ArrayAttr,
+    DenseArrayBase,
     DictionaryAttr,
     IndexType,
     IntegerAttr,
@@ -45,10 +48,11 @@ from xdsl.dialects.builtin import (
     NoneAttr,
     StringAttr,
     UnitAttr,
+    i64,
 )
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.dialects.memref import AllocOp, ReinterpretCastOp, ViewOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator, is_side_effect_free
 
@@ -59,7 +63,8 @@ from aotc.locations import node_names
 from aotc.memory_planner.plan import MemoryPlan, plan_memory
 from aotc.memory_planner.program import Access, Program, Role, Step, Storage
 from aotc.metadata import BufferInfo, PlanInfo
-from aotc.plan import PLAN, plan_attribute
+from aotc.passes.interface.signature import TENSORS, Attributes, argument_attributes, set_signature
+from aotc.plan import PLAN, plan_attribute, text_of
 
 
 @dataclass(frozen=True)
@@ -72,12 +77,14 @@ class PlanMemoryPass(ModulePass):
     """Bytes every buffer's offset is a multiple of; the workspace has to be aligned as much."""
     order: str = "auto"
     in_place: bool = True
+    io: str = "caller"
+    """Where inputs and outputs are: the `caller`'s, or in the `workspace`."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = {function.sym_name.data: function for function in op.ops if isinstance(function, FuncOp)}
         for function in functions.values():
             if "aot.entry" in function.attributes:
-                entry = _Entry(function, functions)
+                entry = _Entry(function, functions, self.io == "workspace")
                 plan = plan_memory(entry.program(), self.alignment, self.order, self.in_place)
                 op.attributes[PLAN] = plan_attribute(_report(entry, plan))
                 _rewrite(entry, plan)
@@ -89,6 +96,10 @@ class _Entry:
 
     function: FuncOp
     functions: dict[str, FuncOp]
+    inside: bool
+    """Whether inputs and outputs are in the workspace."""
+    tensors: dict[int, Attributes] = field(default_factory=dict[int, Attributes])
+    """The attributes of inputs and outputs, by storage."""
     roots: list[SSAValue] = field(default_factory=list[SSAValue])
     storages: list[Storage] = field(default_factory=list[Storage])
     accesses: dict[SSAValue, Access] = field(default_factory=dict[SSAValue, Access])
@@ -101,11 +112,14 @@ class _Entry:
 
     def program(self) -> Program:
         """Read the function; fills the fields."""
-        attributes = self.function.arg_attrs or [DictionaryAttr({}) for _ in self.function.args]
-        for argument, given in zip(self.function.args, attributes, strict=True):
+        for argument, given in zip(self.function.args, argument_attributes(self.function), strict=True):
             if isinstance(argument.type, MemRefType):
-                is_output = given.data.get("aot.io") == StringAttr("output")
-                self._add(argument, Role.OUTPUT if is_output else Role.FIXED)
+                is_output = given.get("aot.io") == StringAttr("output")
+                self.tensors[len(self.roots)] = given
+                if self.inside:
+                    self._add(argument, Role.ARENA, from_start=not is_output, to_end=is_output)
+                else:
+                    self._add(argument, Role.OUTPUT if is_output else Role.FIXED)
         for op in reversed(tuple(self.block.ops)):
             if is_side_effect_free(op) and op.results and not any(result.uses for result in op.results):
                 self.block.erase_op(op)
@@ -123,12 +137,13 @@ class _Entry:
                 self.steps.append(self._step(op, memory))
         return Program(tuple(self.storages), tuple(self.steps))
 
-    def _add(self, root: SSAValue, role: Role) -> None:
+    def _add(self, root: SSAValue, role: Role, *, from_start: bool = False, to_end: bool = False) -> None:
         kind = _memref(root)
         if not kind.has_static_shape():
             raise CompileError(f"a buffer of the entry has the type {kind}, only static shapes can be planned")
         # An empty tensor still has an address of its own.
-        storage = Storage(root.name_hint or "", max(1, _bytes(kind)), role, str(kind.element_type))
+        name, size = root.name_hint or "", max(1, _bytes(kind))
+        storage = Storage(name, size, role, str(kind.element_type), from_start, to_end)
         self.accesses[root] = Access(len(self.roots), 0, storage.size)
         self.roots.append(root)
         self.storages.append(storage)
@@ -173,6 +188,12 @@ class _Entry:
         same = size == self.storages[other.storage].size and one.end - one.start == size == other.end - other.start
         return same and _memref(result).element_type == _memref(operand).element_type
 
+    def label(self, storage: int) -> str:
+        """What to call a storage: its tensor, or the last node that writes to it."""
+        if storage in self.tensors:
+            return text_of(self.tensors[storage].get("aot.name", StringAttr("buffer")))
+        return (self.nodes([storage]) or ("buffer",))[-1]
+
     def nodes(self, storages: Sequence[int]) -> tuple[str, ...]:
         """The nodes (kernels where there are none) that write to any of the storages, in order."""
         producers = [
@@ -209,13 +230,14 @@ def _report(entry: _Entry, plan: MemoryPlan) -> PlanInfo:
     taken: set[str] = set()
     for block, offset in zip(plan.blocks, plan.placement.offsets, strict=True):
         nodes = entry.nodes(block.storages)
-        base = (entry.nodes(block.storages[:1]) or ("buffer",))[-1]
+        base = entry.label(block.storages[0])
         name, number = base, 1
         while name in taken:
             number += 1
             name = f"{base}#{number}"
         taken.add(name)
-        buffers.append(BufferInfo(name, offset, block.size, block.first, block.last, nodes))
+        last = min(block.last, max(0, len(plan.order) - 1))
+        buffers.append(BufferInfo(name, offset, block.size, block.first, last, nodes))
     placement = plan.placement
     return PlanInfo(
         peak_bytes=placement.peak,
@@ -263,6 +285,31 @@ def _rewrite(entry: _Entry, plan: MemoryPlan) -> None:
     for number in plan.order:
         entry.calls[number].detach()
     entry.block.insert_ops_before([entry.calls[number] for number in plan.order], last)
+    if entry.inside:
+        _take_in(entry, plan)
+
+
+def _take_in(entry: _Entry, plan: MemoryPlan) -> None:
+    """Take the inputs and outputs, which are in the workspace now, out of the signature, but keep what is known of
+    them."""
+    offsets = {
+        storage: offset
+        for block, offset in zip(plan.blocks, plan.placement.offsets, strict=True)
+        for storage in block.storages
+    }
+    tensors: list[Attribute] = []
+    for storage, given in entry.tensors.items():
+        shape = DenseArrayBase.from_list(i64, _memref(entry.roots[storage]).get_shape())
+        offset = IntegerAttr(offsets[storage], i64)
+        tensors.append(DictionaryAttr({**given, "aot.shape": shape, "aot.offset": offset}))
+    entry.function.attributes[TENSORS] = ArrayAttr(tensors)
+    attributes = argument_attributes(entry.function)
+    for storage in reversed(entry.tensors):
+        argument = entry.roots[storage]
+        assert isinstance(argument, BlockArgument)
+        del attributes[argument.index]
+        entry.block.erase_arg(argument)
+    set_signature(entry.function, attributes, entry.function.function_type.outputs.data)
 
 
 def _replace(root: SSAValue, view: SSAValue) -> None:

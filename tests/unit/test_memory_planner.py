@@ -2,6 +2,7 @@
 
 import random
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -284,6 +285,20 @@ def random_program(rng: random.Random) -> Program:
     return Program(tuple(storages), tuple(steps))
 
 
+def taken_in(rng: random.Random, program: Program) -> Program:
+    """The program with its input, its output and a few more results in the arena, and an input that nobody uses."""
+    storages = [
+        replace(
+            storage,
+            role=Role.ARENA,
+            from_start=storage.role is Role.FIXED,
+            to_end=storage.role is Role.OUTPUT or (storage.role is Role.ARENA and rng.random() < 0.2),
+        )
+        for storage in program.storages
+    ]
+    return Program((*storages, Storage("unused", 32, Role.ARENA, from_start=True)), program.steps)
+
+
 def simulate(program: Program, plan: MemoryPlan) -> None:
     """Run the program on memory that remembers who wrote each byte: every read must find what was written."""
     placed = zip(plan.blocks, plan.placement.offsets, strict=True)
@@ -295,7 +310,7 @@ def simulate(program: Program, plan: MemoryPlan) -> None:
         place_, offset = home.get(access.storage, (access.storage, 0))
         return [(place_, offset + byte) for byte in range(access.start, access.end)]
 
-    for storage in (s for s, given in enumerate(program.storages) if given.role is Role.FIXED):
+    for storage in (s for s, given in enumerate(program.storages) if given.role is Role.FIXED or given.from_start):
         memory |= dict.fromkeys(cells(Access(storage, 0, program.storages[storage].size)), storage)
     assert sorted(plan.order) == list(range(len(program.steps)))
     for number in plan.order:
@@ -305,8 +320,29 @@ def simulate(program: Program, plan: MemoryPlan) -> None:
         for access in step.writes:
             memory |= dict.fromkeys(cells(access), access.storage)
     for storage, given in enumerate(program.storages):
-        if given.role is Role.OUTPUT:
+        if given.role is Role.OUTPUT or given.to_end:
             assert all(memory.get(cell) == storage for cell in cells(Access(storage, 0, given.size)))
+
+
+def test_inputs_and_outputs_in_the_arena_keep_out_of_each_others_way() -> None:
+    rng = random.Random(12)
+    for _ in range(150):
+        program = taken_in(rng, random_program(rng))
+        for schedule in SCHEDULERS:
+            simulate(program, plan_memory(program, 16, schedule))
+
+
+def test_an_input_in_the_arena_is_taken_over_and_an_output_is_not() -> None:
+    storages = [
+        Storage("x", 100, Role.ARENA, from_start=True),
+        Storage("y", 100, Role.ARENA, to_end=True),
+        Storage("z", 100, Role.ARENA, to_end=True),
+    ]
+    x, y, z = (Access(storage, 0, 100) for storage in range(3))
+    program = Program(tuple(storages), (Step((x,), (y,), ((1, 0),)), Step((y,), (z,), ((2, 1),))))
+    plan = plan_memory(program, 1)
+    assert [block.storages for block in plan.blocks] == [(0, 1), (2,)]
+    assert plan.placement.peak == 200
 
 
 def test_random_programs_compute_what_they_did() -> None:

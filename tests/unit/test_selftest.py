@@ -13,8 +13,6 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import aotc
-from aotc.budgets import check_budgets
-from aotc.driver import lower
 from aotc.errors import UsageError
 from aotc.options import CompileOptions
 
@@ -103,14 +101,20 @@ def run_c(folder: Path, *, workspace: str = "internal", weights: str = "embedded
 
 @pytest.mark.parametrize("emit", ["c", "object"])
 @pytest.mark.parametrize(
-    ("interface", "workspace", "weights"),
-    [("c", "internal", "embedded"), ("c", "caller", "external"), ("micro", "caller", "caller")],
+    ("interface", "workspace", "weights", "io"),
+    [
+        ("c", "internal", "embedded", "caller"),
+        ("c", "caller", "external", "caller"),
+        ("micro", "caller", "caller", "caller"),
+        ("c", "internal", "external", "workspace"),
+        ("c", "caller", "caller", "workspace"),
+    ],
 )
 def test_every_mode_passes(
-    model: Path, tmp_path: Path, emit: str, interface: str, workspace: str, weights: str
+    model: Path, tmp_path: Path, emit: str, interface: str, workspace: str, weights: str, io: str
 ) -> None:
     inputs = str(model.with_name("in.npz"))
-    options = {"interface_api": interface, "workspace": workspace, "weights": weights}
+    options = {"interface_api": interface, "workspace": workspace, "weights": weights, "io": io}
     aotc.compile_to(model, tmp_path, emit=emit, selftest=inputs, **options)
     assert run_c(tmp_path, workspace=workspace, weights=weights, handle=interface == "micro") == 0
 
@@ -190,28 +194,3 @@ def test_files_that_do_not_fit_are_refused(model: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         CompileOptions.of(selftest_outputs="out.npz")
     assert not (tmp_path / "out").exists()
-
-
-def test_the_range_of_recorded_inputs_is_not_taken_for_that_of_all(tmp_path: Path) -> None:
-    """The one call of the entry in its file passes constants; other callers pass other values."""
-    graph = helper.make_graph(
-        [helper.make_node("Mul", ["x", "x"], ["y"])],
-        "g",
-        [helper.make_tensor_value_info("x", TensorProto.INT32, [4])],
-        [helper.make_tensor_value_info("y", TensorProto.INT32, [4])],
-    )
-    path = tmp_path / "m.onnx"
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), path)
-    np.savez(tmp_path / "in.npz", x=np.arange(4, dtype=np.int32))
-    plain = lower(str(path), CompileOptions.of(name="m"))
-    tested = lower(str(path), CompileOptions.of(name="m", selftest=str(tmp_path / "in.npz")))
-    from aotc.emit.c import emit_c
-
-    kernels = []
-    for compilation in (plain, tested):
-        info = compilation.info()
-        check_budgets(compilation, info)
-        source = emit_c(compilation.module, compilation.store, info)["m.c"]
-        text = source if isinstance(source, str) else "".join(map(str, source))
-        kernels.append(text[text.index("static AOTC_OPERATOR") : text.index("int32_t aotc_m_run")])
-    assert kernels[0] == kernels[1]
