@@ -44,12 +44,16 @@ class Emission:
 
         return replace(info, footprint=measure_footprint(self.native, info, estimate=not native))
 
-    @cached_property
-    def c_files(self) -> Files:
-        """Everything of the C end."""
+    def new_c_files(self) -> Files:
+        """Everything of the C end; contents that are iterators serve once."""
         from aotc.emit.c import emit_c
 
-        return emit_c(self.compilation.module, self.compilation.store, self.info)
+        return emit_c(self.compilation.module, self.compilation.store, self.info, self.compilation.options.split)
+
+    @cached_property
+    def c_files(self) -> Files:
+        """Everything of the C end, once however many kinds write it."""
+        return self.new_c_files()
 
     @cached_property
     def native(self) -> NativeCode:
@@ -101,6 +105,13 @@ def _shared(emission: Emission) -> Files:
     return {f"{emission.name}.so": library, **emission.beside()}
 
 
+def _mlf(emission: Emission) -> Files:
+    from aotc.emit.model_library import model_library
+
+    target = emission.compilation.options.target
+    return {f"{emission.name}.tar": model_library(emission.info, target, emission.new_c_files())}
+
+
 _EMITTERS: dict[str, Callable[[Emission], Files]] = {
     "c": _c,
     "header": _header,
@@ -109,6 +120,7 @@ _EMITTERS: dict[str, Callable[[Emission], Files]] = {
     "object": _object,
     "static": _static,
     "shared": _shared,
+    "mlf": _mlf,
 }
 
 

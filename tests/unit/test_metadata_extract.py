@@ -60,8 +60,8 @@ def test_the_same_in_every_convention(interface_api: str, operator_api: str) -> 
     assert info.outputs[0].symbol.isidentifier() and info.outputs[0].symbol.isascii()
     assert (info.workspace_bytes, info.workspace_alignment, info.weights_bytes, info.io_bytes) == (32, 16, 16, 34)
     assert info.kernels == (
-        KernelInfo("aotc_toy_scale_0", ("größe_0", "Mul_1"), 2),
-        KernelInfo("aotc_toy_sum_0", ("Sum_2", "Cast_3"), 1),
+        KernelInfo("aotc_toy_scale_0", ("größe_0", "Mul_1"), 2, 0, 64, 16),
+        KernelInfo("aotc_toy_sum_0", ("Sum_2", "Cast_3"), 1, 0, 34, 0),
     )
     assert info.plan.order == ("größe_0", "Mul_1", "Sum_2+Cast_3")
     assert [(b.name, b.first, b.last, b.nodes) for b in info.plan.buffers] == [("größe_0", 0, 2, ("größe_0", "Mul_1"))]
