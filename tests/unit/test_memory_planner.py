@@ -206,6 +206,7 @@ def test_an_output_that_was_begun_before_is_not_a_chain_end() -> None:
 
 
 def test_an_output_is_scratch_before_it_is_written() -> None:
+    """B16: nobody reads the caller's buffer before the model is done."""
     p = Builder(x=8, a=100, b=60, c=100, d=60, y=100)
     p.step("x", "a")
     p.step("a", "b")

@@ -1,7 +1,8 @@
-"""Phases: dumped IR is the whole story; what is printed parses back and goes on to the same next phase."""
+"""Phases (A20): dumped IR is the whole story; what is printed parses back and goes on to the same next phase."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -34,6 +35,18 @@ def test_printing_and_parsing_between_phases_changes_nothing(dumps: Path, index:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == after.read_text().strip()
+
+
+def test_d12_the_entry_stays_as_planned_while_operators_become_loops(dumps: Path) -> None:
+    entries: list[list[str]] = []
+    for number, phase in enumerate(phase.name for phase in PHASES):
+        if phase in ("plan", "loops"):
+            text = (dumps / f"{number:02}-{phase}.mlir").read_text()
+            main = next(part for part in text.split("func.func ") if part.startswith("@main"))
+            assert "scf." not in main and "graph." not in main
+            entries.append(re.findall(r"func\.call @\w+|memref\.view|aot\.workspace", main))
+    planned, looped = entries
+    assert planned == looped and sum(name.startswith("func.call") for name in planned) > 2
 
 
 def test_stop_and_start_again(tmp_path: Path) -> None:
