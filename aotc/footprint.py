@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,16 +12,23 @@ from aotc.conventions import entry_symbol, weights_symbol
 from aotc.emit.frames import Frame, frames
 from aotc.emit.object_sizes import object_sizes
 from aotc.metadata import Footprint, FunctionFootprint, ModelInfo
+from aotc.pipelines import PassTiming
 from aotc.targets import binding
 
 if TYPE_CHECKING:
     from aotc.emit.object import NativeCode
 
 
-def measure_footprint(native: NativeCode, info: ModelInfo, *, estimate: bool) -> Footprint:
-    """The footprint of the object that `native` makes of the model `info`; see `Footprint.estimate`."""
+def measure_footprint(native: NativeCode, info: ModelInfo, *, estimate: bool, stack: bool = True) -> Footprint:
+    """The footprint of the object that `native` makes of the model `info`; see `Footprint.estimate`.
+
+    The stack of the functions takes code generation once more, which can be left out.
+    """
     sizes = object_sizes(native.object)
-    tree = CallTree(frames(_assembly(native)), _called_by_name(native), {weights_symbol(info.name)})
+    start = time.perf_counter()
+    found = frames(_assembly(native)) if stack else {}
+    native.compilation.timings.append(PassTiming("llvm", "measure-stack", time.perf_counter() - start))
+    tree = CallTree(found, _called_by_name(native), {weights_symbol(info.name)})
     entry = tree.stack(entry_symbol(info.name, info.interface_api))
     linked = info.weights_bytes if info.weights == "external" else 0
     constants = sizes.constants

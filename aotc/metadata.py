@@ -81,7 +81,8 @@ class Footprint:
     """What a model costs on a machine, in bytes.
 
     `flash_bytes` are code, constants, initial values, and the weights unless the caller has them. `stack_bytes` bounds
-    the stack below the entry's caller, along `stack_path`; what `library_calls` use comes on top (None: not known).
+    the stack below the entry's caller, along `stack_path`; what `library_calls` use comes on top. None is not known, or
+    not measured (then there are no `functions` either).
     """
 
     target: str

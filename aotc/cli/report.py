@@ -12,7 +12,7 @@ def print_footprint(info: ModelInfo) -> None:
     """Sizes of the model, and where there is machine code its functions with their stack."""
     for line in summary(info):
         print(line)
-    if info.footprint is None:
+    if info.footprint is None or not info.footprint.functions:
         return
     if sys.stdout.isatty():
         _print_table(info, info.footprint)
@@ -36,6 +36,8 @@ def summary(info: ModelInfo) -> list[str]:
         f"flash  {footprint.flash_bytes:>12,} bytes "
         f"(code {footprint.text_bytes:,}, {weights}other {other:,}; {footprint.target}{what})"
     )
+    if not footprint.functions:
+        return lines
     path = " > ".join(_plain(info, symbol) for symbol in footprint.stack_path)
     calls = f", without {', '.join(footprint.library_calls)}" if footprint.library_calls else ""
     lines.append(f"stack  {_number(footprint.stack_bytes):>12} bytes ({path}{calls})")

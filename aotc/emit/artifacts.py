@@ -34,7 +34,10 @@ class Emission:
 
     @cached_property
     def info(self) -> ModelInfo:
-        """The metadata, with the footprint where LLVM is needed anyway, for a budget, or the target is no guess."""
+        """The metadata, with the footprint where LLVM is needed anyway, for a budget, or the target is no guess.
+
+        For shared libraries alone, which run where stacks are deep, the stack is only measured for its budget.
+        """
         info, options = self.compilation.info(), self.compilation.options
         native = bool(_NATIVE & {*options.emit})
         budget = options.flash is not None or options.stack is not None
@@ -42,7 +45,8 @@ class Emission:
             return info
         from aotc.footprint import measure_footprint
 
-        return replace(info, footprint=measure_footprint(self.native, info, estimate=not native))
+        stack = options.stack is not None or not native or bool((_NATIVE - {"shared"}) & {*options.emit})
+        return replace(info, footprint=measure_footprint(self.native, info, estimate=not native, stack=stack))
 
     def new_c_files(self) -> Files:
         """Everything of the C end; contents that are iterators serve once."""

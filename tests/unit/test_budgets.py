@@ -135,6 +135,11 @@ def test_c_for_a_target_has_an_estimate_and_c_for_nobody_has_none(tmp_path: Path
     assert info is not None and info.footprint is None
 
 
+def test_shared_libraries_are_measured_for_a_stack_budget_only(tmp_path: Path) -> None:
+    assert footprint(tmp_path, emit="shared").functions == ()
+    assert footprint(tmp_path, emit="shared", stack="1M").stack_bytes is not None
+
+
 def test_weights_count_for_flash_unless_the_caller_has_them(tmp_path: Path) -> None:
     flash = {
         weights: footprint(tmp_path, target="cortex-m0", weights=weights).flash_bytes
