@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import aotc
 
 DATA = Path(__file__).parents[1] / "models" / "data"
 RUNTIME = Path(aotc.__file__).parent / "runtime"
+_SCRATCH = TemporaryDirectory(prefix="aotc-embedded.")
 _CODES = {"i": 0, "u": 1, "f": 2}
 
 
@@ -45,7 +46,7 @@ def cases(model: str) -> tuple[Case, ...]:
 @cache
 def compiled(model: str, target: str, **options: Any) -> Path:
     """The folder of a model's C files and object for `target`, called MODEL.*; options are those of `compile_to`."""
-    folder = Path(mkdtemp(prefix=f"{model}."))
+    folder = Path(mkdtemp(prefix=f"{model}.", dir=_SCRATCH.name))
     options = {"optimize": "s", **options}
     aotc.compile_to(DATA / model / "model.onnx", folder, name=model, emit=("c", "object"), target=target, **options)
     return folder
@@ -76,7 +77,7 @@ def measure(
     """Run the first `count` cases of a model from generated C (`kind` "c") or from the LLVM object ("object")."""
     source = compiled(model, board.target, **options)
     chosen = cases(model)[:count]
-    folder = Path(mkdtemp(prefix=f"{board.name}."))
+    folder = Path(mkdtemp(prefix=f"{board.name}.", dir=_SCRATCH.name))
     interface = options.get("interface_api", "c")
     defines = {
         "MODEL_HEADER": f'"{model}.h"',

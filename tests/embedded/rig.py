@@ -13,8 +13,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from string import Template
+from tempfile import TemporaryDirectory
 
 HERE = Path(__file__).parent / "board"
+_SCRATCH = TemporaryDirectory(prefix="aotc-rig.")
 KIB, MIB = 1 << 10, 1 << 20
 WARNINGS = (
     *("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-pedantic", "-Wvla", "-Wstrict-prototypes"),
@@ -189,9 +191,7 @@ def _sizes(board: Board, folder: Path) -> dict[str, Sizes]:
 @cache
 def _plugin() -> Path:
     """The counting plugin, built once; an error of the compiler is an error of the rig."""
-    from tempfile import mkdtemp
-
-    library = Path(mkdtemp(prefix="rig.")) / "count.so"
+    library = Path(_SCRATCH.name) / "count.so"
     _tool(("gcc", "-O2", "-shared", "-fPIC", "-fvisibility=hidden", "-o", library, HERE / "count.c"), HERE)
     return library
 
