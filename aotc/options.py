@@ -12,6 +12,9 @@ from aotc.errors import Problem, UsageError
 KINDS = ("c", "header", "llvm-ir", "asm", "object", "static", "shared", "mlf")
 """What `--emit` takes."""
 
+NATIVE_KINDS = frozenset(("llvm-ir", "asm", "object", "static", "shared"))
+"""Those that LLVM makes."""
+
 CHOICES: dict[str, tuple[str, ...]] = {
     "interface_api": ("packed", "c", "micro"),
     "operator_api": ("packed", "cpacked", "unpacked"),
@@ -81,6 +84,12 @@ class CompileOptions:
         if self.io == "workspace" and self.packed_wrapper:
             why = "a packed entry is given its tensors, and with --io workspace there are none to give"
             problems.append(Problem("--io workspace with --packed-wrapper", why=why, fix="use --io caller"))
+        sections = {"weights": self.weights_section, "workspace": self.workspace_section}
+        problems += [
+            Problem(f"--{what}-section {section}", why="no object is written", fix=f"in C, define AOTC_{what.upper()}")
+            for what, section in sections.items()
+            if section is not None and not NATIVE_KINDS & {*self.emit}
+        ]
         if self.threads != 1:
             problems.append(Problem(f"--threads {self.threads}", why="code for one thread only is generated so far"))
         if problems:

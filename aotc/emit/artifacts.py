@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING
 from aotc.compilation import Compilation
 from aotc.files import Content
 from aotc.metadata import ModelInfo, to_json
+from aotc.options import NATIVE_KINDS
 
 if TYPE_CHECKING:
     from aotc.emit.object import NativeCode
 
 Files = dict[str, Content]
-
-
-_NATIVE = {"llvm-ir", "asm", "object", "static", "shared"}
-"""Kinds that LLVM makes."""
 
 
 @dataclass
@@ -39,13 +36,13 @@ class Emission:
         For shared libraries alone, which run where stacks are deep, the stack is only measured for its budget.
         """
         info, options = self.compilation.info(), self.compilation.options
-        native = bool(_NATIVE & {*options.emit})
+        native = bool(NATIVE_KINDS & {*options.emit})
         budget = options.flash is not None or options.stack is not None
         if not (native or budget or (options.target != "host" and "c" in options.emit)):
             return info
         from aotc.footprint import measure_footprint
 
-        stack = options.stack is not None or not native or bool((_NATIVE - {"shared"}) & {*options.emit})
+        stack = options.stack is not None or not native or bool((NATIVE_KINDS - {"shared"}) & {*options.emit})
         return replace(info, footprint=measure_footprint(self.native, info, estimate=not native, stack=stack))
 
     def new_c_files(self) -> Files:

@@ -162,6 +162,8 @@ def test_sections_of_objects(tmp_path: Path) -> None:
         names = [each.name() for each in file.sections()]
     assert b".flash.model" in names and b".ccm" in names
     assert found.constants_bytes >= 16720, "by what they are, not what they are called"
+    with pytest.raises(UsageError, match="AOTC_WEIGHTS"):
+        aotc.compile_to(MODEL, tmp_path, weights_section=".flash")
 
 
 def test_the_order_of_kinds_changes_nothing(tmp_path: Path) -> None:

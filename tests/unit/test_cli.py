@@ -195,3 +195,41 @@ def test_a_closed_pipe_is_no_error() -> None:
     done = subprocess.run([AOTC, "ops"], stdout=writer, stderr=subprocess.PIPE, check=False)
     os.close(writer)
     assert b"Traceback" not in done.stderr and b"Exception" not in done.stderr
+
+
+def test_a_pipe_gets_plain_lines_of_what_the_model_costs(tmp_path: Path) -> None:
+    done = aotc("compile", MODEL, "-o", tmp_path, "--target", "cortex-m4")
+    assert done.returncode == 0 and done.stdout.isascii() and "\x1b" not in done.stdout
+    starts = [line.split()[0] for line in done.stdout.splitlines()]
+    assert {"ram", "flash", "stack", "run"} <= set(starts)
+    report = json.loads((tmp_path / "micro_speech.json").read_text())
+    assert report["footprint"]["estimate"] and report["footprint"]["stack_bytes"] > 0
+
+
+def test_runtime_is_handed_out(tmp_path: Path) -> None:
+    assert aotc("runtime", "-o", tmp_path / "rt").returncode == 0
+    names = {path.name for path in (tmp_path / "rt").iterdir()}
+    assert {"aotc_runtime.c", "aotc_runtime.h", "aotc_packed.h", "aotc_memory.c"} <= names
+    flags = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only"]
+    for source in (tmp_path / "rt").glob("*.c"):
+        subprocess.run(["cc", *flags, source], check=True)
+    fails(4, "runtime", "-o", MODEL, says="micro_speech.onnx")
+    fails(2, "runtime", says="-o")
+
+
+def test_selftest_options(tmp_path: Path) -> None:
+    inputs = MODEL.with_name("yes.npz")
+    assert aotc("compile", MODEL, "-o", tmp_path, "--selftest", inputs).returncode == 0
+    assert "aotc_micro_speech_selftest(void)" in (tmp_path / "micro_speech.h").read_text()
+    out = tmp_path / "out"
+    fails(4, "compile", MODEL, "-o", out, "--selftest", tmp_path / "missing.npz", says="missing.npz")
+    fails(2, "compile", MODEL, "-o", out, "--selftest", MODEL, says="npz")
+    fails(2, "compile", MODEL, "-o", out, "--selftest-outputs", inputs, says="--selftest")
+    fails(2, "compile", MODEL, "-o", out, "--io", "workspace", "--interface-api", "micro", says="--io workspace")
+    assert not out.exists()
+
+
+def test_aotc_opt_knows_no_such_pass() -> None:
+    command = [AOTC.with_name("aotc-opt"), "-p", "fuse-epilogue"]
+    done = subprocess.run(command, input="builtin.module {}", capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and "fuse-epilogue" in done.stderr and "Traceback" not in done.stderr
