@@ -3,7 +3,8 @@
 A packed function has the C type `int32_t (void *args, void *arg_type_ids, int32_t num_args, void *out_ret_value,
 void *out_ret_tcode, void *resource_handle)`; `args` is an array of AOTCValue, `arg_type_ids` one of int32_t. To measure
 what the structures cost, the operators of a model can be given less: data pointers instead of tensors (`values`), and
-bare pointers instead of AOTCValue, too (`pointers`).
+bare pointers instead of AOTCValue, too (`pointers`): without the union there is nothing to tag, so type codes and the
+place for a returned AOTCValue are null.
 """
 
 from __future__ import annotations
@@ -90,13 +91,14 @@ class Packer:
         most = max((len(call.operands) for call in calls), default=0)
         extents = max((sum(kind.get_num_dims() for kind in kinds) for kinds in buffers), default=0)
         self._head = Builder(InsertPoint.at_start(block))
-        self._values = self._array("values", most, VOID_PTR if arguments == "pointers" else _VALUE)
-        self._codes = self._array("type_codes", most, i32)
+        tagged = arguments != "pointers"
+        self._values = self._array("values", most, _VALUE if tagged else VOID_PTR)
+        self._codes = self._array("type_codes", most, i32) if tagged else None
         if arguments == "tensors":
             self._tensors = self._array("tensors", most, _TENSOR)
             self._shapes = self._array("shapes", max(extents, 1), i64)
-        self._returned = self._array("ret_value", 1, _VALUE)
-        self._returned_code = self._array("ret_tcode", 1, i32)
+        self._returned = self._array("ret_value", 1, _VALUE) if tagged else None
+        self._returned_code = self._array("ret_tcode", 1, i32) if tagged else None
 
     def _array(self, name: str, count: int, element: Attribute) -> SSAValue:
         array = self._head.insert(AllocaOp(count, element)).result
@@ -116,18 +118,18 @@ class Packer:
             else:
                 given = build.insert(DataOp(operand)).result
             handle_or_data = _as_void(build, given)
-            if self._arguments == "pointers":
+            if self._codes is None:
                 build.insert(SetElementOp(self._values, position, handle_or_data))
             else:
                 build.insert(SetFieldOp(self._values, position, "v_handle", handle_or_data))
-            build.insert(SetElementOp(self._codes, position, _constant(build, code, i32)))
+                build.insert(SetElementOp(self._codes, position, _constant(build, code, i32)))
         packed = [
             _as_void(build, self._values),
             _as_void(build, self._codes),
             _constant(build, len(call.operands), i32),
             _as_void(build, self._returned),
             _as_void(build, self._returned_code),
-            handle if handle is not None else build.insert(NullOp()).result,
+            _as_void(build, handle),
         ]
         symbol = call.callee.string_value()
         if registry is None:
@@ -180,11 +182,12 @@ class Unpacker:
         self._build = build
         self._require_equal(num_args, count)
         self._require_some(args)
-        self._require_some(type_ids)
         self._arguments = operator_arguments
-        element = VOID_PTR if operator_arguments == "pointers" else _VALUE
-        self._values = build.insert(PtrCastOp(args, PtrType(element))).result
-        self._codes = build.insert(PtrCastOp(type_ids, PtrType(i32))).result
+        tagged = operator_arguments != "pointers"
+        if tagged:
+            self._require_some(type_ids)
+        self._values = build.insert(PtrCastOp(args, PtrType(_VALUE if tagged else VOID_PTR))).result
+        self._codes = build.insert(PtrCastOp(type_ids, PtrType(i32))).result if tagged else None
 
     def tensor(
         self, position: int, shape: Sequence[int], dtype: DLType, pointee: Attribute, extents: Sequence[int] = ()
@@ -233,9 +236,10 @@ class Unpacker:
         return self._handle(position, HANDLE_CODE)
 
     def _handle(self, position: int, code: int) -> SSAValue:
-        self._require_equal(self._build.insert(ElementOp(self._codes, position)).result, code)
-        read = ElementOp(self._values, position)
-        if self._arguments != "pointers":
+        if self._codes is None:
+            read = ElementOp(self._values, position)
+        else:
+            self._require_equal(self._build.insert(ElementOp(self._codes, position)).result, code)
             read = FieldOp(self._values, position, "v_handle")
         handle = self._build.insert(read).result
         self._require_some(handle)
@@ -257,5 +261,7 @@ def _constant(build: Builder, value: int, kind: Attribute) -> SSAValue:
     return build.insert(arith.ConstantOp(IntegerAttr(value, kind))).result
 
 
-def _as_void(build: Builder, pointer: SSAValue) -> SSAValue:
+def _as_void(build: Builder, pointer: SSAValue | None) -> SSAValue:
+    if pointer is None:
+        return build.insert(NullOp()).result
     return pointer if pointer.type == VOID_PTR else build.insert(PtrCastOp(pointer, VOID_PTR)).result
