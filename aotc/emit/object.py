@@ -136,7 +136,8 @@ class NativeCode:
         with self._timed("llvm-optimize"):
             module = binding().parse_assembly(text)
             module.verify()
-            optimize(module, self.machine, self._level)
+            # Flash is what a bare board has least of; -O3 asks for speed whatever it costs.
+            optimize(module, self.machine, self._level, rolled=self.target.freestanding and self._level != "3")
         return module
 
     @cached_property
@@ -183,11 +184,11 @@ class NativeCode:
         ]
 
 
-def optimize(module: Any, machine: Any, level: str) -> None:
-    """Run LLVM's pipeline of `level` ("0".."3", "s") on its module, in place."""
+def optimize(module: Any, machine: Any, level: str, rolled: bool = False) -> None:
+    """Run LLVM's pipeline of `level` ("0".."3", "s") on its module, in place; `rolled` keeps loops as they are."""
     llvm_binding = binding()
     options = llvm_binding.create_pipeline_tuning_options(speed_level=2 if level == "s" else int(level))
-    if level == "s":
+    if rolled or level == "s":
         options.loop_unrolling = options.loop_interleaving = False
     builder = llvm_binding.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)

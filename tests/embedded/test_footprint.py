@@ -8,7 +8,7 @@ import pytest
 from ladder import STEPS, climb, text
 
 DOCUMENTED = ("cpacked", "values", "pointers", "unpacked", "single unit")
-"""The ladder of the proposal: packed, no DLTensor, no value union, unpacked, one unit. Both figures fall at each step."""
+"""The ladder of the proposal: packed, no DLTensor, no value union, unpacked, one unit. Both figures fall each time."""
 
 NOISE = {"c": 0, "object": 16}
 """By how many bytes of text one of our finer steps may miss: LLVM loads addresses where they are used."""
