@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from building import COMPILERS, HERE, MODELS, compile_c, compile_model, exported, identity, link, runtime
+from building import COMPILERS, HERE, MODELS, WARNINGS, compile_c, compile_model, exported, identity, link, runtime
 
 import aotc
 from aotc.conventions import Conventions, entry_symbol, legal, model_symbol
@@ -65,7 +65,7 @@ class Lowered:
         for way in (*COMPILERS, "object"):
             unit = folder / "m.o"
             if way != "object":
-                unit = compile_c(folder / "m.c", folder, LEVELS[way], compiler=way)
+                unit = compile_c(folder / "m.c", folder, LEVELS[way], *WARNINGS, compiler=way)
             api = choice.interface_api
             assert exported(unit) == {entry_symbol("m", api), model_symbol("m", api)}  # B4, C3
             program = link(folder, [unit, *more])

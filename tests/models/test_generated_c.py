@@ -111,10 +111,15 @@ def test_memory_that_changes_its_type_means_the_same_at_every_level(name: str, t
         source = HERE / "data" / name / "model.onnx"
         with np.load(HERE / "data" / name / "inputs.npz") as inputs:
             (x,) = inputs.values()
-    aotc.compile_to(source, tmp_path, name="m")
+    info = aotc.compile_to(source, tmp_path, name="m").info
+    assert info is not None
     (tmp_path / "main.c").write_text(DRIVER)
     outputs = dict[str, bytes]()
     for compiler in C_COMPILERS:
+        subprocess.run([compiler, "-std=c99", "-O3", "-c", tmp_path / "m.c", "-o", tmp_path / "m.o"], check=True)
+        listing = subprocess.run(["nm", tmp_path / "m.o"], check=True, capture_output=True, text=True).stdout
+        kept = {line.split()[-1].split(".")[0] for line in listing.splitlines()}
+        assert {kernel.symbol for kernel in info.kernels} <= kept, "inlined: only luck would keep the order"
         for flags in (("-O0",), ("-O3",), ("-O3", "-flto")):
             program = tmp_path / "program"
             sources = (tmp_path / "main.c", tmp_path / "m.c")
