@@ -37,6 +37,7 @@ MAY_IMPORT = {
         "aotc.compilation",
         "aotc.files",
         "aotc.metadata_extract",
+        "aotc.options",
         "aotc.pipelines",
         *LEAVES,
     ),
