@@ -31,11 +31,14 @@ def compiled_in_process(compilation: Compilation) -> CompiledModel:
     return CompiledModel(NativeModel(info, module.address, _aligned_copy(blob) if blob else None, module))
 
 
-def load(path: str | os.PathLike[str]) -> CompiledModel:
+def load(path: str | os.PathLike[str], threads: int = 1) -> CompiledModel:
     """Load a shared library that `aotc compile --emit shared` wrote (or one made of generated C, with NAME.json).
 
-    Raises FileNotFoundError, OSError where it is no library, ValueError where it is none of a model.
+    `threads` is how many threads a call may use; the code is made for one. Raises FileNotFoundError, OSError where it
+    is no library, ValueError where it is none of a model or not for so many threads.
     """
+    if threads != 1:
+        raise ValueError(f"{path} is code for one thread, not {threads}")
     library = Path(path)
     content = library.read_bytes()
     # A name of its own for each load: the dynamic loader would take a rewritten file for the one it knows.
