@@ -6,7 +6,6 @@ short sides is an expression.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import cast
 
@@ -18,13 +17,11 @@ from aotc.dialects import aot
 from aotc.emit import c_memory
 from aotc.emit.c_expr import Expr, Level, binary, name_expr, negated
 from aotc.emit.c_expressions import supports
-from aotc.emit.c_scope import INLINE, WIDTH, FunctionScope, Unit
+from aotc.emit.c_scope import INLINE, WIDTH, FunctionScope, Unit, without_unused, words_of
 from aotc.emit.c_types import BOOL, SIGNED, CType, ctype_of
 from aotc.errors import Problem
 from aotc.locations import node_names
 from aotc.passes.interface.signature import argument_attributes
-
-_WORD = re.compile(r"[A-Za-z_]\w*")
 
 _TERNARY_OPERATIONS = 12
 """The most operations in both sides of a conditional expression."""
@@ -63,10 +60,11 @@ class FunctionPrinter(FunctionScope):
             self._status = self._name("status")
             self._emit(f"int32_t {self._status};")
         self._block(function.body.block)
-        mentioned = set(_WORD.findall("\n".join(self._lines)))
+        body = without_unused(self._lines, self._declarations)
+        mentioned = words_of(body)
         unused = [self._values[argument].text for argument in function.args]
         casts = [f"    (void){name};" for name in unused if name not in mentioned]
-        return [*wrapped(head, arguments or ["void"], ")"), "{", *casts, *self._lines, "}"]
+        return [*wrapped(head, arguments or ["void"], ")"), "{", *casts, *body, "}"]
 
     # Statements
 

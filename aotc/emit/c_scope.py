@@ -6,7 +6,8 @@ comes first. Everything else gets a name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+import re
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Protocol
@@ -23,6 +24,8 @@ from aotc.emit.c_expressions import Expressions
 from aotc.emit.c_ranges import Interval, Ranges
 from aotc.emit.c_types import BOOL, SIGNED, UNSIGNED, CType
 from aotc.naming import c_identifier
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
 
 WIDTH = 110
 """Columns; longer expressions are split, longer argument lists wrapped."""
@@ -100,6 +103,7 @@ class FunctionScope(Scope):
         self._scopes: list[list[str]] = [[]]
         self._taken = set(unit.taken)
         self._lines: list[str] = []
+        self._declarations: dict[str, str] = {}
         self._depth = 1
         self._consumed: list[SSAValue] = []
         self._reads: set[SSAValue] = set()
@@ -171,7 +175,9 @@ class FunctionScope(Scope):
         name = self._name(hint or self._fresh("t" if ctype.kind == "pointer" else "v"))
         qualifier = "" if ctype.kind == "pointer" else "const "
         text = self._convert(e, value, ctype).text
-        self._emit(f"{qualifier}{ctype.declare(name)} = {text};")
+        declaration = f"{qualifier}{ctype.declare(name)} = {text};"
+        self._declarations[declaration] = name
+        self._emit(declaration)
         self._values[value] = name_expr(name, ctype, e.unsigned)
         self._pending.discard(value)
 
@@ -258,6 +264,36 @@ class FunctionScope(Scope):
     def _uses(self, value: SSAValue) -> list[Operation]:
         """The live operations that use `value`, once for each use."""
         return [use.operation for use in value.uses if use.operation not in self._dead]
+
+
+def words_of(lines: Iterable[str]) -> set[str]:
+    """Every identifier and keyword in `lines` of C."""
+    return set(_WORD.findall("\n".join(lines)))
+
+
+def without_unused(lines: Sequence[str], declarations: Mapping[str, str]) -> list[str]:
+    """`lines` without the declarations (text: name) whose names nothing in their blocks mentions.
+
+    A value may have users in the IR and none in C: those whose ranges decide them are not printed. Blocks are told
+    apart by their indentation.
+    """
+    kept: list[str] = []
+    blocks: list[tuple[int, set[str]]] = []  # the words below, by indentation, the innermost block last
+    for line in reversed(lines):
+        text = line.lstrip()
+        indent = len(line) - len(text)
+        words: set[str] = set()
+        while blocks and blocks[-1][0] >= indent:
+            words |= blocks.pop()[1]
+        blocks.append((indent, words))
+        name = declarations.get(text)
+        if name is not None and name not in words:
+            continue
+        words |= words_of([line])
+        if name is not None:
+            words.discard(name)
+        kept.append(line)
+    return kept[::-1]
 
 
 def _dead_operations(function: func.FuncOp) -> set[Operation]:
