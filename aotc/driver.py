@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from aotc.compilation import Compilation
-from aotc.errors import CompileError, Problem, UsageError
+from aotc.errors import Problem, UsageError
 from aotc.files import Content, write_files
 from aotc.options import CompileOptions
 from aotc.pipelines import PHASE_NAMES, PHASES, PassRunner, PassTiming, phase_index, pipeline_of
@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 
     from aotc.executor import CompiledModel
     from aotc.metadata import ModelInfo
+
+_NOT_IN_PROCESS = (
+    *("emit", "target", "split", "weights_section", "workspace_section", "selftest", "selftest_outputs"),
+    *("ram", "flash", "stack", "stop_after"),
+)
+"""Options without a meaning for a model that is called where it is compiled."""
 
 Source: TypeAlias = "str | os.PathLike[str] | bytes | onnx.ModelProto"
 
@@ -64,7 +70,7 @@ def lower(source: Source, options: CompileOptions, report: Callable[[str], None]
         raise UsageError(Problem(f"--stop-after {options.stop_after} comes before --start-at {options.start_at}"))
     if report is not None:
         report("import")
-    compilation = _read_ir(source, options) if options.start_at is not None else _import(source, options)
+    compilation = _import(source, options) if options.start_at is None else _resume(source, options.start_at, options)
     dumper = _Dumper(options, compilation)
     if options.selftest is not None:
         if options.start_at is not None:
@@ -92,12 +98,17 @@ def compile(source: Source, **options: Any) -> CompiledModel:
     """Compile a model in this process and return it ready to run.
 
     `source` is a path, the bytes of a model or a ModelProto; options are those of `aotc compile` with underscores
-    (`dims={"batch": 4}`, `input_shapes={"x": (1, 3, 224, 224)}`, `optimize=3`, ...). No C compiler is needed.
+    (`dims={"batch": 4}`, `input_shapes={"x": (1, 3, 224, 224)}`, `optimize=3`, ...), except those about files, memory
+    and other machines, which belong to `compile_to`. No C compiler is needed.
     Raises CompileError with one problem for each thing that is not supported, FileNotFoundError, UsageError.
     """
     from aotc.executor import compiled_in_process
 
     chosen = CompileOptions.of(**options)
+    default = CompileOptions()
+    if elsewhere := [name for name in _NOT_IN_PROCESS if getattr(chosen, name) != getattr(default, name)]:
+        what = "nothing is written, and the code is for this machine"
+        raise UsageError([Problem(f"{name} in `compile`", why=what, fix="use `compile_to`") for name in elsewhere])
     chosen = replace(
         chosen, interface_api="c", operator_api="unpacked", workspace="caller", weights="caller", io="caller"
     )
@@ -120,7 +131,9 @@ def compile_with(
     """`compile_to` with ready options."""
     compilation = lower(source, options, report)
     if options.stop_after is not None and options.stop_after != PHASE_NAMES[-1]:
-        files = _ir_files(compilation, f"{compilation.name}.{options.stop_after}")
+        from aotc.textual_ir import ir_files
+
+        files = ir_files(compilation, f"{compilation.name}.{options.stop_after}")
         return Artifacts(directory, tuple(write_files(directory, files)), None, tuple(compilation.timings))
     from aotc.budgets import check_budgets
     from aotc.emit.artifacts import Emission, emit
@@ -146,42 +159,10 @@ def _import(source: Source, options: CompileOptions) -> Compilation:
     return Compilation(options, ctx, module, WeightStore.of(ctx), "import")
 
 
-def _read_ir(source: Source, options: CompileOptions) -> Compilation:
-    """The textual IR after a phase; its weights are `FILE.npz`, or `weights.npz` in its folder."""
-    from xdsl.parser import Parser
-    from xdsl.utils.exceptions import ParseError, VerifyException
+def _resume(source: Source, start_at: str, options: CompileOptions) -> Compilation:
+    from aotc.textual_ir import read_ir
 
-    from aotc.weights import WeightStore
-
-    if not isinstance(source, str | os.PathLike):
-        raise UsageError(Problem("--start-at reads a file of textual IR"))
-    path = Path(source)
-    ctx = new_context()
-    for weights in (path.with_suffix(".npz"), path.with_name("weights.npz")):
-        if weights.exists():
-            WeightStore.load(weights).attach(ctx)
-            break
-    try:
-        module = Parser(ctx, path.read_text(), str(path)).parse_module()
-        module.verify()
-    except (ParseError, VerifyException, UnicodeDecodeError) as error:
-        raise CompileError(Problem(f"{path} is not IR that can be read", why=str(error))) from error
-    assert options.start_at is not None
-    return Compilation(options, ctx, module, WeightStore.of(ctx), options.start_at)
-
-
-def _ir_text(module: ModuleOp) -> str:
-    from io import StringIO
-
-    from xdsl.printer import Printer
-
-    stream = StringIO()
-    Printer(stream, print_debuginfo=True).print_op(module)
-    return stream.getvalue() + "\n"
-
-
-def _ir_files(compilation: Compilation, stem: str) -> Mapping[str, Content]:
-    return {f"{stem}.mlir": _ir_text(compilation.module), f"{stem}.npz": compilation.store.to_bytes()}
+    return read_ir(source, start_at, options, new_context())
 
 
 class _Dumper:
@@ -195,11 +176,15 @@ class _Dumper:
 
     def after_pass(self, phase: str, pass_name: str, module: ModuleOp) -> None:
         if self._print:
-            print(f"// -----// IR after {pass_name} ({phase}) //----- //\n{_ir_text(module)}", file=sys.stderr)
+            from aotc.textual_ir import ir_text
+
+            print(f"// -----// IR after {pass_name} ({phase}) //----- //\n{ir_text(module)}", file=sys.stderr)
 
     def after_phase(self, phase: str, index: int) -> None:
         if self._directory is not None:
-            self._texts[f"{index:02}-{phase}.mlir"] = _ir_text(self._compilation.module)
+            from aotc.textual_ir import ir_text
+
+            self._texts[f"{index:02}-{phase}.mlir"] = ir_text(self._compilation.module)
 
     def finish(self) -> None:
         if self._directory is not None:

@@ -17,9 +17,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
-from xdsl.utils.exceptions import ArgSpecParseError
+from xdsl.utils.exceptions import ArgSpecParseError, PassFailedException
 
-from aotc.errors import Problem, UsageError
+from aotc.errors import CompileError, Problem, UsageError
 from aotc.options import CompileOptions
 from aotc.universe import multiverse
 
@@ -165,10 +165,13 @@ class PassRunner:
             raise UsageError(Problem(f"the pass {spec.name} cannot be made", why=str(error))) from error
 
     def run(self, phase: str, pipeline: str, module: ModuleOp) -> None:
-        """Run `pipeline` on `module`, verify at its end (after each pass if asked)."""
+        """Run `pipeline` on `module`, verify at its end (after each pass if asked). Raises CompileError."""
         for item in self.passes(pipeline):
             start = time.perf_counter()
-            item.apply(self._ctx, module)
+            try:
+                item.apply(self._ctx, module)
+            except PassFailedException as error:
+                raise CompileError(Problem(f"the pass {item.name} cannot go on", why=str(error))) from error
             self.timings.append(PassTiming(phase, item.name, time.perf_counter() - start))
             if self._verify_each:
                 module.verify()

@@ -7,7 +7,6 @@ with `selftest_`.
 from __future__ import annotations
 
 import os
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -23,10 +22,10 @@ from xdsl.dialects.builtin import (
 )
 
 from aotc.dialects.dtypes import numpy_dtype
-from aotc.errors import Problem, UsageError
 from aotc.passes.interface.add_selftest import SELFTEST
 from aotc.passes.interface.signature import entry
 from aotc.plan import text_of
+from aotc.recordings import read_arrays
 
 if TYPE_CHECKING:
     from xdsl.dialects.func import FuncOp
@@ -56,9 +55,9 @@ def attach_selftest(compilation: Compilation, source: Source) -> None:
     options = compilation.options
     assert options.selftest is not None
     inputs, outputs = _signature(entry(compilation.module))
-    given = _arrays("--selftest", options.selftest, inputs)
+    given = _arrays(options.selftest, inputs)
     if options.selftest_outputs is not None:
-        expected = _arrays("--selftest-outputs", options.selftest_outputs, outputs)
+        expected = _arrays(options.selftest_outputs, outputs)
     else:
         expected = dict(zip((each.name for each in outputs), _reference(compilation, source, given), strict=True))
     keys = {
@@ -86,26 +85,8 @@ def _signature(main: FuncOp) -> tuple[list[_Tensor], list[_Tensor]]:
     return sides[0], sides[1]
 
 
-def _arrays(option: str, path: str, tensors: Sequence[_Tensor]) -> dict[str, Array]:
-    """The arrays of an npz file that `tensors` name, checked."""
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            found: dict[str, Array] = {name: archive[name] for name in archive.files}
-    except (ValueError, EOFError, zlib.error) as error:
-        raise UsageError(Problem(f"{option} {path} is not an npz file of arrays", why=str(error))) from error
-    problems: list[Problem] = []
-    for tensor in tensors:
-        array = found.get(tensor.name)
-        if array is not None and array.dtype.kind == "V" and array.dtype.itemsize == tensor.dtype.itemsize:
-            found[tensor.name] = array = array.view(tensor.dtype)  # a type that npz does not know
-        if array is None:
-            problems.append(Problem(f"{option} {path}", why=f"it has no array {tensor.name}"))
-        elif (array.dtype, array.shape) != (tensor.dtype, tensor.shape):
-            is_, wanted = (f"{each.dtype} {list(each.shape)}" for each in (array, tensor))
-            problems.append(Problem(f"{option} {path}", why=f"{tensor.name} is {is_}, the model has {wanted}"))
-    if problems:
-        raise UsageError(problems)
-    return found
+def _arrays(path: str, tensors: Sequence[_Tensor]) -> dict[str, Array]:
+    return read_arrays(path, {tensor.name: (tensor.dtype, tensor.shape) for tensor in tensors})
 
 
 def _reference(compilation: Compilation, source: Source, inputs: Mapping[str, Array]) -> list[Array]:

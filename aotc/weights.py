@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from xdsl.context import Context
@@ -76,7 +76,7 @@ class WeightStore:
             carrier = _ML_DTYPES.get(array.dtype.name)
             plain[f"{array.dtype.name}:{key}"] = array if carrier is None else array.view(carrier)
         stream = BytesIO()
-        np.savez(stream, allow_pickle=False, **plain)
+        np.savez(stream, **cast(Any, plain))
         return stream.getvalue()
 
     @staticmethod

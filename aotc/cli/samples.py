@@ -12,6 +12,7 @@ import numpy as np
 
 from aotc.dialects.dtypes import numpy_dtype
 from aotc.errors import Problem, UsageError
+from aotc.recordings import read_arrays
 
 if TYPE_CHECKING:
     from aotc.metadata import TensorInfo
@@ -24,11 +25,7 @@ def read_inputs(path: str | None, expected: Sequence[TensorInfo]) -> dict[str, A
     """The arrays of an npz file, or without one seeded random values for each input. Raises OSError, UsageError."""
     if path is None:
         return {info.name: random_array(info) for info in expected}
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
-    except (ValueError, EOFError, zlib.error) as error:
-        raise UsageError(Problem(f"{path} is not an npz file of arrays", why=str(error))) from error
+    return read_arrays(path, {info.name: (numpy_dtype(info.dtype), info.shape) for info in expected})
 
 
 def random_array(info: TensorInfo) -> Array:

@@ -183,6 +183,22 @@ def test_run_and_verify(tmp_path: Path) -> None:
     fails(2, "run", MODEL, "--inputs", MODEL, says="npz")
 
 
+def test_inputs_that_do_not_fit(tmp_path: Path) -> None:
+    with np.load(MODEL.with_name("yes.npz")) as archive:
+        ((name, values),) = archive.items()
+    np.save(tmp_path / "single.npy", values)
+    np.savez(tmp_path / "empty.npz")
+    np.savez(tmp_path / "wide.npz", **{name: values.astype(np.float64)})
+    np.savez(tmp_path / "flat.npz", **{name: values.reshape(-1)})
+    for command in ("run", "verify"):
+        fails(2, command, MODEL, "--inputs", tmp_path / "single.npy", says="a single array")
+        fails(2, command, MODEL, "--inputs", tmp_path / "empty.npz", says=f"no array {name!r}")
+        fails(2, command, MODEL, "--inputs", tmp_path / "wide.npz", says="float64")
+        fails(2, command, MODEL, "--inputs", tmp_path / "flat.npz", says=f"[{values.size}]")
+    np.savez(tmp_path / "more.npz", other=values, **{name: values})
+    assert aotc("run", MODEL, "--inputs", tmp_path / "more.npz").returncode == 0
+
+
 @pytest.mark.parametrize("arguments", [["targets"], ["ops"], ["inspect", str(MODEL)], ["--version"]])
 def test_listings(arguments: list[str]) -> None:
     done = aotc(*arguments)

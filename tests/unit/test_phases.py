@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 import aotc
+from aotc.driver import lower
+from aotc.errors import CompileError, UsageError
 from aotc.options import CompileOptions
 from aotc.pipelines import PHASES, pipeline_of
 
@@ -62,3 +64,32 @@ def test_stop_and_start_again(tmp_path: Path) -> None:
 def test_stop_before_start_is_refused(tmp_path: Path) -> None:
     with pytest.raises(aotc.UsageError):
         aotc.compile_to("x.mlir", tmp_path, start_at="plan", stop_after="fuse")
+
+
+@pytest.mark.parametrize("index", range(len(PHASES)), ids=[phase.name for phase in PHASES])
+def test_each_phase_starts_from_its_own_ir_only(dumps: Path, index: int) -> None:
+    name = PHASES[index].name
+    file = dumps / f"{index:02}-{name}.mlir"
+    tensors = {"import", "graph", "fuse"}
+    for phase in (phase.name for phase in PHASES):
+        if phase == name or {phase, name} <= tensors:
+            continue
+        with pytest.raises(UsageError, match=f"is not IR after {phase}; it looks like IR after"):
+            lower(str(file), CompileOptions(start_at=phase))
+    assert lower(str(file), CompileOptions(start_at=name, stop_after=name)).phase == name
+
+
+def test_ir_without_its_weights(dumps: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.mlir"
+    copy.write_bytes((dumps / "05-plan.mlir").read_bytes())
+    with pytest.raises(CompileError, match=r"has no weights .*; neither copy\.npz nor weights\.npz"):
+        lower(str(copy), CompileOptions(start_at="plan"))
+    (tmp_path / "copy.npz").write_text("no weights")
+    with pytest.raises(CompileError, match=r"copy\.npz is not an npz file of weights"):
+        lower(str(copy), CompileOptions(start_at="plan"))
+
+
+@pytest.mark.parametrize("option", [{"target": "cortex-m4"}, {"emit": "object"}, {"ram": "1K"}, {"stop_after": "plan"}])
+def test_options_that_mean_nothing_in_process_are_refused(option: dict[str, str]) -> None:
+    with pytest.raises(UsageError, match=f"{next(iter(option))} in `compile`"):
+        aotc.compile(MODELS / "kws_float" / "model.onnx", **option)

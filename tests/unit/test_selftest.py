@@ -190,7 +190,7 @@ def test_files_that_do_not_fit_are_refused(model: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError) as refusal:
         aotc.compile_to(model, tmp_path / "out", selftest=str(tmp_path / "bad.npz"))
     text = str(refusal.value)
-    assert "x is float32 [3, 2], the model has float32 [2, 3]" in text and "no array q" in text
+    assert "'x' is float32[3, 2]; the model has float32[2, 3]" in text and "no array 'q'" in text
     with pytest.raises(UsageError):
         CompileOptions.of(selftest_outputs="out.npz")
     assert not (tmp_path / "out").exists()

@@ -1,0 +1,103 @@
+"""IR as files: what `--stop-after` and `--dump-phases` write and `--start-at` reads, with the weights in an npz."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from io import StringIO
+from pathlib import Path
+from zipfile import BadZipFile
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import ParseError, VerifyException
+
+from aotc.compilation import Compilation
+from aotc.dialects.aot import WeightOp
+from aotc.dialects.graph.interfaces import GraphOp
+from aotc.dialects.graph.structure import ConstantOp
+from aotc.errors import CompileError, Problem, UsageError
+from aotc.files import Content
+from aotc.options import CompileOptions
+from aotc.passes.interface.signature import convention, entry, kernels
+from aotc.plan import PLAN
+from aotc.weights import WeightStore
+
+
+def ir_text(module: ModuleOp) -> str:
+    """A module as text, with the names of the ONNX nodes."""
+    stream = StringIO()
+    Printer(stream, print_debuginfo=True).print_op(module)
+    return stream.getvalue() + "\n"
+
+
+def ir_files(compilation: Compilation, stem: str) -> dict[str, Content]:
+    """The files STEM.mlir and STEM.npz."""
+    return {f"{stem}.mlir": ir_text(compilation.module), f"{stem}.npz": compilation.store.to_bytes()}
+
+
+def read_ir(source: object, start_at: str, options: CompileOptions, ctx: Context) -> Compilation:
+    """The IR after the phase `start_at` in the file `source`; its weights are `FILE.npz` or `weights.npz` beside it.
+
+    Raises OSError, CompileError where it cannot be read or weights are missing, UsageError where it is the IR of
+    another phase.
+    """
+    if not isinstance(source, str | os.PathLike):
+        raise UsageError(Problem("--start-at reads a file of textual IR"))
+    path = Path(source)
+    text = path.read_bytes()
+    store = _read_weights(path, ctx)
+    try:
+        module = Parser(ctx, text.decode(), str(path)).parse_module()
+        module.verify()
+    except (ParseError, VerifyException, UnicodeDecodeError) as error:
+        raise CompileError(Problem(f"{path} is not IR that can be read", why=str(error))) from error
+    if missing := sorted(key for key in set(_weight_keys(module)) if key not in store):
+        why = f"neither {path.with_suffix('.npz').name} nor weights.npz beside it holds them"
+        raise CompileError(Problem(f"{path} has no weights {', '.join(missing)}", why=why))
+    _check_phase(module, path, start_at)
+    return Compilation(options, ctx, module, store, start_at)
+
+
+def _read_weights(path: Path, ctx: Context) -> WeightStore:
+    for beside in (path.with_suffix(".npz"), path.with_name("weights.npz")):
+        if beside.exists():
+            try:
+                WeightStore.load(beside).attach(ctx)
+            except (ValueError, EOFError, BadZipFile) as error:
+                raise CompileError(Problem(f"{beside} is not an npz file of weights", why=str(error))) from error
+            break
+    return WeightStore.of(ctx)
+
+
+def _weight_keys(module: ModuleOp) -> Iterator[str]:
+    for op in module.walk():
+        if isinstance(op, ConstantOp) and op.key is not None:
+            yield op.key
+        elif isinstance(op, WeightOp):
+            yield op.key.data
+
+
+def _check_phase(module: ModuleOp, path: Path, start_at: str) -> None:
+    """Raise UsageError where the module does not look like one after `start_at`."""
+    given = _stages(module)
+    if start_at not in given:
+        raise UsageError(
+            Problem(f"{path} is not IR after {start_at}", why=f"it looks like IR after {' or '.join(given)}")
+        )
+
+
+def _stages(module: ModuleOp) -> Sequence[str]:
+    """The phases that `module` may have just been through; docs/architecture.md says what each leaves."""
+    function = entry(module)
+    signature = function.function_type
+    bodies = list(kernels(module))
+    if convention(function) is not None:
+        return ("interface",)
+    if any(isinstance(kind, TensorType) for kind in (*signature.inputs, *signature.outputs)):
+        return ("outline",) if bodies else ("import", "graph", "fuse")
+    if PLAN not in module.attributes:
+        return ("bufferize",)
+    return ("plan",) if any(isinstance(op, GraphOp) for body in bodies for op in body.walk()) else ("loops",)
