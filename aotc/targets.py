@@ -133,8 +133,6 @@ def _riscv32(name: str, description: str, features: str, abi: str) -> Target:
 
 
 _X86 = "x86_64-unknown-linux-gnu"
-_ARM = "armv7-unknown-linux-gnueabihf"
-_RISCV = "riscv64-unknown-linux-gnu"
 _NO_FPU = "-fpregs"
 
 TARGETS: Final[dict[str, Target]] = {

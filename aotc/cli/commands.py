@@ -71,9 +71,9 @@ def run_command(arguments: argparse.Namespace) -> int:
 
 def verify_command(arguments: argparse.Namespace) -> int:
     """`aotc verify`."""
+    from aotc.cli.comparison import compare
     from aotc.cli.samples import peer_session, read_inputs
     from aotc.routes import open_model
-    from aotc.verify import compare
 
     with _progress() as report:
         model = open_model(arguments.model, arguments.emit, options_from(arguments), report)
@@ -149,7 +149,7 @@ def check_command(arguments: argparse.Namespace) -> int:
 
 def inspect_command(arguments: argparse.Namespace) -> int:
     """`aotc inspect`."""
-    from aotc.inspection import describe
+    from aotc.cli.inspection import describe
 
     description = describe(Path(arguments.model))
     if arguments.json:

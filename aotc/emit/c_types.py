@@ -112,11 +112,6 @@ def ctype_of(kind: Attribute, index: CType, unsigned: bool = False) -> CType:
             raise CompileError(Problem(f"there is no C type for {kind}"))
 
 
-def natural_bytes(kind: CType) -> int:
-    """Bytes of a scalar in memory, which is also the alignment it needs."""
-    return 2 if kind.kind == "half" else max(kind.bits, 8) // 8
-
-
 # --- literals --------------------------------------------------------------------------------------------------------
 
 
