@@ -56,11 +56,11 @@ class ResizedAxis:
             case "asymmetric":
                 return x / scale
             case "pytorch_half_pixel":
-                return (x + _HALF) / scale - _HALF if self.count > 1 else np.zeros(1, np.float32)
+                return (x + _HALF) / scale - _HALF if self.count > 1 else np.zeros(self.count, np.float32)
             case "tf_half_pixel_for_nn":
                 return (x + _HALF) / scale
             case "align_corners":
-                return x * last / (count - 1) if self.count > 1 else np.zeros(1, np.float32)
+                return x * last / (count - 1) if self.count > 1 else np.zeros(self.count, np.float32)
             case "half_pixel_symmetric":
                 adjustment = count / (scale * np.float32(self.extent))
                 offset = np.float32(self.extent) / 2 * (1 - adjustment)

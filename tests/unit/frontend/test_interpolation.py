@@ -58,3 +58,10 @@ def test_weights_add_up_to_one_and_places_exist() -> None:
         for rounding in NEAREST_MODES:
             nearest = axis.nearest(rounding)
             assert nearest.min() >= 0 and nearest.max() < extent
+
+
+@pytest.mark.parametrize("mode", COORDINATE_MODES)
+def test_an_axis_may_become_empty(mode: str) -> None:
+    axis = ResizedAxis(1, 0, 0.5, mode)
+    assert axis.coordinates().shape == axis.nearest("floor").shape == axis.outside().shape == (0,)
+    assert axis.linear()[0].shape == (0, 2) and axis.cubic(-0.75, False)[0].shape == (0, 4)
