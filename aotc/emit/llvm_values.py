@@ -76,6 +76,7 @@ def float_text(value: float, kind: Attribute) -> str:
 
 
 def constant_text(value: Attribute, kind: Attribute) -> str:
+    """A constant of type `kind` as LLVM text, without its type. Raises CompileError for one that has none."""
     match value:
         case IntegerAttr():
             number = value.value.data
@@ -110,14 +111,17 @@ _PLAIN_NAME = re.compile(r"[A-Za-z$._-][A-Za-z$._0-9-]*")
 
 
 def quoted(name: str) -> str:
+    """A name of a symbol, in quotes where LLVM needs them."""
     return name if _PLAIN_NAME.fullmatch(name) else bytes_text(name.encode())[1:]
 
 
 def symbol(name: str) -> str:
+    """A reference to a symbol: `@name`."""
     return f"@{quoted(name)}"
 
 
 def alignment(attribute: Attribute | None) -> str:
+    """`, align N`, or nothing."""
     return f", align {attribute.value.data}" if isinstance(attribute, IntegerAttr) else ""
 
 
@@ -140,6 +144,7 @@ _BARE_FUNCTION_ATTRIBUTES = {
 
 
 def parameter_attributes(attributes: Mapping[str, Attribute]) -> str:
+    """The attributes of a parameter, sorted, a space before each. Raises CompileError for one that LLVM text has not."""
     parts: list[str] = []
     for name, value in sorted(attributes.items()):
         if (form := _PARAMETER_FORMATS.get(name)) is None:
@@ -173,6 +178,7 @@ _FAST_MATH_NAMES = ("reassoc", "nnan", "ninf", "nsz", "arcp", "contract", "afn")
 
 
 def fast_math(op: Operation) -> str:
+    """The fast-math flags of an operation, a space after each."""
     flags = op.properties.get("fastmathFlags")
     if not isinstance(flags, llvm.FastMathAttr) or not flags.data:
         return ""
@@ -185,6 +191,7 @@ VISIBILITY = {1: "hidden", 2: "protected"}
 
 
 def keyword(table: Mapping[int, str], attribute: Attribute | None) -> str:
+    """The keyword of an enumeration's value, or nothing."""
     return table.get(attribute.value.data, "") if isinstance(attribute, IntegerAttr) else ""
 
 

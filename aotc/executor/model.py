@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -82,6 +82,12 @@ class CompiledModel:
     def clone(self) -> CompiledModel:
         """Another instance with the same code and weights and its own workspace, for another thread."""
         return CompiledModel(self._native)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a CompiledModel is code of this process and cannot be pickled or copied; "
+            "`clone()` makes another instance, `aotc.compile_to(..., emit='shared')` a library for another process"
+        )
 
     def __repr__(self) -> str:
         sides = (", ".join(_describe(t) for t in tensors) for tensors in (self.inputs, self.outputs))

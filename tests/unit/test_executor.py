@@ -1,8 +1,11 @@
 """The executor on a small model written in C by hand: z = x + w, s = sum(x) through the workspace."""
 
+import copy
 import json
+import pickle
 import subprocess
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -189,6 +192,12 @@ def test_errors_of_the_module_interface(model: executor.CompiledModel) -> None:
         model.get_output(2)
     with pytest.raises(TypeError, match="expected int32"):
         model.set_input(1, X)
+
+
+@pytest.mark.parametrize("make", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_model_is_cloned_not_copied(model: executor.CompiledModel, make: Callable[[object], object]) -> None:
+    with pytest.raises(TypeError, match=r"clone\(\)"):
+        make(model)
 
 
 def test_instances_in_threads(model: executor.CompiledModel) -> None:
