@@ -156,14 +156,12 @@ def inspect_command(arguments: argparse.Namespace) -> int:
         _print_json(description)
         return EXIT_OK
     for key, value in description.items():
-        if isinstance(value, list):
+        if isinstance(value, list | tuple) and any(isinstance(item, dict) for item in value):
             print(f"{key}:")
             for item in value:
                 print("  " + _line(item))
-        elif isinstance(value, dict):
-            print(f"{key}: {_line(value)}")
         else:
-            print(f"{key}: {value}")
+            print(f"{key}: {_line(value)}")
     return EXIT_OK
 
 
@@ -250,9 +248,20 @@ def _print_timings(timings: tuple[PassTiming, ...]) -> None:
 
 
 def _line(item: object) -> str:
-    if not isinstance(item, dict):
-        return str(item)
-    return ", ".join(f"{key} {value}" for key, value in item.items() if value is not None)
+    """A value of a description on one line; of what is nested deeper only how many there are."""
+    if isinstance(item, dict):
+        return ", ".join(f"{key} {_inner(value)}" for key, value in item.items() if value is not None)
+    return _inner(item)
+
+
+def _inner(value: object) -> str:
+    if isinstance(value, dict):
+        return f"({len(value)})"
+    if not isinstance(value, list | tuple):
+        return str(value)
+    if any(isinstance(item, dict) for item in value):
+        return f"({len(value)})"
+    return "[" + ", ".join(map(str, value)) + "]"
 
 
 def _print_json(value: Any) -> None:
