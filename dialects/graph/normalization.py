@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
@@ -57,13 +57,13 @@ class RowOp(AnchorOp, ABC):
 
         b.for_each(reduced_shape(shape, axes, keepdims=False), each)
 
+    @abstractmethod
     def row(self, b: LoopBuilder, read: Reader, write: Writer) -> None:
         """Emit the loops of one row; `read` and `write` take indices within it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def compute(self, row: Array) -> Array:
         """The result rows for the rows along the last axis; f16 and bf16 come, and may go, as f32."""
-        raise NotImplementedError
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         x, axes = operands[0], self._axes()
