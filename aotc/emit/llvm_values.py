@@ -144,7 +144,7 @@ _BARE_FUNCTION_ATTRIBUTES = {
 
 
 def parameter_attributes(attributes: Mapping[str, Attribute]) -> str:
-    """The attributes of a parameter, sorted, a space before each. Raises CompileError for one that LLVM text has not."""
+    """The attributes of a parameter, sorted, a space before each. Raises CompileError for one without LLVM text."""
     parts: list[str] = []
     for name, value in sorted(attributes.items()):
         if (form := _PARAMETER_FORMATS.get(name)) is None:
