@@ -6,10 +6,11 @@ model file's own buffer. A store belongs to one xDSL `Context`, so that passes r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from io import BytesIO
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
+from zipfile import ZipFile
 
 import numpy as np
 from xdsl.context import Context
@@ -75,9 +76,7 @@ class WeightStore:
         for key, array in self._arrays.items():
             carrier = _ML_DTYPES.get(array.dtype.name)
             plain[f"{array.dtype.name}:{key}"] = array if carrier is None else array.view(carrier)
-        stream = BytesIO()
-        np.savez(stream, **cast(Any, plain))
-        return stream.getvalue()
+        return npz_bytes(plain)
 
     @staticmethod
     def load(path: Path) -> WeightStore:
@@ -95,3 +94,13 @@ class WeightStore:
 
 def _identical(a: Array, b: Array) -> bool:
     return a is b or (a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes())
+
+
+def npz_bytes(arrays: Mapping[str, Array]) -> bytes:
+    """An uncompressed npz file of `arrays` by name; unlike np.savez it takes any name, `file` too."""
+    stream = BytesIO()
+    with ZipFile(stream, "w") as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
+    return stream.getvalue()

@@ -54,12 +54,10 @@ def run_command(arguments: argparse.Namespace) -> int:
         model = open_model(arguments.model, arguments.emit, options_from(arguments), report)
     outputs = model(read_inputs(arguments.inputs, model.inputs))
     if arguments.outputs is not None:
-        from io import BytesIO
+        from aotc.weights import npz_bytes
 
-        stream = BytesIO()
-        np.savez(stream, allow_pickle=False, **outputs)
         target = Path(arguments.outputs)
-        write_files(target.parent, {target.name: stream.getvalue()})
+        write_files(target.parent, {target.name: npz_bytes(outputs)})
         return EXIT_OK
     for name, array in outputs.items():
         flat = array.reshape(-1)

@@ -6,6 +6,7 @@ nothing outside the operand is read.
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -47,16 +48,21 @@ def _clamped_array(indices: Array, extent: int | Array) -> Array:
     return np.clip(np.where(indices < 0, indices + extent, indices), 0, np.asarray(extent) - 1)
 
 
-@irdl_op_definition
-class GatherOp(ElementOp):
-    """Slices of x along `axis`: result[a..., i..., b...] = x[a..., indices[i...], b...]."""
+class AxisGatherOp(ElementOp, ABC):
+    """Elements of x at run-time `indices` along one `axis`."""
 
-    name = "graph.gather"
     x = operand_def(TensorType)
     indices = operand_def(TensorType)
     axis = prop_def(IntegerAttr[I64])
     result = result_def(TensorType)
     FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
+
+
+@irdl_op_definition
+class GatherOp(AxisGatherOp):
+    """Slices of x along `axis`: result[a..., i..., b...] = x[a..., indices[i...], b...]."""
+
+    name = "graph.gather"
 
     def infer_types(self) -> Sequence[TensorType]:
         x, indices, axis = shape_of(self.x), shape_of(self.indices), self.axis.value.data
@@ -81,15 +87,10 @@ class GatherOp(ElementOp):
 
 
 @irdl_op_definition
-class GatherElementsOp(ElementOp):
+class GatherElementsOp(AxisGatherOp):
     """Element by element along `axis`: result[i...] = x[i... with i[axis] = indices[i...]]."""
 
     name = "graph.gather_elements"
-    x = operand_def(TensorType)
-    indices = operand_def(TensorType)
-    axis = prop_def(IntegerAttr[I64])
-    result = result_def(TensorType)
-    FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
 
     def infer_types(self) -> Sequence[TensorType]:
         x, indices, axis = shape_of(self.x), shape_of(self.indices), self.axis.value.data

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, GraphOp, element_type_of, shape_of
-from aotc.dialects.graph.loops import INDEX, LoopBuilder, Reader, Scalar, Writer, storage_type
+from aotc.dialects.graph.loops import INDEX, LoopBuilder, Reader, Scalar, storage_type
 
 BRANCH = 8
 """A branch, in arithmetic operations: it also keeps a loop from becoming vector code."""
@@ -60,14 +60,17 @@ def element_cost(op: ElementOp) -> int:
     return _element_costs[key]
 
 
+def _nowhere(index: Sequence[Scalar], value: Scalar) -> None:
+    """A writer that stores nothing: only what is read counts."""
+
+
 def anchor_reads(op: AnchorOp) -> tuple[float, ...]:
     """For each operand, how many elements the loops read in all; infinite where a loop's bounds are not constant."""
     key = _key(op)
     if key not in _anchor_reads:
         probe = _Probe(op)
         counts = [0.0] * len(op.operands)
-        write: Writer = lambda index, value: None  # noqa: E731
-        op.loops(probe.b, probe.reads(), [write for _ in op.results])
+        op.loops(probe.b, probe.reads(), [_nowhere for _ in op.results])
         for load in probe.block.walk():
             if isinstance(load, memref.LoadOp) and load.memref in probe.buffers:
                 counts[probe.buffers.index(load.memref)] += _trips(load)
