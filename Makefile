@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 JOBS   ?= 2
 
-.PHONY: demo test lint types lit unit test-embedded embedded-figures clean
+.PHONY: demo test lint types lit unit test-math test-embedded embedded-figures bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
@@ -24,6 +24,10 @@ lit: $(VENV)/.dev
 unit: $(VENV)/.dev
 	$(BIN)/pytest -q -n $(JOBS) --dist worksteal --ignore tests/embedded
 
+# The functions of `expand-math` on every float; minutes.
+test-math: $(VENV)/.dev
+	AOTC_EXHAUSTIVE=1 $(BIN)/pytest -q -n $(JOBS) tests/unit/kernel/test_expand_math.py -k error
+
 # On emulated microcontrollers. Cross compilers and emulators come from apt where they are missing.
 test-embedded: $(VENV)/.dev
 	tests/embedded/install.sh
@@ -32,6 +36,13 @@ test-embedded: $(VENV)/.dev
 embedded-figures: $(VENV)/.dev
 	tests/embedded/install.sh
 	$(BIN)/python tests/embedded/figures.py
+
+# Against every runtime that can be installed here.
+bench: $(VENV)/.installed
+	for package in onnxruntime openvino ncnn pnnx emx-onnx-cgen; do \
+	    $(BIN)/python -m pip install -q --disable-pip-version-check $$package || true; \
+	done
+	$(BIN)/python benchmarks/run.py
 
 # python3 -m venv needs a package of its own on Debian; virtualenv does not.
 $(VENV)/bin/python:

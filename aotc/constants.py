@@ -8,7 +8,7 @@ import numpy as np
 from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, DenseResourceAttr, TensorType
 from xdsl.ir import Operation, OpResult, SSAValue
 
-from aotc.dialects.dtypes import byte_width, element_type, numpy_dtype
+from aotc.dialects.dtypes import byte_width, element_type, extended, numpy_dtype
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of, shape_of
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.weights import Array, WeightStore
@@ -16,7 +16,7 @@ from aotc.weights import Array, WeightStore
 
 def constant_op(array: Array, hint: str, store: WeightStore) -> ConstantOp:
     """A constant of `array`'s shape and dtype; `hint` names it in the store."""
-    array = np.asarray(array, order="C")
+    array = extended(np.asarray(array, order="C"))
     kind = TensorType(element_type(array.dtype), array.shape)
     if array.size <= ConstantOp.INLINE_LIMIT:
         value = DenseIntOrFPElementsAttr(kind, BytesAttr(array.tobytes()))  # pyright: ignore[reportArgumentType]
@@ -39,19 +39,33 @@ GROWTH_LIMIT = 1 << 16
 """The most bytes that folding may make out of constants small enough to stand in the IR: a range, a mask."""
 
 
+def _computed_array(value: SSAValue, store: WeightStore) -> Array | None:
+    """The value of what is a constant or computed from constants only, else None."""
+    op = value.owner
+    if not isinstance(op, GraphOp) or isinstance(op, ConstantOp):
+        return known_array(value, store)
+    operands = [array for operand in op.operands if (array := _computed_array(operand, store)) is not None]
+    if not op.operands or len(operands) < len(op.operands):
+        return None
+    results = op.evaluate(operands)
+    return None if results is None else results[op.results.index(value)]
+
+
 def folded(op: GraphOp, store: WeightStore) -> list[Array] | None:
     """The results of `op` where its operands are constants, or where there is nothing to compute; else None.
 
-    Folding must not make a model larger: dequantised weights stay as they are stored, widened where they are read.
+    Folding must not make a model larger: dequantised weights stay as they are stored, widened where they are read. What
+    packs weights for a kernel may, by what fills up its panels, and widens them as the kernel reads them.
     """
     if op.results and all(0 in shape_of(result) for result in op.results):
         return [np.empty(shape_of(result), numpy_dtype(element_type_of(result))) for result in op.results]
-    known = [array for operand in op.operands if (array := known_array(operand, store)) is not None]
+    find = _computed_array if op.ORDERS_WEIGHTS else known_array
+    known = [array for operand in op.operands if (array := find(operand, store)) is not None]
     if not op.operands or len(known) < len(op.operands):
         return None
     size = sum(math.prod(shape_of(result)) * byte_width(element_type_of(result)) for result in op.results)
     is_small = all(array.size <= ConstantOp.INLINE_LIMIT for array in known) and size <= GROWTH_LIMIT
-    if size > sum(array.nbytes for array in known) and not is_small:
+    if size > sum(array.nbytes for array in known) and not is_small and not op.ORDERS_WEIGHTS:
         return None
     with np.errstate(all="ignore"):
         values = op.evaluate(known)

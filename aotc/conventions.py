@@ -40,6 +40,8 @@ class Conventions:
     bare array. Not part of the tables below: nothing outside the model ever sees it."""
     io: str = "caller"
     """Where inputs and outputs are: the caller's, or in the workspace."""
+    threaded: bool = False
+    """Whether several threads run a call together."""
 
     def check(self) -> None:
         """Raise UsageError with every reason why this combination is refused; return if it is legal."""
@@ -65,6 +67,8 @@ _ALL_CHOICES = _CHOICES | {"operator_arguments": OPERATOR_ARGUMENTS, "io": IO}
 def _flag(field: str, *values: object) -> str:
     if field == "linkable":
         return "a module that cannot be linked"
+    if field == "threaded":
+        return "--threads 2 or more"
     return f"--{field.replace('_', '-')} {'|'.join(map(str, values))}"
 
 
@@ -119,6 +123,11 @@ RULES: Final = (
         "such an entry is given its tensors, and there are none to give",
         "use --interface-api c",
     ),
+    Rule(
+        {"threaded": (True,), "operator_api": ("cpacked", "packed")},
+        "all threads call an operator together and tell it which they are, which packed arguments have no room for",
+        "use --operator-api unpacked",
+    ),
 )
 """Everything that is refused, with the reason. What no rule forbids is legal."""
 
@@ -126,9 +135,19 @@ RULES: Final = (
 def legal(linkable: bool = True) -> Iterator[Conventions]:
     """Every legal combination, in the order of the tables."""
     for values in product(*_CHOICES.values()):
-        choice = Conventions(**dict(zip(_CHOICES, values, strict=True)), linkable=linkable)
+        choice = Conventions(**dict(zip(_CHOICES, values, strict=True)), linkable=linkable, threaded=False)
         if not any(rule.forbids(choice) for rule in RULES):
             yield choice
+
+
+def default_interface(runtime: str) -> str:
+    """What `--interface-api` is where it is not given: a packed entry for the host's executor, plain C for bare C."""
+    return "packed" if runtime == "host" else "c"
+
+
+def default_operators(interface_api: str, runtime: str) -> str:
+    """What `--operator-api` is where it is not given: packed arguments where the host runtime is to reach operators."""
+    return "cpacked" if (interface_api, runtime) == ("packed", "host") else "unpacked"
 
 
 def table() -> str:
@@ -189,6 +208,11 @@ def json_symbol(name: str) -> str:
 def workspace_symbol(name: str) -> str:
     """The arena of model `name`, exported where inputs and outputs are in it: `aotc_kws_workspace`."""
     return f"{PREFIX}_{name}_workspace"
+
+
+def profile_symbol(name: str) -> str:
+    """The counters of model `name` that `profile-kernels` adds: `aotc_kws_profile`."""
+    return operator_symbol(name, "profile")
 
 
 def weights_symbol(name: str) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -15,6 +17,7 @@ from aotc.files import Content, write_files
 from aotc.options import CompileOptions
 from aotc.pipelines import PHASE_NAMES, PHASES, PassRunner, PassTiming, phase_index, pipeline_of
 from aotc.targets import lookup
+from aotc.verification import verify
 
 if TYPE_CHECKING:
     import onnx
@@ -44,6 +47,19 @@ class Artifacts:
     timings: tuple[PassTiming, ...]
 
 
+@contextmanager
+def _uncollected() -> Generator[None]:
+    """Without garbage collection: IR is full of cycles and nearly all of it lives to the end, so walking over it again
+    and again takes a quarter of the time and frees next to nothing."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
 def new_context() -> Context:
     """A context that knows every installed dialect."""
     from xdsl.context import Context
@@ -56,14 +72,19 @@ def new_context() -> Context:
     return ctx
 
 
+@_uncollected()
 def lower(source: Source, options: CompileOptions, report: Callable[[str], None] | None = None) -> Compilation:
     """Import `source` and run the phases up to `options.stop_after` (default: all).
 
     `source` is a model file, its bytes, a ModelProto, or with `options.start_at` the textual IR of a phase with its
-    weights beside it. `report` hears the name of each phase as it starts. Raises AotcError or OSError.
+    weights beside it. `report` hears the name of each phase as it starts. The module is verified as it is imported and
+    after the last phase. Raises AotcError or OSError.
     """
-    if options.target != "host":  # which takes LLVM to describe
-        lookup(options.target)
+    if options.target != "host" or options.threads > 1:  # the host takes LLVM to describe
+        target = lookup(options.target)
+        if options.threads > 1 and not target.threads:
+            flags = f"--threads {options.threads} with --target {options.target}"
+            raise UsageError(Problem(flags, why="there are no POSIX threads", fix="use --threads 1 or a Linux target"))
     first = 0 if options.start_at is None else phase_index(options.start_at)
     last = len(PHASES) - 1 if options.stop_after is None else phase_index(options.stop_after)
     if last < first:
@@ -79,7 +100,7 @@ def lower(source: Source, options: CompileOptions, report: Callable[[str], None]
 
         attach_selftest(compilation, source)
     if options.start_at is None:
-        compilation.module.verify()
+        verify(compilation.module)
         dumper.after_phase("import", 0)
     runner = PassRunner(compilation.ctx, verify_each=options.verify_each, after_pass=dumper.after_pass)
     compilation.timings = runner.timings
@@ -87,13 +108,14 @@ def lower(source: Source, options: CompileOptions, report: Callable[[str], None]
         phase = PHASES[index]
         if report is not None:
             report(phase.name)
-        runner.run(phase.name, pipeline_of(phase, options), compilation.module)
+        runner.run(phase.name, pipeline_of(phase, options), compilation.module, verified=index == last)
         compilation.phase = phase.name
         dumper.after_phase(phase.name, index)
     dumper.finish()
     return compilation
 
 
+@_uncollected()
 def compile(source: Source, **options: Any) -> CompiledModel:
     """Compile a model in this process and return it ready to run.
 
@@ -102,17 +124,21 @@ def compile(source: Source, **options: Any) -> CompiledModel:
     and other machines, which belong to `compile_to`. No C compiler is needed.
     Raises CompileError with one problem for each thing that is not supported, FileNotFoundError, UsageError.
     """
-    from aotc.executor import compiled_in_process
-
     chosen = CompileOptions.of(**options)
     default = CompileOptions()
     if elsewhere := [name for name in _NOT_IN_PROCESS if getattr(chosen, name) != getattr(default, name)]:
         what = "nothing is written, and the code is for this machine"
         raise UsageError([Problem(f"{name} in `compile`", why=what, fix="use `compile_to`") for name in elsewhere])
-    chosen = replace(
-        chosen, interface_api="c", operator_api="unpacked", workspace="caller", weights="caller", io="caller"
+    from aotc.reuse import host_code
+
+    return host_code(source, in_process(chosen), lower).load()
+
+
+def in_process(options: CompileOptions) -> CompileOptions:
+    """`options` for code that is called where it is compiled."""
+    return replace(
+        options, interface_api="c", operator_api="unpacked", workspace="caller", weights="caller", io="caller"
     )
-    return compiled_in_process(lower(source, chosen))
 
 
 def compile_to(
@@ -125,10 +151,17 @@ def compile_to(
     return compile_with(source, Path(directory), CompileOptions.of(**options), report)
 
 
+@_uncollected()
 def compile_with(
     source: Source, directory: Path, options: CompileOptions, report: Callable[[str], None] | None = None
 ) -> Artifacts:
     """`compile_to` with ready options."""
+    from aotc.reuse import KeptFiles
+
+    kept = KeptFiles(source, options)
+    if (found := kept.find()) is not None:
+        files, info = found
+        return Artifacts(directory, tuple(write_files(directory, files)), info, ())
     compilation = lower(source, options, report)
     if options.stop_after is not None and options.stop_after != PHASE_NAMES[-1]:
         from aotc.textual_ir import ir_files
@@ -142,8 +175,9 @@ def compile_with(
         report("emit")
     emission = Emission(compilation)
     check_budgets(compilation, emission.info)
-    files = emit(emission)
-    return Artifacts(directory, tuple(write_files(directory, files)), emission.info, tuple(compilation.timings))
+    written = write_files(directory, emit(emission))
+    kept.keep(written, emission.info)
+    return Artifacts(directory, tuple(written), emission.info, tuple(compilation.timings))
 
 
 def _import(source: Source, options: CompileOptions) -> Compilation:
@@ -173,6 +207,7 @@ class _Dumper:
         self._directory = None if options.dump_phases is None else Path(options.dump_phases)
         self._print = options.print_ir_after_all
         self._texts: dict[str, Content] = {}
+        compilation.store.keeps_all = self._directory is not None
 
     def after_pass(self, phase: str, pass_name: str, module: ModuleOp) -> None:
         if self._print:
@@ -191,4 +226,4 @@ class _Dumper:
             write_files(self._directory, {**self._texts, "weights.npz": self._compilation.store.to_bytes()})
 
 
-__all__ = ["Artifacts", "Compilation", "compile", "compile_to", "compile_with", "lower"]
+__all__ = ["Artifacts", "Compilation", "compile", "compile_to", "compile_with", "in_process", "lower"]

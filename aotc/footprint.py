@@ -8,7 +8,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from aotc.conventions import entry_symbol, weights_symbol
+from aotc.conventions import entry_symbol, operator_symbol, weights_symbol
 from aotc.emit.frames import Frame, frames
 from aotc.emit.object_sizes import object_sizes
 from aotc.metadata import Footprint, FunctionFootprint, ModelInfo
@@ -82,7 +82,8 @@ class CallTree:
     def calls(self, symbol: str) -> tuple[str, ...]:
         """The functions of the object that `symbol` calls, by itself or by name."""
         direct = self.frames[symbol].calls
-        found = [*direct, *(callee for name in direct for callee in self._by_name.get(name, ()))]
+        outside = [name for name in direct if name not in self.frames]
+        found = [*direct, *(callee for name in (symbol, *outside) for callee in self._by_name.get(name, ()))]
         return tuple(dict.fromkeys(callee for callee in found if callee in self.frames and callee != symbol))
 
     def library_calls(self, symbol: str) -> tuple[str, ...]:
@@ -116,10 +117,13 @@ def _assembly(native: NativeCode) -> str:
 
 
 def _called_by_name(native: NativeCode) -> dict[str, tuple[str, ...]]:
-    """The packed operators, which the runtime calls for the entry."""
+    """The packed operators and the share of a thread, which the runtime calls for the entry."""
     from aotc.dialects.aot import Convention
     from aotc.passes.interface.packing import CALL_PACKED
-    from aotc.passes.interface.signature import convention, kernels
+    from aotc.passes.interface.run_on_threads import RUN
+    from aotc.passes.interface.signature import convention, kernels, model_name
 
-    packed = [each for each in kernels(native.compilation.module) if convention(each) is Convention.PACKED]
-    return {CALL_PACKED: tuple(each.sym_name.data for each in packed)}
+    module = native.compilation.module
+    packed = [each for each in kernels(module) if convention(each) is Convention.PACKED]
+    shares = (operator_symbol(model_name(module), "share"),)
+    return {CALL_PACKED: tuple(each.sym_name.data for each in packed), RUN: shares}

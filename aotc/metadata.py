@@ -120,6 +120,8 @@ class ModelInfo:
     plan: PlanInfo
     io: str = "caller"
     """Where inputs and outputs are: "caller" or "workspace"."""
+    threads: int = 1
+    """How many threads run a call together."""
     footprint: Footprint | None = None
     """None where no machine code was made."""
     version: int = METADATA_VERSION
@@ -137,7 +139,10 @@ class ModelInfo:
 
 def to_json(info: ModelInfo) -> str:
     """The metadata as one JSON object, ASCII, keys in the order of the classes; ends in a newline."""
-    return json.dumps(asdict(info), indent=2) + "\n"
+    members = asdict(info)
+    if info.threads == 1:  # what goes without saying
+        del members["threads"]
+    return json.dumps(members, indent=2) + "\n"
 
 
 def from_json(text: str) -> ModelInfo:

@@ -24,6 +24,7 @@ from aotc.passes.interface.signature import (
     option,
     tensor_attributes,
 )
+from aotc.passes.kernel.split_parallel_loops import threads_of
 from aotc.plan import plan_info, text_of
 
 
@@ -52,6 +53,7 @@ def model_info(module: ModuleOp) -> ModelInfo:
         kernels=_kernels(module),
         plan=plan,
         io="workspace" if TENSORS in main.attributes else "caller",
+        threads=threads_of(module),
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from aotc.conventions import default_interface, default_operators
 from aotc.errors import Problem, UsageError
 
 KINDS = ("c", "header", "llvm-ir", "asm", "object", "static", "shared", "mlf")
@@ -24,8 +25,12 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "io": ("caller", "workspace"),
     "operator_arguments": ("tensors", "values", "pointers"),
     "optimize": ("0", "1", "2", "3", "s"),
+    "accuracy": ("fast", "strict"),
 }
 """Options of fixed choice, by field name."""
+
+MOST_THREADS = 64
+"""As `AOTC_THREADS_MAX` of the runtime says."""
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
@@ -37,8 +42,10 @@ class CompileOptions:
     name: str | None = None
     emit: tuple[str, ...] = ("c",)
     target: str = "host"
-    interface_api: str = "c"
-    operator_api: str = "unpacked"
+    interface_api: str = ""
+    """Empty: what suits the runtime (`aotc.conventions.default_interface`)."""
+    operator_api: str = ""
+    """Empty: what suits interface and runtime (`aotc.conventions.default_operators`)."""
     runtime: str = "c"
     workspace: str = "internal"
     weights: str = "embedded"
@@ -53,7 +60,14 @@ class CompileOptions:
     selftest: str | None = None
     selftest_outputs: str | None = None
     optimize: str = "2"
+    accuracy: str = "fast"
+    """Whether faster algorithms may round differently, by up to 1e-4 of the greatest result, or no sum may change."""
+    tuned: str | None = None
+    """A table of measured decisions that `aotc tune` wrote; without one, results depend on no measurement."""
+    profile: bool = False
+    """Whether the code counts what each call of a kernel takes (`aotc.profiling`); not in C."""
     threads: int = 1
+    """How many threads run a call together; results do not depend on it."""
     dims: Mapping[str, int] = field(default_factory=dict[str, int])
     input_shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     ram: int | None = None
@@ -67,6 +81,10 @@ class CompileOptions:
     time_passes: bool = False
 
     def __post_init__(self) -> None:
+        if not self.interface_api:
+            object.__setattr__(self, "interface_api", default_interface(self.runtime))
+        if not self.operator_api:
+            object.__setattr__(self, "operator_api", default_operators(self.interface_api, self.runtime))
         problems = [
             Problem(f"--{name.replace('_', '-')} {value}", why="unknown value", fix="choose from " + ", ".join(choices))
             for name, choices in CHOICES.items()
@@ -90,10 +108,20 @@ class CompileOptions:
             for what, section in sections.items()
             if section is not None and not NATIVE_KINDS & {*self.emit}
         ]
-        if self.threads != 1:
-            problems.append(Problem(f"--threads {self.threads}", why="code for one thread only is generated so far"))
+        problems += self._thread_problems()
         if problems:
             raise UsageError(problems)
+
+    def _thread_problems(self) -> list[Problem]:
+        flag = f"--threads {self.threads}"
+        if not 1 <= self.threads <= MOST_THREADS:
+            return [Problem(flag, why=f"not from 1 to {MOST_THREADS}")]
+        if self.threads > 1 and self.export_operators:
+            why = "an operator is called by all threads of the model's entry together, not by the application"
+            return [Problem(f"{flag} with --export-operators", why=why, fix="use --threads 1")]
+        if self.threads > 1 and self.profile:
+            return [Problem(f"{flag} with a profile", why="kernels are timed on one thread", fix="use --threads 1")]
+        return []
 
     @staticmethod
     def of(base: CompileOptions | None = None, **changes: Any) -> CompileOptions:
@@ -113,7 +141,7 @@ class CompileOptions:
             changes["input_shapes"] = {name: tuple(int(n) for n in shape) for name, shape in dict(shapes).items()}
         if (level := changes.get("optimize")) is not None:
             changes["optimize"] = str(level)
-        return replace(base or CompileOptions(), **changes)
+        return CompileOptions(**changes) if base is None else replace(base, **changes)
 
 
 def parse_size(text: str, option: str) -> int:

@@ -21,7 +21,9 @@ from xdsl.utils.exceptions import ArgSpecParseError, PassFailedException
 
 from aotc.errors import CompileError, Problem, UsageError
 from aotc.options import CompileOptions
+from aotc.targets import vector_unit
 from aotc.universe import multiverse
+from aotc.verification import verify
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,41 @@ def _fixed(pipeline: str) -> Callable[[CompileOptions], str]:
     return lambda options: pipeline
 
 
+def _schedule(options: CompileOptions) -> str:
+    if not is_vectorized(options):
+        return ""
+    table = "" if options.tuned is None else f' table="{options.tuned}"'
+    choose = f'choose-schedule{{target="{options.target}"{table}}}'
+    algorithms = f'choose-algorithms{{target="{options.target}" accuracy={options.accuracy}{table}}}'
+    return f"{algorithms},{choose},assign-layouts,fold-constants,canonicalize,cse,{choose},dce"
+
+
+def _outline(options: CompileOptions) -> str:
+    schedules = f',choose-schedule{{target="{options.target}"}}' if is_vectorized(options) else ""
+    counts = ",count-operations" if options.profile else ""
+    return f"outline-kernels,cse{schedules}{counts}"
+
+
+def is_vectorized(options: CompileOptions) -> bool:
+    """Whether kernels are written for vector registers: if the target has some, and code is to be fast."""
+    return options.optimize in ("1", "2", "3") and vector_unit(options.target) is not None
+
+
+def _alignment(options: CompileOptions, least: int) -> int:
+    """Bytes to align buffers to: no vector in them crosses a cache line."""
+    unit = vector_unit(options.target) if is_vectorized(options) else None
+    return least if unit is None else max(least, unit.width)
+
+
+def _loops(options: CompileOptions) -> str:
+    unit = vector_unit(options.target) if is_vectorized(options) else None
+    split = "" if unit is None or unit.fma else ",split-fma"
+    parallel = "serialize-parallel-loops"
+    if options.threads > 1:
+        parallel = f"split-parallel-loops{{threads={options.threads}}}"
+    return f"convert-graph-to-loops,{parallel},simplify-functions,licm,expand-math{split}"
+
+
 def _interface(options: CompileOptions) -> str:
     selection = " ".join(
         f"{option}={value}"
@@ -50,11 +87,13 @@ def _interface(options: CompileOptions) -> str:
             "resource-handle": _flag(options.resource_handle),
         }.items()
     )
+    profile = ",profile-kernels" if options.profile else ""
     exported = _flag(options.export_operators or options.split)
+    threads = "run-on-threads," if options.threads > 1 else ""
     return (
         f"select-calling-convention{{{selection}}},mangle-symbols{{export-operators={exported}}},"
-        "place-weights,buffers-to-pointers,lower-calls,add-selftest,"
-        f"wrap-entry{{packed-wrapper={_flag(options.packed_wrapper)}}},canonicalize,cse"
+        f"place-weights{{alignment={_alignment(options, 8)}}},buffers-to-pointers,lower-calls,{threads}add-selftest,"
+        f"wrap-entry{{packed-wrapper={_flag(options.packed_wrapper)}}},simplify-functions,unroll-tiles{profile}"
     )
 
 
@@ -72,22 +111,23 @@ PHASES: tuple[Phase, ...] = (
             "eliminate-transposes,absorb-transposes,fold-constants,canonicalize,cse,dce"
         ),
     ),
+    Phase("schedule", "how it is computed on vectors: schedules, layouts, packed weights", _schedule),
     Phase(
         "fuse",
         "what is one kernel: groups of operations",
         _fixed("fuse-epilogues,fuse-prologues,fuse-elementwise,dce"),
     ),
-    Phase("outline", "one function for each distinct kernel", _fixed("outline-kernels,cse")),
+    Phase("outline", "one function for each distinct kernel", _outline),
     Phase("bufferize", "who owns which buffer: kernels write to destinations", _fixed("bufferize")),
     Phase(
         "plan",
         "order and offsets: one workspace of known size",
-        lambda options: f"plan-memory{{io={options.io}}}",
+        lambda options: f"plan-memory{{io={options.io} alignment={_alignment(options, 16)}}}",
     ),
     Phase(
         "loops",
         "how it is computed: kernels as loops over memory",
-        _fixed("convert-graph-to-loops,serialize-parallel-loops,canonicalize,cse,licm"),
+        _loops,
     ),
     Phase("interface", "how it is called: conventions, pointers, status codes", _interface),
 )
@@ -164,8 +204,11 @@ class PassRunner:
         except ValueError as error:
             raise UsageError(Problem(f"the pass {spec.name} cannot be made", why=str(error))) from error
 
-    def run(self, phase: str, pipeline: str, module: ModuleOp) -> None:
-        """Run `pipeline` on `module`, verify at its end (after each pass if asked). Raises CompileError."""
+    def run(self, phase: str, pipeline: str, module: ModuleOp, *, verified: bool = True) -> None:
+        """Run `pipeline` on `module`, verify at its end unless told not to (after each pass if `verify_each`).
+
+        Raises CompileError.
+        """
         for item in self.passes(pipeline):
             start = time.perf_counter()
             try:
@@ -175,9 +218,10 @@ class PassRunner:
             self.timings.append(PassTiming(phase, item.name, time.perf_counter() - start))
             if self._verify_each:
                 module.verify()
+                verify(module)
             if self._after_pass is not None:
                 self._after_pass(phase, item.name, module)
-        if not self._verify_each:
+        if verified and not self._verify_each:
             start = time.perf_counter()
-            module.verify()
+            verify(module)
             self.timings.append(PassTiming(phase, "verify", time.perf_counter() - start))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,8 +15,8 @@ from aotc.options import CompileOptions
 if TYPE_CHECKING:
     from aotc.executor import CompiledModel
 
-C_FLAGS = ("-std=c99", "-O2", "-ffp-contract=off", "-fPIC", "-shared")
-"""How the C route is built: contraction off, so that C and LLVM agree bit for bit."""
+C_FLAGS = ("-std=c99", "-O2", "-march=native", "-ffp-contract=off", "-fPIC", "-shared")
+"""How the C route is built, for this machine: contraction off, so that C and LLVM agree bit for bit."""
 
 
 def open_model(
@@ -44,10 +44,10 @@ def open_model(
         return load(build_shared(next(path for path in artifacts.files if path.suffix == ".c")))
 
 
-def build_shared(source: Path) -> Path:
+def build_shared(source: Path, flags: Sequence[str] = C_FLAGS) -> Path:
     """Compile generated C into a shared library beside it with the system's `cc`. Raises AotcError."""
     library = source.with_suffix(".so")
-    command = ["cc", *C_FLAGS, str(source), "-o", str(library), "-lm"]
+    command = ["cc", *flags, str(source), "-o", str(library), "-lm"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except FileNotFoundError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Sequence
 from io import StringIO
@@ -9,7 +10,8 @@ from pathlib import Path
 from zipfile import BadZipFile
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, ModuleOp, TensorType, VectorType, f64
+from xdsl.ir import Attribute
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError, VerifyException
@@ -29,8 +31,38 @@ from aotc.weights import WeightStore
 def ir_text(module: ModuleOp) -> str:
     """A module as text, with the names of the ONNX nodes."""
     stream = StringIO()
-    Printer(stream, print_debuginfo=True).print_op(module)
+    IRPrinter(stream, print_debuginfo=True).print_op(module)
     return stream.getvalue() + "\n"
+
+
+class IRPrinter(Printer):
+    """Prints vectors of floats so that they are read back as they were.
+
+    xDSL prints what is not finite, or has many digits and no fraction, as a number in hexadecimal, which within dense<>
+    it reads as an integer; and zeros of both signs as zeros of one.
+    """
+
+    def print_attribute(self, attribute: Attribute) -> None:
+        if isinstance(attribute, DenseIntOrFPElementsAttr) and isinstance(attribute.type, VectorType):
+            data = attribute.data.data
+            kind = attribute.get_element_type()
+            if isinstance(kind, AnyFloat) and not _reads_back(list(kind.iter_unpack(data)), kind):
+                one = data[: kind.compile_time_size]
+                text = one if one * (len(data) // len(one)) == data else data
+                self.print_string(f'dense<"0x{text.hex().upper()}"> : ')
+                self.print_attribute(attribute.type)
+                return
+        super().print_attribute(attribute)
+
+
+def _reads_back(values: Sequence[float], kind: AnyFloat) -> bool:
+    digits = 17 if kind == f64 else 9
+    has_form = all(float(f"{value:.5e}") == value or "." in f"{value:.{digits}g}" for value in values)
+    return (
+        has_form
+        and all(map(math.isfinite, values))
+        and len({math.copysign(1, value) for value in values if value == 0}) < 2
+    )
 
 
 def ir_files(compilation: Compilation, stem: str) -> dict[str, Content]:
@@ -97,7 +129,7 @@ def _stages(module: ModuleOp) -> Sequence[str]:
     if convention(function) is not None:
         return ("interface",)
     if any(isinstance(kind, TensorType) for kind in (*signature.inputs, *signature.outputs)):
-        return ("outline",) if bodies else ("import", "graph", "fuse")
+        return ("outline",) if bodies else ("import", "graph", "schedule", "fuse")
     if PLAN not in module.attributes:
         return ("bufferize",)
     return ("plan",) if any(isinstance(op, GraphOp) for body in bodies for op in body.walk()) else ("loops",)

@@ -33,9 +33,13 @@ UNIVERSE = Universe(
         "eliminate-transposes": _lazy("aotc.passes.graph.eliminate_transposes", "EliminateTransposesPass"),
         "absorb-transposes": _lazy("aotc.passes.graph.absorb_transposes", "AbsorbTransposesPass"),
         "shrink-constants": _lazy("aotc.passes.graph.shrink_constants", "ShrinkConstantsPass"),
+        "choose-algorithms": _lazy("aotc.passes.graph.choose_algorithms", "ChooseAlgorithmsPass"),
+        "choose-schedule": _lazy("aotc.passes.graph.choose_schedule", "ChooseSchedulePass"),
+        "assign-layouts": _lazy("aotc.passes.graph.assign_layouts", "AssignLayoutsPass"),
         "fuse-epilogues": _lazy("aotc.passes.graph.fuse_epilogues", "FuseEpiloguesPass"),
         "fuse-prologues": _lazy("aotc.passes.graph.fuse_prologues", "FuseProloguesPass"),
         "fuse-elementwise": _lazy("aotc.passes.graph.fuse_elementwise", "FuseElementwisePass"),
+        "count-operations": _lazy("aotc.passes.graph.count_operations", "CountOperationsPass"),
         "outline-kernels": _lazy("aotc.passes.graph.outline_kernels", "OutlineKernelsPass"),
         # memory
         "bufferize": _lazy("aotc.passes.memory.bufferize", "BufferizePass"),
@@ -43,6 +47,11 @@ UNIVERSE = Universe(
         # kernel
         "convert-graph-to-loops": _lazy("aotc.passes.kernel.convert_graph_to_loops", "ConvertGraphToLoopsPass"),
         "serialize-parallel-loops": _lazy("aotc.passes.kernel.serialize_parallel_loops", "SerializeParallelLoopsPass"),
+        "simplify-functions": _lazy("aotc.passes.kernel.simplify_functions", "SimplifyFunctionsPass"),
+        "split-parallel-loops": _lazy("aotc.passes.kernel.split_parallel_loops", "SplitParallelLoopsPass"),
+        "expand-math": _lazy("aotc.passes.kernel.expand_math", "ExpandMathPass"),
+        "split-fma": _lazy("aotc.passes.kernel.split_fma", "SplitFmaPass"),
+        "unroll-tiles": _lazy("aotc.passes.kernel.unroll_tiles", "UnrollTilesPass"),
         # interface
         "select-calling-convention": _lazy(
             "aotc.passes.interface.select_calling_convention", "SelectCallingConventionPass"
@@ -51,8 +60,10 @@ UNIVERSE = Universe(
         "place-weights": _lazy("aotc.passes.interface.place_weights", "PlaceWeightsPass"),
         "buffers-to-pointers": _lazy("aotc.passes.interface.buffers_to_pointers", "BuffersToPointersPass"),
         "lower-calls": _lazy("aotc.passes.interface.lower_calls", "LowerCallsPass"),
+        "run-on-threads": _lazy("aotc.passes.interface.run_on_threads", "RunOnThreadsPass"),
         "add-selftest": _lazy("aotc.passes.interface.add_selftest", "AddSelftestPass"),
         "wrap-entry": _lazy("aotc.passes.interface.wrap_entry", "WrapEntryPass"),
+        "profile-kernels": _lazy("aotc.passes.interface.profile_kernels", "ProfileKernelsPass"),
         # lower
         "convert-to-llvm": _lazy("aotc.passes.lower.convert_to_llvm", "ConvertToLLVMPass"),
     },

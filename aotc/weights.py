@@ -6,7 +6,7 @@ model file's own buffer. A store belongs to one xDSL `Context`, so that passes r
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,6 @@ from aotc.naming import bare_identifier
 
 Array = np.ndarray[Any, Any]
 
-_ML_DTYPES = {"bfloat16": np.uint16}
-"""Dtypes the npz format does not know, and the integer they travel as."""
-
 _SLOT = "_aotc_weights"
 """Where a `Context` (not hashable, so no weak dictionary) keeps its store."""
 
@@ -31,6 +28,8 @@ class WeightStore:
 
     def __init__(self) -> None:
         self._arrays: dict[str, Array] = {}
+        self.keeps_all = False
+        """IR of every phase is written: nothing is forgotten."""
 
     @staticmethod
     def of(ctx: Context) -> WeightStore:
@@ -58,6 +57,11 @@ class WeightStore:
         self._arrays[key] = view
         return key
 
+    def discard(self, keys: Iterable[str]) -> None:
+        """Forget arrays that no IR names any more, so that their memory can go."""
+        for key in () if self.keeps_all else keys:
+            self._arrays.pop(key, None)
+
     def __getitem__(self, key: str) -> Array:
         return self._arrays[key]
 
@@ -72,11 +76,7 @@ class WeightStore:
 
     def to_bytes(self) -> bytes:
         """Every array as the bytes of an uncompressed npz file (see `load`)."""
-        plain: dict[str, Array] = {}
-        for key, array in self._arrays.items():
-            carrier = _ML_DTYPES.get(array.dtype.name)
-            plain[f"{array.dtype.name}:{key}"] = array if carrier is None else array.view(carrier)
-        return npz_bytes(plain)
+        return npz_bytes({f"{array.dtype.name}:{key}": array for key, array in self._arrays.items()})
 
     @staticmethod
     def load(path: Path) -> WeightStore:
@@ -88,7 +88,7 @@ class WeightStore:
             for name in archive.files:
                 dtype, _, key = name.partition(":")
                 array = archive[name]
-                store.add(key, array.view(getattr(ml_dtypes, dtype)) if dtype in _ML_DTYPES else array)
+                store.add(key, array.view(getattr(ml_dtypes, dtype)) if array.dtype.kind == "V" else array)
         return store
 
 
@@ -97,10 +97,14 @@ def _identical(a: Array, b: Array) -> bool:
 
 
 def npz_bytes(arrays: Mapping[str, Array]) -> bytes:
-    """An uncompressed npz file of `arrays` by name; unlike np.savez it takes any name, `file` too."""
+    """An uncompressed npz file of `arrays` by name; unlike np.savez it takes any name, `file` too.
+
+    Dtypes that numpy does not know by itself, those of ml_dtypes, become void of their width: it could not read them.
+    """
     stream = BytesIO()
     with ZipFile(stream, "w") as archive:
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, array, allow_pickle=False)
+                plain = array if array.dtype.isbuiltin == 1 else array.view(f"V{array.dtype.itemsize}")
+                np.lib.format.write_array(member, plain, allow_pickle=False)
     return stream.getvalue()

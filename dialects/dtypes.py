@@ -1,17 +1,40 @@
-"""Element types: graph IR type <-> numpy dtype <-> the name users see ("float32", "uint8", "bool")."""
+"""Element types: graph IR type <-> numpy dtype <-> the name users see ("float32", "uint8", "float8_e4m3fn")."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import ml_dtypes
 import numpy as np
-from xdsl.dialects.builtin import IntegerType, Signedness, bf16, f16, f32, f64, i1, i8, i16, i32, i64
+from xdsl.dialects.builtin import (
+    Float4E2M1FNType,
+    Float6E2M3FNType,
+    Float6E3M2FNType,
+    Float8E4M3FNType,
+    Float8E4M3FNUZType,
+    Float8E5M2FNUZType,
+    Float8E5M2Type,
+    Float8E8M0FNUType,
+    IntegerType,
+    ReducedPrecisionFloatType,
+    Signedness,
+    bf16,
+    f16,
+    f32,
+    f64,
+    i1,
+    i8,
+    i16,
+    i32,
+    i64,
+)
 from xdsl.ir import Attribute
+from xdsl.utils.hints import isa
 
+Array = np.ndarray[Any, Any]
 DType = np.dtype[Any]
 
-_UNSIGNED = {width: IntegerType(width, Signedness.UNSIGNED) for width in (8, 16, 32, 64)}
+_UNSIGNED = {width: IntegerType(width, Signedness.UNSIGNED) for width in (2, 4, 8, 16, 32, 64)}
 
 ELEMENT_TYPES: dict[str, Attribute] = {
     "float32": f32,
@@ -27,17 +50,28 @@ ELEMENT_TYPES: dict[str, Attribute] = {
     "uint16": _UNSIGNED[16],
     "uint32": _UNSIGNED[32],
     "uint64": _UNSIGNED[64],
+    "int4": IntegerType(4),
+    "int2": IntegerType(2),
+    "uint4": _UNSIGNED[4],
+    "uint2": _UNSIGNED[2],
+    "float8_e4m3fn": Float8E4M3FNType(),
+    "float8_e4m3fnuz": Float8E4M3FNUZType(),
+    "float8_e5m2": Float8E5M2Type(),
+    "float8_e5m2fnuz": Float8E5M2FNUZType(),
+    "float8_e8m0fnu": Float8E8M0FNUType(),
+    "float6_e2m3fn": Float6E2M3FNType(),
+    "float6_e3m2fn": Float6E3M2FNType(),
+    "float4_e2m1fn": Float4E2M1FNType(),
 }
-"""Every element type the compiler knows, by user-visible name."""
+"""Every element type the compiler knows, by user-visible name: numpy's, beyond those ml_dtypes'."""
 
 _NAMES = {kind: name for name, kind in ELEMENT_TYPES.items()}
-_BFLOAT16: DType = np.dtype(ml_dtypes.bfloat16)
+_DTYPES: dict[str, DType] = {name: np.dtype(getattr(ml_dtypes, name, name)) for name in ELEMENT_TYPES}
 
 
 def numpy_dtype(kind: Attribute | str) -> DType:
     """The numpy dtype of an element type or of its name."""
-    name = kind if isinstance(kind, str) else _NAMES[kind]
-    return _BFLOAT16 if name == "bfloat16" else np.dtype(name)
+    return _DTYPES[kind if isinstance(kind, str) else _NAMES[kind]]
 
 
 def element_type(dtype: DType | str) -> Attribute:
@@ -53,3 +87,40 @@ def dtype_name(kind: Attribute) -> str:
 def byte_width(kind: Attribute) -> int:
     """Bytes one element takes in memory (bool: 1). Accepts signless storage types too."""
     return 1 if kind == i1 else numpy_dtype(kind).itemsize
+
+
+def number_kind(dtype: DType) -> Literal["b", "i", "u", "f"]:
+    """What an element type counts as: truth value, signed or unsigned integer, float (to numpy many are void)."""
+    if dtype.kind == "V":
+        return "u" if dtype.name.startswith("uint") else "i" if dtype.name.startswith("int") else "f"
+    assert dtype.kind in ("b", "i", "u", "f"), dtype
+    return dtype.kind
+
+
+# Some types have no arithmetic of their own in machines and emitters: a byte of memory holds the code of an element.
+
+
+def is_minifloat(kind: Attribute) -> bool:
+    """True for the floats of at most 8 bits; `kind.SEMANTICS` describes their codes."""
+    return isinstance(kind, ReducedPrecisionFloatType)
+
+
+def is_subbyte_integer(kind: Attribute) -> bool:
+    """True for the integers of 2 and 4 bits, signed and unsigned (not for truth values)."""
+    return isa(kind, IntegerType) and 1 < kind.width.data < 8
+
+
+def is_encoded(kind: Attribute) -> bool:
+    """True for minifloats and sub-byte integers: memory holds a byte for each element, arithmetic has another type."""
+    return is_minifloat(kind) or is_subbyte_integer(kind)
+
+
+def extended(array: Array) -> Array:
+    """`array` with sub-byte integers as they are in the memory of compiled code: sign- or zero-extended to the byte.
+
+    To ml_dtypes the upper bits mean nothing, and so they do to kernels that read them.
+    """
+    kind = ELEMENT_TYPES.get(array.dtype.name)
+    if kind is None or not is_subbyte_integer(kind):
+        return array
+    return array.astype(np.int8 if number_kind(array.dtype) == "i" else np.uint8).view(array.dtype)

@@ -4,13 +4,35 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Sequence
+from typing import ClassVar
 
-from xdsl.dialects.builtin import AnyFloatConstr, SignlessIntegerConstraint, VectorType
+from xdsl.dialects.builtin import (
+    I64,
+    AnyFloatConstr,
+    IntegerAttr,
+    IntegerType,
+    SignlessIntegerConstraint,
+    VectorType,
+    i1,
+)
+from xdsl.dialects.llvm import FastMathAttr, LLVMPointerType
 from xdsl.ir import Attribute, Dialect, Operation, SSAValue
-from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def, traits_def
-from xdsl.traits import Pure
+from xdsl.irdl import (
+    AnyAttr,
+    IRDLOperation,
+    ParsePropInAttrDict,
+    VarConstraint,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 
 _FLOAT = AnyFloatConstr | VectorType.constr(AnyFloatConstr)
+_VECTOR = VectorType.constr(AnyAttr())
+_MASK = VectorType.constr(i1)
 _INTEGER = SignlessIntegerConstraint | VectorType.constr(SignlessIntegerConstraint)
 
 
@@ -52,4 +74,87 @@ class UIToFPOp(ConversionOp):
     res = result_def(_FLOAT)
 
 
-LLVM_EXT = Dialect("llvm_ext", [FPToSIOp, FPToUIOp, UIToFPOp], [])
+@irdl_op_definition
+class FCmpOp(IRDLOperation):
+    """Vectors of floats compared lane by lane; `predicate` is numbered as that of llvm.fcmp."""
+
+    T: ClassVar = VarConstraint("T", VectorType.constr(AnyFloatConstr))
+
+    name = "llvm_ext.fcmp"
+    predicate = prop_def(IntegerAttr[I64])
+    fastmathFlags = prop_def(FastMathAttr, default_value=FastMathAttr(None))
+    lhs = operand_def(T)
+    rhs = operand_def(T)
+    res = result_def(_MASK)
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$lhs `,` $rhs attr-dict `:` type($lhs) `->` type($res)"
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class SelectOp(IRDLOperation):
+    """Lane by lane, lhs where the condition holds, else rhs."""
+
+    T: ClassVar = VarConstraint("T", _VECTOR)
+
+    name = "llvm_ext.select"
+    fastmathFlags = prop_def(FastMathAttr, default_value=FastMathAttr(None))
+    cond = operand_def(_MASK)
+    lhs = operand_def(T)
+    rhs = operand_def(T)
+    res = result_def(T)
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$cond `,` $lhs `,` $rhs attr-dict `:` type($cond) `,` type($res)"
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class ExtractElementOp(IRDLOperation):
+    """One lane of a vector."""
+
+    name = "llvm_ext.extractelement"
+    vector = operand_def(_VECTOR)
+    index = operand_def(IntegerType)
+    res = result_def(AnyAttr())
+    assembly_format = "$vector `[` $index `:` type($index) `]` attr-dict `:` type($vector) `->` type($res)"
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class MaskedLoadOp(IRDLOperation):
+    """The lanes of a vector in memory whose bit of the mask is set, the others from `rest`.
+
+    The address is a multiple of `alignment` bytes."""
+
+    T: ClassVar = VarConstraint("T", _VECTOR)
+
+    name = "llvm_ext.masked_load"
+    alignment = prop_def(IntegerAttr[I64])
+    pointer = operand_def(LLVMPointerType)
+    mask = operand_def(_MASK)
+    rest = operand_def(T)
+    res = result_def(T)
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$pointer `,` $mask `,` $rest attr-dict `:` type($pointer) `,` type($mask) `,` type($res)"
+    traits = traits_def(MemoryReadEffect())
+
+
+@irdl_op_definition
+class MaskedStoreOp(IRDLOperation):
+    """Store the lanes of a vector whose bit of the mask is set; the address is a multiple of `alignment` bytes."""
+
+    name = "llvm_ext.masked_store"
+    alignment = prop_def(IntegerAttr[I64])
+    value = operand_def(_VECTOR)
+    pointer = operand_def(LLVMPointerType)
+    mask = operand_def(_MASK)
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$value `,` $pointer `,` $mask attr-dict `:` type($value) `,` type($pointer) `,` type($mask)"
+    traits = traits_def(MemoryWriteEffect())
+
+
+LLVM_EXT = Dialect(
+    "llvm_ext",
+    [FPToSIOp, FPToUIOp, UIToFPOp, FCmpOp, SelectOp, ExtractElementOp, MaskedLoadOp, MaskedStoreOp],
+    [],
+)

@@ -6,8 +6,16 @@ import argparse
 from typing import Any
 
 _CHOICES = {
-    "--interface-api": (("packed", "c", "micro"), "c", "calling convention of the entry function"),
-    "--operator-api": (("packed", "cpacked", "unpacked"), "unpacked", "calling convention of the operators inside"),
+    "--interface-api": (
+        ("packed", "c", "micro"),
+        None,
+        "convention of the entry (default: packed with --runtime host, else c)",
+    ),
+    "--operator-api": (
+        ("packed", "cpacked", "unpacked"),
+        None,
+        "convention of the operators inside (default: cpacked behind a packed entry of --runtime host, else unpacked)",
+    ),
     "--runtime": (("c", "host"), "c", "who calls it: bare C, or the host executor"),
     "--workspace": (("internal", "caller"), "internal", "the arena is a static array, or the caller's"),
     "--weights": (("embedded", "external", "caller"), "embedded", "in the file, in NAME.weights.bin, or the caller's"),
@@ -44,7 +52,8 @@ def add_compile_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", default="host", help="a name from `aotc targets` or triple[:cpu[:features]]")
     conventions = parser.add_argument_group("conventions")
     for flag, (choices, default, sentence) in _CHOICES.items():
-        conventions.add_argument(flag, choices=choices, default=default, help=f"{sentence} (default: {default})")
+        text = sentence if default is None else f"{sentence} (default: {default})"
+        conventions.add_argument(flag, choices=choices, default=default, help=text)
     for flag, sentence in _SWITCHES.items():
         conventions.add_argument(flag, action="store_true", help=sentence)
     for level in ("0", "1", "2", "3", "s"):
@@ -56,6 +65,26 @@ def add_compile_options(parser: argparse.ArgumentParser) -> None:
             default="2",
             help={"0": "how hard to optimise", "s": "prefer small code"}.get(level, argparse.SUPPRESS),
         )
+    parser.add_argument(
+        "--accuracy",
+        choices=("fast", "strict"),
+        default="fast",
+        help="whether faster algorithms may round differently, by at most 1e-4 of the greatest result (default: fast)",
+    )
+    parser.add_argument(
+        "--tuned",
+        nargs="?",
+        const="",
+        metavar="TABLE.json",
+        help="follow what `aotc tune` has measured (default table: that of this machine)",
+    )
+    parser.add_argument(
+        "--threads",
+        type=int,
+        default=1,
+        metavar="N",
+        help="have N threads run a call together, on targets with POSIX threads; results do not change (default: 1)",
+    )
     for what in ("weights", "workspace"):
         conventions.add_argument(
             f"--{what}-section",
@@ -80,11 +109,26 @@ def options_from(arguments: argparse.Namespace, **overrides: Any) -> Any:
     """The `CompileOptions` that the parsed arguments stand for. Raises UsageError."""
     from aotc.options import CompileOptions, parse_dims, parse_shapes
 
-    names = ("name", "target", "interface_api", "operator_api", "runtime", "workspace", "weights", "optimize")
+    names = (
+        "name",
+        "target",
+        "interface_api",
+        "operator_api",
+        "runtime",
+        "workspace",
+        "weights",
+        "optimize",
+        "accuracy",
+        "threads",
+    )
     names += ("io", "weights_section", "workspace_section", "selftest", "selftest_outputs")
     names += ("operator_arguments", "resource_handle", "packed_wrapper", "export_operators", "split")
     names += ("ram", "flash", "stack", "stop_after", "start_at", "dump_phases")
     names += ("print_ir_after_all", "verify_each", "time_passes")
-    given: dict[str, Any] = {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}
+    given = {name: value for name in names if (value := getattr(arguments, name, None)) is not None}
+    if (table := getattr(arguments, "tuned", None)) is not None:
+        from aotc.cache import tuning_table
+
+        given["tuned"] = table or str(tuning_table())
     given |= {"dims": parse_dims(arguments.dim), "input_shapes": parse_shapes(arguments.input_shape)}
     return CompileOptions.of(**given | overrides)

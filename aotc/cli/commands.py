@@ -46,8 +46,8 @@ def run_command(arguments: argparse.Namespace) -> int:
     """`aotc run`."""
     import numpy as np
 
-    from aotc.cli.samples import read_inputs
     from aotc.files import write_files
+    from aotc.recordings import read_inputs
     from aotc.routes import open_model
 
     with _progress() as report:
@@ -70,7 +70,8 @@ def run_command(arguments: argparse.Namespace) -> int:
 def verify_command(arguments: argparse.Namespace) -> int:
     """`aotc verify`."""
     from aotc.cli.comparison import compare
-    from aotc.cli.samples import peer_session, read_inputs
+    from aotc.recordings import read_inputs
+    from aotc.reference import reference_outputs, reference_session
     from aotc.routes import open_model
 
     with _progress() as report:
@@ -78,10 +79,7 @@ def verify_command(arguments: argparse.Namespace) -> int:
         if report is not None:
             report("onnxruntime")
         inputs = read_inputs(arguments.inputs, model.inputs)
-        session = peer_session(arguments.model)
-        expected = dict(
-            zip([output.name for output in session.get_outputs()], session.run(None, dict(inputs)), strict=True)
-        )
+        expected = reference_outputs(reference_session(arguments.model), inputs)
     actual = model(inputs)
     comparisons = [
         compare(name, actual[name], reference, rtol=arguments.rtol, atol=arguments.atol)
@@ -165,24 +163,57 @@ def inspect_command(arguments: argparse.Namespace) -> int:
 
 def bench_command(arguments: argparse.Namespace) -> int:
     """`aotc bench`."""
-    from aotc.cli.samples import measure
+    from aotc.cli import timings
 
+    options = options_from(arguments)
     with _progress() as report:
-        result = measure(
-            arguments.model,
-            options_from(arguments),
-            against=arguments.against,
-            number=arguments.number,
-            repeat=arguments.repeat,
-            report=report,
-        )
+        if arguments.profile:
+            result = timings.profile(arguments.model, options, arguments.inputs, report)
+        else:
+            result = timings.compare(arguments.model, options, arguments, report)
     if arguments.json:
         _print_json(result)
     else:
-        print(f"aotc         {result['seconds'] * 1e3:10.4f} ms  (median of {result['repeat']})")
-        if arguments.against is not None:
-            print(f"{arguments.against:12} {result['peer_seconds'] * 1e3:10.4f} ms")
-            print(f"ratio        {result['ratio']:10.4f}     (peer / aotc, median over the turns)")
+        print(timings.profile_table(result) if arguments.profile else timings.comparison_table(result))
+    return EXIT_OK
+
+
+def tune_command(arguments: argparse.Namespace) -> int:
+    """`aotc tune`."""
+    from aotc.cache import tuning_table
+    from aotc.cli import timings
+    from aotc.files import write_files
+    from aotc.tuned import TuningTable
+    from aotc.tuning import Gain, tune
+
+    path = Path(arguments.output) if arguments.output is not None else tuning_table()
+    table = TuningTable.read(path) if path.exists() else TuningTable()
+    gains: list[Gain] = []
+    with _progress() as report:
+        for gain in tune(arguments.model, options_from(arguments), table, report):
+            gains.append(gain)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_files(path.parent, {path.name: table.text()})
+    if arguments.json:
+        _print_json({"table": str(path), "gains": [asdict(gain) for gain in gains]})
+    else:
+        print(timings.gains_table(gains))
+        print(f"{path}")
+    return EXIT_OK
+
+
+def cache_command(arguments: argparse.Namespace) -> int:
+    """`aotc cache`."""
+    from aotc import cache
+
+    if arguments.clear:
+        count, size = cache.clear()
+        print(f"removed {count} compiled models, {size:,} bytes")
+        return EXIT_OK
+    where = cache.directory()
+    found = list(cache.entries())
+    size = sum(size for _, size in found)
+    print(f"{where or 'no cache (AOTC_CACHE_DIR is empty)'}: {len(found)} compiled models, {size:,} bytes")
     return EXIT_OK
 
 

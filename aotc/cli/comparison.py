@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from aotc.dialects.dtypes import number_kind
+
 Array = np.ndarray[Any, Any]
 
 
@@ -45,7 +47,7 @@ def compare(name: str, actual: Array, reference: Array, *, rtol: float, atol: fl
         return Comparison(name, False, float("inf"), 0.0, what)
     if not reference.size:
         return Comparison(name, True, 0.0, 0.0)
-    kind = reference.dtype.kind
+    kind = number_kind(reference.dtype)
     wide_actual, wide_reference = (array.astype(np.float64) for array in (actual, reference))
     finite = np.isfinite(wide_reference)
     if kind == "b":

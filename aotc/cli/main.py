@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import sys
@@ -19,6 +20,7 @@ exit codes: 0 done; 1 wrong result or over budget; 2 usage; 3 the model cannot b
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command and exit with its code (see EPILOG)."""
+    gc.disable()  # what a command makes lives as long as it does
     sys.exit(run(sys.argv[1:] if argv is None else argv))
 
 
@@ -118,12 +120,31 @@ def build_parser() -> argparse.ArgumentParser:
 
     bench = add("bench", commands.bench_command, "time a model")
     bench.add_argument("model", metavar="MODEL.onnx")
-    bench.add_argument("--against", choices=("onnxruntime",), help="time a peer in the same run, in turns")
-    bench.add_argument("--number", type=int, default=0, help="calls a measurement (default: about 50 ms worth)")
-    bench.add_argument("--repeat", type=int, default=9, help="measurements")
+    bench.add_argument(
+        "--against",
+        metavar="PEER[,PEER...]",
+        help="time others in turns, each in a process of its own: onnxruntime, openvino, ncnn, emx; all installed: all",
+    )
+    bench.add_argument("--inputs", metavar="IN.npz", help="arrays by input name (default: seeded random values)")
+    bench.add_argument("--emit", default="jit", choices=("jit", "shared", "c"), help="which route is timed")
+    bench.add_argument("--profile", action="store_true", help="time each kernel instead: share, GFLOP/s, ONNX nodes")
+    bench.add_argument("--rounds", type=int, default=5, metavar="N", help="how often each has its turn (default: 5)")
+    bench.add_argument(
+        "--seconds", type=float, default=0.25, metavar="S", help="the least time of a turn (default: 0.25)"
+    )
     bench.add_argument("--json", action="store_true")
     add_compile_options(bench)
 
+    tune = add(
+        "tune", commands.tune_command, "measure schedules of a model's operations on this machine, keep the best"
+    )
+    tune.add_argument("model", metavar="MODEL.onnx")
+    tune.add_argument("-o", "--output", metavar="TABLE.json", help="the table (default: that of this machine)")
+    tune.add_argument("--json", action="store_true")
+    add_compile_options(tune)
+
+    cache = add("cache", commands.cache_command, "show or empty the cache of compiled models")
+    cache.add_argument("--clear", action="store_true", help="remove every entry")
     targets = add("targets", commands.targets_command, "list the named targets")
     targets.add_argument("--json", action="store_true")
     ops = add("ops", commands.ops_command, "list the supported ONNX operators")

@@ -10,15 +10,40 @@ import argparse
 import inspect
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
+from xdsl.targets.mlir import MLIRTarget
 from xdsl.utils.exceptions import ArgSpecParseError
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from aotc.errors import EXIT_USAGE
+from aotc.textual_ir import IRPrinter
 from aotc.universe import UNIVERSE, multiverse
 from aotc.weights import WeightStore
+
+
+@dataclass(frozen=True)
+class IRTarget(MLIRTarget):
+    """xDSL's output of IR, with constants that are read back as they were."""
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        if self.syntax_highlight:
+            super().emit(ctx, module, output)
+            return
+        printer = IRPrinter(
+            stream=output,
+            print_generic_format=self.print_generic_format,
+            print_properties_as_attributes=self.print_properties_as_attributes,
+            print_debuginfo=self.print_debuginfo,
+        )
+        printer.print_op(module)
+        printer.print_metadata(ctx.loaded_dialects)
+        print("\n", file=output)
 
 
 class AotcOpt(xDSLOptMain):
@@ -42,7 +67,7 @@ class AotcOpt(xDSLOptMain):
 
     def register_all_targets(self) -> None:
         super().register_all_targets()
-        self.available_targets |= multiverse().all_targets
+        self.available_targets |= multiverse().all_targets | {"mlir": lambda: IRTarget}
 
     def setup_pipeline(self) -> None:
         if self.args.help_pass is not None:

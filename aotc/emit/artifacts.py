@@ -63,9 +63,12 @@ class Emission:
 
         return NativeCode(self.compilation)
 
+    @cached_property
     def beside(self) -> Files:
-        """What an object needs to be used: every C file but the source."""
-        return {name: content for name, content in self.c_files.items() if not name.endswith(".c")}
+        """What code needs to be used: header, report and weights not embedded."""
+        from aotc.emit.c import emit_header
+
+        return emit_header(self.compilation.module, self.compilation.store, self.info)
 
 
 def _c(emission: Emission) -> Files:
@@ -73,7 +76,7 @@ def _c(emission: Emission) -> Files:
 
 
 def _header(emission: Emission) -> Files:
-    return {name: content for name, content in emission.c_files.items() if name.endswith(".h")}
+    return {name: content for name, content in emission.beside.items() if name.endswith(".h")}
 
 
 def _llvm_ir(emission: Emission) -> Files:
@@ -85,7 +88,7 @@ def _asm(emission: Emission) -> Files:
 
 
 def _object(emission: Emission) -> Files:
-    return {f"{emission.name}.o": emission.native.object, **emission.beside()}
+    return {f"{emission.name}.o": emission.native.object, **emission.beside}
 
 
 def _static(emission: Emission) -> Files:
@@ -93,7 +96,7 @@ def _static(emission: Emission) -> Files:
 
     member = f"{emission.name}.o"
     archive = static_library({member: emission.native.object}, {member: emission.native.exports})
-    return {f"lib{emission.name}.a": archive, **emission.beside()}
+    return {f"lib{emission.name}.a": archive, **emission.beside}
 
 
 def _shared(emission: Emission) -> Files:
@@ -102,8 +105,9 @@ def _shared(emission: Emission) -> Files:
 
     target = emission.native.target
     metadata = string_object(json_symbol(emission.name), to_json(emission.info), target)
-    library = shared_library([emission.native.object, metadata], target, emission.name)
-    return {f"{emission.name}.so": library, **emission.beside()}
+    threads = emission.info.threads > 1
+    library = shared_library([emission.native.object, metadata], target, emission.name, threads=threads)
+    return {f"{emission.name}.so": library, **emission.beside}
 
 
 def _mlf(emission: Emission) -> Files:

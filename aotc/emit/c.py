@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 from importlib.resources import files
 from typing import IO, ClassVar
 
@@ -22,7 +23,7 @@ from xdsl.utils.target import Target
 
 from aotc.conventions import workspace_symbol
 from aotc.dialects import aot
-from aotc.emit import c_memory, c_tables, c_types
+from aotc.emit import c_macros, c_memory, c_tables, c_types, c_vector_macros, c_vectors
 from aotc.emit.c_expr import Expr, name_expr
 from aotc.emit.c_function import FunctionPrinter, argument_names, result_type, unsupported, wrapped
 from aotc.emit.c_helpers import HELPERS, helper_text
@@ -37,17 +38,20 @@ from aotc.metadata import ModelInfo, to_json
 from aotc.naming import c_identifier
 from aotc.passes.interface.buffer_attributes import workspace_alignment
 from aotc.passes.interface.place_weights import weights_blob
+from aotc.passes.interface.run_on_threads import BARRIER, RUN
 from aotc.passes.interface.signature import argument_attributes, shares_workspace
 from aotc.plan import text_of
 from aotc.weights import WeightStore
 
 PACKED_HEADER = "aotc_packed.h"
-_PROVIDED = {"AOTCCallPacked": PACKED_HEADER}
+THREADS = ("aotc_threads.c", "aotc_threads.h")
+"""The runtime of models for several threads."""
+_PROVIDED = {"AOTCCallPacked": PACKED_HEADER} | dict.fromkeys((RUN, BARRIER), THREADS[1])
 """External functions that a header declares."""
 
 
 def emit_c(module: ModuleOp, store: WeightStore, info: ModelInfo, split: bool = False) -> dict[str, Content]:
-    """The files of a model in the `interface` phase: NAME.c, NAME.h, NAME.json, weights not embedded.
+    """The files of a model in the `interface` phase: NAME.c and all of `emit_header`.
 
     `info` is what `model_info(module)` says. With `split` the operators, which must be exported, are in
     NAME_operators.c. Raises CompileError with one problem for each operation that has no C.
@@ -56,14 +60,21 @@ def emit_c(module: ModuleOp, store: WeightStore, info: ModelInfo, split: bool = 
     result: dict[str, Content] = {}
     if split:
         result[f"{info.name}_operators.c"] = CSource(module, store, Part.OPERATORS).text(header)
-    source = CSource(module, store, Part.NETWORK if split else Part.ALL)
-    result |= {
-        f"{info.name}.c": source.text(header),
-        header: header_text(info, source.exported(), source.descriptors(), source.local_headers),
+    result[f"{info.name}.c"] = CSource(module, store, Part.NETWORK if split else Part.ALL).text(header)
+    return result | emit_header(module, store, info)
+
+
+def emit_header(module: ModuleOp, store: WeightStore, info: ModelInfo) -> dict[str, Content]:
+    """What the code of a model needs beside it, be it C or an object: NAME.h, NAME.json, weights not embedded."""
+    source = CSource(module, store)
+    result: dict[str, Content] = {
+        f"{info.name}.h": header_text(info, source.exported(), source.descriptors(), source.local_headers),
         f"{info.name}.json": to_json(info),
     }
-    if PACKED_HEADER in source.local_headers:
-        result[PACKED_HEADER] = files("aotc.runtime").joinpath(PACKED_HEADER).read_text()
+    needed = source.local_headers
+    if THREADS[1] in source.inner_headers:
+        needed = [*needed, *THREADS]
+    result |= {name: files("aotc.runtime").joinpath(name).read_text() for name in needed}
     if info.weights != "embedded":
         result[f"{info.name}.weights.bin"] = weights_blob(module, store)
     return result
@@ -118,19 +129,35 @@ class CSource:
             elif isinstance(op, aot.GlobalOp):
                 self._tables[op.sym_name.data] = op
                 self.struct(op.element)
+        sizes: dict[Attribute, int] = {}
         for op in self.module.walk():
             if isinstance(op, CallOp):
                 self._calls.setdefault(op.callee.string_value(), []).append(op)
-        self.taken |= {*self._functions, *self._tables, *HELPERS, *aot.STRUCTS, *_MACROS}
+            for result in op.results:
+                if isinstance(kind := result.type, MemRefType):
+                    sizes[kind] = _elements(kind)
+        if any(size >= 2**31 for size in sizes.values()):
+            self.index = SIGNED[64]
+        self.taken |= {
+            *self._functions,
+            *self._tables,
+            *HELPERS,
+            *aot.STRUCTS,
+            *c_macros.MACROS,
+            *c_vector_macros.RESERVED,
+        }
         for op in self._operations():  # before any function is printed: no local may take such a name
             if isinstance(op, aot.WeightOp):
                 self.weight(op)
             elif isinstance(op, aot.WorkspaceOp):
                 self.workspace(op)
-        if any(_elements(value.type) >= 2**31 for op in self.module.walk() for value in op.results):
-            self.index = SIGNED[64]
+            elif isinstance(op, CallOp):
+                self.parameters(op.callee.string_value())
+            elif len(op.results) == 1 and isinstance(kind := op.results[0].type, aot.PtrType):
+                self.struct(kind.pointee)
+        for function in self._defined():
+            self.parameters(function.sym_name.data)
         self.freestanding = self.freestanding or self._is_integer_model()
-        self._print_functions()
 
     def _defined(self) -> Iterator[FuncOp]:
         """The functions that the file defines."""
@@ -181,7 +208,9 @@ class CSource:
         return symbol in _PROVIDED
 
     def table(self, symbol: str) -> Expr:
-        """A constant table as a pointer to its first element."""
+        """A constant table as a pointer to its first element; a function."""
+        if symbol in self._functions:
+            return name_expr(symbol, pointer_to(VOID))
         element = self._tables[symbol].element
         self.struct(element)
         return name_expr(symbol, pointer_to(c_tables.element_ctype(element, self._model), const=True))
@@ -275,6 +304,7 @@ class CSource:
     # The file
 
     def _print_functions(self) -> None:
+        self._body.clear()
         defined = {*self._defined()}
         functions = [function for function in _callees_first(self._functions) if function in defined]
         if problems := [problem for function in functions for problem in unsupported(function)]:
@@ -285,9 +315,16 @@ class CSource:
 
     @property
     def local_headers(self) -> list[str]:
-        """Headers of the runtime that the file includes."""
+        """Headers of the runtime that the file and the model's header include."""
         needed = {PACKED_HEADER} & self._headers
-        return sorted(needed | {_PROVIDED[f.sym_name.data] for f in self._functions.values() if _provided(f)})
+        return sorted(
+            needed | ({_PROVIDED[f.sym_name.data] for f in self._functions.values() if _provided(f)} - {THREADS[1]})
+        )
+
+    @property
+    def inner_headers(self) -> list[str]:
+        """Headers of the runtime that the file includes and the model's header does not."""
+        return [THREADS[1]] if {RUN, BARRIER} & {*self._calls} else []
 
     def exported(self) -> list[Prototype]:
         """The functions with external linkage that the file defines."""
@@ -316,16 +353,24 @@ class CSource:
         )
 
     def text(self, header: str | None = None) -> Iterator[str]:
-        """The source, in pieces; it includes `header`, or says itself what that would."""
+        """The source, in pieces; it includes `header`, or says itself what that would. Raises CompileError at once."""
+        self._print_functions()
+        return self._pieces(header)
+
+    def _pieces(self, header: str | None) -> Iterator[str]:
         if any(needs_math(self.store[key]) for key in self._weights if key in self.store):
             self._headers.add("math.h")
-        local = [header] if header is not None else self.local_headers
+        vectors = self._vectors()
+        local = [*([header] if header is not None else self.local_headers), *self.inner_headers]
         yield "".join(f'#include "{name}"\n' for name in local) + ("\n" if local else "")
         yield "".join(f"#include <{name}>\n" for name in sorted(self._headers - {PACKED_HEADER}))
-        if self._helpers or any(isinstance(op, arith.MulfOp) for op in self._operations()):
-            yield _CONTRACTION
+        if vectors:
+            yield c_macros.VECTOR_CONTRACTION
+        elif self._helpers or any(isinstance(op, arith.MulfOp) for op in self._operations()):
+            yield c_macros.CONTRACTION
         for text in helper_text(self._helpers):
             yield f"\n{text}"
+        yield vectors
         yield from self._prototypes(header is None)
         yield from self._constants()
         yield from self._static_memory()
@@ -334,12 +379,21 @@ class CSource:
             if not c_tables.is_public(table):
                 yield "\n" + c_tables.definition(table, self._model)
         if any("aot.kernel" in function.attributes for function in self._defined()):
-            yield _OPERATOR
+            yield c_macros.OPERATOR
         for function in self._body:
             yield f"\n{function}"
         for table in tables:
             if c_tables.is_public(table):
                 yield "\n" + c_tables.definition(table, self._model)
+
+    def _vectors(self) -> str:
+        """The types and macros of vector code; nothing where there is none."""
+        if not any(map(c_vectors.concerns, self._operations())):
+            return ""
+        found = c_vector_macros.prologue(self._body)
+        self._headers |= found.headers
+        self._helpers |= found.helpers
+        return found.text
 
     def _prototypes(self, alone: bool) -> Iterator[str]:
         """External functions, functions that tables point to, and without a header (`alone`) what is exported."""
@@ -366,8 +420,11 @@ class CSource:
     def _constants(self) -> Iterator[str]:
         """The weights."""
         defined = {key: value for key, value in self._weights.items() if key in self.store}
+        aligned = f" AOTC_ALIGNED({self._widest})" if self._widest else ""
+        if aligned and (defined or self._arena is not None):
+            yield c_macros.ALIGNED
         if defined:
-            yield _SECTION.format(name="WEIGHTS", what="weights")
+            yield c_macros.SECTION.format(name="WEIGHTS", what="weights")
         for key, (name, kind) in self._weights.items():
             ctype = self._weight_ctype(key, kind)
             if key not in defined:
@@ -376,7 +433,7 @@ class CSource:
             array = self.store[key]
             comment = c_types.comment_text(f"{key}: {array.dtype.name}[{', '.join(map(str, array.shape))}]")
             yield f"\n/* {comment} */\n"
-            yield f"static const AOTC_WEIGHTS {ctype.declare(name)}[{max(1, array.size)}] = {{\n"
+            yield f"static const AOTC_WEIGHTS{aligned} {ctype.declare(name)}[{max(1, array.size)}] = {{\n"
             yield from initializer(array)
             yield "};\n"
         for symbol, size in self._external.items():
@@ -388,8 +445,9 @@ class CSource:
             return
         name, size = self._arena
         alignment = workspace_alignment(self.module)
-        yield _SECTION.format(name="WORKSPACE", what="workspace")
-        yield _ALIGNED
+        yield c_macros.SECTION.format(name="WORKSPACE", what="workspace")
+        if not self._widest:
+            yield c_macros.ALIGNED
         linkage = "" if shares_workspace(self.module) else "static "
         yield f"\n{linkage}AOTC_WORKSPACE AOTC_ALIGNED({alignment}) uint8_t {name}[{max(1, size)}];\n"
 
@@ -404,50 +462,15 @@ class CSource:
         lines = wrapped("/* ", [c_types.comment_text(name) for name in names], " */")
         return [lines[0], *(f" * {line.strip()}" for line in lines[1:])]
 
+    @cached_property
+    def _widest(self) -> int:
+        """The bytes of the longest vector, to which arrays are aligned; 0 without vectors."""
+        return max((c_vectors.size(value) for op in self.module.walk() for value in op.results), default=0)
+
     @property
     def _model(self) -> str:
         name = self.module.attributes.get("aot.name")
         return name.data if isinstance(name, StringAttr) else "model"
-
-
-_MACROS = ("AOTC_WEIGHTS", "AOTC_WORKSPACE", "AOTC_ALIGNED")
-_CONTRACTION = """
-/* No fused multiply-add: results do not depend on the machine. GCC needs -std=c99 or -ffp-contract=off. */
-#if defined(__clang__)
-#pragma STDC FP_CONTRACT OFF
-#endif
-"""
-_SECTION = """\
-
-/* Section of the {what}, for example __attribute__((section(".{what}"))). */
-#ifndef AOTC_{name}
-#define AOTC_{name}
-#endif
-"""
-_OPERATOR = """
-/* Attributes of each operator. Not inlined, they need the stack of one at a time, and a compiler that reasons by types
- * cannot reorder what two of them do to the same bytes of the workspace. A section goes here too, beside noinline. */
-#ifndef AOTC_OPERATOR
-#if defined(__GNUC__) || defined(__clang__)
-#define AOTC_OPERATOR __attribute__((noinline))
-#else
-#define AOTC_OPERATOR
-#endif
-#endif
-"""
-_ALIGNED = """
-#ifndef AOTC_ALIGNED
-#if defined(__GNUC__) || defined(__clang__)
-#define AOTC_ALIGNED(bytes) __attribute__((aligned(bytes)))
-#elif defined(_MSC_VER)
-#define AOTC_ALIGNED(bytes) __declspec(align(bytes))
-#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
-#define AOTC_ALIGNED(bytes) _Alignas(bytes)
-#else
-#error "define AOTC_ALIGNED(bytes) as this compiler's way to align a variable"
-#endif
-#endif
-"""
 
 
 def _elements(kind: Attribute) -> int:

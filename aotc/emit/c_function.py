@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import cast
 
-from xdsl.dialects import func, memref, scf
+from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import IntegerType, StringAttr, i1
 from xdsl.ir import Block, Operation, SSAValue
 
 from aotc.dialects import aot
-from aotc.emit import c_memory
+from aotc.emit import c_memory, c_vectors
 from aotc.emit.c_expr import Expr, Level, binary, name_expr, negated
 from aotc.emit.c_expressions import supports
 from aotc.emit.c_scope import INLINE, WIDTH, FunctionScope, Unit, without_unused, words_of
@@ -28,6 +28,7 @@ _TERNARY_OPERATIONS = 12
 _STATEMENTS = (
     *(memref.StoreOp, scf.ForOp, scf.IfOp, scf.YieldOp, func.CallOp, func.ReturnOp),
     *(aot.CheckOp, aot.RequireOp, aot.AllocaOp, aot.SetElementOp, aot.SetFieldOp),
+    *(aot.TileStoreOp, aot.PrefetchOp),
 )
 """Operations that are statements of their own."""
 
@@ -106,9 +107,56 @@ class FunctionPrinter(FunctionScope):
                 value = self._compose(lambda: self._convert(self.operand(op.value), op.value, kind))
                 self._flush(None)
                 self._emit(f"{target} = {value.text};")
+            case aot.TileStoreOp():
+                statement = self._compose(lambda: self.vectors.store(op))
+                self._flush([c_memory.root(op.buffer)])
+                self._emit(f"{statement.text};")
+            case aot.PrefetchOp():
+                self._emit(f"{self._compose(lambda: self.vectors.prefetch(op)).text};")
+            case _ if c_vectors.concerns(op):
+                self._vector(op)
             case _:
                 for position, result in enumerate(op.results):
                     self._define(result, self._compose(lambda k=position: self._expression(op, k), INLINE))
+
+    def _vector(self, op: Operation) -> None:
+        """A vector operation; products are written with the sums that they go into, so that few are alive at a time."""
+        if not self._is_summand(op):
+            for value in op.operands:
+                if value not in self._values:
+                    self._write(cast(Operation, value.owner))
+            self._write(op)
+
+    def _is_summand(self, op: Operation) -> bool:
+        users = self._uses(op.results[0])
+        return (
+            isinstance(op, arith.MulfOp)
+            and len(users) == 1
+            and isinstance(users[0], arith.AddfOp)
+            and users[0].parent is op.parent
+            and not any(self._values[value].variables for value in op.operands if value in self._values)
+        )
+
+    def _write(self, op: Operation) -> None:
+        """A vector operation, into the variable of an accumulator that only it reads where there is one.
+
+        Accumulators are updated where the IR does it: compilers keep to that order, and have registers for no other.
+        """
+        result = op.results[0]
+        e = self._compose(lambda: self.vectors.build(op), INLINE)
+        for operand in reversed(op.operands):
+            held = self._values[operand]
+            if held.text in self._mutable and held.ctype == e.ctype and self._is_last_use(operand, op):
+                self._overwrite(held)
+                accumulation = self.vectors.accumulation(op, held)
+                self._emit(_assignment(held, e) if accumulation is None else f"{accumulation.text};")
+                self._values[result] = held
+                return
+        self._define(result, e)
+
+    def _is_last_use(self, value: SSAValue, op: Operation) -> bool:
+        """Whether `op` is the only user of a value of its own block."""
+        return len(self._uses(value)) == 1 and _block_of(value) is op.parent
 
     def _expression(self, op: Operation, result: int) -> Expr:
         if supports(op):
@@ -343,6 +391,8 @@ class FunctionPrinter(FunctionScope):
             isinstance(each, memref.LoadOp | scf.YieldOp | scf.IfOp) or supports(each) for each in inner
         ):
             return False
+        if any(map(c_vectors.concerns, (op, *inner))):
+            return False
         saved, self._lines = self._lines, []
         taken, mutable_names = set(self._taken), set(self._mutable)
         with self._scope():
@@ -371,7 +421,8 @@ class FunctionPrinter(FunctionScope):
 def unsupported(function: func.FuncOp) -> Iterator[Problem]:
     """One problem for each operation of a function that has no C."""
     for op in function.walk():
-        if op is not function and not (supports(op) or isinstance(op, _STATEMENTS + c_memory.OPERATIONS)):
+        known = c_vectors.supports if c_vectors.concerns(op) else supports
+        if op is not function and not (known(op) or isinstance(op, _STATEMENTS + c_memory.OPERATIONS)):
             where = ", ".join(node_names(op.location)) or function.sym_name.data
             yield Problem(f"{op.name} cannot be written in C", node=where)
 

@@ -115,14 +115,15 @@ def _compares_unsigned(op: Operation) -> bool:
 # --- expressions -----------------------------------------------------------------------------------------------------
 
 
-def element(scope: FunctionScope, buffer: SSAValue, indices: Sequence[SSAValue]) -> Expr:
-    """`buffer[index]`, row-major."""
+def element(scope: FunctionScope, buffer: SSAValue, indices: Sequence[SSAValue], offset: int = 0) -> Expr:
+    """`buffer[index + offset]`, row-major."""
     base = scope.atom(buffer)
     assert base.ctype.pointee is not None
     shape = cast(MemRefType[Attribute], buffer.type).get_shape()
     position = integer_expr(0)
     for size, index in zip(shape, indices, strict=True):
         position = _plus(_times(position, size), scope.expressions.signed(index), scope.index)
+    position = _plus(position, integer_expr(offset), scope.index)
     ctype = base.ctype.pointee
     return Expr(f"{base.text}[{position.text}]", Level.PRIMARY, ctype, unsigned=ctype.kind == "unsigned")
 

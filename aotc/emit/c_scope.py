@@ -23,6 +23,7 @@ from aotc.emit.c_expr import Expr, Scope, name_expr
 from aotc.emit.c_expressions import Expressions
 from aotc.emit.c_ranges import Interval, Ranges
 from aotc.emit.c_types import BOOL, SIGNED, UNSIGNED, CType
+from aotc.emit.c_vectors import Vectors, is_vector
 from aotc.naming import c_identifier
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -96,6 +97,7 @@ class FunctionScope(Scope):
         self.freestanding = unit.freestanding
         self.ranges = Ranges(unit.contents)
         self.expressions = Expressions(self)
+        self.vectors = Vectors(self)
         self._values: dict[SSAValue, Expr] = {}
         self._pending: set[SSAValue] = set()
         self._order: dict[SSAValue, int] = {}
@@ -113,6 +115,8 @@ class FunctionScope(Scope):
     # Scope, for expressions
 
     def operand(self, value: SSAValue) -> Expr:
+        if value in self._pending and is_vector(value) and len(self._uses(value)) > 1:
+            self._declare(value)
         e = self._values[value]
         if value in self._pending:
             self._consumed.append(value)
@@ -124,6 +128,14 @@ class FunctionScope(Scope):
         if not self._values[value].is_atom:
             self._declare(value)
         return self.operand(value)
+
+    def temporary(self, e: Expr) -> Expr:
+        """A name for a part of the expression being built."""
+        if e.is_atom:
+            return e
+        name = self._name(self._fresh("v"))
+        self._constant(name, e.ctype, e.text)
+        return name_expr(name, e.ctype)
 
     def helper(self, name: str) -> str:
         self.include("stdint.h")
@@ -164,6 +176,8 @@ class FunctionScope(Scope):
         self._order[value] = len(self._order)
         self._pending.add(value)
         alone = len(uses) == 1 and uses[0].parent is value.owner.parent and not isinstance(uses[0], _MULTIPLE)
+        if is_vector(value) and all(use.parent is value.owner.parent for use in uses):
+            return  # named where it is first used: the fewer are alive at a time, the more accumulators have registers
         if not alone or (len(e.text) > INLINE and not e.text.startswith("(")):
             self._declare(value)
 
@@ -173,13 +187,19 @@ class FunctionScope(Scope):
         ctype, e = self._variable(value, e)
         hint = value.name_hint or c_memory.name_hint(value)
         name = self._name(hint or self._fresh("t" if ctype.kind == "pointer" else "v"))
+        if self.vectors.streams(value):
+            self._emit(f"{ctype.declare(name)} = {self._convert(e, value, ctype).text};")
+            self._emit(self.vectors.keep(value, name))
+        else:
+            self._constant(name, ctype, self._convert(e, value, ctype).text)
+        self._values[value] = name_expr(name, ctype, e.unsigned)
+        self._pending.discard(value)
+
+    def _constant(self, name: str, ctype: CType, text: str) -> None:
         qualifier = "" if ctype.kind == "pointer" else "const "
-        text = self._convert(e, value, ctype).text
         declaration = f"{qualifier}{ctype.declare(name)} = {text};"
         self._declarations[declaration] = name
         self._emit(declaration)
-        self._values[value] = name_expr(name, ctype, e.unsigned)
-        self._pending.discard(value)
 
     def _variable(self, value: SSAValue, e: Expr) -> tuple[CType, Expr]:
         """The type of a constant variable for `e`."""
@@ -199,7 +219,7 @@ class FunctionScope(Scope):
             return c_memory.convert_pointer(e, target)
         if target.is_integer and isinstance(value.type, IntegerType | IndexType):
             return self.expressions.convert(e, value, target)
-        return e
+        return self.vectors.mask(e, target.bits) if target.kind == "mask" else e
 
     def _assigned(self, value: SSAValue, target: CType) -> Expr:
         """The expression of `value` for a mutable variable of type `target`, which holds signed readings."""
@@ -230,7 +250,9 @@ class FunctionScope(Scope):
         self._depth += 1
         yield
         self._depth -= 1
-        self._taken.difference_update(self._scopes.pop())
+        gone = self._scopes.pop()
+        self._taken.difference_update(gone)
+        self._mutable.difference_update(gone)
 
     # Memory order
 
@@ -248,6 +270,12 @@ class FunctionScope(Scope):
         for value in sorted(changed, key=self._order.__getitem__):
             self._declare(value)
 
+    def _overwrite(self, variable: Expr) -> None:
+        """Name every pending value that mentions a variable, which is about to change."""
+        for value in sorted(self._pending, key=self._order.__getitem__):
+            if variable.text in self._values[value].variables:
+                self._declare(value)
+
     def _flush_region(self, op: Operation) -> None:
         roots: list[SSAValue] = []
         for inner in op.walk():
@@ -256,6 +284,8 @@ class FunctionScope(Scope):
                 return
             if isinstance(inner, memref.StoreOp):
                 roots.append(c_memory.root(inner.memref))
+            elif isinstance(inner, aot.TileStoreOp):
+                roots.append(c_memory.root(inner.buffer))
         if roots:
             self._flush(roots)
 
@@ -301,7 +331,7 @@ def _dead_operations(function: func.FuncOp) -> set[Operation]:
     dead: set[Operation] = set()
     for op in reversed(list(function.walk())):
         if op.results and all(use.operation in dead for result in op.results for use in result.uses):
-            pure = is_side_effect_free(op) or isinstance(op, memref.LoadOp)
+            pure = is_side_effect_free(op) or isinstance(op, memref.LoadOp | aot.TileLoadOp)
             if pure and not op.regions:
                 dead.add(op)
     return dead

@@ -18,13 +18,15 @@ from xdsl.dialects.builtin import (
     Float64Type,
     IndexType,
     IntegerType,
+    VectorType,
 )
 from xdsl.ir import Attribute
 
 from aotc.dialects.aot import PtrType, StructType
+from aotc.emit.c_vector_macros import type_name
 from aotc.errors import CompileError, Problem
 
-Kind: TypeAlias = Literal["bool", "signed", "unsigned", "float", "half", "void", "struct", "pointer"]
+Kind: TypeAlias = Literal["bool", "signed", "unsigned", "float", "half", "void", "struct", "pointer", "vector", "mask"]
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,14 @@ class CType:
         return self.text + ("" if self.text.endswith("*") else " ") + name
 
 
+@dataclass(frozen=True)
+class VectorCType(CType):
+    """A vector of `lanes` elements of `bits` bits; a mask has truth values, each all ones or all zeros."""
+
+    element: CType | None = None
+    lanes: int = 0
+
+
 BOOL = CType("bool", "bool", 1)
 INT = CType("int", "signed", 32)
 """What C's integer promotions make of narrower types."""
@@ -67,12 +77,14 @@ _BY_DTYPE = {
     "bool": BOOL,
     **{f"int{bits}": kind for bits, kind in SIGNED.items()},
     **{f"uint{bits}": kind for bits, kind in UNSIGNED.items()},
+    **{f"int{bits}": SIGNED[8] for bits in (2, 4)},
+    **{f"uint{bits}": UNSIGNED[8] for bits in (2, 4)},
 }
 
 
 def dtype_ctype(dtype: str) -> CType:
     """The C type of elements of a dtype by its user-visible name ("float32", "uint8", "bool", ...)."""
-    return _BY_DTYPE[dtype]
+    return _BY_DTYPE.get(dtype) or UNSIGNED[8]  # the code of a float of at most 8 bits
 
 
 def pointer_to(pointee: CType, const: bool = False) -> CType:
@@ -102,6 +114,8 @@ def ctype_of(kind: Attribute, index: CType, unsigned: bool = False) -> CType:
             return F16
         case BFloat16Type():
             return BF16
+        case VectorType():
+            return vector_ctype(ctype_of(kind.get_element_type(), index, True), kind.get_shape()[-1])
         case PtrType() if kind.pointee == IntegerType(8):
             return pointer_to(VOID)
         case PtrType():
@@ -110,6 +124,20 @@ def ctype_of(kind: Attribute, index: CType, unsigned: bool = False) -> CType:
             return CType(kind.struct.data, "struct")
         case _:
             raise CompileError(Problem(f"there is no C type for {kind}"))
+
+
+def vector_ctype(element: CType, lanes: int) -> VectorCType:
+    """The type of vectors of an element type, as `c_vector_macros` defines it; of truth values, masks of 32 bits."""
+    if element == BOOL:
+        return mask_ctype(32, lanes)
+    letter = {"float": "f", "signed": "i"}.get(element.kind, "u")
+    bits = 16 if element.kind == "half" else element.bits
+    return VectorCType(type_name(letter, bits, lanes), "vector", bits, element=element, lanes=lanes)
+
+
+def mask_ctype(bits: int, lanes: int) -> VectorCType:
+    """The type of truth values beside vectors of elements of `bits` bits."""
+    return VectorCType(type_name("i", bits, lanes), "mask", bits, element=BOOL, lanes=lanes)
 
 
 # --- literals --------------------------------------------------------------------------------------------------------

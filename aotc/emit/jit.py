@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from aotc.conventions import entry_symbol
 from aotc.emit.object import NativeCode
+from aotc.emit.threads import SYMBOLS, pool_module
 from aotc.errors import CompileError, Problem
 from aotc.targets import binding, lookup
 
@@ -31,13 +32,20 @@ class JitLibrary:
 
 
 class JitModule:
-    """A compilation with a typed (`c`) entry as code of this process; `address` is the entry's."""
+    """The object of model `name`, with a typed (`c`) entry, as code of this process; `address` is the entry's.
 
-    def __init__(self, compilation: Compilation) -> None:
-        symbol = entry_symbol(compilation.name, "c")
-        code = NativeCode(compilation, lookup("host"))
-        self._library = load_object(code.object, [symbol])
-        self.address = self._library.address(symbol)
+    `library` has the addresses of the other symbols in `exports`, too. All models for several threads share one pool.
+    """
+
+    def __init__(self, name: str, image: bytes, exports: Iterable[str] = (), threads: int = 1) -> None:
+        symbol = entry_symbol(name, "c")
+        self.library = load_object(image, [symbol, *exports], pool_in_process() if threads > 1 else None)
+        self.address = self.library.address(symbol)
+
+
+def host_object(compilation: Compilation) -> bytes:
+    """The object file of a compilation for this machine."""
+    return NativeCode(compilation, lookup("host"), pool=False).object
 
 
 def load_object(image: bytes, exports: Iterable[str], imports: Mapping[str, int] | None = None) -> JitLibrary:
@@ -63,6 +71,23 @@ def load_object(image: bytes, exports: Iterable[str], imports: Mapping[str, int]
 
 _lock = threading.Lock()
 _numbers = itertools.count()
+
+
+@lru_cache(maxsize=1)
+def pool_in_process() -> dict[str, int]:
+    """The addresses of the one pool of threads in this process; these never end, so its code stays."""
+    target = lookup("host")
+    machine = target.machine(2)
+    module = pool_module(target, machine)
+    for symbol in SYMBOLS:
+        function = module.get_function(symbol)
+        function.linkage, function.visibility = "external", "default"
+    library = load_object(machine.emit_object(module), SYMBOLS)
+    _kept.append(library)
+    return {symbol: library.address(symbol) for symbol in SYMBOLS}
+
+
+_kept: list[JitLibrary] = []
 
 
 @lru_cache(maxsize=1)

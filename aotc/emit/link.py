@@ -46,8 +46,8 @@ def _even(size: int) -> int:
     return size + size % 2
 
 
-def shared_library(objects: Sequence[bytes], target: Target, name: str) -> bytes:
-    """Link objects into a shared library of the host with the system's C compiler.
+def shared_library(objects: Sequence[bytes], target: Target, name: str, *, threads: bool = False) -> bytes:
+    """Link objects into a shared library of the host with the system's C compiler; one with threads is never unloaded.
 
     Raises UsageError for a target that is not of the host's kind and CompileError where there is no `cc` or it fails.
     """
@@ -71,6 +71,7 @@ def shared_library(objects: Sequence[bytes], target: Target, name: str) -> bytes
             inputs.append(f"{number}.o")
             (Path(folder) / inputs[-1]).write_bytes(image)
         command = [compiler, "-shared", "-Wl,--build-id=none", "-Wl,-z,noexecstack", "-o", "out.so", *inputs, "-lm"]
+        command += ["-pthread", "-Wl,-z,nodelete"] if threads else []
         result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         if result.returncode:
             raise CompileError(Problem(f"{name}: linking failed", why=result.stderr.strip() or "cc gave no reason"))

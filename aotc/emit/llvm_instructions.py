@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, cast
+from typing import Any
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
-    BFloat16Type,
     DenseArrayBase,
     DictionaryAttr,
-    Float32Type,
     IntegerAttr,
     IntegerType,
-    VectorType,
 )
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from aotc.dialects import llvm_ext
 from aotc.emit.llvm_values import alignment, fast_math, inline_text, quoted, symbol, type_text
 from aotc.errors import CompileError, Problem
+from aotc.passes.lower.llvm_builder import suffix
 
 
 class Names:
@@ -111,7 +109,7 @@ def _icmp(t: Operands, op: llvm.ICmpOp) -> str:
     return f"icmp {predicate} {t.typed(op.lhs)}, {t.names[op.rhs]}"
 
 
-def _fcmp(t: Operands, op: llvm.FCmpOp) -> str:
+def _fcmp(t: Operands, op: llvm.FCmpOp | llvm_ext.FCmpOp) -> str:
     predicate = llvm.FCmpPredicateFlag.from_int(op.predicate.value.data).lstrip("_")
     return f"fcmp {fast_math(op)}{predicate} {t.typed(op.lhs)}, {t.names[op.rhs]}"
 
@@ -160,48 +158,42 @@ def _insert_value(t: Operands, op: llvm.InsertValueOp) -> str:
 
 def _shuffle(t: Operands, op: llvm.ShuffleVectorOp) -> str:
     mask = list(op.mask.iter_values())
+    if not any(mask):
+        return f"shufflevector {t.typed(op.v1)}, {t.typed(op.v2)}, <{len(mask)} x i32> zeroinitializer"
     lanes = ", ".join("i32 poison" if lane < 0 else f"i32 {lane}" for lane in mask)
     return f"shufflevector {t.typed(op.v1)}, {t.typed(op.v2)}, <{len(mask)} x i32> <{lanes}>"
 
 
-def _select(t: Operands, op: llvm.SelectOp) -> str:
+def _select(t: Operands, op: Operation) -> str:
     return f"select {fast_math(op)}{t.arguments(op.operands)}"
 
 
 def _intrinsic(t: Operands, op: Operation) -> str:
     """`llvm.intr.NAME`: the intrinsic overloaded on its result type, or on what it takes."""
     kind = op.results[0].type if op.results else op.operands[0].type
-    return f"call {fast_math(op)}{type_text(kind)} @llvm.{op.name[10:]}.{_mangled(kind)}({t.arguments(op.operands)})"
+    return f"call {fast_math(op)}{type_text(kind)} @llvm.{op.name[10:]}.{suffix(kind)}({t.arguments(op.operands)})"
 
 
 def _reduction(t: Operands, op: Operation) -> str:
-    name = f"@llvm.{op.name[10:]}.{_mangled(op.operands[1].type)}"
+    name = f"@llvm.{op.name[10:]}.{suffix(op.operands[1].type)}"
     return f"call {fast_math(op)}{type_text(op.results[0].type)} {name}({t.arguments(op.operands)})"
 
 
-def _masked_store(t: Operands, op: llvm.MaskedStoreOp) -> str:
-    pointer = f"ptr align {op.alignment.value.data} {t.names[op.data]}"
-    name = f"@llvm.masked.store.{_mangled(op.value.type)}.p0"
-    return f"call void {name}({t.typed(op.value)}, {pointer}, {t.typed(op.mask)})"
+def _masked_load(t: Operands, op: llvm_ext.MaskedLoadOp) -> str:
+    pointer = f"ptr align {op.alignment.value.data} {t.names[op.pointer]}"
+    name = f"@llvm.masked.load.{suffix(op.res.type)}.p0"
+    return f"call {type_text(op.res.type)} {name}({pointer}, {t.typed(op.mask)}, {t.typed(op.rest)})"
+
+
+def _masked_store(t: Operands, op: llvm.MaskedStoreOp | llvm_ext.MaskedStoreOp) -> str:
+    value, address, mask = op.operands
+    pointer = f"ptr align {op.alignment.value.data} {t.names[address]}"
+    return f"call void @llvm.masked.store.{suffix(value.type)}.p0({t.typed(value)}, {pointer}, {t.typed(mask)})"
 
 
 def _stack(t: Operands, op: Operation) -> str:
     result = type_text(op.results[0].type) if op.results else "void"
     return f"call {result} @llvm.{op.name[10:]}.p0({t.arguments(op.operands)})"
-
-
-def _mangled(kind: Attribute) -> str:
-    match kind:
-        case VectorType():
-            return f"v{kind.get_shape()[0]}{_mangled(kind.element_type)}"
-        case llvm.LLVMPointerType():
-            return "p0"
-        case IntegerType():
-            return f"i{kind.width.data}"
-        case BFloat16Type():
-            return "bf16"
-        case _:
-            return f"f{cast(Float32Type, kind).bitwidth}"
 
 
 def _call_intrinsic(t: Operands, op: llvm.CallIntrinsicOp) -> str:
@@ -297,6 +289,7 @@ FORMATS: dict[type[Operation], _Format] = {
     llvm.FNegOp: _unary,
     llvm.ICmpOp: _icmp,
     llvm.FCmpOp: _fcmp,
+    llvm_ext.FCmpOp: _fcmp,
     llvm.GEPOp: _gep,
     llvm.AllocaOp: _alloca,
     llvm.LoadOp: _load,
@@ -305,10 +298,14 @@ FORMATS: dict[type[Operation], _Format] = {
     llvm.InsertValueOp: _insert_value,
     llvm.InsertElementOp: lambda t, op: f"insertelement {t.arguments(op.operands)}",
     llvm.ShuffleVectorOp: _shuffle,
+    llvm_ext.ExtractElementOp: lambda t, op: f"extractelement {t.arguments(op.operands)}",
     llvm.SelectOp: _select,
+    llvm_ext.SelectOp: _select,
     llvm.VectorReduceFAddOp: _reduction,
     llvm.VectorReduceFMulOp: _reduction,
+    llvm_ext.MaskedLoadOp: _masked_load,
     llvm.MaskedStoreOp: _masked_store,
+    llvm_ext.MaskedStoreOp: _masked_store,
     llvm.StackSaveOp: _stack,
     llvm.StackRestoreOp: _stack,
     llvm.CallIntrinsicOp: _call_intrinsic,

@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation
 
+from aotc.dialects.aot import is_splat
 from aotc.errors import CompileError, Problem
 
 _FLOAT_NAMES = {Float16Type: "half", BFloat16Type: "bfloat", Float32Type: "float", Float64Type: "double"}
@@ -90,9 +91,10 @@ def constant_text(value: Attribute, kind: Attribute) -> str:
             element = kind.element_type
             values = cast("tuple[float, ...]", value.get_values())
             whole = isinstance(element, IntegerType)
+            if is_splat(value):
+                first = str(int(values[0])) if whole else float_text(float(values[0]), element)
+                return f"splat ({type_text(element)} {first})" if any(value.data.data) else "zeroinitializer"
             items = [str(int(each)) if whole else float_text(float(each), element) for each in values]
-            if value.is_splat():
-                items = items[:1] * kind.element_count()
             return "<" + ", ".join(f"{type_text(element)} {item}" for item in items) + ">"
         case StringAttr():
             return bytes_text(value.data.encode())

@@ -23,7 +23,7 @@ from aotc.emit.llvm_ir import llvm_ir
 from aotc.errors import CompileError, Problem
 from aotc.passes.lower.convert_to_llvm import ConvertToLLVMPass
 from aotc.passes.lower.llvm_module import MINIMUM_BLOB
-from aotc.pipelines import PassTiming
+from aotc.pipelines import PassTiming, is_vectorized
 from aotc.targets import Target, binding, lookup
 from aotc.weights import WeightStore
 
@@ -88,8 +88,10 @@ class EmbeddedWeights:
 class NativeCode:
     """A compilation on its way through LLVM; every step runs once, when first asked for."""
 
-    def __init__(self, compilation: Compilation, target: Target | None = None) -> None:
+    def __init__(self, compilation: Compilation, target: Target | None = None, *, pool: bool = True) -> None:
+        """With `pool` code for several threads has these in it, else it refers to symbols of the runtime."""
         self.compilation = compilation
+        self._pool = pool
         self.target = target or lookup(compilation.options.target)
         self._level = compilation.options.optimize
 
@@ -136,8 +138,16 @@ class NativeCode:
         with self._timed("llvm-optimize"):
             module = binding().parse_assembly(text)
             module.verify()
-            # Flash is what a bare board has least of; -O3 asks for speed whatever it costs.
-            optimize(module, self.machine, self._level, rolled=self.target.freestanding and self._level != "3")
+            # Kernels on tiles are unrolled as they should be. Flash is what a bare board has least of; -O3 asks for
+            # speed whatever it costs.
+            if is_vectorized(self.compilation.options):
+                optimize(module, self.machine, "1", rolled=True)
+            else:
+                optimize(module, self.machine, self._level, rolled=self.target.freestanding and self._level != "3")
+        if self._pool and self.compilation.options.threads > 1:
+            from aotc.emit.threads import pool_module
+
+            module.link_in(pool_module(self.target, self.machine))
         return module
 
     @cached_property
@@ -189,6 +199,6 @@ def optimize(module: Any, machine: Any, level: str, rolled: bool = False) -> Non
     llvm_binding = binding()
     options = llvm_binding.create_pipeline_tuning_options(speed_level=2 if level == "s" else int(level))
     if rolled or level == "s":
-        options.loop_unrolling = options.loop_interleaving = False
+        options.loop_unrolling = options.loop_interleaving = options.slp_vectorization = False
     builder = llvm_binding.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from aotc.dlpack import DLPACK_TYPES
 from aotc.executor.device import CPU
 
 Array = np.ndarray[Any, Any]
@@ -23,14 +23,9 @@ def address_of(array: Array) -> int:
         return array.ctypes.data
 
 
-@dataclass(frozen=True)
-class EntryConvention:
-    """`signature(n)` are the ctypes argument types of an entry with n tensors and pointers; `encode(inputs, outputs,
-    from_caller)` its arguments, where `from_caller` are the workspace and the weights it takes from its caller.
-    The arguments keep their own structures alive, not the arrays."""
-
-    signature: Callable[[int], list[Any]]
-    encode: Callable[[Arrays, Arrays, Arrays], Sequence[Any]]
+Encode: TypeAlias = Callable[[Arrays, Arrays, Arrays], Sequence[Any]]
+"""`encode(inputs, outputs, from_caller)` are the arguments of an entry as ctypes values, where `from_caller` are the
+workspace and the weights it takes from its caller. They keep their own structures alive, not the arrays."""
 
 
 def _pointers(arrays: Iterable[Array]) -> list[ctypes.c_void_p]:
@@ -71,13 +66,11 @@ class _DLTensor(ctypes.Structure):
 
 
 _HANDLE_CODE, _TENSOR_CODE = 3, 7
-_DLPACK_CODES = {"i": 0, "u": 1, "f": 2, "V": 4, "b": 6}
-"""By numpy's kind; bfloat16 counts as void there."""
 
 
 def _dltensor(array: Array) -> _DLTensor:
     shape = (ctypes.c_int64 * array.ndim)(*array.shape)
-    code, bits = _DLPACK_CODES[array.dtype.kind], 8 * array.dtype.itemsize
+    code, bits = DLPACK_TYPES[array.dtype.name]
     return _DLTensor(address_of(array), CPU, 0, array.ndim, code, bits, 1, shape, None, 0)
 
 
@@ -90,13 +83,5 @@ def _packed(inputs: Arrays, outputs: Arrays, from_caller: Arrays) -> Sequence[An
     return values, codes, count, ctypes.pointer(ctypes.c_int64()), ctypes.pointer(ctypes.c_int32()), None
 
 
-_POINTER = ctypes.c_void_p
-
-CONVENTIONS: dict[str, EntryConvention] = {
-    "c": EntryConvention(lambda count: [_POINTER] * count, _typed),
-    "micro": EntryConvention(lambda count: [_POINTER] * 3, _micro),
-    "packed": EntryConvention(
-        lambda count: [_POINTER, _POINTER, ctypes.c_int32, _POINTER, _POINTER, _POINTER], _packed
-    ),
-}
+CONVENTIONS: dict[str, Encode] = {"c": _typed, "micro": _micro, "packed": _packed}
 """By `--interface-api`."""

@@ -6,6 +6,7 @@ import ctypes
 import os
 import re
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,28 +18,62 @@ from aotc.executor.native import Array, NativeModel, aligned_bytes
 from aotc.metadata import ModelInfo, from_json
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from aotc.compilation import Compilation
+    from aotc.emit.jit import JitLibrary
+
+
+@dataclass(frozen=True)
+class HostCode:
+    """A model compiled for this process: its object with a typed (`c`) entry, its weights, and what it is."""
+
+    info: ModelInfo
+    image: bytes
+    weights: Array
+    """The blob for the caller to pass, at an address that is a multiple of a cache line."""
+
+    @staticmethod
+    def of(compilation: Compilation) -> HostCode:
+        """The code of a module that went through all phases."""
+        from aotc.emit.jit import host_object
+        from aotc.passes.interface.place_weights import weights_blob
+
+        blob = weights_blob(compilation.module, compilation.store)
+        return HostCode(compilation.info(), host_object(compilation), _aligned_copy(blob))
+
+    @staticmethod
+    def read(info: Path, image: Path, weights: Path) -> HostCode:
+        """What was kept in three files; the weights stay where they are until they are used."""
+        size = weights.stat().st_size
+        blob = np.memmap(weights, np.uint8, mode="r") if size else aligned_bytes(0)
+        return HostCode(from_json(info.read_text(encoding="utf-8")), image.read_bytes(), blob)
+
+    def load(self) -> CompiledModel:
+        """The model, ready to run."""
+        return self.load_with(())[0]
+
+    def load_with(self, exports: Sequence[str]) -> tuple[CompiledModel, JitLibrary]:
+        """The model, and its code, which has the addresses of the symbols `exports`."""
+        from aotc.emit.jit import JitModule
+
+        module = JitModule(self.info.name, self.image, exports, self.info.threads)
+        weights = self.weights if self.weights.nbytes else None
+        return CompiledModel(NativeModel(self.info, module.address, weights, module)), module.library
 
 
 def compiled_in_process(compilation: Compilation) -> CompiledModel:
     """Turn a module that went through all phases into code of this process; the entry must be a typed (`c`) one."""
-    from aotc.emit.jit import JitModule
-    from aotc.passes.interface.place_weights import weights_blob
-
-    info = compilation.info()
-    module = JitModule(compilation)
-    blob = weights_blob(compilation.module, compilation.store)
-    return CompiledModel(NativeModel(info, module.address, _aligned_copy(blob) if blob else None, module))
+    return HostCode.of(compilation).load()
 
 
-def load(path: str | os.PathLike[str], threads: int = 1) -> CompiledModel:
+def load(path: str | os.PathLike[str], threads: int | None = None) -> CompiledModel:
     """Load a shared library that `aotc compile --emit shared` wrote (or one made of generated C, with NAME.json).
 
-    `threads` is how many threads a call may use; the code is made for one. Raises FileNotFoundError, OSError where it
-    is no library, ValueError where it is none of a model or not for so many threads.
+    `threads`, if given, is how many threads must run a call together, which was decided when the model was compiled.
+    Raises FileNotFoundError, OSError where it is no library, ValueError where it is none of a model or not for so many
+    threads.
     """
-    if threads != 1:
-        raise ValueError(f"{path} is code for one thread, not {threads}")
     library = Path(path)
     content = library.read_bytes()
     # A name of its own for each load: the dynamic loader would take a rewritten file for the one it knows.
@@ -47,6 +82,8 @@ def load(path: str | os.PathLike[str], threads: int = 1) -> CompiledModel:
         link.symlink_to(library.resolve())
         handle = ctypes.CDLL(str(link))
     info = _read_info(library, content, handle)
+    if threads is not None and threads != info.threads:
+        raise ValueError(f"{library} was compiled with threads={info.threads}, not {threads}")
     symbol = entry_symbol(info.name, info.interface_api)
     try:
         address = ctypes.cast(getattr(handle, symbol), ctypes.c_void_p).value

@@ -250,11 +250,11 @@ def _listing(tensors: Sequence[TensorInfo]) -> str:
 
 
 def _dtype(name: str) -> np.dtype[Any]:
-    if name == "bfloat16":
-        import ml_dtypes
+    if name in np.sctypeDict:
+        return np.dtype(name)
+    import ml_dtypes
 
-        return np.dtype(ml_dtypes.bfloat16)
-    return np.dtype(name)
+    return np.dtype(getattr(ml_dtypes, name))
 
 
 def _failed(name: str, status: int) -> RunError:

@@ -2,15 +2,33 @@
 
 Weights, the workspace, bare pointers, argument structures, status checks, and the attributes that record a calling
 convention. Every operation here prints as one C construct and lowers to a few LLVM instructions; both emitters take all
-of them, so a pass that changes a convention writes IR once for both ends.
+of them, so a pass that changes a convention writes IR once for both ends (`profile` aside).
 """
 
 from xdsl.ir import Dialect
 
 from aotc.dialects.aot.control import CheckOp, FModOp, IsNullOp, RequireOp
 from aotc.dialects.aot.memory import BufferOp, DataOp, NullOp, PtrCastOp, StringOp, WeightOp, WeightsOp, WorkspaceOp
+from aotc.dialects.aot.profile import CountersOp, TicksOp
 from aotc.dialects.aot.structures import AddressOp, AllocaOp, ElementOp, FieldOp, SetElementOp, SetFieldOp
 from aotc.dialects.aot.tables import GlobalOp, SymbolOp, integers
+from aotc.dialects.aot.threads import BarrierOp, ThreadOp
+from aotc.dialects.aot.tiles import (
+    TILE_OPERATIONS,
+    PrefetchOp,
+    TileCompareOp,
+    TileConvertOp,
+    TileInsertOp,
+    TileLoadOp,
+    TileReduceOp,
+    TileSelectOp,
+    TileSliceOp,
+    TileStoreOp,
+    TileTransposeOp,
+    is_splat,
+    tile_shape,
+    tile_type,
+)
 from aotc.dialects.aot.types import STRUCTS, VOID_PTR, Convention, ConventionAttr, PtrType, StructType
 
 AOT = Dialect(
@@ -36,6 +54,11 @@ AOT = Dialect(
         CheckOp,
         RequireOp,
         FModOp,
+        TicksOp,
+        CountersOp,
+        ThreadOp,
+        BarrierOp,
+        *TILE_OPERATIONS,
     ],
     [PtrType, StructType, ConventionAttr],
 )
@@ -46,10 +69,12 @@ __all__ = [
     "VOID_PTR",
     "AddressOp",
     "AllocaOp",
+    "BarrierOp",
     "BufferOp",
     "CheckOp",
     "Convention",
     "ConventionAttr",
+    "CountersOp",
     "DataOp",
     "ElementOp",
     "FModOp",
@@ -57,6 +82,7 @@ __all__ = [
     "GlobalOp",
     "IsNullOp",
     "NullOp",
+    "PrefetchOp",
     "PtrCastOp",
     "PtrType",
     "RequireOp",
@@ -65,8 +91,22 @@ __all__ = [
     "StringOp",
     "StructType",
     "SymbolOp",
+    "ThreadOp",
+    "TicksOp",
+    "TileCompareOp",
+    "TileConvertOp",
+    "TileInsertOp",
+    "TileLoadOp",
+    "TileReduceOp",
+    "TileSelectOp",
+    "TileSliceOp",
+    "TileStoreOp",
+    "TileTransposeOp",
     "WeightOp",
     "WeightsOp",
     "WorkspaceOp",
     "integers",
+    "is_splat",
+    "tile_shape",
+    "tile_type",
 ]

@@ -1,7 +1,7 @@
 """The graph dialect: normalised tensor operations and one fused group.
 
-Tensors have static shapes and SSA semantics; nothing aliases, nothing is laid out. Element types are f16, bf16, f32,
-f64, i1 and signed i8..i64 or unsigned ui8..ui64. Each file holds one family; each operation is one class that carries
+Tensors have static shapes and SSA semantics; nothing aliases, nothing is laid out. Element types are those of
+`dtypes.ELEMENT_TYPES`. Each file holds one family; each operation is one class that carries
 everything the compiler asks of it (see `interfaces`).
 """
 
@@ -10,20 +10,28 @@ from types import ModuleType
 from xdsl.ir import Dialect
 
 from aotc.dialects.graph import (
+    blocked,
+    blocked_window,
     contraction,
     conversion,
     elementwise,
     functions,
+    grouped,
+    in_memory,
     indexing,
     logical,
     movement,
     normalization,
+    packed,
     reduction,
     scatter,
     structure,
     window,
+    winograd,
 )
 from aotc.dialects.graph.interfaces import GraphOp
+from aotc.dialects.graph.schedule import ScheduleAttr
+from aotc.dialects.graph.winograd_choice import WinogradAttr
 
 _FAMILIES = (
     structure,
@@ -33,11 +41,17 @@ _FAMILIES = (
     conversion,
     reduction,
     normalization,
+    packed,
+    blocked,
+    blocked_window,
+    grouped,
     contraction,
     window,
+    winograd,
     movement,
     indexing,
     scatter,
+    in_memory,
 )
 """The modules of the dialect; a class defined in one of them with a name is an operation of the dialect."""
 
@@ -50,5 +64,5 @@ def _operations(family: ModuleType) -> list[type[GraphOp]]:
 GRAPH = Dialect(
     "graph",
     [structure.YieldOp, structure.FusedOp, *(op for family in _FAMILIES for op in _operations(family))],
-    [],
+    [ScheduleAttr, WinogradAttr],
 )

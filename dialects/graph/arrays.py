@@ -7,36 +7,50 @@ import math
 import ml_dtypes
 import numpy as np
 
-from aotc.dialects.dtypes import DType
+from aotc.dialects.dtypes import DType, element_type, is_encoded, number_kind
 from aotc.dialects.graph.interfaces import Array
 
-_NARROW_FLOATS = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
-
-
-def is_narrow(dtype: DType) -> bool:
-    """True for f16 and bf16, which are computed in f32."""
-    return dtype in _NARROW_FLOATS
-
-
-def widen(array: Array) -> Array:
-    """`array` in its compute type: f32 for f16 and bf16, else itself."""
-    return array.astype(np.float32) if is_narrow(array.dtype) else array
+_FINITE_ONLY = ("float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn")
+"""Formats with neither infinity nor NaN."""
 
 
 def is_float_array(array: Array) -> bool:
-    """True for every float dtype (numpy does not count bf16 among them)."""
-    return array.dtype.kind == "f" or is_narrow(array.dtype)
+    """True for every float dtype (numpy does not count bf16 and most minifloats among them)."""
+    return number_kind(array.dtype) == "f"
 
 
-def convert(array: Array, dtype: DType) -> Array:
+def is_narrow(dtype: DType) -> bool:
+    """True for the floats that are computed in f32: f16, bf16 and minifloats."""
+    return number_kind(dtype) == "f" and dtype.itemsize < 4
+
+
+def _is_subbyte_integer(dtype: DType) -> bool:
+    return number_kind(dtype) in "iu" and is_encoded(element_type(dtype))
+
+
+def widen(array: Array) -> Array:
+    """`array` in its compute type: f32 for narrow floats, a byte for sub-byte integers, else itself."""
+    if is_narrow(array.dtype):
+        return array.astype(np.float32)
+    if _is_subbyte_integer(array.dtype):
+        return array.astype(np.int8 if number_kind(array.dtype) == "i" else np.uint8)
+    return array
+
+
+def convert(array: Array, dtype: DType, *, saturate: bool = True, rounding: str = "up") -> Array:
     """`array` as `dtype`, value for value as `LoopBuilder.convert`: defined for every float, NaN and infinities too."""
     if array.dtype == dtype:
         return array
     if is_narrow(dtype):
-        return array.astype(np.float32).astype(dtype)
-    if not is_float_array(array) or dtype.kind not in "iu":
-        return array.astype(dtype)
+        wide = array.astype(np.float32)
+        return _minifloat(wide, dtype, saturate, rounding) if dtype.itemsize == 1 else wide.astype(dtype)
+    if _is_subbyte_integer(dtype):
+        byte = np.dtype(np.int8 if number_kind(dtype) == "i" else np.uint8)
+        wide = widen(array)
+        return convert(np.rint(wide) if is_float_array(wide) else wide, byte).astype(dtype)
     wide = widen(array)
+    if not is_float_array(wide) or dtype.kind not in "iu":
+        return wide.astype(dtype)
     width = 64 if dtype.itemsize == 8 else 32
     signed = np.dtype(f"int{width}")
     least, half = np.array(np.iinfo(signed).min, signed), wide.dtype.type(2.0 ** (width - 1))
@@ -45,6 +59,29 @@ def convert(array: Array, dtype: DType) -> Array:
     inside = np.abs(wide) < half
     whole = np.where(inside, np.where(inside, wide, 0).astype(signed), least)
     return np.where(big, whole ^ least, whole).astype(dtype)
+
+
+def _minifloat(wide: Array, dtype: DType, saturate: bool, rounding: str) -> Array:
+    """f32 as a minifloat: see `encodings.encode`."""
+    if dtype.name == "float8_e8m0fnu":
+        return _powers_of_two(wide, saturate, rounding)
+    if dtype.name in _FINITE_ONLY:
+        return np.where(np.isnan(wide), np.float32(-0.0), wide).astype(dtype)
+    greatest = np.float32(ml_dtypes.finfo(dtype).max)
+    return (np.clip(wide, -greatest, greatest) if saturate else wide).astype(dtype)
+
+
+def _powers_of_two(wide: Array, saturate: bool, rounding: str) -> Array:
+    """f32 as float8_e8m0fnu, whose code is the exponent; ml_dtypes rounds in a way of its own."""
+    least, greatest = 2.0**-127, 2.0**127
+    fraction, exponent = np.frexp(np.where(np.isfinite(wide) & (wide > 0), wide, 1).astype(np.float64))
+    power = np.ldexp(0.5, exponent)  # the power of two at or below it
+    ratio = 2 * fraction
+    goes_up = {"up": ratio > 1, "down": np.zeros_like(ratio, np.bool_), "nearest": ratio >= 1.5}[rounding]
+    result = np.where(goes_up, 2 * power, power)
+    result = np.where(wide > greatest, greatest if saturate else np.nan, result)
+    result = np.where(wide < least, least if saturate else np.nan, result)
+    return np.where(np.isnan(wide), np.nan, result).astype(np.float32).astype(ml_dtypes.float8_e8m0fnu)
 
 
 def divide(lhs: Array, rhs: Array) -> Array:

@@ -144,6 +144,23 @@ def concat_of_one(op: ConcatOp) -> Simplified:
     return ConcatOp.get(parts, axis=op.dimension) if 0 < len(parts) < len(op.parts) else None
 
 
+@simplifies(ConcatOp)
+def concat_of_an_earlier_one(op: ConcatOp) -> Simplified:
+    """concat(x, y, z) -> concat(concat(x, y), z) where concat(x, y) is there already and need not be moved."""
+    if op.part_offsets() is None:
+        return None
+    parts = list(op.parts)
+    for first, part in enumerate(parts):
+        for other in (use.operation for use in part.uses):
+            if not isinstance(other, ConcatOp) or other.dimension != op.dimension or len(other.parts) < 2:
+                continue
+            end = first + len(other.parts)
+            shared = parts[first:end] == list(other.parts) and len(other.parts) < len(parts)
+            if shared and other.parent is op.parent and other.is_before_in_block(op):
+                return ConcatOp.get([*parts[:first], other.result, *parts[end:]], axis=op.dimension)
+    return None
+
+
 @simplifies(BroadcastingOp)
 def broadcast_twice(op: BroadcastingOp) -> Simplified:
     """add(x, broadcast(y)) -> add(x, y) where the other operands give the shape."""

@@ -9,19 +9,48 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-import ml_dtypes
 import numpy as np
 from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, TensorType, i64
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
 
-from aotc.dialects.graph.interfaces import AnchorOp, Array, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph import arrays
+from aotc.dialects.graph.blocked import (
+    BlockedConvolutionOp,
+    BlockedConvOp,
+    BlockedConvTransposeOp,
+    PackConvWeightOp,
+    conv_schedule,
+)
+from aotc.dialects.graph.blocked_window import BlockedDepthwiseConvOp, PackDepthwiseWeightOp
+from aotc.dialects.graph.grouped import JoinGroupsOp, groups_to_join
+from aotc.dialects.graph.interfaces import AnchorOp, Array, Prologue, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.loops import INDEX, LoopBuilder, Reader, Scalar, Writer
+from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
+from aotc.dialects.graph.packed import PackColumnsOp, PackedMatMulOp
+from aotc.dialects.graph.products import Factors, Place, product_loops, product_schedule
+from aotc.dialects.graph.schedule import Machine, Schedule, ScheduleAttr, schedule_of
 from aotc.dialects.graph.shapes import broadcast, broadcast_index
-from aotc.dialects.graph.sliding import SlidingWindow, ceil_div, sliding_windows
+from aotc.dialects.graph.sliding import SlidingWindow, sliding_windows
+from aotc.dialects.graph.structure import ConstantOp
+from aotc.dialects.graph.tiling import NotTileable, TileBuilder
+from aotc.dialects.graph.transposed import TransposedWindow, transposed_windows
+from aotc.dialects.graph.window_tiles import window_schedule
+from aotc.dialects.graph.winograd import WinogradConvOp, WinogradWeightOp
+from aotc.dialects.graph.winograd_choice import (
+    ConvolutionSizes,
+    WinogradAttr,
+    choose_winograd,
+    winograd_choices,
+    winograd_schedule,
+)
+from aotc.dialects.graph.winograd_transforms import TAPS
+
+if TYPE_CHECKING:
+    from aotc.dialects.graph.layouts import Layouts
 
 
 def _same_element_type(*types: Attribute) -> Attribute:
@@ -55,6 +84,10 @@ class MatMulOp(AnchorOp):
             raise ShapeError(f"{list(lhs)} and {list(rhs)} do not multiply: inner dimensions are {k} and {depth}")
         return broadcast(lhs[:-2], rhs[:-2]), m, n, k
 
+    def operations(self) -> int:
+        batch, *sizes = self.sizes()
+        return 2 * math.prod((*batch, *sizes))
+
     def infer_types(self) -> Sequence[TensorType]:
         kind = _same_element_type(element_type_of(self.lhs), element_type_of(self.rhs))
         batch, m, n, _ = self.sizes()
@@ -62,13 +95,12 @@ class MatMulOp(AnchorOp):
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         dtype = operands[0].dtype
-        narrow = dtype in (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
-        lhs, rhs = (operand.astype(np.float32) if narrow else operand for operand in operands)
+        lhs, rhs = (arrays.widen(operand) for operand in operands)
         if self.flag("transpose_lhs"):
             lhs = lhs.swapaxes(-1, -2)
         if self.flag("transpose_rhs"):
             rhs = rhs.swapaxes(-1, -2)
-        return [np.matmul(lhs, rhs).astype(dtype)]
+        return [arrays.convert(np.matmul(lhs, rhs), dtype)]
 
     def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         batch, m, n, depth = self.sizes()
@@ -90,6 +122,49 @@ class MatMulOp(AnchorOp):
             writes[0](index, total)
 
         b.for_each([*batch, m, n], body)
+
+    def prologue(self, operand: int) -> Prologue:
+        return Prologue.MOVED
+
+    def schedule_on(self, machine: Machine) -> Schedule | None:
+        _, m, n, depth = self.sizes()
+        return product_schedule(machine, element_type_of(self.lhs), m, n, depth)
+
+    def lay_out(self, layouts: Layouts) -> SSAValue | None:
+        """A constant is packed at compile time; rows are packed to columns where they are to be multiplied."""
+        schedule, transposed = schedule_of(self), self.flag("transpose_rhs")
+        if schedule is None or not (transposed or layouts.is_constant(self.rhs)):
+            return None
+        width = schedule.tile[1] * schedule.lanes
+        panels = layouts.add(PackColumnsOp.get(self.rhs, width=width, transpose=transposed or None))
+        product = PackedMatMulOp.get(
+            self.lhs, panels, columns=shape_of(self.result)[-1], transpose_lhs=self.flag("transpose_lhs") or None
+        )
+        product.attributes[ScheduleAttr.KEY] = ScheduleAttr.of(schedule)
+        return layouts.add(product)
+
+    def tiled_loops(
+        self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
+    ) -> None:
+        if self.flag("transpose_rhs"):
+            raise NotTileable("the columns of a transposed operand do not lie along the lanes")
+        batch, m, n, depth = self.sizes()
+        lhs_batch, rhs_batch = shape_of(self.lhs)[:-2], shape_of(self.rhs)[:-2]
+
+        def factors(place: Place) -> Factors:
+            lhs_index = broadcast_index(b, place.outer, lhs_batch)
+            rhs_index = broadcast_index(b, place.outer, rhs_batch)
+
+            def at(k: Scalar) -> tuple[Scalar, Scalar]:
+                row = [k, place.row] if self.flag("transpose_lhs") else [place.row, k]
+                return reads[0]([*lhs_index, *row]), reads[1]([*rhs_index, k, place.column])
+
+            return at
+
+        def store(place: Place, total: Scalar) -> None:
+            writes[0]([*place.outer, place.row, place.column], total)
+
+        product_loops(b, schedule, element_type_of(self.lhs), batch, (m, n, depth), factors, store)
 
 
 @irdl_op_definition
@@ -115,11 +190,15 @@ class ResampleOp(AnchorOp):
         kind = _same_element_type(element_type_of(self.x), element_type_of(self.weights))
         return [TensorType(kind, [*x[:axis], places[0], *x[axis + 1 :]])]
 
+    def operations(self) -> int:
+        return 2 * math.prod(shape_of(self.result)) * shape_of(self.places)[1]
+
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         x, places, weights = operands
-        wide = np.promote_types(x.dtype, np.float32) if x.dtype != ml_dtypes.bfloat16 else np.float32
+        wide = np.promote_types(arrays.widen(x).dtype, np.float32)
         taps = np.moveaxis(x.astype(wide), self.axis.value.data, -1)[..., places]
-        return [np.moveaxis((taps * weights.astype(wide)).sum(-1), -1, self.axis.value.data).astype(x.dtype)]
+        sums = (taps * weights.astype(wide)).sum(-1)
+        return [arrays.convert(np.moveaxis(sums, -1, self.axis.value.data), x.dtype)]
 
     def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         axis, taps = self.axis.value.data, shape_of(self.places)[1]
@@ -134,6 +213,10 @@ class ResampleOp(AnchorOp):
             writes[0](index, b.reduce([(0, taps)], [zero], step)[0])
 
         b.for_each(shape_of(self.result), body)
+
+    def lay_out(self, layouts: Layouts) -> SSAValue | None:
+        x = layouts.computed(self.x)
+        return None if x is None or self.axis.value.data < 2 else layouts.again(self, [x, *self.operands[1:]])
 
 
 class ConvolutionOp(AnchorOp, ABC):
@@ -170,6 +253,60 @@ class ConvolutionOp(AnchorOp, ABC):
             raise ShapeError(f"the bias of {shape[1]} channels has shape {list(shape_of(self.bias))}")
         return [TensorType(_same_element_type(*kinds), shape)]
 
+    def _dense_schedule(
+        self, machine: Machine, row: int, outputs: int, channels: int, taps: Sequence[int]
+    ) -> Schedule | None:
+        """The schedule of the blocked form, with groups joined to whole blocks.
+
+        A row has `row` positions, each of which sees `taps` of the `channels` of a group; there are `outputs` in all.
+        """
+        lanes = machine.lanes_of_products(element_type_of(self.x))
+        if (joined := groups_to_join(self.groups, channels, outputs // self.groups, lanes)) is None:
+            return None
+        groups = self.groups // joined
+        schedule = conv_schedule(machine, element_type_of(self.x), row, outputs // groups, channels * joined, taps)
+        if schedule is None or groups == 1:
+            return schedule
+        registers, (rows, columns) = outputs // groups // lanes, schedule.tile
+        return replace(schedule, tile=(rows, max(n for n in range(1, columns + 1) if registers % n == 0)))
+
+    def _lay_out_dense(
+        self,
+        layouts: Layouts,
+        schedule: Schedule,
+        weight: SSAValue,
+        blocked: type[BlockedConvolutionOp],
+        **properties: object,
+    ) -> SSAValue | None:
+        """The operation as `blocked`, on `weight` [M, C / group, kernel...]; few channels are read where they lie."""
+        lanes, channels, (outputs, depth, *_) = schedule.lanes, shape_of(self.x)[1], shape_of(weight)
+        if (joined := groups_to_join(self.groups, depth, outputs // self.groups, lanes)) is None:
+            return None
+        groups = self.groups // joined
+        x = layouts.computed(self.x)
+        if x is None:
+            x = self.x if channels < lanes and groups == 1 else layouts.pack(self.x, lanes)
+        width, held = schedule.tile[1] * lanes, shape_of(x)[-1] if x is not self.x else channels
+        if groups > 1 and (channels // groups % held or outputs // groups % width):
+            return None
+        if joined > 1:
+            weight = layouts.add(JoinGroupsOp.get(weight, group=self.groups, by=joined))
+        conv = blocked.get(
+            x,
+            layouts.add(PackConvWeightOp.get(weight, width=width, depth=held)),
+            None if self.bias is None else layouts.pack_vector(self.bias, lanes),
+            strides=self.strides,
+            pads=self.pads,
+            dilations=self.dilations,
+            group=groups,
+            channels=channels,
+            outputs=outputs,
+            block=lanes,
+            **properties,
+        )
+        conv.attributes[ScheduleAttr.KEY] = ScheduleAttr.of(schedule)
+        return layouts.add(conv)
+
     def _initial(self, b: LoopBuilder, reads: Sequence[Reader], channel: Scalar) -> Scalar:
         return b.const(0, element_type_of(self.result)) if self.bias is None else reads[2]([channel])
 
@@ -198,6 +335,9 @@ class ConvOp(ConvolutionOp):
             raise ShapeError(f"{weight[0]} output channels do not divide into {self.groups} groups")
         return (x[0], weight[0], *(window.positions for window in self.windows()))
 
+    def operations(self) -> int:
+        return 2 * math.prod(shape_of(self.result)) * math.prod(shape_of(self.weight)[1:])
+
     def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         out_channels, in_channels = shape_of(self.weight)[:2]
         windows = self.windows()
@@ -221,6 +361,80 @@ class ConvOp(ConvolutionOp):
 
         b.for_each(shape_of(self.result), body)
 
+    def schedule_on(self, machine: Machine) -> Schedule | None:
+        """That of `graph.blocked_conv`, which `assign-layouts` makes of it: groups are joined to whole blocks.
+
+        Where each channel is a group, that of `graph.blocked_depthwise_conv`.
+        """
+        kind, (outputs, channels, *kernel) = element_type_of(self.x), shape_of(self.weight)
+        lanes = machine.lanes_of_products(kind)
+        if isinstance(algorithm := self.attributes.get(self.ALGORITHM), WinogradAttr):
+            return winograd_schedule(machine, kind, self._sizes(), algorithm)
+        if self.is_depthwise:
+            return window_schedule(machine, kind, lanes)
+        return self._dense_schedule(machine, shape_of(self.result)[-1], outputs, channels, kernel)
+
+    @property
+    def is_depthwise(self) -> bool:
+        """Whether each channel is a group, with one output channel."""
+        outputs, channels = shape_of(self.weight)[:2]
+        return channels == 1 and outputs == self.groups > 1
+
+    def lay_out(self, layouts: Layouts) -> SSAValue | None:
+        """A blocked convolution; few channels are read where they lie, more are packed."""
+        if (schedule := schedule_of(self)) is None:
+            return None
+        if self.is_depthwise:
+            return self._lay_out_depthwise(layouts, schedule)
+        if isinstance(algorithm := self.attributes.get(self.ALGORITHM), WinogradAttr):
+            return self._lay_out_winograd(layouts, schedule, algorithm)
+        return self._lay_out_dense(layouts, schedule, self.weight, BlockedConvOp)
+
+    def algorithm_on(self, machine: Machine) -> Attribute | None:
+        """Winograd's minimal filtering, where that takes less time."""
+        return choose_winograd(machine, element_type_of(self.x), self._sizes()) if self._is_winograd() else None
+
+    def algorithms_on(self, machine: Machine) -> Sequence[Attribute]:
+        return winograd_choices(machine, element_type_of(self.x), self._sizes()) if self._is_winograd() else ()
+
+    def _is_winograd(self) -> bool:
+        """Whether taps and strides are those that Winograd is for; the weight must be constant."""
+        taps, once = shape_of(self.weight)[2:], (1, 1)
+        if taps != (TAPS, TAPS) or self.groups > 1 or self.ints("strides") != once or self.ints("dilations") != once:
+            return False
+        return isinstance(self.weight.owner, ConstantOp)
+
+    def _sizes(self) -> ConvolutionSizes:
+        images, outputs, rows, columns = shape_of(self.result)
+        return ConvolutionSizes(images, shape_of(self.x)[1], outputs, rows, columns)
+
+    def _lay_out_winograd(self, layouts: Layouts, schedule: Schedule, algorithm: WinogradAttr) -> SSAValue:
+        output_tile, width = algorithm.output_tile.data, schedule.tile[1] * schedule.lanes
+        conv = WinogradConvOp.get(
+            layouts.pack(self.x, schedule.lanes),
+            layouts.add(WinogradWeightOp.get(self.weight, output_tile=output_tile, width=width)),
+            None if self.bias is None else layouts.pack_vector(self.bias, schedule.lanes),
+            pads=self.pads,
+            channels=shape_of(self.x)[1],
+            outputs=shape_of(self.weight)[0],
+            output_tile=output_tile,
+            tile_rows=algorithm.tile_rows.data,
+        )
+        conv.attributes[ScheduleAttr.KEY] = ScheduleAttr.of(schedule)
+        return layouts.add(conv)
+
+    def _lay_out_depthwise(self, layouts: Layouts, schedule: Schedule) -> SSAValue:
+        conv = BlockedDepthwiseConvOp.get(
+            layouts.pack(self.x, schedule.lanes),
+            layouts.add(PackDepthwiseWeightOp.get(self.weight, block=schedule.lanes)),
+            None if self.bias is None else layouts.pack_vector(self.bias, schedule.lanes),
+            strides=self.strides,
+            pads=self.pads,
+            dilations=self.dilations,
+        )
+        conv.attributes[ScheduleAttr.KEY] = ScheduleAttr.of(schedule)
+        return layouts.add(conv)
+
 
 @irdl_op_definition
 class ConvTransposeOp(ConvolutionOp):
@@ -232,51 +446,27 @@ class ConvTransposeOp(ConvolutionOp):
     name = "graph.conv_transpose"
     output_padding = prop_def(DenseArrayBase)
 
+    def windows(self) -> list[TransposedWindow]:
+        """The window along each spatial axis; raises ShapeError."""
+        names = ("strides", "pads", "dilations", "output_padding")
+        given = (self.ints(name) for name in names)
+        return transposed_windows(shape_of(self.x)[2:], shape_of(self.weight)[2:], *given)
+
     def output_shape(self) -> tuple[int, ...]:
         x, weight = shape_of(self.x), shape_of(self.weight)
         if x[1] != weight[0]:
             raise ShapeError(f"{x[1]} channels, but the weight takes {weight[0]}")
         if x[1] % self.groups:
             raise ShapeError(f"{x[1]} channels do not divide into {self.groups} groups")
-        rank = len(x) - 2
-        pads, output_padding = self.ints("pads"), self.ints("output_padding")
-        given = {"strides": self.ints("strides"), "dilations": self.ints("dilations"), "output_padding": output_padding}
-        for name, values in given.items():
-            if len(values) != rank:
-                raise ShapeError(f"{name} has {len(values)} values for {rank} spatial axes")
-        if len(pads) != 2 * rank:
-            raise ShapeError(f"pads has {len(pads)} values for {rank} spatial axes")
-        if any(value < 1 for value in (*self.ints("strides"), *self.ints("dilations"))):
-            raise ShapeError("strides and dilations must be positive")
-        if any(value < 0 for value in (*pads, *output_padding)):
-            raise ShapeError(f"pads {list(pads)} and output_padding {list(output_padding)} must not be negative")
-        spatial = [
-            (extent - 1) * stride + (size - 1) * dilation + 1 + more - before - after
-            for extent, stride, size, dilation, more, before, after in zip(
-                x[2:],
-                self.ints("strides"),
-                weight[2:],
-                self.ints("dilations"),
-                output_padding,
-                pads[:rank],
-                pads[rank:],
-                strict=True,
-            )
-        ]
-        if any(extent < 0 for extent in spatial):
-            raise ShapeError(f"pads {list(pads)} leave nothing of the result")
-        return (x[0], weight[1] * self.groups, *spatial)
+        return (x[0], weight[1] * self.groups, *(window.positions for window in self.windows()))
+
+    def operations(self) -> int:
+        return 2 * math.prod(shape_of(self.x)) * math.prod(shape_of(self.weight)[1:])
 
     def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        x, weight = shape_of(self.x), shape_of(self.weight)
+        weight = shape_of(self.weight)
         in_channels, out_channels = weight[0] // self.groups, weight[1]
-        rank = len(x) - 2
-        axes = [
-            partial(_meeting_taps, b, extent=extent, size=size, stride=stride, dilation=dilation, before=before)
-            for extent, size, stride, dilation, before in zip(
-                x[2:], weight[2:], self.ints("strides"), self.ints("dilations"), self.ints("pads")[:rank], strict=True
-            )
-        ]
+        windows = self.windows()
 
         def body(index: list[Scalar]) -> None:
             batch, out_channel, *position = index
@@ -284,12 +474,12 @@ class ConvTransposeOp(ConvolutionOp):
             if self.groups > 1:
                 first = out_channel / out_channels * in_channels
                 channel_of_group = b.rem(out_channel, b.index(out_channels))
-            meetings = [axis(position=p) for axis, p in zip(axes, position, strict=True)]
+            meetings = [window.meeting(b, p) for window, p in zip(windows, position, strict=True)]
 
             def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
                 channel, *steps = at
-                taps = [m.first_tap + s * m.tap_step for m, s in zip(meetings, steps, strict=True)]
-                source = [m.first_source - s * m.source_step for m, s in zip(meetings, steps, strict=True)]
+                taps = [m.tap(s) for m, s in zip(meetings, steps, strict=True)]
+                source = [m.source(s) for m, s in zip(meetings, steps, strict=True)]
                 x_value = reads[0]([batch, first + channel, *source])
                 return [carried[0] + x_value * reads[1]([first + channel, channel_of_group, *taps])]
 
@@ -299,35 +489,22 @@ class ConvTransposeOp(ConvolutionOp):
 
         b.for_each(shape_of(self.result), body)
 
+    def schedule_on(self, machine: Machine) -> Schedule | None:
+        """That of `graph.blocked_conv_transpose`, which `assign-layouts` makes of it."""
+        outputs, windows = shape_of(self.weight)[1] * self.groups, self.windows()
+        taps = [-(-window.size // window.stride) for window in windows]
+        longest = max((phases.window.positions for phases in windows[-1].phases()), default=0)
+        return self._dense_schedule(machine, longest, outputs, shape_of(self.weight)[0] // self.groups, taps)
 
-@dataclass(frozen=True)
-class _Meeting:
-    """The pairs (element, tap) that meet at one result position: step s pairs
-    element `first_source - s * source_step` with tap `first_tap + s * tap_step`, for s in low..high."""
-
-    low: Scalar
-    high: Scalar
-    first_tap: Scalar
-    tap_step: int
-    first_source: Scalar
-    source_step: int
-
-
-def _meeting_taps(
-    b: LoopBuilder, *, position: Scalar, extent: int, size: int, stride: int, dilation: int, before: int
-) -> _Meeting:
-    """Solve h * stride + k * dilation = position + before for 0 <= h < extent, 0 <= k < size.
-
-    Divided by g = gcd(stride, dilation) it says k = first_tap modulo stride / g, from which h follows.
-    """
-    divisor = math.gcd(stride, dilation)
-    tap_step, source_step = stride // divisor, dilation // divisor
-    target = position + before
-    reduced = target / divisor
-    first_tap = b.rem(reduced * pow(source_step, -1, tap_step), b.index(tap_step))
-    room = b.max(reduced - first_tap * source_step + tap_step, 0) / tap_step  # first_source + 1, or 0
-    low = ceil_div(b.max(room - extent, 0), source_step)
-    high = b.min(ceil_div(room, source_step), (size + tap_step - 1 - first_tap) / tap_step)
-    if divisor > 1:
-        high = b.select(b.compare("eq", b.rem(target, b.index(divisor)), 0), high, 0)
-    return _Meeting(low, high, first_tap, tap_step, room - 1, source_step)
+    def lay_out(self, layouts: Layouts) -> SSAValue | None:
+        """A blocked transposed convolution, on the weight with output channels first."""
+        if (schedule := schedule_of(self)) is None:
+            return None
+        inputs, outputs, *kernel = shape_of(self.weight)
+        split = layouts.add(ReshapeOp.get(self.weight, shape=[self.groups, inputs // self.groups, outputs, *kernel]))
+        turned = layouts.add(TransposeOp.get(split, permutation=[0, 2, 1, *range(3, 3 + len(kernel))]))
+        shape = [self.groups * outputs, inputs // self.groups, *kernel]
+        weight = layouts.add(ReshapeOp.get(turned, shape=shape))
+        return self._lay_out_dense(
+            layouts, schedule, weight, BlockedConvTransposeOp, output_padding=self.output_padding
+        )

@@ -4,49 +4,70 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
-from xdsl.dialects.builtin import I64, IntegerAttr, TensorType, f32, i32, i64
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, StringAttr, TensorType, f32, i32, i64
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
 
-from aotc.dialects.dtypes import ELEMENT_TYPES, numpy_dtype
+from aotc.dialects.dtypes import ELEMENT_TYPES, is_minifloat, numpy_dtype
 from aotc.dialects.graph import arrays
 from aotc.dialects.graph.elementwise import BroadcastOp, Domain
+from aotc.dialects.graph.encodings import Rounding, convert, decode
 from aotc.dialects.graph.interfaces import Array, ElementOp, ShapeError, element_type_of, shape_of
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, compute_type, integer_range
+from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, compute_type, integer_range, is_float
 from aotc.dialects.graph.shapes import normalize_axis
+
+if TYPE_CHECKING:
+    from aotc.dialects.graph.layouts import Layouts
 
 
 @irdl_op_definition
 class CastOp(BroadcastOp):
-    """x as element type `to`: integers wrap, floats round to nearest or truncate, truth is `!= 0` (see `convert`)."""
+    """x as element type `to`: integers wrap, floats round to nearest or truncate, truth is `!= 0` (see `convert`).
+
+    What is too large for a minifloat becomes its greatest number, or with `keep_overflow` infinity or NaN; `rounding`
+    ("up", "down" or "nearest", by default the first) is how f8E8M0FNU rounds.
+    """
 
     name = "graph.cast"
     x = operand_def(TensorType)
     to = prop_def(Attribute)
+    keep_overflow = opt_prop_def(BoolAttr)
+    rounding = opt_prop_def(StringAttr)
     result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
         if self.to not in ELEMENT_TYPES.values():
             raise ShapeError(f"{self.to} is no element type")
+        if self._rounding() not in ("up", "down", "nearest"):
+            raise ShapeError(f"the rounding must be up, down or nearest, found {self._rounding()!r}")
         return super().infer_types()
+
+    def _rounding(self) -> Rounding:
+        return "up" if self.rounding is None else cast(Rounding, self.rounding.data)
 
     def result_element_type(self) -> Attribute:
         return self.to
 
     def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
-        return b.convert(operands[0], self.to)
+        return convert(b, operands[0], self.to, saturate=not self.flag("keep_overflow"), rounding=self._rounding())
 
     def compute(self, *operands: Array) -> Array:
-        return arrays.convert(operands[0], numpy_dtype(self.to))
+        saturate, rounding = not self.flag("keep_overflow"), self._rounding()
+        return arrays.convert(operands[0], numpy_dtype(self.to), saturate=saturate, rounding=rounding)
+
+
+def _is_single(shape: Sequence[int]) -> bool:
+    return tuple(shape) in ((), (1,))
 
 
 class AffineOp(ElementOp, ABC):
     """Affine quantisation of `x` by a scale and a zero point, one pair for each tensor, index of an axis, or block.
 
     The scale is a single element; or has one element per index of `axis`; or has the rank of x and, along `axis`, one
-    element per `block_size` of x's. The zero point, if there is one, has the shape of the scale.
+    element per `block_size` of x's. The zero point, if there is one, has the shape of the scale, or is single like it.
     """
 
     x = operand_def(TensorType)
@@ -60,9 +81,10 @@ class AffineOp(ElementOp, ABC):
     def infer_types(self) -> Sequence[TensorType]:
         shape, scales = shape_of(self.x), shape_of(self.scale)
         block = self.block_size.value.data
-        if self.zero_point is not None and shape_of(self.zero_point) != scales:
-            raise ShapeError(f"the zero point's shape {shape_of(self.zero_point)} is not the scale's {scales}")
-        if scales not in ((), (1,)) or block:
+        points = scales if self.zero_point is None else shape_of(self.zero_point)
+        if points != scales and not (_is_single(points) and _is_single(scales)):
+            raise ShapeError(f"the zero point's shape {points} is not the scale's {scales}")
+        if not _is_single(scales) or block:
             axis = normalize_axis(self.axis.value.data, len(shape))
             expected = (
                 tuple(-(-extent // block) if i == axis else extent for i, extent in enumerate(shape))
@@ -74,14 +96,22 @@ class AffineOp(ElementOp, ABC):
         Domain.NUMBER.require(element_type_of(self.scale), "the scale")
         return [TensorType(self.to, shape)]
 
+    def lay_out(self, layouts: Layouts) -> SSAValue | None:
+        x = layouts.computed(self.x)
+        if x is None or shape_of(self.scale) not in ((), (1,)):
+            return None
+        return layouts.again(self, [x, *self.operands[1:]])
+
     def _parameters(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> list[Scalar]:
         """The scale and, if there is one, the zero point for the element at `index`."""
-        scales = shape_of(self.scale)
         block = self.block_size.value.data
         axis = self.axis.value.data
-        if scales in ((), (1,)):
-            position = [b.index(0)] * len(scales)
-        elif block:
+        if _is_single(shape_of(self.scale)):
+            return [
+                read([b.index(0)] * len(shape_of(value)))
+                for read, value in zip(reads[1:], self.operands[1:], strict=True)
+            ]
+        if block:
             position = list(index)
             position[axis] = position[axis] / block
         else:
@@ -94,7 +124,7 @@ class AffineOp(ElementOp, ABC):
         block, axis = self.block_size.value.data, self.axis.value.data
         found: list[Array] = []
         for array in operands[1:]:
-            if array.shape in ((), (1,)):
+            if _is_single(array.shape):
                 array = array.reshape(())
             elif block:
                 array = np.take(array, np.arange(shape[axis]) // block, axis)
@@ -106,17 +136,21 @@ class AffineOp(ElementOp, ABC):
 
 @irdl_op_definition
 class QuantizeOp(AffineOp):
-    """saturate(round(x / scale) + zero_point), rounding to even; NaN becomes the least value.
+    """saturate(round(x / scale) + zero_point), rounding to even; NaN becomes the least integer.
 
-    The quotient is rounded to `precision` first where that is given.
+    Minifloats round after the zero point has been added; what is too large for them is saturated too, or with
+    `keep_overflow` infinity or NaN. The quotient is rounded to `precision` first where that is given.
     """
 
     name = "graph.quantize"
     precision = opt_prop_def(Attribute)
+    keep_overflow = opt_prop_def(BoolAttr)
 
     def infer_types(self) -> Sequence[TensorType]:
         Domain.NUMBER.require(element_type_of(self.x), "the operand")
-        Domain.INTEGER.require(self.to, "the result")
+        Domain.NUMBER.require(self.to, "the result")
+        if is_float(self.to) and not is_minifloat(self.to):
+            raise ShapeError(f"the result has element type {self.to}, expected integer or minifloat")
         if self.zero_point is not None and element_type_of(self.zero_point) != self.to:
             raise ShapeError(f"the zero point has element type {element_type_of(self.zero_point)}, not {self.to}")
         return super().infer_types()
@@ -125,24 +159,28 @@ class QuantizeOp(AffineOp):
         scale, *zero_point = self._parameters(b, index, reads)
         quotient = b.cast(reads[0](index), f32) / b.cast(scale, f32)
         if self.precision is not None:
-            quotient = b.cast(b.cast(quotient, self.precision), f32)
-        value = b.math("roundeven", quotient)
+            quotient = b.cast(decode(b, convert(b, quotient, self.precision)), f32)
+        value = quotient if is_minifloat(self.to) else b.math("roundeven", quotient)
         if zero_point:
             value = value + b.cast(zero_point[0], f32)
+        if is_minifloat(self.to):
+            return convert(b, value, self.to, saturate=not self.flag("keep_overflow"))
         low, high = integer_range(self.to)
         value = b.select(b.compare("gt", value, low), value, low)
         value = b.select(b.compare("lt", value, high), value, high)
-        return b.cast(value, self.to)
+        return b.scalar(b.cast(value, compute_type(self.to)).ssa, self.to)
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         scale, *zero_point = (array.astype(np.float32) for array in self._parameter_arrays(operands))
         with np.errstate(all="ignore"):
             quotient = operands[0].astype(np.float32) / scale
             if self.precision is not None:
-                quotient = quotient.astype(numpy_dtype(self.precision)).astype(np.float32)
-            value = np.rint(quotient)
+                quotient = arrays.convert(quotient, numpy_dtype(self.precision)).astype(np.float32)
+            value = quotient if is_minifloat(self.to) else np.rint(quotient)
             if zero_point:
                 value = value + zero_point[0]
+            if is_minifloat(self.to):
+                return [arrays.convert(value, numpy_dtype(self.to), saturate=not self.flag("keep_overflow"))]
             low, high = integer_range(self.to)
             value = np.where(value > low, value, np.float32(low))
             return [np.where(value < high, value, np.float32(high)).astype(numpy_dtype(self.to))]
@@ -155,7 +193,9 @@ class DequantizeOp(AffineOp):
     name = "graph.dequantize"
 
     def infer_types(self) -> Sequence[TensorType]:
-        Domain.INTEGER.require(element_type_of(self.x), "the operand")
+        Domain.NUMBER.require(element_type_of(self.x), "the operand")
+        if is_float(element_type_of(self.x)) and not is_minifloat(element_type_of(self.x)):
+            raise ShapeError(f"the operand has element type {element_type_of(self.x)}, expected integer or minifloat")
         Domain.FLOAT.require(self.to, "the result")
         if self.zero_point is not None and element_type_of(self.zero_point) != element_type_of(self.x):
             raise ShapeError(
@@ -165,17 +205,23 @@ class DequantizeOp(AffineOp):
 
     def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         scale, *zero_point = self._parameters(b, index, reads)
-        value = b.cast(reads[0](index), i32)
+        stored = self._difference_type()
+        value = b.cast(reads[0](index), stored)
         if zero_point:
-            value = value - b.cast(zero_point[0], i32)
+            value = value - b.cast(zero_point[0], stored)
         kind = compute_type(self.to)
         return b.cast(value, kind) * b.cast(scale, kind)
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         scale, *zero_point = self._parameter_arrays(operands)
         with np.errstate(all="ignore"):
-            value = operands[0].astype(np.int32)
+            stored = numpy_dtype(self._difference_type())
+            value = operands[0].astype(stored)
             if zero_point:
-                value = value - zero_point[0].astype(np.int32)
+                value = value - zero_point[0].astype(stored)
             kind = numpy_dtype(compute_type(self.to))
-            return [(value.astype(kind) * scale.astype(kind)).astype(numpy_dtype(self.to))]
+            return [arrays.convert(value.astype(kind) * scale.astype(kind), numpy_dtype(self.to))]
+
+    def _difference_type(self) -> Attribute:
+        """What x - zero_point is computed in."""
+        return f32 if is_float(element_type_of(self.x)) else i32

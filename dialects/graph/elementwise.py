@@ -5,11 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from enum import Flag, auto
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import Float64Type, TensorType, f32, f64, i1
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from aotc.dialects.dtypes import numpy_dtype
@@ -17,6 +17,9 @@ from aotc.dialects.graph import arrays
 from aotc.dialects.graph.interfaces import Array, ElementOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, is_float
 from aotc.dialects.graph.shapes import broadcast, broadcast_index
+
+if TYPE_CHECKING:
+    from aotc.dialects.graph.layouts import Layouts
 
 
 class Domain(Flag):
@@ -45,7 +48,8 @@ class BroadcastOp(ElementOp, ABC):
         """Emit the result element from the operands' elements."""
 
     def compute(self, *operands: Array) -> Array | None:
-        """`scalar` on whole arrays; f16 and bf16 come, and may go, as f32. None where the operation does not fold."""
+        """`scalar` on whole arrays; narrow types come, and may go, as what they are computed in. None where it does not
+        fold."""
         return None
 
     def result_element_type(self) -> Attribute:
@@ -61,12 +65,19 @@ class BroadcastOp(ElementOp, ABC):
         ]
         return self.scalar(b, *values)
 
+    def lay_out(self, layouts: Layouts) -> SSAValue | None:
+        shape = shape_of(self.results[0])
+        block = layouts.block_of(*(value for value in self.operands if shape_of(value) == shape))
+        if block is None:
+            return None
+        return layouts.again(self, [layouts.pack_parameter(value, shape, block) for value in self.operands])
+
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         with np.errstate(all="ignore"):
             value = self.compute(*(arrays.widen(operand) for operand in operands))
             if value is None:
                 return None
-            return [np.asarray(value).astype(numpy_dtype(self.result_element_type()), copy=False)]
+            return [arrays.convert(np.asarray(value), numpy_dtype(self.result_element_type()))]
 
 
 class UnaryOp(BroadcastOp, ABC):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import I64, IntegerAttr, IntegerType, TensorType, i1, i64
@@ -17,6 +17,9 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.graph.interfaces import Array, ElementOp, Fusion, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.loops import INDEX, LoopBuilder, Reader, Scalar
+
+if TYPE_CHECKING:
+    from aotc.dialects.graph.layouts import Layouts
 
 
 def require_indices(value: SSAValue) -> None:
@@ -56,6 +59,7 @@ class AxisGatherOp(ElementOp, ABC):
     axis = prop_def(IntegerAttr[I64])
     result = result_def(TensorType)
     FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
+    MOVES: ClassVar[bool] = True
 
 
 @irdl_op_definition
@@ -84,6 +88,10 @@ class GatherOp(AxisGatherOp):
         axis, rank = self.axis.value.data, len(shape_of(self.indices))
         picked = _clamped(b, reads[1](index[axis : axis + rank]), shape_of(self.x)[axis])
         return reads[0]([*index[:axis], picked, *index[axis + rank :]])
+
+    def lay_out(self, layouts: Layouts) -> SSAValue | None:
+        x = layouts.computed(self.x)
+        return None if x is None or self.axis.value.data < 2 else layouts.again(self, [x, self.indices])
 
 
 @irdl_op_definition
@@ -138,6 +146,7 @@ class GatherNdOp(ElementOp):
     batch_dims = prop_def(IntegerAttr[I64])
     result = result_def(TensorType)
     FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
+    MOVES: ClassVar[bool] = True
 
     def infer_types(self) -> Sequence[TensorType]:
         x, indices, batch = shape_of(self.x), shape_of(self.indices), self.batch_dims.value.data

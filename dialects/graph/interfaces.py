@@ -10,6 +10,7 @@ constants, how it fuses, and how one kernel computes it. No pass knows operators
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from enum import Enum
@@ -31,7 +32,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.interfaces import HasCanonicalizationPatternsInterface
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.irdl import AttrSizedOperandSegments, IRDLOperation, OptOperandDef, VarOperandDef, VarResultDef, traits_def
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.pattern_rewriter import RewritePattern
@@ -40,7 +41,10 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 if TYPE_CHECKING:
+    from aotc.dialects.graph.layouts import Layouts
     from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
+    from aotc.dialects.graph.schedule import Machine, Schedule
+    from aotc.dialects.graph.tiling import TileBuilder
 
 Array = np.ndarray[Any, Any]
 
@@ -62,6 +66,17 @@ class Fusion(Enum):
     """Stands alone, or is no kernel at all (constants, views)."""
 
 
+class Prologue(Enum):
+    """What may be computed where an anchor on tiles reads an operand, instead of being stored before."""
+
+    COMPUTED = "computed"
+    """Anything that is worth computing as often as the operand is read: elements are read about once."""
+    MOVED = "moved"
+    """Data movement only: every element is read for many tiles."""
+    STORED = "stored"
+    """Nothing: the kernel streams the operand in the order in which it lies."""
+
+
 def tensor_type(value: SSAValue) -> TensorType:
     """The tensor type of `value`; graph operations have no other."""
     assert isinstance(value.type, TensorType), value.type
@@ -74,7 +89,7 @@ def shape_of(value: SSAValue) -> tuple[int, ...]:
 
 
 def element_type_of(value: SSAValue) -> Attribute:
-    """The element type of `value`: f16..f64, bf16, i1, i8..i64 (signed) or ui8..ui64."""
+    """The element type of `value`: one of `dtypes.ELEMENT_TYPES`."""
     return tensor_type(value).get_element_type()
 
 
@@ -109,6 +124,9 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
 
     FUSION: ClassVar[Fusion] = Fusion.NEVER
 
+    ORDERS_WEIGHTS: ClassVar[bool] = False
+    """Whether it puts a constant into the order kernels read it in: at compile time, even if that adds elements."""
+
     @abstractmethod
     def infer_types(self) -> Sequence[TensorType]:
         """The result types that the operands and attributes give; raises `ShapeError` where they do not fit."""
@@ -117,9 +135,30 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
         """The results on constant operands, or None where the operation does not fold. Must agree with the kernel."""
         return None
 
+    def operations(self) -> int:
+        """How many arithmetic operations a profile counts, whatever algorithm computes them: two for each
+        multiply-add of a sum of products, one for each element of anything else, none where data only moves."""
+        if self.FUSION in (Fusion.INJECTIVE, Fusion.NEVER):
+            return 0
+        return max(math.prod(shape_of(value)) for value in (*self.operands[:1], self.results[0]))
+
     def view_offset(self) -> int | None:
         """Where the only result is a run of the first operand's elements in row-major order: the position of its first
         element. Such an operation is a view and never a kernel. None: it is not one."""
+        return None
+
+    def part_offsets(self) -> Sequence[int] | None:
+        """Where the only result is the elements of the operands one after the other, in row-major order: the position
+        of each one's first. What computes the operands can then write them where they belong. None: it is not."""
+        return None
+
+    def lay_out(self, layouts: Layouts) -> SSAValue | None:
+        """The result as it is best computed: on tensors in blocks of channels, on packed weights, in working memory.
+
+        What is returned has the result's type or is its blocked form, [N, C / B, spatial.., B] for [N, C, spatial..].
+        Instead of several results, it is the first one of an operation that begins with the same ones.
+        None: the operation works on plain tensors.
+        """
         return None
 
     @classmethod
@@ -232,6 +271,9 @@ class ElementOp(GraphOp, ABC):
 
     FUSION: ClassVar[Fusion] = Fusion.POINTWISE
 
+    MOVES: ClassVar[bool] = False
+    """Whether a result element is an operand's element unchanged, or zero: it need not be decoded, see `encodings`."""
+
     def reads_once(self) -> bool:
         """Whether no element of an operand serves two result elements, even where the operand is the smaller one."""
         return False
@@ -240,7 +282,8 @@ class ElementOp(GraphOp, ABC):
     def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         """Emit the value of the result element at `index`.
 
-        `index` has one index per result dimension; `reads[k](i)` emits the value of operand k at `i`. Reads may happen
+        `index` has one index per result dimension; `reads[k](i)` emits the value of operand k at `i`: a number or,
+        where the operation MOVES and memory has codes, a code. A result may be either. Reads may happen
         inside `b.when`, so that an out-of-range element is never touched.
         """
 
@@ -257,3 +300,39 @@ class AnchorOp(GraphOp, ABC):
         A result is write-only: it may have another type in memory (a fused epilogue), so it cannot hold partial sums.
         An operand read through `reads` may be an expression (a fused prologue); read it as often as needed.
         """
+
+    def scratch(self) -> Sequence[OpResult]:
+        """The last results, where they are working memory of `tiled_loops`: no operation uses them, and they are needed
+        only while the kernel runs. `loops` need not write them; `tiled_loops` has readers of them after those of the
+        operands, and may write and read an element as often as it likes."""
+        return ()
+
+    def prologue(self, operand: int) -> Prologue:
+        """What may be computed where `tiled_loops` reads an operand; for `loops` that depends on its cost alone."""
+        return Prologue.COMPUTED
+
+    ALGORITHM: ClassVar[str] = "algorithm"
+    """The attribute that says by what algorithm, instead of its own, an operation is computed."""
+
+    def algorithm_on(self, machine: Machine) -> Attribute | None:
+        """A faster algorithm on `machine` that rounds differently (by at most 1e-4 of the greatest result), if any."""
+        return None
+
+    def algorithms_on(self, machine: Machine) -> Sequence[Attribute]:
+        """All that `algorithm_on` chooses from, for a search that measures."""
+        return ()
+
+    def schedule_on(self, machine: Machine) -> Schedule | None:
+        """The schedule that `tiled_loops` should follow on `machine`; None where plain loops are as good."""
+        return None
+
+    def tiled_loops(
+        self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
+    ) -> None:
+        """As `loops`, on tiles: indices may be `TileIndex`es and what is read and written tiles, as `schedule` says.
+
+        Raises `NotTileable` where the operation has no such form; its kernel is then computed by `loops`.
+        """
+        from aotc.dialects.graph.tiling import NotTileable
+
+        raise NotTileable(f"{self.name} has plain loops only")

@@ -168,6 +168,7 @@ class WhereOp(BroadcastOp):
     x = operand_def(TensorType)
     y = operand_def(TensorType)
     result = result_def(TensorType)
+    MOVES: ClassVar[bool] = True
 
     def infer_types(self) -> Sequence[TensorType]:
         Domain.BOOL.require(element_type_of(self.condition), "the condition")

@@ -2,7 +2,8 @@
 
 `LoopBuilder` is what an operation's `element` or `loops` writes with. It emits scf, arith, math and memref operations;
 `Scalar` remembers the signedness that arith's signless integers forget, folds index arithmetic, and computes f16 and
-bf16 in f32 (memory keeps the narrow type, arithmetic does not).
+bf16 in f32 (memory keeps the narrow type, arithmetic does not). A scalar of a minifloat or sub-byte integer type is a
+code, which `encodings` makes numbers of.
 """
 
 from __future__ import annotations
@@ -28,12 +29,14 @@ from xdsl.dialects.builtin import (
     Signedness,
     f32,
     i1,
+    i8,
     i32,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from aotc.dialects import aot
+from aotc.dialects.dtypes import is_encoded, is_minifloat
 
 Number: TypeAlias = int | float
 ScalarLike: TypeAlias = "Scalar | Number"
@@ -52,18 +55,23 @@ def is_float(dtype: Attribute) -> bool:
 
 
 def is_unsigned(dtype: Attribute) -> bool:
-    """True for ui8..ui64 and for i1 (a truth value extends with zeros)."""
+    """True for ui2..ui64 and for i1 (a truth value extends with zeros)."""
     return isinstance(dtype, IntegerType) and (dtype.signedness.data is Signedness.UNSIGNED or dtype.width.data == 1)
 
 
 def storage_type(dtype: Attribute) -> Attribute:
-    """The signless type arith and memref use for a graph element type (ui8 -> i8; others unchanged)."""
+    """The signless type arith and memref use for a graph element type (ui8 -> i8, codes i8; others unchanged)."""
+    if is_encoded(dtype):
+        return i8
     return IntegerType(dtype.width.data) if isinstance(dtype, IntegerType) else dtype
 
 
 def compute_type(dtype: Attribute) -> Attribute:
-    """The type arithmetic on `dtype` happens in: f32 for f16 and bf16, else the type itself."""
-    return f32 if isinstance(dtype, Float16Type | BFloat16Type) else dtype
+    """The type arithmetic on `dtype` happens in: f32 for f16, bf16 and minifloats, a byte for integers of less, else
+    the type itself."""
+    if isinstance(dtype, IntegerType) and is_encoded(dtype):
+        return IntegerType(8, dtype.signedness)
+    return f32 if isinstance(dtype, Float16Type | BFloat16Type) or is_minifloat(dtype) else dtype
 
 
 def integer_range(dtype: Attribute) -> tuple[int, int]:
@@ -96,6 +104,11 @@ class Scalar:
     def ssa(self) -> SSAValue:
         """The SSA value; a constant is emitted once per function, in its entry block."""
         return self.value if self.value is not None else self.b.materialize(cast(Number, self.constant), self.dtype)
+
+    @property
+    def key(self) -> object:
+        """What tells this scalar from another: equal keys are equal values."""
+        return self.value if self.value is not None else self.constant
 
     def _with(self, other: ScalarLike) -> Scalar:
         return other if isinstance(other, Scalar) else self.b.const(other, self.dtype)
@@ -220,16 +233,19 @@ class LoopBuilder:
                 op = arith.ConstantOp(IntegerAttr(bits, kind))
             else:
                 op = arith.ConstantOp(FloatAttr(float(constant), cast(AnyFloat, kind)))
-            if self._last_constant is None:
-                if (first := self._entry.first_op) is None:
-                    self._entry.add_op(op)
-                else:
-                    self._entry.insert_op_before(op, first)
-            else:
-                self._entry.insert_op_after(op, self._last_constant)
-            self._last_constant = op
-            self._constants[key] = op.result
+            self._head(op, key)
         return self._constants[key]
+
+    def _head(self, op: arith.ConstantOp, key: tuple[Number, str, Attribute]) -> None:
+        """Put a constant at the head of the function, after those before it, and remember it."""
+        if self._last_constant is not None:
+            self._entry.insert_op_after(op, self._last_constant)
+        elif (first := self._entry.first_op) is not None:
+            self._entry.insert_op_before(op, first)
+        else:
+            self._entry.add_op(op)
+        self._last_constant = op
+        self._constants[key] = op.result
 
     # Constants and memory
 
@@ -242,8 +258,10 @@ class LoopBuilder:
         return Scalar(self, INDEX, constant=value)
 
     def load(self, buffer: SSAValue, index: Sequence[Scalar], dtype: Attribute) -> Scalar:
-        """buffer[index], widened to the compute type of `dtype`, the buffer's graph element type."""
+        """buffer[index], widened to the compute type of `dtype`, the buffer's graph element type; codes stay codes."""
         value = self.insert(memref.LoadOp.get(buffer, [i.ssa for i in index]))
+        if is_encoded(dtype):
+            return Scalar(self, dtype, value)
         if compute_type(dtype) != dtype:
             value = self.insert(arith.ExtFOp(value, cast(AnyFloat, compute_type(dtype))))
         return Scalar(self, compute_type(dtype), value)
@@ -379,7 +397,9 @@ class LoopBuilder:
         return Scalar(self, a.dtype, self.insert(_MATH[name](a.ssa)))
 
     def pow(self, a: Scalar, exponent: Scalar) -> Scalar:
-        """a ** exponent on floats."""
+        """a ** exponent on floats; squares and cubes are products, as in onnxruntime."""
+        if exponent.constant in (2, 3):
+            return a * a if exponent.constant == 2 else a * a * a
         return Scalar(self, a.dtype, self.insert(math.PowFOp(a.ssa, exponent.ssa)))
 
     # Conversion
@@ -497,7 +517,8 @@ class LoopBuilder:
                     inner = nest(level + 1, carried)
                     index.pop()
                     return inner
-            block = Block(arg_types=[INDEX, *(storage_type(value.dtype) for value in carried)])
+            initial = [value.ssa for value in carried]
+            block = Block(arg_types=[INDEX, *(value.type for value in initial)])
             inside = [Scalar(self, value.dtype, arg) for value, arg in zip(carried, block.args[1:], strict=True)]
 
             def fill() -> None:
@@ -505,7 +526,6 @@ class LoopBuilder:
                 self.effect(scf.YieldOp(*(value.ssa for value in nest(level + 1, inside))))
                 index.pop()
 
-            initial = [value.ssa for value in carried]
             self.within(block, fill)
             loop = scf.ForOp(low.ssa, high.ssa, self.index(1).ssa, initial, Region(block))
             self.effect(loop)

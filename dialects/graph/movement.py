@@ -10,16 +10,22 @@ import math
 from abc import ABC
 from collections.abc import Sequence
 from functools import reduce
+from itertools import accumulate
 from operator import and_
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, StringAttr, TensorType, i64
+from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def, var_operand_def
 
+from aotc.dialects.graph.encodings import zero
 from aotc.dialects.graph.interfaces import Array, ElementOp, Fusion, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar
 from aotc.dialects.graph.shapes import broadcast, broadcast_index, delinearize, linearize
+
+if TYPE_CHECKING:
+    from aotc.dialects.graph.layouts import Layouts
 
 
 class MovementOp(ElementOp, ABC):
@@ -28,6 +34,7 @@ class MovementOp(ElementOp, ABC):
     x = operand_def(TensorType)
     result = result_def(TensorType)
     FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
+    MOVES: ClassVar[bool] = True
 
 
 @irdl_op_definition
@@ -49,6 +56,14 @@ class ReshapeOp(MovementOp):
 
     def view_offset(self) -> int | None:
         return 0
+
+    def lay_out(self, layouts: Layouts) -> SSAValue | None:
+        """Spatial axes may change while N and C stay."""
+        x, target = layouts.computed(self.x), self.ints("shape")
+        if x is None or target[:2] != shape_of(self.x)[:2]:
+            return None
+        blocked = shape_of(x)
+        return layouts.again(self, [x], shape=[*blocked[:2], *target[2:], blocked[-1]])
 
     def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         return reads[0](delinearize(b, linearize(b, index, self.ints("shape")), shape_of(self.x)))
@@ -142,6 +157,18 @@ class SliceOp(MovementOp):
             return None
         return sum(start * math.prod(source[axis + 1 :]) for axis, start in enumerate(starts))
 
+    def lay_out(self, layouts: Layouts) -> SSAValue | None:
+        """Of the channels a slice takes whole blocks, or the last ones."""
+        x = layouts.computed(self.x)
+        starts, steps, shape = list(self.ints("starts")), list(self.ints("steps")), list(self.ints("shape"))
+        if x is None or 0 in shape or (steps[1] != 1 and shape[1] > 1):
+            return None
+        lanes, channels = shape_of(x)[-1], shape_of(self.x)[1]
+        if starts[1] % lanes or (shape[1] % lanes and starts[1] + shape[1] < channels):
+            return None
+        starts[1], steps[1], shape[1] = starts[1] // lanes, 1, -(-shape[1] // lanes)
+        return layouts.again(self, [x], starts=[*starts, 0], steps=[*steps, 1], shape=[*shape, lanes])
+
     def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         starts, steps = self.ints("starts"), self.ints("steps")
         return reads[0]([i * step + start for i, start, step in zip(index, starts, steps, strict=True)])
@@ -156,6 +183,7 @@ class ConcatOp(ElementOp):
     axis = prop_def(IntegerAttr[I64])
     result = result_def(TensorType)
     FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
+    MOVES: ClassVar[bool] = True
 
     @property
     def dimension(self) -> int:
@@ -183,6 +211,20 @@ class ConcatOp(ElementOp):
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         return [np.concatenate(operands, self.dimension)]
+
+    def part_offsets(self) -> Sequence[int] | None:
+        shape, axis = shape_of(self.result), self.dimension
+        if math.prod(shape[:axis]) != 1:
+            return None
+        ends = accumulate(shape_of(part)[axis] for part in self.parts)
+        return [math.prod(shape[axis + 1 :]) * start for start in [0, *ends][:-1]]
+
+    def lay_out(self, layouts: Layouts) -> SSAValue | None:
+        """Along the channels, every part but the last one ends with a whole block."""
+        block = layouts.block_of(*self.parts)
+        if block is None or (self.dimension == 1 and any(shape_of(part)[1] % block for part in self.parts[:-1])):
+            return None
+        return layouts.again(self, [layouts.pack(part, block) for part in self.parts])
 
     def reads_once(self) -> bool:
         return True
@@ -219,6 +261,7 @@ class PadOp(ElementOp):
     mode = prop_def(StringAttr)
     result = result_def(TensorType)
     FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
+    MOVES: ClassVar[bool] = True
 
     def infer_types(self) -> Sequence[TensorType]:
         shape, pads, mode = shape_of(self.x), self.ints("pads"), self.mode.data
@@ -234,6 +277,12 @@ class PadOp(ElementOp):
         if mode != "constant" and any(extent == 0 < before + after for extent, before, after in self._axes()):
             raise ShapeError(f"mode {mode} cannot pad an axis of no elements")
         return [TensorType(element_type_of(self.x), [sum(axis) for axis in self._axes()])]
+
+    def lay_out(self, layouts: Layouts) -> SSAValue | None:
+        x, pads, rank = layouts.computed(self.x), self.ints("pads"), len(shape_of(self.x))
+        if x is None or pads[1] or pads[1 + rank]:
+            return None
+        return layouts.again(self, [x, *self.operands[1:]], pads=[*pads[:rank], 0, *pads[rank:], 0])
 
     def _axes(self) -> list[tuple[int, int, int]]:
         """Extent, begin and end pad of each axis."""
@@ -266,7 +315,7 @@ class PadOp(ElementOp):
 
         def outside() -> list[Scalar]:
             if self.value is None:
-                return [b.const(0, element_type_of(self.x))]
+                return [zero(b, element_type_of(self.x))]
             return [reads[1]([b.index(0)] * len(shape_of(self.value)))]
 
         return b.when(reduce(and_, tests), inside, outside)[0] if tests else inside()[0]
@@ -295,6 +344,7 @@ class TriluOp(ElementOp):
     diagonal = operand_def(TensorType)
     upper = prop_def(BoolAttr)
     result = result_def(TensorType)
+    MOVES: ClassVar[bool] = True
 
     def infer_types(self) -> Sequence[TensorType]:
         if len(shape_of(self.x)) < 2:
@@ -313,4 +363,4 @@ class TriluOp(ElementOp):
         diagonal = reads[1]([b.index(0)] * len(shape_of(self.diagonal)))
         offset = b.cast(index[-1], i64) - b.cast(index[-2], i64)
         kept = b.compare("ge" if self.flag("upper") else "le", offset, diagonal)
-        return b.when(kept, lambda: [reads[0](index)], lambda: [b.const(0, element_type_of(self.x))])[0]
+        return b.when(kept, lambda: [reads[0](index)], lambda: [zero(b, element_type_of(self.x))])[0]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, Float64Type, FloatAttr, TensorType
+from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, Float64Type, FloatAttr, TensorType, f32
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.graph import arrays
@@ -22,6 +23,11 @@ from aotc.dialects.graph.interfaces import (
 )
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer, compute_type
 from aotc.dialects.graph.reduction import merge_index, normalize_axes, reduced_shape, rows
+from aotc.dialects.graph.row_tiles import Part, Row, Rows, row_schedule
+
+if TYPE_CHECKING:
+    from aotc.dialects.graph.schedule import Machine, Schedule
+    from aotc.dialects.graph.tiling import TileBuilder
 
 
 class RowOp(AnchorOp, ABC):
@@ -61,6 +67,23 @@ class RowOp(AnchorOp, ABC):
     def row(self, b: LoopBuilder, read: Reader, write: Writer) -> None:
         """Emit the loops of one row; `read` and `write` take indices within it."""
 
+    def schedule_on(self, machine: Machine) -> Schedule | None:
+        return row_schedule(machine, element_type_of(self.x), shape_of(self.x), self._axes())
+
+    def tiled_loops(
+        self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
+    ) -> None:
+        def each(row: Row) -> None:
+            self.tiled_row(b, row, lambda part: reads[0](part.index), lambda part, value: writes[0](part.index, value))
+
+        Rows(b, shape_of(self.x), self._axes(), schedule, single=False).for_each(each)
+
+    @abstractmethod
+    def tiled_row(
+        self, b: TileBuilder, row: Row, read: Callable[[Part], Scalar], write: Callable[[Part, Scalar], None]
+    ) -> None:
+        """As `row`, on tiles; with lanes along another axis a tile has elements of neighbouring rows."""
+
     @abstractmethod
     def compute(self, row: Array) -> Array:
         """The result rows for the rows along the last axis; f16 and bf16 come, and may go, as f32."""
@@ -71,7 +94,7 @@ class RowOp(AnchorOp, ABC):
             return [x]
         kept = [axis for axis in range(x.ndim) if axis not in axes]
         with np.errstate(all="ignore"):
-            flat = self.compute(rows(arrays.widen(x), axes)).astype(x.dtype)
+            flat = arrays.convert(self.compute(rows(arrays.widen(x), axes)), x.dtype)
         moved = flat.reshape([x.shape[axis] for axis in [*kept, *axes]])
         return [moved.transpose(np.argsort([*kept, *axes]))]
 
@@ -105,6 +128,33 @@ class SoftmaxOp(RowOp):
         else:
             b.for_each(extents, lambda inner: write(inner, b.math("exp", read(inner) - top) / total))
 
+    def schedule_on(self, machine: Machine) -> Schedule | None:
+        return super().schedule_on(machine) if element_type_of(self.x) == f32 else None
+
+    def tiled_row(
+        self, b: TileBuilder, row: Row, read: Callable[[Part], Scalar], write: Callable[[Part, Scalar], None]
+    ) -> None:
+        kind = element_type_of(self.x)
+
+        def value(part: Part) -> Scalar:
+            return part.masked(read(part), -np.inf)
+
+        def larger(x: Scalar, y: Scalar) -> Scalar:
+            return b.select(b.compare("gt", y, x), y, x)  # as in `row`, a NaN may be passed over
+
+        top = row.fold("max", -np.inf, kind, value, larger)
+
+        def power(part: Part) -> Scalar:
+            return b.math("exp", value(part) - part.spread(top))
+
+        total = row.fold("add", 0, kind, power, b.add)
+        if self.flag("log"):
+            shift = b.math("log", total)
+            row.for_each(lambda part: write(part, value(part) - part.spread(top) - part.spread(shift)))
+        else:
+            inverse = 1 / total
+            row.for_each(lambda part: write(part, power(part) * part.spread(inverse)))
+
     def compute(self, row: Array) -> Array:
         shifted = row - row.max(-1, keepdims=True)
         total = np.exp(shifted).sum(-1, keepdims=True)
@@ -132,6 +182,22 @@ class NormalizeOp(RowOp):
         (squares,) = b.reduce(bounds, [zero], square)
         inverse = 1 / b.math("sqrt", squares / count + self.epsilon.value.data)
         b.for_each(extents, lambda inner: write(inner, (read(inner) - mean) * inverse))
+
+    def tiled_row(
+        self, b: TileBuilder, row: Row, read: Callable[[Part], Scalar], write: Callable[[Part, Scalar], None]
+    ) -> None:
+        kind, count = element_type_of(self.x), float(np.prod(self._row()))
+        mean = row.fold("add", 0, kind, lambda part: part.masked(read(part), 0), b.add) / count
+
+        def distance(part: Part) -> Scalar:
+            return read(part) - part.spread(mean)
+
+        def square(part: Part) -> Scalar:
+            return part.masked(distance(part) * distance(part), 0)
+
+        squares = row.fold("add", 0, kind, square, b.add)
+        inverse = 1 / b.math("sqrt", squares / count + self.epsilon.value.data)
+        row.for_each(lambda part: write(part, distance(part) * part.spread(inverse)))
 
     def compute(self, row: Array) -> Array:
         distance = row - row.mean(-1, keepdims=True)
@@ -177,4 +243,4 @@ class BatchNormOp(ElementOp):
         scale, bias, mean, variance = (array.astype(x.dtype).reshape(column) for array in operands[1:])
         with np.errstate(all="ignore"):
             factor = scale / np.sqrt(variance + x.dtype.type(self.epsilon.value.data))
-            return [(x * factor + (bias - mean * factor)).astype(operands[0].dtype)]
+            return [arrays.convert(x * factor + (bias - mean * factor), operands[0].dtype)]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, cast
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
 from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, StringAttr, TensorType, i64
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.graph import arrays
@@ -24,9 +24,19 @@ from aotc.dialects.graph.loops import (
     integer_range,
     is_float,
 )
+from aotc.dialects.graph.row_tiles import Part, Row, Rows, axis_of_lanes, lane_numbers, reduction_schedule
 from aotc.dialects.graph.shapes import normalize_axis
+from aotc.dialects.graph.tiling import NotTileable
+
+if TYPE_CHECKING:
+    from aotc.dialects.aot.tiles import Reduction
+    from aotc.dialects.graph.layouts import Layouts
+    from aotc.dialects.graph.schedule import Machine, Schedule
+    from aotc.dialects.graph.tiling import TileBuilder
 
 _FALSE = BoolAttr.from_bool(False)
+_FEW = 4
+"""Fewer elements than that are sooner added one by one than brought together out of the lanes of a register."""
 
 
 def normalize_axes(axes: Sequence[int], rank: int) -> tuple[int, ...]:
@@ -106,6 +116,8 @@ class ReduceOp(AnchorOp):
     result = result_def(TensorType)
 
     MONOIDS: ClassVar = {"sum": _SUM, "mean": _SUM, "prod": _PRODUCT, "max": _MAXIMUM, "min": _MINIMUM}
+    LANES: ClassVar[dict[str, Reduction]] = {"sum": "add", "mean": "add", "prod": "mul", "max": "max", "min": "min"}
+    """How the lanes of a register are reduced."""
 
     def _monoid(self) -> Monoid:
         return _monoid(self.kind, self.MONOIDS, element_type_of(self.x))
@@ -122,6 +134,10 @@ class ReduceOp(AnchorOp):
         shape = reduced_shape(shape_of(self.x), self._axes(), self.flag("keepdims"))
         return [TensorType(element_type_of(self.x), shape)]
 
+    def lay_out(self, layouts: Layouts) -> SSAValue | None:
+        x = layouts.computed(self.x)
+        return None if x is None or min(self._axes(), default=2) < 2 else layouts.again(self, [x], axes=self._axes())
+
     def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         shape, axes, monoid = shape_of(self.x), self._axes(), self._monoid()
         kind = element_type_of(self.x)
@@ -137,6 +153,29 @@ class ReduceOp(AnchorOp):
 
         b.for_each(shape_of(self.result), each)
 
+    def schedule_on(self, machine: Machine) -> Schedule | None:
+        shape, axes = shape_of(self.x), self._axes()
+        if axis_of_lanes(shape) in axes and np.prod([shape[axis] for axis in axes]) < _FEW:
+            return None
+        return reduction_schedule(machine, element_type_of(self.x), shape, axes)
+
+    def tiled_loops(
+        self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
+    ) -> None:
+        shape, axes, monoid = shape_of(self.x), self._axes(), self._monoid()
+        kind = element_type_of(self.x)
+        neutral = monoid.neutral(kind)
+
+        def value(part: Part) -> Scalar:
+            return part.masked(reads[0](part.index), neutral)
+
+        def each(row: Row) -> None:
+            total = row.fold(self.LANES[self.kind.data], neutral, kind, value, lambda x, y: monoid.combine(b, x, y))
+            kept = [axis for axis in range(len(shape)) if self.flag("keepdims") or axis not in axes]
+            writes[0](row.result_index(kept), total / self._count() if self.kind.data == "mean" else total)
+
+        Rows(b, shape, axes, schedule, single=True).for_each(each)
+
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         axes, monoid = self._axes(), self._monoid()
         wide = arrays.widen(operands[0])
@@ -148,7 +187,7 @@ class ReduceOp(AnchorOp):
             total = monoid.ufunc.accumulate(np.concatenate([start, flat], -1), -1, dtype=wide.dtype)[..., -1]
             if self.kind.data == "mean":
                 total = arrays.divide(total, np.array(self._count()).astype(wide.dtype))
-        return [total.reshape(shape_of(self.result)).astype(operands[0].dtype)]
+        return [arrays.convert(total.reshape(shape_of(self.result)), operands[0].dtype)]
 
 
 @irdl_op_definition
@@ -201,6 +240,52 @@ class ArgReduceOp(AnchorOp):
             writes[0](index, b.cast(position, i64))
 
         b.for_each(shape_of(self.result), each)
+
+    def schedule_on(self, machine: Machine) -> Schedule | None:
+        schedule = reduction_schedule(machine, element_type_of(self.x), shape_of(self.x), self._axes())
+        return None if schedule is None else replace(schedule, unroll=1)
+
+    def tiled_loops(
+        self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
+    ) -> None:
+        (axis,) = self._axes()
+        shape, kind = shape_of(self.x), element_type_of(self.x)
+        rows = Rows(b, shape, (axis,), replace(schedule, unroll=1), single=True)
+
+        def better(value: Scalar, position: Scalar, carried: Sequence[Scalar]) -> list[Scalar]:
+            wins = b.compare(self._better(), value, carried[0])
+            return [b.select(wins, value, carried[0]), b.select(wins, position, carried[1])]
+
+        def each(row: Row) -> None:
+            first = row.first(axis)
+            numbers = lane_numbers(b, first.tile.shape, kind)
+            start = b.splat(reads[0](first.index), first.tile, kind)
+
+            def step(part: Part, carried: list[Scalar]) -> list[Scalar]:
+                sizes = part.tile.shape[:-1]
+                position = b.splat(b.cast(part.base(axis), numbers.dtype), part.tile)
+                if rows.across:
+                    position = position + b.slice(numbers, [0, 0], sizes)
+                value = part.masked(reads[0](part.index), np.nan)  # NaN is never better
+                mine = [b.slice(each, [0, 0], sizes) for each in carried]
+                now = better(value, position, mine)
+                return [b.replace(new, old, [0, 0]) for new, old in zip(now, carried, strict=True)]
+
+            best, position = row.walk([start, b.splat(0, first.tile, numbers.dtype)], step)
+            if rows.across:
+                position = self._best_lane(b, best, position)
+            kept = [k for k in range(len(shape)) if self.flag("keepdims") or k != axis]
+            writes[0](row.result_index(kept), b.cast(position, i64))
+
+        rows.for_each(each)
+
+    def _best_lane(self, b: TileBuilder, best: Scalar, position: Scalar) -> Scalar:
+        """Of all lanes with the best value, the first (or last) position; where x starts with NaN, no lane left 0."""
+        greatest = self.kind.data == "max"
+        top = b.total("max" if greatest else "min", best)
+        worse = b.compare("lt" if greatest else "gt", best, top)
+        never = -1 if self.flag("last") else integer_range(position.dtype)[1]
+        return b.total("max" if self.flag("last") else "min", b.select(worse, b.const(never, position.dtype), position))
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         flat = rows(arrays.widen(operands[0]), self._axes())
@@ -255,6 +340,33 @@ class CumulativeOp(AnchorOp):
 
         b.for_each(reduced_shape(shape, (axis,), keepdims=False), each)
 
+    def schedule_on(self, machine: Machine) -> Schedule | None:
+        shape, axis = shape_of(self.x), self._axis()
+        if not shape or axis_of_lanes(shape) == axis:
+            return None
+        schedule = reduction_schedule(machine, element_type_of(self.x), shape, (axis,))
+        return None if schedule is None else replace(schedule, unroll=1)
+
+    def tiled_loops(
+        self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
+    ) -> None:
+        shape, axis, monoid = shape_of(self.x), self._axis(), self._monoid()
+        kind = element_type_of(self.x)
+        if axis_of_lanes(shape) == axis:
+            raise NotTileable("a running total along the lanes of registers")
+
+        def each(row: Row) -> None:
+            def step(i: Scalar, carried: list[Scalar]) -> list[Scalar]:
+                place = b.index(shape[axis] - 1) - i if self.flag("reverse") else i
+                part = row.at(axis, place)
+                total = monoid.combine(b, carried[0], reads[0](part.index))
+                writes[0](part.index, carried[0] if self.flag("exclusive") else total)
+                return [total]
+
+            b.loop(0, shape[axis], 1, [b.splat(monoid.neutral(kind), row.at(axis, b.index(0)).tile, kind)], step)
+
+        Rows(b, shape, (axis,), replace(schedule, unroll=1), single=True).for_each(each)
+
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         axis, monoid = self._axis(), self._monoid()
         wide = arrays.widen(operands[0])
@@ -265,4 +377,5 @@ class CumulativeOp(AnchorOp):
         with np.errstate(all="ignore"):
             running = monoid.ufunc.accumulate(np.concatenate([start, wide], axis), axis, dtype=wide.dtype)
         running = np.delete(running, -1 if self.flag("exclusive") else 0, axis)
-        return [(np.flip(running, axis) if self.flag("reverse") else running).astype(operands[0].dtype)]
+        running = np.flip(running, axis) if self.flag("reverse") else running
+        return [arrays.convert(running, operands[0].dtype)]

@@ -1,7 +1,8 @@
 """Writing at indices that are tensors, and selecting the largest elements.
 
-A negative index counts from the end; a write outside the operand is dropped. Each result element looks for the updates
-that meet it, in their order: nothing is written twice, so the loops over the result stay parallel.
+A negative index counts from the end; a write outside the operand is dropped. Without working memory each result element
+looks for the updates that meet it, in their order: nothing is written twice, so the loops over the result are parallel.
+With it (`scatter_in_memory`, `top_k_in_memory`) the work is not their product: choose-schedule asks for that form.
 """
 
 from __future__ import annotations
@@ -9,18 +10,34 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import reduce
+from math import prod
 from operator import and_
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, StringAttr, TensorType, i1, i64
+from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
 from aotc.dialects.graph.indexing import from_front, require_axis, require_covered, require_indices
 from aotc.dialects.graph.interfaces import AnchorOp, Array, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, ScalarLike, Writer
+from aotc.dialects.graph.schedule import Machine, Schedule
+
+if TYPE_CHECKING:
+    from aotc.dialects.graph.layouts import Layouts
 
 _REDUCTIONS = {"none", "add", "mul", "max", "min"}
 _UFUNCS = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
+
+
+FEW_STEPS = 4
+"""So many steps for an element are not worth working memory."""
+
+
+def in_memory(machine: Machine, steps: int) -> Schedule | None:
+    """The schedule, element by element, of what otherwise takes `steps` for each element; None where these are few."""
+    return Schedule(1) if steps > FEW_STEPS and machine.registers > 0 else None
 
 
 class ScatterOp(AnchorOp, ABC):
@@ -30,7 +47,6 @@ class ScatterOp(AnchorOp, ABC):
     indices = operand_def(TensorType)
     updates = operand_def(TensorType)
     reduction = prop_def(StringAttr)
-    result = result_def(TensorType)
 
     @abstractmethod
     def check(self) -> None:
@@ -74,11 +90,9 @@ class ScatterOp(AnchorOp, ABC):
         return result
 
 
-@irdl_op_definition
-class ScatterElementsOp(ScatterOp):
+class ScatteringElements(ScatterOp, ABC):
     """Element by element along `axis`: result[i... with i[axis] = indices[i...]] takes updates[i...]."""
 
-    name = "graph.scatter_elements"
     axis = prop_def(IntegerAttr[I64])
 
     def check(self) -> None:
@@ -126,10 +140,24 @@ class ScatterElementsOp(ScatterOp):
 
 
 @irdl_op_definition
-class ScatterNdOp(ScatterOp):
-    """Whole slices at index tuples: result[indices[i..., :]..., s...] takes updates[i..., s...]."""
+class ScatterElementsOp(ScatteringElements):
+    """Element by element along `axis`, without working memory."""
 
-    name = "graph.scatter_nd"
+    name = "graph.scatter_elements"
+    result = result_def(TensorType)
+
+    def schedule_on(self, machine: Machine) -> Schedule | None:
+        return in_memory(machine, shape_of(self.indices)[self.axis.value.data])
+
+    def lay_out(self, layouts: Layouts) -> SSAValue | None:
+        """The same with working memory."""
+        from aotc.dialects.graph.in_memory import ScatterElementsInMemoryOp
+
+        return layouts.rescheduled(self, ScatterElementsInMemoryOp)
+
+
+class ScatteringSlices(ScatterOp, ABC):
+    """Whole slices at index tuples: result[indices[i..., :]..., s...] takes updates[i..., s...]."""
 
     def check(self) -> None:
         x, indices, updates = shape_of(self.x), shape_of(self.indices), shape_of(self.updates)
@@ -166,19 +194,32 @@ class ScatterNdOp(ScatterOp):
 
 
 @irdl_op_definition
-class TopKOp(AnchorOp):
+class ScatterNdOp(ScatteringSlices):
+    """Whole slices at index tuples, without working memory."""
+
+    name = "graph.scatter_nd"
+    result = result_def(TensorType)
+
+    def schedule_on(self, machine: Machine) -> Schedule | None:
+        return in_memory(machine, prod(shape_of(self.indices)[:-1]))
+
+    def lay_out(self, layouts: Layouts) -> SSAValue | None:
+        """The same with working memory."""
+        from aotc.dialects.graph.in_memory import ScatterNdInMemoryOp
+
+        return layouts.rescheduled(self, ScatterNdInMemoryOp)
+
+
+class Selecting(AnchorOp, ABC):
     """The `k` greatest elements along `axis` (the least with `smallest`), in order, and their i64 indices.
 
-    Of equal elements the one with the lower index comes first. Runs in k * n steps and needs no memory.
+    Of equal elements the one with the lower index comes first.
     """
 
-    name = "graph.top_k"
     x = operand_def(TensorType)
     k = prop_def(IntegerAttr[I64])
     axis = prop_def(IntegerAttr[I64])
     smallest = opt_prop_def(BoolAttr)
-    values = result_def(TensorType)
-    positions = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
         x, axis, k = shape_of(self.x), self.axis.value.data, self.k.value.data
@@ -188,9 +229,14 @@ class TopKOp(AnchorOp):
         shape = [*x[:axis], k, *x[axis + 1 :]]
         return [TensorType(element_type_of(self.x), shape), TensorType(i64, shape)]
 
+    @property
+    def ahead(self) -> Literal["lt", "gt"]:
+        """How an element compares to those it comes before."""
+        return "lt" if self.flag("smallest") else "gt"
+
     def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         x, axis, k = shape_of(self.x), self.axis.value.data, self.k.value.data
-        ahead = "lt" if self.flag("smallest") else "gt"
+        ahead = self.ahead
         none, zero = b.index(-1), b.const(0, element_type_of(self.x))
 
         def body(outer: list[Scalar]) -> None:
@@ -216,3 +262,21 @@ class TopKOp(AnchorOp):
             b.reduce([(0, k)], [zero, none], rank)
 
         b.for_each([*x[:axis], 1, *x[axis + 1 :]], body)
+
+
+@irdl_op_definition
+class TopKOp(Selecting):
+    """The `k` greatest elements along `axis`, without working memory: in k * n steps."""
+
+    name = "graph.top_k"
+    values = result_def(TensorType)
+    positions = result_def(TensorType)
+
+    def schedule_on(self, machine: Machine) -> Schedule | None:
+        return in_memory(machine, shape_of(self.x)[self.axis.value.data])
+
+    def lay_out(self, layouts: Layouts) -> SSAValue | None:
+        """The same with working memory."""
+        from aotc.dialects.graph.in_memory import TopKInMemoryOp
+
+        return layouts.rescheduled(self, TopKInMemoryOp)

@@ -1,20 +1,31 @@
 """Pooling: reductions over a window that slides along the spatial axes of x [N, C, spatial...].
 
-Padding takes no part, except in an average with `include_pad`.
+Padding takes no part, except in an average with `include_pad`. Where x is blocked (see `blocked`), so is the result: it
+is the kernel that says how many axes are spatial, and a last one more is that of the lanes.
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, TensorType, i64
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
 from aotc.dialects.graph.interfaces import AnchorOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer, integer_range, is_float
+from aotc.dialects.graph.schedule import Machine, Schedule
 from aotc.dialects.graph.sliding import SlidingWindow, sliding_windows
+from aotc.dialects.graph.tiling import NotTileable, Tile, TileBuilder
+from aotc.dialects.graph.window_tiles import Part, WindowNest, WindowReduction, window_schedule
+
+if TYPE_CHECKING:
+    from aotc.dialects.graph.layouts import Layouts
 
 
 class WindowOp(AnchorOp, ABC):
@@ -29,10 +40,18 @@ class WindowOp(AnchorOp, ABC):
     ceil = opt_prop_def(BoolAttr)
     result = result_def(TensorType)
 
+    BLOCKED: ClassVar[bool] = True
+    """Whether x may be blocked."""
+
+    @property
+    def rank(self) -> int:
+        """The number of spatial axes."""
+        return len(self.ints("kernel"))
+
     def windows(self) -> list[SlidingWindow]:
         """The window along each spatial axis; raises ShapeError."""
         return sliding_windows(
-            shape_of(self.x)[2:],
+            shape_of(self.x)[2 : 2 + self.rank],
             self.ints("kernel"),
             self.ints("strides"),
             self.ints("pads"),
@@ -40,15 +59,19 @@ class WindowOp(AnchorOp, ABC):
             self.flag("ceil"),
         )
 
+    def operations(self) -> int:
+        return math.prod(shape_of(self.result)) * math.prod(self.ints("kernel"))
+
     def result_element_type(self) -> Attribute:
         """The result's element type."""
         return element_type_of(self.x)
 
     def infer_types(self) -> Sequence[TensorType]:
-        x = shape_of(self.x)
-        if len(x) < 3:
-            raise ShapeError(f"the operand must be [N, C, spatial...], found {list(x)}")
-        return [TensorType(self.result_element_type(), [*x[:2], *(w.positions for w in self.windows())])]
+        x, rank = shape_of(self.x), self.rank
+        if rank < 1 or len(x) not in (2 + rank, 2 + rank + self.BLOCKED):
+            raise ShapeError(f"the operand must be [N, C, spatial...] with {rank} spatial axes, found {list(x)}")
+        shape = [*x[:2], *(window.positions for window in self.windows()), *x[2 + rank :]]
+        return [TensorType(self.result_element_type(), shape)]
 
     @abstractmethod
     def initial(self, b: LoopBuilder) -> list[Scalar]:
@@ -58,25 +81,97 @@ class WindowOp(AnchorOp, ABC):
     def combine(self, b: LoopBuilder, source: Sequence[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
         """The reduction after the element `value` of x, which is at index `source`."""
 
-    @abstractmethod
-    def finish(self, b: LoopBuilder, position: Sequence[Scalar], carried: list[Scalar]) -> Scalar:
-        """The result element at the spatial index `position`."""
+    def finish(self, b: LoopBuilder, count: Callable[[], Scalar], carried: list[Scalar]) -> Scalar:
+        """The result element; `count` emits how many taps count for it, in the type of the elements."""
+        return carried[0]
+
+    def counted(self, b: LoopBuilder, window: SlidingWindow, position: Scalar) -> Scalar:
+        """How many taps along one axis count at `position`: those that see an element, and never none."""
+        low, high = window.taps(b, position)
+        return high - low if window.never_empty else b.max(high - low, 1)
 
     def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        windows = self.windows()
+        windows, end = self.windows(), 2 + self.rank
 
         def body(index: list[Scalar]) -> None:
-            outer, position = index[:2], index[2:]
+            position = index[2:end]
 
             def step(taps: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                source = [*outer, *(w.source(p, tap) for w, p, tap in zip(windows, position, taps, strict=True))]
+                seen = (w.source(p, tap) for w, p, tap in zip(windows, position, taps, strict=True))
+                source = [*index[:2], *seen, *index[end:]]
                 return self.combine(b, source, reads[0](source), carried)
+
+            def count() -> Scalar:
+                counts = [self.counted(b, w, p) for w, p in zip(windows, position, strict=True)]
+                return b.cast(_product(b, counts), element_type_of(self.x))
 
             bounds = [w.taps(b, p) for w, p in zip(windows, position, strict=True)]
             carried = b.reduce(bounds, self.initial(b), step)
-            writes[0](index, self.finish(b, position, carried))
+            writes[0](index, self.finish(b, count, carried))
 
         b.for_each(shape_of(self.result), body)
+
+    def lay_out(self, layouts: Layouts) -> SSAValue | None:
+        x = layouts.computed(self.x) if self.BLOCKED else None
+        return None if x is None else layouts.again(self, [x])
+
+    def schedule_on(self, machine: Machine) -> Schedule | None:
+        x = shape_of(self.x)
+        return window_schedule(machine, element_type_of(self.x), x[-1]) if len(x) > 2 + self.rank else None
+
+    def tiled_loops(
+        self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
+    ) -> None:
+        x = shape_of(self.x)
+        if len(x) == 2 + self.rank:
+            raise NotTileable("the operand is not blocked")
+        pool = _Pool(self, b, writes[0])
+        nest = WindowNest(b, schedule, x[:2], self.windows(), x[-1], reads[0], pool)
+        nest.run()
+
+
+def _product(b: LoopBuilder, factors: Sequence[Scalar]) -> Scalar:
+    product = b.index(1)
+    for factor in factors:
+        product = product * factor
+    return product
+
+
+@dataclass(frozen=True)
+class _Pool(WindowReduction):
+    op: WindowOp
+    b: TileBuilder
+    write: Writer
+
+    def initial(self, part: Part) -> list[Scalar]:
+        return [self.b.splat(value, part.tile) for value in self.op.initial(self.b)]
+
+    def step(self, part: Part, taps: list[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
+        return self.op.combine(self.b, part.index, value, carried)
+
+    def finish(self, part: Part, carried: list[Scalar]) -> None:
+        self.write(part.index, self.op.finish(self.b, lambda: self._count(part), carried))
+
+    def _count(self, part: Part) -> Scalar:
+        """How many taps count for each position of a part: one number, or a tile where they differ."""
+        b, windows, places = self.b, self.op.windows(), part.index[2:-1]
+        window, place = windows.pop(part.across), places.pop(part.across)
+        rows = _product(b, [self.op.counted(b, w, p) for w, p in zip(windows, places, strict=True)])
+
+        def count(columns: Scalar) -> Scalar:
+            return b.cast(rows * columns, element_type_of(self.op.x))
+
+        if part.example is None:
+            return count(self.op.counted(b, window, place))
+        size, lanes = part.tile.shape
+        columns = [self.op.counted(b, window, b.index(part.example + number)) for number in range(size)]
+        alike = [list(group) for _, group in groupby(range(size), lambda number: columns[number].constant)]
+        if len(alike) == 1:
+            return count(columns[0])
+        counts = b.splat(count(columns[0]), part.tile)
+        for first, *more in alike[1:]:
+            counts = b.replace(b.splat(count(columns[first]), Tile((1 + len(more), lanes))), counts, [first])
+        return counts
 
 
 def _least(b: LoopBuilder, dtype: Attribute) -> Scalar:
@@ -95,9 +190,6 @@ class MaxPoolOp(WindowOp):
     def combine(self, b: LoopBuilder, source: Sequence[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
         return [b.max(carried[0], value)]
 
-    def finish(self, b: LoopBuilder, position: Sequence[Scalar], carried: list[Scalar]) -> Scalar:
-        return carried[0]
-
 
 @irdl_op_definition
 class MaxPoolIndicesOp(WindowOp):
@@ -108,6 +200,7 @@ class MaxPoolIndicesOp(WindowOp):
 
     name = "graph.max_pool_indices"
     column_major = opt_prop_def(BoolAttr)
+    BLOCKED: ClassVar[bool] = False
 
     def result_element_type(self) -> Attribute:
         return i64
@@ -126,7 +219,7 @@ class MaxPoolIndicesOp(WindowOp):
         better = b.compare("gt", value, best) | b.compare("lt", where, 0)
         return [b.select(better, value, best), b.select(better, b.cast(flat, i64), where)]
 
-    def finish(self, b: LoopBuilder, position: Sequence[Scalar], carried: list[Scalar]) -> Scalar:
+    def finish(self, b: LoopBuilder, count: Callable[[], Scalar], carried: list[Scalar]) -> Scalar:
         return carried[1]
 
 
@@ -148,16 +241,11 @@ class AveragePoolOp(WindowOp):
     def combine(self, b: LoopBuilder, source: Sequence[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
         return [carried[0] + value]
 
-    def finish(self, b: LoopBuilder, position: Sequence[Scalar], carried: list[Scalar]) -> Scalar:
-        count = b.index(1)
-        for window, p in zip(self.windows(), position, strict=True):
-            if self.flag("include_pad"):
-                count = count * window.padded_taps(b, p)
-            else:
-                low, high = window.taps(b, p)
-                seen = high - low
-                count = count * (seen if window.never_empty else b.max(seen, 1))
-        return carried[0] / b.cast(count, carried[0].dtype)
+    def counted(self, b: LoopBuilder, window: SlidingWindow, position: Scalar) -> Scalar:
+        return window.padded_taps(b, position) if self.flag("include_pad") else super().counted(b, window, position)
+
+    def finish(self, b: LoopBuilder, count: Callable[[], Scalar], carried: list[Scalar]) -> Scalar:
+        return carried[0] / count()
 
 
 @irdl_op_definition
@@ -188,7 +276,7 @@ class LpPoolOp(WindowOp):
         size = b.math("absf", value)
         return [carried[0] + (size if self.exponent == 1 else b.pow(size, b.const(float(self.exponent), size.dtype)))]
 
-    def finish(self, b: LoopBuilder, position: Sequence[Scalar], carried: list[Scalar]) -> Scalar:
+    def finish(self, b: LoopBuilder, count: Callable[[], Scalar], carried: list[Scalar]) -> Scalar:
         (total,) = carried
         if self.exponent == 1:
             return total

@@ -31,6 +31,7 @@ from xdsl.ir import Attribute, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
 from aotc.constants import known_array
+from aotc.dialects.dtypes import number_kind
 from aotc.dialects.graph.conversion import AffineOp, DequantizeOp, QuantizeOp
 from aotc.dialects.graph.movement import MovementOp
 from aotc.weights import WeightStore
@@ -83,6 +84,8 @@ def _parameters(op: AffineOp, store: WeightStore) -> Attributes:
     zero_point = None if op.zero_point is None else known_array(op.zero_point, store)
     if scale is None or scale.size != 1 or (op.zero_point is not None and zero_point is None):
         return {}
+    if zero_point is not None and number_kind(zero_point.dtype) == "f" and zero_point.any():
+        return {}  # there is no integer for it
     offset = 0 if zero_point is None else int(zero_point.item())
     return {"aot.scale": FloatAttr(float(scale.item()), f64), "aot.zero_point": IntegerAttr(offset, i64)}
 

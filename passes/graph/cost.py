@@ -11,6 +11,7 @@ from xdsl.dialects import math as math_dialect
 from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 
+from aotc.dialects.graph.encodings import decode, load
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, GraphOp, element_type_of, shape_of
 from aotc.dialects.graph.loops import INDEX, LoopBuilder, Reader, Scalar, storage_type
 
@@ -37,7 +38,7 @@ class _Probe:
 
     def reads(self) -> list[Reader]:
         def reader(buffer: SSAValue, value: SSAValue) -> Reader:
-            return lambda index: self.b.load(buffer, index, element_type_of(value))
+            return lambda index: decode(self.b, load(self.b, buffer, index, element_type_of(value)))
 
         return [reader(buffer, value) for buffer, value in zip(self.buffers, self.op.operands, strict=True)]
 

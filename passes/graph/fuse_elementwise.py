@@ -1,5 +1,7 @@
 """Join elementwise operations and data movement into groups of one loop nest, with several results where they align.
 
+A concatenation whose parts can be computed in their places takes in nothing: that would copy the other parts.
+
 Before:
 ```mlir
 %0 = graph.exp %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
@@ -28,7 +30,7 @@ from xdsl.passes import ModulePass
 from aotc.dialects.graph.interfaces import ElementOp, Fusion
 from aotc.passes.graph.groups import entries, sort_operations
 from aotc.passes.graph.growing import Growth
-from aotc.passes.graph.views import is_kernel
+from aotc.passes.graph.views import is_join, is_kernel
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,6 @@ class FuseElementwisePass(ModulePass):
             for root in reversed(list(position)):
                 if root.parent is not block or not isinstance(root, ElementOp) or not is_kernel(root):
                     continue
-                if root.FUSION in (Fusion.POINTWISE, Fusion.INJECTIVE):
+                if root.FUSION in (Fusion.POINTWISE, Fusion.INJECTIVE) and not is_join(root):
                     Growth(root, position, several_outputs=True).grow()
             sort_operations(block)

@@ -1,6 +1,7 @@
 """Apply the pointwise operations on an anchor's result where the anchor writes it.
 
-An epilogue ends where a value is needed by more than the group: it has one result. It does not end with a
+An epilogue ends where a value is needed by more than the group, which has one result, and, where the anchor is computed
+on register tiles, before what cannot be. It does not end with a
 dequantisation or another widening, which the readers of a narrow tensor do better themselves.
 
 Before:
@@ -35,7 +36,9 @@ from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, Fusion, shape_of
 from aotc.dialects.graph.structure import FusedOp
 from aotc.passes.graph.fusion_policy import MAX_BUFFERS, MAX_OPERATIONS, may_duplicate
 from aotc.passes.graph.groups import entries, is_single_constant, make_group
+from aotc.passes.graph.tile_forms import TileForms, is_tiled
 from aotc.passes.graph.views import is_kernel
+from aotc.weights import WeightStore
 
 
 @dataclass(frozen=True)
@@ -45,27 +48,30 @@ class FuseEpiloguesPass(ModulePass):
     name = "fuse-epilogues"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        forms = TileForms(WeightStore.of(ctx))
         for entry in entries(op):
             position = {each: number for number, each in enumerate(entry.body.block.ops)}
             for anchor in position:
                 if isinstance(anchor, AnchorOp) and anchor.parent is entry.body.block:
-                    _fuse(anchor, position)
+                    _fuse(anchor, position, forms)
 
 
-def _fuse(anchor: AnchorOp, position: Mapping[Operation, int]) -> None:
+def _fuse(anchor: AnchorOp, position: Mapping[Operation, int], forms: TileForms) -> None:
     used = [result for result in anchor.results if result.first_use is not None]
     if len(used) != 1:
         return
-    epilogue = _epilogue(anchor, used[0], position)
+    epilogue = _epilogue(anchor, used[0], position, forms if is_tiled(anchor) else None)
     if epilogue:
         make_group([anchor, *epilogue], [epilogue[-1].results[0]])
 
 
-def _epilogue(anchor: AnchorOp, result: SSAValue, position: Mapping[Operation, int]) -> list[Operation]:
+def _epilogue(
+    anchor: AnchorOp, result: SSAValue, position: Mapping[Operation, int], forms: TileForms | None
+) -> list[Operation]:
     """The operations to apply to `result`, in order: the longest sequence of which only the last is used elsewhere.
 
     Users are taken in program order up to the first that does not fit: what it reads is needed outside, so that from
-    there on a group would have two results.
+    there on a group would have two results. With `forms` the anchor is computed on tiles, and so must they be.
     """
     members: list[Operation] = [anchor]
     values = {result}
@@ -74,7 +80,7 @@ def _epilogue(anchor: AnchorOp, result: SSAValue, position: Mapping[Operation, i
     while waiting:
         op = min(waiting, key=lambda user: position.get(user, -1))
         waiting.remove(op)
-        if len(members) == MAX_OPERATIONS or not _fits(op, result) or _buffers([*members, op]) > MAX_BUFFERS:
+        if len(members) == MAX_OPERATIONS or not _fits(op, result, forms) or _buffers([*members, op]) > MAX_BUFFERS:
             break
         members.append(op)
         values.add(op.results[0])
@@ -96,12 +102,13 @@ def _readers_widen(op: Operation) -> bool:
     )
 
 
-def _fits(op: Operation, result: SSAValue) -> bool:
+def _fits(op: Operation, result: SSAValue, forms: TileForms | None) -> bool:
     return (
         isinstance(op, ElementOp)
         and is_kernel(op)
         and op.FUSION is Fusion.POINTWISE
         and shape_of(op.results[0]) == shape_of(result)
+        and (forms is None or forms.has_element(op))
     )
 
 

@@ -1,6 +1,8 @@
 """Compute the operands of an anchor where it reads them, if they are read once or cheap, instead of storing them.
 
-Dequantised and cast weights stay narrow in memory this way; what several anchors read, each computes for itself.
+Dequantised and cast weights stay narrow in memory this way; what several anchors read, each computes for itself. An
+anchor on register tiles takes in what it says it can (`AnchorOp.prologue`) and what leaves it on tiles, with operands
+that lie along the lanes.
 
 Before:
 ```mlir
@@ -30,6 +32,8 @@ from aotc.dialects.graph.interfaces import AnchorOp
 from aotc.dialects.graph.structure import FusedOp
 from aotc.passes.graph.groups import entries
 from aotc.passes.graph.growing import Growth
+from aotc.passes.graph.tile_forms import TileForms
+from aotc.weights import WeightStore
 
 
 @dataclass(frozen=True)
@@ -39,8 +43,9 @@ class FuseProloguesPass(ModulePass):
     name = "fuse-prologues"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        forms = TileForms(WeightStore.of(ctx))
         for entry in entries(op):
             position = {each: number for number, each in enumerate(entry.body.block.ops)}
             for root in reversed(list(position)):
                 if isinstance(root, AnchorOp | FusedOp):
-                    Growth(root, position, several_outputs=False).grow()
+                    Growth(root, position, several_outputs=False, forms=forms).grow()

@@ -32,6 +32,29 @@ def make_group(ops: Sequence[Operation], outputs: Sequence[SSAValue]) -> FusedOp
     `ops` are in order, groups among them are opened. An operation that somebody still needs stays where it is too, as a
     producer that several groups recompute does. With several outputs `sort_operations` must follow.
     """
+    block, inputs, inside = copy_group(ops)
+    block.add_op(YieldOp([inside[output] for output in outputs]))
+
+    group = FusedOp(inputs, [output.type for output in outputs], Region(block))
+    group.location = fuse_locations(op.location for op in block.ops if not isinstance(op, ConstantOp | YieldOp))
+    parent = ops[-1].parent
+    assert parent is not None
+    parent.insert_op_before(group, ops[-1])
+    for output, result in zip(outputs, group.outputs, strict=True):
+        result.name_hint = output.name_hint
+        output.replace_all_uses_with(result)
+    for op in reversed(ops):
+        if not any(result.first_use is not None for result in op.results):
+            op.detach()
+            op.erase()
+    return group
+
+
+def copy_group(ops: Sequence[Operation]) -> tuple[Block, list[SSAValue], dict[SSAValue, SSAValue]]:
+    """Copies of `ops`, which are in order, in a block of their own, groups among them opened.
+
+    With the block come the values that are its arguments, and what became of every value, by the value that it was.
+    """
     block = Block()
     inputs: list[SSAValue] = []
     inside: dict[SSAValue, SSAValue] = {}
@@ -67,21 +90,24 @@ def make_group(ops: Sequence[Operation], outputs: Sequence[SSAValue]) -> FusedOp
                     add(inner)
         else:
             add(op)
-    block.add_op(YieldOp([inside[output] for output in outputs]))
+    return block, inputs, inside
 
-    group = FusedOp(inputs, [output.type for output in outputs], Region(block))
-    group.location = fuse_locations(op.location for op in block.ops if not isinstance(op, ConstantOp | YieldOp))
-    parent = ops[-1].parent
-    assert parent is not None
-    parent.insert_op_before(group, ops[-1])
-    for output, result in zip(outputs, group.outputs, strict=True):
-        result.name_hint = output.name_hint
-        output.replace_all_uses_with(result)
-    for op in reversed(ops):
-        if not any(result.first_use is not None for result in op.results):
-            op.detach()
-            op.erase()
-    return group
+
+def body_key(block: Block) -> object:
+    """Equal for two groups exactly when their operations, types and constants are, whatever their names."""
+    number: dict[SSAValue, int] = {}
+
+    def define(values: Sequence[SSAValue]) -> tuple[object, ...]:
+        for value in values:
+            number[value] = len(number)
+        return tuple(value.type for value in values)
+
+    parts: list[object] = [define(block.args)]
+    for op in block.ops:
+        operands = tuple(number[operand] for operand in op.operands)
+        dictionaries = (frozenset(op.properties.items()), frozenset(op.attributes.items()))
+        parts.append((op.name, operands, *dictionaries, define(op.results)))
+    return tuple(parts)
 
 
 def sort_operations(block: Block) -> None:

@@ -1,6 +1,7 @@
 """Move every group, and every operation that is in none, into a private function; identical ones are one function.
 
-Views (reshapes, contiguous slices) and constants stay in the entry. An output of the model that is an input, a constant
+Views (reshapes, contiguous slices) and constants stay in the entry, and so do concatenations whose parts kernels can
+write in their places (`part_offsets`). An output of the model that is an input, a constant
 or another output is copied. `aot.in_place` says for each result which operands' buffers it may take over.
 
 Before:
@@ -35,7 +36,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -49,9 +50,9 @@ from aotc.dialects.graph.interfaces import AnchorOp, GraphOp
 from aotc.dialects.graph.structure import ConstantOp, CopyOp, FusedOp, YieldOp
 from aotc.errors import CompileError, Problem
 from aotc.locations import fuse_locations, node_names
-from aotc.passes.graph.groups import entries, make_group
+from aotc.passes.graph.groups import body_key, entries, make_group
 from aotc.passes.graph.reads import in_place
-from aotc.passes.graph.views import is_kernel, is_view, viewed_whole
+from aotc.passes.graph.views import is_join, is_kernel, is_view, viewed_whole
 
 NAME_PARTS = 4
 """The most operators whose names stand in a kernel's symbol."""
@@ -69,9 +70,9 @@ class OutlineKernelsPass(ModulePass):
         for entry in list(entries(op)):
             block = entry.body.block
             _separate_outputs(block)
-            _group_lone_operations(block)
+            _group_lone_operations(block, _joins(block))
             for group in [each for each in block.ops if isinstance(each, FusedOp)]:
-                key = _body_key(group.block)
+                key = body_key(group.block)
                 if (kernel := kernels.get(key)) is None:
                     base = _kernel_name(group.block)
                     kernel = kernels[key] = _make_kernel(group, f"{base}_{numbers[base]}")
@@ -101,8 +102,38 @@ def _separate_outputs(block: Block) -> None:
         end.operands[position] = copy.result
 
 
-def _group_lone_operations(block: Block) -> None:
-    """Make a group of each operation that is in none; drop what nobody uses."""
+def _joins(block: Block) -> set[Operation]:
+    """The operations whose operands can be written where their results begin, so that nothing is left to compute.
+
+    An operand must be a kernel's, no output, and have its place in one result only. If any is, the others are copied.
+    """
+    end = block.last_op
+    assert end is not None
+    taken = {viewed_whole(value) for value in end.operands}
+    joins: set[Operation] = set()
+    for op in list(block.ops):
+        if not is_join(op) or op.results[0] in taken or op.results[0].first_use is None:
+            continue
+        copied: list[int] = []
+        for place, value in enumerate(op.operands):
+            source = viewed_whole(value)
+            computed = isinstance(source, OpResult) and (is_kernel(source.op) or isinstance(source.op, FusedOp))
+            if computed and source not in taken:
+                taken.add(source)
+            else:
+                copied.append(place)
+        if len(copied) < len(op.operands):
+            joins.add(op)
+            for place in copied:
+                copy = CopyOp.get(op.operands[place])
+                copy.location = op.location
+                block.insert_op_before(copy, op)
+                op.operands[place] = copy.result
+    return joins
+
+
+def _group_lone_operations(block: Block, joins: Collection[Operation]) -> None:
+    """Make a group of each operation that is in none, those of `joins` aside; drop what nobody uses."""
     for op in reversed(list(block.ops)):
         if isinstance(op, ReturnOp):
             continue
@@ -110,6 +141,8 @@ def _group_lone_operations(block: Block) -> None:
         if not used:
             op.detach()
             op.erase()
+        elif op in joins:
+            continue
         elif is_kernel(op):
             make_group([op], used)
         elif not (isinstance(op, FusedOp | ConstantOp) or is_view(op)):
@@ -154,23 +187,6 @@ def _operand_name(op: Operation, value: SSAValue) -> str | None:
             if operand is value or (isinstance(operand, Sequence) and value in operand):
                 return name
     return None
-
-
-def _body_key(block: Block) -> object:
-    """Equal for two groups exactly when their operations, types and constants are, whatever their names."""
-    number: dict[SSAValue, int] = {}
-
-    def define(values: Sequence[SSAValue]) -> tuple[object, ...]:
-        for value in values:
-            number[value] = len(number)
-        return tuple(value.type for value in values)
-
-    parts: list[object] = [define(block.args)]
-    for op in block.ops:
-        operands = tuple(number[operand] for operand in op.operands)
-        dictionaries = (frozenset(op.properties.items()), frozenset(op.attributes.items()))
-        parts.append((op.name, operands, *dictionaries, define(op.results)))
-    return tuple(parts)
 
 
 def _kernel_name(block: Block) -> str:

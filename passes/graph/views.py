@@ -14,6 +14,11 @@ def is_view(op: Operation) -> bool:
     return isinstance(op, GraphOp) and op.view_offset() is not None
 
 
+def is_join(op: Operation) -> bool:
+    """Whether the result of `op` is nothing but its operands one after the other."""
+    return isinstance(op, GraphOp) and op.part_offsets() is not None
+
+
 def is_kernel(op: Operation) -> bool:
     """Whether `op` computes something of its own: it becomes a kernel, alone or in a group."""
     return isinstance(op, ElementOp | AnchorOp) and not is_view(op)

@@ -60,6 +60,7 @@ from xdsl.rewriter import InsertPoint
 from aotc.conventions import operator_symbol
 from aotc.dialects.aot import BufferOp, CheckOp, DataOp, NullOp, PtrType, WeightOp, WorkspaceOp
 from aotc.dialects.dtypes import byte_width, element_type
+from aotc.dialects.graph.loops import storage_type
 from aotc.metadata import BufferInfo
 from aotc.passes.interface.signature import (
     TENSORS,
@@ -102,8 +103,7 @@ class _Tensor:
     @property
     def element(self) -> Attribute:
         """The type of an element in memory, where integers have no sign."""
-        kind = element_type(self.dtype)
-        return IntegerType(kind.width.data) if isinstance(kind, IntegerType) else kind
+        return storage_type(element_type(self.dtype))
 
     @property
     def kind(self) -> MemRefType:
@@ -273,7 +273,9 @@ def _differs(build: Builder, tensor: _Tensor, got: SSAValue, want: SSAValue) -> 
         return _floats_differ(build, tensor.tolerance, got, want)
     if not tensor.quantized or tensor.element.width.data > 16:
         return build.insert(arith.CmpiOp(got, want, "ne")).result
-    widen = arith.ExtUIOp if tensor.dtype.startswith("uint") else arith.ExtSIOp
+    widen = (
+        arith.ExtSIOp if tensor.dtype.startswith("int") else arith.ExtUIOp
+    )  # a minifloat's neighbour is the next code
     wide = [build.insert(widen(value, i32)).result for value in (got, want)]
     one, two = (build.insert(arith.ConstantOp.from_int_and_width(value, 32)).result for value in (1, 2))
     difference = build.insert(arith.AddiOp(build.insert(arith.SubiOp(wide[0], wide[1])).result, one)).result

@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 
-from aotc.dialects.aot import BufferOp, DataOp, WeightOp, WeightsOp, WorkspaceOp
+from aotc.dialects.aot import BufferOp, DataOp, TileStoreOp, WeightOp, WeightsOp, WorkspaceOp
 from aotc.dialects.dtypes import byte_width
 from aotc.passes.interface.signature import Attributes, argument_attributes, entry, kernels
 from aotc.plan import PLAN, plan_info
@@ -133,6 +133,8 @@ def _written(function: FuncOp, callees: dict[str, set[int]]) -> set[int]:
     for op in function.walk():
         if isinstance(op, memref.StoreOp):
             note(op.memref)
+        elif isinstance(op, TileStoreOp):
+            note(op.buffer)
         elif isinstance(op, memref.CopyOp):
             note(op.destination)
         elif isinstance(op, CallOp):

@@ -52,7 +52,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from aotc.dialects.aot import VOID_PTR, BufferOp, CheckOp, Convention, DataOp, PtrType, WeightsOp, WorkspaceOp
 from aotc.passes.interface.buffer_attributes import record_buffer_attributes, workspace_alignment
 from aotc.passes.interface.buffer_uses import replace_buffer, used_extents
-from aotc.passes.interface.place_weights import WEIGHT_ALIGNMENT
+from aotc.passes.interface.place_weights import weight_alignment
 from aotc.passes.interface.signature import (
     Attributes,
     append_argument,
@@ -168,7 +168,7 @@ def _take_from_caller(module: ModuleOp, main: FuncOp) -> None:
     if option(module, "aot.weights") == "caller":
         attributes = {
             "aot.io": StringAttr("weights"),
-            "aot.align": IntegerAttr(WEIGHT_ALIGNMENT, i64),
+            "aot.align": IntegerAttr(weight_alignment(module), i64),
             "aot.readonly": UnitAttr(),
         }
         pointer = append_argument(main, VOID_PTR, attributes, "weights")

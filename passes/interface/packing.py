@@ -38,7 +38,8 @@ from aotc.dialects.aot import (
     StructType,
     SymbolOp,
 )
-from aotc.dialects.dtypes import element_type
+from aotc.dialects.dtypes import dtype_name
+from aotc.dlpack import DLPACK_TYPES
 from aotc.errors import CompileError, Problem
 
 PACKED_TYPES: Final[tuple[Attribute, ...]] = (VOID_PTR, VOID_PTR, i32, VOID_PTR, VOID_PTR, VOID_PTR)
@@ -57,7 +58,6 @@ CPU: Final = 1
 """DLPack's device type of main memory."""
 
 _VALUE, _TENSOR, _FUNCTION = StructType("AOTCValue"), StructType("DLTensor"), StructType("AOTCFunctionEntry")
-_DLPACK_CODES: Final = {"int": 0, "uint": 1, "float": 2, "bfloat": 4, "bool": 6}
 
 
 @dataclass(frozen=True)
@@ -71,12 +71,7 @@ class DLType:
     @staticmethod
     def of(kind: Attribute | str) -> DLType:
         """Of an element type or a dtype name; storage types are signless, so an operator's integers count as signed."""
-        kind = element_type(kind) if isinstance(kind, str) else kind
-        text = str(kind)
-        if text == "i1":
-            return DLType(_DLPACK_CODES["bool"], 8)
-        name = {"ui": "uint", "i": "int", "bf": "bfloat", "f": "float"}[text.rstrip("0123456789")]
-        return DLType(_DLPACK_CODES[name], int(text.lstrip("uibf")))
+        return DLType(*DLPACK_TYPES[kind if isinstance(kind, str) else dtype_name(kind)])
 
 
 # --- the caller's side -----------------------------------------------------------------------------------------------

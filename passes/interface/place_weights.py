@@ -1,4 +1,6 @@
-"""Gather the weights that are not embedded into one blob, each at an offset.
+"""Put weights in the order in which calls read them; gather those that are not embedded into one blob.
+
+A kernel can then ask for the next one's weights while it runs. Emitters lay embedded weights out as they come here.
 
 ```mlir
 %w = aot.weight "conv.w" : memref<8x3xf32>
@@ -17,12 +19,12 @@ the blob.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, i64
 from xdsl.dialects.func import CallOp
+from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
 from aotc.conventions import weights_symbol
@@ -31,9 +33,6 @@ from aotc.dialects.dtypes import byte_width
 from aotc.passes.interface.signature import append_argument, entry, kernels, model_name, option
 from aotc.weights import WeightStore
 
-WEIGHT_ALIGNMENT: Final = 8
-"""Bytes; enough for every element type. The application aligns the blob to it."""
-
 
 @dataclass(frozen=True)
 class PlaceWeightsPass(ModulePass):
@@ -41,23 +40,27 @@ class PlaceWeightsPass(ModulePass):
 
     name = "place-weights"
 
+    alignment: int = 8
+    """Bytes that every weight in the blob, and the blob itself, is aligned to; 8 is enough for every element type."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        main = entry(op)
+        _order(main.body.block)
         if option(op, "aot.weights") == "embedded":
             return
-        main = entry(op)
         _pass_to_kernels(op)
         offsets: dict[str, int] = {}
         end = 0
         uses = [weight for weight in main.walk() if isinstance(weight, WeightOp)]
         for weight in uses:
             if weight.key.data not in offsets:
-                offsets[weight.key.data] = start = _aligned(end)
+                offsets[weight.key.data] = start = -(-end // self.alignment) * self.alignment
                 kind = weight.result.type
                 end = start + kind.element_count() * byte_width(kind.element_type)
         op.attributes["aot.weight_layout"] = DictionaryAttr(
             {
                 "size": IntegerAttr(end, i64),
-                "alignment": IntegerAttr(WEIGHT_ALIGNMENT, i64),
+                "alignment": IntegerAttr(self.alignment, i64),
                 "offsets": DictionaryAttr({key: IntegerAttr(offset, i64) for key, offset in offsets.items()}),
             }
         )
@@ -105,8 +108,31 @@ def weights_blob(module: ModuleOp, store: WeightStore) -> bytes:
     return bytes(blob)
 
 
-def _aligned(offset: int) -> int:
-    return -(-offset // WEIGHT_ALIGNMENT) * WEIGHT_ALIGNMENT
+def weight_alignment(module: ModuleOp) -> int:
+    """What the blob of a module after `place-weights` is aligned to, in bytes."""
+    layout = module.attributes["aot.weight_layout"]
+    assert isinstance(layout, DictionaryAttr)
+    alignment = layout.data["alignment"]
+    assert isinstance(alignment, IntegerAttr)
+    return alignment.value.data
+
+
+def _order(block: Block) -> None:
+    """Move the weights of the entry to its head, in the order in which they are used, whatever views stand between."""
+    weights = [op for op in block.ops if isinstance(op, WeightOp)]
+    position = {op: number for number, op in enumerate(block.ops)}
+
+    def first_use(value: SSAValue) -> int:
+        users = [use.operation for use in value.uses if use.operation in position]
+        views = [result for user in users if isinstance(user, memref.ReinterpretCastOp) for result in user.results]
+        direct = [position[user] for user in users if not isinstance(user, memref.ReinterpretCastOp)]
+        return min([*direct, *map(first_use, views)], default=len(position))
+
+    ordered = sorted(weights, key=lambda weight: first_use(weight.result))
+    for weight in weights:
+        weight.detach()
+    if block.first_op is not None:
+        block.insert_ops_before(ordered, block.first_op)
 
 
 def _pass_to_kernels(module: ModuleOp) -> None:

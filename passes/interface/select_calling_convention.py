@@ -27,6 +27,7 @@ from xdsl.passes import ModulePass
 from aotc.conventions import Conventions
 from aotc.dialects.aot import Convention, ConventionAttr
 from aotc.passes.interface.signature import TENSORS, entry, kernels
+from aotc.passes.kernel.split_parallel_loops import threads_of
 
 _ENTRY = {"c": Convention.C, "micro": Convention.MICRO, "packed": Convention.PACKED_ENTRY}
 
@@ -58,6 +59,7 @@ class SelectCallingConventionPass(ModulePass):
             self.linkable,
             self.operator_arguments,
             "workspace" if TENSORS in main.attributes else "caller",
+            threads_of(op) > 1,
         ).check()
         op.attributes |= {
             "aot.interface": StringAttr(self.interface_api),

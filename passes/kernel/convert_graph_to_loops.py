@@ -2,8 +2,9 @@
 
 A kernel's tensors are expressions, its destinations the roots. With an AnchorOp the anchor's loops call back for every
 result element, and the operations after it (the epilogue) are evaluated there; without one, a parallel nest over the
-destination's index space evaluates the expression. Operands are read where they are used (the prologue). All memrefs
-of the module become signless on the way.
+destination's index space evaluates the expression. Operands are read where they are used (the prologue). With a
+schedule, on the anchor or as the function's `aot.schedule`, all of this happens a register tile at a time (see
+`elementwise_tiles`); `aot.plain` says why it could not. All memrefs of the module become signless on the way.
 
 Before:
 ```mlir
@@ -35,23 +36,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, cast
 
 from xdsl.context import Context
 from xdsl.dialects.bufferization import MaterializeInDestinationOp, ToTensorOp
-from xdsl.dialects.builtin import FunctionType, MemRefType, ModuleOp
+from xdsl.dialects.builtin import FunctionType, MemRefType, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from aotc.constants import constant_array
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, element_type_of, shape_of
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer, compute_type, storage_type
+from aotc.dialects.graph.loops import LoopBuilder, Scalar, Writer, storage_type
+from aotc.dialects.graph.schedule import ScheduleAttr, schedule_of
 from aotc.dialects.graph.structure import ConstantOp
+from aotc.dialects.graph.tiling import NotTileable, TileBuilder
+from aotc.passes.kernel.elementwise_tiles import write_on_tiles
+from aotc.passes.kernel.expressions import Destination, Expressions, failure
+from aotc.passes.kernel.space_builder import SpaceBuilder
 from aotc.weights import WeightStore
-
-IndexKey: TypeAlias = tuple[object, ...]
 
 
 @dataclass(frozen=True)
@@ -64,15 +66,27 @@ class ConvertGraphToLoopsPass(ModulePass):
         store = WeightStore.of(ctx)
         for function in [f for f in op.walk() if isinstance(f, FuncOp)]:
             if "aot.kernel" in function.attributes and not function.is_declaration:
-                KernelLowering(function, store).run()
+                _lower(function, store)
         for function in [f for f in op.walk() if isinstance(f, FuncOp)]:
             _make_signless(function)
+
+
+def _lower(function: FuncOp, store: WeightStore) -> None:
+    """Write one kernel: on tiles where it has a schedule and can be, else as plain loops."""
+    anchored = any(schedule_of(op) is not None for op in function.body.block.ops)
+    if anchored or schedule_of(function, ScheduleAttr.FUNCTION_KEY) is not None:
+        try:
+            KernelLowering(function, store, TileBuilder if anchored else SpaceBuilder).run()
+            return
+        except NotTileable as error:
+            function.attributes["aot.plain"] = StringAttr(str(error))
+    KernelLowering(function, store, LoopBuilder).run()
 
 
 class KernelLowering:
     """Replaces the body of one kernel."""
 
-    def __init__(self, function: FuncOp, store: WeightStore) -> None:
+    def __init__(self, function: FuncOp, store: WeightStore, builder: type[LoopBuilder]) -> None:
         self._function = function
         self._store = store
         old = function.body.block
@@ -80,10 +94,10 @@ class KernelLowering:
         for arg, before in zip(block.args, old.args, strict=True):
             arg.name_hint = before.name_hint
         self._block = block
-        self._b = LoopBuilder(block)
+        self._b = builder(block)
         buffer_of: dict[SSAValue, SSAValue] = dict(zip(old.args, block.args, strict=True))
         self._buffers: dict[SSAValue, SSAValue] = {}
-        self._destinations: list[tuple[SSAValue, SSAValue]] = []
+        self._destinations: list[Destination] = []
         anchors: list[AnchorOp] = []
         for op in old.ops:
             match op:
@@ -100,26 +114,43 @@ class KernelLowering:
         if len(anchors) > 1:
             raise self._failure("more than one anchor: " + ", ".join(anchor.name for anchor in anchors))
         self._anchor = anchors[0] if anchors else None
-        self._bound: dict[SSAValue, tuple[IndexKey, Scalar]] = {}
-        self._cache: dict[tuple[SSAValue, Block, IndexKey], Scalar] = {}
+        self._expressions = self._values(self._b)
 
     def run(self) -> None:
         """Emit the loops and swap the body."""
-        roots: dict[SSAValue | None, list[tuple[SSAValue, SSAValue]]] = {}
+        roots: dict[SSAValue | None, list[Destination]] = {}
         for value, buffer in self._destinations:
             roots.setdefault(self._root(value), []).append((value, buffer))
         self._emit_parallel(roots.pop(None, []))
-        if self._anchor is not None:
-            writers = [self._writer(result, roots.get(result, [])) for result in self._anchor.results]
-            self._anchor.loops(self._b, [self._reader(operand) for operand in self._anchor.operands], writers)
+        if (anchor := self._anchor) is not None:
+            writes = [self._writer(result, roots.get(result, [])) for result in anchor.results]
+            reads = [self._expressions.reader(operand) for operand in anchor.operands]
+            if isinstance(self._b, TileBuilder):
+                if (schedule := schedule_of(anchor)) is None:
+                    raise NotTileable("the anchor has no schedule")
+                for result in anchor.scratch():
+                    buffer = self._scratch(result)
+                    writes[result.index] = lambda index, value, buffer=buffer: self._b.store(value, buffer, index)
+                    kind = element_type_of(result)
+                    reads.append(lambda index, buffer=buffer, kind=kind: self._b.load(buffer, index, kind))
+                anchor.tiled_loops(self._b, reads, writes, schedule)
+            else:
+                anchor.loops(self._b, reads, writes)
         self._b.effect(ReturnOp())
         function = self._function
         function.body.detach_block(function.body.block).erase(safe_erase=False)
         function.body.add_block(self._block)
         function.properties["function_type"] = FunctionType.from_lists([arg.type for arg in self._block.args], [])
 
+    def _scratch(self, result: OpResult) -> SSAValue:
+        """The buffer of an anchor's working memory."""
+        for value, buffer in self._destinations:
+            if value is result:
+                return buffer
+        raise NotTileable("the anchor's working memory has no buffer")
+
     def _failure(self, why: str) -> PassFailedException:
-        return PassFailedException(f"kernel @{self._function.sym_name.data}: {why}")
+        return failure(self._function.sym_name.data, why)
 
     def _root(self, value: SSAValue) -> SSAValue | None:
         """The anchor result that `value` depends on, if any."""
@@ -139,76 +170,32 @@ class KernelLowering:
             raise self._failure("a result depends on two results of the anchor")
         return found.pop() if found else None
 
-    def _emit_parallel(self, destinations: Sequence[tuple[SSAValue, SSAValue]]) -> None:
+    def _emit_parallel(self, destinations: Sequence[Destination]) -> None:
         """Destinations that depend on no anchor: one nest for each shape."""
-        by_shape: dict[tuple[int, ...], list[tuple[SSAValue, SSAValue]]] = {}
+        by_shape: dict[tuple[int, ...], list[Destination]] = {}
         for value, buffer in destinations:
             by_shape.setdefault(shape_of(value), []).append((value, buffer))
+        schedule = schedule_of(self._function, ScheduleAttr.FUNCTION_KEY)
         for shape, group in by_shape.items():
-            self._b.for_each(shape, lambda index, group=group: self._store_all(group, index))
+            if isinstance(self._b, SpaceBuilder) and schedule is not None:
+                write_on_tiles(self._b, schedule, shape, lambda b, i, group=group: self._values(b).store(group, i))
+            else:
+                self._b.for_each(shape, lambda i, group=group: self._expressions.store(group, i))
 
-    def _store_all(self, destinations: Sequence[tuple[SSAValue, SSAValue]], index: Sequence[Scalar]) -> None:
-        values = [self._reader(value)(index) for value, _ in destinations]
-        for value, (_, buffer) in zip(values, destinations, strict=True):
-            self._b.store(value, buffer, index)
+    def _values(self, b: LoopBuilder) -> Expressions:
+        """The kernel's tensors, as `b` writes them."""
+        return Expressions(self._function.sym_name.data, b, self._buffers, self._store)
 
-    def _writer(self, result: SSAValue, destinations: list[tuple[SSAValue, SSAValue]]) -> Writer:
+    def _writer(self, result: SSAValue, destinations: list[Destination]) -> Writer:
         for value, _ in destinations:
             if shape_of(value) != shape_of(result):
                 raise self._failure(f"the epilogue's shape {shape_of(value)} is not the anchor's {shape_of(result)}")
 
         def write(index: Sequence[Scalar], value: Scalar) -> None:
-            self._bound[result] = (_key(index), value)
-            self._store_all(destinations, index)
-            del self._bound[result]
+            with self._expressions.bound(result, index, value):
+                self._expressions.store(destinations, index)
 
         return write
-
-    def _reader(self, value: SSAValue) -> Reader:
-        def read(index: Sequence[Scalar]) -> Scalar:
-            assert len(index) == len(shape_of(value)), "an index has one entry per dimension"
-            key = (value, self._b.block, _key(index))
-            if (cached := self._cache.get(key)) is None:
-                cached = self._value(value, index)
-                self._cache[key] = cached
-            return cached
-
-        return read
-
-    def _value(self, value: SSAValue, index: Sequence[Scalar]) -> Scalar:
-        if (buffer := self._buffers.get(value)) is not None:
-            return self._b.load(buffer, index, element_type_of(value))
-        op = cast(OpResult, value).op
-        if op is self._anchor:
-            return self._anchor_value(value, index)
-        if isinstance(op, ConstantOp):
-            return self._constant(op)
-        assert isinstance(op, ElementOp)
-        result = op.element(self._b, index, [self._reader(operand) for operand in op.operands])
-        assert result.dtype == compute_type(element_type_of(value)), f"{op.name} gave {result.dtype}"
-        return result
-
-    def _anchor_value(self, value: SSAValue, index: Sequence[Scalar]) -> Scalar:
-        bound = self._bound.get(value)
-        if bound is None:
-            raise self._failure("the anchor's result is read outside the epilogue of that result")
-        key, scalar = bound
-        shape = shape_of(value)
-        for mine, theirs, extent in zip(_key(index), key, shape, strict=True):
-            if extent != 1 and mine != theirs:
-                raise self._failure("an epilogue operation reads the anchor's result at another index")
-        return scalar
-
-    def _constant(self, op: ConstantOp) -> Scalar:
-        array = constant_array(op, self._store)
-        first = array.reshape(-1)[:1]
-        if array.size == 0 or ((array != first).any() and not (array != array).all()):
-            raise self._failure("a constant of several values must be an argument of the kernel")
-        return self._b.const(first[0].item(), element_type_of(op.result))
-
-
-def _key(index: Sequence[Scalar]) -> IndexKey:
-    return tuple(i.value if i.value is not None else i.constant for i in index)
 
 
 def _signless(kind: Attribute) -> Attribute:

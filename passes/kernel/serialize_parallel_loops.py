@@ -29,7 +29,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 
-def _serialize(op: scf.ParallelOp) -> None:
+def serialize(op: scf.ParallelOp) -> None:
     """Replace one scf.parallel by nested scf.for loops."""
     kinds = [value.type for value in op.initVals]
     blocks = [Block(arg_types=[IndexType(), *kinds]) for _ in op.lowerBound]
@@ -71,4 +71,4 @@ class SerializeParallelLoopsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for loop in [inner for inner in op.walk() if isinstance(inner, scf.ParallelOp)]:
-            _serialize(loop)
+            serialize(loop)

@@ -1,22 +1,27 @@
 """arith and math operations as llvm operations: tables where it is one to one, a few lines where it is not.
 
-Floats keep IEEE semantics; f16 and bf16 compute in f32. Functions of libm are called by their C names.
+Everything is for scalars and for vectors lane by lane, but for the functions of libm, which are called by their C names
+and take scalars. Floats keep IEEE semantics; f16 and bf16 compute in f32.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import copysign
+from typing import cast
 
 import ml_dtypes
 import numpy as np
-from xdsl.dialects import arith, llvm, math
+from xdsl.dialects import arith, llvm, math, vector
 from xdsl.dialects.builtin import (
     BFloat16Type,
+    DenseIntOrFPElementsAttr,
     Float16Type,
     FloatAttr,
     IndexType,
     IntegerAttr,
     IntegerType,
+    VectorType,
     f32,
     i1,
 )
@@ -24,8 +29,10 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from aotc.dialects import aot, llvm_ext
 from aotc.errors import CompileError, Problem
-from aotc.passes.lower.llvm_builder import NO_FAST_MATH, NSW, integer, width
+from aotc.passes.lower.llvm_builder import NO_FAST_MATH, NSW, element, integer, like, suffix, width
 from aotc.passes.lower.llvm_function import FunctionLowering, Lowerings
+
+_NARROW = (Float16Type, BFloat16Type)
 
 _fast_math: dict[Attribute, llvm.FastMathAttr] = {}
 
@@ -47,12 +54,12 @@ def _floats(f: FunctionLowering, op: Operation) -> list[SSAValue]:
 
 
 def _wide(f: FunctionLowering, value: SSAValue) -> SSAValue:
-    lowered = f.get(value)
-    if not isinstance(value.type, Float16Type | BFloat16Type):
+    lowered, kind = f.get(value), element(value.type)
+    if not isinstance(kind, _NARROW):
         return lowered
-    if isinstance(lowered.type, IntegerType):
-        return f.module.helpers.widen(f.b, lowered, value.type)
-    return f.b.convert(llvm.FPExtOp, lowered, f32)
+    if isinstance(element(lowered.type), IntegerType):
+        return f.module.helpers.widen(f.b, lowered, kind)
+    return f.b.convert(llvm.FPExtOp, lowered, like(lowered.type, f32))
 
 
 def _set_float(f: FunctionLowering, result: SSAValue, value: SSAValue) -> None:
@@ -61,11 +68,12 @@ def _set_float(f: FunctionLowering, result: SSAValue, value: SSAValue) -> None:
 
 
 def _narrow(f: FunctionLowering, value: SSAValue, kind: Attribute) -> SSAValue:
-    if not isinstance(kind, Float16Type | BFloat16Type):
+    scalar = element(kind)
+    if not isinstance(scalar, _NARROW):
         return value
-    if isinstance(f.types.value(kind), IntegerType):
-        return f.module.helpers.narrow(f.b, value, kind)
-    if value.type != f32:
+    if isinstance(f.types.value(scalar), IntegerType):
+        return f.module.helpers.narrow(f.b, value, scalar)
+    if element(value.type) != f32:
         value = f.module.helpers.round_to_odd(f.b, value)
     return f.b.convert(llvm.FPTruncOp, value, kind)
 
@@ -86,6 +94,8 @@ def _constant(f: FunctionLowering, op: arith.ConstantOp) -> None:
             f.set(op.result, f.b.constant(int(np.array(value.value.data, dtype).view(np.uint16)), to))
         case FloatAttr():
             f.set(op.result, f.b.constant(value.value.data, kind))
+        case DenseIntOrFPElementsAttr() if isinstance(kind, VectorType):  # narrow floats are stored as their bits
+            f.set(op.result, f.b.dense(value.data.data, f.types.value(kind)))
         case _:
             raise CompileError(Problem(f"a constant of type {kind} has no LLVM counterpart"))
 
@@ -132,7 +142,7 @@ _MIN_MAX: dict[type[Operation], str] = {
 
 def _integer_min_max(f: FunctionLowering, op: Operation) -> None:
     a, b = (f.get(value) for value in op.operands)
-    f.set(op.results[0], f.b.intrinsic(f"llvm.{_MIN_MAX[type(op)]}.i{width(a.type)}", (a, b), a.type))
+    f.set(op.results[0], f.b.intrinsic(f"llvm.{_MIN_MAX[type(op)]}.{suffix(a.type)}", (a, b), a.type))
 
 
 def _rounding_division(f: FunctionLowering, op: Operation) -> None:
@@ -162,7 +172,7 @@ def _add_extended(f: FunctionLowering, op: arith.AddUIExtendedOp) -> None:
 def _mul_extended(f: FunctionLowering, op: Operation) -> None:
     a, b = (f.get(value) for value in op.operands)
     kind, bits = a.type, width(a.type)
-    wide = integer(2 * bits)
+    wide = like(kind, integer(2 * bits))
     extend = llvm.ZExtOp if isinstance(op, arith.MulUIExtendedOp) else llvm.SExtOp
     product = f.b.integer_op(llvm.MulOp, f.b.convert(extend, a, wide), f.b.convert(extend, b, wide))
     high = f.b.integer_op(llvm.LShrOp, product, f.b.constant(bits, wide))
@@ -203,6 +213,13 @@ def _float(f: FunctionLowering, op: Operation) -> None:
     _set_float(f, op.results[0], f.b.float_op(_FLOAT[type(op)], *_floats(f, op), flags=_flags(op)))
 
 
+def compare(f: FunctionLowering, predicate: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+    """Two values of the interface phase, by a predicate of arith.cmpf or, for integers, arith.cmpi."""
+    if isinstance(element(lhs.type), IntegerType):
+        return f.b.icmp(predicate, f.get(lhs), f.get(rhs))
+    return f.b.fcmp(predicate, _wide(f, lhs), _wide(f, rhs))
+
+
 def _compare_floats(f: FunctionLowering, op: arith.CmpfOp) -> None:
     properties: dict[str, Attribute] = {"predicate": op.predicate, "fastmathFlags": _flags(op)}
     f.set(op.result, f.b.op(llvm.FCmpOp, _floats(f, op), i1, properties))
@@ -224,11 +241,21 @@ def _float_min_max(f: FunctionLowering, op: Operation) -> None:
 
 
 def _known_number(value: SSAValue) -> float | None:
+    """The constant, in every lane, that a value is; None for NaN."""
     owner = value.owner
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, FloatAttr):
-        number = owner.value.value.data
-        return None if number != number else number
-    return None
+    if isinstance(owner, vector.BroadcastOp):
+        owner = owner.source.owner
+    if not isinstance(owner, arith.ConstantOp):
+        return None
+    number = float("nan")
+    match owner.value:
+        case FloatAttr() as constant:
+            number = constant.value.data
+        case DenseIntOrFPElementsAttr() as constant if aot.is_splat(constant):
+            number = next(iter(cast("Iterable[float]", constant.iter_values())))
+        case _:
+            pass
+    return None if number != number else number
 
 
 def _float_min_max_number(f: FunctionLowering, op: Operation) -> None:
@@ -239,19 +266,9 @@ def _float_min_max_number(f: FunctionLowering, op: Operation) -> None:
     _set_float(f, op.results[0], f.b.select(f.b.fcmp("uno", b, b), a, chosen))
 
 
-def _extend_float(f: FunctionLowering, op: arith.ExtFOp) -> None:
-    f.set(op.result, f.b.convert(llvm.FPExtOp, _wide(f, op.input), op.result.type))
-
-
-def _truncate_float(f: FunctionLowering, op: arith.TruncFOp) -> None:
-    a = f.get(op.input)
-    if isinstance(op.result.type, Float16Type | BFloat16Type):
-        f.set(op.result, _narrow(f, a, op.result.type))
-    else:
-        f.set(op.result, f.b.convert(llvm.FPTruncOp, a, op.result.type))
-
-
 _CONVERSION: dict[type[Operation], type[Operation]] = {
+    arith.ExtFOp: llvm.FPExtOp,
+    arith.TruncFOp: llvm.FPTruncOp,
     arith.ExtSIOp: llvm.SExtOp,
     arith.ExtUIOp: llvm.ZExtOp,
     arith.TruncIOp: llvm.TruncOp,
@@ -263,20 +280,22 @@ _CONVERSION: dict[type[Operation], type[Operation]] = {
 }
 
 
+def convert(f: FunctionLowering, kind: type[Operation], value: SSAValue, to: Attribute) -> SSAValue:
+    """A value of the interface phase converted to its type `to`, as the operation `kind` of arith does."""
+    lowered = f.types.value(to)
+    if kind in (arith.ExtFOp, arith.FPToSIOp, arith.FPToUIOp):
+        return f.b.convert(_CONVERSION[kind], _wide(f, value), lowered)
+    operand = f.get(value)
+    if isinstance(element(to), _NARROW) and kind is not arith.BitcastOp:
+        if kind is not arith.TruncFOp:
+            operand = f.b.convert(_CONVERSION[kind], operand, like(operand.type, f32))
+        return _narrow(f, operand, to)
+    return f.b.convert(_CONVERSION[kind], operand, lowered)
+
+
 def _conversion(f: FunctionLowering, op: Operation) -> None:
-    result = op.results[0]
-    f.set(result, f.b.convert(_CONVERSION[type(op)], f.get(op.operands[0]), f.types.value(result.type)))
-
-
-def _from_float(f: FunctionLowering, op: Operation) -> None:
-    result = op.results[0]
-    f.set(result, f.b.convert(_CONVERSION[type(op)], _wide(f, op.operands[0]), f.types.value(result.type)))
-
-
-def _to_float(f: FunctionLowering, op: Operation) -> None:
-    result = op.results[0]
-    kind = f32 if isinstance(result.type, Float16Type | BFloat16Type) else result.type
-    _set_float(f, result, f.b.convert(_CONVERSION[type(op)], f.get(op.operands[0]), kind))
+    (result,) = op.results
+    f.set(result, convert(f, type(op), op.operands[0], result.type))
 
 
 # --- math ------------------------------------------------------------------------------------------------------------
@@ -313,6 +332,8 @@ LIBM: dict[type[Operation], str] = {
 def _libm(f: FunctionLowering, op: Operation) -> None:
     operands = _floats(f, op)
     kind = operands[0].type
+    if isinstance(kind, VectorType):
+        raise CompileError(Problem(f"{op.name} of a vector is no function of libm", fix="expand it before"))
     symbol = LIBM[type(op)] + ("f" if kind == f32 else "")
     f.module.declare_pure(symbol, [kind] * len(operands), kind)
     _set_float(f, op.results[0], f.b.call(symbol, operands, kind, _flags(op))[0])
@@ -334,7 +355,7 @@ def _round(f: FunctionLowering, op: Operation) -> None:
 def _round_half_away(f: FunctionLowering, op: math.RoundOp) -> None:
     """Truncate after adding the largest number below a half, which no tie of the format can cross by rounding."""
     (a,) = _floats(f, op)
-    below_half = 0.5 - (2.0**-25 if a.type == f32 else 2.0**-54)
+    below_half = 0.5 - (2.0**-25 if element(a.type) == f32 else 2.0**-54)
     away = f.b.float_op(llvm.FCopySignOp, f.b.constant(below_half, a.type), a)
     _set_float(f, op.results[0], f.module.helpers.round(f.b, "trunc", f.b.float_op(llvm.FAddOp, a, away)))
 
@@ -357,7 +378,7 @@ def _integer_function(f: FunctionLowering, op: Operation) -> None:
     a = f.get(op.operands[0])
     name = _BIT_COUNTS[type(op)]
     operands = (a,) if name == "ctpop" else (a, f.b.constant(0, i1))  # the least integer and zero are defined
-    f.set(op.results[0], f.b.intrinsic(f"llvm.{name}.i{width(a.type)}", operands, a.type))
+    f.set(op.results[0], f.b.intrinsic(f"llvm.{name}.{suffix(a.type)}", operands, a.type))
 
 
 LOWERINGS: Lowerings = {
@@ -379,13 +400,7 @@ LOWERINGS: Lowerings = {
     arith.MinimumfOp: _float_min_max,
     arith.MaxnumfOp: _float_min_max_number,
     arith.MinnumfOp: _float_min_max_number,
-    arith.ExtFOp: _extend_float,
-    arith.TruncFOp: _truncate_float,
     **dict.fromkeys(_CONVERSION, _conversion),
-    arith.FPToSIOp: _from_float,
-    arith.FPToUIOp: _from_float,
-    arith.SIToFPOp: _to_float,
-    arith.UIToFPOp: _to_float,
     **dict.fromkeys(LIBM, _libm),
     **dict.fromkeys(_ROUNDING, _round),
     math.RoundOp: _round_half_away,

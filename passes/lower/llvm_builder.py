@@ -1,4 +1,4 @@
-"""Writing llvm dialect operations quickly: one moving block, constants shared by a function.
+"""Writing llvm dialect operations quickly: one moving block, constants shared by a function; scalars and vectors alike.
 
 Thousands of operations pass through here, so they are made with `create` (which skips argument checking; the verifier
 at the end of the phase looks at all of them) and attributes that recur are made once.
@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import cast
+from typing import Any, cast
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
     AnyFloat,
     BFloat16Type,
+    BytesAttr,
     DenseArrayBase,
+    DenseIntOrFPElementsAttr,
     Float16Type,
     Float32Type,
     Float64Type,
@@ -24,11 +26,14 @@ from xdsl.dialects.builtin import (
     StringAttr,
     SymbolRefAttr,
     UnitAttr,
+    VectorType,
     i1,
     i32,
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from aotc.dialects import llvm_ext
 
 PTR = llvm.LLVMPointerType()
 VOID = llvm.LLVMVoidType()
@@ -65,9 +70,51 @@ def alignment(size: int) -> IntegerAttr:
     return IntegerAttr(size, i64)
 
 
+def element(kind: Attribute) -> Attribute:
+    """The type of the lanes of a vector; a scalar type itself."""
+    return cast(Attribute, kind.element_type) if isinstance(kind, VectorType) else kind
+
+
+def like(kind: Attribute, scalar: Attribute) -> Attribute:
+    """`scalar`, or the vector of it with as many lanes as the vector type `kind` has."""
+    return _vector(scalar, kind.get_shape()[0]) if isinstance(kind, VectorType) else scalar
+
+
+@cache
+def _vector(scalar: Attribute, lanes: int) -> Attribute:
+    return VectorType(scalar, [lanes])
+
+
 def width(kind: Attribute) -> int:
-    """Bits of a scalar type."""
+    """Bits of a scalar type, of one lane of a vector type."""
+    kind = element(kind)
     return kind.width.data if isinstance(kind, IntegerType) else FLOAT_BITS[type(kind)]
+
+
+@cache
+def suffix(kind: Attribute) -> str:
+    """How LLVM's intrinsics name a type that they are overloaded on: f32, i8, p0, v4f32."""
+    match kind:
+        case VectorType():
+            return f"v{kind.get_shape()[0]}{suffix(element(kind))}"
+        case llvm.LLVMPointerType():
+            return "p0"
+        case IntegerType():
+            return f"i{kind.width.data}"
+        case BFloat16Type():
+            return "bf16"
+        case _:
+            return f"f{FLOAT_BITS[type(kind)]}"
+
+
+@cache
+def _intrinsic(name: str, operands: int, flags: Attribute) -> dict[str, Attribute]:
+    return {
+        "intrin": StringAttr(name),
+        "fastmathFlags": flags,
+        "op_bundle_sizes": _NO_BUNDLES,
+        "operandSegmentSizes": segments(operands, 0),
+    }
 
 
 class LLVMBuilder:
@@ -77,7 +124,7 @@ class LLVMBuilder:
         self.entry = entry
         self.block = entry
         self.region = Region(entry)
-        self._constants: dict[tuple[str, Attribute], SSAValue] = {}
+        self._constants: dict[tuple[str | bytes, Attribute], SSAValue] = {}
         self._head: list[Operation] = []
 
     def start(self, block: Block) -> None:
@@ -122,22 +169,36 @@ class LLVMBuilder:
         return op
 
     def constant(self, value: int | float, kind: Attribute) -> SSAValue:
-        """A constant, one per function and value; integers wrap to their width."""
-        if isinstance(kind, IntegerType):
-            bits = kind.width.data
-            number = int(value) & ((1 << bits) - 1)
-            if bits > 1 and number >> (bits - 1):
-                number -= 1 << bits
-            return self._constant(IntegerAttr(number, kind), kind, str(number))
-        return self._constant(FloatAttr(float(value), cast(AnyFloat, kind)), kind, repr(value))  # tells 0.0 from -0.0
+        """A constant, in every lane of a vector; one per function and value. Integers wrap to their width."""
+        scalar = element(kind)
+        if isinstance(scalar, IntegerType):
+            bits = scalar.width.data
+            value = int(value) & ((1 << bits) - 1)
+            if bits > 1 and value >> (bits - 1):
+                value -= 1 << bits
+        else:
+            value = float(value)
+        key = (repr(value), kind)  # tells 0.0 from -0.0
+        if (found := self._constants.get(key)) is not None:
+            return found
+        if isinstance(kind, VectorType):
+            return self._constant(key, DenseIntOrFPElementsAttr.from_list(cast(Any, kind), [value]))
+        if isinstance(value, int):
+            return self._constant(key, IntegerAttr(value, cast(IntegerType, kind)))
+        return self._constant(key, FloatAttr(value, cast(AnyFloat, kind)))
 
-    def _constant(self, attribute: Attribute, kind: Attribute, key: str) -> SSAValue:
-        found = self._constants.get((key, kind))
-        if found is None:
-            op = llvm.ConstantOp.create(result_types=(kind,), properties={"value": attribute})
-            self._head.append(op)
-            found = self._constants[(key, kind)] = op.results[0]
-        return found
+    def dense(self, data: bytes, kind: Attribute) -> SSAValue:
+        """A constant vector, its lanes one after the other in memory."""
+        key = (data, kind)
+        if (found := self._constants.get(key)) is not None:
+            return found
+        return self._constant(key, DenseIntOrFPElementsAttr(cast(Any, kind), BytesAttr(data)))
+
+    def _constant(self, key: tuple[str | bytes, Attribute], value: Attribute) -> SSAValue:
+        op = llvm.ConstantOp.create(result_types=(key[1],), properties={"value": value})
+        self._head.append(op)
+        self._constants[key] = op.results[0]
+        return op.results[0]
 
     def address(self, symbol: str) -> SSAValue:
         """The address of a global or function."""
@@ -171,27 +232,27 @@ class LLVMBuilder:
 
     def icmp(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
         """Compare integers."""
-        return self.op(llvm.ICmpOp, (a, b), i1, {"predicate": ICMP[predicate]})
+        return self.op(llvm.ICmpOp, (a, b), like(a.type, i1), {"predicate": ICMP[predicate]})
 
     def fcmp(self, predicate: str, a: SSAValue, b: SSAValue, flags: Attribute = NO_FAST_MATH) -> SSAValue:
         """Compare floats."""
-        return self.op(llvm.FCmpOp, (a, b), i1, {"predicate": FCMP[predicate], "fastmathFlags": flags})
+        kind = llvm_ext.FCmpOp if isinstance(a.type, VectorType) else llvm.FCmpOp
+        return self.op(kind, (a, b), like(a.type, i1), {"predicate": FCMP[predicate], "fastmathFlags": flags})
 
     def select(self, condition: SSAValue, a: SSAValue, b: SSAValue) -> SSAValue:
-        """a if condition else b."""
-        return self.op(llvm.SelectOp, (condition, a, b), a.type, {"fastmathFlags": NO_FAST_MATH})
+        """a if condition else b; lane by lane if the condition is a vector."""
+        kind = llvm_ext.SelectOp if isinstance(condition.type, VectorType) else llvm.SelectOp
+        return self.op(kind, (condition, a, b), a.type, {"fastmathFlags": NO_FAST_MATH})
 
     def intrinsic(
         self, name: str, operands: Sequence[SSAValue], result: Attribute, flags: Attribute = NO_FAST_MATH
     ) -> SSAValue:
         """Call `llvm.NAME`, the full name with its type suffixes."""
-        properties: dict[str, Attribute] = {
-            "intrin": StringAttr(name),
-            "fastmathFlags": flags,
-            "op_bundle_sizes": _NO_BUNDLES,
-            "operandSegmentSizes": segments(len(operands), 0),
-        }
-        return self.op(llvm.CallIntrinsicOp, operands, result, properties)
+        return self.op(llvm.CallIntrinsicOp, operands, result, _intrinsic(name, len(operands), flags))
+
+    def intrinsic_effect(self, name: str, operands: Sequence[SSAValue]) -> None:
+        """Call `llvm.NAME`, which has no result."""
+        self.effect(llvm.CallIntrinsicOp, operands, _intrinsic(name, len(operands), NO_FAST_MATH))
 
     def call(
         self, callee: str, operands: Sequence[SSAValue], result: Attribute | None, flags: Attribute = NO_FAST_MATH
@@ -212,12 +273,35 @@ class LLVMBuilder:
         self.block.add_op(op)
         return op.results
 
+    # Vectors
+
+    def insert(self, vector: SSAValue, scalar: SSAValue, lane: int) -> SSAValue:
+        """`vector` with another scalar in one lane."""
+        return self.op(llvm.InsertElementOp, (vector, scalar, self.constant(lane, i64)), vector.type)
+
+    def extract(self, vector: SSAValue, lane: int) -> SSAValue:
+        """One lane."""
+        operands = (vector, self.constant(lane, i64))
+        return self.op(llvm_ext.ExtractElementOp, operands, element(vector.type))
+
+    def shuffle(self, a: SSAValue, b: SSAValue, lanes: tuple[int, ...]) -> SSAValue:
+        """These lanes of a and b, counted through."""
+        kind = _vector(element(a.type), len(lanes))
+        return self.op(llvm.ShuffleVectorOp, (a, b), kind, {"mask": segments(*lanes)})
+
+    def splat(self, scalar: SSAValue, kind: Attribute) -> SSAValue:
+        """The vector of type `kind` with `scalar` in each lane."""
+        first = self.insert(self.constant(0, kind), scalar, 0)
+        return self.shuffle(first, first, (0,) * cast("VectorType[Attribute]", kind).get_shape()[0])
+
     # Memory
 
-    def offset(self, pointer: SSAValue, kind: Attribute, *indices: int | SSAValue) -> SSAValue:
-        """Address arithmetic inside one object: `&((kind *)pointer)[i0].f1[i2]...`."""
+    def offset(self, pointer: SSAValue, kind: Attribute, *indices: int | SSAValue, inbounds: bool = True) -> SSAValue:
+        """Address arithmetic, inside one object if so promised: `&((kind *)pointer)[i0].f1[i2]...`."""
         if indices == (0,):
             return pointer
+        properties: dict[str, Attribute] = {"inbounds": UNIT} if inbounds else {}
+        indices = tuple(self._index(index) for index in indices)
         raw = [index if isinstance(index, int) else llvm.GEP_USE_SSA_VAL for index in indices]
         return self.op(
             llvm.GEPOp,
@@ -227,9 +311,13 @@ class LLVMBuilder:
                 "elem_type": kind,
                 "rawConstantIndices": segments(*raw),
                 "noWrapFlags": _NO_WRAP_FLAGS,
-                "inbounds": UNIT,
+                **properties,
             },
         )
+
+    def _index(self, index: int | SSAValue) -> int | SSAValue:
+        """A value where the constant is too large for an index of llvm.getelementptr."""
+        return index if isinstance(index, SSAValue) or -(2**31) < index < 2**31 else self.constant(index, i64)
 
     def load(self, pointer: SSAValue, kind: Attribute, align: int) -> SSAValue:
         """Read a value."""

@@ -22,12 +22,16 @@ Lowerings: TypeAlias = Mapping[type[Operation], Lowering]
 
 
 class FunctionLowering:
-    """One function, in one walk. `known` holds the indices that are constant."""
+    """One function, in one walk.
+
+    `known` holds the indices that are constant, `bases` the addresses that registers of a block lie next to.
+    """
 
     def __init__(self, module: ModuleLowering, function: func.FuncOp, lowerings: Lowerings) -> None:
         self.module = module
         self.types = module.types
         self.known: dict[SSAValue, int] = {}
+        self.bases: dict[tuple[Block, SSAValue, tuple[SSAValue, ...]], SSAValue] = {}
         self._function = function
         self._lowerings = lowerings
         self._values: dict[SSAValue, SSAValue] = {}
@@ -53,8 +57,9 @@ class FunctionLowering:
         defined = bool(function.body.blocks)
         private = function.sym_visibility is not None and function.sym_visibility.data == "private"
         properties: dict[str, Attribute | None] = {"no_unwind": UNIT}
+        body = self._body() if defined else None
         if defined:
-            properties = self.module.function_properties()
+            properties = self.module.function_properties(vectors=bool(self.bases))
             if "aot.kernel" in function.attributes:  # kept apart, operators need the stack of one at a time
                 properties["no_inline"] = UNIT
         properties["arg_attrs"] = self._argument_attributes()
@@ -65,7 +70,7 @@ class FunctionLowering:
                 self.types.value(outputs[0]) if outputs else None,
             ),
             llvm.LinkageAttr("internal" if private and defined else "external"),
-            body=self._body() if defined else None,
+            body=body,
             other_props=properties,
         )
         lowered.location = function.location

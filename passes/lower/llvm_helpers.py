@@ -9,10 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float64Type, f32, f64, i16, i32
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    BFloat16Type,
+    Float16Type,
+    Float64Type,
+    StringAttr,
+    VectorType,
+    f32,
+    i16,
+    i32,
+)
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from aotc.passes.lower.llvm_builder import LLVMBuilder, integer, width
+from aotc.passes.lower.llvm_builder import LLVMBuilder, element, integer, like, suffix, width
 
 _NATIVE_ROUNDING = {
     "floor": llvm.FFloorOp,
@@ -41,58 +51,66 @@ class Helpers:
                 argument.name_hint = hint
             inner = LLVMBuilder(block)
             inner.ret(body(inner, *block.args))
+            properties = dict(self._base)
+            if isinstance(to, VectorType):  # a call would spill every register
+                given = properties.get("passthrough")
+                words = given.data if isinstance(given, ArrayAttr) else ()
+                properties["passthrough"] = ArrayAttr([*words, StringAttr("alwaysinline")])
             kind = llvm.LLVMFunctionType(inputs, to)
-            self.functions[name] = llvm.FuncOp(name, kind, body=inner.finish(), other_props=dict(self._base))
+            self.functions[name] = llvm.FuncOp(name, kind, body=inner.finish(), other_props=properties)
         return b.call(name, a, to)[0]
 
     # Rounding
 
     def round(self, b: LLVMBuilder, how: str, a: SSAValue) -> SSAValue:
-        """floor, ceil, trunc or roundeven of an f32 or f64; the sign of zero is kept, NaN stays NaN."""
-        suffix = "f64" if isinstance(a.type, Float64Type) else "f32"
-        if f"round-{suffix}" in self.native:
+        """floor, ceil, trunc or roundeven of f32 or f64; the sign of zero is kept, NaN stays NaN."""
+        if f"round-{suffix(element(a.type))}" in self.native:
             if (kind := _NATIVE_ROUNDING.get(how)) is not None:
                 return b.float_op(kind, a)
-            return b.intrinsic(f"llvm.{how}.{suffix}", [a], a.type)
+            return b.intrinsic(f"llvm.{how}.{suffix(a.type)}", [a], a.type)
         body = {"roundeven": _roundeven, "floor": _floor, "ceil": _ceil, "trunc": _trunc}[how]
-        return self._call(b, f"aotc.{how}.{suffix}", [a], a.type, body)
+        return self._call(b, f"aotc.{how}.{suffix(a.type)}", [a], a.type, body)
 
     # Extremes
 
     def extreme(self, b: LLVMBuilder, how: str, x: SSAValue, y: SSAValue, flags: llvm.FastMathAttr) -> SSAValue:
         """maximum or minimum of two f32 or f64: NaN where either is, -0 less than +0."""
-        suffix = "f64" if isinstance(x.type, Float64Type) else "f32"
-        if f"maximum-{suffix}" in self.native:
-            return b.intrinsic(f"llvm.{how}.{suffix}", [x, y], x.type, flags)
-        return self._call(b, f"aotc.{how}.{suffix}", [x, y], x.type, _maximum if how == "maximum" else _minimum)
+        if f"maximum-{suffix(element(x.type))}" in self.native:
+            return b.intrinsic(f"llvm.{how}.{suffix(x.type)}", [x, y], x.type, flags)
+        return self._call(b, f"aotc.{how}.{suffix(x.type)}", [x, y], x.type, _maximum if how == "maximum" else _minimum)
 
     # Narrow floats, held as i16
 
     def widen(self, b: LLVMBuilder, bits: SSAValue, kind: Attribute) -> SSAValue:
-        """The f32 of an f16 or bf16."""
+        """The f32 of an f16 or bf16; `kind` is the scalar type."""
         if isinstance(kind, BFloat16Type):
-            wide = b.convert(llvm.ZExtOp, bits, i32)
-            return b.convert(llvm.BitcastOp, b.integer_op(llvm.ShlOp, wide, b.constant(16, i32)), f32)
+            wide = b.convert(llvm.ZExtOp, bits, like(bits.type, i32))
+            shifted = b.integer_op(llvm.ShlOp, wide, b.constant(16, wide.type))
+            return b.convert(llvm.BitcastOp, shifted, like(bits.type, f32))
         assert isinstance(kind, Float16Type)
-        return self._call(b, "aotc.extend.f16", [bits], f32, _widen_half)
+        return self._call(b, f"aotc.extend.f16{_lanes(bits)}", [bits], like(bits.type, f32), _widen_half)
 
     def narrow(self, b: LLVMBuilder, a: SSAValue, kind: Attribute) -> SSAValue:
-        """The f16 or bf16 nearest to an f32 or f64, ties to even."""
-        if isinstance(a.type, Float64Type):
+        """The f16 or bf16 nearest to an f32 or f64, ties to even; `kind` is the scalar type."""
+        if isinstance(element(a.type), Float64Type):
             a = self.round_to_odd(b, a)
-        if isinstance(kind, BFloat16Type):
-            return self._call(b, "aotc.truncate.bf16", [a], i16, _narrow_bfloat)
-        return self._call(b, "aotc.truncate.f16", [a], i16, _narrow_half)
+        name, body = ("bf16", _narrow_bfloat) if isinstance(kind, BFloat16Type) else ("f16", _narrow_half)
+        return self._call(b, f"aotc.truncate.{name}{_lanes(a)}", [a], like(a.type, i16), body)
 
     def round_to_odd(self, b: LLVMBuilder, a: SSAValue) -> SSAValue:
         """An f64 as the f32 that rounds on to any narrower format as the f64 itself would."""
-        return self._call(b, "aotc.odd.f32", [a], f32, _round_to_odd)
+        return self._call(b, f"aotc.odd.f32{_lanes(a)}", [a], like(a.type, f32), _round_to_odd)
+
+
+def _lanes(value: SSAValue) -> str:
+    """What the name of a function of vectors ends in."""
+    return f".v{value.type.get_shape()[0]}" if isinstance(value.type, VectorType) else ""
 
 
 def _roundeven(b: LLVMBuilder, x: SSAValue) -> SSAValue:
     """Adding and subtracting 2^(mantissa bits) leaves an integer, rounded as the addition rounds: to nearest even."""
     kind = x.type
-    big = b.constant(2.0**23 if kind == f32 else 2.0**52, kind)
+    big = b.constant(2.0**23 if element(kind) == f32 else 2.0**52, kind)
     size = b.float_op(llvm.FAbsOp, x)
     rounded = b.float_op(llvm.FSubOp, b.float_op(llvm.FAddOp, size, big), big)
     signed = b.float_op(llvm.FCopySignOp, rounded, x)
@@ -129,7 +147,7 @@ def _minimum(b: LLVMBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
 def _extreme(b: LLVMBuilder, x: SSAValue, y: SSAValue, better: str, of_equals: type[Operation]) -> SSAValue:
     """Numbers that compare equal have the same bits, but zeros: "and" makes those +0, "or" makes them -0."""
     kind = x.type
-    bits = integer(width(kind))
+    bits = like(kind, integer(width(kind)))
     both = b.integer_op(of_equals, b.convert(llvm.BitcastOp, x, bits), b.convert(llvm.BitcastOp, y, bits))
     first = b.integer_op(llvm.OrOp, b.fcmp(better, x, y), b.fcmp("uno", x, x))
     chosen = b.select(first, x, y)
@@ -138,65 +156,69 @@ def _extreme(b: LLVMBuilder, x: SSAValue, y: SSAValue, better: str, of_equals: t
 
 def _narrow_bfloat(b: LLVMBuilder, x: SSAValue) -> SSAValue:
     """Round the upper half by adding just under half a unit, plus one where the last bit kept is odd."""
-    sixteen = b.constant(16, i32)
-    bits = b.convert(llvm.BitcastOp, x, i32)
+    word = like(x.type, i32)
+    sixteen = b.constant(16, word)
+    bits = b.convert(llvm.BitcastOp, x, word)
     upper = b.integer_op(llvm.LShrOp, bits, sixteen)
-    odd = b.integer_op(llvm.AndOp, upper, b.constant(1, i32))
-    bias = b.integer_op(llvm.AddOp, odd, b.constant(0x7FFF, i32))
+    odd = b.integer_op(llvm.AndOp, upper, b.constant(1, word))
+    bias = b.integer_op(llvm.AddOp, odd, b.constant(0x7FFF, word))
     rounded = b.integer_op(llvm.LShrOp, b.integer_op(llvm.AddOp, bits, bias), sixteen)
-    quiet_nan = b.integer_op(llvm.OrOp, upper, b.constant(0x40, i32))
-    return b.convert(llvm.TruncOp, b.select(b.fcmp("uno", x, x), quiet_nan, rounded), i16)
+    quiet_nan = b.integer_op(llvm.OrOp, upper, b.constant(0x40, word))
+    return b.convert(llvm.TruncOp, b.select(b.fcmp("uno", x, x), quiet_nan, rounded), like(word, i16))
 
 
 def _narrow_half(b: LLVMBuilder, x: SSAValue) -> SSAValue:
     """Normal numbers round in integer arithmetic; subnormal ones by adding 0.5, whose last bit is theirs."""
+    word = like(x.type, i32)
 
     def number(value: int) -> SSAValue:
-        return b.constant(value, i32)
+        return b.constant(value, word)
 
-    bits = b.convert(llvm.BitcastOp, x, i32)
+    bits = b.convert(llvm.BitcastOp, x, word)
     size = b.integer_op(llvm.AndOp, bits, number(0x7FFFFFFF))
     sign = b.integer_op(llvm.LShrOp, b.integer_op(llvm.XOrOp, bits, size), number(16))
     thirteen = number(13)
     odd = b.integer_op(llvm.AndOp, b.integer_op(llvm.LShrOp, size, thirteen), number(1))
     rebias = b.integer_op(llvm.AddOp, size, number(((15 - 127) << 23) + 0xFFF))
     normal = b.integer_op(llvm.LShrOp, b.integer_op(llvm.AddOp, rebias, odd), thirteen)
-    half = b.constant(0.5, f32)
-    aligned = b.float_op(llvm.FAddOp, b.convert(llvm.BitcastOp, size, f32), half)
-    subnormal = b.integer_op(llvm.SubOp, b.convert(llvm.BitcastOp, aligned, i32), number(126 << 23))
+    half = b.constant(0.5, x.type)
+    aligned = b.float_op(llvm.FAddOp, b.convert(llvm.BitcastOp, size, x.type), half)
+    subnormal = b.integer_op(llvm.SubOp, b.convert(llvm.BitcastOp, aligned, word), number(126 << 23))
     finite = b.select(b.icmp("ult", size, number(113 << 23)), subnormal, normal)
     payload = b.integer_op(llvm.AndOp, b.integer_op(llvm.LShrOp, size, thirteen), number(0x3FF))
     nan = b.integer_op(llvm.OrOp, payload, number(0x7E00))
     special = b.select(b.icmp("ugt", size, number(0x7F800000)), nan, number(0x7C00))
     result = b.select(b.icmp("ult", size, number(0x47800000)), finite, special)  # 65536, past the greatest half
-    return b.convert(llvm.TruncOp, b.integer_op(llvm.OrOp, result, sign), i16)
+    return b.convert(llvm.TruncOp, b.integer_op(llvm.OrOp, result, sign), like(word, i16))
 
 
 def _widen_half(b: LLVMBuilder, bits: SSAValue) -> SSAValue:
     """Shift exponent and mantissa into place and rebias; subnormals are normalised by a float subtraction."""
+    word, real = like(bits.type, i32), like(bits.type, f32)
 
     def number(value: int) -> SSAValue:
-        return b.constant(value, i32)
+        return b.constant(value, word)
 
-    wide = b.convert(llvm.ZExtOp, bits, i32)
+    wide = b.convert(llvm.ZExtOp, bits, word)
     size = b.integer_op(llvm.ShlOp, b.integer_op(llvm.AndOp, wide, number(0x7FFF)), number(13))
     sign = b.integer_op(llvm.ShlOp, b.integer_op(llvm.AndOp, wide, number(0x8000)), number(16))
     normal = b.integer_op(llvm.AddOp, size, number(112 << 23))
     special = b.integer_op(llvm.AddOp, size, number(224 << 23))
-    shifted = b.convert(llvm.BitcastOp, b.integer_op(llvm.AddOp, size, number(113 << 23)), f32)
-    exact = b.float_op(llvm.FSubOp, shifted, b.convert(llvm.BitcastOp, number(113 << 23), f32))
-    subnormal = b.convert(llvm.BitcastOp, exact, i32)
+    shifted = b.convert(llvm.BitcastOp, b.integer_op(llvm.AddOp, size, number(113 << 23)), real)
+    exact = b.float_op(llvm.FSubOp, shifted, b.convert(llvm.BitcastOp, number(113 << 23), real))
+    subnormal = b.convert(llvm.BitcastOp, exact, word)
     finite = b.select(b.icmp("ult", size, number(1 << 23)), subnormal, normal)
     result = b.select(b.icmp("uge", size, number(0x1F << 23)), special, finite)
-    return b.convert(llvm.BitcastOp, b.integer_op(llvm.OrOp, result, sign), f32)
+    return b.convert(llvm.BitcastOp, b.integer_op(llvm.OrOp, result, sign), real)
 
 
 def _round_to_odd(b: LLVMBuilder, x: SSAValue) -> SSAValue:
     """Truncate towards zero and keep "inexact" in the last bit, so that rounding again cannot see a false tie."""
-    nearest = b.convert(llvm.FPTruncOp, x, f32)
-    back = b.convert(llvm.FPExtOp, nearest, f64)
-    bits = b.convert(llvm.BitcastOp, nearest, i32)
+    word, real = like(x.type, i32), like(x.type, f32)
+    nearest = b.convert(llvm.FPTruncOp, x, real)
+    back = b.convert(llvm.FPExtOp, nearest, x.type)
+    bits = b.convert(llvm.BitcastOp, nearest, word)
     beyond = b.fcmp("ogt", b.float_op(llvm.FAbsOp, back), b.float_op(llvm.FAbsOp, x))
-    toward_zero = b.integer_op(llvm.SubOp, bits, b.convert(llvm.ZExtOp, beyond, i32))
-    inexact = b.convert(llvm.ZExtOp, b.fcmp("one", back, x), i32)
-    return b.convert(llvm.BitcastOp, b.integer_op(llvm.OrOp, toward_zero, inexact), f32)
+    toward_zero = b.integer_op(llvm.SubOp, bits, b.convert(llvm.ZExtOp, beyond, word))
+    inexact = b.convert(llvm.ZExtOp, b.fcmp("one", back, x), word)
+    return b.convert(llvm.BitcastOp, b.integer_op(llvm.OrOp, toward_zero, inexact), real)

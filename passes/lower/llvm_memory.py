@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import cast
 
 from xdsl.dialects import llvm, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, MemRefType, i1, i8, i32
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, MemRefType, i1, i8, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from aotc.dialects import aot
 from aotc.errors import CompileError, Problem
-from aotc.passes.lower.llvm_builder import NSW, PTR, LLVMBuilder
+from aotc.passes.lower.llvm_builder import NSW, PTR, LLVMBuilder, element
 from aotc.passes.lower.llvm_function import FunctionLowering, Lowerings
 from aotc.passes.lower.llvm_types import strides_and_offset
 
@@ -24,8 +24,10 @@ def _index_term(b: LLVMBuilder, index: SSAValue, stride: int) -> SSAValue:
     return b.integer_op(llvm.MulOp, index, b.constant(stride, index.type), NSW)
 
 
-def _element(f: FunctionLowering, buffer: SSAValue, indices: Sequence[SSAValue]) -> tuple[SSAValue, Attribute, int]:
-    """The address of an element, its type in memory and its alignment. Constant indices fold into one offset."""
+def element_address(
+    f: FunctionLowering, buffer: SSAValue, indices: Sequence[SSAValue], *, inbounds: bool = True
+) -> SSAValue:
+    """The address of an element, `inbounds` where it is one of the buffer. Constant indices fold into one offset."""
     kind = cast(Buffer, buffer.type)
     strides, constant = strides_and_offset(kind)
     linear: SSAValue | None = None
@@ -40,27 +42,28 @@ def _element(f: FunctionLowering, buffer: SSAValue, indices: Sequence[SSAValue])
         offset = linear
         if constant:
             offset = f.b.integer_op(llvm.AddOp, linear, f.b.constant(constant, linear.type), NSW)
-    element = f.types.memory(kind.element_type)
-    return f.b.offset(f.get(buffer), element, offset), element, f.types.size(kind.element_type)
+    return f.b.offset(f.get(buffer), f.types.memory(kind.element_type), offset, inbounds=inbounds)
 
 
-def _read(f: FunctionLowering, address: SSAValue, kind: Attribute, align: int) -> SSAValue:
+def read(f: FunctionLowering, address: SSAValue, kind: Attribute, align: int) -> SSAValue:
+    """The value of type `kind`, scalar or vector, at an address."""
     value = f.b.load(address, f.types.memory(kind), align)
-    return f.b.icmp("ne", value, f.b.constant(0, i8)) if kind == i1 else value
+    return f.b.icmp("ne", value, f.b.constant(0, value.type)) if element(kind) == i1 else value
 
 
-def _write(f: FunctionLowering, value: SSAValue, address: SSAValue, kind: Attribute, align: int) -> None:
-    f.b.store(f.b.convert(llvm.ZExtOp, value, i8) if kind == i1 else value, address, align)
+def write(f: FunctionLowering, value: SSAValue, address: SSAValue, kind: Attribute, align: int) -> None:
+    """Store a value of type `kind`, scalar or vector."""
+    f.b.store(f.b.convert(llvm.ZExtOp, value, f.types.memory(kind)) if element(kind) == i1 else value, address, align)
 
 
 def _load(f: FunctionLowering, op: memref.LoadOp) -> None:
-    address, _, align = _element(f, op.memref, op.indices)
-    f.set(op.res, _read(f, address, op.res.type, align))
+    address = element_address(f, op.memref, op.indices)
+    f.set(op.res, read(f, address, op.res.type, f.types.size(op.res.type)))
 
 
 def _store(f: FunctionLowering, op: memref.StoreOp) -> None:
-    address, _, align = _element(f, op.memref, op.indices)
-    _write(f, f.get(op.value), address, op.value.type, align)
+    address = element_address(f, op.memref, op.indices)
+    write(f, f.get(op.value), address, op.value.type, f.types.size(op.value.type))
 
 
 def _view(f: FunctionLowering, op: memref.ViewOp) -> None:
@@ -112,6 +115,15 @@ def _workspace(f: FunctionLowering, op: aot.WorkspaceOp) -> None:
     f.set(op.result, f.b.address(f.module.workspace(op.result.type.element_count())))
 
 
+def _counters(f: FunctionLowering, op: aot.CountersOp) -> None:
+    f.module.counters(op.symbol.data, op.result.type.element_count())
+    f.set(op.result, f.b.address(op.symbol.data))
+
+
+def _ticks(f: FunctionLowering, op: aot.TicksOp) -> None:
+    f.set(op.result, f.b.intrinsic("llvm.readcyclecounter", (), i64))
+
+
 def _string(f: FunctionLowering, op: aot.StringOp) -> None:
     f.set(op.result, f.b.address(f.module.string(op.value.data)))
 
@@ -147,13 +159,13 @@ def _address(f: FunctionLowering, op: aot.AddressOp) -> None:
 def _element_read(f: FunctionLowering, op: aot.ElementOp) -> None:
     kind = _pointee(op.pointer)
     address = f.b.offset(f.get(op.pointer), f.types.memory(kind), op.position.value.data)
-    f.set(op.result, _read(f, address, kind, f.types.size(kind)))
+    f.set(op.result, read(f, address, kind, f.types.size(kind)))
 
 
 def _element_write(f: FunctionLowering, op: aot.SetElementOp) -> None:
     kind = _pointee(op.pointer)
     address = f.b.offset(f.get(op.pointer), f.types.memory(kind), op.position.value.data)
-    _write(f, f.get(op.value), address, kind, f.types.size(kind))
+    write(f, f.get(op.value), address, kind, f.types.size(kind))
 
 
 def _field_address(f: FunctionLowering, op: aot.FieldOp | aot.SetFieldOp) -> SSAValue:
@@ -165,12 +177,12 @@ def _field_address(f: FunctionLowering, op: aot.FieldOp | aot.SetFieldOp) -> SSA
 
 def _field_read(f: FunctionLowering, op: aot.FieldOp) -> None:
     kind = op.result.type
-    f.set(op.result, _read(f, _field_address(f, op), kind, f.types.size(kind)))
+    f.set(op.result, read(f, _field_address(f, op), kind, f.types.size(kind)))
 
 
 def _field_write(f: FunctionLowering, op: aot.SetFieldOp) -> None:
     kind = op.value.type
-    _write(f, f.get(op.value), _field_address(f, op), kind, f.types.size(kind))
+    write(f, f.get(op.value), _field_address(f, op), kind, f.types.size(kind))
 
 
 def _is_null(f: FunctionLowering, op: aot.IsNullOp) -> None:
@@ -199,6 +211,8 @@ LOWERINGS: Lowerings = {
     aot.WeightOp: _weight,
     aot.WeightsOp: _weights,
     aot.WorkspaceOp: _workspace,
+    aot.CountersOp: _counters,
+    aot.TicksOp: _ticks,
     aot.BufferOp: _same_pointer,
     aot.PtrCastOp: _same_pointer,
     aot.DataOp: _data,

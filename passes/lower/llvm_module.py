@@ -102,6 +102,12 @@ class ModuleLowering:
             self._globals[symbol] = arena
         return symbol
 
+    def counters(self, symbol: str, count: int) -> None:
+        """Define an exported array of 64-bit counters."""
+        if symbol not in self._globals:
+            self._globals[symbol] = _global(symbol, "external", 8 * count)
+            self._globals[symbol].properties["value"] = IntegerAttr(0, i8)
+
     def string(self, text: str | bytes) -> str:
         """The symbol of a constant C string."""
         content = (text.encode() if isinstance(text, str) else text) + b"\0"
@@ -185,8 +191,8 @@ class ModuleLowering:
             other_props={"no_unwind": UNIT, "passthrough": ArrayAttr(attributes)},
         )
 
-    def function_properties(self) -> dict[str, Attribute | None]:
-        """Attributes of every function with a body."""
+    def function_properties(self, *, vectors: bool = False) -> dict[str, Attribute | None]:
+        """Attributes of every function with a body; `vectors` where it works on them."""
         attributes: list[Attribute] = []
         if self._options.optimize_size:
             attributes += [StringAttr("optsize"), StringAttr("minsize")]
@@ -197,6 +203,8 @@ class ModuleLowering:
             properties["passthrough"] = ArrayAttr(attributes)
         if self._target is not None and self._target.cpu:
             properties["target_cpu"] = StringAttr(self._target.cpu)
+        if vectors and self._target is not None and self._target.tune:
+            properties["tune_cpu"] = StringAttr(self._target.tune)
         if self._target is not None and self._target.features:
             features = [StringAttr(each) for each in self._target.features.split(",")]
             properties["target_features"] = llvm.TargetFeaturesAttr(ArrayAttr(features))

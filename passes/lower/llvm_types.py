@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerType,
     MemRefType,
+    VectorType,
     i1,
     i8,
     i16,
@@ -23,7 +24,7 @@ from xdsl.ir import Attribute
 
 from aotc.dialects.aot import PtrType, StructType
 from aotc.errors import CompileError, Problem
-from aotc.passes.lower.llvm_builder import PTR, integer
+from aotc.passes.lower.llvm_builder import PTR, element, integer, like
 
 
 @dataclass
@@ -67,12 +68,14 @@ class TypeConverter:
                 return integer(kind.width.data) if isinstance(kind, IntegerType) else kind
             case StructType():
                 return self.struct(kind)[0]
+            case VectorType() if kind.get_num_dims() == 1:
+                return like(kind, self.value(element(kind)))
             case _:
                 raise CompileError(Problem(f"type {kind} has no LLVM counterpart"))
 
     def memory(self, kind: Attribute) -> Attribute:
         """The type of a value in memory: a truth value takes a byte."""
-        return i8 if kind == i1 else self.value(kind)
+        return like(kind, i8) if element(kind) == i1 else self.value(kind)
 
     def size(self, kind: Attribute) -> int:
         """Bytes of one element in memory; also its alignment."""

@@ -1,7 +1,9 @@
 """Give every tensor a buffer: kernels write into arguments, the entry allocates, outputs are the caller's.
 
-Reshapes and contiguous slices become views. A kernel result that is an output, even one reshaped, is written straight
-into the output's buffer. Each buffer is written once; sharing memory is the planner's business.
+Reshapes and contiguous slices become views, and so do the parts of a concatenation that is left in the entry. A kernel
+result that is an output, even one reshaped, is written straight into the output's buffer. Each element is written once;
+sharing memory is the planner's business. The working memory of a kernel (`AnchorOp.scratch`) becomes more destinations,
+last in its signature, with a buffer for each call.
 
 Before:
 ```mlir
@@ -38,7 +40,9 @@ func.func @main(%x: memref<2x4xf32> {aot.name = "x", aot.io = "input"},
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import memref
@@ -55,16 +59,16 @@ from xdsl.dialects.builtin import (
     UnitAttr,
 )
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from aotc.constants import constant_array
 from aotc.dialects.aot import WeightOp
-from aotc.dialects.graph.interfaces import GraphOp, tensor_type
+from aotc.dialects.graph.interfaces import AnchorOp, GraphOp, tensor_type
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.passes.graph.groups import entries
-from aotc.passes.graph.views import is_view, viewed_whole
+from aotc.passes.graph.views import is_join, is_view, viewed_whole
 from aotc.weights import WeightStore
 
 
@@ -75,11 +79,15 @@ class BufferizePass(ModulePass):
     name = "bufferize"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in [each for each in op.body.block.ops if isinstance(each, FuncOp)]:
-            if "aot.kernel" in function.attributes:
-                _bufferize_kernel(function)
+        kernels = {
+            each.sym_name.data: each
+            for each in op.body.block.ops
+            if isinstance(each, FuncOp) and "aot.kernel" in each.attributes
+        }
+        for kernel in kernels.values():
+            bufferize_kernel(kernel)
         for entry in entries(op):
-            _Entry(entry, WeightStore.of(ctx)).run()
+            _Entry(entry, kernels, WeightStore.of(ctx)).run()
 
 
 def buffer_type(value: SSAValue) -> MemRefType:
@@ -88,11 +96,15 @@ def buffer_type(value: SSAValue) -> MemRefType:
     return MemRefType(kind.get_element_type(), kind.get_shape())
 
 
-def _bufferize_kernel(kernel: FuncOp) -> None:
+def bufferize_kernel(kernel: FuncOp) -> None:
+    """Let a kernel read and write buffers: arguments for its operands, then its results, then its working memory."""
     old = kernel.body.block
     end = old.last_op
     assert isinstance(end, ReturnOp)
-    results = list(end.operands)
+    scratch = [result for op in old.ops if isinstance(op, AnchorOp) for result in op.scratch()]
+    results = [*end.operands, *scratch]
+    if scratch and isinstance(in_place := kernel.attributes.get("aot.in_place"), ArrayAttr):
+        kernel.attributes["aot.in_place"] = ArrayAttr([*in_place.data, *(ArrayAttr[Attribute]([]) for _ in scratch)])
     end.detach()
     end.erase()
     block = Block(arg_types=[buffer_type(value) for value in (*old.args, *results)])
@@ -105,7 +117,7 @@ def _bufferize_kernel(kernel: FuncOp) -> None:
         op.detach()
         block.add_op(op)
     for value, out in zip(results, block.args[len(old.args) :], strict=True):
-        out.name_hint = "out"
+        out.name_hint = "scratch" if value in scratch else "out"
         block.add_op(
             MaterializeInDestinationOp(operands=[value, out], result_types=[[]], properties={"writable": UnitAttr()})
         )
@@ -116,8 +128,9 @@ def _bufferize_kernel(kernel: FuncOp) -> None:
 class _Entry:
     """The entry function while it gets its buffers."""
 
-    def __init__(self, function: FuncOp, store: WeightStore) -> None:
+    def __init__(self, function: FuncOp, kernels: Mapping[str, FuncOp], store: WeightStore) -> None:
         self.function = function
+        self.kernels = kernels
         self.store = store
         self.old = function.body.block
         end = self.old.last_op
@@ -125,6 +138,8 @@ class _Entry:
         self.outputs = list(end.operands)
         self.block = Block(arg_types=[buffer_type(value) for value in (*self.old.args, *self.outputs)])
         self.buffers: dict[SSAValue, SSAValue] = {}
+        self.places: dict[SSAValue, tuple[SSAValue, int]] = {}
+        """Of what is part of a larger buffer: that buffer, and the position of the first element in it."""
 
     def run(self) -> None:
         """Write the new body and swap it in."""
@@ -136,6 +151,9 @@ class _Entry:
         for value, out in zip(self.outputs, self.block.args[inputs:], strict=True):
             out.name_hint = value.name_hint
             self._claim(value, out)
+        for op in reversed(self.old.ops):
+            if is_join(op):
+                self._join(op)
         for op in self.old.ops:
             self._bufferize(op)
         self.block.add_op(ReturnOp())
@@ -159,6 +177,20 @@ class _Entry:
             raise PassFailedException("an output is no kernel's result of its own; outline-kernels makes it one")
         self.buffers[source] = self._view(buffer, buffer_type(source), 0, source.owner.location)
 
+    def _join(self, op: Operation) -> None:
+        """Let the kernels that compute the operands of `op` write into the buffer of its result."""
+        assert isinstance(op, GraphOp)
+        result = op.results[0]
+        if result not in self.buffers:
+            self.buffers[result] = self._allocate(buffer_type(result), result.name_hint, op.location)
+        whole, start = self.places.get(result, (self.buffers[result], 0))
+        for operand, offset in zip(op.operands, op.part_offsets() or (), strict=True):
+            source = viewed_whole(operand)
+            if source in self.buffers:
+                raise PassFailedException("a part of a concatenation has another place; outline-kernels copies it")
+            self.places[source] = (whole, start + offset)
+            self.buffers[source] = self._view(whole, buffer_type(source), start + offset, op.location)
+
     def _view(self, buffer: SSAValue, kind: MemRefType, offset: int, location: LocationAttr) -> SSAValue:
         if buffer.type == kind and offset == 0:
             return buffer
@@ -177,7 +209,8 @@ class _Entry:
                 offset += source.op.view_offset() or 0
                 source = source.op.operands[0]
             location = value.owner.location if isinstance(value.owner, Operation) else UNKNOWN_LOC
-            self.buffers[value] = self._view(self.buffers[source], buffer_type(value), offset, location)
+            whole, start = self.places.get(source, (self.buffers[source], 0))
+            self.buffers[value] = self._view(whole, buffer_type(value), start + offset, location)
         return self.buffers[value]
 
     def _bufferize(self, op: Operation) -> None:
@@ -188,7 +221,7 @@ class _Entry:
                 self._constant(op)
             case ReturnOp():
                 pass
-            case _ if not is_view(op):
+            case _ if not (is_view(op) or is_join(op)):
                 raise PassFailedException(f"{op.name} is no kernel's call; outline-kernels must run before")
             case _:
                 pass
@@ -197,15 +230,23 @@ class _Entry:
         operands = [self._buffer(value) for value in op.operands]
         for result in op.results:
             if result not in self.buffers:
-                alloc = memref.AllocOp([], [], buffer_type(result))
-                alloc.location = op.location
-                alloc.memref.name_hint = result.name_hint
-                self.block.add_op(alloc)
-                self.buffers[result] = alloc.memref
-        call = CallOp(op.callee, [*operands, *(self.buffers[result] for result in op.results)], [])
+                self.buffers[result] = self._allocate(buffer_type(result), result.name_hint, op.location)
+        operands += [self.buffers[result] for result in op.results]
+        kernel = self.kernels.get(op.callee.string_value())
+        for kind in kernel.function_type.inputs.data[len(operands) :] if kernel is not None else ():
+            assert isinstance(kind, MemRefType)
+            operands.append(self._allocate(cast(MemRefType, kind), "scratch", op.location))
+        call = CallOp(op.callee, operands, [])
         call.attributes |= op.attributes
         call.location = op.location
         self.block.add_op(call)
+
+    def _allocate(self, kind: MemRefType, hint: str | None, location: LocationAttr) -> SSAValue:
+        alloc = memref.AllocOp([], [], kind)
+        alloc.location = location
+        alloc.memref.name_hint = hint
+        self.block.add_op(alloc)
+        return alloc.memref
 
     def _constant(self, op: ConstantOp) -> None:
         if op.result.first_use is None:

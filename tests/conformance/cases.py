@@ -10,6 +10,10 @@ import numpy as np
 from harness import Array, reference
 from onnx import ModelProto, TensorProto, ValueInfoProto, helper
 
+from aotc.dialects.dtypes import ELEMENT_TYPES, is_encoded, is_minifloat, numpy_dtype
+from aotc.dialects.graph import arrays
+from aotc.frontend.onnx.tensors import ONNX_TYPES
+
 FLOATS = ("float32", "float64", "float16")
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 ALL = (*FLOATS, *INTEGERS, "bool")
@@ -45,7 +49,7 @@ class Case:
 
 
 def onnx_type(dtype: str) -> int:
-    return helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    return ONNX_TYPES[ELEMENT_TYPES[dtype]]
 
 
 def case(op_type: str, opset: int, *inputs: Array | None, outputs: int = 1, **attributes: Any) -> Case:
@@ -247,7 +251,62 @@ def normalization() -> Iterator[Case]:
     yield case("BatchNormalization", 7, x, *per_element, small("float32", 6, 4), spatial=0)
 
 
-FAMILIES = (unary, binary, conversion, quantization, reductions, normalization)
+ENCODED = tuple(name for name, kind in ELEMENT_TYPES.items() if is_encoded(kind))
+QUANTIZED = tuple(name for name in ENCODED if name != "float8_e8m0fnu")
+
+
+def encoded(dtype: str, *shape: int) -> Array:
+    """Random numbers of a type that memory codes in a byte."""
+    low, high = (0, 15) if dtype.startswith("uint") else (0.1, 5) if dtype == "float8_e8m0fnu" else (-8, 7)
+    return arrays.convert(_random.uniform(low, high, shape).astype(np.float32), numpy_dtype(dtype))
+
+
+def codes() -> Iterator[Case]:
+    """The types that memory codes in a byte: casts, quantisation, movement; no ties, which onnxruntime takes up."""
+    numbers = np.array([0, 0.3, -0.7, 1.2, 1.9, 3.2, -2.3, 6.1, 7.4, -6.8], np.float32)
+    for name in ENCODED:
+        kept: list[dict[str, Any]] = [{}, {"saturate": 0}] if name.startswith("float8") else [{}]
+        positive = np.abs(numbers) + np.float32(0.01) if name == "float8_e8m0fnu" else numbers
+        for attributes in kept:
+            for source in ("float32", "float16", "float64"):
+                yield case("Cast", 25, positive.astype(source), to=onnx_type(name), **attributes)
+            huge = np.array([np.nan, np.inf, -np.inf, 1e30, -1e30, 3e-41], np.float32)
+            if is_minifloat(ELEMENT_TYPES[name]):
+                yield case("Cast", 25, huge, to=onnx_type(name), **attributes)
+        yield case("Cast", 25, np.array([0, 1, 2, 3, 7], np.int32), to=onnx_type(name))
+        for target in ("float32", "float16", "float64", "int8", "int32", "uint8", "bool"):
+            yield case("Cast", 25, encoded(name, 9), to=onnx_type(target))
+        x = encoded(name, 2, 3, 4)
+        yield case("Transpose", 25, x, perm=[2, 0, 1])
+        yield case("Reshape", 25, x, np.array([4, -1]))
+        yield case("Pad", 25, x, np.array([1, 0, 2, 0, 1, 0]), encoded(name, 1).reshape(()))
+        yield case("Pad", 25, x, np.array([0, -1, 0, 0, 0, 1]), mode="edge")
+    for mode in ("up", "down", "nearest"):
+        for saturate in (0, 1):
+            powers = np.array([0.3, 1, 1.5, 1.75, 2**-127, 2**-126.2, 1e-40, 3e38, np.inf, np.nan, -1], np.float32)
+            to = onnx_type("float8_e8m0fnu")
+            yield case("Cast", 25, powers, to=to, saturate=saturate, round_mode=mode)
+    for name in QUANTIZED:
+        x, one = values("float32", 3, 4, 6, low=-9, high=9), np.array(0.7, np.float32)
+        is_float = is_minifloat(ELEMENT_TYPES[name])
+        point = np.zeros((), numpy_dtype(name)) if is_float else np.array(1).astype(numpy_dtype(name))
+        scales, points = values("float32", 4, low=0.3, high=2), np.broadcast_to(point, 4).copy()
+        blocks = values("float32", 3, 4, 2, low=0.3, high=2)
+        q = encoded(name, 3, 4, 6)
+        for kind in ("float32", "float16"):
+            yield case("QuantizeLinear", 25, x.astype(kind), one.astype(kind), point)
+            yield case("DequantizeLinear", 25, q, one.astype(kind), point)
+        yield case("QuantizeLinear", 25, x, scales, points, axis=1)
+        yield case("DequantizeLinear", 25, q, scales, points, axis=1)
+        yield case("QuantizeLinear", 25, x, one, output_dtype=onnx_type(name))
+        yield case("QuantizeLinear", 25, x, blocks, axis=2, block_size=3, output_dtype=onnx_type(name))
+        yield case("DequantizeLinear", 25, q, blocks, axis=2, block_size=3)
+        if name.startswith("float8"):
+            yield case("QuantizeLinear", 25, AWKWARD, one, point, saturate=0)
+            yield case("QuantizeLinear", 25, AWKWARD, one, point)
+
+
+FAMILIES = (unary, binary, conversion, quantization, reductions, normalization, codes)
 
 
 def decided() -> list[tuple[Case, list[Array]]]:

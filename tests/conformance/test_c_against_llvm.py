@@ -27,7 +27,7 @@ def batches() -> list[tuple[Case, ...]]:
 
 
 def merged(cases: tuple[Case, ...]) -> tuple[ModelProto, dict[str, Array]]:
-    """One model of all cases side by side. What must be known, the second input of reductions, is an initializer."""
+    """One model of all cases side by side. What must be known, as the axes of reductions, is an initializer."""
     whole = ModelProto()
     feed: dict[str, Array] = {}
     for number, case in enumerate(cases):
@@ -46,7 +46,7 @@ def merged(cases: tuple[Case, ...]) -> tuple[ModelProto, dict[str, Array]]:
             value.name = names[value.name]
         whole.graph.output.extend(model.graph.output)
         for position, (value, array) in enumerate(zip(model.graph.input, inputs.values(), strict=True)):
-            if position and node.op_type.startswith(("Reduce", "Cum")):
+            if position and node.op_type.startswith(("Reduce", "Cum", "Reshape", "Pad")):
                 whole.graph.initializer.append(numpy_helper.from_array(array, value.name))
             else:
                 whole.graph.input.append(value)

@@ -25,7 +25,11 @@ COMPILERS = [compiler for compiler in ("gcc", "clang") if shutil.which(compiler)
 def compile_model(
     source: Path, folder: Path, choice: Conventions, emit: str | Sequence[str], name: str, **options: Any
 ) -> Path | None:
-    """The files of `source` under `choice`; the assembly file that holds external weights, if there are any."""
+    """The files of `source` under `choice`; the assembly file that holds external weights, if there are any.
+
+    Kernels are plain loops unless `optimize` says otherwise: conventions are about how they are called.
+    """
+    options.setdefault("optimize", "0")
     aotc.compile_to(
         source,
         folder,

@@ -25,9 +25,11 @@ COMBINATIONS = list(legal())
 class Lowered:
     """A model as IR that has no conventions yet, its first recorded input, and what it computes by default."""
 
-    def __init__(self, name: str, folder: Path) -> None:
+    def __init__(self, name: str, folder: Path, optimize: str = "0") -> None:
         self.folder = folder
-        aotc.compile_to(MODELS / name / "model.onnx", folder, name="m", stop_after="loops")
+        self.flags = () if optimize == "0" else ("-march=native",)
+        """Kernels on vectors have the bits of the object where the compiler may use the same instructions."""
+        aotc.compile_to(MODELS / name / "model.onnx", folder, name="m", stop_after="loops", optimize=optimize)
         with np.load(MODELS / name / "inputs.npz") as inputs, np.load(MODELS / name / "outputs.npz") as outputs:
             (given,), (wanted,) = inputs.values(), outputs.values()
         self.input = folder / "input.bin"
@@ -65,7 +67,7 @@ class Lowered:
         for way in (*COMPILERS, "object"):
             unit = folder / "m.o"
             if way != "object":
-                unit = compile_c(folder / "m.c", folder, LEVELS[way], *WARNINGS, compiler=way)
+                unit = compile_c(folder / "m.c", folder, LEVELS[way], *self.flags, *WARNINGS, compiler=way)
             api = choice.interface_api
             assert exported(unit) == {entry_symbol("m", api), model_symbol("m", api)}  # B4, C3
             program = link(folder, [unit, *more])
@@ -90,6 +92,20 @@ def test_d29_every_legal_combination_gives_the_same_bits(model: Lowered, tmp_pat
     assert model.run(tmp_path, choice) == model.expected
 
 
+@pytest.fixture(scope="module")
+def model_on_vectors(tmp_path_factory: pytest.TempPathFactory) -> Lowered:
+    return Lowered("ic_resnet_float", tmp_path_factory.mktemp("vectors"), "2")
+
+
+@pytest.mark.parametrize(
+    "choice", [Conventions("micro"), Conventions("packed", "packed"), Conventions("packed", "cpacked")], ids=identity
+)
+def test_d29_kernels_on_vectors_are_called_by_every_convention(
+    model_on_vectors: Lowered, tmp_path: Path, choice: Conventions
+) -> None:
+    assert model_on_vectors.run(tmp_path, choice) == model_on_vectors.expected
+
+
 @pytest.mark.parametrize("choice", [each for each in COMBINATIONS if each.runtime == "host"], ids=identity)
 def test_d28_the_runtime_decides_who_may_call_and_not_what_is_generated(
     model: Lowered, tmp_path: Path, choice: Conventions
@@ -99,6 +115,6 @@ def test_d28_the_runtime_decides_who_may_call_and_not_what_is_generated(
     for each in (choice, twin):
         model.compile(tmp_path / each.runtime, each, "header", dump=tmp_path / each.runtime)
     names = {path.name for path in (tmp_path / "host").iterdir()}
-    assert {"07-interface.mlir", "m.h"} & names and names == {path.name for path in (tmp_path / "c").iterdir()}
+    assert {"08-interface.mlir", "m.h"} & names and names == {path.name for path in (tmp_path / "c").iterdir()}
     for name in names - {"weights.npz"}:
         assert (tmp_path / "host" / name).read_bytes() == (tmp_path / "c" / name).read_bytes(), name

@@ -168,9 +168,9 @@ def test_interrupt(tmp_path: Path) -> None:
 
 
 def test_budget_names_the_tensors(tmp_path: Path) -> None:
-    message = fails(1, "compile", MODEL, "-o", tmp_path, "--ram", "2K", "--flash", "1K", says="2,048")
+    message = fails(1, "compile", MODEL, "-Os", "-o", tmp_path, "--ram", "2K", "--flash", "1K", says="2,048")
     assert "1,024" in message
-    assert aotc("compile", MODEL, "-o", tmp_path, "--ram", "16K", "--flash", "64K").returncode == 0
+    assert aotc("compile", MODEL, "-Os", "-o", tmp_path, "--ram", "16K", "--flash", "64K").returncode == 0
 
 
 def test_run_and_verify(tmp_path: Path) -> None:

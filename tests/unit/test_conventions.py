@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 from xdsl.universe import Universe
 
+import aotc
 from aotc.conventions import (
     INTERFACE_APIS,
     OPERATOR_APIS,
@@ -26,6 +28,7 @@ from aotc.conventions import (
     table,
 )
 from aotc.errors import CompileError, UsageError
+from aotc.options import CompileOptions
 from aotc.passes.interface.buffers_to_pointers import BuffersToPointersPass
 from aotc.passes.interface.place_weights import PlaceWeightsPass, weights_blob
 from aotc.passes.interface.select_calling_convention import SelectCallingConventionPass
@@ -40,6 +43,32 @@ def parse(text: str) -> tuple[Context, ModuleOp]:
     for name, dialect in Universe.get_multiverse().all_dialects.items():
         ctx.register_dialect(name, dialect)
     return ctx, Parser(ctx, text).parse_module()
+
+
+def test_d5_the_output_for_the_executor_is_packed_inside_and_out_by_default() -> None:
+    """A0 + C0 for the host's runtime; bare C gets typed pointers, one .c and one .h without it (D17, D21, A22)."""
+    host, bare = CompileOptions.of(runtime="host"), CompileOptions.of()
+    assert (host.interface_api, host.operator_api) == ("packed", "cpacked")
+    assert (bare.interface_api, bare.operator_api) == ("c", "unpacked")
+    typed = CompileOptions.of(runtime="host", interface_api="c")
+    assert (typed.interface_api, typed.operator_api) == ("c", "unpacked")
+    for interface in INTERFACE_APIS:
+        for runtime in RUNTIMES:
+            chosen = CompileOptions.of(interface_api=interface, runtime=runtime)
+            Conventions(chosen.interface_api, chosen.operator_api, chosen.runtime).check()
+
+
+def test_d5_packed_output_runs_in_the_executor(tmp_path: Path) -> None:
+    model = Path(__file__).parents[1] / "models" / "data" / "ic_resnet_int8" / "model.onnx"
+    aotc.compile_to(model, tmp_path, name="m", emit=("shared", "c"), runtime="host")
+    text = (tmp_path / "m.c").read_text()
+    assert "aotc_m_run_packed(void *args, void *arg_type_ids, int32_t num_args" in " ".join(text.split())
+    loaded = aotc.load(tmp_path / "m.so")
+    assert loaded.metadata.interface_api == "packed" and loaded.metadata.operator_api == "cpacked"
+    feed = {tensor.name: np.zeros(tensor.shape, tensor.dtype) for tensor in loaded.inputs}
+    expected = aotc.compile(model)(feed)
+    for name, value in loaded(feed).items():
+        np.testing.assert_array_equal(value, expected[name])
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ LEAVES = (
     "aotc.constants",
     "aotc.conventions",
     "aotc.dialects.dtypes",
+    "aotc.dlpack",
     "aotc.errors",
     "aotc.locations",
     "aotc.memory_planner",
@@ -20,6 +21,7 @@ LEAVES = (
     "aotc.naming",
     "aotc.plan",
     "aotc.targets",
+    "aotc.tuned",
     "aotc.weights",
 )
 """Usable from passes."""

@@ -63,7 +63,17 @@ int main(void) {{
 """
     (tmp_path / "main.c").write_text(main)
     parts = [str(path) for name in ("m.c", "m.o", "libm.a") for path in tmp_path.glob(name)]
-    flags = ["-std=c99", "-O2", "-ffp-contract=off", "-Wall", "-Wextra", "-pedantic", "-Werror", "-no-pie"]
+    flags = [
+        "-std=c99",
+        "-O2",
+        "-march=native",
+        "-ffp-contract=off",
+        "-Wall",
+        "-Wextra",
+        "-pedantic",
+        "-Werror",
+        "-no-pie",
+    ]
     command = ["gcc", *flags, str(tmp_path / "main.c"), *parts, "-o", str(tmp_path / "main"), "-lm"]
     built = subprocess.run(command, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr

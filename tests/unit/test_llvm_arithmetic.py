@@ -1,4 +1,4 @@
-"""Scalar operations through the LLVM route, computed in this process, against numpy on special values.
+"""Operations on scalars and vectors through the LLVM route, computed in this process, against numpy on special values.
 
 Every function runs twice: for the host, whose processor has most instructions, and for no target in particular, where
 rounding, extremes and narrow floats are expanded; the results must agree bit for bit.
@@ -7,6 +7,7 @@ rounding, extremes and narrow floats are expanded; the results must agree bit fo
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,10 +16,12 @@ import numpy as np
 import pytest
 from xdsl.parser import Parser
 
+from aotc.dialects.aot import tiles
 from aotc.driver import new_context
 from aotc.emit.jit import JitLibrary, load_object
 from aotc.emit.llvm_ir import llvm_ir
 from aotc.passes.lower.convert_to_llvm import ConvertToLLVMPass
+from aotc.passes.lower.llvm_arith import LIBM
 from aotc.targets import binding, lookup
 
 Array = np.ndarray[Any, Any]
@@ -38,37 +41,88 @@ def quiet() -> Iterator[None]:
         yield
 
 
-def run(body: str, inputs: list[str], output: str, arrays: list[Array], target: str | None) -> Array:
-    """Apply `%r = body(%a, %b, ..)` to each element of the arrays."""
-    length = len(arrays[0])
-    pointers = [*inputs, output]
-    parameters = ", ".join(f"%p{n}: !aot.ptr<{kind}>" for n, kind in enumerate(pointers))
+LANES = 8
+SCALAR = {operation.name for operation in LIBM}
+
+
+def on_vectors(body: str) -> str | None:
+    """`body` as operations on vectors; None where those lack one of its operations."""
+    lines: list[str] = []
+    for line in body.splitlines():
+        result, _, name, rest = line.split(maxsplit=3)
+        *operands, kind = re.split(r", | : ", rest)
+        source, _, to = kind.partition(" to ")
+        source, to = f"vector<{LANES}x{source}>", f"vector<{LANES}x{to}>"
+        if name in SCALAR:
+            return None
+        if name.startswith("arith.cmp"):
+            if operands[0] not in tiles.COMPARISONS:
+                return None
+            predicate, *operands = operands
+            name, kind = f'aot.tile_compare "{predicate}"', f"{source} -> vector<{LANES}xi1>"
+        elif to != f"vector<{LANES}x>":
+            name, kind = f'aot.tile_convert "{name.partition(".")[2]}"', f"{source} -> {to}"
+        else:
+            kind = source
+        values = f"dense<{operands[0]}>" if name == "arith.constant" else ", ".join(operands)
+        lines.append(f"{result} = {name} {values} : {kind}")
+    return "\n".join(lines)
+
+
+def run(body: str, inputs: list[str], output: str, arrays: list[Array], target: str | None) -> list[Array]:
+    """Apply `%r = body(%a, %b, ..)` to each element of the arrays, one by one and, if that can be, by vectors."""
+    count = len(arrays[0])
+    length = -(-count // LANES) * LANES
+    kinds = [*inputs, output]
+    bodies = [each for each in (body, on_vectors(body)) if each is not None]
     buffers = "\n".join(
-        f"%m{n} = aot.buffer %p{n} : !aot.ptr<{kind}> to memref<{length}x{kind}>" for n, kind in enumerate(pointers)
+        f"%m{n} = aot.buffer %p{n} : !aot.ptr<{kind}> to memref<{length}x{kind}>" for n, kind in enumerate(kinds)
     )
-    loads = "\n".join(f"%{'abc'[n]} = memref.load %m{n}[%i] : memref<{length}x{k}>" for n, k in enumerate(inputs))
-    text = f"""
-    builtin.module {{ func.func @f({parameters}) -> i32 {{
+    functions: list[str] = []
+    for number, each in enumerate(bodies):
+        loads = "\n".join(f"%{'abc'[n]} = {_load(f'%m{n}', length, kind, number)}" for n, kind in enumerate(inputs))
+        functions.append(f"""
+    func.func @f{number}({", ".join(f"%p{n}: !aot.ptr<{kind}>" for n, kind in enumerate(kinds))}) -> i32 {{
       %c0 = arith.constant 0 : index
-      %c1 = arith.constant 1 : index
+      %step = arith.constant {LANES if number else 1} : index
       %n = arith.constant {length} : index
       {buffers}
-      scf.for %i = %c0 to %n step %c1 {{
+      scf.for %i = %c0 to %n step %step {{
         {loads}
-        {body}
-        memref.store %r, %m{len(inputs)}[%i] : memref<{length}x{output}>
+        {each}
+        {_store(f"%m{len(inputs)}", length, output, number)}
       }}
       %ok = arith.constant 0 : i32
       func.return %ok : i32
-    }} }}"""
+    }}""")
+    text = f"builtin.module {{ {' '.join(functions)} }}"
     module = ConvertToLLVMPass(target=target).convert(Parser(new_context(), text).parse_module())
     module.verify()
-    library = compile_text(llvm_ir(module), ["f"])
-    result = np.empty(length, NAMES[output])
-    arguments = [array.astype(NAMES[kind]) for array, kind in zip(arrays, inputs, strict=True)]
-    function = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * len(pointers))(library.address("f"))
-    assert function(*(array.ctypes.data for array in arguments), result.ctypes.data) == 0
-    return result
+    library = compile_text(llvm_ir(module), [f"f{number}" for number in range(len(bodies))])
+    arguments = [
+        np.pad(array.astype(NAMES[kind]), (0, length - count), "edge")
+        for array, kind in zip(arrays, inputs, strict=True)
+    ]
+    results: list[Array] = []
+    for number in range(len(bodies)):
+        result = np.empty(length, NAMES[output])
+        function = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * len(kinds))(library.address(f"f{number}"))
+        assert function(*(array.ctypes.data for array in arguments), result.ctypes.data) == 0
+        results.append(result[:count])
+    return results
+
+
+def _load(buffer: str, length: int, kind: str, vectors: int) -> str:
+    if not vectors:
+        return f"memref.load {buffer}[%i] : memref<{length}x{kind}>"
+    return f"aot.tile_load {buffer}[%i] {{strides = array<i64: 1>}} : memref<{length}x{kind}> -> vector<{LANES}x{kind}>"
+
+
+def _store(buffer: str, length: int, kind: str, vectors: int) -> str:
+    if not vectors:
+        return f"memref.store %r, {buffer}[%i] : memref<{length}x{kind}>"
+    place = f"{buffer}[%i] {{strides = array<i64: 1>}}"
+    return f"aot.tile_store %r, {place} : vector<{LANES}x{kind}>, memref<{length}x{kind}>"
 
 
 def compile_text(text: str, exports: list[str]) -> JitLibrary:
@@ -90,8 +144,8 @@ def bits(array: Array) -> Array:
 def check(body: str, inputs: list[str], output: str, arrays: list[Array], expected: Array) -> None:
     """Compare with `expected` bit by bit on every target."""
     for target in TARGETS:
-        found = run(body, inputs, output, arrays, target)
-        np.testing.assert_array_equal(bits(found), bits(expected.astype(NAMES[output])), err_msg=f"target {target}")
+        for found in run(body, inputs, output, arrays, target):
+            np.testing.assert_array_equal(bits(found), bits(expected.astype(NAMES[output])), err_msg=f"target {target}")
 
 
 @pytest.mark.parametrize("kind", ["f32", "f64"])
@@ -272,7 +326,7 @@ def test_integer_arithmetic(name: str, kind: str) -> None:
 def test_libm_is_found(name: str, reference: Callable[[Array], Array]) -> None:
     x = np.linspace(0.1, 3, 50)
     for kind, tolerance in (("f32", 1e-6), ("f64", 1e-14)):
-        found = run(f"%r = math.{name} %a : {kind}", [kind], kind, [x], "host")
+        (found,) = run(f"%r = math.{name} %a : {kind}", [kind], kind, [x], "host")
         np.testing.assert_allclose(found, reference(x.astype(NAMES[kind])), rtol=tolerance)
 
 

@@ -14,7 +14,7 @@ from xdsl.parser import Parser
 
 from aotc.compilation import Compilation
 from aotc.driver import new_context
-from aotc.emit.jit import JitModule, load_object
+from aotc.emit.jit import JitModule, host_object, load_object
 from aotc.emit.link import shared_library, static_library, string_object
 from aotc.emit.object import EmbeddedWeights, NativeCode
 from aotc.errors import CompileError, UsageError
@@ -106,7 +106,8 @@ def check(address: int | None) -> None:
 
 @pytest.mark.parametrize("optimize", ["0", "1", "2", "3", "s"])
 def test_in_process_at_every_level(optimize: str) -> None:
-    module = JitModule(compilation(optimize=optimize))
+    made = compilation(optimize=optimize)
+    module = JitModule(made.name, host_object(made))
     check(module.address)
 
 

@@ -99,6 +99,7 @@ def test_e19_metadata_first_then_arguments_then_weights(
         name="my_mod",
         emit="shared",
         runtime="host",
+        interface_api="c",
         workspace="caller",
         weights="caller",
     )

@@ -46,7 +46,8 @@ def test_d12_the_entry_stays_as_planned_while_operators_become_loops(dumps: Path
             text = (dumps / f"{number:02}-{phase}.mlir").read_text()
             main = next(part for part in text.split("func.func ") if part.startswith("@main"))
             assert "scf." not in main and "graph." not in main
-            entries.append(re.findall(r"func\.call @\w+|memref\.view|aot\.workspace", main))
+            # Views are left out: those of one type at one offset become one.
+            entries.append(re.findall(r"func\.call @\w+|aot\.workspace", main))
     planned, looped = entries
     assert planned == looped and sum(name.startswith("func.call") for name in planned) > 2
 
@@ -70,7 +71,7 @@ def test_stop_before_start_is_refused(tmp_path: Path) -> None:
 def test_each_phase_starts_from_its_own_ir_only(dumps: Path, index: int) -> None:
     name = PHASES[index].name
     file = dumps / f"{index:02}-{name}.mlir"
-    tensors = {"import", "graph", "fuse"}
+    tensors = {"import", "graph", "schedule", "fuse"}
     for phase in (phase.name for phase in PHASES):
         if phase == name or {phase, name} <= tensors:
             continue
@@ -81,7 +82,7 @@ def test_each_phase_starts_from_its_own_ir_only(dumps: Path, index: int) -> None
 
 def test_ir_without_its_weights(dumps: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy.mlir"
-    copy.write_bytes((dumps / "05-plan.mlir").read_bytes())
+    copy.write_bytes((dumps / "06-plan.mlir").read_bytes())
     with pytest.raises(CompileError, match=r"has no weights .*; neither copy\.npz nor weights\.npz"):
         lower(str(copy), CompileOptions(start_at="plan"))
     (tmp_path / "copy.npz").write_text("no weights")

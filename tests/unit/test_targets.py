@@ -7,8 +7,9 @@ import sys
 
 import pytest
 
+from aotc import processor
 from aotc.errors import UsageError
-from aotc.targets import TARGETS, binding, lookup, targets_table
+from aotc.targets import TARGETS, VectorUnit, binding, lookup, probed_vectors, targets_table, vector_unit
 
 PROMISED = (
     "host x86-64-v3 x86-64-v4 cortex-m0 cortex-m3 cortex-m4 cortex-m4f cortex-m7 cortex-m33 cortex-m55 rv32imac "
@@ -42,6 +43,74 @@ def test_an_environment_is_no_operating_system() -> None:
     target = lookup("thumbv7em-none-eabi:cortex-m4")
     assert target.triple == "thumbv7em-none-unknown-eabi"
     assert (target.pointer_width, target.freestanding, target.relocation) == (32, True, "static")
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_vectors_of_the_table_are_those_that_llvm_computes_with(name: str) -> None:
+    said, found = lookup(name).vectors, probed_vectors(lookup(name))
+    assert (said is None) == (found is None)
+    if said is not None and found is not None:
+        assert (said.width, said.registers, said.fma) == (found.width, found.registers, found.fma)
+
+
+@pytest.mark.parametrize(
+    ("spec", "vectors"),
+    [
+        ("x86_64-linux-gnu:haswell", VectorUnit(32, 16, fma=True)),
+        ("x86_64-linux-gnu:nehalem", VectorUnit(16, 16, fma=False)),
+        ("aarch64-linux-gnu:neoverse-v1:+sve", VectorUnit(16, 32, fma=True)),
+        ("armv7-linux-gnueabihf:cortex-a9", VectorUnit(16, 16, fma=False)),
+        ("arm-linux-gnueabihf", None),
+        ("i686-linux-gnu:haswell", None),
+        ("mips64el-linux-gnu", None),
+        ("thumbv8.1m.main-none-eabihf:cortex-m55", None),
+        ("wasm32-unknown-unknown:generic:+simd128", VectorUnit(16, 16, fma=False)),
+    ],
+)
+def test_vectors_of_a_description_are_found_by_compiling_a_sum(spec: str, vectors: VectorUnit | None) -> None:
+    assert lookup(spec).vectors == vectors
+
+
+def test_the_operating_system_says_of_this_machine_what_llvm_does() -> None:
+    said, found = vector_unit("host"), probed_vectors(lookup("host"))
+    assert (said is None) == (found is None)
+    if said is not None and found is not None:
+        assert (said.width, said.registers, said.fma) == (found.width, found.registers, found.fma)
+
+
+@pytest.mark.parametrize(
+    ("cpu", "flags"),
+    [
+        ("x86-64", "sse sse2"),
+        ("nehalem", "sse sse2 ssse3 sse4_1 sse4_2"),
+        ("sandybridge", "sse sse2 sse4_1 avx"),
+        ("bdver1", "sse sse2 sse4_1 avx fma4"),
+        ("haswell", "sse sse2 sse4_1 avx avx2 fma"),
+        ("znver5", "sse sse2 sse4_1 avx avx2 fma avx512f avx512vl"),
+        ("skylake-avx512", "sse sse2 sse4_1 avx avx2 fma avx512f avx512vl"),
+    ],
+)
+def test_flags_of_linux_mean_the_vectors_of_llvm(cpu: str, flags: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processor.platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(processor, "_x86_flags", lambda: frozenset(flags.split()))
+    found = probed_vectors(lookup(f"x86_64-linux-gnu:{cpu}:-prefer-256-bit"))
+    assert found is not None
+    assert processor.vector_registers() == (found.width, found.registers, found.fma)
+
+
+def test_nothing_is_said_of_what_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processor, "_x86_flags", lambda: frozenset[str]())
+    for machine in ("x86_64", "riscv64"):
+        monkeypatch.setattr(processor.platform, "machine", lambda machine=machine: machine)
+        assert processor.vector_registers() is None
+    monkeypatch.setattr(processor.platform, "machine", lambda: "arm64")
+    assert processor.vector_registers() == (16, 32, True)
+
+
+def test_the_table_shows_vectors() -> None:
+    lines = {line.split()[0]: line for line in targets_table().splitlines() if line}
+    assert " 16 x 256 bits " in lines["x86-64-v3"]
+    assert "bits" not in lines["cortex-m4f"]
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,7 @@ from aotc.frontend.onnx.check import called_function, check_node, function_key
 from aotc.frontend.onnx.dims import fix_shapes
 from aotc.frontend.onnx.load import Model
 from aotc.frontend.onnx.operators import (
+    MAX_OPSET,
     OperatorSets,
     bind_attributes,
     definition,
@@ -277,7 +278,9 @@ class _Importer:
         if (function := self.functions.get(called_function(node))) is not None:
             return self._function(function, node, name, inputs)
         opset = scope.sets[domain]
-        if mismatch := type_mismatch(node.op_type, domain, opset, inputs):
+        # A definition by ONNX may be of an operator set that allows an operator fewer types than what it defines.
+        newest = MAX_OPSET if scope.only_name else opset
+        if mismatch := type_mismatch(node.op_type, domain, newest, inputs):
             raise CompileError(Problem(mismatch, name, node.op_type))
         if node.op_type == "If" and not domain:
             return self._if(node, name, inputs, scope)

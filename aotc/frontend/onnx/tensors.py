@@ -8,8 +8,9 @@ from pathlib import Path, PureWindowsPath
 
 import numpy as np
 from onnx import TensorProto, TypeProto
+from xdsl.dialects.builtin import FixedBitwidthType
 
-from aotc.dialects.dtypes import DType, element_type, numpy_dtype
+from aotc.dialects.dtypes import DType, element_type, is_encoded, number_kind, numpy_dtype
 from aotc.weights import Array
 
 MAX_ELEMENTS = 1 << 31
@@ -29,6 +30,18 @@ DTYPES: dict[int, str] = {
     TensorProto.UINT16: "uint16",
     TensorProto.UINT32: "uint32",
     TensorProto.UINT64: "uint64",
+    TensorProto.INT4: "int4",
+    TensorProto.INT2: "int2",
+    TensorProto.UINT4: "uint4",
+    TensorProto.UINT2: "uint2",
+    TensorProto.FLOAT8E4M3FN: "float8_e4m3fn",
+    TensorProto.FLOAT8E4M3FNUZ: "float8_e4m3fnuz",
+    TensorProto.FLOAT8E5M2: "float8_e5m2",
+    TensorProto.FLOAT8E5M2FNUZ: "float8_e5m2fnuz",
+    TensorProto.FLOAT8E8M0: "float8_e8m0fnu",
+    TensorProto.FLOAT6E2M3: "float6_e2m3fn",
+    TensorProto.FLOAT6E3M2: "float6_e3m2fn",
+    TensorProto.FLOAT4E2M1: "float4_e2m1fn",
 }
 """ONNX data type -> name of an element type, for the ones the compiler knows."""
 
@@ -44,8 +57,12 @@ _FIELDS: dict[str, tuple[str, str]] = {
 }
 """Where a tensor without raw data keeps its elements, and as what; those not listed are in int32_data."""
 
-_BITS = {"float16": np.uint16, "bfloat16": np.uint16}
-"""Types whose elements int32_data keeps as bit patterns."""
+UNSUPPORTED: dict[int, str] = {
+    TensorProto.STRING: "text has no fixed size, and compiled models have no heap",
+    TensorProto.COMPLEX64: "there is no complex arithmetic, in onnxruntime neither",
+    TensorProto.COMPLEX128: "there is no complex arithmetic, in onnxruntime neither",
+}
+"""ONNX data types that the compiler will not have, and why."""
 
 
 class TensorError(Exception):
@@ -70,8 +87,31 @@ def type_name(code: int) -> str:
 def dtype_of(code: int) -> DType:
     """The numpy dtype of an ONNX data type; TensorError where the compiler has none."""
     if code not in DTYPES:
-        raise TensorError(f"tensors of type {type_name(code)} are not supported")
+        why = f": {UNSUPPORTED[code]}" if code in UNSUPPORTED else ""
+        raise TensorError(f"tensors of type {type_name(code)} are not supported{why}")
     return numpy_dtype(DTYPES[code])
+
+
+def _bits(dtype: DType) -> int:
+    """How many bits an element takes in raw data, where elements of less than a byte follow each other without gaps."""
+    kind = element_type(dtype)
+    return kind.bitwidth if is_encoded(kind) and isinstance(kind, FixedBitwidthType) else 8 * dtype.itemsize
+
+
+def _raw_size(dtype: DType, count: int) -> int:
+    """Bytes of raw data that `count` elements take."""
+    return -(-count * _bits(dtype) // 8)
+
+
+def _unpacked(data: Array, dtype: DType, count: int) -> Array:
+    """Elements of less than a byte, the first in the lowest bits, as bytes."""
+    bits = _bits(dtype)
+    group = math.lcm(bits, 8) // 8
+    """As many bytes as hold whole elements."""
+    columns = np.pad(data, (0, -data.size % group)).reshape(-1, group).astype(np.uint32)
+    words = np.bitwise_or.reduce(columns << np.arange(0, 8 * group, 8, dtype=np.uint32), axis=1)
+    elements = words[:, None] >> np.arange(0, 8 * group, bits, dtype=np.uint32)
+    return (elements & ((1 << bits) - 1)).astype(np.uint8).reshape(-1)[:count].view(dtype)
 
 
 def type_proto(code: int, shape: tuple[int, ...]) -> TypeProto:
@@ -100,20 +140,21 @@ def check_tensor(tensor: TensorProto, folder: Path | None, payload: bytes | None
     if tensor.HasField("segment"):
         raise TensorError("tensors in segments are not supported")
     if tensor.data_location == TensorProto.EXTERNAL:
-        _external(tensor, folder, count * dtype.itemsize)
+        _external(tensor, folder, _raw_size(dtype, count))
         return
     if payload is not None or tensor.HasField("raw_data"):
         found = len(tensor.raw_data if payload is None else payload)
-        if found != count * dtype.itemsize:
+        if found != _raw_size(dtype, count):
             raise TensorError(
                 f"it has {found} bytes of data, its shape {list(tensor.dims)} of {dtype.name} needs "
-                f"{count * dtype.itemsize}"
+                f"{_raw_size(dtype, count)}"
             )
         return
     field, _ = _FIELDS.get(dtype.name, ("int32_data", ""))
-    found = len(getattr(tensor, field))
-    if found != count:
-        raise TensorError(f"it has {found} elements of {dtype.name}, its shape {list(tensor.dims)} needs {count}")
+    found, per_entry = len(getattr(tensor, field)), _per_entry(dtype)
+    if found != -(-count // per_entry):
+        of = f"entries of {per_entry}" if per_entry > 1 else "elements of"
+        raise TensorError(f"it has {found} {of} {dtype.name}, its shape {list(tensor.dims)} needs {count}")
 
 
 def read_tensor(tensor: TensorProto, folder: Path | None, payload: bytes | None = None) -> Array:
@@ -126,14 +167,17 @@ def read_tensor(tensor: TensorProto, folder: Path | None, payload: bytes | None 
     count = math.prod(shape)
     if count == 0:
         return np.empty(shape, dtype)
-    stored = np.dtype(np.uint8) if dtype == np.bool_ else dtype
+    packed = _bits(dtype) < 8
+    stored = np.dtype(np.uint8) if dtype == np.bool_ or packed else dtype
+    size = _raw_size(dtype, count)
     if tensor.data_location == TensorProto.EXTERNAL:
-        place = _external(tensor, folder, count * dtype.itemsize)
-        array = np.asarray(np.memmap(place.path, stored, "r", place.offset, (count,)))
+        place = _external(tensor, folder, size)
+        array = np.asarray(np.memmap(place.path, stored, "r", place.offset, (size // stored.itemsize,)))
     elif payload is not None or tensor.HasField("raw_data"):
         array = np.frombuffer(tensor.raw_data if payload is None else payload, stored)
     else:
-        array = _typed_elements(tensor, dtype, count)
+        array, packed = _typed_elements(tensor, dtype, count), False
+    array = _unpacked(array, dtype, count) if packed else array
     # A byte that is neither 0 nor 1 is no bool: numpy and C disagree on what it means.
     array = (array != 0) if dtype == np.bool_ else array
     return array.reshape(shape)
@@ -141,10 +185,18 @@ def read_tensor(tensor: TensorProto, folder: Path | None, payload: bytes | None 
 
 def _typed_elements(tensor: TensorProto, dtype: DType, count: int) -> Array:
     field, stored = _FIELDS.get(dtype.name, ("int32_data", "int32"))
-    array = np.fromiter(getattr(tensor, field), stored, count)
-    if dtype.name in _BITS:
-        return array.astype(np.uint16).view(dtype)
+    array = np.fromiter(getattr(tensor, field), stored, -(-count // _per_entry(dtype)))
+    if number_kind(dtype) == "f" and dtype.itemsize < 4:
+        bits = array.astype(f"uint{8 * dtype.itemsize}")
+        return (bits if _per_entry(dtype) == 1 else _unpacked(bits, dtype, count)).view(dtype)
+    if _per_entry(dtype) > 1:
+        return _unpacked(array.astype(np.uint8), dtype, count)
     return array.astype(dtype, copy=False)
+
+
+def _per_entry(dtype: DType) -> int:
+    """Elements that an entry of int32_data holds: those of 2 and 4 bits fill a byte of it."""
+    return 8 // _bits(dtype) if _bits(dtype) < 6 else 1
 
 
 def _external(tensor: TensorProto, folder: Path | None, size: int) -> External:

@@ -1,16 +1,18 @@
 // One model through the phases; each stops where the next begins.
 // RUN: rm -rf %t && mkdir -p %t
-// RUN: aotc compile %S/../../models/data/hello_world_float/model.onnx --name sine -o %t --stop-after import
+// RUN: aotc compile --target x86-64-v3 %S/../../models/data/hello_world_float/model.onnx --name sine -o %t --stop-after import
 // RUN: filecheck %s --check-prefix IMPORT --input-file %t/sine.import.mlir
-// RUN: aotc compile %S/../../models/data/hello_world_float/model.onnx --name sine -o %t --stop-after fuse
+// RUN: aotc compile --target x86-64-v3 %S/../../models/data/hello_world_float/model.onnx --name sine -o %t --stop-after schedule
+// RUN: filecheck %s --check-prefix SCHEDULE --input-file %t/sine.schedule.mlir
+// RUN: aotc compile --target x86-64-v3 %t/sine.schedule.mlir --start-at schedule -o %t --stop-after fuse
 // RUN: filecheck %s --check-prefix FUSE --input-file %t/sine.fuse.mlir
-// RUN: aotc compile %t/sine.fuse.mlir --start-at fuse -o %t --stop-after outline
+// RUN: aotc compile --target x86-64-v3 %t/sine.fuse.mlir --start-at fuse -o %t --stop-after outline
 // RUN: filecheck %s --check-prefix OUTLINE --input-file %t/sine.outline.mlir
-// RUN: aotc compile %t/sine.outline.mlir --start-at outline -o %t --stop-after plan
+// RUN: aotc compile --target x86-64-v3 %t/sine.outline.mlir --start-at outline -o %t --stop-after plan
 // RUN: filecheck %s --check-prefix PLAN --input-file %t/sine.plan.mlir
-// RUN: aotc compile %t/sine.plan.mlir --start-at plan -o %t --stop-after loops
+// RUN: aotc compile --target x86-64-v3 %t/sine.plan.mlir --start-at plan -o %t --stop-after loops
 // RUN: filecheck %s --check-prefix LOOPS --input-file %t/sine.loops.mlir
-// RUN: aotc compile %t/sine.loops.mlir --start-at loops -o %t --emit c
+// RUN: aotc compile --target x86-64-v3 %t/sine.loops.mlir --start-at loops -o %t --emit c
 // RUN: filecheck %s --check-prefix C --input-file %t/sine.c
 
 // IMPORT:      builtin.module attributes {aot.name = "sine"} {
@@ -18,14 +20,17 @@
 // IMPORT:      graph.matmul
 // IMPORT-NOT:  graph.fused
 
+// SCHEDULE:     graph.packed_matmul {{.*}}schedule = #graph.schedule<lanes = 8, tile = [1, 2],
+// SCHEDULE-NOT: graph.fused
+
 // FUSE:      graph.fused
-// FUSE-NEXT:   graph.matmul
+// FUSE-NEXT:   graph.packed_matmul
 // FUSE-NEXT:   graph.add
 // FUSE:        graph.relu
 // FUSE:        graph.yield
 
-// OUTLINE-DAG: func.func private @matmul_add_relu_0({{.*}}) -> tensor<1x16xf32>
-// OUTLINE-DAG: func.call @matmul_add_relu_0
+// OUTLINE-DAG: func.func private @packed_matmul_add_relu_0({{.*}}) -> tensor<1x16xf32>
+// OUTLINE-DAG: func.call @packed_matmul_add_relu_0
 
 // PLAN:     aot.plan
 // PLAN:     func.func @main
@@ -33,8 +38,8 @@
 // PLAN:     memref.view
 // PLAN-NOT: memref.alloc
 
-// LOOPS:     func.func private @matmul_add_relu_0
-// LOOPS:     scf.for
-// LOOPS-NOT: graph.matmul
+// LOOPS:     func.func private @packed_matmul_add_relu_0
+// LOOPS:     aot.tile_load
+// LOOPS-NOT: graph.packed_matmul
 
 // C: int32_t aotc_sine_run(const float *{{.*}}, float *restrict {{.*}})

@@ -55,13 +55,18 @@ def source(text: str, store: WeightStore | None = None, freestanding: bool = Fal
 
 
 def run(
-    folder: Path, c: str, arrays: Mapping[str, Array], calls: Sequence[tuple[str, ...]], flags: Sequence[str] = ("-O1",)
+    folder: Path,
+    c: str,
+    arrays: Mapping[str, Array],
+    calls: Sequence[tuple[str, ...]],
+    flags: Sequence[str] = ("-O1",),
+    compiler: str = "gcc",
 ) -> dict[str, Array]:
-    """The arrays after `calls`, (symbol, array names...) each."""
+    """The arrays after `calls`, (symbol, array names...) each; with -march=native without traps, which take minutes."""
     (folder / "unit.c").write_text(c)
     library = folder / "unit.so"
-    command = ["gcc", *WARNINGS, *flags, *_SANITIZE, "-shared", "-fPIC", str(folder / "unit.c"), "-o", str(library)]
-    subprocess.run([*command, "-lm"], check=True)
+    command = [compiler, *WARNINGS, *flags, *([] if "-march=native" in flags else _SANITIZE)]
+    subprocess.run([*command, "-shared", "-fPIC", str(folder / "unit.c"), "-o", str(library), "-lm"], check=True)
     np.savez(folder / "in.npz", **arrays)
     calls_ = [",".join(call) for call in calls]
     program = [sys.executable, "-c", _RUNNER, str(library), str(folder / "in.npz"), str(folder / "out.npz"), *calls_]
@@ -94,6 +99,37 @@ def elementwise(symbol: str, body: str, inputs: Sequence[str], output: str, coun
     scf.for %i = %c0 to %n step %c1 {{
 {loads}      {body}
       memref.store %r, %out_b[%i] : memref<{count}x{output}>
+    }}
+    %done = arith.constant 0 : i32
+    func.return %done : i32
+  }}
+"""
+
+
+def vectorwise(symbol: str, body: str, inputs: Sequence[str], output: str, count: int, lanes: int) -> str:
+    """As `elementwise`, `lanes` at a time; `count` is a multiple of them."""
+    names = [f"x{i}" for i in range(len(inputs))]
+    arguments = "".join(
+        f"%{name}_p: !aot.ptr<{kind}> {{aot.readonly, aot.noalias}}, " for name, kind in zip(names, inputs, strict=True)
+    )
+    buffers = "".join(
+        f"    %{name}_b = aot.buffer %{name}_p : !aot.ptr<{kind}> to memref<{count}x{kind}>\n"
+        for name, kind in zip(names, inputs, strict=True)
+    )
+    place = "{strides = array<i64: 1>}"
+    loads = "".join(
+        f"      %{name} = aot.tile_load %{name}_b[%i] {place} : memref<{count}x{kind}> -> vector<{lanes}x{kind}>\n"
+        for name, kind in zip(names, inputs, strict=True)
+    )
+    return f"""
+  func.func @{symbol}({arguments}%out_p: !aot.ptr<{output}> {{aot.noalias}}) -> i32 {{
+    %c0 = arith.constant 0 : index
+    %step = arith.constant {lanes} : index
+    %n = arith.constant {count} : index
+{buffers}    %out_b = aot.buffer %out_p : !aot.ptr<{output}> to memref<{count}x{output}>
+    scf.for %i = %c0 to %n step %step {{
+{loads}      {body}
+      aot.tile_store %r, %out_b[%i] {place} : vector<{lanes}x{output}>, memref<{count}x{output}>
     }}
     %done = arith.constant 0 : i32
     func.return %done : i32

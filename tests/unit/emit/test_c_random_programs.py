@@ -1,7 +1,8 @@
 """Random structured programs in C against a direct interpretation of their IR.
 
 Loops that carry and swap values, conditionals with results, loads and stores on buffers that may be the same: what
-decides where an expression may be inlined and which variables may be shared.
+decides where an expression may be inlined and which variables may be shared. On numbers, and on vectors that overlap
+in memory.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 from c_program import parse, run, source
-from xdsl.dialects import arith, func, memref, scf
-from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects import arith, func, memref, scf, vector
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IndexType, IntegerAttr
 from xdsl.ir import Block, SSAValue
 
 from aotc.dialects import aot
@@ -24,20 +25,27 @@ FUNCTIONS = 40
 
 
 class Generator:
-    """Writes one function `f(a, b, c)` on three buffers of SIZE i32; `a` and `b` may be the same one."""
+    """Writes one function `f(a, b, c)` on three buffers of SIZE i32 (and the rest of the last vector).
 
-    def __init__(self, seed: int) -> None:
+    `a` and `b` may be the same one. The function computes with i32, or with vectors of `lanes` of them.
+    """
+
+    def __init__(self, seed: int, lanes: int = 0) -> None:
         self.random = random.Random(seed)
+        self.lanes = lanes
+        self.kind = f"vector<{lanes}xi32>" if lanes else "i32"
+        self.memory = f"memref<{SIZE + max(0, lanes - 1)}xi32>"
         self.lines: list[str] = []
         self.count = 0
         self.budget = 60
 
     def function(self, symbol: str) -> str:
         for name in "abc":
-            self.emit(f"%{name} = aot.buffer %{name}_p : !aot.ptr<i32> to memref<{SIZE}xi32>")
+            self.emit(f"%{name} = aot.buffer %{name}_p : !aot.ptr<i32> to {self.memory}")
         for value in range(SIZE):
             self.emit(f"%c{value} = arith.constant {value} : index")
-            self.emit(f"%k{value} = arith.constant {value - 2} : i32")
+            number = f"dense<{value - 2}>" if self.lanes else str(value - 2)
+            self.emit(f"%k{value} = arith.constant {number} : {self.kind}")
         scope = {"i32": [f"%k{i}" for i in range(SIZE)], "index": [f"%c{i}" for i in range(SIZE)], "i1": []}
         self.block(scope, 2)
         self.emit("%done = arith.constant 0 : i32\nfunc.return %done : i32")
@@ -61,9 +69,30 @@ class Generator:
             self.budget -= 1
             self.statement(scope, depth if self.budget > 0 else 0)
         for value in scope["i32"][-3:]:
-            self.emit(
-                f"memref.store {value}, %{self.random.choice('abc')}[{self.pick(scope, 'index')}] : memref<{SIZE}xi32>"
-            )
+            self.store(value, self.random.choice("abc"), self.pick(scope, "index"))
+
+    def load(self, name: str, buffer: str, index: str) -> None:
+        if self.lanes:
+            step = self.random.choice([0, 1, 1, 1])
+            place = f"{{strides = array<i64: {step}>}}"
+            self.emit(f"{name} = aot.tile_load %{buffer}[{index}] {place} : {self.memory} -> {self.kind}")
+        else:
+            self.emit(f"{name} = memref.load %{buffer}[{index}] : {self.memory}")
+
+    def store(self, value: str, buffer: str, index: str) -> None:
+        if self.lanes:
+            valid = self.random.choice(["", "", f", valid = {self.lanes - 1} : i64"])
+            place = f"{{strides = array<i64: 1>{valid}}}"
+            self.emit(f"aot.tile_store {value}, %{buffer}[{index}] {place} : {self.kind}, {self.memory}")
+        else:
+            self.emit(f"memref.store {value}, %{buffer}[{index}] : {self.memory}")
+
+    def scalar(self, value: str) -> str:
+        if not self.lanes:
+            return value
+        name = self.fresh()
+        self.emit(f"{name} = vector.extract {value}[{self.random.randrange(self.lanes)}] : i32 from {self.kind}")
+        return name
 
     def statement(self, scope: dict[str, list[str]], depth: int) -> None:
         kinds = ["op", "op", "load", "load", "store", "store", "compare", "select"] + (["for", "if"] if depth else [])
@@ -74,16 +103,23 @@ class Generator:
         x, y, name = self.pick(scope, "i32"), self.pick(scope, "i32"), self.fresh()
         if kind == "op":
             op = self.random.choice(["addi", "subi", "muli", "xori", "maxsi", "minui"])
-            self.emit(f"{name} = arith.{op} {x}, {y} : i32")
+            self.emit(f"{name} = arith.{op} {x}, {y} : {self.kind}")
         elif kind == "load":
-            self.emit(f"{name} = memref.load %{buffer}[{index}] : memref<{SIZE}xi32>")
+            self.load(name, buffer, index)
         elif kind == "store":
-            self.emit(f"memref.store {x}, %{buffer}[{index}] : memref<{SIZE}xi32>")
+            self.store(x, buffer, index)
             return
         elif kind == "compare":
-            self.emit(f"{name} = arith.cmpi {self.random.choice(['slt', 'eq', 'uge'])}, {x}, {y} : i32")
+            x, y = self.scalar(x), self.scalar(y)
+            self.emit(f"{name} = arith.cmpi {self.random.choice(list(PREDICATES))}, {x}, {y} : i32")
             scope["i1"].append(name)
             return
+        elif kind == "select" and self.lanes:
+            a, b, condition = self.pick(scope, "i32"), self.pick(scope, "i32"), self.fresh()
+            mask = f"vector<{self.lanes}xi1>"
+            predicate = self.random.choice(list(PREDICATES))
+            self.emit(f'{condition} = aot.tile_compare "{predicate}" {a}, {b} : {self.kind} -> {mask}')
+            self.emit(f"{name} = aot.tile_select {condition}, {x}, {y} : {mask}, {self.kind}")
         elif kind == "select":
             self.emit(f"{name} = arith.select {self.pick(scope, 'i1')}, {x}, {y} : i32")
         else:
@@ -93,7 +129,7 @@ class Generator:
 
     def region(self, kind: str, scope: dict[str, list[str]], depth: int) -> None:
         count = self.random.randint(0, 3)
-        types = ", ".join(["i32"] * count)
+        types = ", ".join([self.kind] * count)
         results = [self.fresh() for _ in range(count)]
         head = f"{', '.join(results)} = " if results else ""
         if kind == "for":
@@ -120,42 +156,65 @@ class Generator:
 
     def end(self, scope: dict[str, list[str]], count: int) -> None:
         values = [self.pick(scope, "i32") for _ in range(count)]
-        types = ", ".join(["i32"] * count)
+        types = ", ".join([self.kind] * count)
         self.emit(f"scf.yield {', '.join(values)} : {types}" if count else "scf.yield")
 
 
-def signed(value: int) -> int:
-    return (value + 2**31) % 2**32 - 2**31
+def unsigned(x: Any) -> Any:
+    return np.asarray(x).view(np.uint32)
 
 
 CALCULATE = {
-    arith.AddiOp: lambda x, y: signed(x + y),
-    arith.SubiOp: lambda x, y: signed(x - y),
-    arith.MuliOp: lambda x, y: signed(x * y),
-    arith.XOrIOp: lambda x, y: x ^ y,
-    arith.MaxSIOp: max,
-    arith.MinUIOp: lambda x, y: min(x, y, key=lambda v: v % 2**32),
+    arith.AddiOp: np.add,
+    arith.SubiOp: np.subtract,
+    arith.MuliOp: np.multiply,
+    arith.XOrIOp: np.bitwise_xor,
+    arith.MaxSIOp: np.maximum,
+    arith.MinUIOp: lambda x, y: np.minimum(unsigned(x), unsigned(y)).view(np.int32),
 }
-COMPARE = {0: lambda x, y: x == y, 2: lambda x, y: x < y, 9: lambda x, y: x % 2**32 >= y % 2**32}
+PREDICATES = {
+    "eq": np.equal,
+    "slt": np.less,
+    "uge": lambda x, y: np.greater_equal(unsigned(x), unsigned(y)),
+}
+NUMBERED = {0: "eq", 2: "slt", 9: "uge"}
 
 
 def interpret(block: Block, values: dict[SSAValue, Any]) -> list[Any]:
-    """Run a block; the values its terminator hands on."""
+    """Run a block; the values its terminator hands on. Numbers are arrays, of no dimension where they are scalars."""
     for op in block.ops:
         match op:
             case arith.ConstantOp():
-                assert isinstance(op.value, IntegerAttr)
-                values[op.result] = op.value.value.data
+                if isinstance(op.value, IntegerAttr):
+                    number = op.value.value.data
+                    is_index = isinstance(op.result.type, IndexType)
+                    values[op.result] = number if is_index else np.array(number, np.int32)
+                else:
+                    assert isinstance(op.value, DenseIntOrFPElementsAttr)
+                    values[op.result] = np.array(op.value.get_values(), np.int32)
             case aot.BufferOp():
                 values[op.result] = values[op.pointer]
             case memref.LoadOp():
-                values[op.res] = int(values[op.memref][values[op.indices[0]]])
+                values[op.res] = values[op.memref][values[op.indices[0]]].copy()
             case memref.StoreOp():
                 values[op.memref][values[op.indices[0]]] = values[op.value]
+            case aot.TileLoadOp():
+                lanes = np.arange(aot.tile_shape(op.result)[0]) * op.steps()[0]
+                values[op.result] = values[op.buffer][values[op.indices[0]] + lanes]
+            case aot.TileStoreOp():
+                tile, place = values[op.tile][: op.count()], values[op.indices[0]]
+                values[op.buffer][place : place + len(tile)] = tile
+            case vector.ExtractOp():
+                values[op.result] = values[op.vector][op.static_position.get_values()[0]]
             case arith.CmpiOp():
-                values[op.result] = COMPARE[op.predicate.value.data](values[op.lhs], values[op.rhs])
+                predicate = NUMBERED[op.predicate.value.data]
+                values[op.result] = PREDICATES[predicate](values[op.lhs], values[op.rhs])
+            case aot.TileCompareOp():
+                values[op.result] = PREDICATES[op.predicate.data](values[op.lhs], values[op.rhs])
             case arith.SelectOp():
                 values[op.result] = values[op.lhs if values[op.cond] else op.rhs]
+            case aot.TileSelectOp():
+                values[op.result] = np.where(values[op.condition], values[op.lhs], values[op.rhs])
             case scf.ForOp():
                 carried = [values[value] for value in op.iter_args]
                 for i in range(values[op.lb], values[op.ub]):
@@ -172,10 +231,12 @@ def interpret(block: Block, values: dict[SSAValue, Any]) -> list[Any]:
     return []
 
 
-@pytest.mark.parametrize("seed", [0, 1, 22])
-def test_random_programs(tmp_path: Path, seed: int) -> None:
-    text = "".join(Generator(seed * 1000 + i).function(f"f{i}") for i in range(FUNCTIONS))
-    start = {f"{name}{i}": np.arange(SIZE, dtype=np.int32) * 7 - 11 for i in range(FUNCTIONS) for name in "abc"}
+@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")
+@pytest.mark.parametrize(("seed", "lanes"), [(0, 0), (1, 0), (22, 0), (3, 4), (4, 4)])
+def test_random_programs(tmp_path: Path, seed: int, lanes: int) -> None:
+    text = "".join(Generator(seed * 1000 + i, lanes).function(f"f{i}") for i in range(FUNCTIONS))
+    size = SIZE + max(0, lanes - 1)
+    start = {f"{name}{i}": np.arange(size, dtype=np.int32) * 7 - 11 for i in range(FUNCTIONS) for name in "abc"}
     calls, expected = [], {name: array.copy() for name, array in start.items()}
     for i, function in enumerate(parse(text).ops):
         assert isinstance(function, func.FuncOp)
@@ -190,6 +251,7 @@ def test_random_programs(tmp_path: Path, seed: int) -> None:
         np.testing.assert_array_equal(results[name], array, err_msg=name)
 
 
+@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")
 def test_the_interpreter_sees_wrong_code() -> None:
     """The reference is not vacuous: programs change their buffers."""
     text = "".join(Generator(i).function(f"f{i}") for i in range(FUNCTIONS))

@@ -10,9 +10,10 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnx_text import parse
 
+from aotc.dialects.dtypes import element_type, is_encoded, numpy_dtype
 from aotc.errors import EXIT_FILE, AotcError, CompileError, FileError
 from aotc.frontend.onnx import load_model
-from aotc.frontend.onnx.tensors import read_tensor
+from aotc.frontend.onnx.tensors import DTYPES, read_tensor
 
 VALID = parse("g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Add(x, w) }")
 
@@ -143,14 +144,16 @@ def test_initializers_of_wrong_size_are_all_named() -> None:
     large.dims[0] = 99
     model.graph.initializer.append(large)
     model.graph.initializer.append(helper.make_tensor("text", TensorProto.STRING, [1], ["a"]))
-    model.graph.initializer.append(TensorProto(name="four", data_type=TensorProto.INT4, dims=[2], raw_data=b"\0"))
+    model.graph.initializer.append(TensorProto(name="four", data_type=TensorProto.INT4, dims=[3], raw_data=b"\0"))
+    model.graph.initializer.append(TensorProto(name="two", data_type=TensorProto.INT2, dims=[5], int32_data=[0]))
     model.graph.initializer.append(TensorProto(name="huge", data_type=TensorProto.FLOAT, dims=[1 << 40]))
     model.graph.initializer.append(TensorProto(name="negative", data_type=TensorProto.FLOAT, dims=[-2]))
     text = problems(model)
     assert "initializer 'w': it has 7 bytes of data, its shape [2] of float32 needs 8" in text
     assert "initializer 'large': it has 4000 bytes of data, its shape [99, 10] of float32 needs 3960" in text
-    assert "initializer 'text': tensors of type string are not supported" in text
-    assert "initializer 'four': tensors of type int4 are not supported" in text
+    assert "initializer 'text': tensors of type string are not supported: text has no fixed size" in text
+    assert "initializer 'four': it has 1 bytes of data, its shape [3] of int4 needs 2" in text
+    assert "initializer 'two': it has 1 entries of 4 int2, its shape [5] needs 5" in text
     assert "initializer 'huge'" in text and "2^31 or more" in text
     assert "initializer 'negative': the shape [-2] has a negative dimension" in text
 
@@ -237,6 +240,23 @@ def test_bfloat16_and_negative_numbers_in_int32_data() -> None:
     tensor = helper.make_tensor("t", TensorProto.BFLOAT16, [2], [1.5, -2.0])
     assert read_tensor(tensor, None).astype(np.float32).tolist() == [1.5, -2]
     assert read_tensor(helper.make_tensor("t", TensorProto.INT8, [2], [-128, 127]), None).tolist() == [-128, 127]
+
+
+@pytest.mark.parametrize("code", [code for code, name in DTYPES.items() if is_encoded(element_type(name))])
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 7, 25])
+def test_elements_of_less_than_a_byte_are_unpacked(code: int, count: int, tmp_path: Path) -> None:
+    dtype = numpy_dtype(DTYPES[code])
+    array = np.random.default_rng(count).integers(0, 255, count).astype(np.float32).astype(dtype)
+    raw = numpy_helper.from_array(array, "t")
+    (tmp_path / "data").write_bytes(b"\xaa" * 3 + raw.raw_data)
+    outside = TensorProto(data_type=code, dims=[count], data_location=TensorProto.EXTERNAL)
+    for key, value in {"location": "data", "offset": "3"}.items():
+        outside.external_data.add(key=key, value=value)
+    typed = helper.make_tensor("t", code, [count], array.astype(np.float32).tolist())
+    for tensor in (raw, typed, outside):
+        found = read_tensor(tensor, tmp_path)
+        assert (found.dtype, found.shape) == (dtype, (count,))
+        np.testing.assert_array_equal(found.astype(np.float32), numpy_helper.to_array(raw).astype(np.float32))
 
 
 def test_bytes_of_truth_values_are_normalised() -> None:

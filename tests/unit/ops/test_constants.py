@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import Builtin
 from xdsl.parser import Parser
 
 from aotc.constants import constant_array, constant_op
-from aotc.dialects.dtypes import ELEMENT_TYPES, numpy_dtype
+from aotc.dialects.dtypes import ELEMENT_TYPES, extended, number_kind, numpy_dtype
 from aotc.dialects.graph import GRAPH
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.weights import WeightStore
@@ -22,13 +22,14 @@ def samples(name: str) -> list[np.ndarray[Any, Any]]:
     dtype = numpy_dtype(name)
     if name == "bool":
         special = [True, False]
-    elif dtype.kind in "iu":
-        special = [np.iinfo(dtype).min, np.iinfo(dtype).max, 0, 1]
+    elif number_kind(dtype) in "iu":
+        special = [ml_dtypes.iinfo(dtype).min, ml_dtypes.iinfo(dtype).max, 0, 1]
     else:
         limits = ml_dtypes.finfo(dtype)
         special = [limits.min, limits.max, limits.smallest_subnormal, -0.0, 0.1, np.nan, np.inf, -np.inf]
     one = np.array(special, dtype)
-    return [one, one[:1], one[-1], np.broadcast_to(one[-1], (2, 3)), np.zeros((0, 3), dtype), np.ones(65, dtype)]
+    arrays = [one, one[:1], one[-1:].reshape(()), np.broadcast_to(one[-1], (2, 3)), np.zeros((0, 3), dtype)]
+    return [extended(array) for array in (*arrays, np.ones(65, dtype))]
 
 
 @pytest.mark.parametrize("name", ELEMENT_TYPES)

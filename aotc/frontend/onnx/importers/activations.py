@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
-from aotc.dialects.graph.elementwise import AbsOp, AddOp, MaxOp, MulOp, NegOp
+from aotc.dialects.graph.elementwise import AbsOp, AddOp, MaxOp, MulOp, NegOp, SubOp
 from aotc.dialects.graph.functions import ExpOp, LogOp
+from aotc.dialects.graph.interfaces import element_type_of
 from aotc.dialects.graph.logical import CompareOp, WhereOp
+from aotc.dialects.graph.loops import is_float
 from aotc.frontend.onnx.expressions import cast, scalar, widen
 from aotc.frontend.onnx.registry import Node, onnx_op
 
@@ -36,3 +39,15 @@ def softplus(node: Node) -> SSAValue:
     correction = node.emit(LogOp, node.emit(AddOp, decay, scalar(node, 1, x)))
     result = node.emit(AddOp, node.emit(MaxOp, x, scalar(node, 0, x)), correction)
     return cast(node, result, node.element_type(0))
+
+
+@onnx_op("Shrink")
+def shrink(node: Node) -> SSAValue:
+    # in floats for every type: the definition has no negative threshold for unsigned integers
+    x, threshold, bias = node.input(0), node.attr("lambd", 0.5), node.attr("bias", 0.0)
+    wide = widen(node, x) if is_float(element_type_of(x)) else cast(node, x, f32)
+    below = node.emit(CompareOp, wide, scalar(node, -threshold, wide), how="lt")
+    above = node.emit(CompareOp, wide, scalar(node, threshold, wide), how="gt")
+    less, more = node.emit(SubOp, wide, scalar(node, bias, wide)), node.emit(AddOp, wide, scalar(node, bias, wide))
+    inner = node.emit(WhereOp, above, less, scalar(node, 0, wide))
+    return cast(node, node.emit(WhereOp, below, more, inner), node.element_type(0))

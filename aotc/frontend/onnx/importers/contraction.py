@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 from xdsl.dialects.builtin import f32, i32
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from aotc.dialects.graph.contraction import ConvOp, ConvTransposeOp, MatMulOp
 from aotc.dialects.graph.conversion import QuantizeOp
 from aotc.dialects.graph.elementwise import AddOp, DivOp, MulOp, SubOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
+from aotc.dialects.graph.loops import is_float
 from aotc.frontend.onnx.expressions import cast, reshape, scalar
 from aotc.frontend.onnx.importers.window import window_attributes
 from aotc.frontend.onnx.registry import Node, onnx_op
@@ -71,14 +72,14 @@ def convolve(node: Node, x: SSAValue, weight: SSAValue, bias: SSAValue | None) -
     return node.emit(ConvOp, x, weight, bias, group=node.attr("group", 1), **windows)
 
 
-def centred(node: Node, position: int, zero_point: int, axis: int) -> SSAValue:
-    """Input `position` as i32 less its zero point: one for all, one for each index of `axis`, or broadcast."""
-    x = cast(node, node.input(position), i32)
+def centred(node: Node, position: int, zero_point: int, axis: int, kind: Attribute = i32) -> SSAValue:
+    """Input `position` as `kind` less its zero point: one for all, one for each index of `axis`, or broadcast."""
+    x = cast(node, node.input(position), kind)
     offset = node.optional(zero_point)
     known = node.known(zero_point)
     if offset is None or (known is not None and not known.any()):
         return x
-    return node.emit(SubOp, x, cast(node, along(node, offset, axis, len(node.shape(position))), i32))
+    return node.emit(SubOp, x, cast(node, along(node, offset, axis, len(node.shape(position))), kind))
 
 
 def along(node: Node, x: SSAValue, axis: int, rank: int) -> SSAValue:
@@ -99,7 +100,8 @@ def conv_integer(node: Node) -> SSAValue:
 
 @onnx_op("QLinearMatMul")
 def qlinear_matmul(node: Node) -> SSAValue:
-    product = multiply(node, centred(node, 0, 2, -2), centred(node, 3, 5, -1))
+    kind = f32 if any(is_float(node.element_type(position)) for position in (0, 3)) else i32
+    product = multiply(node, centred(node, 0, 2, -2, kind), centred(node, 3, 5, -1, kind))
     scales = along(node, node.input(1), -2, len(node.shape(0))), along(node, node.input(4), -1, len(node.shape(3)))
     return _requantized(node, product, *scales, 6)
 
@@ -111,7 +113,7 @@ def qlinear_conv(node: Node) -> SSAValue:
 
 
 def _requantized(node: Node, sums: SSAValue, lhs_scale: SSAValue, rhs_scale: SSAValue, position: int) -> SSAValue:
-    """i32 `sums` of products at the scale and zero point that are inputs `position` and the one after."""
+    """`sums` of products at the scale and zero point that are inputs `position` and the one after."""
     scale = node.emit(MulOp, cast(node, lhs_scale, f32), cast(node, rhs_scale, f32))
     scale = node.emit(DivOp, scale, cast(node, node.input(position), f32))
     scaled = node.emit(MulOp, cast(node, sums, f32), scale)

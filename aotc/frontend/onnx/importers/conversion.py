@@ -5,26 +5,47 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
-from aotc.dialects.dtypes import ELEMENT_TYPES, numpy_dtype
+from aotc.dialects.dtypes import ELEMENT_TYPES, is_minifloat, numpy_dtype
+from aotc.dialects.graph.conversion import CastOp
+from aotc.dialects.graph.interfaces import element_type_of
 from aotc.dialects.graph.movement import BroadcastOp
 from aotc.frontend.onnx.expressions import cast
 from aotc.frontend.onnx.registry import Node, onnx_op
-from aotc.frontend.onnx.tensors import DTYPES, type_name
+from aotc.frontend.onnx.tensors import DTYPES, UNSUPPORTED, type_name
 
 
 @onnx_op("Cast")
 def cast_to_attribute(node: Node) -> SSAValue:
     code = node.attr("to")
     if code not in DTYPES:
-        node.fail(f"casts to {type_name(code)} are not supported")
-    return cast(node, node.input(0), ELEMENT_TYPES[DTYPES[code]])
+        node.fail(f"casts to {type_name(code)} are not supported", UNSUPPORTED.get(code, ""))
+    return _cast(node, ELEMENT_TYPES[DTYPES[code]])
 
 
 @onnx_op("CastLike")
 def cast_like(node: Node) -> SSAValue:
-    return cast(node, node.input(0), node.element_type(1))
+    return _cast(node, node.element_type(1))
+
+
+def _cast(node: Node, to: Attribute) -> SSAValue:
+    """The first input as `to`, which may be the type it has."""
+    x = node.input(0)
+    if element_type_of(x) == to:
+        return x
+    if not is_minifloat(to):
+        return cast(node, x, to)
+    rounding = node.attr("round_mode", "up")
+    if rounding not in ("up", "down", "nearest"):
+        node.fail(f"round_mode is {rounding!r}", "it must be up, down or nearest")
+    return node.emit(
+        CastOp,
+        x,
+        to=to,
+        keep_overflow=None if node.attr("saturate", 1) else True,
+        rounding=None if rounding == "up" else rounding,
+    )
 
 
 @onnx_op("Identity")

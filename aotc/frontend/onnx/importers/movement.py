@@ -161,6 +161,25 @@ def pad(node: Node) -> SSAValue:
     return node.emit(PadOp, x, value if mode == "constant" else None, pads=pads, mode=mode)
 
 
+@onnx_op("CenterCropPad")
+def center_crop_pad(node: Node) -> SSAValue:
+    source = node.shape(0)
+    target = [int(extent) for extent in node.constant_input(1, "the shape").reshape(-1)]
+    axes = [normalize_axis(axis, len(source)) for axis in node.attr("axes", list(range(len(source))))]
+    if len(target) != len(axes) or len(set(axes)) != len(axes) or any(extent < 0 for extent in target):
+        node.fail(f"shape {target} must be an extent for each of the axes {axes}")
+    kept: dict[int, tuple[int, int, int]] = {}
+    begins, ends = [0] * len(source), [0] * len(source)
+    for axis, extent in zip(axes, target, strict=True):
+        more = extent - source[axis]
+        kept[axis] = (max(-more, 0) // 2, 1, min(extent, source[axis]))
+        begins[axis] = max(more, 0) // 2
+        ends[axis] = max(more, 0) - begins[axis]
+    x = cut(node, node.input(0), kept)
+    pads = [*begins, *ends]
+    return node.emit(PadOp, x, None, pads=pads, mode="constant") if any(pads) else x
+
+
 @onnx_op("DepthToSpace")
 def depth_to_space(node: Node) -> SSAValue:
     n, c, h, w, block = _image(node)

@@ -8,9 +8,10 @@ import numpy as np
 from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
-from aotc.dialects.graph.elementwise import AbsOp, AddOp, DivOp, MulOp, SubOp
+from aotc.dialects.graph.elementwise import AbsOp, AddOp, DivOp, MulOp, PowOp, SubOp
 from aotc.dialects.graph.functions import SqrtOp
 from aotc.dialects.graph.logical import CompareOp, WhereOp
+from aotc.dialects.graph.movement import PadOp, SliceOp
 from aotc.dialects.graph.normalization import BatchNormOp, NormalizeOp, SoftmaxOp
 from aotc.dialects.graph.reduction import ArgReduceOp, ReduceOp
 from aotc.dialects.graph.shapes import normalize_axis
@@ -139,3 +140,26 @@ def batch_normalization(node: Node) -> SSAValue:
     deviation = node.emit(SqrtOp, node.emit(AddOp, variance, scalar(node, epsilon, variance)))
     normal = node.emit(DivOp, node.emit(SubOp, x, mean), deviation)
     return _affine(node, normal, scale, bias)
+
+
+@onnx_op("LRN")
+def local_response_normalization(node: Node) -> SSAValue:
+    """x / (bias + alpha / size * the sum of squares of `size` neighbouring channels) ** beta."""
+    x, shape, size = node.input(0), node.shape(0), int(node.attr("size", 0))
+    if size < 1 or len(shape) < 2:
+        node.fail(f"size is {size}, the input has shape {list(shape)}", "size is positive, the input [N, C, ...]")
+    wide = widen(node, x)
+    before, axes = (size - 1) // 2, len(shape)
+    pads = [0, before, *[0] * (axes - 1), size - 1 - before, *[0] * (axes - 2)]
+    padded = node.emit(PadOp, node.emit(MulOp, wide, wide), scalar(node, 0, wide), pads=pads, mode="constant")
+    taps = [
+        node.emit(SliceOp, padded, starts=[0, tap, *[0] * (axes - 2)], steps=[1] * axes, shape=shape)
+        for tap in range(min(size, before + shape[1]))
+    ]
+    total = taps[0]
+    for tap in taps[1:]:
+        total = node.emit(AddOp, total, tap)
+    factor = scalar(node, node.attr("alpha", 1e-4) / size, wide)
+    base = node.emit(AddOp, node.emit(MulOp, total, factor), scalar(node, node.attr("bias", 1.0), wide))
+    divisor = node.emit(PowOp, base, scalar(node, node.attr("beta", 0.75), wide))
+    return cast(node, node.emit(DivOp, wide, divisor), node.element_type(0))

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from xdsl.ir import Attribute, SSAValue
 
-from aotc.dialects.dtypes import ELEMENT_TYPES
+from aotc.dialects.dtypes import ELEMENT_TYPES, dtype_name, is_minifloat
 from aotc.dialects.graph.conversion import DequantizeOp, QuantizeOp
 from aotc.dialects.graph.elementwise import DivOp, MaxOp, MinOp, SubOp
 from aotc.dialects.graph.logical import CompareOp, WhereOp
 from aotc.dialects.graph.reduction import ReduceOp
 from aotc.frontend.onnx.expressions import scalar
 from aotc.frontend.onnx.registry import Node, onnx_op
-from aotc.frontend.onnx.tensors import DTYPES, type_name
+from aotc.frontend.onnx.tensors import DTYPES, UNSUPPORTED, type_name
 
 _UI8 = ELEMENT_TYPES["uint8"]
 
@@ -24,7 +24,7 @@ def _type_attribute(node: Node, name: str) -> Attribute | None:
     if code == 0:
         return None
     if code not in DTYPES:
-        node.fail(f"{name} {type_name(code)} is not supported")
+        node.fail(f"{name} {type_name(code)} is not supported", UNSUPPORTED.get(code, ""))
     return ELEMENT_TYPES[DTYPES[code]]
 
 
@@ -42,11 +42,17 @@ def quantize_linear(node: Node) -> SSAValue:
         block_size=node.attr("block_size", 0),
         to=to,
         precision=_type_attribute(node, "precision"),
+        keep_overflow=True if is_minifloat(to) and not node.attr("saturate", 1) else None,
     )
 
 
 @onnx_op("DequantizeLinear")
 def dequantize_linear(node: Node) -> SSAValue:
+    to = _type_attribute(node, "output_dtype") or node.element_type(1)
+    if is_minifloat(to):
+        node.fail(
+            f"its result would be {dtype_name(to)}, like the scale", "set output_dtype to float, float16 or bfloat16"
+        )
     return node.emit(
         DequantizeOp,
         node.input(0),
@@ -54,7 +60,7 @@ def dequantize_linear(node: Node) -> SSAValue:
         node.optional(2),
         axis=node.attr("axis", 1),
         block_size=node.attr("block_size", 0),
-        to=_type_attribute(node, "output_dtype") or node.element_type(1),
+        to=to,
     )
 
 

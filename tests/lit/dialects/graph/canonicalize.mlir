@@ -144,3 +144,20 @@ func.func @anchors(%x: tensor<2x4xf32>, %y: tensor<3x4xf32>, %p: tensor<1x2x5x5x
   %3 = graph.conv %2, %w {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 1 : i64} : (tensor<1x2x6x5xf32>, tensor<2x2x3x3xf32>) -> tensor<1x2x6x5xf32>
   func.return %1, %3 : tensor<2x3xf32>, tensor<1x2x6x5xf32>
 }
+
+// What is joined already is not joined again, where its elements can stay in their place.
+
+// CHECK-LABEL: func.func @concats
+// CHECK-NEXT:    [[A:%.*]] = graph.concat %x, %y {axis = 1 : i64}
+// CHECK-NEXT:    [[B:%.*]] = graph.concat [[A]], %z {axis = 1 : i64}
+// CHECK-NEXT:    [[C:%.*]] = graph.concat %z, [[B]], %x {axis = 1 : i64}
+// CHECK-NEXT:    [[D:%.*]] = graph.concat %x, %y {axis = 2 : i64}
+// CHECK-NEXT:    [[E:%.*]] = graph.concat %x, %y, %z {axis = 2 : i64}
+func.func @concats(%x: tensor<1x2x3xf32>, %y: tensor<1x2x3xf32>, %z: tensor<1x2x3xf32>) -> (tensor<1x4x3xf32>, tensor<1x6x3xf32>, tensor<1x10x3xf32>, tensor<1x2x6xf32>, tensor<1x2x9xf32>) {
+  %0 = graph.concat %x, %y {axis = 1} : (tensor<1x2x3xf32>, tensor<1x2x3xf32>) -> tensor<1x4x3xf32>
+  %1 = graph.concat %x, %y, %z {axis = 1} : (tensor<1x2x3xf32>, tensor<1x2x3xf32>, tensor<1x2x3xf32>) -> tensor<1x6x3xf32>
+  %2 = graph.concat %z, %x, %y, %z, %x {axis = 1} : (tensor<1x2x3xf32>, tensor<1x2x3xf32>, tensor<1x2x3xf32>, tensor<1x2x3xf32>, tensor<1x2x3xf32>) -> tensor<1x10x3xf32>
+  %3 = graph.concat %x, %y {axis = 2} : (tensor<1x2x3xf32>, tensor<1x2x3xf32>) -> tensor<1x2x6xf32>
+  %4 = graph.concat %x, %y, %z {axis = 2} : (tensor<1x2x3xf32>, tensor<1x2x3xf32>, tensor<1x2x3xf32>) -> tensor<1x2x9xf32>
+  func.return %0, %1, %2, %3, %4 : tensor<1x4x3xf32>, tensor<1x6x3xf32>, tensor<1x10x3xf32>, tensor<1x2x6xf32>, tensor<1x2x9xf32>
+}

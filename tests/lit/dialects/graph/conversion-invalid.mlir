@@ -1,8 +1,24 @@
 // RUN: aotc-opt %s --split-input-file --verify-diagnostics | filecheck %s
 
-// CHECK: i4 is no element type
+// CHECK: i3 is no element type
 func.func @to(%x: tensor<4xf32>) {
-  %0 = graph.cast %x {to = i4} : (tensor<4xf32>) -> tensor<4xi4>
+  %0 = graph.cast %x {to = i3} : (tensor<4xf32>) -> tensor<4xi3>
+  func.return
+}
+
+// -----
+
+// CHECK: the rounding must be up, down or nearest, found 'even'
+func.func @rounding(%x: tensor<4xf32>) {
+  %0 = graph.cast %x {rounding = "even", to = f8E8M0FNU} : (tensor<4xf32>) -> tensor<4xf8E8M0FNU>
+  func.return
+}
+
+// -----
+
+// CHECK: the result has element type f16, expected integer or minifloat
+func.func @quantized(%x: tensor<4xf32>, %s: tensor<f32>) {
+  %0 = graph.quantize %x, %s {to = f16} : (tensor<4xf32>, tensor<f32>) -> tensor<4xf16>
   func.return
 }
 

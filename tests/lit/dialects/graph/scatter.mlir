@@ -30,3 +30,24 @@ func.func private @scatter(%x: memref<5x3xf32>, %n: memref<4x1xi64>, %s: memref<
   bufferization.materialize_in_destination %3 in %out : (tensor<5x3xf32>, memref<5x3xf32>) -> ()
   func.return
 }
+
+// With working memory: a copy is updated, then written.
+// LOOPS-LABEL: func.func private @in_memory
+// LOOPS:        %[[X:.*]] = memref.load %x
+// LOOPS-NEXT:   memref.store %[[X]], %memory
+// LOOPS:      scf.for
+// LOOPS:        scf.if %{{.*}} {
+// LOOPS:          %[[OLD:.*]] = memref.load %memory
+// LOOPS:          %[[NEW:.*]] = arith.addf %[[OLD]]
+// LOOPS-NEXT:     memref.store %[[NEW]], %memory
+// LOOPS:        %[[Y:.*]] = memref.load %memory
+// LOOPS-NEXT:   memref.store %[[Y]], %out
+func.func private @in_memory(%x: memref<5x3xf32>, %n: memref<4x1xi64>, %s: memref<4x3xf32>, %out: memref<5x3xf32>, %memory: memref<5x3xf32>) attributes {aot.kernel} {
+  %0 = bufferization.to_tensor %x : memref<5x3xf32> to tensor<5x3xf32>
+  %1 = bufferization.to_tensor %n : memref<4x1xi64> to tensor<4x1xi64>
+  %2 = bufferization.to_tensor %s : memref<4x3xf32> to tensor<4x3xf32>
+  %3, %4 = graph.scatter_nd_in_memory %0, %1, %2 {reduction = "add", schedule = #graph.schedule<lanes = 1, tile = [1], unroll = 1, order = columns>} : (tensor<5x3xf32>, tensor<4x1xi64>, tensor<4x3xf32>) -> (tensor<5x3xf32>, tensor<5x3xf32>)
+  bufferization.materialize_in_destination %3 in %out : (tensor<5x3xf32>, memref<5x3xf32>) -> ()
+  bufferization.materialize_in_destination %4 in %memory : (tensor<5x3xf32>, memref<5x3xf32>) -> ()
+  func.return
+}

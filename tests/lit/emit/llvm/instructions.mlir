@@ -63,7 +63,7 @@ llvm.func @callee(!llvm.ptr) -> i32
 // CHECK-LABEL: define <4 x float> @vectors(<4 x float> %v, float %s)
 llvm.func @vectors(%v: vector<4xf32>, %s: f32) -> vector<4xf32> {
   // CHECK-NEXT: entry:
-  // CHECK-NEXT: %0 = fmul <4 x float> %v, <float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00>
+  // CHECK-NEXT: %0 = fmul <4 x float> %v, splat (float 2.000000e+00)
   %two = llvm.mlir.constant(dense<2.000000e+00> : vector<4xf32>) : vector<4xf32>
   %0 = llvm.fmul %v, %two : vector<4xf32>
   // CHECK-NEXT: %1 = insertelement <4 x float> %0, float %s, i32 0

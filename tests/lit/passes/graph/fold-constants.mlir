@@ -15,3 +15,14 @@ func.func @main(%s: tensor<f32>) -> (tensor<2xf32>, tensor<128xf32>, tensor<128x
   %3 = graph.neg %w : (tensor<128xi8>) -> tensor<128xi8>
   func.return %1, %2, %3 : tensor<2xf32>, tensor<128xf32>, tensor<128xi8>
 }
+
+// What packs weights is done at compile time, even from narrow ones.
+// CHECK-LABEL: func.func @packed
+// CHECK:         [[P:%.*]] = graph.constant dense_resource<{{.*}}> : tensor<2x10x16xf32>
+// CHECK-NEXT:    func.return [[P]]
+func.func @packed() -> tensor<2x10x16xf32> attributes {aot.entry} {
+  %w = graph.constant dense<1> : tensor<10x20xi8>
+  %0 = graph.cast %w {to = f32} : (tensor<10x20xi8>) -> tensor<10x20xf32>
+  %1 = graph.pack_columns %0 {width = 16 : i64} : (tensor<10x20xf32>) -> tensor<2x10x16xf32>
+  func.return %1 : tensor<2x10x16xf32>
+}

@@ -20,6 +20,33 @@ func.func private @add_relu_0(%x: memref<4x8xf32>, %y: memref<8xf32>, %out: memr
 // CHECK-NEXT:   memref.store %[[R]], %out[%[[I]], %[[J]]]
 // CHECK-NEXT:   scf.reduce
 
+// What is only moved stays a code; what is computed with is decoded, from the low bits.
+// CHECK-LABEL: func.func private @moved
+// CHECK-SAME: %x: memref<2x3xi8>, %y: memref<3x2xi8>
+func.func private @moved(%x: memref<2x3xf8E5M2>, %y: memref<3x2xf8E5M2>) attributes {aot.kernel} {
+  %0 = bufferization.to_tensor %x : memref<2x3xf8E5M2> to tensor<2x3xf8E5M2>
+  %1 = graph.transpose %0 {permutation = array<i64: 1, 0>} : (tensor<2x3xf8E5M2>) -> tensor<3x2xf8E5M2>
+  bufferization.materialize_in_destination %1 in %y : (tensor<3x2xf8E5M2>, memref<3x2xf8E5M2>) -> ()
+  func.return
+}
+// CHECK: %[[CODE:.*]] = memref.load %x
+// CHECK-NEXT: memref.store %[[CODE]], %y
+// CHECK-LABEL: func.func private @decoded
+func.func private @decoded(%x: memref<4xui4>, %y: memref<4xf4E2M1FN>, %z: memref<4xf32>) attributes {aot.kernel} {
+  %0 = bufferization.to_tensor %x : memref<4xui4> to tensor<4xui4>
+  %1 = bufferization.to_tensor %y : memref<4xf4E2M1FN> to tensor<4xf4E2M1FN>
+  %2 = graph.cast %0 {to = f32} : (tensor<4xui4>) -> tensor<4xf32>
+  %3 = graph.cast %1 {to = f32} : (tensor<4xf4E2M1FN>) -> tensor<4xf32>
+  %4 = graph.mul %2, %3 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  bufferization.materialize_in_destination %4 in %z : (tensor<4xf32>, memref<4xf32>) -> ()
+  func.return
+}
+// CHECK: %[[LOW:.*]] = arith.andi %{{.*}}, %{{.*}} : i8
+// CHECK-NEXT: arith.uitofp %[[LOW]] : i8 to f32
+// CHECK: %[[FIELDS:.*]] = arith.andi %{{.*}}, %{{.*}} : i32
+// CHECK-NEXT: %[[SMALL:.*]] = arith.bitcast %[[FIELDS]] : i32 to f32
+// CHECK-NEXT: arith.mulf %[[SMALL]], %{{.*}} : f32
+
 // Unsigned memrefs become signless everywhere, in the entry too.
 // CHECK-LABEL: func.func private @add_1
 // CHECK-SAME: %x: memref<4xi8>, %out: memref<4xi8>

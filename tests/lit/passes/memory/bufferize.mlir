@@ -49,3 +49,31 @@ func.func @main(%x: tensor<2x3x4xf32>) -> (tensor<4xf32>, tensor<4xf32>) attribu
   %4 = func.call @add_0(%3, %w) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   func.return %3, %4 : tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// Working memory is written like results, by every call into buffers of its own; it takes over nobody's.
+// CHECK-LABEL: func.func private @winograd_conv_0
+// CHECK-SAME:    %out: memref<1x1x4x4x8xf32>, %scratch: memref<16x3x8xf32>, %scratch_1: memref<16x3x8xf32>) attributes {aot.kernel, aot.in_place = {{\[\[\], \[\], \[\]\]}}} {
+// CHECK:         [[Y:%.*]], [[V:%.*]], [[P:%.*]] = graph.winograd_conv
+// CHECK-NEXT:    bufferization.materialize_in_destination [[Y]] in writable %out
+// CHECK-NEXT:    bufferization.materialize_in_destination [[V]] in writable %scratch :
+// CHECK-NEXT:    bufferization.materialize_in_destination [[P]] in writable %scratch_1 :
+func.func private @winograd_conv_0(%x: tensor<1x1x4x4x8xf32>, %w: tensor<1x16x8x8xf32>) -> tensor<1x1x4x4x8xf32> attributes {aot.kernel, aot.in_place = [[]]} {
+  %0, %1, %2 = graph.winograd_conv %x, %w {pads = array<i64: 1, 1, 1, 1>, channels = 8, outputs = 8, output_tile = 2, tile_rows = 1} : (tensor<1x1x4x4x8xf32>, tensor<1x16x8x8xf32>) -> (tensor<1x1x4x4x8xf32>, tensor<16x3x8xf32>, tensor<16x3x8xf32>)
+  func.return %0 : tensor<1x1x4x4x8xf32>
+}
+
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    [[H:%.*]] = memref.alloc() : memref<1x1x4x4x8xf32>
+// CHECK-NEXT:    [[V:%.*]] = memref.alloc() : memref<16x3x8xf32>
+// CHECK-NEXT:    [[P:%.*]] = memref.alloc() : memref<16x3x8xf32>
+// CHECK-NEXT:    func.call @winograd_conv_0(%x, %w, [[H]], [[V]], [[P]]) :
+// CHECK-NEXT:    [[V2:%.*]] = memref.alloc() : memref<16x3x8xf32>
+// CHECK-NEXT:    [[P2:%.*]] = memref.alloc() : memref<16x3x8xf32>
+// CHECK-NEXT:    func.call @winograd_conv_0([[H]], %w, [[Y:%.*]], [[V2]], [[P2]]) :
+func.func @main(%x: tensor<1x1x4x4x8xf32>, %w: tensor<1x16x8x8xf32>) -> tensor<1x1x4x4x8xf32> attributes {aot.entry} {
+  %0 = func.call @winograd_conv_0(%x, %w) : (tensor<1x1x4x4x8xf32>, tensor<1x16x8x8xf32>) -> tensor<1x1x4x4x8xf32>
+  %1 = func.call @winograd_conv_0(%0, %w) : (tensor<1x1x4x4x8xf32>, tensor<1x16x8x8xf32>) -> tensor<1x1x4x4x8xf32>
+  func.return %1 : tensor<1x1x4x4x8xf32>
+}

@@ -1,0 +1,1 @@
+"""Models timed against other runtimes: each in a process of its own, in turns."""

@@ -1,0 +1,26 @@
+"""Element types as DLPack describes them, by their user-visible names."""
+
+from __future__ import annotations
+
+from typing import Final
+
+DLPACK_TYPES: Final[dict[str, tuple[int, int]]] = {
+    **{f"int{bits}": (0, bits) for bits in (2, 4, 8, 16, 32, 64)},
+    **{f"uint{bits}": (1, bits) for bits in (2, 4, 8, 16, 32, 64)},
+    **{f"float{bits}": (2, bits) for bits in (16, 32, 64)},
+    "bfloat16": (4, 16),
+    "bool": (6, 8),
+    "float8_e4m3fn": (10, 8),
+    "float8_e4m3fnuz": (11, 8),
+    "float8_e5m2": (12, 8),
+    "float8_e5m2fnuz": (13, 8),
+    "float8_e8m0fnu": (14, 8),
+    "float6_e2m3fn": (15, 6),
+    "float6_e3m2fn": (16, 6),
+    "float4_e2m1fn": (17, 4),
+}
+"""Name -> type code (`DLDataTypeCode` of DLPack 1.1) and bits of an element.
+
+Elements of fewer than 8 bits are padded to a byte each in memory, what DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED says
+where there are flags.
+"""

@@ -1,0 +1,52 @@
+"""What generated C says before its functions: pragmas, and macros that its users may define."""
+
+from __future__ import annotations
+
+MACROS = ("AOTC_WEIGHTS", "AOTC_WORKSPACE", "AOTC_ALIGNED")
+CONTRACTION = """
+/* No fused multiply-add: results do not depend on the machine. GCC needs -std=c99 or -ffp-contract=off. */
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#endif
+"""
+VECTOR_CONTRACTION = """
+/* Multiply-adds are fused where the code says so and nowhere else: results do not depend on the compiler. And GCC shall
+ * not carry what it loads from one iteration to the next: the registers are for accumulators. */
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#elif defined(__GNUC__)
+#pragma GCC optimize ("fp-contract=off", "no-predictive-commoning")
+#endif
+"""
+"""As CONTRACTION, in files with vectors: they are compiled as GNU C, too, where GCC contracts."""
+SECTION = """\
+
+/* Section of the {what}, for example __attribute__((section(".{what}"))). */
+#ifndef AOTC_{name}
+#define AOTC_{name}
+#endif
+"""
+OPERATOR = """
+/* Attributes of each operator. Not inlined, they need the stack of one at a time, and a compiler that reasons by types
+ * cannot reorder what two of them do to the same bytes of the workspace. A section goes here too, beside noinline. */
+#ifndef AOTC_OPERATOR
+#if defined(__GNUC__) || defined(__clang__)
+#define AOTC_OPERATOR __attribute__((noinline))
+#else
+#define AOTC_OPERATOR
+#endif
+#endif
+"""
+ALIGNED = """
+#ifndef AOTC_ALIGNED
+#if defined(__GNUC__) || defined(__clang__)
+#define AOTC_ALIGNED(bytes) __attribute__((aligned(bytes)))
+#elif defined(_MSC_VER)
+#define AOTC_ALIGNED(bytes) __declspec(align(bytes))
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
+#define AOTC_ALIGNED(bytes) _Alignas(bytes)
+#else
+#error "define AOTC_ALIGNED(bytes) as this compiler's way to align a variable"
+#endif
+#endif
+"""

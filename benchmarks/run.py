@@ -1,0 +1,103 @@
+"""Measure the networks of networks.py against every runtime that is installed; writes cpu.md and cpu.json beside this.
+
+    python benchmarks/run.py [--models NAME ...] [--peers NAME ...] [--rounds 7] [--cpu 1] [--output FOLDER]
+
+One core: the processes are bound to it, with real-time priority where that is permitted. `make bench` installs the
+peers first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import subprocess
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from networks import MODELS, write
+from report import OURS, Results, row, write_report
+
+from aotc.bench.peers import OTHERS, PEERS
+from aotc.bench.rounds import Rounds, installed, run_peers
+from aotc.options import CompileOptions
+from aotc.profiling import processor
+from aotc.targets import lookup
+
+HERE = Path(__file__).resolve().parent
+
+
+def main() -> None:
+    """Measure and write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", nargs="+", default=list(MODELS), choices=list(MODELS), metavar="NAME")
+    parser.add_argument("--peers", nargs="+", default=installed(list(OTHERS)), choices=list(OTHERS), metavar="NAME")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--seconds", type=float, default=0.25, help="of each peer in each round, at least")
+    parser.add_argument("--cpu", type=int, default=max(os.sched_getaffinity(0)), help="the core")
+    parser.add_argument("--output", type=Path, default=HERE)
+    arguments = parser.parse_args()
+    real_time = _take_core(arguments.cpu)
+    results: Results = {}
+    with tempfile.TemporaryDirectory(prefix="aotc-") as folder:
+        for name in arguments.models:
+            model = write(name, Path(folder))
+            rounds = Rounds(arguments.rounds, arguments.seconds)
+            inputs = _inputs(name, Path(folder))
+            results[name] = run_peers(str(model), [*OURS, *arguments.peers], CompileOptions(), rounds, inputs=inputs)
+            print(row(name, results[name], arguments.peers), flush=True)
+            model.unlink()
+    about = _about(arguments, real_time)
+    write_report(arguments.output, about, results, arguments.peers)
+
+
+def _take_core(cpu: int) -> bool:
+    """Stay on one core; whether nothing else interrupts."""
+    os.sched_setaffinity(0, {cpu})
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    except PermissionError:
+        return False
+    return True
+
+
+def _inputs(name: str, folder: Path) -> str | None:
+    """Inputs where random ones would not do."""
+    if name != "bert_tiny":
+        return None
+    path = folder / "inputs.npz"
+    ids = np.random.default_rng(0).integers(0, 4096, (1, 32))
+    np.savez(path, input_ids=ids, attention_mask=np.ones((1, 32), np.int64))
+    return str(path)
+
+
+def _about(arguments: argparse.Namespace, real_time: bool) -> dict[str, Any]:
+    """The machine, without its name, and the versions of everything."""
+    unit = lookup("host").vectors
+    compiler = subprocess.run(["cc", "--version"], capture_output=True, text=True, check=False).stdout
+    return {
+        "processor": _processor(),
+        "vectors": None if unit is None else asdict(unit),
+        "peak_gflops": round(processor().peak * 1e-9, 1),
+        "system": f"{platform.system()} {platform.machine()}",
+        "c_compiler": compiler.splitlines()[0] if compiler else None,
+        "real_time_priority": real_time,
+        "rounds": arguments.rounds,
+        "seconds": arguments.seconds,
+        "versions": {name: PEERS[name].version() for name in ("aotc", *arguments.peers)},
+    }
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,426 @@
+"""Tiles: n-dimensional vectors of static shape, the registers a kernel works in.
+
+A tile is a value of type `vector<A x .. x L x T>`. Its last dimension lies along the lanes of a vector register (L is a
+power of two), the others count registers. arith and math operations on tiles work element by element;
+`vector.broadcast` makes a tile of a scalar; the operations here are what those dialects lack: tiles in memory at any
+static strides, parts of tiles, reductions, and the comparisons and conversions that xDSL's arith has for scalars only.
+Tiles stay rolled until `unroll-tiles` writes them register by register.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import prod
+from typing import ClassVar, Literal, TypeAlias, cast, get_args
+
+from xdsl.dialects.builtin import (
+    I64,
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    StringAttr,
+    VectorType,
+    i1,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import (
+    AnyAttr,
+    IRDLOperation,
+    ParsePropInAttrDict,
+    VarConstraint,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
+from xdsl.utils.exceptions import VerifyException
+
+Reduction: TypeAlias = Literal["add", "mul", "max", "min", "umax", "umin"]
+"""Kinds of `aot.tile_reduce`; `max` and `min` take integers for signed, `umax` and `umin` for unsigned."""
+COMPARISONS = (
+    "oeq",
+    "une",
+    "olt",
+    "ole",
+    "ogt",
+    "oge",
+    "eq",
+    "ne",
+    "slt",
+    "sle",
+    "sgt",
+    "sge",
+    "ult",
+    "ule",
+    "ugt",
+    "uge",
+)
+"""Predicates of `aot.tile_compare`: arith.cmpf's on floats, arith.cmpi's on integers."""
+CONVERSIONS = ("extf", "truncf", "fptosi", "fptoui", "sitofp", "uitofp", "extsi", "extui", "trunci")
+"""Kinds of `aot.tile_convert`, each as the arith operation of that name."""
+
+
+def tile_type(shape: Iterable[int], element: Attribute) -> VectorType[Attribute]:
+    """The type of tiles of `shape`; the last dimension is the lanes."""
+    return VectorType(element, list(shape))
+
+
+def tile_shape(value: SSAValue) -> tuple[int, ...]:
+    """The shape of a tile; () of a scalar."""
+    return value.type.get_shape() if isinstance(value.type, VectorType) else ()
+
+
+def is_splat(value: DenseIntOrFPElementsAttr) -> bool:
+    """Whether every element has the same bits: -0 is not 0, and NaN is itself."""
+    data = value.data.data
+    return data == data[: len(data) // len(value)] * len(value)
+
+
+def _strides(values: Sequence[int]) -> DenseArrayBase[I64]:
+    return DenseArrayBase.from_list(i64, list(values))
+
+
+def _place(strides: Sequence[int], valid: int | None, offset: int) -> dict[str, Attribute | None]:
+    return {
+        "strides": _strides(strides),
+        "valid": None if valid is None else IntegerAttr(valid, i64),
+        "offset": IntegerAttr(offset, i64) if offset else None,
+    }
+
+
+def _ints(values: DenseArrayBase[I64]) -> tuple[int, ...]:
+    return tuple(int(item) for item in values.get_values())
+
+
+class _TileInMemory(IRDLOperation):
+    """Element (i, .., l) of the tile is at `indices` plus `offset` + i * strides[0] + .. + l * strides[-1] elements.
+
+    What is at `indices` is in the buffer itself, or right behind its end: no pointer goes further."""
+
+    strides = prop_def(DenseArrayBase.constr(i64))
+    offset = opt_prop_def(IntegerAttr[I64])
+    """A constant part of the address, so that registers at one base differ in a displacement only; 0 where absent."""
+    valid = opt_prop_def(IntegerAttr[I64])
+    """Only the first `valid` lanes are in memory (all, where absent): the rest of a load is zero, of a store dropped.
+
+    With more than one dimension, counts along the last two together: register j of the last has the lanes from j * L
+    on, so only the last registers are partial or missing."""
+
+    def steps(self) -> tuple[int, ...]:
+        """`strides` as ints."""
+        return _ints(self.strides)
+
+    def displacement(self) -> int:
+        """`offset` as an int."""
+        return 0 if self.offset is None else self.offset.value.data
+
+    def count(self) -> int | None:
+        """`valid` as an int."""
+        return None if self.valid is None else self.valid.value.data
+
+    def _verify(self, buffer: SSAValue, indices: Sequence[SSAValue], tile: Attribute) -> None:
+        assert isinstance(buffer.type, MemRefType) and isinstance(tile, VectorType)
+        kind = cast(MemRefType[Attribute], buffer.type)
+        if kind.get_num_dims() != len(indices):
+            raise VerifyException(f"{len(indices)} indices for a buffer of rank {kind.get_num_dims()}")
+        if kind.get_element_type() != tile.get_element_type():
+            raise VerifyException(f"a buffer of {kind.get_element_type()} for a tile of {tile.get_element_type()}")
+        shape = tile.get_shape()
+        if len(self.steps()) != len(shape):
+            raise VerifyException(f"{len(self.steps())} strides for a tile of rank {len(shape)}")
+        if (count := self.count()) is not None and not 0 < count <= shape[-1] * (shape[-2] if len(shape) > 1 else 1):
+            raise VerifyException(f"{count} valid elements in a tile of shape {list(shape)}")
+
+
+@irdl_op_definition
+class TileLoadOp(_TileInMemory):
+    """A tile out of memory. A stride of 0 repeats: along the lanes it is the broadcast of one element.
+
+    `aot.tile_load %x[%i, %k] {strides = array<i64: 64, 0, 0>} : memref<8x64xf32> -> vector<4x2x16xf32>`
+    """
+
+    name = "aot.tile_load"
+    buffer = operand_def(MemRefType)
+    indices = var_operand_def(IndexType)
+    result = result_def(VectorType)
+    traits = traits_def(MemoryReadEffect())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$buffer `[` $indices `]` attr-dict `:` type($buffer) `->` type($result)"
+
+    def __init__(
+        self,
+        buffer: SSAValue,
+        indices: Sequence[SSAValue],
+        shape: Sequence[int],
+        strides: Sequence[int],
+        valid: int | None = None,
+        offset: int = 0,
+    ) -> None:
+        assert isinstance(buffer.type, MemRefType)
+        element = cast(MemRefType[Attribute], buffer.type).get_element_type()
+        super().__init__(
+            operands=[buffer, indices],
+            result_types=[tile_type(shape, element)],
+            properties=_place(strides, valid, offset),
+        )
+
+    def verify_(self) -> None:
+        self._verify(self.buffer, self.indices, self.result.type)
+
+
+@irdl_op_definition
+class TileStoreOp(_TileInMemory):
+    """A tile into memory; no stride is 0.
+
+    `aot.tile_store %t, %y[%i, %j] {strides = array<i64: 64, 16, 1>} : vector<4x2x16xf32>, memref<8x64xf32>`
+    """
+
+    name = "aot.tile_store"
+    tile = operand_def(VectorType)
+    buffer = operand_def(MemRefType)
+    indices = var_operand_def(IndexType)
+    traits = traits_def(MemoryWriteEffect())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$tile `,` $buffer `[` $indices `]` attr-dict `:` type($tile) `,` type($buffer)"
+
+    def __init__(
+        self,
+        tile: SSAValue,
+        buffer: SSAValue,
+        indices: Sequence[SSAValue],
+        strides: Sequence[int],
+        valid: int | None = None,
+        offset: int = 0,
+    ) -> None:
+        super().__init__(
+            operands=[tile, buffer, indices],
+            properties=_place(strides, valid, offset),
+        )
+
+    def verify_(self) -> None:
+        self._verify(self.buffer, self.indices, self.tile.type)
+        for extent, step in zip(tile_shape(self.tile), self.steps(), strict=True):
+            if step == 0 and extent > 1:
+                raise VerifyException("a stride of 0 would store several elements in one place")
+
+
+@irdl_op_definition
+class TileSliceOp(IRDLOperation):
+    """A part of a tile: `sizes` registers from `offsets` on, in all dimensions but the lanes.
+
+    `aot.tile_slice %t {offsets = array<i64: 1, 0>, sizes = array<i64: 3, 2>} : vector<4x2x8xf32> -> vector<3x2x8xf32>`
+    """
+
+    name = "aot.tile_slice"
+    tile = operand_def(VectorType)
+    offsets = prop_def(DenseArrayBase.constr(i64))
+    sizes = prop_def(DenseArrayBase.constr(i64))
+    result = result_def(VectorType)
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$tile attr-dict `:` type($tile) `->` type($result)"
+
+    def __init__(self, tile: SSAValue, offsets: Sequence[int], sizes: Sequence[int]) -> None:
+        assert isinstance(tile.type, VectorType)
+        kind = tile_type([*sizes, tile.type.get_shape()[-1]], cast(Attribute, tile.type.get_element_type()))
+        super().__init__(
+            operands=[tile],
+            result_types=[kind],
+            properties={"offsets": _strides(offsets), "sizes": _strides(sizes)},
+        )
+
+    def verify_(self) -> None:
+        _verify_part(tile_shape(self.tile), tile_shape(self.result), _ints(self.offsets))
+
+
+@irdl_op_definition
+class TileInsertOp(IRDLOperation):
+    """`tile` with `part` in place of the registers from `offsets` on.
+
+    `aot.tile_insert %p, %t {offsets = array<i64: 1, 0>} : vector<3x2x16xf32>, vector<4x2x16xf32>`
+    """
+
+    name = "aot.tile_insert"
+    part = operand_def(VectorType)
+    T: ClassVar = VarConstraint("T", VectorType.constr(AnyAttr()))
+    tile = operand_def(T)
+    offsets = prop_def(DenseArrayBase.constr(i64))
+    result = result_def(T)
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$part `,` $tile attr-dict `:` type($part) `,` type($tile)"
+
+    def __init__(self, part: SSAValue, tile: SSAValue, offsets: Sequence[int]) -> None:
+        super().__init__(operands=[part, tile], result_types=[tile.type], properties={"offsets": _strides(offsets)})
+
+    def verify_(self) -> None:
+        _verify_part(tile_shape(self.tile), tile_shape(self.part), _ints(self.offsets))
+
+
+def _verify_part(whole: Sequence[int], part: Sequence[int], given: Sequence[int]) -> None:
+    if len(part) != len(whole) or len(given) != len(whole) - 1 or part[-1] != whole[-1]:
+        raise VerifyException(f"a part of shape {list(part)} at {given} in a tile of shape {list(whole)}")
+    if any(low < 0 or low + size > extent for low, size, extent in zip(given, part, whole, strict=False)):
+        raise VerifyException(f"a part of shape {list(part)} at {given} reaches out of a tile of shape {list(whole)}")
+
+
+@irdl_op_definition
+class TileReduceOp(IRDLOperation):
+    """All elements of a tile as one scalar, in a fixed order: registers by halves, then lanes by halves.
+
+    n values are combined by halves: value i with value i + ceil(n/2), until one is left; the dimensions before the
+    lanes count as one, row by row. `max` and `min` give NaN where any element is.
+
+    `aot.tile_reduce "add" %t : vector<4x16xf32> -> f32`
+    """
+
+    name = "aot.tile_reduce"
+    kind = prop_def(StringAttr)
+    tile = operand_def(VectorType)
+    result = result_def(AnyAttr())
+    traits = traits_def(Pure())
+    assembly_format = "$kind $tile attr-dict `:` type($tile) `->` type($result)"
+
+    def __init__(self, kind: Reduction, tile: SSAValue) -> None:
+        assert isinstance(tile.type, VectorType)
+        element = cast(Attribute, tile.type.get_element_type())
+        super().__init__(operands=[tile], result_types=[element], properties={"kind": StringAttr(kind)})
+
+    def verify_(self) -> None:
+        if self.kind.data not in get_args(Reduction):
+            raise VerifyException(f"no reduction {self.kind.data}")
+        if (lanes := tile_shape(self.tile)[-1]) & (lanes - 1):
+            raise VerifyException(f"{lanes} lanes are no power of two")
+
+
+@irdl_op_definition
+class TileTransposeOp(IRDLOperation):
+    """A tile of L registers of L lanes, transposed: `aot.tile_transpose %t : vector<16x16xf32>`.
+
+    The dimensions before the lanes count as one, row by row.
+    """
+
+    name = "aot.tile_transpose"
+    T: ClassVar = VarConstraint("T", VectorType.constr(AnyAttr()))
+    tile = operand_def(T)
+    result = result_def(T)
+    traits = traits_def(Pure())
+    assembly_format = "$tile attr-dict `:` type($tile)"
+
+    def __init__(self, tile: SSAValue) -> None:
+        super().__init__(operands=[tile], result_types=[tile.type])
+
+    def verify_(self) -> None:
+        shape = tile_shape(self.tile)
+        if prod(shape[:-1]) != shape[-1] or shape[-1] & (shape[-1] - 1):
+            raise VerifyException(f"a square of a power of two is transposed, found {list(shape)}")
+
+
+@irdl_op_definition
+class TileCompareOp(IRDLOperation):
+    """Element by element: `aot.tile_compare "olt" %a, %b : vector<16xf32> -> vector<16xi1>` (see COMPARISONS)."""
+
+    name = "aot.tile_compare"
+    T: ClassVar = VarConstraint("T", VectorType.constr(AnyAttr()))
+    predicate = prop_def(StringAttr)
+    lhs = operand_def(T)
+    rhs = operand_def(T)
+    result = result_def(VectorType)
+    traits = traits_def(Pure())
+    assembly_format = "$predicate $lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)"
+
+    def __init__(self, predicate: str, lhs: SSAValue, rhs: SSAValue) -> None:
+        super().__init__(
+            operands=[lhs, rhs],
+            result_types=[tile_type(tile_shape(lhs), i1)],
+            properties={"predicate": StringAttr(predicate)},
+        )
+
+    def verify_(self) -> None:
+        if self.predicate.data not in COMPARISONS:
+            raise VerifyException(f"no comparison {self.predicate.data}")
+        if self.result.type != tile_type(tile_shape(self.lhs), i1):
+            raise VerifyException("the result has the operands' shape and elements i1")
+
+
+@irdl_op_definition
+class TileSelectOp(IRDLOperation):
+    """Element by element, a where the condition holds, else b: `aot.tile_select %c, %a, %b : vector<16xf32>`."""
+
+    name = "aot.tile_select"
+    T: ClassVar = VarConstraint("T", VectorType.constr(AnyAttr()))
+    condition = operand_def(VectorType)
+    lhs = operand_def(T)
+    rhs = operand_def(T)
+    result = result_def(T)
+    traits = traits_def(Pure())
+    assembly_format = "$condition `,` $lhs `,` $rhs attr-dict `:` type($condition) `,` type($result)"
+
+    def __init__(self, condition: SSAValue, lhs: SSAValue, rhs: SSAValue) -> None:
+        super().__init__(operands=[condition, lhs, rhs], result_types=[lhs.type])
+
+    def verify_(self) -> None:
+        if self.condition.type != tile_type(tile_shape(self.lhs), i1):
+            raise VerifyException("the condition has the operands' shape and elements i1")
+
+
+@irdl_op_definition
+class TileConvertOp(IRDLOperation):
+    """Element by element: `aot.tile_convert "fptosi" %a : vector<16xf32> -> vector<16xi32>` (see CONVERSIONS)."""
+
+    name = "aot.tile_convert"
+    kind = prop_def(StringAttr)
+    tile = operand_def(VectorType)
+    result = result_def(VectorType)
+    traits = traits_def(Pure())
+    assembly_format = "$kind $tile attr-dict `:` type($tile) `->` type($result)"
+
+    def __init__(self, kind: str, tile: SSAValue, element: Attribute) -> None:
+        super().__init__(
+            operands=[tile],
+            result_types=[tile_type(tile_shape(tile), element)],
+            properties={"kind": StringAttr(kind)},
+        )
+
+    def verify_(self) -> None:
+        if self.kind.data not in CONVERSIONS:
+            raise VerifyException(f"no conversion {self.kind.data}")
+        if tile_shape(self.tile) != tile_shape(self.result):
+            raise VerifyException("operand and result have one shape")
+
+
+@irdl_op_definition
+class PrefetchOp(IRDLOperation):
+    """Ask for the cache line of an element, which is soon read: `aot.prefetch %w[%i] : memref<4096xf32>`.
+
+    Emitters keep it where the target has such an instruction. The address may lie outside the buffer."""
+
+    name = "aot.prefetch"
+    buffer = operand_def(MemRefType)
+    indices = var_operand_def(IndexType)
+    traits = traits_def(MemoryWriteEffect())
+    assembly_format = "$buffer `[` $indices `]` attr-dict `:` type($buffer)"
+
+    def __init__(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> None:
+        super().__init__(operands=[buffer, indices])
+
+
+TILE_OPERATIONS: tuple[type[Operation], ...] = (
+    TileLoadOp,
+    TileStoreOp,
+    TileSliceOp,
+    TileInsertOp,
+    TileReduceOp,
+    TileTransposeOp,
+    TileCompareOp,
+    TileSelectOp,
+    TileConvertOp,
+    PrefetchOp,
+)

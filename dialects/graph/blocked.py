@@ -1,0 +1,378 @@
+"""Convolution on blocked tensors, and the operations that make and undo blocks.
+
+A blocked tensor is [N, ceil(C / B), spatial.., B]: channel c is at block c / B and lane c % B, so that one vector
+register holds B channels of one position. The lanes of the last block beyond C are arbitrary; nothing reads them.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def
+
+from aotc.dialects.graph.conv_nest import Channels, ConvNest, Taps
+from aotc.dialects.graph.interfaces import (
+    AnchorOp,
+    Array,
+    ElementOp,
+    Fusion,
+    Prologue,
+    ShapeError,
+    element_type_of,
+    shape_of,
+)
+from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
+from aotc.dialects.graph.products import UNROLL, panel_order
+from aotc.dialects.graph.register_tiles import register_tile
+from aotc.dialects.graph.schedule import Machine, Schedule
+from aotc.dialects.graph.sliding import SlidingWindow, sliding_windows
+from aotc.dialects.graph.tiling import NotTileable, TileBuilder
+from aotc.dialects.graph.transposed import Phases, TransposedWindow, transposed_windows
+
+
+def blocks(channels: int, block: int) -> int:
+    """How many blocks hold `channels`."""
+    return -(-channels // block)
+
+
+def to_blocks(array: Array, axis: int, block: int) -> Array:
+    """Split `axis` into blocks, padded with zeros: [.., C, rest..] -> [.., C / B, B, rest..]."""
+    missing = -array.shape[axis] % block
+    if missing:
+        array = np.pad(array, [(0, missing if k == axis else 0) for k in range(array.ndim)])
+    return array.reshape(*array.shape[:axis], -1, block, *array.shape[axis + 1 :])
+
+
+@irdl_op_definition
+class PackChannelsOp(ElementOp):
+    """[N, C, spatial..] as blocks of `block` channels: [N, ceil(C / block), spatial.., block], missing ones zero."""
+
+    name = "graph.pack_channels"
+    FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
+    ORDERS_WEIGHTS: ClassVar[bool] = True
+    x = operand_def(TensorType)
+    block = prop_def(IntegerAttr[I64])
+    result = result_def(TensorType)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        shape, block = shape_of(self.x), self.block.value.data
+        if len(shape) < 2:
+            raise ShapeError(f"the operand must be [N, C, spatial...], found {list(shape)}")
+        if block < 1:
+            raise ShapeError(f"the block must be positive, found {block}")
+        packed = [shape[0], blocks(shape[1], block), *shape[2:], block]
+        return [TensorType(element_type_of(self.x), packed)]
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        return [np.ascontiguousarray(np.moveaxis(to_blocks(operands[0], 1, self.block.value.data), 2, -1))]
+
+    def reads_once(self) -> bool:
+        return True
+
+    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+        batch, outer, *position, lane = index
+        block, channels = self.block.value.data, shape_of(self.x)[1]
+        channel = outer * block + lane
+        source = [batch, channel, *position]
+        if channels % block == 0:
+            return reads[0](source)
+        inside = b.compare("lt", channel, channels)
+        zero = b.const(0, element_type_of(self.x))
+        return b.when(inside, lambda: [reads[0](source)], lambda: [zero])[0]
+
+
+@irdl_op_definition
+class UnpackChannelsOp(ElementOp):
+    """The first `channels` channels of a blocked tensor: [N, blocks, spatial.., B] -> [N, channels, spatial..]."""
+
+    name = "graph.unpack_channels"
+    FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
+    x = operand_def(TensorType)
+    channels = prop_def(IntegerAttr[I64])
+    result = result_def(TensorType)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        shape, channels = shape_of(self.x), self.channels.value.data
+        if len(shape) < 3:
+            raise ShapeError(f"the operand must be [N, blocks, spatial..., lanes], found {list(shape)}")
+        if blocks(channels, shape[-1]) != shape[1]:
+            raise ShapeError(f"{channels} channels do not take {shape[1]} blocks of {shape[-1]}")
+        return [TensorType(element_type_of(self.x), [shape[0], channels, *shape[2:-1]])]
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        x = np.moveaxis(operands[0], -1, 2)
+        flat = x.reshape(x.shape[0], -1, *x.shape[3:])
+        return [np.ascontiguousarray(flat[:, : self.channels.value.data])]
+
+    def view_offset(self) -> int | None:
+        shape = shape_of(self.x)
+        return (
+            0
+            if math.prod(shape[2:-1]) == 1 and (shape[0] == 1 or shape[1] * shape[-1] == self.channels.value.data)
+            else None
+        )
+
+    def reads_once(self) -> bool:
+        return True
+
+    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+        batch, channel, *position = index
+        block = b.index(shape_of(self.x)[-1])
+        return reads[0]([batch, channel / block, *position, b.rem(channel, block)])
+
+
+@irdl_op_definition
+class PackConvWeightOp(ElementOp):
+    """A convolution's weight [M, C / group, kernel..] in the order in which `blocked_conv` streams it.
+
+    The result is [panels, blocks, kernel.., depth, width]: a panel is `width` output channels (a whole number of
+    blocks of the result), missing ones zero; block and depth together are the input channel, `depth` of them in a block
+    (C of them in the only block where the operand of the convolution is not blocked), missing ones zero.
+    """
+
+    name = "graph.pack_conv_weight"
+    FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
+    ORDERS_WEIGHTS: ClassVar[bool] = True
+    weight = operand_def(TensorType)
+    width = prop_def(IntegerAttr[I64])
+    depth = prop_def(IntegerAttr[I64])
+    result = result_def(TensorType)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        outputs, inputs, *kernel = shape_of(self.weight)
+        width, depth = self.width.value.data, self.depth.value.data
+        packed = [blocks(outputs, width), blocks(inputs, depth), *kernel, depth, width]
+        return [TensorType(element_type_of(self.weight), packed)]
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        split = to_blocks(to_blocks(operands[0], 1, self.depth.value.data), 0, self.width.value.data)
+        # [panel, width, block, depth, kernel..] -> [panel, block, kernel.., depth, width]
+        return [np.ascontiguousarray(np.moveaxis(split, (3, 1), (-2, -1)))]
+
+    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+        panel, outer, *taps, inner, column = index
+        outputs, inputs = shape_of(self.weight)[:2]
+        output = panel * self.width.value.data + column
+        channel = outer * self.depth.value.data + inner
+        inside = b.compare("lt", output, outputs) & b.compare("lt", channel, inputs)
+        zero = b.const(0, element_type_of(self.weight))
+        return b.when(inside, lambda: [reads[0]([output, channel, *taps])], lambda: [zero])[0]
+
+
+class BlockedConvolutionOp(AnchorOp, ABC):
+    """Convolution or transposed convolution with a blocked result [N, ceil(M / block), spatial.., block].
+
+    x is blocked, or plain [N, C, spatial..] (few channels: the first layer of a network); `channels` is C. The weight
+    is that of `pack_conv_weight`. The optional bias is [blocks * block]. Groups: each one's input channels are whole
+    blocks and its output channels whole panels.
+    """
+
+    x = operand_def(TensorType)
+    weight = operand_def(TensorType)
+    bias = opt_operand_def(TensorType)
+    strides = prop_def(DenseArrayBase)
+    pads = prop_def(DenseArrayBase)
+    """All begins, then all ends."""
+    dilations = prop_def(DenseArrayBase)
+    group = prop_def(IntegerAttr[I64])
+    channels = prop_def(IntegerAttr[I64])
+    outputs = prop_def(IntegerAttr[I64])
+    """M, the number of output channels."""
+    block = prop_def(IntegerAttr[I64])
+    """Lanes of the result."""
+    result = result_def(TensorType)
+
+    @abstractmethod
+    def extents(self) -> list[int]:
+        """The spatial extents of the result; raises ShapeError."""
+
+    @abstractmethod
+    def taps(self, b: LoopBuilder, position: Sequence[Scalar]) -> list[Taps]:
+        """What a position sees along the first spatial axes."""
+
+    @abstractmethod
+    def phases(self) -> Sequence[Phases]:
+        """The windows along the last axis."""
+
+    @property
+    def blocked_operand(self) -> bool:
+        """Whether x is blocked."""
+        return len(shape_of(self.x)) == len(self.ints("strides")) + 3
+
+    def spatial(self) -> tuple[int, ...]:
+        """The spatial extents of x."""
+        return shape_of(self.x)[2 : 2 + len(self.ints("strides"))]
+
+    def kernel(self) -> tuple[int, ...]:
+        """The extents of the kernel."""
+        return shape_of(self.weight)[2:-2]
+
+    def infer_types(self) -> Sequence[TensorType]:
+        x, weight, rank = shape_of(self.x), shape_of(self.weight), len(self.ints("strides"))
+        if len(x) not in (rank + 2, rank + 3) or len(weight) != rank + 4:
+            raise ShapeError(f"operand {list(x)} and weight {list(weight)} do not fit {rank} spatial axes")
+        group, channels, outputs = self.group.value.data, self.channels.value.data, self.outputs.value.data
+        depth = x[-1] if self.blocked_operand else x[1]
+        held = x[1] if self.blocked_operand else 1
+        block = self.block.value.data
+        if held != blocks(channels, depth) or weight[1] * group != held or weight[-2] != depth:
+            raise ShapeError(
+                f"{channels} channels in {group} group(s) do not fit operand {list(x)}, weight {list(weight)}"
+            )
+        if weight[0] != blocks(outputs, weight[-1]) or weight[-1] % block:
+            raise ShapeError(f"{outputs} output channels in blocks of {block} do not fit weight {list(weight)}")
+        if group > 1 and (channels % (group * depth) or weight[0] % group or outputs % (weight[0] * block)):
+            raise ShapeError(f"{group} groups do not fall on whole blocks of channels")
+        result = [x[0], blocks(outputs, block), *self.extents(), block]
+        if self.bias is not None and shape_of(self.bias) != (result[1] * block,):
+            raise ShapeError(f"the bias of {result[1]} blocks of {block} has shape {list(shape_of(self.bias))}")
+        kinds = {element_type_of(value) for value in self.operands}
+        if len(kinds) > 1:
+            raise ShapeError("element types differ: " + ", ".join(str(kind) for kind in kinds))
+        return [TensorType(element_type_of(self.x), result)]
+
+    def operations(self) -> int:
+        return self.operations_at(self.extents())
+
+    def operations_at(self, extents: Sequence[int]) -> int:
+        """Those of all taps at each of `extents` positions; zeros between joined groups count."""
+        channels = self.channels.value.data // self.group.value.data
+        return 2 * math.prod((shape_of(self.x)[0], *extents, self.outputs.value.data, channels, *self.kernel()))
+
+    def depth_of(self, block: int) -> int:
+        """How many channels there are in a block of x (within a group)."""
+        depth = shape_of(self.weight)[-2]
+        return min(depth, self.channels.value.data // self.group.value.data - block * depth)
+
+    def source(self, batch: Scalar, outer: Scalar, position: Sequence[Scalar], inner: Scalar) -> list[Scalar]:
+        """The index of x for a channel given by its block and its place in it."""
+        return [batch, outer, *position, inner] if self.blocked_operand else [batch, inner, *position]
+
+    def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        shape, weight = shape_of(self.result), shape_of(self.weight)
+        block, width, group = self.block.value.data, weight[-1], self.group.value.data
+        last = weight[1] - 1
+        panels = weight[0] // group
+
+        def body(index: list[Scalar]) -> None:
+            batch, outer, *position, lane = index
+            output = outer * block + lane
+            panel, column = output / width, b.rem(output, b.index(width))
+            first = panel / panels * weight[1]
+
+            def sums(low: int, high: int, depth: int, initial: Scalar) -> Scalar:
+                axes = self.taps(b, position)
+
+                def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+                    chunk, *steps, inner = at
+                    seen = [axis.at(k) for axis, k in zip(axes, steps, strict=True)]
+                    x = reads[0](self.source(batch, first + chunk, [place for place, _ in seen], inner))
+                    return [carried[0] + x * reads[1]([panel, chunk, *(tap for _, tap in seen), inner, column])]
+
+                bounds = [(axis.low, axis.high) for axis in axes]
+                return b.reduce([(low, high), *bounds, (0, depth)], [initial], step)[0]
+
+            initial = b.const(0, element_type_of(self.result)) if self.bias is None else reads[2]([output])
+            total = sums(0, last, weight[-2], initial)
+            writes[0](index, sums(last, last + 1, self.depth_of(last), total))
+
+        b.for_each(shape, body)
+
+    def prologue(self, operand: int) -> Prologue:
+        return Prologue.STORED
+
+    def schedule_on(self, machine: Machine) -> Schedule | None:
+        group, longest = self.group.value.data, max((part.window.positions for part in self.phases()), default=0)
+        outputs, channels = self.outputs.value.data // group, self.channels.value.data // group
+        return conv_schedule(machine, element_type_of(self.x), longest, outputs, channels, self.kernel())
+
+    def tiled_loops(
+        self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
+    ) -> None:
+        weight, lanes = shape_of(self.weight), self.block.value.data
+        if schedule.lanes != lanes or schedule.tile[1:] != (weight[-1] // lanes,):
+            raise NotTileable("the blocks and panels are not those of the schedule")
+        ConvNest(
+            b,
+            schedule,
+            element_type_of(self.result),
+            shape_of(self.result),
+            Channels(weight[1], weight[-2], self.depth_of(weight[1] - 1), weight[0], self.group.value.data),
+            lambda position: self.taps(b, position),
+            self.phases(),
+            lambda batch, outer, position, inner: reads[0](self.source(batch, outer, position, inner)),
+            reads[1],
+            None if self.bias is None else reads[2],
+            writes[0],
+        ).run()
+
+
+@irdl_op_definition
+class BlockedConvOp(BlockedConvolutionOp):
+    """Convolution with a blocked result."""
+
+    name = "graph.blocked_conv"
+
+    def windows(self) -> list[SlidingWindow]:
+        """The window along each spatial axis; raises ShapeError."""
+        strides, pads, dilations = (self.ints(name) for name in ("strides", "pads", "dilations"))
+        return sliding_windows(self.spatial(), self.kernel(), strides, pads, dilations)
+
+    def extents(self) -> list[int]:
+        return [window.positions for window in self.windows()]
+
+    def taps(self, b: LoopBuilder, position: Sequence[Scalar]) -> list[Taps]:
+        def along(window: SlidingWindow, at: Scalar) -> Taps:
+            return Taps(*window.taps(b, at), lambda k: (window.source(at, k), k))
+
+        return [along(window, at) for window, at in zip(self.windows(), position, strict=False)]
+
+    def phases(self) -> Sequence[Phases]:
+        return [Phases(self.windows()[-1])]
+
+
+@irdl_op_definition
+class BlockedConvTransposeOp(BlockedConvolutionOp):
+    """Transposed convolution with a blocked result; its weight is packed from [M, C / group, kernel...]."""
+
+    name = "graph.blocked_conv_transpose"
+    output_padding = prop_def(DenseArrayBase)
+
+    def windows(self) -> list[TransposedWindow]:
+        """The window along each spatial axis; raises ShapeError."""
+        names = ("strides", "pads", "dilations", "output_padding")
+        return transposed_windows(self.spatial(), self.kernel(), *(self.ints(name) for name in names))
+
+    def operations(self) -> int:
+        return self.operations_at(self.spatial())
+
+    def extents(self) -> list[int]:
+        return [window.positions for window in self.windows()]
+
+    def taps(self, b: LoopBuilder, position: Sequence[Scalar]) -> list[Taps]:
+        meetings = [window.meeting(b, at) for window, at in zip(self.windows(), position, strict=False)]
+        return [Taps(m.low, m.high, lambda k, m=m: (m.source(k), m.tap(k))) for m in meetings]
+
+    def phases(self) -> Sequence[Phases]:
+        return self.windows()[-1].phases()
+
+
+def conv_schedule(
+    machine: Machine, dtype: Attribute, rows: int, outputs: int, channels: int, kernel: Sequence[int]
+) -> Schedule | None:
+    """The schedule of a convolution (of one group) whose result has `rows` positions along its last axis.
+
+    None where the type is not computed in vectors.
+    """
+    lanes = machine.lanes_of_products(dtype)
+    if lanes == 1 or 0 in (rows, outputs, channels):
+        return None
+    registers, depth = blocks(outputs, lanes), channels * math.prod(kernel)
+    tile = register_tile(machine, rows, registers, depth)
+    return Schedule(lanes, tile, UNROLL, panel_order(machine, registers, depth))

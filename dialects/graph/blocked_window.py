@@ -1,0 +1,171 @@
+"""Depthwise convolution on blocked tensors [N, ceil(C / B), spatial.., B] (see `blocked`)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def
+
+from aotc.dialects.graph.blocked import blocks, to_blocks
+from aotc.dialects.graph.interfaces import (
+    AnchorOp,
+    Array,
+    ElementOp,
+    Fusion,
+    Prologue,
+    ShapeError,
+    element_type_of,
+    shape_of,
+)
+from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
+from aotc.dialects.graph.schedule import Machine, Schedule
+from aotc.dialects.graph.sliding import SlidingWindow, sliding_windows
+from aotc.dialects.graph.tiling import TileBuilder
+from aotc.dialects.graph.window_tiles import Part, WindowNest, WindowReduction, window_schedule
+
+
+@irdl_op_definition
+class PackDepthwiseWeightOp(ElementOp):
+    """A depthwise weight [C, 1, kernel..] in blocks: [ceil(C / block), kernel.., block], missing channels zero."""
+
+    name = "graph.pack_depthwise_weight"
+    FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
+    ORDERS_WEIGHTS: ClassVar[bool] = True
+    weight = operand_def(TensorType)
+    block = prop_def(IntegerAttr[I64])
+    result = result_def(TensorType)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        shape, block = shape_of(self.weight), self.block.value.data
+        if len(shape) < 3 or shape[1] != 1:
+            raise ShapeError(f"the weight must be [C, 1, kernel...], found {list(shape)}")
+        if block < 1:
+            raise ShapeError(f"the block must be positive, found {block}")
+        return [TensorType(element_type_of(self.weight), [blocks(shape[0], block), *shape[2:], block])]
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        split = to_blocks(operands[0][:, 0], 0, self.block.value.data)
+        return [np.ascontiguousarray(np.moveaxis(split, 1, -1))]
+
+    def reads_once(self) -> bool:
+        return True
+
+    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+        outer, *taps, lane = index
+        block, channels = self.block.value.data, shape_of(self.weight)[0]
+        channel = outer * block + lane
+        if channels % block == 0:
+            return reads[0]([channel, b.index(0), *taps])
+        inside = b.compare("lt", channel, channels)
+        zero = b.const(0, element_type_of(self.weight))
+        return b.when(inside, lambda: [reads[0]([channel, b.index(0), *taps])], lambda: [zero])[0]
+
+
+@irdl_op_definition
+class BlockedDepthwiseConvOp(AnchorOp):
+    """Convolution of each channel with a kernel of its own: x [N, blocks, spatial.., B], weight [blocks, kernel.., B].
+
+    The weight is that of `pack_depthwise_weight`, the optional bias [blocks * B] is what sums start with. It replaces
+    a convolution with as many groups and output channels as channels:
+    `BlockedDepthwiseConvOp.get(x, weight, bias, strides=.., pads=.., dilations=..)` with that one's attributes.
+    """
+
+    name = "graph.blocked_depthwise_conv"
+    x = operand_def(TensorType)
+    weight = operand_def(TensorType)
+    bias = opt_operand_def(TensorType)
+    strides = prop_def(DenseArrayBase)
+    pads = prop_def(DenseArrayBase)
+    """All begins, then all ends."""
+    dilations = prop_def(DenseArrayBase)
+    result = result_def(TensorType)
+
+    def windows(self) -> list[SlidingWindow]:
+        """The window along each spatial axis; raises ShapeError."""
+        return sliding_windows(
+            shape_of(self.x)[2:-1],
+            shape_of(self.weight)[1:-1],
+            self.ints("strides"),
+            self.ints("pads"),
+            self.ints("dilations"),
+        )
+
+    def infer_types(self) -> Sequence[TensorType]:
+        x, weight = shape_of(self.x), shape_of(self.weight)
+        if len(x) < 4 or len(weight) != len(x) - 1:
+            raise ShapeError(
+                f"operand [N, blocks, spatial..., B] and weight [blocks, kernel..., B] do not have shapes {list(x)} and"
+                f" {list(weight)}"
+            )
+        if (x[1], x[-1]) != (weight[0], weight[-1]):
+            raise ShapeError(f"operand {list(x)} and weight {list(weight)} have different blocks")
+        if self.bias is not None and shape_of(self.bias) != (x[1] * x[-1],):
+            raise ShapeError(f"the bias of {x[1]} blocks of {x[-1]} has shape {list(shape_of(self.bias))}")
+        kinds = {element_type_of(value) for value in self.operands}
+        if len(kinds) > 1:
+            raise ShapeError("element types differ: " + ", ".join(sorted(str(kind) for kind in kinds)))
+        shape = [*x[:2], *(window.positions for window in self.windows()), x[-1]]
+        return [TensorType(element_type_of(self.x), shape)]
+
+    def operations(self) -> int:
+        """Missing channels count."""
+        return 2 * math.prod(shape_of(self.result)) * math.prod(shape_of(self.weight)[1:-1])
+
+    def bias_index(self, index: Sequence[Scalar]) -> list[Scalar]:
+        """Where the bias of the result element at `index` is."""
+        return [index[1] * shape_of(self.x)[-1] + index[-1]]
+
+    def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        windows = self.windows()
+
+        def body(index: list[Scalar]) -> None:
+            batch, block, *position, lane = index
+
+            def step(taps: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+                source = [w.source(p, tap) for w, p, tap in zip(windows, position, taps, strict=True)]
+                return [carried[0] + reads[0]([batch, block, *source, lane]) * reads[1]([block, *taps, lane])]
+
+            bounds = [w.taps(b, p) for w, p in zip(windows, position, strict=True)]
+            zero = b.const(0, element_type_of(self.result))
+            initial = zero if self.bias is None else reads[2](self.bias_index(index))
+            writes[0](index, b.reduce(bounds, [initial], step)[0])
+
+        b.for_each(shape_of(self.result), body)
+
+    def prologue(self, operand: int) -> Prologue:
+        return Prologue.STORED
+
+    def schedule_on(self, machine: Machine) -> Schedule | None:
+        return window_schedule(machine, element_type_of(self.x), shape_of(self.x)[-1])
+
+    def tiled_loops(
+        self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
+    ) -> None:
+        shape = shape_of(self.x)
+        sums = _ChannelSums(self, b, reads, writes)
+        WindowNest(b, schedule, shape[:2], self.windows(), shape[-1], reads[0], sums).run()
+
+
+@dataclass(frozen=True)
+class _ChannelSums(WindowReduction):
+    op: BlockedDepthwiseConvOp
+    b: TileBuilder
+    reads: Sequence[Reader]
+    writes: Sequence[Writer]
+
+    def initial(self, part: Part) -> list[Scalar]:
+        if self.op.bias is None:
+            return [self.b.splat(0, part.tile, element_type_of(self.op.result))]
+        return [self.b.splat(self.reads[2](self.op.bias_index(part.index)), part.tile)]
+
+    def step(self, part: Part, taps: list[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
+        weight = self.reads[1]([part.index[1], *taps, part.index[-1]])
+        return [self.b.fma(value, weight, carried[0])]
+
+    def finish(self, part: Part, carried: list[Scalar]) -> None:
+        self.writes[0](part.index, carried[0])

@@ -1,0 +1,246 @@
+"""Elements that memory holds as codes in a byte: minifloats and sub-byte integers, decoded and encoded in kernels.
+
+A scalar of such an element type is its code, an i8; `decode` gives the number, in f32 or an 8-bit integer, which is
+what arithmetic takes, `encode` the code of one. Both are written in operations that every emitter has. Only the low
+bits of what is in memory count; a code of an integer is extended to the byte. `arrays.convert` is the same on arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, TypeAlias, cast
+
+import numpy as np
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import (
+    FloatNanEncoding,
+    FloatNonfiniteBehavior,
+    FloatSemantics,
+    IntegerType,
+    ReducedPrecisionFloatType,
+    Signedness,
+    f32,
+    i32,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from aotc.dialects.dtypes import ELEMENT_TYPES, Array, extended, is_encoded, numpy_dtype
+from aotc.dialects.graph import arrays
+from aotc.dialects.graph.loops import LoopBuilder, Scalar, compute_type, is_float
+from aotc.dialects.graph.tiling import NotTileable, is_tile
+
+Rounding: TypeAlias = Literal["up", "down", "nearest"]
+"""How a power of two without mantissa (f8E8M0FNU) is found: `up` is away from zero, `nearest` takes ties up."""
+
+_U8, _U32 = ELEMENT_TYPES["uint8"], ELEMENT_TYPES["uint32"]
+_SIGN = 0x8000_0000
+_INFINITY = 0x7F80_0000
+_MANTISSA = 23
+_BIAS = 127
+
+
+def constant(b: LoopBuilder, value: Array, dtype: Attribute) -> Scalar:
+    """A single element of `dtype` as memory holds it."""
+    if not is_encoded(dtype):
+        return b.const(value.item(), dtype)
+    return Scalar(b, dtype, constant=int(extended(value.reshape(1)).view(np.uint8).item()))
+
+
+def zero(b: LoopBuilder, dtype: Attribute) -> Scalar:
+    """Zero as memory holds it; of powers of two, which have none, the least."""
+    return Scalar(b, compute_type(dtype) if not is_encoded(dtype) else dtype, constant=0)
+
+
+def load(b: LoopBuilder, buffer: SSAValue, index: Sequence[Scalar], dtype: Attribute) -> Scalar:
+    """buffer[index] as memory holds it, f16 and bf16 as f32."""
+    value = b.load(buffer, index, dtype)
+    if isinstance(dtype, IntegerType) and is_encoded(dtype):
+        return b.scalar(_low_bits(b, b.scalar(value.ssa, compute_type(dtype)), dtype).ssa, dtype)
+    return value
+
+
+def convert(
+    b: LoopBuilder, value: Scalar, dtype: Attribute, *, saturate: bool = True, rounding: Rounding = "up"
+) -> Scalar:
+    """As `LoopBuilder.convert`, for every element type: the result is a code where `dtype` has those (see `encode`).
+
+    Floats are rounded to integers of less than a byte, to nearest, ties to even; other integers truncate.
+    """
+    value, wide = decode(b, value), compute_type(dtype)
+    if not is_encoded(dtype):
+        return b.convert(value, dtype)
+    if is_float(value.dtype) and not is_float(wide):
+        value = b.math("roundeven", value)
+    return encode(b, b.convert(value, wide), dtype, saturate=saturate, rounding=rounding)
+
+
+def decode(b: LoopBuilder, code: Scalar) -> Scalar:
+    """The number that `code` stands for; itself where its type has no codes."""
+    dtype = code.dtype
+    if not is_encoded(dtype):
+        return code
+    if code.constant is not None:
+        array = np.array([int(code.constant) & 0xFF], np.uint8).view(numpy_dtype(dtype))
+        return b.const(arrays.widen(array).item(), compute_type(dtype))
+    if isinstance(dtype, IntegerType):
+        return b.scalar(code.ssa, compute_type(dtype))
+    assert isinstance(dtype, ReducedPrecisionFloatType)
+    bits = b.cast(b.scalar(code.ssa, _U8), i32)
+    return _decode_power(b, bits) if not dtype.SEMANTICS.has_sign else _decode_float(b, bits, dtype.SEMANTICS)
+
+
+def encode(
+    b: LoopBuilder, value: Scalar, dtype: Attribute, *, saturate: bool = True, rounding: Rounding = "up"
+) -> Scalar:
+    """The code of `value` as `dtype`: integers wrap, floats round to nearest, ties to even, as ONNX's Cast defines it.
+
+    With `saturate` what is beyond the greatest finite number becomes that one, without it infinity, or NaN where there
+    is none. Formats that have neither saturate always; NaN is -0.0 in them, as in ml_dtypes. `value` is a code of
+    `dtype`, or of the type that codes are decoded to; where `dtype` has no codes it is returned as it is.
+    """
+    if not is_encoded(dtype) or value.dtype == dtype:
+        return value
+    assert value.dtype == compute_type(dtype), f"{value.dtype} has no code as {dtype}"
+    if value.constant is not None:
+        number = np.array([value.constant]).astype(numpy_dtype(value.dtype))
+        return constant(b, arrays.convert(number, numpy_dtype(dtype), saturate=saturate, rounding=rounding), dtype)
+    if isinstance(dtype, IntegerType):
+        return b.scalar(_low_bits(b, value, dtype).ssa, dtype)
+    if is_tile(value):
+        raise NotTileable(f"tiles of {dtype}")
+    assert isinstance(dtype, ReducedPrecisionFloatType)
+    if dtype.SEMANTICS.has_sign:
+        code = _encode_float(b, value, dtype.SEMANTICS, saturate)
+    else:
+        code = _encode_power(b, value, saturate, rounding)
+    return b.scalar(b.cast(code, _U8).ssa, dtype)
+
+
+def _low_bits(b: LoopBuilder, value: Scalar, dtype: IntegerType) -> Scalar:
+    """The low bits of a byte as an integer of `dtype`, extended to the byte."""
+    width = dtype.width.data
+    if dtype.signedness.data is Signedness.UNSIGNED:
+        return value & (2**width - 1)
+    by = b.const(8 - width, value.dtype)
+    return b.shift_right(b.shift_left(value, by), by)
+
+
+def _as_type(b: LoopBuilder, value: Scalar, dtype: Attribute) -> Scalar:
+    """The bits of an f32 as an integer of 32 bits, or the reverse."""
+    target = f32 if dtype == f32 else i32
+    return b.scalar(b.insert(cast(Operation, arith.BitcastOp(value.ssa, target))), dtype)
+
+
+# A code is sign, exponent, mantissa like an f32, each field narrower. Shifted to where f32 has them it is a float that
+# is too small by a power of two, subnormal numbers too: one exact multiplication puts all of them right.
+
+
+def _decode_float(b: LoopBuilder, bits: Scalar, format: FloatSemantics) -> Scalar:
+    sign_shift, mantissa = format.sign_shift, format.mantissa_bits
+    top = b.shift_left(bits, b.const(31 - sign_shift, i32))
+    aligned = b.shift_right(top, b.const(8 - format.exponent_bits, i32))
+    fields = aligned & (((2**sign_shift - 1) << (_MANTISSA - mantissa)) - 2**31)
+    value = _as_type(b, fields, f32) * 2.0 ** (_BIAS - format.exponent_bias)
+    match format.nonfinite, format.nan_encoding:
+        case FloatNonfiniteBehavior.FINITE_ONLY, _:
+            return value
+        case _, FloatNanEncoding.NEGATIVE_ZERO:
+            return b.select(b.compare("eq", bits, 1 << sign_shift), b.const(float("nan"), f32), value)
+        case _, FloatNanEncoding.ALL_ONES:
+            least = _number(format, 2**sign_shift - 1)
+            return b.select(b.compare("lt", b.math("absf", value), least), value, b.const(float("nan"), f32))
+        case _:
+            least = _number(format, format.max_exponent << mantissa)
+            special = _as_type(b, fields | _INFINITY, f32)  # infinity, or NaN where there is a mantissa
+            return b.select(b.compare("lt", b.math("absf", value), least), value, special)
+
+
+def _number(format: FloatSemantics, code: int) -> float:
+    """What the fields of `code` would be if none of them were reserved."""
+    exponent, mantissa = code >> format.mantissa_bits, code & format.max_mantissa
+    return (1 + mantissa / 2**format.mantissa_bits) * 2.0 ** (exponent - format.exponent_bias)
+
+
+def _encode_float(b: LoopBuilder, value: Scalar, format: FloatSemantics, saturate: bool) -> Scalar:
+    mantissa, bias, sign_shift = format.mantissa_bits, format.exponent_bias, format.sign_shift
+    dropped = _MANTISSA - mantissa
+    all_bits = _as_type(b, value, i32)
+    size = all_bits & (_SIGN - 1)
+    # Normal numbers: add half of what is dropped, less one for an even mantissa, and let it carry into the exponent.
+    odd = b.shift_right(size, b.const(dropped, i32)) & 1
+    rounded = size + odd + (2 ** (dropped - 1) - 1 - ((_BIAS - bias) << _MANTISSA))
+    normal = b.shift_right(rounded, b.const(dropped, i32))
+    # Subnormal ones: next to this number the steps of f32 are those of the format, so that adding it rounds.
+    anchor = 2.0 ** (_MANTISSA + 1 - bias - mantissa)
+    lifted = _as_type(b, _as_type(b, size, f32) + anchor, i32)
+    subnormal = lifted - int(np.float32(anchor).view(np.int32))
+    code = b.select(b.compare("lt", size, (_BIAS - bias + 1) << _MANTISSA), subnormal, normal)
+    overflow, nan = _reserved_codes(format)
+    greatest = _greatest_code(format)
+    if saturate or overflow is None:
+        code = b.min(code, greatest)
+    else:
+        code = b.select(b.compare("gt", code, greatest), b.const(overflow, i32), code)
+    sign = b.shift_right(b.scalar(all_bits.ssa, _U32), b.const(31 - sign_shift, _U32))
+    sign = b.scalar(sign.ssa, i32) & (1 << sign_shift)
+    is_nan = b.compare("ne", value, value)
+    if format.nan_encoding is FloatNanEncoding.NEGATIVE_ZERO:
+        signed = b.select(b.compare("eq", code, 0), code, code | sign)
+        return b.select(is_nan, b.const(nan, i32), signed)
+    if format.nonfinite is FloatNonfiniteBehavior.FINITE_ONLY:
+        return b.select(is_nan, b.const(nan, i32), code | sign)
+    return b.select(is_nan, b.const(nan, i32), code) | sign
+
+
+def _greatest_code(format: FloatSemantics) -> int:
+    """The code of the greatest finite number."""
+    if format.nonfinite is FloatNonfiniteBehavior.IEEE:
+        return (format.max_exponent << format.mantissa_bits) - 1
+    if format.nonfinite is FloatNonfiniteBehavior.NAN_ONLY and format.nan_encoding is FloatNanEncoding.ALL_ONES:
+        return 2**format.sign_shift - 2
+    return 2**format.sign_shift - 1
+
+
+def _reserved_codes(format: FloatSemantics) -> tuple[int | None, int]:
+    """The codes without a sign of what is too large (None: the greatest number) and of NaN."""
+    negative_zero = 1 << format.sign_shift
+    match format.nonfinite, format.nan_encoding:
+        case FloatNonfiniteBehavior.FINITE_ONLY, _:
+            return None, negative_zero
+        case _, FloatNanEncoding.NEGATIVE_ZERO:
+            return negative_zero, negative_zero
+        case _, FloatNanEncoding.ALL_ONES:
+            return negative_zero - 1, negative_zero - 1
+        case _:
+            infinity = format.max_exponent << format.mantissa_bits
+            return infinity, infinity + (1 << (format.mantissa_bits - 1))
+
+
+# f8E8M0FNU is the exponent of an f32 and nothing else: powers of two from 2^-127, subnormal in f32, to 2^127, and NaN.
+
+_POWER_NAN, _POWER_GREATEST = 0xFF, 0xFE
+_LEAST_POWER, _GREATEST_POWER = 0x0040_0000, 0x7F00_0000
+"""The bits of 2^-127 and 2^127. Without saturation what is less or more is NaN, wherever it would be rounded to."""
+_LEAST_NORMAL = 0x0080_0000
+
+
+def _decode_power(b: LoopBuilder, bits: Scalar) -> Scalar:
+    shifted = b.shift_left(bits, b.const(_MANTISSA, i32))
+    number = _as_type(b, b.select(b.compare("eq", bits, 0), b.const(_LEAST_POWER, i32), shifted), f32)
+    return b.select(b.compare("eq", bits, _POWER_NAN), b.const(float("nan"), f32), number)
+
+
+def _encode_power(b: LoopBuilder, value: Scalar, saturate: bool, rounding: Rounding) -> Scalar:
+    bits = _as_type(b, value, i32)
+    # How far above a power of two a number may be and still belong to it: in general, and above 2^-127.
+    more, least_more = {"up": (0x7F_FFFF, 1), "nearest": (0x40_0000, 0x20_0000), "down": (0, _LEAST_POWER)}[rounding]
+    normal = b.shift_right(b.scalar((bits + more).ssa, _U32), b.const(_MANTISSA, _U32))
+    subnormal = b.cast(b.compare("ge", bits, _LEAST_POWER + least_more), i32)
+    code = b.select(b.compare("lt", bits, _LEAST_NORMAL), subnormal, b.scalar(normal.ssa, i32))
+    if saturate:
+        code = b.min(code, _POWER_GREATEST)
+    else:
+        code = b.select(b.compare("gt", bits, _GREATEST_POWER), b.const(_POWER_NAN, i32), code)
+    too_small = b.compare("lt", bits, _LEAST_POWER)  # and what is negative
+    code = b.select(too_small, b.const(0 if saturate else _POWER_NAN, i32), code)
+    return b.select(b.compare("ne", value, value), b.const(_POWER_NAN, i32), code)

@@ -1,0 +1,151 @@
+"""Matrix products with a matrix packed into panels of columns, and the packing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, TensorType
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
+
+from aotc.dialects.graph.blocked import blocks, to_blocks
+from aotc.dialects.graph.interfaces import (
+    AnchorOp,
+    Array,
+    ElementOp,
+    Fusion,
+    Prologue,
+    ShapeError,
+    element_type_of,
+    shape_of,
+)
+from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
+from aotc.dialects.graph.products import Factors, Place, product_loops, product_schedule
+from aotc.dialects.graph.schedule import Machine, Schedule
+from aotc.dialects.graph.shapes import broadcast, broadcast_index
+from aotc.dialects.graph.tiling import NotTileable, TileBuilder
+
+
+@irdl_op_definition
+class PackColumnsOp(ElementOp):
+    """A matrix [.., K, N] (with `transpose`: [.., N, K]) as panels of `width` columns: [.., ceil(N / width), K, width].
+
+    Missing columns are zero.
+    """
+
+    name = "graph.pack_columns"
+    FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
+    ORDERS_WEIGHTS: ClassVar[bool] = True
+    x = operand_def(TensorType)
+    width = prop_def(IntegerAttr[I64])
+    transpose = opt_prop_def(BoolAttr)
+    result = result_def(TensorType)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        shape, width = shape_of(self.x), self.width.value.data
+        if len(shape) < 2:
+            raise ShapeError(f"the operand must be a matrix or a batch of them, found {list(shape)}")
+        if width < 1:
+            raise ShapeError(f"the width must be positive, found {width}")
+        depth, columns = reversed(shape[-2:]) if self.flag("transpose") else shape[-2:]
+        return [TensorType(element_type_of(self.x), [*shape[:-2], blocks(columns, width), depth, width])]
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        x = operands[0].swapaxes(-1, -2) if self.flag("transpose") else operands[0]
+        return [np.ascontiguousarray(np.moveaxis(to_blocks(x, x.ndim - 1, self.width.value.data), -3, -2))]
+
+    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+        *batch, panel, row, lane = index
+        columns = shape_of(self.x)[-2 if self.flag("transpose") else -1]
+        column = panel * self.width.value.data + lane
+        place = [*batch, column, row] if self.flag("transpose") else [*batch, row, column]
+        if columns % self.width.value.data == 0:
+            return reads[0](place)
+        inside = b.compare("lt", column, columns)
+        zero = b.const(0, element_type_of(self.x))
+        return b.when(inside, lambda: [reads[0](place)], lambda: [zero])[0]
+
+
+@irdl_op_definition
+class PackedMatMulOp(AnchorOp):
+    """lhs [.., M, K] times a matrix [.., K, `columns`] packed by `pack_columns`; batch dimensions broadcast."""
+
+    name = "graph.packed_matmul"
+    lhs = operand_def(TensorType)
+    rhs = operand_def(TensorType)
+    columns = prop_def(IntegerAttr[I64])
+    transpose_lhs = opt_prop_def(BoolAttr)
+    result = result_def(TensorType)
+
+    def sizes(self) -> tuple[tuple[int, ...], int, int, int]:
+        """The broadcast batch shape, M, N and K; raises ShapeError."""
+        lhs, rhs = shape_of(self.lhs), shape_of(self.rhs)
+        if len(lhs) < 2 or len(rhs) < 3:
+            raise ShapeError(f"operands must be matrices or batches of them, found {list(lhs)} and {list(rhs)}")
+        m, depth = reversed(lhs[-2:]) if self.flag("transpose_lhs") else lhs[-2:]
+        columns = self.columns.value.data
+        if rhs[-2] != depth or rhs[-3] != blocks(columns, rhs[-1]):
+            raise ShapeError(f"{list(lhs)} and panels {list(rhs)} of {columns} columns do not multiply")
+        return broadcast(lhs[:-2], rhs[:-3]), m, columns, depth
+
+    def operations(self) -> int:
+        batch, *sizes = self.sizes()
+        return 2 * math.prod((*batch, *sizes))
+
+    def infer_types(self) -> Sequence[TensorType]:
+        batch, m, n, _ = self.sizes()
+        if element_type_of(self.lhs) != element_type_of(self.rhs):
+            raise ShapeError(f"element types differ: {element_type_of(self.lhs)}, {element_type_of(self.rhs)}")
+        return [TensorType(element_type_of(self.lhs), [*batch, m, n])]
+
+    def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        batch, m, n, depth = self.sizes()
+        width, zero = b.index(shape_of(self.rhs)[-1]), b.const(0, element_type_of(self.result))
+
+        def body(index: list[Scalar]) -> None:
+            *outer, row, column = index
+            panel, lane = column / width, b.rem(column, width)
+            lhs_index, rhs_index = self._batches(b, outer)
+
+            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+                x = reads[0]([*lhs_index, *((at[0], row) if self.flag("transpose_lhs") else (row, at[0]))])
+                return [carried[0] + x * reads[1]([*rhs_index, panel, at[0], lane])]
+
+            writes[0](index, b.reduce([(0, depth)], [zero], step)[0])
+
+        b.for_each([*batch, m, n], body)
+
+    def _batches(self, b: LoopBuilder, outer: Sequence[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
+        lhs, rhs = shape_of(self.lhs)[:-2], shape_of(self.rhs)[:-3]
+        return list(broadcast_index(b, outer, lhs)), list(broadcast_index(b, outer, rhs))
+
+    def prologue(self, operand: int) -> Prologue:
+        return Prologue.MOVED if operand == 0 else Prologue.STORED
+
+    def schedule_on(self, machine: Machine) -> Schedule | None:
+        _, m, n, depth = self.sizes()
+        return product_schedule(machine, element_type_of(self.lhs), m, n, depth)
+
+    def tiled_loops(
+        self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
+    ) -> None:
+        batch, m, n, depth = self.sizes()
+        if shape_of(self.rhs)[-1] != schedule.tile[1] * schedule.lanes:
+            raise NotTileable("the panels are not as wide as the tile")
+
+        def factors(place: Place) -> Factors:
+            lhs_index, rhs_index = self._batches(b, place.outer)
+            lanes = place.tile.index(b, 0, {-2: schedule.lanes, -1: 1})
+
+            def at(k: Scalar) -> tuple[Scalar, Scalar]:
+                row = [k, place.row] if self.flag("transpose_lhs") else [place.row, k]
+                return reads[0]([*lhs_index, *row]), reads[1]([*rhs_index, place.panel, k, lanes])
+
+            return at
+
+        def store(place: Place, total: Scalar) -> None:
+            writes[0]([*place.outer, place.row, place.column], total)
+
+        product_loops(b, schedule, element_type_of(self.lhs), batch, (m, n, depth), factors, store)

@@ -1,0 +1,128 @@
+"""Matrix products on register tiles: the loop nest of every contraction without a window.
+
+A tile of rows x columns registers is kept while the whole depth is added to it: for each step of the reduction the
+rows' elements, each broadcast along the lanes, times the columns' registers (an outer product).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from xdsl.ir import Attribute
+
+from aotc.dialects.graph.loops import Scalar
+from aotc.dialects.graph.register_tiles import LATENCY, MULTIPLIERS, Segment, register_tile, segments
+from aotc.dialects.graph.schedule import Machine, Order, Schedule
+from aotc.dialects.graph.tiling import NotTileable, Tile, TileBuilder
+
+UNROLL = 2
+"""Reduction steps in one iteration: enough to hide the loop, few enough that nothing is spilled."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a tile is: the batch index, its rows and columns as indices of the tile, and the columns' panel."""
+
+    outer: list[Scalar]
+    tile: Tile
+    row: Scalar
+    panel: Scalar
+    column: Scalar
+
+
+Factors: TypeAlias = Callable[[Scalar], tuple[Scalar, Scalar]]
+"""The two factors of a reduction step."""
+
+
+def product_schedule(machine: Machine, dtype: Attribute, rows: int, columns: int, depth: int) -> Schedule | None:
+    """The schedule of a [rows, depth] x [depth, columns] product; None where the type is not computed in vectors."""
+    lanes = machine.lanes_of_products(dtype)
+    if lanes == 1 or 0 in (rows, columns, depth):
+        return None
+    registers = -(-columns // lanes)
+    tile = register_tile(machine, rows, registers, depth)
+    return Schedule(lanes, tile, UNROLL, panel_order(machine, registers, depth))
+
+
+def panel_order(machine: Machine, registers: int, depth: int) -> Order:
+    """Panel by panel where the matrix does not stay in the cache from one row of tiles to the next."""
+    return "columns" if depth * registers * machine.vector_bytes > machine.l2 // 2 else "rows"
+
+
+def reduction(b: TileBuilder, unroll: int, depth: int, sums: list[Scalar], factors: Factors) -> list[Scalar]:
+    """`sums` plus the products of `factors(k)` for k in 0..depth, dealt out among them in turn."""
+    step = max(unroll, len(sums))
+    whole = depth - depth % step
+
+    def body(k: Scalar, sums: list[Scalar], steps: int = step) -> list[Scalar]:
+        for offset in range(steps):
+            x, y = factors(b.add(k, b.index(offset)))
+            sums[offset % len(sums)] = b.fma(x, y, sums[offset % len(sums)])
+        return sums
+
+    sums = b.loop(0, whole, step, sums, body)
+    return body(b.index(whole), sums, depth - whole) if whole < depth else sums
+
+
+def accumulate(
+    b: TileBuilder, schedule: Schedule, dtype: Attribute, tile: Tile, depth: int, factors: Factors
+) -> Scalar:
+    """The sum of the products of `factors(k)` for k in 0..depth, as a tile.
+
+    A small tile gets several accumulators, so that each addition need not wait for the one before.
+    """
+    chains = min(-(-LATENCY * MULTIPLIERS // (tile.shape[0] * tile.shape[1])), depth)
+    sums = reduction(b, schedule.unroll, depth, [b.splat(0, tile, dtype)] * chains, factors)
+    while len(sums) > 1:
+        half = -(-len(sums) // 2)
+        sums = [b.add(*sums[i::half]) if i + half < len(sums) else sums[i] for i in range(half)]
+    return sums[0]
+
+
+def product_loops(
+    b: TileBuilder,
+    schedule: Schedule,
+    dtype: Attribute,
+    batch: Sequence[int],
+    sizes: tuple[int, int, int],
+    factors: Callable[[Place], Factors],
+    store: Callable[[Place, Scalar], None],
+) -> None:
+    """A product of `sizes` (rows, columns, depth) for each index of `batch`; `store` gets each tile of sums once.
+
+    Rows and columns are cut into tiles of `schedule.tile` and smaller ones for what is left. `factors` of a place
+    gives the factors of each reduction step there.
+    """
+    if len(schedule.tile) != 2:
+        raise NotTileable("a product needs a tile of rows and columns")
+    rows, columns, depth = sizes
+    height, width = schedule.tile
+    wide = width * schedule.lanes
+
+    def tile_at(outer: list[Scalar], row: Scalar, size: int, panel: Scalar, valid: int) -> None:
+        partial = valid if valid % schedule.lanes else None
+        tile = Tile((size, -(-valid // schedule.lanes), schedule.lanes), partial)
+        column = tile.index(b, panel * wide, {-2: schedule.lanes, -1: 1})
+        place = Place(outer, tile, tile.index(b, row, {0: 1}), panel, column)
+        store(place, accumulate(b, schedule, dtype, tile, depth, factors(place)))
+
+    row_parts, column_parts = list(segments(rows, height)), list(segments(columns, wide))
+
+    def at(outer: list[Scalar], r: Segment, row: Scalar, c: Segment, panel: Scalar) -> None:
+        tile_at(outer, row * r.size + r.start, r.size, panel + c.start // wide, c.size)
+
+    def over(parts: Sequence[Segment], body: Callable[[Segment, Scalar], None]) -> None:
+        for part in parts:
+            b.each(0, part.count, 1, lambda position, part=part: body(part, position))
+
+    def by_columns(index: list[Scalar], c: Segment) -> None:
+        over(row_parts, lambda r, row: at(index[:-1], r, row, c, index[-1]))
+
+    def by_rows(index: list[Scalar], r: Segment) -> None:
+        over(column_parts, lambda c, panel: at(index[:-1], r, index[-1], c, panel))
+
+    parts, nest = (column_parts, by_columns) if schedule.order == "columns" else (row_parts, by_rows)
+    for part in parts:
+        b.for_each([*batch, part.count], lambda index, part=part: nest(index, part))

@@ -1,0 +1,67 @@
+"""Which tile of registers a contraction works on: arithmetic on sizes, no IR.
+
+A contraction adds, for each step of its reduction, the outer product of `rows` scalars and `columns` registers to
+rows * columns accumulators. The accumulators, the column registers and one broadcast must fit the register file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from aotc.dialects.graph.schedule import Machine
+
+MULTIPLIERS = 2
+"""Fused multiply-adds a processor starts in a cycle, and loads: what today's wide cores have."""
+LATENCY = 4
+"""Cycles until the result of one is there."""
+MOST_COLUMNS = 8
+
+
+@dataclass(frozen=True)
+class Segment:
+    """`count` tiles of `size`, the first one at `start`."""
+
+    start: int
+    count: int
+    size: int
+
+
+def segments(extent: int, size: int) -> Iterator[Segment]:
+    """0..extent in tiles of `size`, then what is left in one smaller tile."""
+    full, rest = divmod(extent, size)
+    if full:
+        yield Segment(0, full, size)
+    if rest:
+        yield Segment(full * size, 1, rest)
+
+
+def step_cycles(rows: int, columns: int) -> float:
+    """Cycles of one reduction step on a tile: arithmetic, loads or latency, whichever takes longest."""
+    return max(rows * columns, rows + columns, MULTIPLIERS * LATENCY) / MULTIPLIERS + 0.02 * (rows + columns)
+
+
+def _fits(machine: Machine, rows: int, columns: int) -> bool:
+    """Whether compilers keep such a tile in registers: accumulators, columns, a broadcast, and one to spare."""
+    return rows * columns + columns + 1 < machine.registers
+
+
+def register_tile(machine: Machine, rows: int, columns: int, depth: int) -> tuple[int, int]:
+    """The tile (rows, columns) of least estimated time for `rows` x `columns` registers and `depth` reduction steps.
+
+    A panel of the columns, as deep as the reduction, takes at most three quarters of the second cache, so that it is
+    still there for the next rows.
+    """
+    best, least = (1, 1), float("inf")
+    panel = max(machine.l2 * 3 // 4 // (depth * machine.vector_bytes), 1) if rows > 1 else columns
+    for width in range(1, min(MOST_COLUMNS, columns, panel) + 1):
+        most = max((h for h in range(1, machine.registers) if _fits(machine, h, width)), default=1)
+        for height in {-(-rows // -(-rows // limit)) for limit in range(1, min(most, rows) + 1)}:
+            cycles = sum(
+                r.count * c.count * (depth * step_cycles(r.size, c.size) + 10 + r.size * c.size)
+                for r in segments(rows, height)
+                for c in segments(columns, width)
+            )
+            if cycles < least:
+                best, least = (height, width), cycles
+    return best

@@ -1,0 +1,425 @@
+"""Kernel bodies on tiles: the same expressions and loop nests as `loops`, a register tile of elements at a time.
+
+A `Tile` names the shape of the registers a piece of code works on. Its axes enter the index of an element as
+`TileIndex`: an affine form, base + sum of step * position along a tile axis. Reading a buffer at such an index is a
+tile load with the strides that follow, a pointwise operation of tiles is the operation on the whole tile, and
+anything that is no tile operation (a division of a tile index, a branch on an element) raises `NotTileable`, upon which
+the kernel keeps its plain loops. So an operation's `element` serves both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from math import inf
+from typing import cast
+
+from xdsl.dialects import arith, math, scf, vector
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    Float32Type,
+    Float64Type,
+    IntegerType,
+    MemRefType,
+    VectorType,
+    i1,
+)
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from aotc.dialects import aot
+from aotc.dialects.aot.tiles import Reduction, tile_shape, tile_type
+from aotc.dialects.graph.loops import (
+    INDEX,
+    Comparison,
+    LoopBuilder,
+    Scalar,
+    ScalarLike,
+    is_float,
+    is_unsigned,
+    storage_type,
+    wrap,
+)
+
+
+class NotTileable(Exception):
+    """The code has no form on tiles; the message says what stands in the way."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tile:
+    """Registers of one shape: the last axis is the lanes, the others count registers.
+
+    `valid`, if given, is how many elements along the last two axes (the lanes alone, with one axis) exist in memory.
+    """
+
+    shape: tuple[int, ...]
+    valid: int | None = None
+
+    def index(self, b: LoopBuilder, base: ScalarLike, steps: Mapping[int, int]) -> Scalar:
+        """base + the sum of steps[axis] * position along axis; negative axes count from the lanes (-1)."""
+        start = base if isinstance(base, Scalar) else b.index(int(base))
+        rank = len(self.shape)
+        given = {axis % rank: step for axis, step in steps.items() if step and self.shape[axis] > 1}
+        return TileIndex(b, INDEX, None, None, self, start, given) if given else start
+
+
+@dataclass(frozen=True, eq=False)
+class TileIndex(Scalar):
+    """An index that differs between the elements of a tile: affine in the positions along its axes."""
+
+    tile: Tile = field(kw_only=False, default=Tile(()))
+    base: Scalar = field(kw_only=False, default=cast(Scalar, None))
+    steps: Mapping[int, int] = field(kw_only=False, default_factory=dict[int, int])
+
+    @property
+    def ssa(self) -> SSAValue:
+        raise NotTileable("an index of a tile is used as a number")
+
+    @property
+    def key(self) -> object:
+        return (self.tile, self.base.key, tuple(sorted(self.steps.items())))
+
+    def moved(self, base: Scalar) -> TileIndex:
+        """The same steps from another base."""
+        return TileIndex(self.b, self.dtype, None, None, self.tile, base, self.steps)
+
+    def scaled(self, base: Scalar, factor: int) -> Scalar:
+        """Every step times `factor`, from another base."""
+        return self.tile.index(self.b, base, {axis: step * factor for axis, step in self.steps.items()})
+
+
+_TILE_OPERATIONS: frozenset[type[Operation]] = frozenset(
+    {
+        *(arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.DivfOp, arith.MaximumfOp, arith.MinimumfOp),
+        *(arith.AddiOp, arith.SubiOp, arith.MuliOp),
+        *(arith.MaxSIOp, arith.MinSIOp, arith.MaxUIOp, arith.MinUIOp),
+    }
+)
+"""Binary operations that both emitters have on vectors."""
+
+_ZEROS_ARE_EQUAL = arith.FastMathFlagsAttr([FastMathFlag.NO_SIGNED_ZEROS])
+"""Of extremes: -0 and +0 may stand for each other, which takes half the instructions on most processors."""
+
+_TILE_MATH = frozenset({"sqrt", "floor", "ceil", "roundeven", "trunc", "absf"})
+"""Functions that are vector instructions."""
+_EXPANDED_MATH = frozenset({"exp", "log", "tanh", "erf"})
+"""Functions of f32 that `expand-math` writes with such instructions."""
+
+
+_MOST_QUARTERS = 16
+"""Quarters of the greatest exponent that is roots and products."""
+
+
+def is_tile(value: Scalar) -> bool:
+    """Whether `value` is a tile of elements, not one element."""
+    return value.value is not None and isinstance(value.value.type, VectorType)
+
+
+class TileBuilder(LoopBuilder):
+    """A LoopBuilder whose elements may be tiles; a scalar that meets a tile is broadcast."""
+
+    # Tiles
+
+    def splat(self, value: ScalarLike, tile: Tile, dtype: Attribute | None = None) -> Scalar:
+        """`value` (a number needs a dtype) in every element of a tile."""
+        given = value if isinstance(value, Scalar) else self.const(value, cast(Attribute, dtype))
+        return Scalar(self, given.dtype, self._spread(given, tile.shape))
+
+    def slice(self, a: Scalar, offsets: Sequence[int], sizes: Sequence[int]) -> Scalar:
+        """`sizes` registers of a tile from `offsets` on; the whole where that is the whole."""
+        if tuple(sizes) == tile_shape(a.ssa)[:-1]:
+            return a
+        return Scalar(self, a.dtype, self.insert(aot.TileSliceOp(a.ssa, offsets, sizes)))
+
+    def replace(self, part: Scalar, whole: Scalar, offsets: Sequence[int]) -> Scalar:
+        """The tile `whole` with `part` in it."""
+        if tile_shape(part.ssa) == tile_shape(whole.ssa):
+            return part
+        return Scalar(self, whole.dtype, self.insert(aot.TileInsertOp(part.ssa, whole.ssa, offsets)))
+
+    def total(self, kind: Reduction, a: Scalar) -> Scalar:
+        """All elements of a tile as one scalar (see `aot.tile_reduce` for the order)."""
+        return Scalar(self, a.dtype, self.insert(aot.TileReduceOp(kind, a.ssa)))
+
+    def fma(self, a: Scalar, c: Scalar, addend: Scalar) -> Scalar:
+        """a * c + addend; of floats with one rounding."""
+        if not is_float(a.dtype):
+            return self.add(self.mul(a, c), addend)
+        x, y, z = self._spread_all(a, c, addend)
+        return Scalar(self, a.dtype, self.insert(math.FmaOp(x, y, z)))
+
+    def prefetch(self, buffer: SSAValue, index: Sequence[Scalar]) -> None:
+        """Ask for the cache line of an element."""
+        self.effect(aot.PrefetchOp(buffer, [i.ssa for i in index]))
+
+    def loop(
+        self,
+        low: ScalarLike,
+        high: ScalarLike,
+        step: int,
+        init: Sequence[Scalar],
+        body: Callable[[Scalar, list[Scalar]], Sequence[Scalar]],
+    ) -> list[Scalar]:
+        """One sequential scf.for carrying `init`; a loop of one constant step gets none, of no step is nothing."""
+        first, last = (bound if isinstance(bound, Scalar) else self.index(int(bound)) for bound in (low, high))
+        if first.constant is not None and last.constant is not None:
+            if last.constant <= first.constant:
+                return list(init)
+            if last.constant <= first.constant + step:
+                return list(body(first, list(init)))
+        initial = [value.ssa for value in init]
+        block = Block(arg_types=[INDEX, *(value.type for value in initial)])
+        inside = [Scalar(self, value.dtype, arg) for value, arg in zip(init, block.args[1:], strict=True)]
+
+        def fill() -> None:
+            following = body(Scalar(self, INDEX, block.args[0]), inside)
+            self.effect(scf.YieldOp(*(value.ssa for value in following)))
+
+        self.within(block, fill)
+        op = scf.ForOp(first.ssa, last.ssa, self.index(step).ssa, initial, Region(block))
+        self.effect(op)
+        return [Scalar(self, value.dtype, result) for value, result in zip(init, op.results, strict=True)]
+
+    def each(self, low: int, high: int, step: int, body: Callable[[Scalar], None]) -> None:
+        """As `loop`, of iterations that do not depend on each other: an scf.parallel."""
+        if low >= high:
+            return
+        if high <= low + step:
+            body(self.index(low))
+            return
+        block = Block(arg_types=[INDEX])
+
+        def fill() -> None:
+            body(Scalar(self, INDEX, block.args[0]))
+            self.effect(scf.ReduceOp())
+
+        self.within(block, fill)
+        first, last, by = (self.index(bound).ssa for bound in (low, high, step))
+        self.effect(scf.ParallelOp([first], [last], [by], Region(block)))
+
+    # Memory
+
+    def load(self, buffer: SSAValue, index: Sequence[Scalar], dtype: Attribute) -> Scalar:
+        tile = next((i.tile for i in index if isinstance(i, TileIndex)), None)
+        if tile is None:
+            return super().load(buffer, index, dtype)
+        _check_elements(dtype)
+        base, strides = self._address(buffer, index, tile)
+        if _is_across(strides, tile):
+            return Scalar(self, dtype, self._load_across(buffer, base, strides, tile))
+        valid = tile.valid if _along_lanes(strides, tile) else None
+        return Scalar(self, dtype, self.insert(aot.TileLoadOp(buffer, base, tile.shape, strides, valid)))
+
+    def _load_across(self, buffer: SSAValue, base: Sequence[SSAValue], strides: Sequence[int], tile: Tile) -> SSAValue:
+        """A tile that is contiguous from register to register: its columns as registers, transposed."""
+        rows, lanes = tile.shape[0], tile.shape[-1]
+        present = lanes if tile.valid is None else tile.valid
+        shape = (present, *tile.shape[1:-1], lanes)
+        steps = (strides[-1], *strides[1:-1], strides[0])
+        square = self.insert(aot.TileLoadOp(buffer, base, shape, steps, None if rows == lanes else rows))
+        if present < lanes:
+            kind = cast(MemRefType[Attribute], buffer.type).get_element_type()
+            zeros = self._spread(self.const(0, kind), (lanes, *shape[1:]))
+            square = self.insert(aot.TileInsertOp(square, zeros, [0] * (len(shape) - 1)))
+        square = self.insert(aot.TileTransposeOp(square))
+        if rows == lanes:
+            return square
+        return self.insert(aot.TileSliceOp(square, [0] * (len(shape) - 1), tile.shape[:-1]))
+
+    def store(self, value: Scalar, buffer: SSAValue, index: Sequence[Scalar]) -> None:
+        tile = next((i.tile for i in index if isinstance(i, TileIndex)), None)
+        if tile is None:
+            if is_tile(value):
+                raise NotTileable("a tile is stored at one element")
+            super().store(value, buffer, index)
+            return
+        _check_elements(cast(MemRefType[Attribute], buffer.type).get_element_type())
+        base, strides = self._address(buffer, index, tile)
+        self.effect(aot.TileStoreOp(self._spread(value, tile.shape), buffer, base, strides, tile.valid))
+
+    def _address(self, buffer: SSAValue, index: Sequence[Scalar], tile: Tile) -> tuple[list[SSAValue], list[int]]:
+        kind = cast(MemRefType[Attribute], buffer.type)
+        pitch, pitches = 1, [0] * len(index)
+        for axis in reversed(range(len(index))):
+            pitches[axis] = pitch
+            pitch *= kind.get_shape()[axis]
+        strides = [0] * len(tile.shape)
+        base: list[SSAValue] = []
+        for i, distance in zip(index, pitches, strict=True):
+            if isinstance(i, TileIndex):
+                if i.tile is not tile:
+                    raise NotTileable("an index over two tiles")
+                for axis, step in i.steps.items():
+                    strides[axis] += step * distance
+                i = i.base
+            base.append(i.ssa)
+        return base, strides
+
+    # Arithmetic: what LoopBuilder does, on tiles where an operand is one
+
+    def _spread(self, a: Scalar, shape: tuple[int, ...]) -> SSAValue:
+        """`a` as a tile of `shape`."""
+        kind = storage_type(a.dtype)
+        if a.value is None and a.constant is not None:
+            key = (a.constant, repr(a.constant) + str(shape), kind)
+            if key not in self._constants:
+                number = wrap(int(a.constant), kind) if isinstance(kind, IntegerType) else a.constant
+                splat = DenseIntOrFPElementsAttr.from_list(tile_type(shape, kind), [number])  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownVariableType]
+                self._head(arith.ConstantOp(splat), key)  # pyright: ignore[reportUnknownArgumentType]
+            return self._constants[key]
+        value = a.ssa
+        if tile_shape(value) == shape:
+            return value
+        if isinstance(value.type, VectorType):
+            raise NotTileable(f"tiles of shapes {tile_shape(value)} and {shape} meet")
+        return self.insert(vector.BroadcastOp(value, tile_type(shape, kind)))
+
+    def _spread_all(self, *operands: Scalar) -> list[SSAValue]:
+        shape = next((tile_shape(x.value) for x in operands if x.value is not None and is_tile(x)), None)
+        return [x.ssa for x in operands] if shape is None else [self._spread(x, shape) for x in operands]
+
+    def _binary(self, a: Scalar, c: Scalar, of_float: type[Operation], of_int: type[Operation]) -> Scalar:
+        if not (is_tile(a) or is_tile(c)):
+            return super()._binary(a, c, of_float, of_int)
+        assert a.dtype == c.dtype, f"operand types differ: {a.dtype}, {c.dtype}"
+        op = of_float if is_float(a.dtype) else of_int
+        if op not in _TILE_OPERATIONS:
+            raise NotTileable(f"{op.name} of tiles")
+        x, y = self._spread_all(a, c)
+        result = op(x, y)  # pyright: ignore[reportCallIssue]
+        if op in (arith.MaximumfOp, arith.MinimumfOp):
+            result.properties["fastmath"] = _ZEROS_ARE_EQUAL
+        return Scalar(self, a.dtype, self.insert(result))
+
+    def add(self, a: Scalar, c: Scalar) -> Scalar:
+        if isinstance(a, TileIndex) and isinstance(c, TileIndex):
+            if a.tile is not c.tile:
+                raise NotTileable("an index over two tiles")
+            steps = {axis: a.steps.get(axis, 0) + c.steps.get(axis, 0) for axis in {*a.steps, *c.steps}}
+            return a.tile.index(self, self.add(a.base, c.base), steps)
+        if isinstance(a, TileIndex):
+            return a.moved(self.add(a.base, c))
+        if isinstance(c, TileIndex):
+            return c.moved(self.add(a, c.base))
+        return super().add(a, c)
+
+    def sub(self, a: Scalar, c: Scalar) -> Scalar:
+        if isinstance(c, TileIndex):
+            return self.add(a, c.scaled(self.mul(c.base, self.index(-1)), -1))
+        if isinstance(a, TileIndex):
+            return a.moved(self.sub(a.base, c))
+        return super().sub(a, c)
+
+    def mul(self, a: Scalar, c: Scalar) -> Scalar:
+        for x, y in ((a, c), (c, a)):
+            if isinstance(x, TileIndex):
+                if y.constant is None:
+                    raise NotTileable("a product of a tile index and a variable")
+                return x.scaled(self.mul(x.base, y), int(y.constant))
+        return super().mul(a, c)
+
+    def bitwise(self, op: type[arith.AndIOp | arith.OrIOp | arith.XOrIOp], a: Scalar, c: Scalar) -> Scalar:
+        x, y = self._spread_all(a, c)
+        return Scalar(self, a.dtype, self.insert(op(x, y)))
+
+    def shift_left(self, a: Scalar, by: Scalar) -> Scalar:
+        x, y = self._spread_all(a, by)
+        return Scalar(self, a.dtype, self.insert(arith.ShLIOp(x, y)))
+
+    def shift_right(self, a: Scalar, by: Scalar) -> Scalar:
+        op = arith.ShRUIOp if is_unsigned(a.dtype) else arith.ShRSIOp
+        x, y = self._spread_all(a, by)
+        return Scalar(self, a.dtype, self.insert(op(x, y)))
+
+    def compare(self, how: Comparison, a: Scalar, c: ScalarLike) -> Scalar:
+        c = c if isinstance(c, Scalar) else self.const(c, a.dtype)
+        if not (is_tile(a) or is_tile(c)):
+            return super().compare(how, a, c)
+        x, y = self._spread_all(a, c)
+        if is_float(a.dtype):
+            predicate = "une" if how == "ne" else "o" + how
+        else:
+            sign = "" if how in ("eq", "ne") else "u" if is_unsigned(a.dtype) else "s"
+            predicate = sign + how
+        return Scalar(self, i1, self.insert(aot.TileCompareOp(predicate, x, y)))
+
+    def select(self, condition: Scalar, a: Scalar, c: ScalarLike) -> Scalar:
+        c = c if isinstance(c, Scalar) else self.const(c, a.dtype)
+        if not any(is_tile(x) for x in (condition, a, c)):
+            return super().select(condition, a, c)
+        x, y, z = self._spread_all(condition, a, c)
+        return Scalar(self, a.dtype, self.insert(aot.TileSelectOp(x, y, z)))
+
+    def math(self, name: str, a: Scalar) -> Scalar:
+        known = _TILE_MATH | _EXPANDED_MATH if isinstance(a.dtype, Float32Type) else _TILE_MATH
+        if is_tile(a) and name not in known:
+            raise NotTileable(f"{name} of a tile of {a.dtype}")
+        return super().math(name, a)
+
+    def pow(self, a: Scalar, exponent: Scalar) -> Scalar:
+        """A multiple of a quarter is roots and products, within 2 units in the last place."""
+        power = exponent.constant
+        if not (is_tile(a) or is_tile(exponent)) or power in (2, 3):
+            return super().pow(a, exponent)
+        if power is None or power == 0 or power % 0.25 or abs(power) > _MOST_QUARTERS / 4:
+            raise NotTileable("a power of tiles")
+        quarters = int(abs(power) * 4)
+        if quarters % 4:  # the roots of -0 and of -inf are not their powers
+            infinite = self.compare("eq", a, -inf)
+            a = self.select(infinite, self.const(inf, a.dtype), self.add(a, self.const(0, a.dtype)))
+        root = self.math("sqrt", a) if quarters % 4 else a
+        factors = [a] * (quarters // 4)
+        factors += [root] if quarters & 2 else []
+        factors += [self.math("sqrt", root)] if quarters & 1 else []
+        product = reduce(self.mul, factors)
+        return product if power > 0 else self.div(self.const(1, a.dtype), product)
+
+    def cast(self, a: Scalar, dtype: Attribute) -> Scalar:
+        if is_tile(a) and dtype != a.dtype and dtype != i1:
+            _check_elements(dtype)
+        return super().cast(a, dtype)
+
+    def _convert(self, a: Scalar, dtype: Attribute) -> SSAValue:
+        if not is_tile(a):
+            return super()._convert(a, dtype)
+        target = storage_type(dtype)
+        if is_float(a.dtype) and is_float(dtype):
+            kind = "extf" if isinstance(dtype, Float64Type) else "truncf"
+        elif is_float(a.dtype):
+            kind = "fptoui" if is_unsigned(dtype) else "fptosi"
+        elif is_float(dtype):
+            kind = "uitofp" if is_unsigned(a.dtype) else "sitofp"
+        else:
+            assert isinstance(a.dtype, IntegerType) and isinstance(target, IntegerType)
+            if target.width.data == a.dtype.width.data:
+                return a.ssa
+            widen = "extui" if is_unsigned(a.dtype) else "extsi"
+            kind = widen if target.width.data > a.dtype.width.data else "trunci"
+        return self.insert(aot.TileConvertOp(kind, a.ssa, target))
+
+    def when(
+        self, condition: Scalar, then: Callable[[], Sequence[Scalar]], otherwise: Callable[[], Sequence[Scalar]]
+    ) -> list[Scalar]:
+        if is_tile(condition):
+            raise NotTileable("a branch on an element of a tile")
+        return super().when(condition, then, otherwise)
+
+
+def _check_elements(dtype: Attribute) -> None:
+    """Raise NotTileable for what no vector holds: indices, and floats that scalars are converted from one by one."""
+    if not isinstance(dtype, Float32Type | Float64Type | IntegerType):
+        raise NotTileable(f"tiles of {dtype}")
+
+
+def _is_across(strides: Sequence[int], tile: Tile) -> bool:
+    """Whether an operand of stride 1 from register to register, not so along the lanes, is best loaded transposed."""
+    rows, *between, lanes = tile.shape
+    if strides[-1] in (0, 1) or strides[0] != 1 or not 1 < rows <= lanes or any(extent != 1 for extent in between):
+        return False
+    return bool(between) or (rows == lanes and tile.valid is None)  # else `valid` would count through the rows
+
+
+def _along_lanes(strides: Sequence[int], tile: Tile) -> bool:
+    return tile.valid is not None and any(strides[-2:])

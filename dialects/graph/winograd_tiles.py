@@ -1,0 +1,318 @@
+"""The loops of `winograd_conv` on register tiles: a block of rows of tiles after the other, in three stages.
+
+    for each block of rows of tiles (of all images, counted through):
+      for each block of channels, row, tile:         transform the operand's n x n elements into `transformed`
+      for each panel of the weight:
+        for each of the n * n products, tile of registers:   a product of matrices into `products`
+        for each block of channels of the panel, row, tile:  transform n x n products, write m x m results
+
+The two buffers of a block stay in the level 2 cache, the weight is read once for each block, in the order of memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from itertools import groupby
+
+from xdsl.ir import Attribute
+
+from aotc.dialects.aot.tiles import tile_shape
+from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
+from aotc.dialects.graph.products import accumulate
+from aotc.dialects.graph.register_tiles import Segment, segments
+from aotc.dialects.graph.schedule import Schedule
+from aotc.dialects.graph.sliding import SlidingWindow
+from aotc.dialects.graph.tiling import NotTileable, Tile, TileBuilder
+from aotc.dialects.graph.winograd_transforms import Sum, Transforms
+
+
+def alike(window: SlidingWindow, f: Transforms) -> list[tuple[range, range, int]]:
+    """The tiles along an axis, in runs: (tiles, which of the n elements exist, how many results exist)."""
+
+    def seen(tile: int) -> tuple[range, int]:
+        start = tile * f.outputs - window.before
+        first = min(max(-start, 0), f.inputs)
+        last = max(min(window.extent - start, f.inputs), first)
+        return range(first, last), min(window.positions - tile * f.outputs, f.outputs)
+
+    runs: list[tuple[range, range, int]] = []
+    count = -(-window.positions // f.outputs)
+    for (elements, results), tiles in groupby(range(count), seen):
+        run = list(tiles)
+        runs.append((range(run[0], run[-1] + 1), elements, results))
+    return runs
+
+
+def sums(b: LoopBuilder) -> Sum[Scalar]:
+    """Sums of multiples, on scalars or tiles; on tiles with fused multiply-adds."""
+
+    def total(terms: Sequence[tuple[Fraction, Scalar]]) -> Scalar:
+        (factor, value), *rest = sorted(terms, key=lambda term: term[0] != 1)
+        result = value if factor == 1 else value * float(factor)
+        for factor, value in rest:
+            if abs(factor) == 1:
+                result = result + value if factor > 0 else result - value
+            elif isinstance(b, TileBuilder):
+                result = b.fma(value, b.const(float(factor), value.dtype), result)
+            else:
+                result = result + value * float(factor)
+        return result
+
+    return total
+
+
+@dataclass(frozen=True)
+class WinogradSizes:
+    """What a kernel is about."""
+
+    transforms: Transforms
+    rows: SlidingWindow
+    columns: SlidingWindow
+    images: int
+    channels: int
+    outputs: int
+    block: int
+    """Channels in a block of the operand and of the result."""
+    width: int
+    """Output channels in a panel of the weight."""
+    tile_rows: int
+    """Rows of tiles in a block of them, counted through all images."""
+
+    @property
+    def tiles(self) -> tuple[int, int]:
+        """How many tiles there are along each spatial axis of an image."""
+        return _ceil(self.rows.positions, self.transforms.outputs), _ceil(
+            self.columns.positions, self.transforms.outputs
+        )
+
+    @property
+    def block_tiles(self) -> int:
+        """How many tiles there are in a block of rows."""
+        return self.tile_rows * self.tiles[1]
+
+
+def _ceil(a: int, divisor: int) -> int:
+    return -(-a // divisor)
+
+
+class WinogradKernel:
+    """Writes the loops of one operation."""
+
+    def __init__(
+        self,
+        sizes: WinogradSizes,
+        kind: Attribute,
+        b: TileBuilder,
+        reads: Sequence[Reader],
+        writes: Sequence[Writer],
+        schedule: Schedule,
+    ) -> None:
+        """`reads`: operand, weight, perhaps bias, transformed operand, products; `writes`: result and the last two."""
+        if schedule.lanes != sizes.block:
+            raise NotTileable("a block of channels is not one register")
+        self._sizes, self._kind, self._b, self._schedule = sizes, kind, b, schedule
+        self._lanes, self._f, self._sum = sizes.block, sizes.transforms, sums(b)
+        self._x, self._weight, *bias, self._transformed, self._products = reads
+        self._bias = bias[0] if bias else None
+        self._write, self._write_transformed, self._write_products = writes
+
+    def run(self) -> None:
+        """Write everything."""
+        b, sizes = self._b, self._sizes
+        panel_blocks = sizes.width // self._lanes
+        panels = list(segments(_ceil(sizes.outputs, self._lanes), panel_blocks))
+
+        def block(start: Scalar, nothing: list[Scalar]) -> list[Scalar]:
+            self._for_rows(start, _ceil(sizes.channels, self._lanes), self._transform_row)
+            rest = (b.index(sizes.images * sizes.tiles[0]) - start) * sizes.tiles[1]
+            exact = sizes.images * sizes.tiles[0] % sizes.tile_rows == 0
+            tiles = b.index(sizes.block_tiles) if exact else b.min(rest, sizes.block_tiles)
+            for part in panels:
+
+                def panel(number: Scalar, nothing: list[Scalar], part: Segment = part) -> list[Scalar]:
+                    self._multiply(number, part.size, tiles)
+                    self._for_rows(
+                        start,
+                        part.size,
+                        partial(self._store_row, number),
+                    )
+                    return nothing
+
+                first = part.start // panel_blocks
+                b.loop(first, first + part.count, 1, [], panel)
+            return nothing
+
+        b.loop(0, sizes.images * sizes.tiles[0], sizes.tile_rows, [], block)
+
+    def _for_rows(self, start: Scalar, chunks: int, body: Callable[[Scalar, Scalar, Scalar, Scalar], None]) -> None:
+        """`body(chunk, image, row, first)` for each chunk and each row of tiles of the block at row `start`.
+
+        `first` is the number in the block of the first tile of the row.
+        """
+        b, step = self._b, self._sizes.tile_rows
+        images, (rows, columns) = self._sizes.images, self._sizes.tiles
+
+        def at(index: list[Scalar]) -> None:
+            chunk, number = index
+            place = start + number
+            image, row = (b.index(0), place) if images == 1 else (place / rows, b.rem(place, b.index(rows)))
+
+            def within() -> list[Scalar]:
+                body(chunk, image, row, number * columns)
+                return []
+
+            if images * rows % step == 0:
+                within()
+            else:
+                b.when(b.compare("lt", place, images * rows), within, list)
+
+        b.for_each([chunks, step], at)
+
+    def _for_tiles(self, tiles: range, body: Callable[[Scalar], None]) -> None:
+        self._b.each(tiles.start, tiles.stop, 1, body)
+
+    # The operand
+
+    def _transform_row(self, chunk: Scalar, image: Scalar, row: Scalar, first: Scalar) -> None:
+        for tiles, elements, _ in alike(self._sizes.columns, self._f):
+            self._for_tiles(
+                tiles,
+                lambda tile, elements=elements: self._transform_tile(chunk, image, row, tile, elements, first + tile),
+            )
+
+    def _transform_tile(
+        self, chunk: Scalar, image: Scalar, row: Scalar, column: Scalar, elements: range, number: Scalar
+    ) -> None:
+        b, f = self._b, self._f
+        lines = [self._line(chunk, image, row, column, i, elements) for i in range(f.inputs)]
+        grid = self._stacked(f.transform_input(lines, self._sum), 0)
+        for j, values in enumerate(f.transform_input(self._split(grid, 1), self._sum)):
+            tile = Tile((f.inputs, 1, self._lanes))
+            product, lane = tile.index(b, j, {0: f.inputs}), tile.index(b, chunk * self._lanes, {-1: 1})
+            self._write_transformed([product, number, lane], values)
+
+    def _line(self, chunk: Scalar, image: Scalar, row: Scalar, column: Scalar, line: int, elements: range) -> Scalar:
+        """Elements of one line of a tile of the operand, zero where there are none: [1, n, lanes]."""
+        b, f, window = self._b, self._f, self._sizes.rows
+        zeros = b.splat(0, Tile((1, f.inputs, self._lanes)), self._kind)
+        first, last = line - window.before, line - window.before + (self._sizes.tiles[0] - 1) * f.outputs
+        if not elements or first >= window.extent or last < 0:
+            return zeros
+        place = row * f.outputs + (line - window.before)
+
+        def read() -> list[Scalar]:
+            tile = Tile((1, len(elements), self._lanes))
+            across = tile.index(b, column * f.outputs + (elements.start - self._sizes.columns.before), {1: 1})
+            part = self._x([image, chunk, place, across, tile.index(b, 0, {-1: 1})])
+            return [b.replace(part, zeros, [0, elements.start])]
+
+        tests: list[Scalar] = []
+        if first < 0:
+            tests.append(b.compare("ge", place, 0))
+        if last >= window.extent:
+            tests.append(b.compare("lt", place, window.extent))
+        if not tests:
+            return read()[0]
+        return b.when(tests[0] if len(tests) == 1 else tests[0] & tests[1], read, lambda: [zeros])[0]
+
+    # Matrix products
+
+    def _multiply(self, panel: Scalar, count: int, tiles: Scalar) -> None:
+        """The products of the block's first `tiles` tiles with the first `count` blocks of a panel of the weight."""
+        b, sizes, (height, width) = self._b, self._sizes, self._schedule.tile
+
+        def product(number: Scalar, column: Scalar, columns: int, row: Scalar, rows: int) -> None:
+            tile = Tile((rows, columns, self._lanes))
+            across = tile.index(b, column * self._lanes, {1: self._lanes, 2: 1})
+            down = tile.index(b, row, {0: 1})
+
+            def factors(k: Scalar) -> tuple[Scalar, Scalar]:
+                return self._transformed([number, down, k]), self._weight([panel, number, k, across])
+
+            total = accumulate(b, self._schedule, self._kind, tile, sizes.channels, factors)
+            self._write_products([number, down, across], total)
+
+        def over(parts: Iterable[Segment], body: Callable[[Scalar, int], None], most: Scalar | None = None) -> None:
+            for part in parts:
+
+                def at(start: Scalar, nothing: list[Scalar], size: int = part.size) -> list[Scalar]:
+                    body(start, size)
+                    return nothing
+
+                stop = b.index(part.start + part.count * part.size)
+                b.loop(part.start, stop if most is None else b.min(stop, most), part.size, [], at)
+
+        def at(index: list[Scalar]) -> None:
+            (number,) = index
+
+            def by_rows(column: Scalar, columns: int) -> None:
+                parts = segments(sizes.block_tiles, height)
+                over(parts, lambda row, rows: product(number, column, columns, row, rows), tiles)
+
+            over(segments(count, min(width, count)), by_rows)
+
+        b.for_each([self._f.inputs**2], at)
+
+    # The result
+
+    def _store_row(self, panel: Scalar, chunk: Scalar, image: Scalar, row: Scalar, first: Scalar) -> None:
+        for tiles, results in self._result_runs():
+            self._for_tiles(
+                tiles,
+                lambda tile, results=results: self._store_tile(panel, chunk, image, row, tile, results, first + tile),
+            )
+
+    def _result_runs(self) -> list[tuple[range, int]]:
+        """The tiles of a row with equally many columns of results."""
+        count, size = self._sizes.tiles[1], self._f.outputs
+        rest = self._sizes.columns.positions % size
+        runs = [(range(count - (1 if rest else 0)), size), (range(count - 1, count), rest)]
+        return [run for run in runs if run[0] and run[1]]
+
+    def _store_tile(
+        self, panel: Scalar, chunk: Scalar, image: Scalar, row: Scalar, column: Scalar, columns: int, number: Scalar
+    ) -> None:
+        b, f = self._b, self._f
+        tile = Tile((f.inputs, f.inputs, self._lanes))
+        product, lane = tile.index(b, 0, {0: f.inputs, 1: 1}), tile.index(b, chunk * self._lanes, {-1: 1})
+        grid = self._products([product, number, lane])
+        lines = f.transform_output(self._split(grid, 0), self._sum)
+        sides = f.transform_output(self._split(self._stacked(lines, 0), 1), self._sum)[:columns]
+        values = self._stacked(sides, 1)
+
+        def write(rows: int) -> list[Scalar]:
+            block = panel * (self._sizes.width // self._lanes) + chunk
+            tile = Tile((rows, columns, self._lanes))
+            value = b.slice(values, [0, 0], [rows, columns])
+            if self._bias is not None:
+                value = value + self._bias([tile.index(b, block * self._lanes, {-1: 1})])
+            down, across = tile.index(b, row * f.outputs, {0: 1}), tile.index(b, column * f.outputs, {1: 1})
+            self._write([image, block, down, across, tile.index(b, 0, {-1: 1})], value)
+            return []
+
+        rest = self._sizes.rows.positions % f.outputs
+        if rest == 0:
+            write(f.outputs)
+        else:
+            last = b.compare("eq", row, self._sizes.tiles[0] - 1)
+            b.when(last, lambda: write(rest), lambda: write(f.outputs))
+
+    # Tiles of values
+
+    def _split(self, grid: Scalar, axis: int) -> list[Scalar]:
+        """The parts of a tile along axis 0 or 1."""
+        sizes = list(tile_shape(grid.ssa)[:2])
+        count, sizes[axis] = sizes[axis], 1
+        return [self._b.slice(grid, [place if axis == each else 0 for each in (0, 1)], sizes) for place in range(count)]
+
+    def _stacked(self, parts: Sequence[Scalar], axis: int) -> Scalar:
+        """Parts put together along axis 0 or 1."""
+        sizes = list(tile_shape(parts[0].ssa)[:2])
+        sizes[axis] = len(parts)
+        whole = self._b.splat(0, Tile((*sizes, self._lanes)), self._kind)
+        for place, part in enumerate(parts):
+            whole = self._b.replace(part, whole, [place if axis == each else 0 for each in (0, 1)])
+        return whole

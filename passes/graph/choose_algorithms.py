@@ -1,0 +1,56 @@
+"""Choose faster algorithms, where some suit the vectors of a target, for operations that may round differently.
+
+The operation says itself what is faster (`AnchorOp.algorithm_on`) and what that does to its error; with
+`accuracy=strict` nothing is chosen.
+
+Before, with `choose-algorithms{target=x86-64-v4}`:
+```mlir
+%0 = graph.conv %x, %w {pads = array<i64: 1, 1, 1, 1>, ..} : (tensor<1x64x56x56xf32>, tensor<64x64x3x3xf32>) -> ..
+```
+After:
+```mlir
+%0 = graph.conv %x, %w {.., algorithm = #graph.winograd<output_tile = 4, tile_rows = 2>} : ..
+```
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from aotc.dialects.graph.interfaces import AnchorOp
+from aotc.passes.graph.choose_schedule import machine_of
+from aotc.tuned import TuningTable
+
+
+@dataclass(frozen=True)
+class ChooseAlgorithmsPass(ModulePass):
+    """Choose faster algorithms for operations that may round differently."""
+
+    name = "choose-algorithms"
+
+    target: str = "host"
+    accuracy: str = "fast"
+    """`fast`: up to 1e-4 of the greatest result away from the exact one; `strict`: every sum as it is written."""
+
+    table: str = ""
+    """A file of measured decisions (`aotc.tuned`), which come first."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.accuracy not in ("fast", "strict"):
+            raise PassFailedException(f"the accuracy is fast or strict, found {self.accuracy}")
+        machine = machine_of(self.target)
+        if machine is None or self.accuracy == "strict":
+            return
+        table = TuningTable.read(self.table) if self.table else TuningTable()
+        for each in op.walk():
+            if not isinstance(each, AnchorOp) or AnchorOp.ALGORITHM in each.attributes:
+                continue
+            algorithm = table.algorithm_of(ctx, each) or each.algorithm_on(machine)
+            if isinstance(algorithm, Attribute):
+                each.attributes[AnchorOp.ALGORITHM] = algorithm

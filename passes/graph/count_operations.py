@@ -1,0 +1,37 @@
+"""Note on each kernel how many arithmetic operations it is about, for a profile (see `GraphOp.operations`).
+
+Before:
+```mlir
+func.func private @matmul_relu_0(%lhs: tensor<2x3xf32>, %rhs: tensor<3x4xf32>) -> .. attributes {aot.kernel} {
+```
+After:
+```mlir
+func.func private @matmul_relu_0(..) -> tensor<2x4xf32> attributes {aot.kernel, aot.operations = 56 : i64} {
+```
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.dialects.func import FuncOp
+from xdsl.passes import ModulePass
+
+from aotc.dialects.graph.interfaces import GraphOp
+
+OPERATIONS = "aot.operations"
+
+
+@dataclass(frozen=True)
+class CountOperationsPass(ModulePass):
+    """Note on each kernel how many arithmetic operations it is about."""
+
+    name = "count-operations"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.ops:
+            if isinstance(function, FuncOp) and "aot.kernel" in function.attributes:
+                count = sum(each.operations() for each in function.walk() if isinstance(each, GraphOp))
+                function.attributes[OPERATIONS] = IntegerAttr(count, i64)

@@ -1,0 +1,253 @@
+"""Write exp, log, tanh and erf of f32 as polynomials, in kernels that are computed on tiles.
+
+Tiles, because there is no library to call for a register; elements, so that a function has one value wherever in a
+kernel it is evaluated. Other kernels keep the functions of the math dialect, which end in libm.
+
+Before:
+```mlir
+%y = math.exp %x : vector<4x16xf32>
+```
+After (`exponential` below):
+```mlir
+%low = arith.constant dense<-104.0> : vector<4x16xf32>
+%0 = aot.tile_compare "olt" %x, %low : vector<4x16xf32> -> vector<4x16xi1>
+%1 = aot.tile_select %0, %low, %x : vector<4x16xf32>
+..
+%y = arith.mulf %30, %31 : vector<4x16xf32>
+```
+Every operation rounds once (products that are added are `math.fma`), so all targets compute the same bits. The
+polynomials are minimax fits to the relative error (Remez' algorithm); what holds of each function is in its docstring,
+with errors measured over all 2^32 arguments, in units of the last place (ulp) of the exact result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import inf, nan, prod
+from typing import TypeAlias
+
+from xdsl.context import Context
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import ModuleOp, VectorType, f32, i32
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Block, Operation
+from xdsl.passes import ModulePass
+
+from aotc.dialects.aot.tiles import tile_shape, tile_type
+from aotc.dialects.graph.loops import Scalar
+from aotc.dialects.graph.tiling import TileBuilder
+
+Function: TypeAlias = Callable[[TileBuilder, Scalar], Scalar]
+
+AT_A_TIME = 4
+"""Registers of a tile that one polynomial works on, so that what lies between its first and last operation fits too."""
+
+
+@dataclass(frozen=True)
+class ExpandMathPass(ModulePass):
+    """Write exp, log, tanh and erf of f32 as polynomials, in kernels that are computed on tiles."""
+
+    name = "expand-math"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.ops:
+            if isinstance(function, FuncOp) and not function.is_declaration and _has_tiles(function):
+                _expand(function)
+
+
+def _has_tiles(function: FuncOp) -> bool:
+    return any(isinstance(value.type, VectorType) for op in function.walk() for value in (*op.results, *op.operands))
+
+
+def _expand(function: FuncOp) -> None:
+    builder = TileBuilder(function.body.block)
+    for op in list(function.walk()):
+        if (expansion := _FUNCTIONS.get(type(op))) is not None and _element(op) == f32:
+            _replace(op, expansion, builder)
+
+
+def _replace(op: Operation, expansion: Function, b: TileBuilder) -> None:
+    written, result = Block(), op.results[0]
+
+    def write() -> None:
+        value = _in_pieces(b, expansion, Scalar(b, f32, op.operands[0])).ssa
+        value.name_hint = result.name_hint
+        result.replace_all_uses_with(value)
+
+    b.within(written, write)
+    block = op.parent
+    assert block is not None
+    new = list(written.ops)
+    for each in new:
+        each.detach()
+        each.location = op.location
+    block.insert_ops_before(new, op)
+    op.detach()
+    op.erase()
+
+
+def _element(op: Operation) -> Attribute:
+    kind = op.results[0].type
+    return kind.element_type if isinstance(kind, VectorType) else kind
+
+
+def _in_pieces(b: TileBuilder, function: Function, x: Scalar) -> Scalar:
+    """`function` of x, at most `AT_A_TIME` registers at once."""
+    sizes = tile_shape(x.ssa)[:-1]
+    if prod(sizes) <= AT_A_TIME:
+        return function(b, x)
+    axis = next(axis for axis, extent in enumerate(sizes) if extent > 1)
+    step = max(AT_A_TIME // prod(sizes[axis + 1 :]), 1)
+    result = x
+    for start in range(0, sizes[axis], step):
+        offsets = [0] * axis + [start] + [0] * (len(sizes) - axis - 1)
+        part = b.slice(x, offsets, [*sizes[:axis], min(step, sizes[axis] - start), *sizes[axis + 1 :]])
+        result = b.replace(_in_pieces(b, function, part), result, offsets)
+    return result
+
+
+# --- the parts of floats, and polynomials ----------------------------------------------------------------------------
+
+
+def _reinterpret(b: TileBuilder, x: Scalar, dtype: Attribute) -> Scalar:
+    shape = tile_shape(x.ssa)
+    return Scalar(b, dtype, b.insert(arith.BitcastOp(x.ssa, tile_type(shape, dtype) if shape else dtype)))
+
+
+def _bits(b: TileBuilder, x: Scalar) -> Scalar:
+    return _reinterpret(b, x, i32)
+
+
+def _float(b: TileBuilder, x: Scalar) -> Scalar:
+    return _reinterpret(b, x, f32)
+
+
+def _number(b: TileBuilder, value: float) -> Scalar:
+    return b.const(value, f32)
+
+
+def _polynomial(b: TileBuilder, x: Scalar, coefficients: Sequence[float]) -> Scalar:
+    """The sum of coefficients[k] * x^k, by Horner's rule."""
+    value = _number(b, coefficients[-1])
+    for coefficient in reversed(coefficients[:-1]):
+        value = b.fma(x, value, _number(b, coefficient))
+    return value
+
+
+def _by_pairs(b: TileBuilder, x: Scalar, square: Scalar, coefficients: Sequence[float]) -> Scalar:
+    """The same for an even number of them, by Horner's rule for x^2 on pairs: fewer roundings follow each other."""
+    pairs = zip(coefficients[::2], coefficients[1::2], strict=True)
+    value, *rest = [b.fma(x, _number(b, odd), _number(b, even)) for even, odd in reversed([*pairs])]
+    for pair in rest:
+        value = b.fma(square, value, pair)
+    return value
+
+
+_ONE = 127 << 23
+"""The bits of 1.0; 2^n is n << 23 more."""
+_LOG2_E = 1.442695040888963
+_LN2_HIGH, _LN2_LOW = 0.693359375, -2.121944400546905e-4
+"""ln 2 in two parts: a multiple of the first with ten bits is exact in f32 (Cody and Waite)."""
+_ROUNDER = 1.5 * 2.0**23
+"""Added to a small number, it leaves that rounded to an integer in the low bits of the sum."""
+
+
+def _reduce(b: TileBuilder, x: Scalar) -> tuple[Scalar, Scalar]:
+    """(n, r) such that x = n ln 2 + r with |r| <= ln 2 / 2 for |x| < 200; n is in the low bits of an integer."""
+    shifted = b.fma(x, _number(b, _LOG2_E), _number(b, _ROUNDER))
+    n = shifted - _ROUNDER
+    r = b.fma(n, _number(b, -_LN2_LOW), b.fma(n, _number(b, -_LN2_HIGH), x))
+    return _bits(b, shifted), r
+
+
+# (e^r - 1 - r) / r^2 on |r| <= ln 2 / 2; e^r has relative error 3.1e-9
+_EXP = (0.49999993432, 0.166665203987, 0.0416683908113, 0.00836874513761, 0.00138145390305)
+
+
+# --- the functions ---------------------------------------------------------------------------------------------------
+
+
+def exponential(b: TileBuilder, x: Scalar) -> Scalar:
+    """e^x to 0.9 ulp, subnormal results too; overflow is inf, NaN stays NaN.
+
+    x = n ln 2 + r (Cody and Waite); 2^n is applied as two factors, each of which is a normal number.
+    """
+    x = b.min(b.max(x, -104.0), 89.0)
+    n, r = _reduce(b, x)
+    power = _polynomial(b, r, (1.0, 1.0, *_EXP))
+    half = b.shift_left(n, b.const(22, i32)) & -(1 << 23)  # (n >> 1) << 23
+    rest = b.shift_left(n, b.const(23, i32)) - half
+    return power * _float(b, half + _ONE) * _float(b, rest + _ONE)
+
+
+def _exponential_minus_1(b: TileBuilder, x: Scalar) -> Scalar:
+    """e^x - 1 for -80 <= x <= 0."""
+    n, r = _reduce(b, x)
+    power = b.fma(_polynomial(b, r, _EXP) * r, r, r)
+    scale = _float(b, b.shift_left(n, b.const(23, i32)) + _ONE)
+    return b.fma(scale, power, scale - 1)
+
+
+# (log(1 + f) - f + f^2 / 2) / f^3 for 1 + f from sqrt(1/2) to sqrt(2); log(1 + f) has relative error 5.8e-9
+_LOG = (
+    *(0.333333317078, -0.250008210304, 0.200012268684, -0.166233574573),
+    *(0.142017582368, -0.131601816857, 0.127615752271, -0.0763449593516),
+)
+_LEAST_NORMAL = 2.0**-126
+_SQRT_HALF = 0x3F3504F3
+"""The bits of sqrt(1/2)."""
+
+
+def logarithm(b: TileBuilder, x: Scalar) -> Scalar:
+    """ln x to 0.87 ulp, of subnormal numbers too; ln 0 = -inf, ln inf = inf, NaN of negative numbers and NaN.
+
+    x = 2^n (1 + f) with 1 + f from sqrt(1/2) to sqrt(2), ln x = n ln 2 + f - f^2 / 2 + f^3 P(f).
+    """
+    small = b.compare("lt", x, _LEAST_NORMAL)
+    bits = _bits(b, b.select(small, x * 2.0**23, x))
+    above = bits - _SQRT_HALF
+    exponent = b.cast(b.shift_right(above, b.const(23, i32)), f32)
+    n = exponent + b.select(small, _number(b, -23.0), 0.0)
+    f = _float(b, bits - (above & -(1 << 23))) - 1
+    square = f * f
+    tail = b.fma(n, _number(b, _LN2_LOW), f * square * _polynomial(b, f, _LOG))
+    value = b.fma(n, _number(b, _LN2_HIGH), f + b.fma(square, _number(b, -0.5), tail))
+    value = b.select(b.compare("lt", x, inf), value, x)
+    value = b.select(b.compare("lt", x, 0.0), _number(b, nan), value)
+    return b.select(b.compare("eq", x, 0.0), _number(b, -inf), value)
+
+
+def _with_sign(b: TileBuilder, magnitude: Scalar, sign: Scalar) -> Scalar:
+    return Scalar(b, f32, b.insert(math.CopySignOp(magnitude.ssa, sign.ssa)))
+
+
+def hyperbolic_tangent(b: TileBuilder, x: Scalar) -> Scalar:
+    """tanh x to 2.5 ulp, never beyond 1: |tanh x| = -e / (2 + e) with e = exp(-2 |x|) - 1."""
+    e = _exponential_minus_1(b, b.min(b.abs(x), 10.0) * -2.0)
+    return _with_sign(b, e / (e + 2.0), x)
+
+
+# erf(x) / x = P(x^2) / Q(x^2) to relative error 1.4e-8 up to _ERF_END, from where on erf rounds to 1 or the number
+# before; P and Q are scaled by the common factor for which their rounded coefficients are best
+_ERF_P = (0.950079322, 0.157640606, 0.0441284031, 0.00307304529, 0.000240793699, 1.78944413e-06)
+_ERF_Q = (0.841985881, 0.420366943, 0.0950333923, 0.0124079315, 0.000960852019, 3.27719717e-05)
+_ERF_END = 3.83
+
+
+def error_function(b: TileBuilder, x: Scalar) -> Scalar:
+    """erf x to 5.1 ulp, never beyond 1: x times a rational function of x^2 (weighted least squares, reweighted to the
+    least maximum as Lawson did)."""
+    x = b.min(b.max(x, -_ERF_END), _ERF_END)
+    square = x * x
+    fourth = square * square
+    ratio = x * _by_pairs(b, square, fourth, _ERF_P) / _by_pairs(b, square, fourth, _ERF_Q)
+    return b.min(b.max(ratio, -1.0), 1.0)
+
+
+_FUNCTIONS: dict[type[Operation], Function] = {
+    math.ExpOp: exponential,
+    math.LogOp: logarithm,
+    math.TanhOp: hyperbolic_tangent,
+    math.ErfOp: error_function,
+}

@@ -1,0 +1,105 @@
+"""The elements of a kernel's tensors as expressions over its buffers: what is read where a result is written."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TypeAlias, cast
+
+from xdsl.ir import Block, OpResult, SSAValue
+from xdsl.utils.exceptions import PassFailedException
+
+from aotc.constants import constant_array
+from aotc.dialects.dtypes import is_encoded
+from aotc.dialects.graph.encodings import constant, decode, encode, load
+from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, element_type_of, shape_of
+from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, compute_type
+from aotc.dialects.graph.structure import ConstantOp
+from aotc.weights import WeightStore
+
+IndexKey: TypeAlias = tuple[object, ...]
+Destination: TypeAlias = tuple[SSAValue, SSAValue]
+"""A tensor and the buffer it goes to."""
+
+
+class Expressions:
+    """Writes, with one builder, the value of a tensor at an index: a load from its buffer, or the operation's element.
+
+    `buffers` are those of the tensors that the kernel `kernel` is given. A value that is needed again at the same index
+    in the same block is written once.
+    """
+
+    def __init__(self, kernel: str, b: LoopBuilder, buffers: Mapping[SSAValue, SSAValue], store: WeightStore) -> None:
+        self._kernel = kernel
+        self._b = b
+        self._buffers = buffers
+        self._store = store
+        self._bound: dict[SSAValue, tuple[IndexKey, Scalar]] = {}
+        self._cache: dict[tuple[SSAValue, Block, IndexKey, bool], Scalar] = {}
+
+    def store(self, destinations: Sequence[Destination], index: Sequence[Scalar]) -> None:
+        """Compute every tensor at `index`, then store them all: a buffer written may be one that was read."""
+        values = [self.reader(value, coded=True)(index) for value, _ in destinations]
+        for value, (_, buffer) in zip(values, destinations, strict=True):
+            self._b.store(value, buffer, index)
+
+    @contextmanager
+    def bound(self, result: SSAValue, index: Sequence[Scalar], value: Scalar) -> Generator[None]:
+        """Meanwhile the anchor's `result` is `value` at `index`."""
+        self._bound[result] = (_key(index), encode(self._b, value, element_type_of(result)))
+        yield
+        del self._bound[result]
+
+    def reader(self, value: SSAValue, coded: bool = False) -> Reader:
+        """What writes `value` at an index: as a number or, `coded`, as memory holds it."""
+
+        def read(index: Sequence[Scalar]) -> Scalar:
+            assert len(index) == len(shape_of(value)), "an index has one entry per dimension"
+            key = (value, self._b.block, _key(index), coded)
+            if (cached := self._cache.get(key)) is None:
+                cached = self._value(value, index) if coded else decode(self._b, self.reader(value, coded=True)(index))
+                self._cache[key] = cached
+            return cached
+
+        return read
+
+    def _value(self, value: SSAValue, index: Sequence[Scalar]) -> Scalar:
+        if (buffer := self._buffers.get(value)) is not None:
+            return load(self._b, buffer, index, element_type_of(value))
+        op = cast(OpResult, value).op
+        if isinstance(op, AnchorOp):
+            return self._anchor_value(value, index)
+        if isinstance(op, ConstantOp):
+            return self._constant(op)
+        assert isinstance(op, ElementOp)
+        kind = element_type_of(value)
+        result = op.element(self._b, index, [self.reader(operand, op.MOVES) for operand in op.operands])
+        encoded = encode(self._b, result, kind)
+        assert encoded.dtype == (kind if is_encoded(kind) else compute_type(kind)), f"{op.name} gave {result.dtype}"
+        return encoded
+
+    def _anchor_value(self, value: SSAValue, index: Sequence[Scalar]) -> Scalar:
+        bound = self._bound.get(value)
+        if bound is None:
+            raise failure(self._kernel, "the anchor's result is read outside the epilogue of that result")
+        key, scalar = bound
+        for mine, theirs, extent in zip(_key(index), key, shape_of(value), strict=True):
+            if extent != 1 and mine != theirs:
+                raise failure(self._kernel, "an epilogue operation reads the anchor's result at another index")
+        return scalar
+
+    def _constant(self, op: ConstantOp) -> Scalar:
+        array = constant_array(op, self._store)
+        first = array.reshape(-1)[:1]
+        if array.size == 0 or ((array != first).any() and not (array != array).all()):
+            raise failure(self._kernel, "a constant of several values must be an argument of the kernel")
+        return constant(self._b, first, element_type_of(op.result))
+
+
+def failure(kernel: str, why: str) -> PassFailedException:
+    """A kernel that breaks the rules of `outline-kernels`."""
+    return PassFailedException(f"kernel @{kernel}: {why}")
+
+
+def _key(index: Sequence[Scalar]) -> IndexKey:
+    return tuple(i.key for i in index)

@@ -1,0 +1,319 @@
+"""How loops are divided among threads: what code costs, which loops to split, who waits for whom. Nothing is changed.
+
+The threads of a kernel run the same code. Some parallel loops are split, each thread taking its share of the
+iterations; of what is around them, stores and what is computed for them only are left to one thread, everything else is
+done by all. Costs are counted in operations on registers, which is enough to compare one way with another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf, prod
+from typing import Literal
+
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import IntegerAttr, VectorType
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.traits import is_side_effect_free
+
+from aotc.dialects import aot
+
+_UNKNOWN_TRIPS = 4
+"""Iterations of a loop whose bounds are not constant."""
+_EVEN = 1.05
+"""So much longer than the average the longest share may be; else more dimensions are taken together."""
+_WORTH = 0.9
+"""Loops further in are split where that takes less than this much of the time: outer ones share less memory."""
+
+
+class Indivisible(Exception):
+    """The kernel's work cannot be shared; the message says why."""
+
+
+def constant(value: SSAValue) -> int | None:
+    """The value of a constant index."""
+    owner = value.owner
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+        return owner.value.value.data
+    return None
+
+
+# --- costs -----------------------------------------------------------------------------------------------------------
+
+
+def trips(low: SSAValue, high: SSAValue, step: SSAValue) -> int | None:
+    """Iterations of a loop, None where its bounds are not constant."""
+    bounds = [constant(value) for value in (low, high, step)]
+    first, last, by = bounds
+    return None if first is None or last is None or by is None else max(-(-(last - first) // by), 0)
+
+
+class Costs:
+    """What operations cost, each worked out once."""
+
+    def __init__(self) -> None:
+        self._known: dict[Operation, float] = {}
+
+    def of(self, op: Operation) -> float:
+        """Operations on registers that `op` takes, with all it contains."""
+        if op not in self._known:
+            self._known[op] = self._cost(op)
+        return self._known[op]
+
+    def of_block(self, block: Block) -> float:
+        """Those of a block."""
+        return sum(self.of(op) for op in block.ops)
+
+    def _cost(self, op: Operation) -> float:
+        match op:
+            case scf.ParallelOp():
+                found = splittable(op)
+                return (_UNKNOWN_TRIPS if found is None else prod(found)) * (self.of_block(op.body.block) + 1)
+            case scf.ForOp():
+                return for_trips(op) * (self.of_block(op.body.block) + 1)
+            case scf.IfOp():
+                return 1 + max(sum(map(self.of_block, region.blocks)) for region in op.regions)
+            case arith.ConstantOp() | scf.YieldOp() | scf.ReduceOp():
+                return 0
+            case _:
+                return max((_registers(value) for value in (*op.results, *op.operands)), default=1)
+
+
+def for_trips(op: scf.ForOp) -> int:
+    """Iterations of a loop, or a guess."""
+    found = trips(op.lb, op.ub, op.step)
+    return _UNKNOWN_TRIPS if found is None else found
+
+
+def _registers(value: SSAValue) -> int:
+    return prod(value.type.get_shape()[:-1]) if isinstance(value.type, VectorType) else 1
+
+
+# --- shares ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A parallel loop that is split: its first `dimensions` together, with `total` iterations; the thread `first` is
+    the first of those that do one more than the others."""
+
+    dimensions: int
+    total: int
+    first: int
+
+
+@dataclass(frozen=True)
+class Step:
+    """Operations of a block that run one after the other: one that is split, several that one thread does (its number),
+    one that is entered, for its body to be shared, or one that all threads do, which only reads."""
+
+    operations: tuple[Operation, ...]
+    how: Cut | int | Literal["entered", "everywhere"]
+
+
+class Shares:
+    """What becomes of a kernel's operations: `steps` of each block that all threads run through, in the order in which
+    they are to be; all else there is arithmetic, done by all threads."""
+
+    def __init__(self, function: FuncOp, threads: int) -> None:
+        """Raises Indivisible."""
+        self.function = function
+        self.threads = threads
+        self.costs = Costs()
+        self.steps: dict[Block, list[Step]] = {}
+        self._accesses: dict[Operation, Accesses] = {}
+        self._next = 0
+        everything = self.accesses(function)
+        self._scratch = everything.loads & everything.stores
+        self._waits = bool(self._scratch) or any(map(_may_alias, function.args))
+        self._decide(function.body.block)
+
+    def accesses(self, *operations: Operation) -> Accesses:
+        """The buffers that operations read and write."""
+        for op in operations:
+            if op not in self._accesses:
+                self._accesses[op] = Accesses.of(op)
+        found = [self._accesses[op] for op in operations]
+        return Accesses(
+            frozenset[SSAValue]().union(*(each.loads for each in found)),
+            frozenset[SSAValue]().union(*(each.stores for each in found)),
+        )
+
+    @property
+    def time(self) -> float:
+        """Operations on registers until all threads are done."""
+        return sum(self._time(op) for op in self.function.body.block.ops)
+
+    # Which loops are split
+
+    def _is_shared(self, op: Operation) -> bool:
+        """Whether something in `op` is split."""
+        return bool(op.regions) and any(splittable(inner) is not None for inner in op.walk())
+
+    def _time(self, op: Operation) -> float:
+        """The least time that `op` takes all threads together."""
+        if isinstance(op, scf.ParallelOp) and (sizes := splittable(op)) is not None:
+            return min(self._time_split(op, sizes), self._time_entered(op, sizes))
+        if self._is_shared(op):
+            inside = sum(self._time(inner) for region in op.regions for block in region.blocks for inner in block.ops)
+            return inside * (for_trips(op) if isinstance(op, scf.ForOp) else 1)
+        return self.costs.of(op)
+
+    def _time_split(self, op: scf.ParallelOp, sizes: Sequence[int]) -> float:
+        count = _dimensions(sizes, self.threads)
+        longest = -(-prod(sizes[:count]) // self.threads)
+        return longest * prod(sizes[count:]) * (self.costs.of_block(op.body.block) + 1)
+
+    def _time_entered(self, op: scf.ParallelOp, sizes: Sequence[int]) -> float:
+        """The time with the loops inside split instead; where threads would have to wait in each iteration, forever."""
+        body = op.body.block
+        if self._waits or not any(map(self._is_shared, body.ops)):
+            return inf
+        return prod(sizes) * sum(map(self._time, body.ops))
+
+    def _decide(self, block: Block) -> None:
+        """Decide about the operations of a block that all threads run through."""
+        steps = self.steps[block] = []
+        between: list[Operation] = []
+        for op in block.ops:
+            if not self._is_shared(op):
+                between.append(op)
+                continue
+            self._decide_between(between, steps)
+            between = []
+            if isinstance(op, scf.ParallelOp) and (sizes := splittable(op)) is not None:
+                if self._time_entered(op, sizes) >= _WORTH * self._time_split(op, sizes):
+                    steps.append(Step((op,), self._cut(sizes)))
+                    continue
+            elif not isinstance(op, scf.ForOp | scf.IfOp):
+                raise Indivisible(f"a parallel loop is in {op.name}")
+            steps.append(Step((op,), "entered"))
+            for region in op.regions:
+                for inner in region.blocks:
+                    self._decide(inner)
+        self._decide_between(between, steps)
+
+    def _cut(self, sizes: Sequence[int]) -> Cut:
+        dimensions = _dimensions(sizes, self.threads)
+        total = prod(sizes[:dimensions])
+        cut = Cut(dimensions, total, self._next)
+        self._next = (self._next + total) % self.threads
+        return cut
+
+    def _decide_between(self, operations: Sequence[Operation], steps: list[Step]) -> None:
+        """Leave what stores to one thread, with all that is computed for it only; what else reads, all threads do."""
+        alone = {op for op in operations if self.accesses(op).stores}
+        for op in reversed(operations):
+            users = _users(op)
+            if op in alone and not users <= alone:
+                raise Indivisible(f"{op.name} stores, and what it gives is needed by all threads")
+            if users and users <= alone and not isinstance(op, arith.ConstantOp):
+                alone.add(op)
+        one = Step(tuple(op for op in operations if op in alone), self._next)
+        if alone:
+            self._next = (self._next + 1) % self.threads
+        seen = 0
+        for op in operations:
+            if op in alone:
+                seen += 1
+                if seen == len(alone):  # where they will be, together
+                    steps.append(one)
+            elif self.accesses(op).loads:
+                step = Step((op,), "everywhere")
+                if 0 < seen < len(alone) and self.conflict(one, step):
+                    raise Indivisible("what one thread stores is read by all threads between its stores")
+                steps.append(step)
+
+    # Who waits for whom
+
+    def conflict(self, before: Step, after: Step) -> bool:
+        """Whether all threads must have done `before` when one of them begins with `after`.
+
+        Loops that write one result write different elements of it. Where a result takes over the buffer of an operand,
+        each element is read where it is written, by the same iteration.
+        """
+        if isinstance(before.how, int) and before.how == after.how:
+            return False
+        a, b = self.accesses(*before.operations), self.accesses(*after.operations)
+        if a.stores & (b.loads | (b.stores & self._scratch)) or a.loads & b.stores:
+            return True
+        return _overwrites(a, b) or _overwrites(b, a)
+
+
+def splittable(op: Operation) -> list[int] | None:
+    """The extents of a parallel loop that threads can share; None for everything else."""
+    if not isinstance(op, scf.ParallelOp) or op.initVals:
+        return None
+    found = [trips(*bounds) for bounds in zip(op.lowerBound, op.upperBound, op.step, strict=True)]
+    return None if None in found else [extent for extent in found if extent is not None]
+
+
+def _users(op: Operation) -> set[Operation]:
+    """The operations beside `op` that use its results, by themselves or inside."""
+    block = op.parent
+    assert block is not None
+    users = (block.find_ancestor_op_in_block(use.operation) for result in op.results for use in result.uses)
+    return {user for user in users if user is not None}
+
+
+def _overwrites(reader: Accesses, writer: Accesses) -> bool:
+    """Whether `writer` may store over what `reader` loads through another argument."""
+    return any(map(_may_alias, reader.loads)) and any(
+        _may_alias(buffer) and buffer not in reader.stores for buffer in writer.stores
+    )
+
+
+def _dimensions(sizes: Sequence[int], threads: int) -> int:
+    """How many of the first dimensions to split together: the fewest that can be divided evenly, or best."""
+    best, least = len(sizes), float("inf")
+    for count in range(1, len(sizes) + 1):
+        total = prod(sizes[:count])
+        longest = -(-total // threads) * threads / total if total else 1.0
+        if longest <= _EVEN:
+            return count
+        if longest < least:
+            best, least = count, longest
+    return best
+
+
+@dataclass(frozen=True)
+class Accesses:
+    """The arguments of a kernel that some code reads and writes."""
+
+    loads: frozenset[SSAValue]
+    stores: frozenset[SSAValue]
+
+    @staticmethod
+    def of(op: Operation) -> Accesses:
+        """Those of an operation with all it contains. Raises Indivisible where that cannot be told."""
+        loads: set[SSAValue] = set()
+        stores: set[SSAValue] = set()
+        for inner in op.walk():
+            match inner:
+                case memref.LoadOp():
+                    loads.add(inner.memref)
+                case aot.TileLoadOp():
+                    loads.add(inner.buffer)
+                case memref.StoreOp():
+                    stores.add(inner.memref)
+                case aot.TileStoreOp():
+                    stores.add(inner.buffer)
+                case _ if inner.regions or is_side_effect_free(inner) or isinstance(inner, _HARMLESS):
+                    pass
+                case _:
+                    raise Indivisible(f"it is not known what {inner.name} reads and writes")
+        if not all(isinstance(buffer, BlockArgument) for buffer in loads | stores):
+            raise Indivisible("a buffer is no argument of the kernel")
+        return Accesses(frozenset(loads), frozenset(stores))
+
+
+_HARMLESS = (ReturnOp, scf.YieldOp, scf.ReduceOp, scf.ReduceReturnOp, aot.PrefetchOp, aot.BarrierOp)
+
+
+def _may_alias(buffer: SSAValue) -> bool:
+    function = buffer.owner.parent_op() if isinstance(buffer, BlockArgument) else None
+    if not isinstance(function, FuncOp) or function.arg_attrs is None or not isinstance(buffer, BlockArgument):
+        return False
+    return "aot.may_alias" in function.arg_attrs.data[buffer.index].data

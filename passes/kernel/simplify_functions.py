@@ -1,0 +1,202 @@
+"""Canonicalise each function, compute what is equal once, and drop what nobody uses.
+
+Before:
+```mlir
+%0 = arith.addi %c2, %c3 : index
+%1 = arith.muli %i, %0 : index
+%2 = arith.muli %i, %0 : index
+%3 = arith.addi %1, %2 : index
+```
+After:
+```mlir
+%0 = arith.constant 5 : index
+%1 = arith.muli %i, %0 : index
+%3 = arith.addi %1, %1 : index
+```
+The same as `canonicalize,cse` on bodies of functions: the folders and patterns of all operations, equal operations
+where one is defined before the other, equal reads with no write between them. Hardly anything can be folded in loops
+that have just been written, so each function is walked once for each of the three, and again only where a pattern
+applied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cache
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.folder import Folder
+from xdsl.ir import Block, Operation
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.traits import (
+    ConstantLike,
+    HasCanonicalizationPatternsTrait,
+    HasFolder,
+    IsTerminator,
+    MemoryEffectKind,
+    RecursiveMemoryEffect,
+    get_effects,
+)
+
+
+@dataclass(frozen=True)
+class SimplifyFunctionsPass(ModulePass):
+    """See the module."""
+
+    name = "simplify-functions"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.ops:
+            if isinstance(function, FuncOp):
+                while _canonicalize(function, ctx):
+                    pass
+                for block in function.body.blocks:
+                    _Elimination().block(block)
+                    _drop_unused(block)
+
+
+# --- folders and patterns --------------------------------------------------------------------------------------------
+
+
+def _canonicalize(function: FuncOp, ctx: Context) -> bool:
+    """Fold, or apply a pattern to, each operation once; whether anything changed."""
+    candidates = [op for op in function.walk() if _folds(type(op)) or _patterns(type(op))]
+    changed = False
+    for op in candidates:
+        if op.parent is None:  # erased with another one
+            continue
+        rewriter = PatternRewriter(op)
+        if _folds(type(op)) and (folded := Folder(ctx).try_fold(op)) is not None:
+            values, new = folded
+            rewriter.replace(op, new, values)
+        else:
+            for pattern in _patterns(type(op)):
+                pattern.match_and_rewrite(op, rewriter)
+                if rewriter.has_done_action:
+                    break
+        changed |= rewriter.has_done_action
+    return changed
+
+
+@cache
+def _folds(kind: type[Operation]) -> bool:
+    return kind.has_trait(HasFolder) and not kind.has_trait(ConstantLike)
+
+
+@cache
+def _patterns(kind: type[Operation]) -> Sequence[RewritePattern]:
+    traits = kind.get_traits_of_type(HasCanonicalizationPatternsTrait)
+    return [pattern for trait in traits for pattern in trait.get_patterns(kind)]
+
+
+# --- common subexpressions -------------------------------------------------------------------------------------------
+
+
+class _Effect(IntEnum):
+    """What operations do to memory; of several together, the largest."""
+
+    NONE = 0
+    READ = 1
+    ALLOCATE = 2
+    """New memory, each time another."""
+    ANY = 3
+
+
+class _Elimination:
+    """One function, in one walk: `_known` are the operations whose results may be used where it is."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[object, ...], list[Operation]] = {}
+        self._writes = 0
+
+    def block(self, block: Block) -> _Effect:
+        """Replace what is known already by the first of its kind; returns what is left does to memory."""
+        new: list[list[Operation]] = []
+        total = _Effect.NONE
+        for op in list(block.ops):
+            effect = _effect(op, [self.block(inner) for region in op.regions for inner in region.blocks])
+            total = max(total, effect)
+            if effect is _Effect.ANY:
+                self._writes += 1
+            if effect > _Effect.READ or _is_terminator(type(op)):
+                continue
+            operands = tuple(op.operands)
+            key = (type(op), *(operands or op.properties.values()))
+            if effect is _Effect.READ:  # the same only where nothing can have been written since
+                key = (block, self._writes, *key)
+            candidates = self._known.setdefault(key, [])
+            if (known := next((each for each in candidates if _equal(each, op)), None)) is None:
+                candidates.append(op)
+                new.append(candidates)
+                continue
+            for old, result in zip(op.results, known.results, strict=True):
+                old.replace_all_uses_with(result)
+            op.detach()
+            op.erase()
+        for candidates in new:
+            candidates.pop()
+        return total
+
+
+def _equal(a: Operation, b: Operation) -> bool:
+    """Whether two operations of one class with the same operands compute the same."""
+    return (
+        a.properties == b.properties
+        and a.attributes == b.attributes
+        and a.results.types == b.results.types
+        and all(x.is_structurally_equivalent(y) for x, y in zip(a.regions, b.regions, strict=True))
+    )
+
+
+@cache
+def _is_terminator(kind: type[Operation]) -> bool:
+    return kind.has_trait(IsTerminator)
+
+
+def _effect(op: Operation, inside: Iterable[_Effect]) -> _Effect:
+    """What an operation does to memory whose regions do `inside`."""
+    if not op.regions:
+        return _own_effect(op)
+    effect = max(inside, default=_Effect.NONE)
+    return effect if _is_recursive(type(op)) else _Effect.ANY
+
+
+@cache
+def _is_recursive(kind: type[Operation]) -> bool:
+    return kind.has_trait(RecursiveMemoryEffect)
+
+
+_KINDS = {MemoryEffectKind.READ: _Effect.READ, MemoryEffectKind.ALLOC: _Effect.ALLOCATE}
+_own_effects: dict[type[Operation], _Effect] = {}
+
+
+def _own_effect(op: Operation) -> _Effect:
+    """What an operation without regions does to memory, which its class decides."""
+    kind = type(op)
+    if kind not in _own_effects:
+        effects = get_effects(op)
+        each = [_KINDS.get(effect.kind, _Effect.ANY) for effect in effects or ()]
+        _own_effects[kind] = _Effect.ANY if effects is None else max(each, default=_Effect.NONE)
+    return _own_effects[kind]
+
+
+# --- dead code -------------------------------------------------------------------------------------------------------
+
+
+def _drop_unused(block: Block) -> _Effect:
+    """Erase what has no use and no effect, users first; returns what is left does to memory."""
+    total = _Effect.NONE
+    for op in reversed(list(block.ops)):
+        effect = _effect(op, [_drop_unused(inner) for region in op.regions for inner in region.blocks])
+        unused = all(result.first_use is None for result in op.results)
+        if unused and effect is not _Effect.ANY and not _is_terminator(type(op)):
+            op.detach()
+            op.erase()
+        else:
+            total = max(total, effect)
+    return total

@@ -1,0 +1,165 @@
+"""Registers after `unroll-tiles` (vectors of one dimension) in and out of memory, compared, converted and shuffled.
+
+Contiguous elements are one load, the first few of them a masked load, which LLVM writes element by element where the
+processor has none; elements that are not contiguous are loaded one by one. Registers at one base are displacements of
+one pointer, so that addresses fold into instructions.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from xdsl.dialects import arith, llvm, vector
+from xdsl.dialects.builtin import VectorType, i1, i32
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from aotc.dialects import llvm_ext
+from aotc.dialects.aot import (
+    PrefetchOp,
+    TileCompareOp,
+    TileConvertOp,
+    TileLoadOp,
+    TileSelectOp,
+    TileStoreOp,
+)
+from aotc.errors import CompileError, Problem
+from aotc.passes.lower.llvm_arith import compare, convert
+from aotc.passes.lower.llvm_builder import alignment, like
+from aotc.passes.lower.llvm_function import FunctionLowering, Lowerings
+from aotc.passes.lower.llvm_memory import element_address, read, write
+
+
+def _lanes(kind: Attribute) -> int:
+    (lanes,) = cast("VectorType[Attribute]", kind).get_shape()
+    return lanes
+
+
+class _Place:
+    """Where a register is in memory."""
+
+    def __init__(self, f: FunctionLowering, op: TileLoadOp | TileStoreOp, kind: VectorType[Attribute]) -> None:
+        if kind.get_num_dims() != 1:
+            raise CompileError(Problem(f"{op.name} of {kind} has not been unrolled"))
+        key = (f.b.block, op.buffer, tuple(op.indices))
+        if (base := f.bases.get(key)) is None:
+            base = f.bases[key] = element_address(f, op.buffer, op.indices)
+        self._f = f
+        self._scalar = kind.element_type
+        self._base = base
+        self._displacement = op.displacement()
+        (self.step,) = op.steps()
+        self.lanes = _lanes(kind)
+        self.count = op.count() or self.lanes
+        """Lanes that are in memory."""
+        self.align = f.types.size(self._scalar)
+        self.kind = kind
+
+    def address(self, lane: int = 0) -> SSAValue:
+        """Of the element in `lane`."""
+        return self._f.b.offset(self._base, self._f.types.memory(self._scalar), self._displacement + lane * self.step)
+
+    def mask(self) -> SSAValue:
+        """The lanes that are in memory."""
+        bits = bytes(lane < self.count for lane in range(self.lanes))
+        return self._f.b.dense(bits, like(self.kind, i1))
+
+    def properties(self) -> dict[str, Attribute]:
+        """Of a masked access."""
+        return {"alignment": alignment(self.align)}
+
+
+def _load(f: FunctionLowering, op: TileLoadOp) -> None:
+    f.set(op.result, _loaded(f, _Place(f, op, op.result.type)))
+
+
+def _loaded(f: FunctionLowering, place: _Place) -> SSAValue:
+    b, kind, scalar = f.b, place.kind, place.kind.element_type
+    if place.step == 0:
+        return b.splat(read(f, place.address(), scalar, place.align), f.types.value(kind))
+    if place.step != 1:
+        value = b.constant(0, f.types.value(kind))
+        for lane in range(place.count):
+            value = b.insert(value, read(f, place.address(lane), scalar, place.align), lane)
+        return value
+    if place.count == place.lanes:
+        return read(f, place.address(), kind, place.align)
+    memory = f.types.memory(kind)
+    zero = b.constant(0, memory)
+    operands = (place.address(), place.mask(), zero)
+    value = b.op(llvm_ext.MaskedLoadOp, operands, memory, place.properties())
+    return b.icmp("ne", value, zero) if scalar == i1 else value
+
+
+def _store(f: FunctionLowering, op: TileStoreOp) -> None:
+    b, kind, value = f.b, cast("VectorType[Attribute]", op.tile.type), f.get(op.tile)
+    place, scalar = _Place(f, op, kind), kind.element_type
+    if place.step != 1:
+        for lane in range(place.count):
+            write(f, b.extract(value, lane), place.address(lane), scalar, place.align)
+    elif place.count == place.lanes:
+        write(f, value, place.address(), kind, place.align)
+    else:
+        if scalar == i1:
+            value = b.convert(llvm.ZExtOp, value, f.types.memory(kind))
+        b.effect(llvm_ext.MaskedStoreOp, (value, place.address(), place.mask()), place.properties())
+
+
+def _prefetch(f: FunctionLowering, op: PrefetchOp) -> None:
+    """For reading, into the second level: what is soon read is more than the first one holds."""
+    address = element_address(f, op.buffer, op.indices, inbounds=False)
+    flags = (f.b.constant(value, i32) for value in (0, 2, 1))
+    f.b.intrinsic_effect("llvm.prefetch.p0", (address, *flags))
+
+
+def _broadcast(f: FunctionLowering, op: vector.BroadcastOp) -> None:
+    f.set(op.vector, f.b.splat(f.get(op.source), f.types.value(op.vector.type)))
+
+
+def _shuffle(f: FunctionLowering, op: vector.ShuffleOp) -> None:
+    lanes = tuple(int(lane) for lane in op.mask.get_values())
+    f.set(op.result, f.b.shuffle(f.get(op.v1), f.get(op.v2), lanes))
+
+
+def _extract(f: FunctionLowering, op: vector.ExtractOp) -> None:
+    if op.dynamic_position or isinstance(op.result.type, VectorType):
+        raise CompileError(Problem("vector.extract of anything but one static lane has no LLVM counterpart"))
+    (lane,) = op.static_position.get_values()
+    f.set(op.result, f.b.extract(f.get(op.vector), int(lane)))
+
+
+def _compare(f: FunctionLowering, op: TileCompareOp) -> None:
+    f.set(op.result, compare(f, op.predicate.data, op.lhs, op.rhs))
+
+
+def _select(f: FunctionLowering, op: TileSelectOp) -> None:
+    f.set(op.result, f.b.select(f.get(op.condition), f.get(op.lhs), f.get(op.rhs)))
+
+
+_CONVERSIONS: dict[str, type[Operation]] = {
+    "extf": arith.ExtFOp,
+    "truncf": arith.TruncFOp,
+    "fptosi": arith.FPToSIOp,
+    "fptoui": arith.FPToUIOp,
+    "sitofp": arith.SIToFPOp,
+    "uitofp": arith.UIToFPOp,
+    "extsi": arith.ExtSIOp,
+    "extui": arith.ExtUIOp,
+    "trunci": arith.TruncIOp,
+}
+
+
+def _convert(f: FunctionLowering, op: TileConvertOp) -> None:
+    f.set(op.result, convert(f, _CONVERSIONS[op.kind.data], op.tile, op.result.type))
+
+
+LOWERINGS: Lowerings = {
+    TileLoadOp: _load,
+    TileStoreOp: _store,
+    PrefetchOp: _prefetch,
+    vector.BroadcastOp: _broadcast,
+    vector.ShuffleOp: _shuffle,
+    vector.ExtractOp: _extract,
+    TileCompareOp: _compare,
+    TileSelectOp: _select,
+    TileConvertOp: _convert,
+}

@@ -1,0 +1,28 @@
+// RUN: aotc-opt %s | aotc-opt | filecheck %s
+
+// CHECK-LABEL: func.func @tiles(
+func.func @tiles(%a: memref<8x64xf32>, %i: index) -> f32 {
+  // CHECK: %t = aot.tile_load %a[%i, %i] {strides = array<i64: 64, 16, 1>, offset = -2 : i64, valid = 20 : i64} : memref<8x64xf32> -> vector<4x2x16xf32>
+  %t = aot.tile_load %a[%i, %i] {strides = array<i64: 64, 16, 1>, offset = -2 : i64, valid = 20 : i64} : memref<8x64xf32> -> vector<4x2x16xf32>
+  // CHECK-NEXT: %p = aot.tile_slice %t {offsets = array<i64: 1, 0>, sizes = array<i64: 3, 2>} : vector<4x2x16xf32> -> vector<3x2x16xf32>
+  %p = aot.tile_slice %t {offsets = array<i64: 1, 0>, sizes = array<i64: 3, 2>} : vector<4x2x16xf32> -> vector<3x2x16xf32>
+  // CHECK-NEXT: %u = aot.tile_insert %p, %t {offsets = array<i64: 1, 0>} : vector<3x2x16xf32>, vector<4x2x16xf32>
+  %u = aot.tile_insert %p, %t {offsets = array<i64: 1, 0>} : vector<3x2x16xf32>, vector<4x2x16xf32>
+  // CHECK-NEXT: %c = aot.tile_compare "olt" %t, %u : vector<4x2x16xf32> -> vector<4x2x16xi1>
+  %c = aot.tile_compare "olt" %t, %u : vector<4x2x16xf32> -> vector<4x2x16xi1>
+  // CHECK-NEXT: %s = aot.tile_select %c, %t, %u : vector<4x2x16xi1>, vector<4x2x16xf32>
+  %s = aot.tile_select %c, %t, %u : vector<4x2x16xi1>, vector<4x2x16xf32>
+  // CHECK-NEXT: %n = aot.tile_convert "fptosi" %s : vector<4x2x16xf32> -> vector<4x2x16xi8>
+  %n = aot.tile_convert "fptosi" %s : vector<4x2x16xf32> -> vector<4x2x16xi8>
+  // CHECK-NEXT: aot.tile_store %s, %a[%i, %i] {strides = array<i64: 64, 16, 1>} : vector<4x2x16xf32>, memref<8x64xf32>
+  aot.tile_store %s, %a[%i, %i] {strides = array<i64: 64, 16, 1>} : vector<4x2x16xf32>, memref<8x64xf32>
+  // CHECK-NEXT: %q = aot.tile_load %a[%i, %i] {strides = array<i64: 64, 1>} : memref<8x64xf32> -> vector<4x4xf32>
+  %q = aot.tile_load %a[%i, %i] {strides = array<i64: 64, 1>} : memref<8x64xf32> -> vector<4x4xf32>
+  // CHECK-NEXT: %r = aot.tile_transpose %q : vector<4x4xf32>
+  %r = aot.tile_transpose %q : vector<4x4xf32>
+  // CHECK-NEXT: aot.prefetch %a[%i, %i] : memref<8x64xf32>
+  aot.prefetch %a[%i, %i] : memref<8x64xf32>
+  // CHECK-NEXT: %m = aot.tile_reduce "max" %r : vector<4x4xf32> -> f32
+  %m = aot.tile_reduce "max" %r : vector<4x4xf32> -> f32
+  func.return %m : f32
+}

@@ -1,0 +1,102 @@
+// RUN: aotc-opt %s | aotc-opt | filecheck %s
+// RUN: aotc-opt %s -p 'convert-graph-to-loops,serialize-parallel-loops,canonicalize,cse,licm' | filecheck %s --check-prefix=LOOPS
+
+// CHECK-LABEL: func.func @forms
+// CHECK-NEXT: graph.pack_depthwise_weight %w {block = 16 : i64} : (tensor<24x1x3x3xf32>) -> tensor<2x3x3x16xf32>
+// CHECK-NEXT: graph.blocked_depthwise_conv %x, %0 {strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x2x8x8x16xf32>, tensor<2x3x3x16xf32>) -> tensor<1x2x4x4x16xf32>
+// CHECK-NEXT: graph.blocked_depthwise_conv %x, %0, %b
+func.func @forms(%x: tensor<1x2x8x8x16xf32>, %w: tensor<24x1x3x3xf32>, %b: tensor<32xf32>) {
+  %0 = graph.pack_depthwise_weight %w {block = 16} : (tensor<24x1x3x3xf32>) -> tensor<2x3x3x16xf32>
+  %1 = graph.blocked_depthwise_conv %x, %0 {strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x2x8x8x16xf32>, tensor<2x3x3x16xf32>) -> tensor<1x2x4x4x16xf32>
+  %2 = graph.blocked_depthwise_conv %x, %0, %b {strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x2x8x8x16xf32>, tensor<2x3x3x16xf32>, tensor<32xf32>) -> tensor<1x2x4x4x16xf32>
+  func.return
+}
+
+// Tiles of four positions. The first tap sees nothing at the first position, the last one nothing at the last. A row of
+// the operand is loaded once for all taps; the rows that there are bound the loop over rows.
+// LOOPS-LABEL: func.func private @rows
+// LOOPS:      scf.for %[[ROW:.*]] = %{{.*}} to %{{.*}} step
+// LOOPS:        %[[LOW:.*]] = arith.maxsi
+// LOOPS:        %[[HIGH:.*]] = arith.minsi
+// LOOPS-NEXT:   %[[BIAS:.*]] = aot.tile_load %bias[%{{.*}}] {strides = array<i64: 0, 1>} : memref<16xf32> -> vector<4x16xf32>
+// LOOPS-NEXT:   %[[SUM:.*]] = scf.for %[[TAP:.*]] = %[[LOW]] to %[[HIGH]] step %{{.*}} iter_args(%[[ACC:.*]] = %[[BIAS]])
+// LOOPS:          %[[X:.*]] = aot.tile_load %x{{.*}} {strides = array<i64: 16, 1>} : memref<1x1x9x12x16xf32> -> vector<5x16xf32>
+// LOOPS-NEXT:     %[[X0:.*]] = aot.tile_slice %[[X]] {offsets = array<i64: 0>, sizes = array<i64: 3>}
+// LOOPS-NEXT:     %[[ACC0:.*]] = aot.tile_slice %[[ACC]] {offsets = array<i64: 1>, sizes = array<i64: 3>}
+// LOOPS-NEXT:     %[[W0:.*]] = aot.tile_load %w[%{{.*}}, %[[TAP]], %{{.*}}, %{{.*}}] {strides = array<i64: 0, 1>}
+// LOOPS-NEXT:     %[[P0:.*]] = math.fma %[[X0]], %[[W0]], %[[ACC0]] : vector<3x16xf32>
+// LOOPS-NEXT:     %[[S0:.*]] = aot.tile_insert %[[P0]], %[[ACC]] {offsets = array<i64: 1>}
+// LOOPS-NEXT:     %[[X1:.*]] = aot.tile_slice %[[X]] {offsets = array<i64: 0>, sizes = array<i64: 4>}
+// LOOPS-NEXT:     %[[W1:.*]] = aot.tile_load %w
+// LOOPS-NEXT:     %[[S1:.*]] = math.fma %[[X1]], %[[W1]], %[[S0]] : vector<4x16xf32>
+// LOOPS-NEXT:     %[[X2:.*]] = aot.tile_slice %[[X]] {offsets = array<i64: 1>, sizes = array<i64: 4>}
+// LOOPS-NEXT:     %[[W2:.*]] = aot.tile_load %w
+// LOOPS-NEXT:     %[[S2:.*]] = math.fma %[[X2]], %[[W2]], %[[S1]] : vector<4x16xf32>
+// LOOPS-NEXT:     scf.yield %[[S2]]
+// LOOPS:        aot.tile_select
+// LOOPS-NEXT:   aot.tile_store %{{.*}}, %out[%{{.*}}, %{{.*}}, %[[ROW]], %{{.*}}, %{{.*}}] {strides = array<i64: 16, 1>}
+// LOOPS:        scf.for
+// LOOPS:          -> vector<6x16xf32>
+// LOOPS-COUNT-3:  math.fma %{{.*}}, %{{.*}}, %{{.*}} : vector<4x16xf32>
+// LOOPS:        aot.tile_store
+// LOOPS:        scf.for
+// LOOPS:          -> vector<5x16xf32>
+// LOOPS-COUNT-2:  math.fma %{{.*}}, %{{.*}}, %{{.*}} : vector<4x16xf32>
+// LOOPS:          math.fma %{{.*}}, %{{.*}}, %{{.*}} : vector<3x16xf32>
+// LOOPS:        aot.tile_store
+// LOOPS-NOT:  aot.tile_store
+func.func private @rows(%x: memref<1x1x9x12x16xf32>, %w: memref<1x3x3x16xf32>, %bias: memref<16xf32>, %out: memref<1x1x9x12x16xf32>) attributes {aot.kernel} {
+  %0 = bufferization.to_tensor %x : memref<1x1x9x12x16xf32> to tensor<1x1x9x12x16xf32>
+  %1 = bufferization.to_tensor %w : memref<1x3x3x16xf32> to tensor<1x3x3x16xf32>
+  %2 = bufferization.to_tensor %bias : memref<16xf32> to tensor<16xf32>
+  %3 = graph.blocked_depthwise_conv %0, %1, %2 {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, schedule = #graph.schedule<lanes = 16, tile = [4], unroll = 1, order = columns>} : (tensor<1x1x9x12x16xf32>, tensor<1x3x3x16xf32>, tensor<16xf32>) -> tensor<1x1x9x12x16xf32>
+  %4 = graph.relu %3 : (tensor<1x1x9x12x16xf32>) -> tensor<1x1x9x12x16xf32>
+  bufferization.materialize_in_destination %4 in %out : (tensor<1x1x9x12x16xf32>, memref<1x1x9x12x16xf32>) -> ()
+  func.return
+}
+
+// Blocks that are no vectors of the schedule stay plain loops.
+// LOOPS-LABEL: func.func private @narrow
+// LOOPS-SAME: aot.plain = "blocks of 4 channels for vectors of 16"
+// LOOPS-NOT:  vector
+func.func private @narrow(%x: memref<1x1x8x4xf32>, %w: memref<1x3x4xf32>, %out: memref<1x1x6x4xf32>) attributes {aot.kernel} {
+  %0 = bufferization.to_tensor %x : memref<1x1x8x4xf32> to tensor<1x1x8x4xf32>
+  %1 = bufferization.to_tensor %w : memref<1x3x4xf32> to tensor<1x3x4xf32>
+  %2 = graph.blocked_depthwise_conv %0, %1 {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, schedule = #graph.schedule<lanes = 16, tile = [4], unroll = 1, order = columns>} : (tensor<1x1x8x4xf32>, tensor<1x3x4xf32>) -> tensor<1x1x6x4xf32>
+  bufferization.materialize_in_destination %2 in %out : (tensor<1x1x6x4xf32>, memref<1x1x6x4xf32>) -> ()
+  func.return
+}
+
+// Blocked: the stride apart, elements of a row are loaded once for the first and the last tap and once for the second.
+// LOOPS-LABEL: func.func private @blocked_max
+// LOOPS:      %[[LEAST:.*]] = arith.constant dense<"0x000080FF"> : vector<6x16xf32>
+// LOOPS:      scf.for %{{.*}} iter_args(%[[ACC:.*]] = %[[LEAST]])
+// LOOPS:        %[[ODD:.*]] = aot.tile_load %x{{.*}} {strides = array<i64: 32, 1>} : memref<1x1x9x11x16xf32> -> vector<5x16xf32>
+// LOOPS-NEXT:   %[[ACC0:.*]] = aot.tile_slice %[[ACC]] {offsets = array<i64: 1>, sizes = array<i64: 5>}
+// LOOPS-NEXT:   %[[P0:.*]] = arith.maximumf %[[ACC0]], %[[ODD]] fastmath<nsz> : vector<5x16xf32>
+// LOOPS-NEXT:   %[[M0:.*]] = aot.tile_insert %[[P0]], %[[ACC]] {offsets = array<i64: 1>}
+// LOOPS-NEXT:   %[[EVEN:.*]] = aot.tile_load %x{{.*}} {strides = array<i64: 32, 1>} : memref<1x1x9x11x16xf32> -> vector<6x16xf32>
+// LOOPS-NEXT:   %[[M1:.*]] = arith.maximumf %[[M0]], %[[EVEN]] fastmath<nsz> : vector<6x16xf32>
+// LOOPS-NEXT:   %[[ACC2:.*]] = aot.tile_slice %[[M1]] {offsets = array<i64: 0>, sizes = array<i64: 5>}
+// LOOPS-NEXT:   arith.maximumf %[[ACC2]], %[[ODD]] fastmath<nsz> : vector<5x16xf32>
+func.func private @blocked_max(%x: memref<1x1x9x11x16xf32>, %out: memref<1x1x5x6x16xf32>) attributes {aot.kernel} {
+  %0 = bufferization.to_tensor %x : memref<1x1x9x11x16xf32> to tensor<1x1x9x11x16xf32>
+  %1 = graph.max_pool %0 {kernel = array<i64: 3, 3>, strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, schedule = #graph.schedule<lanes = 16, tile = [8], unroll = 1, order = columns>} : (tensor<1x1x9x11x16xf32>) -> tensor<1x1x5x6x16xf32>
+  bufferization.materialize_in_destination %1 in %out : (tensor<1x1x5x6x16xf32>, memref<1x1x5x6x16xf32>) -> ()
+  func.return
+}
+
+// At the ends of a row fewer elements count.
+// LOOPS-LABEL: func.func private @blocked_average
+// LOOPS:      %[[TWO:.*]] = arith.constant dense<2.000000e+00> : vector<6x16xf32>
+// LOOPS:      %[[THREE:.*]] = arith.constant dense<3.000000e+00> : vector<4x16xf32>
+// LOOPS:      %[[LAST:.*]] = arith.constant dense<2.000000e+00> : vector<1x16xf32>
+// LOOPS:      %[[INNER:.*]] = aot.tile_insert %[[THREE]], %[[TWO]] {offsets = array<i64: 1>}
+// LOOPS:      %[[COUNT:.*]] = aot.tile_insert %[[LAST]], %[[INNER]] {offsets = array<i64: 5>}
+// LOOPS:      arith.divf %{{.*}}, %[[COUNT]] : vector<6x16xf32>
+func.func private @blocked_average(%x: memref<1x1x9x6x16xf32>, %out: memref<1x1x9x6x16xf32>) attributes {aot.kernel} {
+  %0 = bufferization.to_tensor %x : memref<1x1x9x6x16xf32> to tensor<1x1x9x6x16xf32>
+  %1 = graph.average_pool %0 {kernel = array<i64: 1, 3>, strides = array<i64: 1, 1>, pads = array<i64: 0, 1, 0, 1>, dilations = array<i64: 1, 1>, schedule = #graph.schedule<lanes = 16, tile = [6], unroll = 1, order = columns>} : (tensor<1x1x9x6x16xf32>) -> tensor<1x1x9x6x16xf32>
+  bufferization.materialize_in_destination %1 in %out : (tensor<1x1x9x6x16xf32>, memref<1x1x9x6x16xf32>) -> ()
+  func.return
+}

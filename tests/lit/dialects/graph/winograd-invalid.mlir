@@ -1,0 +1,47 @@
+// RUN: aotc-opt %s --split-input-file --verify-diagnostics | filecheck %s
+
+// CHECK: the weight must be [M, C, 3, 3], found [8, 4, 5, 5]
+func.func @taps(%w: tensor<8x4x5x5xf32>) {
+  %0 = graph.winograd_weight %w {output_tile = 4, width = 8} : (tensor<8x4x5x5xf32>) -> tensor<1x36x4x8xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: the output tile is one of 2, 4, found 6
+func.func @size(%w: tensor<8x4x3x3xf32>) {
+  %0 = graph.winograd_weight %w {output_tile = 6, width = 8} : (tensor<8x4x3x3xf32>) -> tensor<1x64x4x8xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: the weight must be of floats, found i32
+func.func @integers(%w: tensor<8x4x3x3xi32>) {
+  %0 = graph.winograd_weight %w {output_tile = 4, width = 8} : (tensor<8x4x3x3xi32>) -> tensor<1x36x4x8xi32>
+  func.return
+}
+
+// -----
+
+// CHECK: 5 channels do not fit operand [1, 1, 4, 4, 4], weight [1, 16, 5, 4]
+func.func @channels(%x: tensor<1x1x4x4x4xf32>, %w: tensor<1x16x5x4xf32>) {
+  %0, %1, %2 = graph.winograd_conv %x, %w {pads = array<i64: 1, 1, 1, 1>, channels = 5, outputs = 4, output_tile = 2, tile_rows = 1} : (tensor<1x1x4x4x4xf32>, tensor<1x16x5x4xf32>) -> (tensor<1x1x4x4x4xf32>, tensor<16x3x4xf32>, tensor<16x3x4xf32>)
+  func.return
+}
+
+// -----
+
+// CHECK: 4 output channels in blocks of 4 do not fit weight [1, 16, 4, 6]
+func.func @panel(%x: tensor<1x1x4x4x4xf32>, %w: tensor<1x16x4x6xf32>) {
+  %0, %1, %2 = graph.winograd_conv %x, %w {pads = array<i64: 1, 1, 1, 1>, channels = 4, outputs = 4, output_tile = 2, tile_rows = 1} : (tensor<1x1x4x4x4xf32>, tensor<1x16x4x6xf32>) -> (tensor<1x1x4x4x4xf32>, tensor<16x3x4xf32>, tensor<16x3x6xf32>)
+  func.return
+}
+
+// -----
+
+// CHECK: a window of 3 with dilation 1 spans 3 elements, the padded operand has 2
+func.func @window(%x: tensor<1x1x2x4x4xf32>, %w: tensor<1x16x4x4xf32>) {
+  %0, %1, %2 = graph.winograd_conv %x, %w {pads = array<i64: 0, 1, 0, 1>, channels = 4, outputs = 4, output_tile = 2, tile_rows = 1} : (tensor<1x1x2x4x4xf32>, tensor<1x16x4x4xf32>) -> (tensor<1x1x0x4x4xf32>, tensor<16x3x4xf32>, tensor<16x3x4xf32>)
+  func.return
+}

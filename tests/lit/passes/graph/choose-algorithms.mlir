@@ -1,0 +1,26 @@
+// RUN: aotc-opt %s -p 'choose-algorithms{target=x86-64-v4}' | filecheck %s
+// RUN: aotc-opt %s -p 'choose-algorithms{target=x86-64-v4 accuracy=strict}' | filecheck %s --check-prefix=STRICT
+// RUN: aotc-opt %s -p 'choose-algorithms{target=cortex-m4}' | filecheck %s --check-prefix=STRICT
+// RUN: aotc-opt %s -p 'choose-algorithms{target=x86-64-v4},choose-schedule{target=x86-64-v4},assign-layouts' | filecheck %s --check-prefix=LAYOUT
+
+// STRICT-NOT: algorithm
+
+// CHECK-LABEL: func.func @main
+// CHECK:      graph.conv %x, %0 {{.*}}group = 1 : i64, algorithm = #graph.winograd<output_tile = 4, tile_rows = {{[0-9]+}}>}
+// Stride 2, 5 x 5 taps, a weight that is not constant:
+// CHECK-NEXT: graph.conv
+// CHECK-NOT:  algorithm
+
+// LAYOUT-LABEL: func.func @main
+// LAYOUT:      %[[X:.*]] = graph.pack_channels %x {block = 16 : i64}
+// LAYOUT-NEXT: %[[W:.*]] = graph.winograd_weight %{{.*}} {output_tile = 4 : i64, width = 32 : i64} : (tensor<32x16x3x3xf32>) -> tensor<1x36x16x32xf32>
+// LAYOUT-NEXT: graph.winograd_conv %[[X]], %[[W]] {pads = array<i64: 1, 1, 1, 1>, channels = 16 : i64, outputs = 32 : i64, output_tile = 4 : i64, tile_rows = {{[0-9]+}} : i64, schedule = #graph.schedule<lanes = 16, tile = [{{[0-9]+}}, 2],
+func.func @main(%x: tensor<1x16x64x64xf32>, %v: tensor<32x16x3x3xf32>) -> (tensor<1x32x64x64xf32>, tensor<1x32x32x32xf32>, tensor<1x32x60x60xf32>, tensor<1x32x64x64xf32>) attributes {aot.entry} {
+  %0 = graph.constant dense<1.0> : tensor<32x16x3x3xf32>
+  %1 = graph.constant dense<1.0> : tensor<32x16x5x5xf32>
+  %2 = graph.conv %x, %0 {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 1 : i64} : (tensor<1x16x64x64xf32>, tensor<32x16x3x3xf32>) -> tensor<1x32x64x64xf32>
+  %3 = graph.conv %x, %0 {strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 1 : i64} : (tensor<1x16x64x64xf32>, tensor<32x16x3x3xf32>) -> tensor<1x32x32x32xf32>
+  %4 = graph.conv %x, %1 {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64} : (tensor<1x16x64x64xf32>, tensor<32x16x5x5xf32>) -> tensor<1x32x60x60xf32>
+  %5 = graph.conv %x, %v {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 1 : i64} : (tensor<1x16x64x64xf32>, tensor<32x16x3x3xf32>) -> tensor<1x32x64x64xf32>
+  func.return %2, %3, %4, %5 : tensor<1x32x64x64xf32>, tensor<1x32x32x32xf32>, tensor<1x32x60x60xf32>, tensor<1x32x64x64xf32>
+}

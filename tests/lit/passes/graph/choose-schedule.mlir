@@ -1,0 +1,34 @@
+// RUN: aotc-opt %s -p 'choose-schedule{target=x86-64-v4}' | filecheck %s
+// RUN: aotc-opt %s -p 'choose-schedule{target=x86-64-v4},choose-schedule{target=x86-64-v3}' | filecheck %s
+// RUN: aotc-opt %s -p 'choose-schedule{target=aarch64}' | filecheck %s --check-prefix NEON
+// RUN: aotc-opt %s -p 'choose-schedule{target=cortex-m4f}' | filecheck %s --check-prefix PLAIN
+
+// What has a schedule keeps it: a second pass, for whatever target, changes nothing. Without vectors there is none.
+// PLAIN-NOT: lanes = {{4|16}}
+
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    graph.matmul %x, %w {schedule = #graph.schedule<lanes = 16, tile = [
+// CHECK-NEXT:    graph.cast
+// CHECK-NEXT:    graph.matmul {{.*}} : (tensor<8x64xi32>
+// CHECK-NEXT:    graph.matmul {{.*}} {schedule = #graph.schedule<lanes = 8, tile = [1], unroll = 1, order = rows>}
+// NEON-LABEL:  func.func @main
+// NEON-NEXT:     graph.matmul %x, %w {schedule = #graph.schedule<lanes = 4
+func.func @main(%x: tensor<8x64xf32>, %w: tensor<64x32xf32>, %i: tensor<64x8xi32>, %d: tensor<8x8xf64>) -> tensor<8x32xf32> attributes {aot.entry} {
+  %0 = graph.matmul %x, %w : (tensor<8x64xf32>, tensor<64x32xf32>) -> tensor<8x32xf32>
+  %1 = graph.cast %x {to = i32} : (tensor<8x64xf32>) -> tensor<8x64xi32>
+  %2 = graph.matmul %1, %i : (tensor<8x64xi32>, tensor<64x8xi32>) -> tensor<8x8xi32>
+  %3 = graph.matmul %d, %d {schedule = #graph.schedule<lanes = 8, tile = [1], unroll = 1, order = rows>} : (tensor<8x8xf64>, tensor<8x8xf64>) -> tensor<8x8xf64>
+  func.return %0 : tensor<8x32xf32>
+}
+
+// A kernel without an anchor has a schedule of its own; one with an anchor has that of the anchor.
+// CHECK: func.func private @relu_0({{.*}} attributes {aot.kernel, aot.schedule = #graph.schedule<lanes = 16, tile = [4],
+func.func private @relu_0(%x: tensor<8x64xf32>) -> tensor<8x64xf32> attributes {aot.kernel} {
+  %0 = graph.relu %x : (tensor<8x64xf32>) -> tensor<8x64xf32>
+  func.return %0 : tensor<8x64xf32>
+}
+// CHECK: func.func private @matmul_0({{.*}} attributes {aot.kernel} {
+func.func private @matmul_0(%x: tensor<8x64xf32>, %w: tensor<64x32xf32>) -> tensor<8x32xf32> attributes {aot.kernel} {
+  %0 = graph.matmul %x, %w : (tensor<8x64xf32>, tensor<64x32xf32>) -> tensor<8x32xf32>
+  func.return %0 : tensor<8x32xf32>
+}

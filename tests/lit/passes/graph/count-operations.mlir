@@ -1,0 +1,26 @@
+// RUN: aotc-opt %s -p count-operations | filecheck %s
+
+// Two operations for each of the 2 * 4 * 3 multiply-adds of the product, one for each element of what follows.
+// CHECK-LABEL: func.func private @matmul_relu_0
+// CHECK-SAME:    aot.operations = 56 : i64
+func.func private @matmul_relu_0(%lhs: tensor<2x3xf32>, %rhs: tensor<3x4xf32>) -> tensor<2x4xf32> attributes {aot.kernel} {
+  %0 = graph.matmul %lhs, %rhs : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
+  %1 = graph.relu %0 : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  func.return %1 : tensor<2x4xf32>
+}
+
+// Winograd counts as direct convolution.
+// CHECK-LABEL: func.func private @winograd_conv_0
+// CHECK-SAME:    aot.operations = 165888 : i64
+func.func private @winograd_conv_0(%x: tensor<1x1x8x8x16xf32>, %w: tensor<1x16x16x16xf32>) -> tensor<1x1x6x6x16xf32> attributes {aot.kernel} {
+  %0, %1, %2 = graph.winograd_conv %x, %w {channels = 16 : i64, output_tile = 2 : i64, outputs = 16 : i64, pads = array<i64: 0, 0, 0, 0>, tile_rows = 3 : i64} : (tensor<1x1x8x8x16xf32>, tensor<1x16x16x16xf32>) -> (tensor<1x1x6x6x16xf32>, tensor<16x9x16xf32>, tensor<16x9x16xf32>)
+  func.return %0 : tensor<1x1x6x6x16xf32>
+}
+
+// What only moves data has none.
+// CHECK-LABEL: func.func private @transpose_0
+// CHECK-SAME:    aot.operations = 0 : i64
+func.func private @transpose_0(%x: tensor<2x3xf32>) -> tensor<3x2xf32> attributes {aot.kernel} {
+  %0 = graph.transpose %x {permutation = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  func.return %0 : tensor<3x2xf32>
+}

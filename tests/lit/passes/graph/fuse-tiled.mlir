@@ -1,0 +1,52 @@
+// RUN: aotc-opt %s -p 'choose-schedule{target=x86-64-v4},fuse-epilogues,fuse-prologues' | filecheck %s
+// RUN: aotc-opt %s -p 'fuse-epilogues,fuse-prologues' | filecheck %s --check-prefix PLAIN
+
+// An anchor on tiles takes in what leaves it there; without a schedule the cost of repeating decides alone.
+
+// A relu would be repeated for every tile, a transpose of the rows is free, one of the columns would gather them.
+
+// CHECK-LABEL: func.func @prologues
+// CHECK-NEXT:    [[R:%.*]] = graph.relu %x
+// CHECK-NEXT:    graph.matmul [[R]], %w
+// CHECK-NEXT:    [[T:%.*]] = graph.transpose %v
+// CHECK-NEXT:    graph.fused
+// CHECK-NEXT:      [[L:%.*]] = graph.transpose
+// CHECK-NEXT:      graph.matmul [[L]],
+// CHECK:           graph.yield
+// PLAIN-LABEL: func.func @prologues
+// PLAIN-NEXT:    graph.fused
+// PLAIN-NEXT:      graph.relu
+// PLAIN-NEXT:      graph.matmul
+// PLAIN:         graph.fused
+// PLAIN:           graph.transpose
+// PLAIN:           graph.transpose
+// PLAIN:           graph.matmul
+func.func @prologues(%x: tensor<64x32xf32>, %w: tensor<32x64xf32>, %u: tensor<4x32x64xf32>, %v: tensor<4x64x32xf32>) -> (tensor<64x64xf32>, tensor<4x64x64xf32>) attributes {aot.entry} {
+  %0 = graph.relu %x : (tensor<64x32xf32>) -> tensor<64x32xf32>
+  %1 = graph.matmul %0, %w : (tensor<64x32xf32>, tensor<32x64xf32>) -> tensor<64x64xf32>
+  %2 = graph.transpose %u {permutation = array<i64: 0, 2, 1>} : (tensor<4x32x64xf32>) -> tensor<4x64x32xf32>
+  %3 = graph.transpose %v {permutation = array<i64: 0, 2, 1>} : (tensor<4x64x32xf32>) -> tensor<4x32x64xf32>
+  %4 = graph.matmul %2, %3 : (tensor<4x64x32xf32>, tensor<4x32x64xf32>) -> tensor<4x64x64xf32>
+  func.return %1, %4 : tensor<64x64xf32>, tensor<4x64x64xf32>
+}
+
+// A bias and a relu are computed on tiles, a power is not.
+
+// CHECK-LABEL: func.func @epilogues
+// CHECK:         graph.fused
+// CHECK-NEXT:      graph.matmul
+// CHECK-NEXT:      graph.add
+// CHECK-NEXT:      graph.relu
+// CHECK-NEXT:      graph.yield
+// CHECK:         graph.pow
+// PLAIN-LABEL: func.func @epilogues
+// PLAIN:         graph.relu
+// PLAIN-NEXT:    graph.pow
+// PLAIN-NEXT:    graph.yield
+func.func @epilogues(%x: tensor<64x32xf32>, %w: tensor<32x64xf32>, %b: tensor<64xf32>, %e: tensor<64xf32>) -> tensor<64x64xf32> attributes {aot.entry} {
+  %0 = graph.matmul %x, %w : (tensor<64x32xf32>, tensor<32x64xf32>) -> tensor<64x64xf32>
+  %1 = graph.add %0, %b : (tensor<64x64xf32>, tensor<64xf32>) -> tensor<64x64xf32>
+  %2 = graph.relu %1 : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %3 = graph.pow %2, %e : (tensor<64x64xf32>, tensor<64xf32>) -> tensor<64x64xf32>
+  func.return %3 : tensor<64x64xf32>
+}

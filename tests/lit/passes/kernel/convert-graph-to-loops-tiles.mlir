@@ -1,0 +1,117 @@
+// RUN: aotc-opt %s -p convert-graph-to-loops,canonicalize,cse | filecheck %s
+
+// Neighbouring loops that all operands step through alike are one, whose position is the last index.
+func.func private @relu(%x: memref<4x8x7xf32>, %out: memref<4x8x7xf32>) attributes {aot.kernel, aot.schedule = #graph.schedule<lanes = 8, tile = [4], unroll = 1, order = columns>} {
+  %x_t = bufferization.to_tensor %x : memref<4x8x7xf32> to tensor<4x8x7xf32>
+  %r = graph.relu %x_t : (tensor<4x8x7xf32>) -> tensor<4x8x7xf32>
+  bufferization.materialize_in_destination %r in %out : (tensor<4x8x7xf32>, memref<4x8x7xf32>) -> ()
+  func.return
+}
+// CHECK-LABEL: @relu
+// CHECK:      "scf.parallel"(%{{.*}}, %{{.*}}, %{{.*}}) <
+// CHECK:        %[[I:.*]] = arith.muli %{{.*}}, %{{.*}} : index
+// CHECK:        aot.tile_load %x[%[[Z:.*]], %[[Z]], %[[I]]] {strides = array<i64: 0, 8, 1>} : memref<4x8x7xf32> -> vector<1x4x8xf32>
+// CHECK:        aot.tile_store %{{.*}}, %out[%[[Z]], %[[Z]], %[[I]]] {strides = array<i64: 0, 8, 1>}
+// CHECK-NOT:  scf.parallel
+
+// A short run along the lanes: further registers count rows, and the rest of the rows is a smaller tile.
+func.func private @channels(%x: memref<2x3x35x8xf32>, %y: memref<3x1x8xf32>, %out: memref<2x3x35x8xf32>) attributes {aot.kernel, aot.schedule = #graph.schedule<lanes = 8, tile = [4], unroll = 1, order = columns>} {
+  %x_t = bufferization.to_tensor %x : memref<2x3x35x8xf32> to tensor<2x3x35x8xf32>
+  %y_t = bufferization.to_tensor %y : memref<3x1x8xf32> to tensor<3x1x8xf32>
+  %r = graph.add %x_t, %y_t : (tensor<2x3x35x8xf32>, tensor<3x1x8xf32>) -> tensor<2x3x35x8xf32>
+  bufferization.materialize_in_destination %r in %out : (tensor<2x3x35x8xf32>, memref<2x3x35x8xf32>) -> ()
+  func.return
+}
+// CHECK-LABEL: @channels
+// CHECK:      "scf.parallel"
+// CHECK:        aot.tile_load %x[{{.*}}] {strides = array<i64: 8, 0, 1>} : memref<2x3x35x8xf32> -> vector<4x1x8xf32>
+// CHECK-NEXT:   aot.tile_load %y[{{.*}}] {strides = array<i64: 0, 0, 1>} : memref<3x1x8xf32> -> vector<4x1x8xf32>
+// CHECK:      "scf.parallel"
+// CHECK:        aot.tile_load %x[{{.*}}] {strides = array<i64: 8, 0, 1>} : memref<2x3x35x8xf32> -> vector<3x1x8xf32>
+
+// A run that no tile divides ends in lanes that are not in memory; one value for each row is broadcast.
+func.func private @rows(%x: memref<6x43xf32>, %y: memref<6x1xf32>, %out: memref<6x43xf32>) attributes {aot.kernel, aot.schedule = #graph.schedule<lanes = 8, tile = [4], unroll = 1, order = columns>} {
+  %x_t = bufferization.to_tensor %x : memref<6x43xf32> to tensor<6x43xf32>
+  %y_t = bufferization.to_tensor %y : memref<6x1xf32> to tensor<6x1xf32>
+  %r = graph.add %x_t, %y_t : (tensor<6x43xf32>, tensor<6x1xf32>) -> tensor<6x43xf32>
+  bufferization.materialize_in_destination %r in %out : (tensor<6x43xf32>, memref<6x43xf32>) -> ()
+  func.return
+}
+// CHECK-LABEL: @rows
+// CHECK:      "scf.parallel"
+// CHECK:        aot.tile_load %x[{{.*}}] {strides = array<i64: 0, 8, 1>} : memref<6x43xf32> -> vector<1x4x8xf32>
+// CHECK-NEXT:   memref.load %y[
+// CHECK-NEXT:   vector.broadcast
+// CHECK:      "scf.parallel"
+// CHECK:        aot.tile_load %x[{{.*}}] {strides = array<i64: 0, 8, 1>, valid = 11 : i64} : memref<6x43xf32> -> vector<1x2x8xf32>
+// CHECK:        aot.tile_store {{.*}}, %out[{{.*}}] {strides = array<i64: 0, 8, 1>, valid = 11 : i64} : vector<1x2x8xf32>
+
+// An operand that is contiguous along another axis is loaded in squares and transposed.
+func.func private @transpose(%x: memref<16x20xf32>, %out: memref<20x16xf32>) attributes {aot.kernel, aot.schedule = #graph.schedule<lanes = 8, tile = [4], unroll = 1, order = columns>} {
+  %x_t = bufferization.to_tensor %x : memref<16x20xf32> to tensor<16x20xf32>
+  %r = graph.transpose %x_t {permutation = array<i64: 1, 0>} : (tensor<16x20xf32>) -> tensor<20x16xf32>
+  bufferization.materialize_in_destination %r in %out : (tensor<20x16xf32>, memref<20x16xf32>) -> ()
+  func.return
+}
+// CHECK-LABEL: @transpose
+// CHECK:        %[[S:.*]] = aot.tile_load %x[%[[C:.*]], %[[R:.*]]] {strides = array<i64: 20, 0, 1>} : memref<16x20xf32> -> vector<8x1x8xf32>
+// CHECK-NEXT:   %[[T:.*]] = aot.tile_transpose %[[S]] : vector<8x1x8xf32>
+// CHECK-NEXT:   aot.tile_store %[[T]], %out[%[[R]], %[[C]]] {strides = array<i64: 16, 0, 1>}
+// CHECK:        %[[S:.*]] = aot.tile_load %x[{{.*}}] {strides = array<i64: 20, 0, 1>, valid = 4 : i64} : memref<16x20xf32> -> vector<8x1x8xf32>
+// CHECK-NEXT:   %[[T:.*]] = aot.tile_transpose %[[S]] : vector<8x1x8xf32>
+// CHECK-NEXT:   %[[P:.*]] = aot.tile_slice %[[T]] {{.*}} -> vector<4x1x8xf32>
+// CHECK-NEXT:   aot.tile_store %[[P]], %out[
+
+// Each part of a concatenation is a nest of its own, without a test in it.
+func.func private @concat(%x: memref<2x4x8xf32>, %y: memref<2x8x8xf32>, %out: memref<2x12x8xf32>) attributes {aot.kernel, aot.schedule = #graph.schedule<lanes = 8, tile = [4], unroll = 1, order = columns>} {
+  %x_t = bufferization.to_tensor %x : memref<2x4x8xf32> to tensor<2x4x8xf32>
+  %y_t = bufferization.to_tensor %y : memref<2x8x8xf32> to tensor<2x8x8xf32>
+  %r = graph.concat %x_t, %y_t {axis = 1 : i64} : (tensor<2x4x8xf32>, tensor<2x8x8xf32>) -> tensor<2x12x8xf32>
+  bufferization.materialize_in_destination %r in %out : (tensor<2x12x8xf32>, memref<2x12x8xf32>) -> ()
+  func.return
+}
+// CHECK-LABEL: @concat
+// CHECK-NOT:  scf.if
+// CHECK:        %[[X:.*]] = aot.tile_load %x[
+// CHECK-NEXT:   aot.tile_store %[[X]], %out[
+// CHECK-NOT:  scf.if
+// CHECK:        %[[Y:.*]] = aot.tile_load %y[
+// CHECK-NEXT:   aot.tile_store %[[Y]], %out[
+// CHECK-NOT:  scf.if
+
+// A channel of blocks is a block and a lane: no quotient is computed.
+func.func private @unpack(%x: memref<1x2x5x8xf32>, %out: memref<1x16x5xf32>) attributes {aot.kernel, aot.schedule = #graph.schedule<lanes = 8, tile = [4], unroll = 1, order = columns>} {
+  %x_t = bufferization.to_tensor %x : memref<1x2x5x8xf32> to tensor<1x2x5x8xf32>
+  %r = graph.unpack_channels %x_t {channels = 16 : i64} : (tensor<1x2x5x8xf32>) -> tensor<1x16x5xf32>
+  bufferization.materialize_in_destination %r in %out : (tensor<1x16x5xf32>, memref<1x16x5xf32>) -> ()
+  func.return
+}
+// CHECK-LABEL: @unpack
+// CHECK-NOT:  div
+// CHECK:        aot.tile_load %x[{{.*}}] {strides = array<i64: 8, 0, 1>} : memref<1x2x5x8xf32> -> vector<5x1x8xf32>
+// CHECK-NEXT:   aot.tile_insert
+// CHECK-NEXT:   aot.tile_transpose
+// CHECK:        aot.tile_store {{.*}}, %out[{{.*}}] {strides = array<i64: 5, 0, 1>, valid = 5 : i64} : vector<8x1x8xf32>, memref<1x16x5xf32>
+
+// An index that is known at run time is no axis of a tile.
+func.func private @gather(%x: memref<9x20xf32>, %i: memref<3xi64>, %out: memref<3x20xf32>) attributes {aot.kernel, aot.schedule = #graph.schedule<lanes = 8, tile = [4], unroll = 1, order = columns>} {
+  %x_t = bufferization.to_tensor %x : memref<9x20xf32> to tensor<9x20xf32>
+  %i_t = bufferization.to_tensor %i : memref<3xi64> to tensor<3xi64>
+  %r = graph.gather %x_t, %i_t {axis = 0 : i64} : (tensor<9x20xf32>, tensor<3xi64>) -> tensor<3x20xf32>
+  bufferization.materialize_in_destination %r in %out : (tensor<3x20xf32>, memref<3x20xf32>) -> ()
+  func.return
+}
+// CHECK-LABEL: @gather
+// CHECK:        %[[I:.*]] = arith.index_cast
+// CHECK-NEXT:   aot.tile_load %x[%[[I]], %{{.*}}] {strides = array<i64: 0, 8, 1>, valid = 20 : i64} : memref<9x20xf32> -> vector<1x3x8xf32>
+
+// What has no form on tiles stays with plain loops, and says why.
+func.func private @sine(%x: memref<64xf32>, %out: memref<64xf32>) attributes {aot.kernel, aot.schedule = #graph.schedule<lanes = 8, tile = [4], unroll = 1, order = columns>} {
+  %x_t = bufferization.to_tensor %x : memref<64xf32> to tensor<64xf32>
+  %r = graph.sin %x_t : (tensor<64xf32>) -> tensor<64xf32>
+  bufferization.materialize_in_destination %r in %out : (tensor<64xf32>, memref<64xf32>) -> ()
+  func.return
+}
+// CHECK-LABEL: @sine
+// CHECK-SAME: aot.plain = "sin of a tile of f32"
+// CHECK:        memref.load %x

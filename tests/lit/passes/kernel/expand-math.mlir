@@ -1,0 +1,57 @@
+// RUN: aotc-opt %s -p expand-math | filecheck %s
+
+// Of a tile, and of an element beside it: the same operations with the same constants.
+// CHECK-LABEL: func.func @exponentials
+func.func @exponentials(%x: memref<4x8xf32>, %i: index) -> f32 {
+  %a = aot.tile_load %x[%i, %i] {strides = array<i64: 8, 1>} : memref<4x8xf32> -> vector<2x8xf32>
+  %b = memref.load %x[%i, %i] : memref<4x8xf32>
+  // CHECK:      %[[N:.*]] = math.fma %{{.*}}, %{{.*}}, %{{.*}} : vector<2x8xf32>
+  // CHECK:      math.fma %{{.*}}, %{{.*}}, %{{.*}} : vector<2x8xf32>
+  // CHECK:      arith.bitcast %[[N]] : vector<2x8xf32> to vector<2x8xi32>
+  // CHECK-COUNT-6: math.fma %{{.*}}, %{{.*}}, %{{.*}} : vector<2x8xf32>
+  // CHECK:      arith.shli %{{.*}}, %{{.*}} : vector<2x8xi32>
+  // CHECK:      arith.mulf %{{.*}}, %{{.*}} : vector<2x8xf32>
+  // CHECK:      %[[E:.*]] = arith.mulf %{{.*}}, %{{.*}} : vector<2x8xf32>
+  %0 = math.exp %a : vector<2x8xf32>
+  // CHECK:      aot.tile_store %[[E]], %x
+  aot.tile_store %0, %x[%i, %i] {strides = array<i64: 8, 1>} : vector<2x8xf32>, memref<4x8xf32>
+  // CHECK-COUNT-9: math.fma %{{.*}}, %{{.*}}, %{{.*}} : f32
+  // CHECK:      arith.mulf %{{.*}}, %{{.*}} : f32
+  // CHECK:      %[[S:.*]] = arith.mulf %{{.*}}, %{{.*}} : f32
+  %1 = math.exp %b : f32
+  // CHECK-NEXT: func.return %[[S]]
+  func.return %1 : f32
+}
+
+// A large tile, four registers at a time.
+// CHECK-LABEL: func.func @pieces
+func.func @pieces(%x: memref<5x2x8xf32>, %i: index) {
+  %a = aot.tile_load %x[%i, %i, %i] {strides = array<i64: 16, 8, 1>} : memref<5x2x8xf32> -> vector<5x2x8xf32>
+  // CHECK: %[[P0:.*]] = aot.tile_slice %{{.*}} {offsets = array<i64: 0, 0>, sizes = array<i64: 2, 2>}
+  // CHECK: math.copysign %{{.*}}, %[[P0]]
+  // CHECK: %[[R0:.*]] = aot.tile_insert %{{.*}}, %{{.*}} {offsets = array<i64: 0, 0>}
+  // CHECK: aot.tile_slice %{{.*}} {offsets = array<i64: 2, 0>, sizes = array<i64: 2, 2>}
+  // CHECK: %[[R1:.*]] = aot.tile_insert %{{.*}}, %[[R0]] {offsets = array<i64: 2, 0>}
+  // CHECK: aot.tile_slice %{{.*}} {offsets = array<i64: 4, 0>, sizes = array<i64: 1, 2>}
+  // CHECK: %[[R2:.*]] = aot.tile_insert %{{.*}}, %[[R1]] {offsets = array<i64: 4, 0>}
+  %0 = math.tanh %a : vector<5x2x8xf32>
+  // CHECK: aot.tile_store %[[R2]]
+  aot.tile_store %0, %x[%i, %i, %i] {strides = array<i64: 16, 8, 1>} : vector<5x2x8xf32>, memref<5x2x8xf32>
+  func.return
+}
+
+// f64 keeps its functions, and so do kernels without tiles.
+// CHECK-LABEL: func.func @kept
+// CHECK: math.exp %{{.*}} : f64
+func.func @kept(%x: memref<8xf32>, %d: f64, %i: index) -> f64 {
+  %a = aot.tile_load %x[%i] {strides = array<i64: 1>} : memref<8xf32> -> vector<8xf32>
+  aot.tile_store %a, %x[%i] {strides = array<i64: 1>} : vector<8xf32>, memref<8xf32>
+  %0 = math.exp %d : f64
+  func.return %0 : f64
+}
+// CHECK-LABEL: func.func @plain
+// CHECK: math.log %{{.*}} : f32
+func.func @plain(%x: f32) -> f32 {
+  %0 = math.log %x : f32
+  func.return %0 : f32
+}

@@ -1,0 +1,191 @@
+// RUN: aotc-opt %s -p 'split-parallel-loops{threads=2},canonicalize,cse' | filecheck %s
+
+// Two threads take halves of the outer dimension; the inner one stays whole.
+func.func private @halves(%x: memref<56x128xf32>, %y: memref<56x128xf32>) attributes {aot.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c56 = arith.constant 56 : index
+  %c128 = arith.constant 128 : index
+  "scf.parallel"(%c0, %c0, %c56, %c128, %c1, %c1) <{operandSegmentSizes = array<i32: 2, 2, 2, 0>}> ({
+  ^bb0(%i: index, %j: index):
+    %v = memref.load %x[%i, %j] : memref<56x128xf32>
+    memref.store %v, %y[%i, %j] : memref<56x128xf32>
+    scf.reduce
+  }) : (index, index, index, index, index, index) -> ()
+  func.return
+}
+// CHECK:       builtin.module attributes {aot.threads = 2 : i64}
+// CHECK-LABEL: @halves
+// CHECK-DAG:     %[[C28:.*]] = arith.constant 28 : index
+// CHECK-DAG:     %[[C128:.*]] = arith.constant 128 : index
+// CHECK-DAG:     %thread = aot.thread
+// CHECK:         %[[LOW:.*]] = arith.muli %thread, %[[C28]] : index
+// CHECK-NEXT:    %[[HIGH:.*]] = arith.addi %[[LOW]], %[[C28]] : index
+// CHECK-NEXT:    scf.for %i = %[[LOW]] to %[[HIGH]] step
+// CHECK-NEXT:      scf.for %j = %{{.*}} to %[[C128]] step
+
+// Three is not even: two dimensions are counted through together, and the loop of the second one covers what of the
+// share lies in an iteration of the first. Steps stay steps.
+func.func private @together(%x: memref<3x80x64xf32>, %y: memref<3x80x64xf32>) attributes {aot.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c4 = arith.constant 4 : index
+  %c80 = arith.constant 80 : index
+  %c64 = arith.constant 64 : index
+  "scf.parallel"(%c0, %c0, %c0, %c3, %c80, %c64, %c1, %c4, %c1) <{operandSegmentSizes = array<i32: 3, 3, 3, 0>}> ({
+  ^bb0(%i: index, %j: index, %k: index):
+    %v = memref.load %x[%i, %j, %k] : memref<3x80x64xf32>
+    memref.store %v, %y[%i, %j, %k] : memref<3x80x64xf32>
+    scf.reduce
+  }) : (index, index, index, index, index, index, index, index, index) -> ()
+  func.return
+}
+// CHECK-LABEL: @together
+// CHECK:         %[[LOW:.*]] = arith.muli %thread, %{{.*}}
+// CHECK:         %[[HIGH:.*]] = arith.addi %[[LOW]],
+// CHECK:         %[[FIRST:.*]] = arith.divui %[[LOW]],
+// CHECK:         scf.for %i = %[[FIRST]] to
+// CHECK:           %[[BASE:.*]] = arith.muli %i,
+// CHECK:           %[[L:.*]] = arith.subi %[[LOW]], %[[BASE]]
+// CHECK:           %[[H:.*]] = arith.subi %[[HIGH]], %[[BASE]]
+// CHECK:           arith.maxsi %[[L]],
+// CHECK:           arith.minsi %[[H]],
+// CHECK:           scf.for %j =
+// CHECK:             scf.for %k = %{{.*}} to %{{.*}} step
+
+// Who reads what all wrote waits for all, in every iteration, also for those who still read when it is overwritten.
+func.func private @scratch(%x: memref<4x4096xf32>, %y: memref<4x4096xf32>, %s: memref<4096xf32>) attributes {aot.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c4095 = arith.constant 4095 : index
+  %c4096 = arith.constant 4096 : index
+  scf.for %i = %c0 to %c4 step %c1 {
+    "scf.parallel"(%c0, %c4096, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+    ^bb0(%j: index):
+      %v = memref.load %x[%i, %j] : memref<4x4096xf32>
+      memref.store %v, %s[%j] : memref<4096xf32>
+      scf.reduce
+    }) : (index, index, index) -> ()
+    "scf.parallel"(%c0, %c4096, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+    ^bb0(%j: index):
+      %k = arith.subi %c4095, %j : index
+      %v = memref.load %s[%k] : memref<4096xf32>
+      memref.store %v, %y[%i, %j] : memref<4x4096xf32>
+      scf.reduce
+    }) : (index, index, index) -> ()
+  }
+  func.return
+}
+// CHECK-LABEL: @scratch
+// CHECK:         scf.for %i =
+// CHECK-NEXT:      aot.barrier
+// CHECK:           memref.store {{.*}}, %s
+// CHECK:           aot.barrier
+// CHECK-NOT:       aot.barrier
+// CHECK:           memref.load %s
+// CHECK:           memref.store {{.*}}, %y
+
+// A store beside loops is done by one thread, with what is computed for it; the one that has had less.
+func.func private @alone(%x: memref<4097xf32>, %y: memref<4097xf32>) attributes {aot.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4095 = arith.constant 4095 : index
+  %c4096 = arith.constant 4096 : index
+  "scf.parallel"(%c0, %c4095, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%j: index):
+    %v = memref.load %x[%j] : memref<4097xf32>
+    memref.store %v, %y[%j] : memref<4097xf32>
+    scf.reduce
+  }) : (index, index, index) -> ()
+  %w = memref.load %x[%c4095] : memref<4097xf32>
+  %sum = arith.addf %w, %w : f32
+  memref.store %sum, %y[%c4095] : memref<4097xf32>
+  func.return
+}
+// CHECK-LABEL: @alone
+// CHECK-NOT:     aot.barrier
+// CHECK:         %[[MINE:.*]] = arith.cmpi eq, %thread, %{{.*}} : index
+// CHECK-NEXT:    scf.if %[[MINE]] {
+// CHECK-NEXT:      %w = memref.load
+// CHECK-NEXT:      %sum = arith.addf
+// CHECK-NEXT:      memref.store
+// CHECK-NEXT:    }
+
+// Where the outer loop cannot be divided, the inner one is.
+func.func private @inner(%x: memref<3x4096xf32>, %b: memref<3xf32>, %y: memref<3x4096xf32>) attributes {aot.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c4096 = arith.constant 4096 : index
+  "scf.parallel"(%c0, %c3, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    %bias = memref.load %b[%i] : memref<3xf32>
+    "scf.parallel"(%c0, %c4096, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+    ^bb0(%j: index):
+      %v = memref.load %x[%i, %j] : memref<3x4096xf32>
+      %w = arith.addf %v, %bias : f32
+      memref.store %w, %y[%i, %j] : memref<3x4096xf32>
+      scf.reduce
+    }) : (index, index, index) -> ()
+    scf.reduce
+  }) : (index, index, index) -> ()
+  func.return
+}
+// CHECK-LABEL: @inner
+// CHECK:         scf.for %i = %c0 to %c3 step
+// CHECK:           scf.for %j = %[[LOW:.*]] to %[[HIGH:.*]] step
+
+// In place: one nest reads what another one overwrites, so these wait; a nest that reads where it writes does not.
+func.func private @in_place(%x: memref<4096xf32> {aot.may_alias}, %y: memref<4096xf32> {aot.may_alias}, %z: memref<64x64xf32>) attributes {aot.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %c2048 = arith.constant 2048 : index
+  %c4096 = arith.constant 4096 : index
+  "scf.parallel"(%c0, %c0, %c64, %c64, %c1, %c1) <{operandSegmentSizes = array<i32: 2, 2, 2, 0>}> ({
+  ^bb0(%i: index, %j: index):
+    %k = arith.muli %j, %c64 : index
+    %l = arith.addi %k, %i : index
+    %v = memref.load %x[%l] : memref<4096xf32>
+    memref.store %v, %z[%i, %j] : memref<64x64xf32>
+    scf.reduce
+  }) : (index, index, index, index, index, index) -> ()
+  "scf.parallel"(%c0, %c2048, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    %v = memref.load %x[%i] : memref<4096xf32>
+    memref.store %v, %y[%i] : memref<4096xf32>
+    scf.reduce
+  }) : (index, index, index) -> ()
+  "scf.parallel"(%c2048, %c4096, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    %v = memref.load %x[%i] : memref<4096xf32>
+    memref.store %v, %y[%i] : memref<4096xf32>
+    scf.reduce
+  }) : (index, index, index) -> ()
+  func.return
+}
+// CHECK-LABEL: @in_place
+// CHECK:         memref.store {{.*}}, %z
+// CHECK:         aot.barrier
+// CHECK:         memref.store {{.*}}, %y
+// CHECK-NOT:     aot.barrier
+// CHECK:         memref.store {{.*}}, %y
+
+// Little work is left to one thread.
+func.func private @small(%x: memref<64xf32>, %y: memref<64xf32>) attributes {aot.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  "scf.parallel"(%c0, %c64, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    %v = memref.load %x[%i] : memref<64xf32>
+    memref.store %v, %y[%i] : memref<64xf32>
+    scf.reduce
+  }) : (index, index, index) -> ()
+  func.return
+}
+// CHECK-LABEL: @small
+// CHECK-NOT:     aot.thread
+// CHECK:         scf.for %i = %c0 to %c64 step %c1

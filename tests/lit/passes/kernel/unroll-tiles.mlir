@@ -1,0 +1,135 @@
+// RUN: aotc-opt %s -p unroll-tiles | filecheck %s
+
+// A loop carries registers; loads that repeat are written once, what is constant in an address is its offset.
+// CHECK-LABEL: func.func @product(
+func.func @product(%a: memref<8x64xf32>, %b: memref<64x32xf32>, %y: memref<8x32xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // CHECK: %zero = arith.constant dense<0.000000e+00> : vector<16xf32>
+  %zero = arith.constant dense<0.0> : vector<2x2x16xf32>
+  // CHECK-NEXT: %sum, %sum_1, %sum_2, %sum_3, %last = scf.for %k = %c0 to %n step %c1
+  // CHECK-SAME: iter_args(%acc = %zero, %acc_1 = %zero, %acc_2 = %zero, %acc_3 = %zero, %i = %c0)
+  %sum, %last = scf.for %k = %c0 to %n step %c1 iter_args(%acc = %zero, %i = %c0) -> (vector<2x2x16xf32>, index) {
+    // CHECK-NEXT: %x = aot.tile_load %a[%c0, %k] {strides = array<i64: 0>, offset = 3 : i64} : memref<8x64xf32> -> vector<16xf32>
+    // CHECK-NEXT: %x_1 = aot.tile_load %a[%c0, %k] {strides = array<i64: 0>, offset = 67 : i64}
+    %x = aot.tile_load %a[%c0, %k] {strides = array<i64: 64, 0, 0>, offset = 3 : i64} : memref<8x64xf32> -> vector<2x2x16xf32>
+    // CHECK-NEXT: %w = aot.tile_load %b[%k, %c0] {strides = array<i64: 1>} :
+    // CHECK-NEXT: %w_1 = aot.tile_load %b[%k, %c0] {strides = array<i64: 1>, offset = 16 : i64, valid = 4 : i64} :
+    %w = aot.tile_load %b[%k, %c0] {strides = array<i64: 0, 16, 1>, valid = 20 : i64} : memref<64x32xf32> -> vector<2x2x16xf32>
+    // CHECK-NEXT: %r = math.fma %x, %w, %acc : vector<16xf32>
+    // CHECK-NEXT: %r_1 = math.fma %x, %w_1, %acc_1 : vector<16xf32>
+    // CHECK-NEXT: %r_2 = math.fma %x_1, %w, %acc_2 : vector<16xf32>
+    // CHECK-NEXT: %r_3 = math.fma %x_1, %w_1, %acc_3 : vector<16xf32>
+    %r = math.fma %x, %w, %acc : vector<2x2x16xf32>
+    // CHECK-NEXT: scf.yield %r, %r_1, %r_2, %r_3, %k :
+    scf.yield %r, %k : vector<2x2x16xf32>, index
+  }
+  // CHECK: aot.tile_store %sum, %y[%c0, %last] {strides = array<i64: 1>} : vector<16xf32>, memref<8x32xf32>
+  // CHECK-NEXT: aot.tile_store %sum_1, %y[%c0, %last] {strides = array<i64: 1>, offset = 16 : i64, valid = 4 : i64} :
+  // CHECK-NEXT: aot.tile_store %sum_2, %y[%c0, %last] {strides = array<i64: 1>, offset = 32 : i64} :
+  // CHECK-NEXT: aot.tile_store %sum_3, %y[%c0, %last] {strides = array<i64: 1>, offset = 48 : i64, valid = 4 : i64} :
+  // CHECK-NEXT: func.return
+  aot.tile_store %sum, %y[%c0, %last] {strides = array<i64: 32, 16, 1>, valid = 20 : i64} : vector<2x2x16xf32>, memref<8x32xf32>
+  func.return
+}
+
+// Registers that `valid` leaves empty are zeros and are not stored; a broadcast is cut off by a shuffle.
+// CHECK-LABEL: func.func @cut(
+func.func @cut(%a: memref<64xf32>) {
+  %c0 = arith.constant 0 : index
+  // CHECK: %t = arith.constant dense<0.000000e+00> : vector<4xf32>
+  // CHECK-NEXT: %t_1 = aot.tile_load %a[%c0] {strides = array<i64: 2>, valid = 3 : i64} : memref<64xf32> -> vector<4xf32>
+  %t = aot.tile_load %a[%c0] {strides = array<i64: 4, 2>, valid = 3 : i64} : memref<64xf32> -> vector<2x4xf32>
+  // CHECK-NEXT: [[ZERO:%.+]] = arith.constant dense<0.000000e+00> : vector<4xf32>
+  // CHECK-NEXT: [[ONE:%.+]] = aot.tile_load %a[%c0] {strides = array<i64: 0>} : memref<64xf32> -> vector<4xf32>
+  // CHECK-NEXT: %u{{.*}} = vector.shuffle [[ONE]], [[ZERO]] [0, 5, 6, 7] :
+  %u = aot.tile_load %a[%c0] {strides = array<i64: 0, 0>, valid = 1 : i64} : memref<64xf32> -> vector<2x4xf32>
+  // CHECK-NEXT: arith.addf %t_1, %u
+  // CHECK-NEXT: arith.addf %t, %u
+  %s = arith.addf %t, %u : vector<2x4xf32>
+  // CHECK-NEXT: aot.tile_store %s, %a[%c0] {strides = array<i64: 1>} : vector<4xf32>, memref<64xf32>
+  // CHECK-NEXT: func.return
+  aot.tile_store %s, %a[%c0] {strides = array<i64: 4, 1>, valid = 4 : i64} : vector<2x4xf32>, memref<64xf32>
+  func.return
+}
+
+// Parts are other names for registers.
+// CHECK-LABEL: func.func @parts(
+func.func @parts(%a: memref<64xf32>, %s: f32) {
+  %c0 = arith.constant 0 : index
+  // CHECK: %row = aot.tile_load
+  %row = aot.tile_load %a[%c0] {strides = array<i64: 1>} : memref<64xf32> -> vector<4xf32>
+  // CHECK-NEXT: %n = arith.negf %row : vector<4xf32>
+  %rows = vector.broadcast %row : vector<4xf32> to vector<2x3x4xf32>
+  %n = arith.negf %rows : vector<2x3x4xf32>
+  // CHECK-NEXT: %v = vector.broadcast %s : f32 to vector<4xf32>
+  %v = vector.broadcast %s : f32 to vector<2x1x4xf32>
+  %t = aot.tile_insert %v, %n {offsets = array<i64: 0, 1>} : vector<2x1x4xf32>, vector<2x3x4xf32>
+  %u = aot.tile_slice %t {offsets = array<i64: 1, 1>, sizes = array<i64: 1, 2>} : vector<2x3x4xf32> -> vector<1x2x4xf32>
+  // CHECK-NEXT: aot.tile_store %v, %a[%c0] {strides = array<i64: 1>} :
+  // CHECK-NEXT: aot.tile_store %n, %a[%c0] {strides = array<i64: 1>, offset = 4 : i64} :
+  aot.tile_store %u, %a[%c0] {strides = array<i64: 8, 4, 1>} : vector<1x2x4xf32>, memref<64xf32>
+  func.return
+}
+
+// Registers by halves, then lanes by halves.
+// CHECK-LABEL: func.func @reduction(
+func.func @reduction(%a: memref<64xi32>) -> i32 {
+  %c0 = arith.constant 0 : index
+  // CHECK: %t = aot.tile_load
+  // CHECK-NEXT: %t_1 = aot.tile_load
+  // CHECK-NEXT: %t_2 = aot.tile_load
+  %t = aot.tile_load %a[%c0] {strides = array<i64: 4, 1>} : memref<64xi32> -> vector<3x4xi32>
+  // CHECK-NEXT: [[A:%.+]] = arith.addi %t, %t_2 : vector<4xi32>
+  // CHECK-NEXT: [[B:%.+]] = arith.addi [[A]], %t_1 : vector<4xi32>
+  // CHECK-NEXT: [[LOW:%.+]] = vector.shuffle [[B]], [[B]] [0, 1] : vector<4xi32>, vector<4xi32>
+  // CHECK-NEXT: [[HIGH:%.+]] = vector.shuffle [[B]], [[B]] [2, 3] : vector<4xi32>, vector<4xi32>
+  // CHECK-NEXT: [[C:%.+]] = arith.addi [[LOW]], [[HIGH]] : vector<2xi32>
+  // CHECK-NEXT: [[FIRST:%.+]] = vector.extract [[C]][0] : i32 from vector<2xi32>
+  // CHECK-NEXT: [[SECOND:%.+]] = vector.extract [[C]][1] : i32 from vector<2xi32>
+  // CHECK-NEXT: %s = arith.addi [[FIRST]], [[SECOND]] : i32
+  %s = aot.tile_reduce "add" %t : vector<3x4xi32> -> i32
+  func.return %s : i32
+}
+
+// Interleaving in groups of 16 bytes, then exchanging them.
+// CHECK-LABEL: func.func @transpose(
+func.func @transpose(%a: memref<64xf64>) {
+  %c0 = arith.constant 0 : index
+  %t = aot.tile_load %a[%c0] {strides = array<i64: 4, 1>} : memref<64xf64> -> vector<4x4xf64>
+  // CHECK: [[A:%.+]] = vector.shuffle %t, %t_1 [0, 4, 2, 6] :
+  // CHECK-NEXT: [[B:%.+]] = vector.shuffle %t, %t_1 [1, 5, 3, 7] :
+  // CHECK-NEXT: [[C:%.+]] = vector.shuffle %t_2, %t_3 [0, 4, 2, 6] :
+  // CHECK-NEXT: [[D:%.+]] = vector.shuffle %t_2, %t_3 [1, 5, 3, 7] :
+  // CHECK-NEXT: vector.shuffle [[A]], [[C]] [0, 1, 4, 5] :
+  // CHECK-NEXT: vector.shuffle [[A]], [[C]] [2, 3, 6, 7] :
+  // CHECK-NEXT: vector.shuffle [[B]], [[D]] [0, 1, 4, 5] :
+  // CHECK-NEXT: vector.shuffle [[B]], [[D]] [2, 3, 6, 7] :
+  %u = aot.tile_transpose %t : vector<4x4xf64>
+  aot.tile_store %u, %a[%c0] {strides = array<i64: 4, 1>} : vector<4x4xf64>, memref<64xf64>
+  func.return
+}
+
+// Element by element, for whatever type the elements of the result have; a scalar condition is every register's.
+// CHECK-LABEL: func.func @elements(
+func.func @elements(%a: memref<64xf32>, %y: memref<64xi32>, %c: i1) {
+  %c0 = arith.constant 0 : index
+  %t = aot.tile_load %a[%c0] {strides = array<i64: 4, 1>} : memref<64xf32> -> vector<2x4xf32>
+  // CHECK: %k = arith.constant dense<[1.000000e+00, 2.000000e+00, 3.000000e+00, 4.000000e+00]> : vector<4xf32>
+  // CHECK-NEXT: %k_1 = arith.constant dense<5.000000e+00> : vector<4xf32>
+  %k = arith.constant dense<[[1.0, 2.0, 3.0, 4.0], [5.0, 5.0, 5.0, 5.0]]> : vector<2x4xf32>
+  // CHECK-NEXT: %m = aot.tile_compare "olt" %t, %k : vector<4xf32> -> vector<4xi1>
+  // CHECK-NEXT: %m_1 = aot.tile_compare "olt" %t_1, %k_1 : vector<4xf32> -> vector<4xi1>
+  %m = aot.tile_compare "olt" %t, %k : vector<2x4xf32> -> vector<2x4xi1>
+  // CHECK-NEXT: %s = aot.tile_select %m, %t, %k : vector<4xi1>, vector<4xf32>
+  // CHECK-NEXT: %s_1 = aot.tile_select %m_1, %t_1, %k_1 : vector<4xi1>, vector<4xf32>
+  %s = aot.tile_select %m, %t, %k : vector<2x4xi1>, vector<2x4xf32>
+  // CHECK-NEXT: arith.select %c, %s, %t : vector<4xf32>
+  // CHECK-NEXT: arith.select %c, %s_1, %t_1 : vector<4xf32>
+  %r = arith.select %c, %s, %t : vector<2x4xf32>
+  // CHECK-NEXT: %i = aot.tile_convert "fptosi" %r : vector<4xf32> -> vector<4xi32>
+  // CHECK-NEXT: %i_1 = aot.tile_convert "fptosi" %r_1 : vector<4xf32> -> vector<4xi32>
+  %i = aot.tile_convert "fptosi" %r : vector<2x4xf32> -> vector<2x4xi32>
+  aot.tile_store %i, %y[%c0] {strides = array<i64: 4, 1>} : vector<2x4xi32>, memref<64xi32>
+  func.return
+}

@@ -1,0 +1,155 @@
+"""The polynomials of `expand-math` against libm in double precision, over a dense sample of all floats.
+
+With AOTC_EXHAUSTIVE set (`make test-math`) over all 2^32 of them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from kernel_program import Array, Kernel, lowered, through_c, through_llvm
+
+CHUNK = 1 << 20
+STEP = 1 if os.environ.get("AOTC_EXHAUSTIVE") else 251
+"""Of the bit patterns that are tested; odd, so that every exponent and low bit occurs."""
+ULPS = {"exp": 0.9, "log": 0.87, "tanh": 2.5, "erf": 5.1, "sigmoid": 2.5}
+"""The greatest error of each function in units of the last place of the exact result."""
+LEAST_NORMAL = float(np.finfo(np.float32).smallest_normal)
+SIGMOID = """
+  %minus = arith.negf %a : T
+  %e = math.exp %minus : T
+  %one = arith.constant 1.0 : T
+  %s = arith.addf %e, %one : T
+  %r = arith.divf %one, %s : T"""
+
+
+def body(name: str, kind: str, constant: str = "1.0") -> str:
+    """%r, the function of %a, both of a type."""
+    if name != "sigmoid":
+        return f"%r = math.{name} %a : {kind}"
+    return SIGMOID.replace("1.0 : T", f"{constant} : {kind}").replace("T", kind)
+
+
+def source(count: int) -> str:
+    """For each function `name_tiles`, `name_elements` and, in f64, `name_exact`, which libm computes."""
+    functions: list[str] = []
+    for name in ULPS:
+        head = f"""
+          %c0 = arith.constant 0 : index
+          %c1 = arith.constant 1 : index
+          %c64 = arith.constant 64 : index
+          %n = arith.constant {count} : index
+          %ok = arith.constant 0 : i32
+          %x = aot.buffer %xp : !aot.ptr<f32> to memref<{count}xf32>"""
+        single = f"%y = aot.buffer %yp : !aot.ptr<f32> to memref<{count}xf32>"
+        functions.append(f"""
+        func.func @{name}_tiles(%xp: !aot.ptr<f32>, %yp: !aot.ptr<f32>) -> i32 {{
+          {head}
+          {single}
+          scf.for %i = %c0 to %n step %c64 {{
+            %a = aot.tile_load %x[%i] {{strides = array<i64: 16, 1>}} : memref<{count}xf32> -> vector<4x16xf32>
+            {body(name, "vector<4x16xf32>", "dense<1.0>")}
+            aot.tile_store %r, %y[%i] {{strides = array<i64: 16, 1>}} : vector<4x16xf32>, memref<{count}xf32>
+          }}
+          func.return %ok : i32
+        }}
+        func.func @{name}_elements(%xp: !aot.ptr<f32>, %yp: !aot.ptr<f32>) -> i32 {{
+          {head}
+          {single}
+          %t = arith.constant dense<0.0> : vector<16xf32>
+          scf.for %i = %c0 to %n step %c1 {{
+            %a = memref.load %x[%i] : memref<{count}xf32>
+            {body(name, "f32")}
+            memref.store %r, %y[%i] : memref<{count}xf32>
+          }}
+          func.return %ok : i32
+        }}
+        func.func @{name}_exact(%xp: !aot.ptr<f32>, %yp: !aot.ptr<f64>) -> i32 {{
+          {head}
+          %y = aot.buffer %yp : !aot.ptr<f64> to memref<{count}xf64>
+          scf.for %i = %c0 to %n step %c1 {{
+            %b = memref.load %x[%i] : memref<{count}xf32>
+            %a = arith.extf %b : f32 to f64
+            {body(name, "f64")}
+            memref.store %r, %y[%i] : memref<{count}xf64>
+          }}
+          func.return %ok : i32
+        }}""")
+    return "builtin.module {" + "".join(functions) + "}"
+
+
+def chunks() -> Iterator[Array]:
+    """Floats, `CHUNK` at a time."""
+    for start in range(0, 2**32, CHUNK * STEP):
+        bits = (start + np.arange(CHUNK, dtype=np.uint64) * np.uint64(STEP)).astype(np.uint32)
+        yield bits.view(np.float32)
+
+
+def errors(found: Array, exact: Array) -> Array:
+    """|found - exact| in ulp of exact; infinite where a NaN, an infinity or the sign of a zero is not as it should."""
+    rounded = exact.astype(np.float32)
+    _, exponent = np.frexp(np.minimum(np.abs(exact), float(np.finfo(np.float32).max)))
+    spacing = np.ldexp(1.0, np.maximum(exponent, -125) - 24)
+    error = np.abs(found - exact) / spacing
+    special = ~np.isfinite(rounded) | ~np.isfinite(found)
+    same = (found == rounded) | (np.isnan(found) & np.isnan(rounded))
+    error[special] = np.where(same[special], 0.0, np.inf)
+    error[(np.signbit(found) != np.signbit(exact)) & ~np.isnan(exact)] = np.inf
+    return error
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quiet() -> Iterator[None]:
+    """numpy warns of the very values that are tested."""
+    with np.errstate(all="ignore"):
+        yield
+
+
+@pytest.mark.parametrize("name", ULPS)
+def test_error_of_functions(name: str) -> None:
+    module = lowered(source(CHUNK), "expand-math,unroll-tiles")
+    tiles, exact = (through_llvm(module, f"{name}_{kind}") for kind in ("tiles", "exact"))
+    worst, at, beyond = 0.0, 0.0, False
+    found, expected = np.empty(CHUNK, np.float32), np.empty(CHUNK, np.float64)
+    for x in chunks():
+        tiles(x, found)
+        exact(x, expected)
+        error = errors(found, expected)
+        if name == "sigmoid":  # whose exponential overflows before the quotient is subnormal
+            small = expected < LEAST_NORMAL
+            assert (found[small] < LEAST_NORMAL).all()
+            error[small] = 0
+        place = int(np.argmax(error))
+        if error[place] > worst:
+            worst, at = float(error[place]), float(x[place])
+        beyond |= bool((np.abs(found) > 1).any())
+    print(f"{name}: {worst:.3f} ulp at {at!r}")
+    assert worst <= ULPS[name], f"{worst} ulp at {at!r}"
+    assert name in ("exp", "log") or not beyond
+
+
+def same(found: Array, expected: Array) -> bool:
+    """Whether all bits are the same; any NaN is like another."""
+    return bool(((found.view(np.uint32) == expected.view(np.uint32)) | (np.isnan(found) & np.isnan(expected))).all())
+
+
+@pytest.mark.parametrize("name", ULPS)
+def test_elements_tiles_and_c_agree_bit_for_bit(name: str, tmp_path: Path) -> None:
+    corners = [0.0, -0.0, 1.0, -1.0, 88.72, 88.73, 89.5, -87.4, -103.9, -104.5, 1e-40, -1e-40, np.inf, -np.inf, np.nan]
+    random = np.random.default_rng(0)
+    spread = random.integers(0, 2**32, 3 << 14, dtype=np.uint32).view(np.float32)
+    x = np.concatenate([corners, spread, random.normal(0, 3, (1 << 14) - len(corners))]).astype(np.float32)
+    module = lowered(source(len(x)), "expand-math,unroll-tiles")
+    results: dict[str, Array] = {}
+    for kind in ("tiles", "elements"):
+        for way in ("llvm", "c"):
+            symbol = f"{name}_{kind}"
+            run: Kernel = through_llvm(module, symbol) if way == "llvm" else through_c(module, symbol, tmp_path)
+            results[f"{kind} {way}"] = np.empty_like(x)
+            run(x, results[f"{kind} {way}"])
+    for how, result in results.items():
+        assert same(result, results["tiles llvm"]), how

@@ -1,0 +1,232 @@
+"""Reductions and normalisations on tiles against numpy and plain loops, over odd sizes, ranks, axes; C against LLVM."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from kernel_program import ENTRY, Array, as_loops, kernel, lowered, through_c, through_llvm
+
+from aotc.dialects.graph.interfaces import AnchorOp
+from aotc.dialects.graph.schedule import Machine, Schedule, ScheduleAttr
+
+MACHINES = (Machine(64, 32), Machine(32, 16), Machine(16, 32))
+NUMPY = {"f32": np.float32, "f64": np.float64, "i64": np.int64}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One operation: its name and attributes, the shape of x and of the result."""
+
+    name: str
+    attributes: str
+    shape: tuple[int, ...]
+    result: tuple[int, ...]
+    dtype: str = "f32"
+    result_dtype: str | None = None
+
+    def operation(self, schedule: Schedule | None) -> str:
+        """The IR, with or without a schedule."""
+        chosen = "" if schedule is None else f", schedule = {ScheduleAttr.of(schedule)}"
+        x, r = self.types()
+        return f"%r0 = graph.{self.name} %x0 {{{self.attributes}{chosen}}} : (tensor<{x}>) -> tensor<{r}>"
+
+    def types(self) -> tuple[str, str]:
+        """Of x and of the result, without `tensor`."""
+        kinds = (self.dtype, self.result_dtype or self.dtype)
+        shapes = (self.shape, self.result)
+        x, r = ("x".join([*map(str, shape), kind]) for shape, kind in zip(shapes, kinds, strict=True))
+        return x, r
+
+    def source(self, schedule: Schedule | None) -> str:
+        """The kernel as a model."""
+        x, r = self.types()
+        return kernel(self.operation(schedule), [x], [r])
+
+    def schedule(self, machine: Machine) -> Schedule | None:
+        """What the operation chooses."""
+        return self._anchor().schedule_on(machine)
+
+    def evaluated(self, x: Array) -> Array:
+        """The result by numpy."""
+        results = self._anchor().evaluate([x])
+        assert results is not None
+        return results[0]
+
+    def _anchor(self) -> AnchorOp:
+        (op,) = (op for op in lowered(self.source(None), "").walk() if isinstance(op, AnchorOp))
+        return op
+
+    def data(self, seed: int = 0) -> Array:
+        """Values for x."""
+        return np.random.default_rng(seed).normal(0, 2, self.shape).astype(NUMPY[self.dtype])
+
+    def empty(self) -> Array:
+        """Room for the result."""
+        return np.full(self.result, 77, NUMPY[self.result_dtype or self.dtype])
+
+
+def reduced(shape: Sequence[int], axes: Sequence[int], keepdims: bool) -> tuple[int, ...]:
+    return tuple(1 if axis in axes else n for axis, n in enumerate(shape) if keepdims or axis not in axes)
+
+
+SHAPES: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (
+    ((7,), (0,)),
+    ((16,), (0,)),
+    ((1000,), (0,)),
+    ((5, 10), (1,)),
+    ((9, 128), (1,)),
+    ((3, 385), (1,)),
+    ((2, 1030), (1,)),
+    ((37, 5), (0,)),
+    ((13, 70), (0,)),
+    ((1, 33), (0,)),
+    ((2, 3, 41), (0, 1)),
+    ((3, 50, 7), (1,)),
+    ((2, 21, 5, 9), (1,)),
+    ((2, 3, 7, 7), (2, 3)),
+    ((2, 3, 20, 17), (2, 3)),
+    ((2, 3, 10, 17), (0, 2, 3)),
+    ((2, 3, 7, 9, 8), (2, 3)),
+    ((4, 6, 3, 1), (1,)),
+    ((4, 6, 30, 1), (2, 3)),
+    ((3, 4, 5, 6), (0, 1, 2, 3)),
+)
+
+
+def cases() -> Iterator[Case]:
+    for number, (shape, axes) in enumerate(SHAPES):
+        listed = "axes = array<i64: " + ", ".join(map(str, axes)) + ">"
+        yield Case("softmax", f"{listed}, log = {'true' if number % 3 else 'false'}", shape, shape)
+        yield Case("normalize", f"{listed}, epsilon = 1.0e-5", shape, shape)
+        for position, kind in enumerate(("sum", "mean", "prod", "max", "min")):
+            keepdims = position % 2 == 0
+            attributes = f'{listed}, kind = "{kind}", keepdims = {str(keepdims).lower()}'
+            yield Case("reduce", attributes, shape, reduced(shape, axes, keepdims))
+        for position, kind in enumerate(("max", "min")) if len(axes) == 1 else ():
+            for last in (False, True):
+                keepdims = position % 2 == 0
+                flags = f"keepdims = {str(keepdims).lower()}, last = {str(last).lower()}"
+                attributes = f'axis = {axes[0]}, kind = "{kind}", {flags}'
+                yield Case("arg_reduce", attributes, shape, reduced(shape, axes, keepdims), result_dtype="i64")
+        for position, kind in enumerate(("sum", "prod")) if len(axes) == 1 else ():
+            for reverse in (False, True):
+                flags = f"reverse = {str(reverse).lower()}, exclusive = {str(reverse != (position == 0)).lower()}"
+                yield Case("cumulative", f'axis = {axes[0]}, kind = "{kind}", {flags}', shape, shape)
+    yield Case("normalize", "axes = array<i64: 1>, epsilon = 1.0e-5", (5, 21), (5, 21), "f64")
+    yield Case("reduce", 'axes = array<i64: 1>, kind = "sum"', (5, 21), (5,), "f64")
+    yield Case("arg_reduce", 'axis = 1, kind = "min"', (5, 21), (5,), "f64", "i64")
+    yield Case("arg_reduce", 'axis = 0, kind = "min"', (5, 21), (21,), "f64", "i64")
+
+
+CASES = tuple(cases())
+EVERY = 3
+"""Each case runs with one of the machines; which, is spread over them."""
+
+
+def close(case: Case, found: Array, expected: Array) -> None:
+    tolerance = 1e-12 if case.dtype == "f64" else 1e-5
+    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=10 * tolerance, err_msg=str(case))
+
+
+@pytest.mark.parametrize("family", sorted({case.name for case in CASES}))
+def test_tiles_compute_what_numpy_does(family: str) -> None:
+    tiled = 0
+    for number, case in enumerate(case for case in CASES if case.name == family):
+        schedule = case.schedule(MACHINES[number % EVERY])
+        if schedule is None:
+            continue
+        module = as_loops(case.source(schedule))
+        assert not any("aot.plain" in op.attributes for op in module.walk()), case
+        tiled += 1
+        x, found = case.data(), case.empty()
+        through_llvm(module, ENTRY)(x, found)
+        close(case, found, case.evaluated(x))
+    assert tiled > 8
+
+
+SPECIAL: tuple[Case, ...] = (
+    Case("softmax", "axes = array<i64: 1>, log = false", (6, 21), (6, 21)),
+    Case("softmax", "axes = array<i64: 0>, log = true", (6, 21), (6, 21)),
+    Case("normalize", "axes = array<i64: 1>, epsilon = 1.0e-5", (6, 21), (6, 21)),
+    Case("reduce", 'axes = array<i64: 1>, kind = "max"', (6, 21), (6,)),
+    Case("reduce", 'axes = array<i64: 0>, kind = "min"', (6, 21), (21,)),
+    Case("reduce", 'axes = array<i64: 1>, kind = "prod"', (6, 21), (6,)),
+    Case("arg_reduce", 'axis = 1, kind = "max", last = false', (6, 21), (6,), result_dtype="i64"),
+    Case("arg_reduce", 'axis = 1, kind = "max", last = true', (6, 21), (6,), result_dtype="i64"),
+    Case("arg_reduce", 'axis = 1, kind = "min", last = true', (6, 21), (6,), result_dtype="i64"),
+    Case("arg_reduce", 'axis = 0, kind = "min", last = false', (6, 21), (21,), result_dtype="i64"),
+)
+
+
+@pytest.mark.parametrize("case", SPECIAL, ids=lambda case: f"{case.name} {case.attributes}")
+def test_special_values_and_ties(case: Case) -> None:
+    x = np.round(case.data())
+    for row, column, value in ((0, 0, np.nan), (1, 20, np.nan), (2, 3, np.inf), (3, 4, -np.inf)):
+        x[row, column] = value
+    x[4, :] = -np.inf
+    schedule = case.schedule(MACHINES[0])
+    assert schedule is not None
+    found, expected = case.empty(), case.empty()
+    through_llvm(as_loops(case.source(schedule)), ENTRY)(x, found)
+    through_llvm(as_loops(case.source(None)), ENTRY)(x, expected)
+    close(case, found, expected)
+
+
+@pytest.mark.parametrize("case", CASES[::29], ids=lambda case: f"{case.name} {case.shape} {case.attributes}")
+def test_c_and_llvm_agree_bit_for_bit(case: Case, tmp_path: Path) -> None:
+    module = as_loops(case.source(case.schedule(MACHINES[0])))
+    x, found, expected = case.data(), case.empty(), case.empty()
+    through_c(module, ENTRY, tmp_path)(x, found)
+    through_llvm(module, ENTRY)(x, expected)
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [Schedule(8, (1,)), Schedule(8, (3,)), Schedule(8, (3, 2)), Schedule(8, (2,), 3), Schedule(4, (5, 1), 4)],
+    ids=str,
+)
+def test_any_schedule_is_obeyed(schedule: Schedule) -> None:
+    for case in CASES[::11]:
+        if case.name == "cumulative" and case.shape[-1] == 1:
+            continue
+        module = as_loops(case.source(schedule))
+        x, found = case.data(), case.empty()
+        through_llvm(module, ENTRY)(x, found)
+        close(case, found, case.evaluated(x))
+
+
+@pytest.mark.parametrize("single", ["1", "5x1", "1x40"])
+def test_prologues_and_epilogues(single: str) -> None:
+    """Also where tiles have an operand of one element."""
+    random = np.random.default_rng(0)
+    x = random.normal(0, 2, [int(extent) for extent in single.split("x")]).astype(np.float32)
+    scale = random.normal(0, 2, (5, 1)).astype(np.float32)
+    whole = np.broadcast_to(x, (5, 40))
+    chosen = f"schedule = {ScheduleAttr.of(Schedule(16, (2, 3)))}"
+    kind = "tensor<5x40xf32>"
+    spread = f"%b = graph.broadcast %x0 {{shape = array<i64: 5, 40>}} : (tensor<{single}xf32>) -> {kind}\n"
+
+    softmax = f"%s = graph.softmax %b {{axes = array<i64: 1>, log = false, {chosen}}} : ({kind}) -> {kind}\n"
+    multiply = f"%r0 = graph.mul %s, %x1 : ({kind}, tensor<5x1xf32>) -> {kind}"
+    module = as_loops(kernel(spread + softmax + multiply, [f"{single}xf32", "5x1xf32"], ["5x40xf32"]))
+    assert not any("aot.plain" in op.attributes for op in module.walk())
+    found = np.empty((5, 40), np.float32)
+    through_llvm(module, ENTRY)(x, scale, found)
+    expected = np.exp(whole) / np.exp(whole).sum(1, keepdims=True) * scale
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-7)
+
+    for axis, name in ((0, "sum"), (1, "sum"), (0, "max"), (1, "max")):
+        extent = (40, 5)[axis]
+        attributes = f'axes = array<i64: {axis}>, kind = "{name}", {chosen}'
+        reduce = f"%r0 = graph.reduce %b {{{attributes}}} : ({kind}) -> tensor<{extent}xf32>"
+        module = as_loops(kernel(spread + reduce, [f"{single}xf32"], [f"{extent}xf32"]))
+        assert not any("aot.plain" in op.attributes for op in module.walk())
+        found = np.empty(extent, np.float32)
+        through_llvm(module, ENTRY)(x, found)
+        expected = whole.sum(axis) if name == "sum" else whole.max(axis)
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)

@@ -1,0 +1,85 @@
+"""What the taps of a tile see, against counting."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import pytest
+
+from aotc.dialects.graph.edges import RowTiles, TapRange, row_tiles, tap_places
+from aotc.dialects.graph.sliding import SlidingWindow
+
+
+def windows() -> Iterator[SlidingWindow]:
+    for extent, size, stride, dilation, before, after in itertools.product(
+        (1, 2, 7, 20), (1, 3, 4), (1, 2, 3), (1, 2, 3), (-1, 0, 1, 5), (-1, 0, 2, 6)
+    ):
+        for ceil in (False, True):
+            window = SlidingWindow(extent, size, stride, dilation, before, after, ceil)
+            if extent + before + after >= window.span and extent + min(before, 0) + min(after, 0) > 0:
+                yield window
+
+
+@pytest.mark.parametrize("size", [1, 3, 4, 8])
+def test_tiles_cover_the_row_once_and_see_what_lies_inside(size: int) -> None:
+    for window in windows():
+        next_position = 0
+        for tiles in row_tiles(window, size):
+            assert tiles.size <= size
+            for start in tiles.positions:
+                assert start == next_position
+                next_position += tiles.size
+                found = {
+                    (position, tap)
+                    for taps in tiles.taps
+                    for tap in range(taps.low, taps.high)
+                    for position in range(taps.first, taps.last)
+                }
+                expected = {
+                    (position, tap)
+                    for position in range(tiles.size)
+                    for tap in range(window.size)
+                    if 0 <= (start + position) * window.stride + tap * window.dilation - window.before < window.extent
+                }
+                assert found == expected, (window, tiles)
+        assert next_position == window.positions
+
+
+def test_every_place_holds_the_element_its_tap_sees_and_nothing_else_is_read() -> None:
+    for window in windows():
+        for tiles in row_tiles(window, 4):
+            places = tap_places(window, tiles.taps)
+            assert [place.tap for place in places] == sorted({place.tap for place in places})
+            read = [
+                place.run.element + number * window.stride
+                for place in {place.run: place for place in places}.values()
+                for number in range(place.run.count)
+            ]
+            assert len(read) == len(set(read)), "each element is read once"
+            needed: set[int] = set()
+            for place in places:
+                for number, position in enumerate(range(place.first, place.last)):
+                    element = place.run.element + (place.offset + number) * window.stride
+                    assert place.offset + number < place.run.count
+                    assert element == position * window.stride + place.tap * window.dilation, (window, place)
+                    needed.add(element)
+            assert set(read) == needed
+
+
+def test_the_interior_stands_together_whatever_the_length() -> None:
+    window = SlidingWindow(10**6, 3, 1, 1, 1, 1)
+    left, interior, right = row_tiles(window, 8)
+    assert left == RowTiles(0, 1, 8, (TapRange(0, 1, 1, 8), TapRange(1, 3, 0, 8)))
+    assert interior == RowTiles(8, 10**6 // 8 - 2, 8, (TapRange(0, 3, 0, 8),))
+    assert right.taps == (TapRange(0, 2, 0, 8), TapRange(2, 3, 0, 7))
+
+
+def test_tiles_are_of_equal_size() -> None:
+    assert [tiles.size for tiles in row_tiles(SlidingWindow(15, 1, 1, 1, 0, 0), 7)] == [5]
+    assert [(tiles.size, tiles.count) for tiles in row_tiles(SlidingWindow(16, 1, 1, 1, 0, 0), 7)] == [(6, 2), (4, 1)]
+
+
+def test_without_padding_all_is_interior() -> None:
+    (tiles,) = row_tiles(SlidingWindow(114, 3, 1, 1, 0, 0), 7)
+    assert (tiles.count, tiles.size) == (16, 7)

@@ -1,0 +1,210 @@
+"""Windows over blocked tensors: the same kernels on tiles, as plain loops and counted out in numpy.
+
+All cases are kernels of one model, which is compiled once each way.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from functools import cache
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from aotc.dialects.graph.sliding import SlidingWindow, sliding_windows
+from aotc.options import CompileOptions
+from aotc.routes import open_model
+
+Array = np.ndarray[Any, Any]
+LANES = 4
+OUTER = (2, 2)
+"""Batch and blocks."""
+CONV = "blocked_depthwise_conv"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One window; `more` are further attributes of a pool."""
+
+    op: str
+    extents: tuple[int, ...]
+    kernel: tuple[int, ...]
+    strides: tuple[int, ...] = ()
+    pads: tuple[int, ...] = ()
+    dilations: tuple[int, ...] = ()
+    more: str = ""
+    tile: int = 4
+    bias: bool = False
+    dtype: str = "f32"
+
+    def values(self) -> dict[str, tuple[int, ...]]:
+        """The attributes that are always there."""
+        ones = (1,) * len(self.kernel)
+        return {
+            "strides": self.strides or ones,
+            "pads": self.pads or (0,) * 2 * len(self.kernel),
+            "dilations": self.dilations or ones,
+        }
+
+    def windows(self) -> list[SlidingWindow]:
+        """One for each axis."""
+        values = self.values()
+        return sliding_windows(
+            self.extents, self.kernel, values["strides"], values["pads"], values["dilations"], "ceil" in self.more
+        )
+
+    def attributes(self, tiled: bool) -> str:
+        """As in the IR."""
+        values = self.values() | ({} if self.op == CONV else {"kernel": self.kernel})
+        texts = [f"{name} = array<i64: {', '.join(map(str, given))}>" for name, given in values.items()]
+        if tiled:
+            schedule = f"lanes = {self.lanes}, tile = [{self.tile}], unroll = 1, order = columns"
+            texts.append(f"schedule = #graph.schedule<{schedule}>")
+        return ", ".join([*texts, *filter(None, [self.more])])
+
+    @property
+    def lanes(self) -> int:
+        return LANES if self.dtype == "f32" else LANES // 2
+
+    @property
+    def number(self) -> Any:
+        return np.float32 if self.dtype == "f32" else np.float64
+
+    def inputs(self) -> list[Array]:
+        """x, with some NaN for a pool; weight; bias."""
+        rng = np.random.default_rng(prod(self.extents))
+        shapes: list[tuple[int, ...]] = [(*OUTER, *self.extents, self.lanes)]
+        if self.op == CONV:
+            shapes.append((OUTER[1], *self.kernel, self.lanes))
+            if self.bias:
+                shapes.append((OUTER[1] * self.lanes,))
+        arrays = [rng.standard_normal(shape).astype(self.number) for shape in shapes]
+        if self.op != CONV:
+            arrays[0][rng.random(shapes[0]) < 0.01] = np.nan
+        return arrays
+
+    def result_shape(self) -> tuple[int, ...]:
+        return (*OUTER, *(window.positions for window in self.windows()), self.lanes)
+
+    def expected(self) -> Array:
+        """Position by position."""
+        x, *parameters = (array.astype(np.float64) for array in self.inputs())
+        windows = self.windows()
+        result = np.empty(self.result_shape())
+        for position in itertools.product(*(range(window.positions) for window in windows)):
+            seen, padded = [], 0
+            for taps in itertools.product(*(range(window.size) for window in windows)):
+                axes = list(zip(windows, position, taps, strict=True))
+                places = [p * w.stride + tap * w.dilation - w.before for w, p, tap in axes]
+                padded += all(place < w.extent + w.after for w, place in zip(windows, places, strict=True))
+                if all(0 <= place < w.extent for w, place in zip(windows, places, strict=True)):
+                    seen.append((x[(slice(None), slice(None), *places)], taps))
+            result[(slice(None), slice(None), *position)] = self._combined(seen, padded, parameters)
+        return result
+
+    def _combined(self, seen: list[tuple[Array, tuple[int, ...]]], padded: int, parameters: list[Array]) -> Array:
+        zero = np.zeros((*OUTER, self.lanes))
+        if self.op == CONV:
+            initial = parameters[1].reshape(OUTER[1], self.lanes) if self.bias else zero
+            return initial + sum((x * parameters[0][(slice(None), *taps)] for x, taps in seen), zero)
+        values = [x for x, _ in seen]
+        if self.op == "max_pool":
+            return np.max(values, axis=0) if values else zero - np.inf
+        if self.op == "lp_pool":
+            return (
+                sum((abs(x) for x in values), zero)
+                if "p = 1" in self.more
+                else np.sqrt(sum((x * x for x in values), zero))
+            )
+        return sum(values, zero) / (padded if "include_pad" in self.more else max(len(values), 1))
+
+
+CASES = (
+    Case(CONV, (9, 11), (3, 3), pads=(1, 1, 1, 1), bias=True),
+    Case(CONV, (9, 18), (3, 3), (2, 2), (0, 0, 1, 1), bias=True),
+    Case(CONV, (7, 17), (5, 5), (1, 3), (2, 0, 2, 7), tile=3),
+    Case(CONV, (6, 21), (3, 3), (1, 2), (3, 3, 3, 3), (3, 3)),
+    Case(CONV, (4, 3), (3, 7), (1, 1), (1, 3, 1, 3), tile=8),
+    Case(CONV, (5, 13), (2, 4), (1, 1), (-1, -2, 0, -1)),
+    Case(CONV, (40,), (3,), pads=(1, 1), tile=7),
+    Case(CONV, (70,), (12,), (2,), (5, 6), (2,), tile=7, bias=True),
+    Case(CONV, (30, 1), (5, 1), pads=(2, 0, 2, 0)),
+    Case(CONV, (60, 2), (3, 2), (1, 1), (1, 1, 1, 0)),
+    Case(CONV, (3, 4, 10), (3, 2, 3), pads=(1, 0, 1, 1, 1, 1)),
+    Case(CONV, (1, 1), (1, 1), pads=(4, 9, 4, 9)),
+    Case(CONV, (64,), (64,), pads=(40, 50), tile=2),
+    Case(CONV, (9, 11), (3, 3), pads=(1, 1, 1, 1), bias=True, dtype="f64"),
+    Case("max_pool", (12, 23), (3, 3), (2, 2), (1, 1, 1, 1)),
+    Case("max_pool", (9, 13), (2, 3), (2, 3), (0, 1, 1, 2), more="ceil = true"),
+    Case("max_pool", (4, 6), (2, 2), (1, 1), (2, 2, 2, 2)),
+    Case("max_pool", (50,), (20,), (3,), (10, 9), (2,), tile=3),
+    Case("max_pool", (5, 8, 9), (2, 2, 2), (2, 2, 2)),
+    Case("average_pool", (10, 14), (3, 3), (1, 1), (1, 1, 1, 1)),
+    Case("average_pool", (10, 15), (3, 3), (2, 2), (1, 2, 0, 1), more="include_pad = true, ceil = true"),
+    Case("average_pool", (7, 7), (7, 7)),
+    Case("average_pool", (6, 9), (2, 4), (1, 1), (3, 5, 0, 6), (1, 2)),
+    Case("average_pool", (64,), (64,), pads=(40, 50), tile=2),
+    Case("average_pool", (9, 11), (3, 3), pads=(1, 1, 1, 1), dtype="f64"),
+    Case("lp_pool", (9, 11), (3, 2), (1, 2), (1, 1, 1, 1), more="p = 2 : i64"),
+    Case("lp_pool", (9, 11), (3, 2), (1, 2), (1, 1, 1, 1), more="p = 1 : i64"),
+)
+
+
+def module() -> str:
+    """Every case twice, plain and on tiles."""
+    arguments: list[str] = []
+    body: list[str] = []
+    results: list[tuple[str, str, str]] = []
+    for number, case in enumerate(CASES):
+        operands: list[tuple[str, str]] = []
+        for position, array in enumerate(case.inputs()):
+            name, kind = f"x{number}_{position}", tensor(array.shape, case.dtype)
+            operands.append((f"%{name}", kind))
+            arguments.append(f'%{name}: {kind} {{aot.name = "{name}", aot.dtype = "{np.dtype(case.number).name}"}}')
+        kind = tensor(case.result_shape(), case.dtype)
+        names, kinds = (", ".join(column) for column in zip(*operands, strict=True))
+        for way in ("plain", "tiled"):
+            value = f"{way}{number}"
+            body.append(
+                f"%{value} = graph.{case.op} {names} {{{case.attributes(way == 'tiled')}}} : ({kinds}) -> {kind}"
+            )
+            results.append((value, kind, np.dtype(case.number).name))
+    types = ", ".join(f'{kind} {{aot.name = "{name}", aot.dtype = "{dtype}"}}' for name, kind, dtype in results)
+    returned = ", ".join(f"%{name}" for name, _, _ in results) + " : " + ", ".join(kind for _, kind, _ in results)
+    lines = "\n".join([*body, f"func.return {returned}"])
+    entry = f"func.func @main({', '.join(arguments)}) -> ({types}) attributes {{aot.entry}} {{\n{lines}\n}}"
+    return f'builtin.module attributes {{aot.name = "windows"}} {{\n{entry}\n}}'
+
+
+def tensor(shape: tuple[int, ...], dtype: str) -> str:
+    return f"tensor<{'x'.join(map(str, shape))}x{dtype}>"
+
+
+@cache
+def results(route: str, folder: Path) -> dict[str, Array]:
+    path = folder / "windows.mlir"
+    path.write_text(module())
+    model = open_model(str(path), route, CompileOptions.of(start_at="fuse", optimize="0"))
+    feed = {f"x{number}_{k}": array for number, case in enumerate(CASES) for k, array in enumerate(case.inputs())}
+    return model(feed)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("windows")
+
+
+@pytest.mark.parametrize("route", ["jit", "c"])
+@pytest.mark.parametrize("number", range(len(CASES)), ids=lambda number: f"{number}-{CASES[number].op}")
+def test_tiles_plain_loops_and_counting_agree(route: str, number: int, folder: Path) -> None:
+    case, found = CASES[number], results(route, folder)
+    plain, tiled = found[f"plain{number}"], found[f"tiled{number}"]
+    if case.op == CONV:
+        np.testing.assert_allclose(tiled, plain, rtol=1e-5, atol=1e-5)
+    else:
+        np.testing.assert_array_equal(tiled, plain)
+    np.testing.assert_allclose(plain, case.expected(), rtol=1e-5, atol=1e-5)

@@ -1,0 +1,288 @@
+"""Winograd convolution: the transforms, the choice, and the kernels on tiles and as plain loops against float64.
+
+The kernels of all cases are one model, compiled once for each way to run it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import f32, f64
+
+from aotc.dialects.graph.blocked import blocks, to_blocks
+from aotc.dialects.graph.schedule import Machine
+from aotc.dialects.graph.winograd_choice import ConvolutionSizes, choose_winograd, winograd_schedule
+from aotc.dialects.graph.winograd_transforms import OUTPUT_TILES, Transforms, transforms
+from aotc.options import CompileOptions
+from aotc.routes import open_model
+
+Array = np.ndarray[Any, Any]
+AVX512 = Machine(64, 32, 48 << 10, 1 << 20)
+AVX2 = Machine(32, 16, 32 << 10, 512 << 10)
+
+
+# The transforms
+
+
+def combine(terms: list[tuple[Fraction, Any]]) -> Any:
+    return sum(np.float32(factor) * value for factor, value in terms)  # as exact as the operands
+
+
+def twice(transform: Any, grid: Any) -> Array:
+    """Along both axes of an array of numbers, or of arrays."""
+    first = np.stack(transform(list(grid), combine))
+    return np.stack(transform(list(np.swapaxes(first, 0, 1)), combine), axis=1)
+
+
+def direct(x: Array, weight: Array) -> Array:
+    """[.., C, H, W] with [M, C, 3, 3] in float64: [.., M, H - 2, W - 2]."""
+    windows = np.lib.stride_tricks.sliding_window_view(x.astype(np.float64), (3, 3), axis=(-2, -1))
+    return np.einsum("...chwij,mcij->...mhw", windows, weight.astype(np.float64), optimize=True)
+
+
+@pytest.mark.parametrize("output_tile", OUTPUT_TILES)
+def test_the_transforms_compute_a_convolution(output_tile: int) -> None:
+    f = transforms(output_tile)
+    rng = np.random.default_rng(0)
+    d, g = rng.standard_normal((f.inputs, f.inputs)), rng.standard_normal((3, 3))
+    y = twice(f.transform_output, twice(f.transform_input, d) * f.transform_weight(g))
+    np.testing.assert_allclose(y, direct(d[None], g[None, None])[0], rtol=1e-12, atol=1e-12)
+
+
+def error_in_f32(f: Transforms) -> float:
+    """Greatest error over greatest result: 64 channels, operands as after a relu."""
+    rng = np.random.default_rng(0)
+    d = np.maximum(rng.standard_normal((200, 64, f.inputs, f.inputs)), 0).astype(np.float32)
+    g = (rng.standard_normal((16, 64, 3, 3)) / 17).astype(np.float32)
+    v = twice(f.transform_input, np.moveaxis(d, (-2, -1), (0, 1)))
+    u = np.moveaxis(f.transform_weight(g).astype(np.float32), (-2, -1), (0, 1))
+    y = np.moveaxis(twice(f.transform_output, v @ np.swapaxes(u, -1, -2)), (0, 1), (-2, -1))
+    expected = direct(d, g)
+    return float(np.abs(y - expected).max() / np.abs(expected).max())
+
+
+def test_the_points_are_the_ones_of_least_error() -> None:
+    usual = Transforms(4, tuple(map(Fraction, (0, 1, -1, 2, -2))))
+    assert error_in_f32(transforms(2)) < 1e-6
+    assert error_in_f32(transforms(4)) < 3e-6
+    assert error_in_f32(usual) > 2 * error_in_f32(transforms(4))
+
+
+@pytest.mark.parametrize("output_tile", OUTPUT_TILES)
+def test_the_factors_are_exact_in_f32(output_tile: int) -> None:
+    f = transforms(output_tile)
+    factors = [entry for point in (*f.points, None) for entry in (*f.input_row(point), *f.output_column(point))]
+    assert all(Fraction(float(np.float32(float(factor)))) == factor for factor in factors)
+
+
+# The choice
+
+
+@pytest.mark.parametrize(
+    ("channels", "outputs", "extent", "output_tile"),
+    [(64, 64, 56, 4), (128, 128, 28, 4), (512, 512, 7, 2), (128, 32, 56, 4), (16, 16, 32, 4), (64, 64, 8, 4)],
+)
+def test_what_was_measured_to_be_fastest_is_chosen(channels: int, outputs: int, extent: int, output_tile: int) -> None:
+    chosen = choose_winograd(AVX512, f32, ConvolutionSizes(1, channels, outputs, extent, extent))
+    assert chosen is not None and chosen.output_tile.data == output_tile
+
+
+@pytest.mark.parametrize("sizes", [(1, 3, 64, 224, 224), (1, 512, 512, 1, 1), (0, 64, 64, 8, 8)])
+def test_where_it_does_not_pay_it_is_not_chosen(sizes: tuple[int, int, int, int, int]) -> None:
+    assert choose_winograd(AVX512, f32, ConvolutionSizes(*sizes)) is None
+
+
+def test_only_f32_may_lose_accuracy() -> None:
+    assert choose_winograd(AVX512, f64, ConvolutionSizes(1, 64, 64, 56, 56)) is None
+
+
+@pytest.mark.parametrize("machine", [AVX512, AVX2])
+@pytest.mark.parametrize("extent", [5, 17, 56, 300])
+def test_blocks_are_equal_and_fit_the_cache(machine: Machine, extent: int) -> None:
+    sizes = ConvolutionSizes(2, 64, 96, extent, extent)
+    chosen = choose_winograd(machine, f32, sizes)
+    assert chosen is not None
+    m, rows = chosen.output_tile.data, chosen.tile_rows.data
+    all_rows, columns = sizes.tiles(m)
+    width = winograd_schedule(machine, f32, sizes, chosen).tile[1] * machine.lanes(f32)
+    assert rows == blocks(all_rows, blocks(all_rows, rows))
+    assert rows * columns <= 2 * 16 or rows == 1 or 4 * (m + 2) ** 2 * rows * columns * (64 + width) <= machine.l2
+
+
+# The kernels
+
+
+@dataclass(frozen=True)
+class Case:
+    """x [N, C, H, W] with a weight [M, C, 3, 3], in registers of `lanes`; `tile` is (rows, blocks of a panel)."""
+
+    x: tuple[int, int, int, int]
+    outputs: int
+    pads: tuple[int, int, int, int] = (1, 1, 1, 1)
+    output_tile: int = 4
+    tile_rows: int = 1
+    tile: tuple[int, int] = (3, 2)
+    panel: int = 2
+    lanes: int = 4
+    epilogue: bool = True
+    """A bias, another tensor added, and a relu."""
+
+    @property
+    def number(self) -> Any:
+        return np.float32 if self.lanes == 4 else np.float64
+
+    def plain_inputs(self) -> list[Array]:
+        """x, the weight, and perhaps the bias and what is added."""
+        rng = np.random.default_rng(sum(self.x))
+        shapes: list[tuple[int, ...]] = [self.x, (self.outputs, self.x[1], 3, 3)]
+        if self.epilogue:
+            shapes += [(self.outputs,), self.result_shape()]
+        return [rng.standard_normal(shape).astype(self.number) for shape in shapes]
+
+    def result_shape(self) -> tuple[int, ...]:
+        n, _, h, w = self.x
+        return n, self.outputs, h + self.pads[0] + self.pads[2] - 2, w + self.pads[1] + self.pads[3] - 2
+
+    def expected(self) -> Array:
+        x, weight, *rest = self.plain_inputs()
+        spread = [(0, 0), (0, 0), *((max(self.pads[k], 0), max(self.pads[k + 2], 0)) for k in (0, 1))]
+        top, left, bottom, right = (max(-pad, 0) for pad in self.pads)
+        padded = np.pad(x, spread)
+        y = direct(padded[:, :, top : padded.shape[2] - bottom, left : padded.shape[3] - right], weight)
+        return np.maximum(y + rest[0][:, None, None] + rest[1], 0) if rest else y
+
+    def inputs(self) -> list[Array]:
+        """As the kernel takes them; the lanes of missing channels are NaN."""
+        x, weight, *rest = self.plain_inputs()
+        f = transforms(self.output_tile)
+        u = f.transform_weight(weight).reshape(*weight.shape[:2], -1)
+        panels = np.swapaxes(to_blocks(u, 0, self.panel * self.lanes), 1, 3).astype(self.number)
+        packed = [self._blocked(x), panels]
+        if rest:
+            packed += [to_blocks(rest[0], 0, self.lanes).reshape(-1), self._blocked(rest[1])]
+        return [np.ascontiguousarray(array) for array in packed]
+
+    def _blocked(self, x: Array) -> Array:
+        missing = -x.shape[1] % self.lanes
+        filled = np.pad(x, [(0, 0), (0, missing), (0, 0), (0, 0)], constant_values=np.nan)
+        return np.moveaxis(to_blocks(filled, 1, self.lanes), 2, -1)
+
+    def lines(self, number: int, tiled: bool) -> tuple[list[str], str, str]:
+        """The operations, the last value and its type."""
+        dtype = "f32" if self.lanes == 4 else "f64"
+        kinds = [tensor(array.shape, dtype) for array in self.inputs()]
+        n, m, h, w = self.result_shape()
+        result = (n, blocks(m, self.lanes), h, w, self.lanes)
+        size, tiles = (self.output_tile + 2) ** 2, (self.tile_rows * blocks(w, self.output_tile)) | 1
+        held = (blocks(self.x[1], self.lanes) | 1) * self.lanes
+        shapes = (result, (size, tiles, held), (size, tiles, self.panel * self.lanes))
+        results = [tensor(shape, dtype) for shape in shapes]
+        attributes = [
+            f"pads = array<i64: {', '.join(map(str, self.pads))}>",
+            *(f"{name} = {value} : i64" for name, value in (("channels", self.x[1]), ("outputs", self.outputs))),
+            f"output_tile = {self.output_tile} : i64",
+            f"tile_rows = {self.tile_rows} : i64",
+        ]
+        if tiled:
+            tile = ", ".join(map(str, self.tile))
+            schedule = f"lanes = {self.lanes}, tile = [{tile}], unroll = 4, order = columns"
+            attributes.append(f"schedule = #graph.schedule<{schedule}>")
+        way = "tiled" if tiled else "plain"
+        y = f"%{way}{number}"
+        operands = ", ".join(f"%x{number}_{k}" for k in range(len(kinds[:3])))
+        types = f"({', '.join(kinds[:3])}) -> ({', '.join(results)})"
+        lines = [f"{y}, {y}_v, {y}_p = graph.winograd_conv {operands} {{{', '.join(attributes)}}} : {types}"]
+        if self.epilogue:
+            lines.append(f"{y}_a = graph.add {y}, %x{number}_3 : ({results[0]}, {results[0]}) -> {results[0]}")
+            lines.append(f"{y}_r = graph.relu {y}_a : ({results[0]}) -> {results[0]}")
+            y += "_r"
+        return lines, y, results[0]
+
+
+def tensor(shape: tuple[int, ...], dtype: str) -> str:
+    return f"tensor<{'x'.join(map(str, shape))}x{dtype}>"
+
+
+CASES = (
+    Case((1, 1, 1, 1), 1),
+    Case((1, 5, 3, 4), 7, (0, 0, 0, 0), epilogue=False),
+    Case((1, 6, 12, 16), 18, tile_rows=3, tile=(5, 2)),
+    Case((2, 3, 7, 13), 4, (0, 2, 1, 0), tile_rows=2, epilogue=False),
+    Case((3, 9, 6, 5), 10, (2, 2, 2, 2), tile_rows=4, tile=(4, 1)),
+    Case((1, 4, 40, 2), 20, tile_rows=3, tile=(2, 3), panel=3),
+    Case((1, 4, 2, 40), 3, (1, 0, 1, 2), tile=(8, 1), panel=1),
+    Case((1, 4, 3, 3), 4, (9, 10, 7, 12), tile_rows=2),
+    Case((1, 7, 11, 12), 5, (-1, -2, 0, -1)),
+    Case((1, 5, 1, 2), 7, output_tile=2, epilogue=False),
+    Case((2, 9, 5, 13), 13, (0, 2, 1, 2), output_tile=2, tile_rows=2),
+    Case((1, 4, 3, 3), 4, (5, 0, 4, 7), output_tile=2, tile_rows=3),
+    Case((1, 6, 8, 9), 5, tile_rows=2, lanes=2),
+)
+PLAIN = (1, 10)
+"""The cases that are also computed by plain loops."""
+IN_C = (4, 10)
+
+
+def module(cases: Sequence[int] = range(len(CASES))) -> str:
+    arguments: list[str] = []
+    body: list[str] = []
+    results: list[tuple[str, str, str]] = []
+    for number in cases:
+        case = CASES[number]
+        dtype = np.dtype(case.number).name
+        for k, array in enumerate(case.inputs()):
+            kind = tensor(array.shape, "f32" if case.lanes == 4 else "f64")
+            arguments.append(f'%x{number}_{k}: {kind} {{aot.name = "x{number}_{k}", aot.dtype = "{dtype}"}}')
+        for tiled in (True, False) if number in PLAIN else (True,):
+            lines, value, kind = case.lines(number, tiled)
+            body += lines
+            results.append((value, f'{kind} {{aot.name = "{value.split("_")[0][1:]}", aot.dtype = "{dtype}"}}', kind))
+    weight = CASES[0].plain_inputs()[1]
+    arguments.append(f'%w: {tensor(weight.shape, "f32")} {{aot.name = "w", aot.dtype = "float32"}}')
+    packed = tensor(CASES[0].inputs()[1].shape, "f32")
+    attributes = f"output_tile = 4 : i64, width = {CASES[0].panel * CASES[0].lanes} : i64"
+    body.append(f"%u = graph.winograd_weight %w {{{attributes}}} : ({tensor(weight.shape, 'f32')}) -> {packed}")
+    results.append(("%u", f'{packed} {{aot.name = "u", aot.dtype = "float32"}}', packed))
+    values, types, kinds = (", ".join(column) for column in zip(*results, strict=True))
+    lines = "\n".join([*body, f"func.return {values} : {kinds}"])
+    entry = f"func.func @main({', '.join(arguments)}) -> ({types}) attributes {{aot.entry}} {{\n{lines}\n}}"
+    return f'builtin.module attributes {{aot.name = "winograd"}} {{\n{entry}\n}}'
+
+
+@cache
+def results(route: str, folder: Path) -> dict[str, Array]:
+    path = folder / "winograd.mlir"
+    cases = range(len(CASES)) if route == "jit" else IN_C
+    path.write_text(module(cases))
+    model = open_model(str(path), route, CompileOptions.of(start_at="fuse", optimize="0"))
+    feed = {f"x{number}_{k}": array for number in cases for k, array in enumerate(CASES[number].inputs())}
+    return model({**feed, "w": CASES[0].plain_inputs()[1]})
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("winograd")
+
+
+@pytest.mark.parametrize(
+    ("route", "number"), [*(("jit", number) for number in range(len(CASES))), *(("c", number) for number in IN_C)]
+)
+def test_kernels_agree_with_float64(route: str, number: int, folder: Path) -> None:
+    case, found = CASES[number], results(route, folder)
+    expected = case.expected()
+    for way in ("tiled", "plain") if number in PLAIN else ("tiled",):
+        y = np.moveaxis(found[f"{way}{number}"], -1, 2)
+        y = y.reshape(y.shape[0], -1, *y.shape[3:])[:, : case.outputs]
+        tolerance = 2e-6 if case.number is np.float32 else 1e-14
+        np.testing.assert_allclose(y, expected, rtol=0, atol=tolerance * np.abs(expected).max())
+
+
+def test_the_weight_is_transformed_alike_at_compile_time_and_by_a_kernel(folder: Path) -> None:
+    np.testing.assert_allclose(results("jit", folder)["u"], CASES[0].inputs()[1], rtol=1e-6, atol=1e-7)
