@@ -41,14 +41,24 @@ GROWTH_LIMIT = 1 << 16
 
 def _computed_array(value: SSAValue, store: WeightStore) -> Array | None:
     """The value of what is a constant or computed from constants only, else None."""
-    op = value.owner
-    if not isinstance(op, GraphOp) or isinstance(op, ConstantOp):
-        return known_array(value, store)
-    operands = [array for operand in op.operands if (array := _computed_array(operand, store)) is not None]
-    if not op.operands or len(operands) < len(op.operands):
-        return None
-    results = op.evaluate(operands)
-    return None if results is None else results[op.results.index(value)]
+    known: dict[SSAValue, Array] = {}
+    waiting = [value]
+    while waiting:  # each value once, however many ways lead to it, and no further than to one that is not constant
+        at = waiting[-1]
+        if at not in known:
+            array, op = known_array(at, store), at.owner
+            if array is None:
+                if not isinstance(op, GraphOp) or not op.operands:
+                    return None
+                if missing := [operand for operand in op.operands if operand not in known]:
+                    waiting.append(missing[0])
+                    continue
+                if (results := op.evaluate([known[operand] for operand in op.operands])) is None:
+                    return None
+                array = results[op.results.index(at)]
+            known[at] = array
+        waiting.pop()
+    return known[value]
 
 
 def folded(op: GraphOp, store: WeightStore) -> list[Array] | None:

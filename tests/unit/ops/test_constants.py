@@ -1,4 +1,4 @@
-"""Constants of every element type keep their bits through the IR and its text."""
+"""Constants of every element type keep their bits through the IR and its text, and what they give is found once."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ import ml_dtypes
 import numpy as np
 import pytest
 from xdsl.context import Context
-from xdsl.dialects.builtin import Builtin
+from xdsl.dialects.builtin import Builtin, TensorType, f32
+from xdsl.ir import Block, SSAValue
 from xdsl.parser import Parser
 
-from aotc.constants import constant_array, constant_op
+from aotc.constants import constant_array, constant_op, folded
 from aotc.dialects.dtypes import ELEMENT_TYPES, extended, number_kind, numpy_dtype
 from aotc.dialects.graph import GRAPH
+from aotc.dialects.graph.blocked import PackChannelsOp
+from aotc.dialects.graph.elementwise import AddOp
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.weights import WeightStore
 
@@ -46,3 +49,21 @@ def test_round_trip(name: str) -> None:
         assert str(parsed) == str(op)
         for value in (constant_array(op, store), constant_array(parsed, store)):
             assert (value.dtype, value.shape, value.tobytes()) == (array.dtype, array.shape, array.tobytes())
+
+
+def doubled(value: SSAValue, times: int) -> SSAValue:
+    """`value` added to itself again and again: 2^times ways lead from the sum to it."""
+    for _ in range(times):
+        value = AddOp.get(value, value).result
+    return value
+
+
+def test_many_ways_to_one_constant() -> None:
+    """What packs a value sees at once whether it is constant, also where operands are shared, as in dense networks."""
+    store = WeightStore()
+    ones = constant_op(np.ones((1, 3, 1, 1), np.float32), "ones", store)
+    values = folded(PackChannelsOp.get(doubled(ones.result, 60), block=4), store)
+    assert values is not None
+    np.testing.assert_array_equal(values[0].reshape(4), np.float32([2**60, 2**60, 2**60, 0]))
+    argument = Block(arg_types=[TensorType(f32, [1, 3, 1, 1])]).args[0]
+    assert folded(PackChannelsOp.get(doubled(argument, 60), block=4), store) is None
