@@ -1,4 +1,4 @@
-"""Sums of products: matrix multiplication, resampling, convolution and transposed convolution.
+"""Sums of products: matrix multiplication, convolution and transposed convolution.
 
 Every result element accumulates in a register, in index order, in the compute type of its elements (f16 and bf16 in
 f32; integers wrap).
@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, TensorType, i64
+from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, TensorType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
 
@@ -28,7 +28,7 @@ from aotc.dialects.graph.blocked import (
 from aotc.dialects.graph.blocked_window import BlockedDepthwiseConvOp, PackDepthwiseWeightOp
 from aotc.dialects.graph.grouped import JoinGroupsOp, groups_to_join
 from aotc.dialects.graph.interfaces import AnchorOp, Array, Prologue, ShapeError, element_type_of, shape_of
-from aotc.dialects.graph.loops import INDEX, LoopBuilder, Reader, Scalar, Writer
+from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
 from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
 from aotc.dialects.graph.packed import PackColumnsOp, PackedMatMulOp
 from aotc.dialects.graph.products import Factors, Place, product_loops, product_schedule
@@ -165,58 +165,6 @@ class MatMulOp(AnchorOp):
             writes[0]([*place.outer, place.row, place.column], total)
 
         product_loops(b, schedule, element_type_of(self.lhs), batch, (m, n, depth), factors, store)
-
-
-@irdl_op_definition
-class ResampleOp(AnchorOp):
-    """Weighted sums along `axis`: result[a..., n, b...] = sum over t of x[a..., places[n, t], b...] * weights[n, t].
-
-    The `places` (i64) must lie inside x.
-    """
-
-    name = "graph.resample"
-    x = operand_def(TensorType)
-    places = operand_def(TensorType)
-    weights = operand_def(TensorType)
-    axis = prop_def(IntegerAttr[I64])
-    result = result_def(TensorType)
-
-    def infer_types(self) -> Sequence[TensorType]:
-        x, places, axis = shape_of(self.x), shape_of(self.places), self.axis.value.data
-        if not 0 <= axis < len(x):
-            raise ShapeError(f"axis {axis} is out of range for rank {len(x)}")
-        if len(places) != 2 or places != shape_of(self.weights) or element_type_of(self.places) != i64:
-            raise ShapeError(f"places and weights must be matrices of one shape, found {list(places)}")
-        kind = _same_element_type(element_type_of(self.x), element_type_of(self.weights))
-        return [TensorType(kind, [*x[:axis], places[0], *x[axis + 1 :]])]
-
-    def operations(self) -> int:
-        return 2 * math.prod(shape_of(self.result)) * shape_of(self.places)[1]
-
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        x, places, weights = operands
-        wide = np.promote_types(arrays.widen(x).dtype, np.float32)
-        taps = np.moveaxis(x.astype(wide), self.axis.value.data, -1)[..., places]
-        sums = (taps * weights.astype(wide)).sum(-1)
-        return [arrays.convert(np.moveaxis(sums, -1, self.axis.value.data), x.dtype)]
-
-    def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        axis, taps = self.axis.value.data, shape_of(self.places)[1]
-        zero = b.const(0, element_type_of(self.result))
-
-        def body(index: list[Scalar]) -> None:
-            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                tap = [index[axis], at[0]]
-                x = reads[0]([*index[:axis], b.cast(reads[1](tap), INDEX), *index[axis + 1 :]])
-                return [carried[0] + x * reads[2](tap)]
-
-            writes[0](index, b.reduce([(0, taps)], [zero], step)[0])
-
-        b.for_each(shape_of(self.result), body)
-
-    def lay_out(self, layouts: Layouts) -> SSAValue | None:
-        x = layouts.computed(self.x)
-        return None if x is None or self.axis.value.data < 2 else layouts.again(self, [x, *self.operands[1:]])
 
 
 class ConvolutionOp(AnchorOp, ABC):

@@ -7,10 +7,10 @@ from xdsl.dialects.builtin import AnyFloat, f32
 from xdsl.ir import SSAValue
 
 from aotc.dialects.dtypes import numpy_dtype
-from aotc.dialects.graph.contraction import ResampleOp
 from aotc.dialects.graph.indexing import GatherOp
 from aotc.dialects.graph.interfaces import element_type_of
 from aotc.dialects.graph.logical import WhereOp
+from aotc.dialects.graph.resampling import ResampleOp
 from aotc.dialects.graph.shapes import normalize_axis
 from aotc.frontend.onnx.expressions import cast, scalar
 from aotc.frontend.onnx.interpolation import COORDINATE_MODES, NEAREST_MODES, ResizedAxis

@@ -5,13 +5,11 @@
 // CHECK-NEXT: graph.matmul %a, %b {transpose_rhs = true} : (tensor<2x1x4x3xf32>, tensor<5x6x3xf32>) -> tensor<2x5x4x6xf32>
 // CHECK-NEXT: graph.conv %x, %w, %c {strides = array<i64: 2, 1>, pads = array<i64: 1, 0, 1, 0>, dilations = array<i64: 1, 2>, group = 2 : i64} : (tensor<1x4x8x8xf32>, tensor<6x2x3x3xf32>, tensor<6xf32>) -> tensor<1x6x4x4xf32>
 // CHECK-NEXT: graph.conv_transpose %x, %t {strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 1, 1>, dilations = array<i64: 1, 1>, group = 1 : i64, output_padding = array<i64: 1, 0>} : (tensor<1x4x8x8xf32>, tensor<4x3x3x3xf32>) -> tensor<1x3x17x16xf32>
-// CHECK-NEXT: graph.resample %x, %p, %q {axis = 2 : i64} : (tensor<1x4x8x8xf32>, tensor<5x2xi64>, tensor<5x2xf32>) -> tensor<1x4x5x8xf32>
 func.func @forms(%a: tensor<2x1x4x3xf32>, %b: tensor<5x6x3xf32>, %x: tensor<1x4x8x8xf32>, %w: tensor<6x2x3x3xf32>,
-                 %c: tensor<6xf32>, %t: tensor<4x3x3x3xf32>, %p: tensor<5x2xi64>, %q: tensor<5x2xf32>) {
+                 %c: tensor<6xf32>, %t: tensor<4x3x3x3xf32>) {
   %0 = graph.matmul %a, %b {transpose_rhs = true} : (tensor<2x1x4x3xf32>, tensor<5x6x3xf32>) -> tensor<2x5x4x6xf32>
   %1 = graph.conv %x, %w, %c {strides = array<i64: 2, 1>, pads = array<i64: 1, 0, 1, 0>, dilations = array<i64: 1, 2>, group = 2} : (tensor<1x4x8x8xf32>, tensor<6x2x3x3xf32>, tensor<6xf32>) -> tensor<1x6x4x4xf32>
   %2 = graph.conv_transpose %x, %t {strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 1, 1>, dilations = array<i64: 1, 1>, group = 1, output_padding = array<i64: 1, 0>} : (tensor<1x4x8x8xf32>, tensor<4x3x3x3xf32>) -> tensor<1x3x17x16xf32>
-  %3 = graph.resample %x, %p, %q {axis = 2} : (tensor<1x4x8x8xf32>, tensor<5x2xi64>, tensor<5x2xf32>) -> tensor<1x4x5x8xf32>
   func.return
 }
 

@@ -1,0 +1,30 @@
+// RUN: aotc-opt %s | aotc-opt | filecheck %s
+// RUN: aotc-opt %s -p convert-graph-to-loops,canonicalize,cse | filecheck %s --check-prefix=LOOPS
+
+// CHECK-LABEL: func.func @forms
+// CHECK-NEXT: graph.resample %x, %p, %q {axis = 2 : i64} : (tensor<1x4x8x8xf32>, tensor<5x2xi64>, tensor<5x2xf32>) -> tensor<1x4x5x8xf32>
+func.func @forms(%x: tensor<1x4x8x8xf32>, %p: tensor<5x2xi64>, %q: tensor<5x2xf32>) {
+  %0 = graph.resample %x, %p, %q {axis = 2} : (tensor<1x4x8x8xf32>, tensor<5x2xi64>, tensor<5x2xf32>) -> tensor<1x4x5x8xf32>
+  func.return
+}
+
+// Four rows of 16 channels have one place along the axis; what is left of the eight rows is nothing.
+// LOOPS-LABEL: func.func private @tiles
+// LOOPS:      scf.parallel
+// LOOPS:        %[[PLACE:.*]] = memref.load %p[%[[N:.*]], %{{.*}}] : memref<9x2xi64>
+// LOOPS-NEXT:   %[[AT:.*]] = arith.index_cast %[[PLACE]] : i64 to index
+// LOOPS-NEXT:   %[[X:.*]] = aot.tile_load %x[%{{.*}}, %{{.*}}, %{{.*}}, %[[AT]], %{{.*}}] {strides = array<i64: 80, 0, 1>} : memref<1x2x8x5x16xf32> -> vector<4x1x16xf32>
+// LOOPS:        %[[Q:.*]] = memref.load %q[%[[N]], %{{.*}}] : memref<9x2xf32>
+// LOOPS:        %[[FACTOR:.*]] = vector.broadcast %[[Q]] : f32 to vector<4x1x16xf32>
+// LOOPS-NEXT:   math.fma %[[X]], %[[FACTOR]]
+// LOOPS:        math.fma
+// LOOPS:        aot.tile_store %{{.*}}, %y[%{{.*}}] {strides = array<i64: 144, 0, 1>}
+// LOOPS-NOT:  aot.tile_store
+func.func private @tiles(%x: memref<1x2x8x5x16xf32>, %p: memref<9x2xi64>, %q: memref<9x2xf32>, %y: memref<1x2x8x9x16xf32>) attributes {aot.kernel} {
+  %0 = bufferization.to_tensor %x : memref<1x2x8x5x16xf32> to tensor<1x2x8x5x16xf32>
+  %1 = bufferization.to_tensor %p : memref<9x2xi64> to tensor<9x2xi64>
+  %2 = bufferization.to_tensor %q : memref<9x2xf32> to tensor<9x2xf32>
+  %3 = graph.resample %0, %1, %2 {axis = 3, schedule = #graph.schedule<lanes = 16, tile = [4, 1], unroll = 1, order = columns>} : (tensor<1x2x8x5x16xf32>, tensor<9x2xi64>, tensor<9x2xf32>) -> tensor<1x2x8x9x16xf32>
+  bufferization.materialize_in_destination %3 in %y : (tensor<1x2x8x9x16xf32>, memref<1x2x8x9x16xf32>) -> ()
+  func.return
+}
