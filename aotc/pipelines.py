@@ -48,6 +48,11 @@ def _schedule(options: CompileOptions) -> str:
     return f"{algorithms},{choose},assign-layouts,fold-constants,canonicalize,cse,{choose},dce"
 
 
+def _fuse(options: CompileOptions) -> str:
+    stages = f'fuse-stages{{target="{options.target}"}},' if is_vectorized(options) else ""
+    return f"{stages}fuse-epilogues,fuse-prologues,fuse-elementwise,dce"
+
+
 def _outline(options: CompileOptions) -> str:
     schedules = f',choose-schedule{{target="{options.target}"}}' if is_vectorized(options) else ""
     counts = ",count-operations" if options.profile else ""
@@ -115,7 +120,7 @@ PHASES: tuple[Phase, ...] = (
     Phase(
         "fuse",
         "what is one kernel: groups of operations",
-        _fixed("fuse-epilogues,fuse-prologues,fuse-elementwise,dce"),
+        _fuse,
     ),
     Phase("outline", "one function for each distinct kernel", _outline),
     Phase("bufferize", "who owns which buffer: kernels write to destinations", _fixed("bufferize")),

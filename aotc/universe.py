@@ -36,6 +36,7 @@ UNIVERSE = Universe(
         "choose-algorithms": _lazy("aotc.passes.graph.choose_algorithms", "ChooseAlgorithmsPass"),
         "choose-schedule": _lazy("aotc.passes.graph.choose_schedule", "ChooseSchedulePass"),
         "assign-layouts": _lazy("aotc.passes.graph.assign_layouts", "AssignLayoutsPass"),
+        "fuse-stages": _lazy("aotc.passes.graph.fuse_stages", "FuseStagesPass"),
         "fuse-epilogues": _lazy("aotc.passes.graph.fuse_epilogues", "FuseEpiloguesPass"),
         "fuse-prologues": _lazy("aotc.passes.graph.fuse_prologues", "FuseProloguesPass"),
         "fuse-elementwise": _lazy("aotc.passes.graph.fuse_elementwise", "FuseElementwisePass"),

@@ -26,6 +26,7 @@ from aotc.dialects.graph import (
     reduction,
     resampling,
     scatter,
+    staged,
     structure,
     window,
     winograd,
@@ -54,6 +55,7 @@ _FAMILIES = (
     indexing,
     scatter,
     in_memory,
+    staged,
 )
 """The modules of the dialect; a class defined in one of them with a name is an operation of the dialect."""
 

@@ -26,12 +26,20 @@ from aotc.dialects.graph.blocked import (
     conv_schedule,
 )
 from aotc.dialects.graph.blocked_window import BlockedDepthwiseConvOp, PackDepthwiseWeightOp
+from aotc.dialects.graph.boxes import Box, Cutout, Strips
 from aotc.dialects.graph.grouped import JoinGroupsOp, groups_to_join
 from aotc.dialects.graph.interfaces import AnchorOp, Array, Prologue, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
 from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
 from aotc.dialects.graph.packed import PackColumnsOp, PackedMatMulOp
-from aotc.dialects.graph.products import Factors, Place, product_loops, product_schedule
+from aotc.dialects.graph.products import (
+    Factors,
+    Place,
+    cut_out_product,
+    product_loops,
+    product_schedule,
+    product_strips,
+)
 from aotc.dialects.graph.schedule import Machine, Schedule, ScheduleAttr, schedule_of
 from aotc.dialects.graph.shapes import broadcast, broadcast_index
 from aotc.dialects.graph.sliding import SlidingWindow, sliding_windows
@@ -122,6 +130,12 @@ class MatMulOp(AnchorOp):
             writes[0](index, total)
 
         b.for_each([*batch, m, n], body)
+
+    def cut_out(self, box: Box) -> Cutout | None:
+        return cut_out_product(self, box, self.flag("transpose_lhs"), 2)
+
+    def strips(self, schedule: Schedule) -> Strips | None:
+        return product_strips(self, schedule)
 
     def prologue(self, operand: int) -> Prologue:
         return Prologue.MOVED

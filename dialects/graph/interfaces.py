@@ -41,6 +41,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 if TYPE_CHECKING:
+    from aotc.dialects.graph.boxes import Box, Cutout, Strips
     from aotc.dialects.graph.layouts import Layouts
     from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
     from aotc.dialects.graph.schedule import Machine, Schedule
@@ -302,14 +303,22 @@ class AnchorOp(GraphOp, ABC):
         """
 
     def scratch(self) -> Sequence[OpResult]:
-        """The last results, where they are working memory of `tiled_loops`: no operation uses them, and they are needed
-        only while the kernel runs. `loops` need not write them; `tiled_loops` has readers of them after those of the
-        operands, and may write and read an element as often as it likes."""
+        """The last results, where they are working memory of the loops: no operation uses them, and they are needed
+        only while the kernel runs. Both kinds of loops have readers of them after those of the operands, and may write
+        and read an element as often as they like, or never."""
         return ()
 
     def prologue(self, operand: int) -> Prologue:
         """What may be computed where `tiled_loops` reads an operand; for `loops` that depends on its cost alone."""
         return Prologue.COMPUTED
+
+    def cut_out(self, box: Box) -> Cutout | None:
+        """What computes a box of the first result alone, at no cost beside the box; None where there is no such."""
+        return None
+
+    def strips(self, schedule: Schedule) -> Strips | None:
+        """How the first result may be computed strip by strip (see `cut_out`); None: it is best computed as a whole."""
+        return None
 
     ALGORITHM: ClassVar[str] = "algorithm"
     """The attribute that says by what algorithm, instead of its own, an operation is computed."""

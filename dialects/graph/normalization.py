@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, Float64Type, FloatAt
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.graph import arrays
+from aotc.dialects.graph.boxes import Box, Cutout, whole
 from aotc.dialects.graph.elementwise import Domain
 from aotc.dialects.graph.interfaces import (
     AnchorOp,
@@ -62,6 +63,10 @@ class RowOp(AnchorOp, ABC):
             self.row(b, read, write)
 
         b.for_each(reduced_shape(shape, axes, keepdims=False), each)
+
+    def cut_out(self, box: Box) -> Cutout | None:
+        everything = whole(self.x)
+        return Cutout(self, (box,)) if all(box[axis] == everything[axis] for axis in self._axes()) else None
 
     @abstractmethod
     def row(self, b: LoopBuilder, read: Reader, write: Writer) -> None:

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
 from aotc.dialects.graph.blocked import blocks, to_blocks
+from aotc.dialects.graph.boxes import Box, Cutout, Strips
 from aotc.dialects.graph.interfaces import (
     AnchorOp,
     Array,
@@ -22,7 +23,14 @@ from aotc.dialects.graph.interfaces import (
     shape_of,
 )
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
-from aotc.dialects.graph.products import Factors, Place, product_loops, product_schedule
+from aotc.dialects.graph.products import (
+    Factors,
+    Place,
+    cut_out_product,
+    product_loops,
+    product_schedule,
+    product_strips,
+)
 from aotc.dialects.graph.schedule import Machine, Schedule
 from aotc.dialects.graph.shapes import broadcast, broadcast_index
 from aotc.dialects.graph.tiling import NotTileable, TileBuilder
@@ -120,6 +128,12 @@ class PackedMatMulOp(AnchorOp):
     def _batches(self, b: LoopBuilder, outer: Sequence[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
         lhs, rhs = shape_of(self.lhs)[:-2], shape_of(self.rhs)[:-3]
         return list(broadcast_index(b, outer, lhs)), list(broadcast_index(b, outer, rhs))
+
+    def cut_out(self, box: Box) -> Cutout | None:
+        return cut_out_product(self, box, self.flag("transpose_lhs"), 3)
+
+    def strips(self, schedule: Schedule) -> Strips | None:
+        return product_strips(self, schedule)
 
     def prologue(self, operand: int) -> Prologue:
         return Prologue.MOVED if operand == 0 else Prologue.STORED

@@ -12,6 +12,8 @@ from typing import TypeAlias
 
 from xdsl.ir import Attribute
 
+from aotc.dialects.graph.boxes import Box, Cutout, Strips, whole
+from aotc.dialects.graph.interfaces import AnchorOp, shape_of
 from aotc.dialects.graph.loops import Scalar
 from aotc.dialects.graph.register_tiles import LATENCY, MULTIPLIERS, Segment, register_tile, segments
 from aotc.dialects.graph.schedule import Machine, Order, Schedule
@@ -49,6 +51,34 @@ def product_schedule(machine: Machine, dtype: Attribute, rows: int, columns: int
 def panel_order(machine: Machine, registers: int, depth: int) -> Order:
     """Panel by panel where the matrix does not stay in the cache from one row of tiles to the next."""
     return "columns" if depth * registers * machine.vector_bytes > machine.l2 // 2 else "rows"
+
+
+def cut_out_product(op: AnchorOp, box: Box, transposed: bool, matrix_rank: int) -> Cutout | None:
+    """Rows of the product `op` of lhs [.., M, K] (`transposed`: [.., K, M]) and all of a matrix, for some batches.
+
+    The batch dimensions of both operands broadcast, the last `matrix_rank` of rhs are the matrix; the result is
+    [.., M, N].
+    """
+    lhs, rhs = op.operands
+    *batch, rows, columns = box
+    if columns != whole(op.results[0])[-1]:
+        return None
+
+    def batches(extents: Sequence[int]) -> Box:
+        last = batch[len(batch) - len(extents) :]
+        return tuple(range(1) if extent == 1 else axis for extent, axis in zip(extents, last, strict=True))
+
+    outer = shape_of(rhs)[:-matrix_rank]
+    matrix = whole(rhs)[-matrix_rank:]
+    depth = whole(lhs)[-2 if transposed else -1]
+    of_lhs = (depth, rows) if transposed else (rows, depth)
+    return Cutout(op, ((*batches(shape_of(lhs)[:-2]), *of_lhs), (*batches(outer), *matrix)))
+
+
+def product_strips(op: AnchorOp, schedule: Schedule) -> Strips:
+    """Rows of a product [.., M, N], one batch at a time."""
+    rank = len(shape_of(op.results[0]))
+    return Strips(range(rank - 2), rank - 2, schedule.tile[0])
 
 
 def reduction(b: TileBuilder, unroll: int, depth: int, sums: list[Scalar], factors: Factors) -> list[Scalar]:

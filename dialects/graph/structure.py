@@ -153,6 +153,40 @@ class YieldOp(IRDLOperation):
         super().__init__(operands=[values])
 
 
+def print_arguments(printer: Printer, block: Block, operands: Sequence[SSAValue]) -> None:
+    """` (%a = %x : type, ...)`: the arguments of a region's block and the operands that they are."""
+
+    def pair(both: tuple[SSAValue, SSAValue]) -> None:
+        printer.print_ssa_value(both[0])
+        printer.print_string(" = ")
+        printer.print_ssa_value(both[1])
+        printer.print_string(" : ")
+        printer.print_attribute(both[1].type)
+
+    printer.print_string(" (")
+    printer.print_list(list(zip(block.args, operands, strict=True)), pair)
+    printer.print_string(")")
+
+
+def parse_arguments(parser: Parser) -> tuple[list[Parser.Argument], Sequence[SSAValue]]:
+    """What `print_arguments` prints: the arguments and the operands."""
+    arguments: list[Parser.Argument] = []
+    operands: list[UnresolvedOperand] = []
+    types: list[Attribute] = []
+
+    def pair() -> None:
+        argument = parser.parse_argument(expect_type=False)
+        parser.parse_punctuation("=")
+        operands.append(parser.parse_unresolved_operand())
+        parser.parse_punctuation(":")
+        kind = parser.parse_type()
+        types.append(kind)
+        arguments.append(argument.resolve(kind))
+
+    parser.parse_comma_separated_list(parser.Delimiter.PAREN, pair)
+    return arguments, parser.resolve_operands(operands, types, parser.pos)
+
+
 @irdl_op_definition
 class FusedOp(IRDLOperation):
     """A group of operations that becomes one kernel: `graph.fused (%p = %x : t, ...) -> t { ... graph.yield }`.
@@ -190,17 +224,8 @@ class FusedOp(IRDLOperation):
             raise VerifyException("graph.yield must give the types of the results")
 
     def print(self, printer: Printer) -> None:
-        printer.print_string(" (")
-
-        def pair(both: tuple[SSAValue, SSAValue]) -> None:
-            printer.print_ssa_value(both[0])
-            printer.print_string(" = ")
-            printer.print_ssa_value(both[1])
-            printer.print_string(" : ")
-            printer.print_attribute(both[1].type)
-
-        printer.print_list(list(zip(self.block.args, self.inputs, strict=True)), pair)
-        printer.print_string(") -> (")
+        print_arguments(printer, self.block, self.inputs)
+        printer.print_string(" -> (")
         printer.print_list([value.type for value in self.outputs], printer.print_attribute)
         printer.print_string(") ")
         printer.print_op_attributes(self.attributes, print_keyword=True)
@@ -210,25 +235,12 @@ class FusedOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> FusedOp:
-        arguments: list[Parser.Argument] = []
-        operands: list[UnresolvedOperand] = []
-        types: list[Attribute] = []
-
-        def pair() -> None:
-            argument = parser.parse_argument(expect_type=False)
-            parser.parse_punctuation("=")
-            operands.append(parser.parse_unresolved_operand())
-            parser.parse_punctuation(":")
-            kind = parser.parse_type()
-            types.append(kind)
-            arguments.append(argument.resolve(kind))
-
-        parser.parse_comma_separated_list(parser.Delimiter.PAREN, pair)
+        arguments, operands = parse_arguments(parser)
         parser.parse_punctuation("->")
         results = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
         attributes = parser.parse_optional_attr_dict_with_keyword()
         region = parser.parse_region(arguments)
-        op = cls(parser.resolve_operands(operands, types, parser.pos), results, region)
+        op = cls(operands, results, region)
         if attributes is not None:
             op.attributes |= attributes.data
         return op

@@ -14,6 +14,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from aotc.dialects.graph.encodings import decode, load
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, GraphOp, element_type_of, shape_of
 from aotc.dialects.graph.loops import INDEX, LoopBuilder, Reader, Scalar, storage_type
+from aotc.passes.graph.groups import body_key
 
 BRANCH = 8
 """A branch, in arithmetic operations: it also keeps a loop from becoming vector code."""
@@ -29,7 +30,8 @@ class _Probe:
 
     def __init__(self, op: GraphOp) -> None:
         self.op = op
-        buffers = [MemRefType(storage_type(element_type_of(value)), shape_of(value)) for value in op.operands]
+        self.values = [*op.operands, *(op.scratch() if isinstance(op, AnchorOp) else ())]
+        buffers = [MemRefType(storage_type(element_type_of(value)), shape_of(value)) for value in self.values]
         rank = max((len(shape_of(result)) for result in op.results), default=0)
         self.block = Block(arg_types=[*buffers, *([INDEX] * rank)])
         self.buffers = self.block.args[: len(buffers)]
@@ -40,7 +42,7 @@ class _Probe:
         def reader(buffer: SSAValue, value: SSAValue) -> Reader:
             return lambda index: decode(self.b, load(self.b, buffer, index, element_type_of(value)))
 
-        return [reader(buffer, value) for buffer, value in zip(self.buffers, self.op.operands, strict=True)]
+        return [reader(buffer, value) for buffer, value in zip(self.buffers, self.values, strict=True)]
 
 
 _element_costs: dict[tuple[object, ...], int] = {}
@@ -48,7 +50,8 @@ _anchor_reads: dict[tuple[object, ...], tuple[float, ...]] = {}
 
 
 def _key(op: GraphOp) -> tuple[object, ...]:
-    return (type(op), tuple(op.properties.items()), tuple(value.type for value in op.operands))
+    inner = (body_key(region.block) for region in op.regions)
+    return (type(op), tuple(op.properties.items()), tuple(value.type for value in op.operands), *inner)
 
 
 def element_cost(op: ElementOp) -> int:
@@ -73,7 +76,7 @@ def anchor_reads(op: AnchorOp) -> tuple[float, ...]:
         counts = [0.0] * len(op.operands)
         op.loops(probe.b, probe.reads(), [_nowhere for _ in op.results])
         for load in probe.block.walk():
-            if isinstance(load, memref.LoadOp) and load.memref in probe.buffers:
+            if isinstance(load, memref.LoadOp) and load.memref in probe.buffers[: len(counts)]:
                 counts[probe.buffers.index(load.memref)] += _trips(load)
         _anchor_reads[key] = tuple(counts)
     return _anchor_reads[key]

@@ -94,7 +94,10 @@ def copy_group(ops: Sequence[Operation]) -> tuple[Block, list[SSAValue], dict[SS
 
 
 def body_key(block: Block) -> object:
-    """Equal for two groups exactly when their operations, types and constants are, whatever their names."""
+    """Equal for two groups exactly when their operations, types and constants are, whatever their names.
+
+    Regions in it see only their own arguments.
+    """
     number: dict[SSAValue, int] = {}
 
     def define(values: Sequence[SSAValue]) -> tuple[object, ...]:
@@ -106,7 +109,8 @@ def body_key(block: Block) -> object:
     for op in block.ops:
         operands = tuple(number[operand] for operand in op.operands)
         dictionaries = (frozenset(op.properties.items()), frozenset(op.attributes.items()))
-        parts.append((op.name, operands, *dictionaries, define(op.results)))
+        inner = tuple(body_key(region.block) for region in op.regions)
+        parts.append((op.name, operands, *dictionaries, define(op.results), inner))
     return tuple(parts)
 
 

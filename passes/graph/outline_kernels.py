@@ -181,6 +181,10 @@ def _name_arguments(block: Block) -> None:
 
 
 def _operand_name(op: Operation, value: SSAValue) -> str | None:
+    """What the operation, or the first one in its region that takes it, calls an operand."""
+    for region in op.regions:
+        argument = region.block.args[list(op.operands).index(value)]
+        return next((_operand_name(inner, argument) for inner in region.block.ops if argument in inner.operands), None)
     if isinstance(op, GraphOp):
         for name, _ in op.get_irdl_definition().operands:
             operand = getattr(op, name)
@@ -191,7 +195,7 @@ def _operand_name(op: Operation, value: SSAValue) -> str | None:
 
 def _kernel_name(block: Block) -> str:
     """The operators in order; of many the first ones, from the anchor on, and how many more there are."""
-    ops = [op for op in block.ops if not isinstance(op, ConstantOp | YieldOp)]
+    ops = [op for op in block.walk() if not op.regions and not isinstance(op, ConstantOp | YieldOp)]
     names = [re.sub(r"[^A-Za-z0-9_]", "_", op.name.rsplit(".", 1)[-1]) for op in ops]
     if len(names) > NAME_PARTS:
         anchor = next((place for place, op in enumerate(ops) if isinstance(op, AnchorOp)), 0)

@@ -45,13 +45,15 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
+from aotc.constants import constant_array
+from aotc.dialects.graph.encodings import load
+from aotc.dialects.graph.expressions import Destination, Expressions, failure
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, element_type_of, shape_of
-from aotc.dialects.graph.loops import LoopBuilder, Scalar, Writer, storage_type
+from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer, storage_type
 from aotc.dialects.graph.schedule import ScheduleAttr, schedule_of
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.dialects.graph.tiling import NotTileable, TileBuilder
 from aotc.passes.kernel.elementwise_tiles import write_on_tiles
-from aotc.passes.kernel.expressions import Destination, Expressions, failure
 from aotc.passes.kernel.space_builder import SpaceBuilder
 from aotc.weights import WeightStore
 
@@ -125,14 +127,14 @@ class KernelLowering:
         if (anchor := self._anchor) is not None:
             writes = [self._writer(result, roots.get(result, [])) for result in anchor.results]
             reads = [self._expressions.reader(operand) for operand in anchor.operands]
+            for result in anchor.scratch():
+                buffer = self._scratch(result)
+                writes[result.index] = lambda index, value, buffer=buffer: self._b.store(value, buffer, index)
+                kind = element_type_of(result)
+                reads.append(lambda index, buffer=buffer, kind=kind: self._b.load(buffer, index, kind))
             if isinstance(self._b, TileBuilder):
                 if (schedule := schedule_of(anchor)) is None:
                     raise NotTileable("the anchor has no schedule")
-                for result in anchor.scratch():
-                    buffer = self._scratch(result)
-                    writes[result.index] = lambda index, value, buffer=buffer: self._b.store(value, buffer, index)
-                    kind = element_type_of(result)
-                    reads.append(lambda index, buffer=buffer, kind=kind: self._b.load(buffer, index, kind))
                 anchor.tiled_loops(self._b, reads, writes, schedule)
             else:
                 anchor.loops(self._b, reads, writes)
@@ -147,7 +149,7 @@ class KernelLowering:
         for value, buffer in self._destinations:
             if value is result:
                 return buffer
-        raise NotTileable("the anchor's working memory has no buffer")
+        raise self._failure("the anchor's working memory has no buffer")
 
     def _failure(self, why: str) -> PassFailedException:
         return failure(self._function.sym_name.data, why)
@@ -184,7 +186,12 @@ class KernelLowering:
 
     def _values(self, b: LoopBuilder) -> Expressions:
         """The kernel's tensors, as `b` writes them."""
-        return Expressions(self._function.sym_name.data, b, self._buffers, self._store)
+
+        def reader(value: SSAValue, buffer: SSAValue) -> Reader:
+            return lambda index: load(b, buffer, index, element_type_of(value))
+
+        given = {value: reader(value, buffer) for value, buffer in self._buffers.items()}
+        return Expressions(self._function.sym_name.data, b, given, lambda op: constant_array(op, self._store))
 
     def _writer(self, result: SSAValue, destinations: list[Destination]) -> Writer:
         for value, _ in destinations:

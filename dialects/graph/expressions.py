@@ -1,21 +1,19 @@
-"""The elements of a kernel's tensors as expressions over its buffers: what is read where a result is written."""
+"""The elements of a kernel's tensors as expressions over its operands: what is read where a result is written."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TypeAlias, cast
 
 from xdsl.ir import Block, OpResult, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from aotc.constants import constant_array
 from aotc.dialects.dtypes import is_encoded
-from aotc.dialects.graph.encodings import constant, decode, encode, load
-from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, element_type_of, shape_of
+from aotc.dialects.graph.encodings import constant, decode, encode
+from aotc.dialects.graph.interfaces import AnchorOp, Array, ElementOp, element_type_of, shape_of
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, compute_type
 from aotc.dialects.graph.structure import ConstantOp
-from aotc.weights import WeightStore
 
 IndexKey: TypeAlias = tuple[object, ...]
 Destination: TypeAlias = tuple[SSAValue, SSAValue]
@@ -23,17 +21,19 @@ Destination: TypeAlias = tuple[SSAValue, SSAValue]
 
 
 class Expressions:
-    """Writes, with one builder, the value of a tensor at an index: a load from its buffer, or the operation's element.
+    """Writes, with one builder, the value of a tensor at an index: what a reader gives, or the operation's element.
 
-    `buffers` are those of the tensors that the kernel `kernel` is given. A value that is needed again at the same index
-    in the same block is written once.
+    `given` are readers, of what memory holds, of the tensors that the kernel `kernel` is given; `constants` are the
+    values of the others. A value that is needed again at the same index in the same block is written once.
     """
 
-    def __init__(self, kernel: str, b: LoopBuilder, buffers: Mapping[SSAValue, SSAValue], store: WeightStore) -> None:
+    def __init__(
+        self, kernel: str, b: LoopBuilder, given: Mapping[SSAValue, Reader], constants: Callable[[ConstantOp], Array]
+    ) -> None:
         self._kernel = kernel
         self._b = b
-        self._buffers = buffers
-        self._store = store
+        self._given = given
+        self._constants = constants
         self._bound: dict[SSAValue, tuple[IndexKey, Scalar]] = {}
         self._cache: dict[tuple[SSAValue, Block, IndexKey, bool], Scalar] = {}
 
@@ -64,8 +64,8 @@ class Expressions:
         return read
 
     def _value(self, value: SSAValue, index: Sequence[Scalar]) -> Scalar:
-        if (buffer := self._buffers.get(value)) is not None:
-            return load(self._b, buffer, index, element_type_of(value))
+        if (read := self._given.get(value)) is not None:
+            return read(index)
         op = cast(OpResult, value).op
         if isinstance(op, AnchorOp):
             return self._anchor_value(value, index)
@@ -89,7 +89,7 @@ class Expressions:
         return scalar
 
     def _constant(self, op: ConstantOp) -> Scalar:
-        array = constant_array(op, self._store)
+        array = self._constants(op)
         first = array.reshape(-1)[:1]
         if array.size == 0 or ((array != first).any() and not (array != array).all()):
             raise failure(self._kernel, "a constant of several values must be an argument of the kernel")

@@ -1,0 +1,84 @@
+// RUN: aotc-opt %s --split-input-file --verify-diagnostics | filecheck %s
+
+// CHECK: there must be two anchors or more, found 1
+func.func @alone(%x: tensor<4x8xf32>) {
+  %y = graph.staged (%a = %x : tensor<4x8xf32>) -> (tensor<4x8xf32>) attributes {strip = array<i64: 1, 8>} {
+    %0 = graph.softmax %a {axes = array<i64: 1>, log = false} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    graph.yield %0 : tensor<4x8xf32>
+  }
+  func.return
+}
+
+// -----
+
+// CHECK: graph.softmax cannot be computed in strips [4, 2]
+func.func @across(%x: tensor<4x8xf32>) {
+  %y, %m = graph.staged (%a = %x : tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x2xf32>) attributes {strip = array<i64: 4, 2>} {
+    %0 = graph.softmax %a {axes = array<i64: 1>, log = false} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    %1 = graph.softmax %0 {axes = array<i64: 1>, log = false} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    graph.yield %1 : tensor<4x8xf32>
+  }
+  func.return
+}
+
+// -----
+
+// CHECK: result type is tensor<3x8xf32>, operands and attributes give tensor<2x8xf32>
+func.func @memory(%x: tensor<4x8xf32>) {
+  %y, %m = graph.staged (%a = %x : tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<3x8xf32>) attributes {strip = array<i64: 2, 8>} {
+    %0 = graph.softmax %a {axes = array<i64: 1>, log = false} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    %1 = graph.softmax %0 {axes = array<i64: 1>, log = false} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    graph.yield %1 : tensor<4x8xf32>
+  }
+  func.return
+}
+
+// -----
+
+// CHECK: what is made of the result of graph.softmax is used by graph.transpose
+func.func @moved(%x: tensor<4x4xf32>) {
+  %y, %m = graph.staged (%a = %x : tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<2x4xf32>) attributes {strip = array<i64: 2, 4>} {
+    %0 = graph.softmax %a {axes = array<i64: 1>, log = false} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %1 = graph.transpose %0 {permutation = array<i64: 1, 0>} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %2 = graph.softmax %1 {axes = array<i64: 1>, log = false} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    graph.yield %2 : tensor<4x4xf32>
+  }
+  func.return
+}
+
+// -----
+
+// CHECK: the result of graph.softmax must be for one other anchor
+func.func @twice(%x: tensor<4x4xf32>) {
+  %y, %m = graph.staged (%a = %x : tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<2x4xf32>) attributes {strip = array<i64: 2, 4>} {
+    %0 = graph.softmax %a {axes = array<i64: 1>, log = false} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %1 = graph.matmul %0, %0 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    graph.yield %1 : tensor<4x4xf32>
+  }
+  func.return
+}
+
+// -----
+
+// CHECK: a strip [2] does not fit the result [4, 8]
+func.func @rank(%x: tensor<4x8xf32>) {
+  %y, %m = graph.staged (%a = %x : tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<2x8xf32>) attributes {strip = array<i64: 2>} {
+    %0 = graph.softmax %a {axes = array<i64: 1>, log = false} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    %1 = graph.softmax %0 {axes = array<i64: 1>, log = false} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    graph.yield %1 : tensor<4x8xf32>
+  }
+  func.return
+}
+
+// -----
+
+// CHECK: graph.cast works on codes
+func.func @codes(%x: tensor<4x8xf8E5M2>) {
+  %y, %m = graph.staged (%a = %x : tensor<4x8xf8E5M2>) -> (tensor<4x8xf32>, tensor<2x8xf32>) attributes {strip = array<i64: 2, 8>} {
+    %c = graph.cast %a {to = f32} : (tensor<4x8xf8E5M2>) -> tensor<4x8xf32>
+    %0 = graph.softmax %c {axes = array<i64: 1>, log = false} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    %1 = graph.softmax %0 {axes = array<i64: 1>, log = false} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    graph.yield %1 : tensor<4x8xf32>
+  }
+  func.return
+}

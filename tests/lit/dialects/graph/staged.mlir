@@ -1,0 +1,37 @@
+// RUN: aotc-opt %s | aotc-opt | filecheck %s
+// RUN: aotc-opt %s -p 'outline-kernels,bufferize,convert-graph-to-loops' | filecheck %s --check-prefix LOOPS
+
+// Rows of scores become weights of a sum, five at a time.
+
+// CHECK-LABEL: func.func @attention
+// CHECK:         [[Y:%.*]], [[S:%.*]], [[P:%.*]] = graph.staged ([[A:%.*]] = %q : tensor<2x12x8xf32>, [[B:%.*]] = %k : tensor<2x8x16xf32>, [[C:%.*]] = %v : tensor<2x16x4xf32>) -> (tensor<2x12x4xf32>, tensor<1x5x16xf32>, tensor<1x5x16xf32>)
+// CHECK-SAME:      attributes {strip = array<i64: 1, 5, 4>} {
+// CHECK-NEXT:      graph.matmul [[A]], [[B]]
+// CHECK-NEXT:      graph.softmax
+// CHECK-NEXT:      graph.matmul {{%.*}}, [[C]]
+// CHECK-NEXT:      graph.yield
+// CHECK:         func.return [[Y]]
+
+// The working memory comes after the result; the last strip of a batch has two rows.
+
+// LOOPS-LABEL: func.func private @matmul_softmax_matmul_0(
+// LOOPS-SAME:    %lhs: memref<2x12x8xf32>, %rhs: memref<2x8x16xf32>, %rhs_1: memref<2x16x4xf32>, %out: memref<2x12x4xf32>, [[S:%.*]]: memref<1x5x16xf32>, [[P:%.*]]: memref<1x5x16xf32>)
+// LOOPS:         scf.for
+// LOOPS-NEXT:      scf.for
+// LOOPS:           memref.store {{.*}}, [[S]]
+// LOOPS:           memref.load [[S]]
+// LOOPS:           memref.store {{.*}}, [[P]]
+// LOOPS:           memref.load [[P]]
+// LOOPS:           memref.store {{.*}}, %out
+// LOOPS:         scf.for
+// LOOPS:           memref.store {{.*}}, [[S]]
+// LOOPS:           memref.store {{.*}}, %out
+func.func @attention(%q: tensor<2x12x8xf32>, %k: tensor<2x8x16xf32>, %v: tensor<2x16x4xf32>) -> tensor<2x12x4xf32> attributes {aot.entry} {
+  %y, %s, %p = graph.staged (%a = %q : tensor<2x12x8xf32>, %b = %k : tensor<2x8x16xf32>, %c = %v : tensor<2x16x4xf32>) -> (tensor<2x12x4xf32>, tensor<1x5x16xf32>, tensor<1x5x16xf32>) attributes {strip = array<i64: 1, 5, 4>} {
+    %0 = graph.matmul %a, %b : (tensor<2x12x8xf32>, tensor<2x8x16xf32>) -> tensor<2x12x16xf32>
+    %1 = graph.softmax %0 {axes = array<i64: 2>, log = false} : (tensor<2x12x16xf32>) -> tensor<2x12x16xf32>
+    %2 = graph.matmul %1, %c : (tensor<2x12x16xf32>, tensor<2x16x4xf32>) -> tensor<2x12x4xf32>
+    graph.yield %2 : tensor<2x12x4xf32>
+  }
+  func.return %y : tensor<2x12x4xf32>
+}

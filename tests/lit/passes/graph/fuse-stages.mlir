@@ -1,0 +1,63 @@
+// RUN: aotc-opt %s -p 'choose-schedule{target=x86-64-v4},fuse-stages{target=x86-64-v4}' | filecheck %s
+// RUN: aotc-opt %s -p 'fuse-stages{target=cortex-m4}' | filecheck %s --check-prefix PLAIN
+
+// PLAIN-NOT: graph.staged
+
+// Scores of 2 MiB are worth it: strips of rows, a head at a time; what is pointwise between the anchors goes along.
+
+// CHECK-LABEL: func.func @attention
+// CHECK-NEXT:    [[Y:%.*]], [[S:%.*]], [[P:%.*]] = graph.staged ([[Q:%.*]] = %q : {{.*}}, [[K:%.*]] = %k : {{.*}}, [[M:%.*]] = %m : {{.*}}, [[V:%.*]] = %v
+// CHECK-SAME:      -> (tensor<8x256x64xf32>, tensor<1x[[R:[0-9]+]]x256xf32>, tensor<1x[[R]]x256xf32>)
+// CHECK-SAME:      attributes {strip = array<i64: 1, [[R]], 64>, schedule =
+// CHECK-NEXT:      [[A:%.*]] = graph.matmul [[Q]], [[K]]
+// CHECK-NEXT:      [[B:%.*]] = graph.add [[A]], [[M]]
+// CHECK-NEXT:      [[C:%.*]] = graph.softmax [[B]]
+// CHECK-NEXT:      [[D:%.*]] = graph.matmul [[C]], [[V]]
+// CHECK-NEXT:      graph.yield [[D]]
+// CHECK-NEXT:    }
+// CHECK-NEXT:    func.return [[Y]]
+func.func @attention(%q: tensor<8x256x64xf32>, %k: tensor<8x64x256xf32>, %m: tensor<1x256xf32>, %v: tensor<8x256x64xf32>) -> tensor<8x256x64xf32> attributes {aot.entry} {
+  %0 = graph.matmul %q, %k : (tensor<8x256x64xf32>, tensor<8x64x256xf32>) -> tensor<8x256x256xf32>
+  %1 = graph.add %0, %m : (tensor<8x256x256xf32>, tensor<1x256xf32>) -> tensor<8x256x256xf32>
+  %2 = graph.softmax %1 {axes = array<i64: 2>, log = false} : (tensor<8x256x256xf32>) -> tensor<8x256x256xf32>
+  %3 = graph.matmul %2, %v : (tensor<8x256x256xf32>, tensor<8x256x64xf32>) -> tensor<8x256x64xf32>
+  func.return %3 : tensor<8x256x64xf32>
+}
+
+// What stays in the cache is stored: 64 KiB.
+
+// CHECK-LABEL: func.func @small
+// CHECK-NOT:     graph.staged
+func.func @small(%q: tensor<1x128x64xf32>, %k: tensor<1x64x128xf32>, %v: tensor<1x128x64xf32>) -> tensor<1x128x64xf32> attributes {aot.entry} {
+  %0 = graph.matmul %q, %k : (tensor<1x128x64xf32>, tensor<1x64x128xf32>) -> tensor<1x128x128xf32>
+  %1 = graph.matmul %0, %v : (tensor<1x128x128xf32>, tensor<1x128x64xf32>) -> tensor<1x128x64xf32>
+  func.return %1 : tensor<1x128x64xf32>
+}
+
+// Somebody else needs what is between them.
+
+// CHECK-LABEL: func.func @used
+// CHECK-NOT:     graph.staged
+func.func @used(%q: tensor<8x256x64xf32>, %k: tensor<8x64x256xf32>, %v: tensor<8x256x64xf32>) -> (tensor<8x256x256xf32>, tensor<8x256x64xf32>) attributes {aot.entry} {
+  %0 = graph.matmul %q, %k : (tensor<8x256x64xf32>, tensor<8x64x256xf32>) -> tensor<8x256x256xf32>
+  %1 = graph.matmul %0, %v : (tensor<8x256x256xf32>, tensor<8x256x64xf32>) -> tensor<8x256x64xf32>
+  func.return %0, %1 : tensor<8x256x256xf32>, tensor<8x256x64xf32>
+}
+
+// A depthwise convolution for a pointwise one; for a window of more rows, strips would share some.
+
+// CHECK-LABEL: func.func @separable
+// CHECK:         graph.blocked_depthwise_conv %x
+// CHECK-NEXT:    graph.staged
+// CHECK-SAME:      strip = array<i64: 1, 2, [[R:[0-9]+]], 112, 16>
+// CHECK-NEXT:      graph.blocked_depthwise_conv
+// CHECK-NEXT:      graph.relu
+// CHECK-NEXT:      graph.blocked_conv
+// CHECK-NEXT:      graph.yield
+func.func @separable(%x: tensor<1x6x112x112x16xf32>, %w: tensor<6x3x3x16xf32>, %p: tensor<1x6x1x1x16x32xf32>) -> tensor<1x2x112x112x16xf32> attributes {aot.entry} {
+  %0 = graph.blocked_depthwise_conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x6x112x112x16xf32>, tensor<6x3x3x16xf32>) -> tensor<1x6x112x112x16xf32>
+  %1 = graph.blocked_depthwise_conv %0, %w {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x6x112x112x16xf32>, tensor<6x3x3x16xf32>) -> tensor<1x6x112x112x16xf32>
+  %2 = graph.relu %1 : (tensor<1x6x112x112x16xf32>) -> tensor<1x6x112x112x16xf32>
+  %3 = graph.blocked_conv %2, %p {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, channels = 96 : i64, outputs = 32 : i64, block = 16 : i64} : (tensor<1x6x112x112x16xf32>, tensor<1x6x1x1x16x32xf32>) -> tensor<1x2x112x112x16xf32>
+  func.return %3 : tensor<1x2x112x112x16xf32>
+}
