@@ -12,6 +12,8 @@ config.suffixes = [".mlir"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(os.path.dirname(__file__), "Output")
 config.environment["PATH"] = os.pathsep.join((os.path.dirname(sys.executable), os.environ["PATH"]))
+if "PYTHONPATH" in os.environ:  # lit hands on few variables; this one may name another checkout than the installed
+    config.environment["PYTHONPATH"] = os.environ["PYTHONPATH"]
 config.environment["AOTC_CACHE_DIR"] = ""
 if "PYTHONPATH" in os.environ:  # another checkout than the installed one
     config.environment["PYTHONPATH"] = os.environ["PYTHONPATH"]
