@@ -29,7 +29,7 @@ from aotc.emit.c_function import FunctionPrinter, argument_names, result_type, u
 from aotc.emit.c_helpers import HELPERS, helper_text
 from aotc.emit.c_ranges import Interval
 from aotc.emit.c_types import BOOL, SIGNED, UNSIGNED, VOID, CType, ctype_of, pointer_to
-from aotc.emit.c_weights import element_ctype, initializer, needs_math
+from aotc.emit.c_weights import LONG, definition, element_ctype, needs_math
 from aotc.emit.header import Descriptor, Prototype, header_text
 from aotc.errors import CompileError, Problem
 from aotc.files import Content
@@ -223,7 +223,8 @@ class CSource:
             self.taken.add(name)
             self._weights[key] = name, op.result.type
         name, kind = self._weights[key]
-        return name_expr(name, pointer_to(self._weight_ctype(key, kind), const=True))
+        place = f"{name}.values" if self._as_bytes(key) else name
+        return name_expr(place, pointer_to(self._weight_ctype(key, kind), const=True))
 
     def workspace(self, op: aot.WorkspaceOp) -> Expr:
         """The arena."""
@@ -265,6 +266,10 @@ class CSource:
         if isinstance(owner, aot.WeightOp) and owner.key.data in self.store:
             return self.store[owner.key.data]
         return None
+
+    def _as_bytes(self, key: str) -> bool:
+        """Whether a weight is written as a string: long ones where the code is GNU C anyway."""
+        return self._widest > 0 and key in self.store and self.store[key].nbytes >= LONG
 
     def _weight_ctype(self, key: str, kind: MemRefType[Attribute]) -> CType:
         return element_ctype(self.store[key]) if key in self.store else ctype_of(kind.get_element_type(), self.index)
@@ -358,7 +363,8 @@ class CSource:
         return self._pieces(header)
 
     def _pieces(self, header: str | None) -> Iterator[str]:
-        if any(needs_math(self.store[key]) for key in self._weights if key in self.store):
+        defined = [key for key in self._weights if key in self.store]
+        if any(needs_math(self.store[key]) for key in defined if not self._as_bytes(key)):
             self._headers.add("math.h")
         vectors = self._vectors()
         local = [*([header] if header is not None else self.local_headers), *self.inner_headers]
@@ -423,6 +429,8 @@ class CSource:
         aligned = f" AOTC_ALIGNED({self._widest})" if self._widest else ""
         if aligned and (defined or self._arena is not None):
             yield c_macros.ALIGNED
+        if any(map(self._as_bytes, defined)):
+            yield c_macros.BYTES
         if defined:
             yield c_macros.SECTION.format(name="WEIGHTS", what="weights")
         for key, (name, kind) in self._weights.items():
@@ -433,9 +441,7 @@ class CSource:
             array = self.store[key]
             comment = c_types.comment_text(f"{key}: {array.dtype.name}[{', '.join(map(str, array.shape))}]")
             yield f"\n/* {comment} */\n"
-            yield f"static const AOTC_WEIGHTS{aligned} {ctype.declare(name)}[{max(1, array.size)}] = {{\n"
-            yield from initializer(array)
-            yield "};\n"
+            yield from definition(f"static const AOTC_WEIGHTS{aligned}", name, array, self._as_bytes(key))
         for symbol, size in self._external.items():
             yield f"\n/* The application links the weights. */\nextern const unsigned char {symbol}[{max(1, size)}];\n"
 

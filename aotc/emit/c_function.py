@@ -15,7 +15,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from aotc.dialects import aot
 from aotc.emit import c_memory, c_vectors
-from aotc.emit.c_expr import Expr, Level, binary, name_expr, negated
+from aotc.emit.c_expr import Expr, Level, binary, call, name_expr, negated
 from aotc.emit.c_expressions import supports
 from aotc.emit.c_scope import INLINE, WIDTH, FunctionScope, Unit, without_unused, words_of
 from aotc.emit.c_types import BOOL, SIGNED, CType, ctype_of
@@ -234,6 +234,8 @@ class FunctionPrinter(FunctionScope):
         high = self._compose(lambda: self.expressions.signed(op.ub))
         if high.reads or high.variables:
             high = self._compose(lambda: self.expressions.signed(op.ub, atom=True))
+        if any(map(c_vectors.is_vector, op.iter_args)) and _is_short(low, high, step):
+            high = self.temporary(call(self.helper(f"aotc_unknown{self.index.bits}"), high, ctype=self.index))
         body = op.body.block
         lines, self._lines = self._lines, []
         with self._scope():
@@ -468,6 +470,13 @@ def _assignment(target: Expr, value: Expr) -> str:
         if right == target.text and symbol in ("+", "*"):
             return f"{target.text} {symbol}= {left};"
     return f"{target.text} = {value.text};"
+
+
+def _is_short(low: Expr, high: Expr, step: Expr) -> bool:
+    """Whether a loop has so few iterations that GCC writes them out (its `max-completely-peel-times`)."""
+    if low.literal is None or high.literal is None or step.literal is None:
+        return False
+    return high.literal - low.literal <= 16 * step.literal
 
 
 def _is_chain(lines: Sequence[str], indent: str) -> bool:

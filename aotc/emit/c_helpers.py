@@ -224,6 +224,18 @@ static inline {U} aotc_ceildivu{N}({U} a, {U} b)
 }}
 """
 
+_UNKNOWN = """\
+/* n, without GCC knowing: it would write a loop of few iterations out, and keep what later ones load, too, in registers
+ * that the sums need. */
+static inline int{N}_t aotc_unknown{N}(int{N}_t n)
+{{
+#if defined(__GNUC__) && !defined(__clang__)
+    __asm__("" : "+r"(n));
+#endif
+    return n;
+}}
+"""
+
 
 def _helpers() -> dict[str, tuple[tuple[str, ...], str]]:
     """Name: the helpers it calls, and its text. In an order in which each stands behind what it calls."""
@@ -251,6 +263,8 @@ def _helpers() -> dict[str, tuple[tuple[str, ...], str]]:
     table["aotc_bf16_to_f32"] = (("aotc_float_of_bits",), _BF16_TO_F32)
     table["aotc_f32_to_bf16"] = (("aotc_float_bits",), _F32_TO_BF16)
     table["aotc_f64_to_f32_odd"] = (both, _F64_TO_ODD)
+    for bits in (32, 64):
+        table[f"aotc_unknown{bits}"] = ((), _UNKNOWN.format(N=bits))
     for bits in (8, 16, 32, 64):
         names = {"S": f"int{bits}_t", "U": f"uint{bits}_t", "N": str(bits)}
         table[f"aotc_floordiv{bits}"] = ((), _FLOOR_DIVISION.format(**names))

@@ -26,6 +26,13 @@ SECTION = """\
 #define AOTC_{name}
 #endif
 """
+BYTES = """
+/* Long arrays are strings of their bytes, which compilers read in a tenth of the time and memory that numbers take. */
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "the weights are little-endian"
+#endif
+#pragma GCC diagnostic ignored "-Woverlength-strings"
+"""
 OPERATOR = """
 /* Attributes of each operator. Not inlined, they need the stack of one at a time, and a compiler that reasons by types
  * cannot reorder what two of them do to the same bytes of the workspace. A section goes here too, beside noinline. */

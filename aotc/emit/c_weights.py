@@ -1,7 +1,8 @@
 """Constant arrays as C initialisers, from numpy in chunks: no list as long as the weights, no formatting per element.
 
 Integers go through a table of strings where they are 8 bits wide; floats are printed with 9 significant digits
-(doubles 17), which read back as the same number.
+(doubles 17), which read back as the same number. Where code is GNU C anyway, long arrays are string literals of their
+bytes: GCC keeps a node of its tree for each number, and takes minutes and gigabytes for some ten million of them.
 """
 
 from __future__ import annotations
@@ -15,8 +16,12 @@ from aotc.emit import c_types
 from aotc.emit.c_types import BF16, BOOL, F16, F32, F64, CType, dtype_ctype
 from aotc.weights import Array
 
+LONG = 1 << 12
+"""Bytes of an array that nobody reads as numbers."""
 _CHUNK = 1 << 14
 """Elements formatted at once; a multiple of every row length."""
+_LINE = 36
+"""Bytes on a line of a string literal."""
 
 
 def element_ctype(array: Array) -> CType:
@@ -36,6 +41,54 @@ def initializer(array: Array, indent: str = "    ") -> Iterator[str]:
         texts = _texts(flat[start : start + _CHUNK], ctype)
         lines = (indent + ", ".join(texts[at : at + row]) for at in range(0, len(texts), row))
         yield ",\n".join(lines) + (",\n" if start + _CHUNK < flat.size else "\n")
+
+
+def definition(head: str, name: str, array: Array, as_bytes: bool) -> Iterator[str]:
+    """The definition of the constant variable `name`; `head` is what stands before its type.
+
+    `as_bytes`: a union whose member `values` is the array.
+    """
+    ctype = element_ctype(array)
+    if not as_bytes:
+        yield f"{head} {ctype.declare(name)}[{max(1, array.size)}] = {{\n"
+        yield from initializer(array)
+        yield "};\n"
+        return
+    yield f"{head} union {{\n    unsigned char bytes[{array.nbytes + 1}];\n"
+    yield f"    {ctype.declare('values')}[{array.size}];\n}} {name} = {{\n"
+    yield from string_literal(array)
+    yield "};\n"
+
+
+def string_literal(array: Array) -> Iterator[str]:
+    """The bytes of `array`, row-major and little-endian, as lines of a string literal, a chunk of lines at a time."""
+    little = array.reshape(-1).astype(array.dtype.newbyteorder("<"), copy=False)
+    data = little.view(np.uint8)
+    for start in range(0, data.size, _LINE * _CHUNK):
+        chunk = data[start : start + _LINE * _CHUNK]
+        whole = chunk.size // _LINE * _LINE
+        for rows in (chunk[:whole].reshape(-1, _LINE), chunk[None, whole:]):
+            if rows.size:
+                yield _quoted(rows)
+
+
+def _quoted(rows: Array) -> str:
+    """A string literal of each row of bytes."""
+    count, length = rows.shape
+    width = 4 * length
+    text = np.empty((count, width + 8), np.uint8)
+    text[:, :5] = np.frombuffer(b'    "', np.uint8)
+    text[:, 5 : 5 + width] = _ESCAPES[rows].view(np.uint8).reshape(count, width)
+    text[:, 5 + width :] = np.frombuffer(b'"\n\0', np.uint8)
+    return text[text != 0].tobytes().decode("ascii")
+
+
+def _escape(value: int) -> bytes:
+    """A byte in a string literal: itself, or three octal digits, after which any digit may follow."""
+    return bytes([value]) if 32 <= value < 127 and chr(value) not in '"\\?' else b"\\%03o" % value
+
+
+_ESCAPES: Any = np.array([_escape(value) for value in range(256)], "S4").view(np.uint32)
 
 
 def needs_math(array: Array) -> bool:

@@ -13,8 +13,9 @@ import pytest
 from c_program import WARNINGS, elementwise, parse, run, source
 
 from aotc.emit.c import emit_c
+from aotc.emit.c_macros import BYTES
 from aotc.emit.c_types import F32, F64, comment_text, float_literal, string_literal
-from aotc.emit.c_weights import element_ctype, initializer
+from aotc.emit.c_weights import definition
 from aotc.errors import CompileError
 from aotc.files import write_files
 from aotc.metadata import ModelInfo, PlanInfo, TensorInfo
@@ -190,26 +191,61 @@ ARRAYS = {
 }
 
 
-def test_weights_read_back(tmp_path: Path) -> None:
-    """Every dtype through gcc, bit for bit."""
+@pytest.mark.parametrize("as_bytes", [False, True])
+def test_weights_read_back(tmp_path: Path, as_bytes: bool) -> None:
+    """Every dtype through gcc, bit for bit, as numbers and as the bytes of a string."""
     c = "#include <stdint.h>\n#include <stdbool.h>\n#include <math.h>\n#include <stdio.h>\n"
+    c += BYTES if as_bytes else ""
     for name, array in ARRAYS.items():
-        c += (
-            f"static const {element_ctype(array).declare(name)}[{array.size}] = {{\n"
-            + "".join(initializer(array))
-            + "};\n"
-        )
-    writes = "".join(f"fwrite({name}, 1, sizeof {name}, stdout);" for name in ARRAYS)
+        c += "".join(definition("static const", name, array, as_bytes))
+    values = ".values" if as_bytes else ""
+    writes = "".join(f"fwrite({name}{values}, 1, sizeof {name}{values}, stdout);" for name in ARRAYS)
     (tmp_path / "w.c").write_text(c + f"int main(void) {{ {writes} return 0; }}\n")
     subprocess.run(["gcc", *WARNINGS, "w.c", "-o", "w"], cwd=tmp_path, check=True)
     data = subprocess.run(["./w"], cwd=tmp_path, check=True, capture_output=True).stdout
     assert len(data) == sum(array.nbytes for array in ARRAYS.values())
     for name, array in ARRAYS.items():
         back, data = data[: array.nbytes], data[array.nbytes :]
-        if name == "infinite":
+        if name == "infinite" and not as_bytes:
             np.testing.assert_array_equal(np.frombuffer(back, array.dtype), array)
         else:
             assert back == array.tobytes(), name
+
+
+def test_long_weights_of_vector_code_are_bytes(tmp_path: Path) -> None:
+    """Scalar code has numbers, which any compiler reads; short ones have them anyway."""
+    text = """
+func.func @run(%y_p: !aot.ptr<f32> {aot.noalias}) -> i32 {
+  %c0 = arith.constant 0 : index
+  %y = aot.buffer %y_p : !aot.ptr<f32> to memref<8xf32>
+  %long = aot.weight "long" : memref<1024xf32>
+  %short = aot.weight "short" : memref<8xf32>
+  LOAD
+  %ok = arith.constant 0 : i32
+  func.return %ok : i32
+}
+"""
+    vectors = """
+  %a = aot.tile_load %long[%c0] {strides = array<i64: 1>, offset = 96 : i64} : memref<1024xf32> -> vector<4xf32>
+  %b = aot.tile_load %short[%c0] {strides = array<i64: 1>} : memref<8xf32> -> vector<4xf32>
+  %s = arith.addf %a, %b : vector<4xf32>
+  aot.tile_store %s, %y[%c0] {strides = array<i64: 1>} : vector<4xf32>, memref<8xf32>
+"""
+    scalars = """
+  %a = memref.load %long[%c0] : memref<1024xf32>
+  %b = memref.load %short[%c0] : memref<8xf32>
+  %s = arith.addf %a, %b : f32
+  memref.store %s, %y[%c0] : memref<8xf32>
+"""
+    weights = WeightStore()
+    weights.add("long", np.arange(1024, dtype=np.float32) * 0.25)
+    weights.add("short", np.arange(8, dtype=np.float32))
+    plain = source(text.replace("LOAD", scalars), weights)
+    assert "float long_[1024] = {" in plain and "float short_[8] = {" in plain
+    c = source(text.replace("LOAD", vectors), weights)
+    assert "    float values[1024];\n} long_ = {" in c and "float short_[8] = {" in c
+    result = run(tmp_path, c, {"y": np.zeros(8, np.float32)}, [("run", "y")])["y"]
+    np.testing.assert_array_equal(result, [24, 25.25, 26.5, 27.75, 0, 0, 0, 0])
 
 
 def test_contents_of_weights_bound_accumulators() -> None:
