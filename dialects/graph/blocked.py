@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def
 
-from aotc.dialects.graph.boxes import Box, Cutout, Seen, Strips, whole
+from aotc.dialects.graph.boxes import Box, Cutout, Strips, cut_out_windows, window_strips
 from aotc.dialects.graph.conv_nest import Channels, ConvNest, Taps
 from aotc.dialects.graph.interfaces import (
     AnchorOp,
@@ -338,10 +338,10 @@ class BlockedConvOp(BlockedConvolutionOp):
         return [Phases(self.windows()[-1])]
 
     def cut_out(self, box: Box) -> Cutout | None:
-        return cut_out_convolution(self, self.windows(), box)
+        return cut_out_windows(self, self.windows(), box)
 
     def strips(self, schedule: Schedule) -> Strips | None:
-        return convolution_strips(self, schedule)
+        return window_strips(self, schedule)
 
 
 @irdl_op_definition
@@ -368,28 +368,6 @@ class BlockedConvTransposeOp(BlockedConvolutionOp):
 
     def phases(self) -> Sequence[Phases]:
         return self.windows()[-1].phases()
-
-
-def cut_out_convolution(op: AnchorOp, windows: Sequence[SlidingWindow], box: Box) -> Cutout | None:
-    """A convolution x, weight, perhaps bias -> [N, blocks, spatial.., B] for some images and positions."""
-    x, *rest = op.operands
-    images, blocks_of_channels, *positions, lanes = box
-    everything = whole(op.results[0])
-    if (blocks_of_channels, lanes) != (everything[1], everything[-1]):
-        return None
-    seen = [Seen.by(window, part) for window, part in zip(windows, positions, strict=True)]
-    if not all(each.elements for each in seen):
-        return None
-    outer, after = whole(x)[1:2], whole(x)[2 + len(seen) :]
-    seen_of_x = (images, *outer, *(each.elements for each in seen), *after)
-    pads = [*(each.before for each in seen), *(each.after for each in seen)]
-    return Cutout(op, (seen_of_x, *map(whole, rest)), {"pads": pads})
-
-
-def convolution_strips(op: AnchorOp, schedule: Schedule) -> Strips:
-    """Positions along the first spatial axis, one image at a time; tiles lie along the last one."""
-    spatial = len(shape_of(op.results[0])) - 3
-    return Strips((0,), 2, 1 if spatial > 1 else schedule.tile[0])
 
 
 def conv_schedule(

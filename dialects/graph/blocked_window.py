@@ -11,8 +11,8 @@ import numpy as np
 from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def
 
-from aotc.dialects.graph.blocked import blocks, convolution_strips, cut_out_convolution, to_blocks
-from aotc.dialects.graph.boxes import Box, Cutout, Strips
+from aotc.dialects.graph.blocked import blocks, to_blocks
+from aotc.dialects.graph.boxes import Box, Cutout, Strips, cut_out_windows, window_strips
 from aotc.dialects.graph.interfaces import (
     AnchorOp,
     Array,
@@ -139,10 +139,10 @@ class BlockedDepthwiseConvOp(AnchorOp):
         b.for_each(shape_of(self.result), body)
 
     def cut_out(self, box: Box) -> Cutout | None:
-        return cut_out_convolution(self, self.windows(), box)
+        return cut_out_windows(self, self.windows(), box)
 
     def strips(self, schedule: Schedule) -> Strips | None:
-        return convolution_strips(self, schedule)
+        return window_strips(self, schedule)
 
     def prologue(self, operand: int) -> Prologue:
         return Prologue.STORED

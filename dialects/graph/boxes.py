@@ -15,6 +15,7 @@ from aotc.dialects.graph.sliding import SlidingWindow
 
 if TYPE_CHECKING:
     from aotc.dialects.graph.interfaces import AnchorOp
+    from aotc.dialects.graph.schedule import Schedule
 
 Box: TypeAlias = tuple[range, ...]
 """Neighbouring positions along every axis of a tensor."""
@@ -72,9 +73,38 @@ class Seen:
     after: int
 
     @staticmethod
-    def by(window: SlidingWindow, positions: range) -> Seen:
-        """What `positions` see, and no more."""
+    def by(window: SlidingWindow, positions: range) -> Seen | None:
+        """What `positions` see, and no more; None where that is nothing, or a window hangs over the padding."""
         first = positions.start * window.stride - window.before
         last = (positions.stop - 1) * window.stride - window.before + window.span
         elements = range(min(max(first, 0), window.extent), max(min(last, window.extent), 0))
+        if not elements or last > window.extent + window.after:
+            return None
         return Seen(elements, elements.start - first, last - elements.stop)
+
+
+def cut_out_windows(op: AnchorOp, windows: Sequence[SlidingWindow], box: Box) -> Cutout | None:
+    """An operation x, parameters -> [N, blocks, spatial.., lanes] for some images and positions of its windows.
+
+    x has the images at the same place, then blocks or channels, spatial axes, perhaps lanes.
+    """
+    x, *parameters = op.operands
+    images, blocks, *positions, lanes = box
+    everything = whole(op.results[0])
+    seen = [Seen.by(window, part) for window, part in zip(windows, positions, strict=True)]
+    if (blocks, lanes) != (everything[1], everything[-1]) or None in seen:
+        return None
+    parts = [part for part in seen if part is not None]
+    channels, *_ = whole(x)[1:]
+    within = (images, channels, *(part.elements for part in parts), *whole(x)[2 + len(parts) :])
+    pads = [*(part.before for part in parts), *(part.after for part in parts)]
+    return Cutout(op, (within, *map(whole, parameters)), {"pads": pads})
+
+
+def window_strips(op: AnchorOp, schedule: Schedule) -> Strips:
+    """Of [N, blocks, spatial.., lanes]: positions along the first spatial axis, one image at a time.
+
+    Register tiles lie along the last spatial axis.
+    """
+    spatial = len(shape_of(op.results[0])) - 3
+    return Strips((0,), 2, 1 if spatial > 1 else schedule.tile[0])

@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, Te
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
+from aotc.dialects.graph.boxes import Box, Cutout, Strips, cut_out_windows, window_strips
 from aotc.dialects.graph.interfaces import AnchorOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer, integer_range, is_float
 from aotc.dialects.graph.schedule import Machine, Schedule
@@ -114,6 +115,13 @@ class WindowOp(AnchorOp, ABC):
     def lay_out(self, layouts: Layouts) -> SSAValue | None:
         x = layouts.computed(self.x) if self.BLOCKED else None
         return None if x is None else layouts.again(self, [x])
+
+    def cut_out(self, box: Box) -> Cutout | None:
+        blocked = self.BLOCKED and len(box) > 2 + self.rank
+        return cut_out_windows(self, self.windows(), box) if blocked else None
+
+    def strips(self, schedule: Schedule) -> Strips | None:
+        return window_strips(self, schedule)
 
     def schedule_on(self, machine: Machine) -> Schedule | None:
         x = shape_of(self.x)

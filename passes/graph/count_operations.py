@@ -33,5 +33,5 @@ class CountOperationsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:
             if isinstance(function, FuncOp) and "aot.kernel" in function.attributes:
-                count = sum(each.operations() for each in function.walk() if isinstance(each, GraphOp))
+                count = sum(each.operations() for each in function.body.block.ops if isinstance(each, GraphOp))
                 function.attributes[OPERATIONS] = IntegerAttr(count, i64)

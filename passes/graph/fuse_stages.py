@@ -81,14 +81,19 @@ class _Link:
 
 
 def _fuse(last: AnchorOp, machine: Machine, forms: TileForms) -> None:
-    """Make one kernel of `last` and all anchors before it that are worth it; of none where strips of them are large."""
+    """Make one kernel of `last` and all anchors before it that are worth it."""
     schedule = schedule_of(last)
     if schedule is None or not _is_stage(last) or (strips := last.strips(schedule)) is None:
         return
-    chain = _Chain(last, strips)
-    while (link := _link(chain.first, forms)) is not None and chain.with_link(link).is_worth_it(machine):
-        chain = chain.with_link(link)
-    if not chain.links or (strip := chain.strip(machine)) is None:
+    chain, strip = _Chain(last, strips), None
+    while (link := _link(chain.first, forms)) is not None:
+        longer = chain.with_link(link)
+        if longer.stays(machine) or not longer.shares_nothing():
+            break
+        if (strip := longer.strip(machine)) is None:
+            return  # what no strips keep in the cache streams through it: strips of the rest would only be in the way
+        chain = longer
+    if strip is None:
         return
     ops = [*(each for link in reversed(chain.links) for each in (link.anchor, *link.pointwise)), last]
     if len(ops) <= MAX_OPERATIONS and _buffers(ops) <= MAX_BUFFERS:
@@ -146,18 +151,23 @@ class _Chain:
         """What is computed first."""
         return self.links[-1].anchor if self.links else self.last
 
-    def is_worth_it(self, machine: Machine) -> bool:
-        """Whether what the first anchor computes is better not stored as a whole, and no strips share any of it."""
-        operand = self.links[-1].operand
+    @property
+    def value(self) -> SSAValue:
+        """What the first anchor computes for the one after it."""
         reader = self.links[-2].anchor if len(self.links) > 1 else self.last
-        value = reader.operands[operand]
-        if _bytes(value, whole(value)) <= machine.l2 * _STAYS:
-            return False
-        first, second = (self._seen(self._box(self.strips.multiple, number)) for number in (0, 1))
+        return reader.operands[self.links[len(self.links) - 1].operand]
+
+    def stays(self, machine: Machine) -> bool:
+        """Whether that stays in the cache from one kernel to the next."""
+        return _bytes(self.value, whole(self.value)) <= machine.l2 * _STAYS
+
+    def shares_nothing(self) -> bool:
+        """Whether each strip needs another part of it."""
+        first, second = (self._seen(self._box(self.strips.multiple, number)) for number in (1, 2))
         if first is None or second is None:
             return False
-        (*_, mine), (*_, others) = first.between, second.between
-        return any(a.stop <= b.start for a, b in zip(mine, others, strict=True))
+        parts = zip(first.between[-1], second.between[-1], strict=True)
+        return first == second or any(a.stop <= b.start for a, b in parts)
 
     def strip(self, machine: Machine) -> Box | None:
         """The first of the largest strips that stay in the cache, all about equal; None where no strip does."""
@@ -174,10 +184,11 @@ class _Chain:
         return self._box(-(-extent // (parts * step)) * step)
 
     def _box(self, rows: int, number: int = 0) -> Box:
-        """A strip of so many rows, the first one or the one after it."""
+        """The strip of so many rows with a number, or the last one."""
         everything = whole(self.last.results[0])
         extent = len(everything[self.strips.rows])
-        place = range(min(number * rows, extent - 1), min((number + 1) * rows, extent))
+        number = min(number, (extent - 1) // rows)
+        place = range(number * rows, min((number + 1) * rows, extent))
         axes = enumerate(everything)
         return tuple(
             range(1) if axis in self.strips.single else place if axis == self.strips.rows else part

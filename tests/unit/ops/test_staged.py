@@ -109,6 +109,20 @@ def overlapping(strip: int) -> Case:
     return Case(inputs, body, (1, 2, strip, 9, 4), ((1, 2, 2 * strip + 1, 9, 4),), CONVOLUTIONS)
 
 
+def pooled(op: str, strip: int, held: int) -> Case:
+    """A convolution, of which a pool sees each position once; strips need `held` rows at most."""
+    x, y, weights = tensor(1, 2, 9, 10, 4), tensor(1, 2, 5, 5, 4), tensor(1, 2, 3, 3, 4, 8)
+    conv = window((1, 1), (1, 1, 1, 1)) + ", group = 1, block = 4, channels = 8, outputs = 8"
+    body = f"""
+      %c = graph.blocked_conv %x, %w {{{conv}}} : ({x}, {weights}) -> {x}
+      %r = graph.relu %c : ({x}) -> {x}
+      %y = graph.{op} %r {{kernel = array<i64: 2, 2>, {window((2, 2), (1, 0, 0, 0))}}} : ({x}) -> {y}
+    """
+    inputs = {"x": (1, 2, 9, 10, 4), "w": (1, 2, 3, 3, 4, 8)}
+    tiles = {**CONVOLUTIONS, f"graph.{op}": (3,)}
+    return Case(inputs, body, (1, 2, strip, 5, 4), ((1, 2, held, 10, 4),), tiles)
+
+
 CASES = (
     attention((2, 3), 13, 17, 5),
     attention((4,), 6, 8, 6),
@@ -118,6 +132,8 @@ CASES = (
     separable(1, (5, 6), 1, (3, 1, 2, 1), 2),
     separable(1, (9, 8), 1, (-1, 0, -2, 0), 1),
     overlapping(2),
+    pooled("max_pool", 2, 4),
+    pooled("average_pool", 3, 5),
 )
 IN_C = (0, 3, 4, 7)
 
