@@ -27,12 +27,14 @@ from aotc.dialects.graph import (
     resampling,
     scatter,
     staged,
+    strassen,
     structure,
     window,
     winograd,
 )
 from aotc.dialects.graph.interfaces import GraphOp
 from aotc.dialects.graph.schedule import ScheduleAttr
+from aotc.dialects.graph.strassen_choice import StrassenAttr
 from aotc.dialects.graph.winograd_choice import WinogradAttr
 
 _FAMILIES = (
@@ -49,6 +51,7 @@ _FAMILIES = (
     grouped,
     contraction,
     resampling,
+    strassen,
     window,
     winograd,
     movement,
@@ -68,5 +71,5 @@ def _operations(family: ModuleType) -> list[type[GraphOp]]:
 GRAPH = Dialect(
     "graph",
     [structure.YieldOp, structure.FusedOp, *(op for family in _FAMILIES for op in _operations(family))],
-    [ScheduleAttr, WinogradAttr],
+    [ScheduleAttr, StrassenAttr, WinogradAttr],
 )

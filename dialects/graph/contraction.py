@@ -43,6 +43,14 @@ from aotc.dialects.graph.products import (
 from aotc.dialects.graph.schedule import Machine, Schedule, ScheduleAttr, schedule_of
 from aotc.dialects.graph.shapes import broadcast, broadcast_index
 from aotc.dialects.graph.sliding import SlidingWindow, sliding_windows
+from aotc.dialects.graph.strassen import StrassenMatMulOp, StrassenWeightOp
+from aotc.dialects.graph.strassen_choice import (
+    ProductSizes,
+    StrassenAttr,
+    choose_strassen,
+    strassen_choices,
+    strassen_schedule,
+)
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.dialects.graph.tiling import NotTileable, TileBuilder
 from aotc.dialects.graph.transposed import TransposedWindow, transposed_windows
@@ -142,7 +150,28 @@ class MatMulOp(AnchorOp):
 
     def schedule_on(self, machine: Machine) -> Schedule | None:
         _, m, n, depth = self.sizes()
-        return product_schedule(machine, element_type_of(self.lhs), m, n, depth)
+        if isinstance(algorithm := self.attributes.get(self.ALGORITHM), StrassenAttr):
+            sizes, lanes = self._sizes(), machine.lanes_of_products(element_type_of(self.lhs))
+            rows = min(algorithm.rows.data, m + 1) // 2
+            return strassen_schedule(machine, element_type_of(self.lhs), rows, sizes.left(lanes), sizes.upper)
+        streamed = isinstance(self.rhs.owner, ConstantOp)
+        return product_schedule(machine, element_type_of(self.lhs), m, n, depth, streamed=streamed)
+
+    def algorithm_on(self, machine: Machine) -> Attribute | None:
+        """Strassen's, where that takes less time."""
+        return choose_strassen(machine, element_type_of(self.lhs), self._sizes()) if self._is_strassen() else None
+
+    def algorithms_on(self, machine: Machine) -> Sequence[Attribute]:
+        return strassen_choices(machine, element_type_of(self.lhs), self._sizes()) if self._is_strassen() else ()
+
+    def _is_strassen(self) -> bool:
+        """Whether the operands are what Strassen is for: rows as they lie, times one constant matrix."""
+        single = len(shape_of(self.rhs)) == 2 and not self.flag("transpose_lhs")
+        return single and isinstance(self.rhs.owner, ConstantOp)
+
+    def _sizes(self) -> ProductSizes:
+        batch, m, n, depth = self.sizes()
+        return ProductSizes(math.prod(batch), m, n, depth)
 
     def lay_out(self, layouts: Layouts) -> SSAValue | None:
         """A constant is packed at compile time; rows are packed to columns where they are to be multiplied."""
@@ -150,6 +179,13 @@ class MatMulOp(AnchorOp):
         if schedule is None or not (transposed or layouts.is_constant(self.rhs)):
             return None
         width = schedule.tile[1] * schedule.lanes
+        if isinstance(algorithm := self.attributes.get(self.ALGORITHM), StrassenAttr):
+            left = self._sizes().left(schedule.lanes)
+            weight = StrassenWeightOp.get(self.rhs, left=left, width=width, transpose=transposed or None)
+            columns, rows = shape_of(self.result)[-1], algorithm.rows.data
+            by_seven = StrassenMatMulOp.get(self.lhs, layouts.add(weight), columns=columns, left=left, block_rows=rows)
+            by_seven.attributes[ScheduleAttr.KEY] = ScheduleAttr.of(schedule)
+            return layouts.add(by_seven)
         panels = layouts.add(PackColumnsOp.get(self.rhs, width=width, transpose=transposed or None))
         product = PackedMatMulOp.get(
             self.lhs, panels, columns=shape_of(self.result)[-1], transpose_lhs=self.flag("transpose_lhs") or None

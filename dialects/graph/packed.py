@@ -10,6 +10,7 @@ import numpy as np
 from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
+from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.blocked import blocks, to_blocks
 from aotc.dialects.graph.boxes import Box, Cutout, Strips
 from aotc.dialects.graph.interfaces import (
@@ -26,6 +27,7 @@ from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
 from aotc.dialects.graph.products import (
     Factors,
     Place,
+    ask_for_next,
     cut_out_product,
     product_loops,
     product_schedule,
@@ -140,7 +142,7 @@ class PackedMatMulOp(AnchorOp):
 
     def schedule_on(self, machine: Machine) -> Schedule | None:
         _, m, n, depth = self.sizes()
-        return product_schedule(machine, element_type_of(self.lhs), m, n, depth)
+        return product_schedule(machine, element_type_of(self.lhs), m, n, depth, streamed=True)
 
     def tiled_loops(
         self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
@@ -148,6 +150,7 @@ class PackedMatMulOp(AnchorOp):
         batch, m, n, depth = self.sizes()
         if shape_of(self.rhs)[-1] != schedule.tile[1] * schedule.lanes:
             raise NotTileable("the panels are not as wide as the tile")
+        kind, panel = element_type_of(self.lhs), shape_of(self.rhs)[-2:]
 
         def factors(place: Place) -> Factors:
             lhs_index, rhs_index = self._batches(b, place.outer)
@@ -155,6 +158,9 @@ class PackedMatMulOp(AnchorOp):
 
             def at(k: Scalar) -> tuple[Scalar, Scalar]:
                 row = [k, place.row] if self.flag("transpose_lhs") else [place.row, k]
+                ask_for_next(
+                    b, schedule, reads[1], [*rhs_index, place.panel + 1], place, (m, byte_width(kind)), panel, k
+                )
                 return reads[0]([*lhs_index, *row]), reads[1]([*rhs_index, place.panel, k, lanes])
 
             return at
@@ -162,4 +168,4 @@ class PackedMatMulOp(AnchorOp):
         def store(place: Place, total: Scalar) -> None:
             writes[0]([*place.outer, place.row, place.column], total)
 
-        product_loops(b, schedule, element_type_of(self.lhs), batch, (m, n, depth), factors, store)
+        product_loops(b, schedule, kind, batch, (m, n, depth), factors, store)

@@ -34,6 +34,7 @@ from aotc.dialects.graph.loops import (
     INDEX,
     Comparison,
     LoopBuilder,
+    Reader,
     Scalar,
     ScalarLike,
     is_float,
@@ -120,6 +121,9 @@ def is_tile(value: Scalar) -> bool:
 class TileBuilder(LoopBuilder):
     """A LoopBuilder whose elements may be tiles; a scalar that meets a tile is broadcast."""
 
+    _asks = False
+    """Whether loads are to be prefetches."""
+
     # Tiles
 
     def splat(self, value: ScalarLike, tile: Tile, dtype: Attribute | None = None) -> Scalar:
@@ -150,9 +154,13 @@ class TileBuilder(LoopBuilder):
         x, y, z = self._spread_all(a, c, addend)
         return Scalar(self, a.dtype, self.insert(math.FmaOp(x, y, z)))
 
-    def prefetch(self, buffer: SSAValue, index: Sequence[Scalar]) -> None:
-        """Ask for the cache line of an element."""
-        self.effect(aot.PrefetchOp(buffer, [i.ssa for i in index]))
+    def prefetch(self, read: Reader, index: Sequence[Scalar]) -> None:
+        """Ask for the cache line of the element that `read`, which is a buffer's, would load at `index`.
+
+        Nothing else reads just this index in the same block."""
+        self._asks = True
+        read(index)
+        self._asks = False
 
     def loop(
         self,
@@ -203,6 +211,9 @@ class TileBuilder(LoopBuilder):
 
     def load(self, buffer: SSAValue, index: Sequence[Scalar], dtype: Attribute) -> Scalar:
         tile = next((i.tile for i in index if isinstance(i, TileIndex)), None)
+        if self._asks:
+            self.effect(aot.PrefetchOp(buffer, [i.ssa for i in index]))
+            return self.const(0, dtype)
         if tile is None:
             return super().load(buffer, index, dtype)
         _check_elements(dtype)

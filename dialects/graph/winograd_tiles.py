@@ -11,7 +11,7 @@ The two buffers of a block stay in the level 2 cache, the weight is read once fo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -21,7 +21,7 @@ from xdsl.ir import Attribute
 
 from aotc.dialects.aot.tiles import tile_shape
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
-from aotc.dialects.graph.products import accumulate
+from aotc.dialects.graph.products import Factors, Place, stacked_products
 from aotc.dialects.graph.register_tiles import Segment, segments
 from aotc.dialects.graph.schedule import Schedule
 from aotc.dialects.graph.sliding import SlidingWindow
@@ -222,39 +222,19 @@ class WinogradKernel:
 
     def _multiply(self, panel: Scalar, count: int, tiles: Scalar) -> None:
         """The products of the block's first `tiles` tiles with the first `count` blocks of a panel of the weight."""
-        b, sizes, (height, width) = self._b, self._sizes, self._schedule.tile
 
-        def product(number: Scalar, column: Scalar, columns: int, row: Scalar, rows: int) -> None:
-            tile = Tile((rows, columns, self._lanes))
-            across = tile.index(b, column * self._lanes, {1: self._lanes, 2: 1})
-            down = tile.index(b, row, {0: 1})
+        def factors(place: Place) -> Factors:
+            (number,) = place.outer
+            return lambda k: (
+                self._transformed([number, place.row, k]),
+                self._weight([panel, number, k, place.column]),
+            )
 
-            def factors(k: Scalar) -> tuple[Scalar, Scalar]:
-                return self._transformed([number, down, k]), self._weight([panel, number, k, across])
+        def store(place: Place, total: Scalar) -> None:
+            self._write_products([*place.outer, place.row, place.column], total)
 
-            total = accumulate(b, self._schedule, self._kind, tile, sizes.channels, factors)
-            self._write_products([number, down, across], total)
-
-        def over(parts: Iterable[Segment], body: Callable[[Scalar, int], None], most: Scalar | None = None) -> None:
-            for part in parts:
-
-                def at(start: Scalar, nothing: list[Scalar], size: int = part.size) -> list[Scalar]:
-                    body(start, size)
-                    return nothing
-
-                stop = b.index(part.start + part.count * part.size)
-                b.loop(part.start, stop if most is None else b.min(stop, most), part.size, [], at)
-
-        def at(index: list[Scalar]) -> None:
-            (number,) = index
-
-            def by_rows(column: Scalar, columns: int) -> None:
-                parts = segments(sizes.block_tiles, height)
-                over(parts, lambda row, rows: product(number, column, columns, row, rows), tiles)
-
-            over(segments(count, min(width, count)), by_rows)
-
-        b.for_each([self._f.inputs**2], at)
+        sizes = (self._f.inputs**2, self._sizes.block_tiles, count, self._sizes.channels)
+        stacked_products(self._b, self._schedule, self._kind, panel, sizes, factors, store, tiles)
 
     # The result
 

@@ -15,6 +15,4 @@ config.environment["PATH"] = os.pathsep.join((os.path.dirname(sys.executable), o
 if "PYTHONPATH" in os.environ:  # lit hands on few variables; this one may name another checkout than the installed
     config.environment["PYTHONPATH"] = os.environ["PYTHONPATH"]
 config.environment["AOTC_CACHE_DIR"] = ""
-if "PYTHONPATH" in os.environ:  # another checkout than the installed one
-    config.environment["PYTHONPATH"] = os.environ["PYTHONPATH"]
 config.environment["PYTHONWARNINGS"] = os.environ.get("PYTHONWARNINGS", "error")

@@ -106,7 +106,30 @@ def attention() -> onnx.ModelProto:
     return model
 
 
-MODELS = {"convolutions": convolutions, "attention": attention, "micro_speech": lambda: onnx.load(EXAMPLE)}
+def products() -> onnx.ModelProto:
+    """Large products, by Strassen's algorithm, in several blocks of rows."""
+    model = onnx.parser.parse_model(
+        """
+        <ir_version: 8, opset_import: ["" : 18]>
+        net (float[2, 301, 512] x) => (float[2, 301, 512] y) {
+          u = MatMul(x, wu)
+          v = Relu(u)
+          w = MatMul(v, wd)
+          y = Add(w, x)
+        }
+        """
+    )
+    shapes = {"wu": (512, 600), "wd": (600, 512)}
+    model.graph.initializer.extend(weights(name, *shape) for name, shape in shapes.items())
+    return model
+
+
+MODELS = {
+    "convolutions": convolutions,
+    "attention": attention,
+    "products": products,
+    "micro_speech": lambda: onnx.load(EXAMPLE),
+}
 
 
 def inputs_of(model: CompiledModel, seed: int = 0) -> dict[str, Array]:

@@ -17,6 +17,14 @@ func.func private @winograd_conv_0(%x: tensor<1x1x8x8x16xf32>, %w: tensor<1x16x1
   func.return %0 : tensor<1x1x6x6x16xf32>
 }
 
+// Strassen's seven products count as eight.
+// CHECK-LABEL: func.func private @strassen_matmul_0
+// CHECK-SAME:    aot.operations = 1024 : i64
+func.func private @strassen_matmul_0(%x: tensor<4x8xf32>, %w: tensor<1x7x4x8xf32>) -> tensor<4x16xf32> attributes {aot.kernel} {
+  %0, %1, %2 = graph.strassen_matmul %x, %w {columns = 16 : i64, left = 8 : i64, block_rows = 4 : i64} : (tensor<4x8xf32>, tensor<1x7x4x8xf32>) -> (tensor<4x16xf32>, tensor<7x3x16xf32>, tensor<7x3x8xf32>)
+  func.return %0 : tensor<4x16xf32>
+}
+
 // What only moves data has none.
 // CHECK-LABEL: func.func private @transpose_0
 // CHECK-SAME:    aot.operations = 0 : i64

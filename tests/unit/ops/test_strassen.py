@@ -1,0 +1,277 @@
+"""Strassen's products: the sums, the choice, and the kernels on tiles and as plain loops against float64.
+
+The kernels of all cases are one model, compiled once for each way to run it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from xdsl.dialects.builtin import f32, f64, i32
+
+from aotc.dialects.graph.blocked import blocks
+from aotc.dialects.graph.schedule import Machine
+from aotc.dialects.graph.strassen_choice import (
+    LEFT_SUMS,
+    RESULT_SUMS,
+    RIGHT_SUMS,
+    ProductSizes,
+    choose_strassen,
+    direct_cycles,
+    strassen_choices,
+    strassen_cycles,
+)
+from aotc.options import CompileOptions
+from aotc.routes import open_model
+
+Array = np.ndarray[Any, Any]
+AVX512 = Machine(64, 32, 48 << 10, 1 << 20)
+AVX2 = Machine(32, 16, 32 << 10, 512 << 10)
+
+
+# The sums
+
+
+def test_seven_products_are_a_product() -> None:
+    rng = np.random.default_rng(0)
+    a, c = rng.integers(-9, 9, (2, 2)), rng.integers(-9, 9, (2, 2))
+    products = (np.array(LEFT_SUMS) @ a.ravel()) * (np.array(RIGHT_SUMS) @ c.ravel())
+    np.testing.assert_array_equal((np.array(RESULT_SUMS) @ products).reshape(2, 2), a @ c)
+
+
+# The choice
+
+
+@pytest.mark.parametrize("machine", [AVX512, AVX2])
+@pytest.mark.parametrize(
+    ("rows", "depth", "columns"),
+    [(128, 768, 768), (128, 768, 3072), (128, 3072, 768), (197, 768, 768), (256, 1024, 1024), (512, 512, 512)],
+)
+def test_large_products_are_worth_it(machine: Machine, rows: int, depth: int, columns: int) -> None:
+    sizes = ProductSizes(1, rows, columns, depth)
+    chosen = choose_strassen(machine, f32, sizes)
+    assert chosen is not None and rows <= chosen.rows.data * blocks(rows, 256) <= rows + 2 * blocks(rows, 256)
+    gain = direct_cycles(machine, f32, sizes) / strassen_cycles(machine, f32, sizes)
+    assert 1.05 < gain < 8 / 7
+
+
+@pytest.mark.parametrize(
+    ("rows", "depth", "columns"),
+    [(1, 2048, 1000), (8, 768, 768), (16, 768, 3072), (128, 128, 128), (128, 128, 512), (197, 64, 197), (0, 768, 768)],
+)
+def test_small_and_narrow_ones_are_not(rows: int, depth: int, columns: int) -> None:
+    assert choose_strassen(AVX512, f32, ProductSizes(1, rows, columns, depth)) is None
+
+
+def test_it_is_for_floats_in_vectors() -> None:
+    sizes = ProductSizes(1, 512, 512, 512)
+    assert choose_strassen(AVX512, f64, sizes) is not None
+    assert not strassen_choices(AVX512, i32, sizes) and not strassen_choices(Machine(8, 8), f64, sizes)
+
+
+def test_a_search_tries_other_blocks() -> None:
+    found = strassen_choices(AVX512, f32, ProductSizes(1, 1000, 512, 512))
+    assert [each.rows.data for each in found] == [250, 1000]
+
+
+# The kernels
+
+
+@dataclass(frozen=True)
+class Case:
+    """lhs [.., M, K] with a weight [K, `columns`], in registers of `lanes`; `tile` is (rows, registers of a panel)."""
+
+    lhs: tuple[int, ...]
+    columns: int
+    block_rows: int = 256
+    tile: tuple[int, int] = (3, 2)
+    panel: int = 2
+    lanes: int = 4
+    prefetch: bool = False
+    epilogue: bool = True
+    """A bias, another tensor added, and a relu."""
+
+    @property
+    def number(self) -> Any:
+        return np.float32 if self.lanes == 4 else np.float64
+
+    @property
+    def left(self) -> int:
+        return blocks(self.columns, 2 * self.lanes) * self.lanes
+
+    def plain_inputs(self) -> list[Array]:
+        """lhs, the weight, and perhaps the bias and what is added."""
+        rng = np.random.default_rng(sum(self.lhs))
+        shapes: list[tuple[int, ...]] = [self.lhs, (self.lhs[-1], self.columns)]
+        if self.epilogue:
+            shapes += [(self.columns,), (*self.lhs[:-1], self.columns)]
+        return [rng.standard_normal(shape).astype(self.number) for shape in shapes]
+
+    def expected(self) -> Array:
+        lhs, weight, *rest = self.plain_inputs()
+        y = lhs.astype(np.float64) @ weight.astype(np.float64)
+        return np.maximum(y + rest[0] + rest[1], 0) if rest else y
+
+    def inputs(self) -> list[Array]:
+        """As the kernel takes them."""
+        lhs, weight, *rest = self.plain_inputs()
+        return [lhs, self.weight(weight), *rest]
+
+    def weight(self, weight: Array) -> Array:
+        """The panels, product by product."""
+        upper, width = blocks(len(weight), 2), self.panel * self.lanes
+        whole = np.zeros((2 * upper, 2 * self.left))
+        whole[: len(weight), : self.columns] = weight
+        quarters = [whole[k : k + upper, n : n + self.left] for k in (0, upper) for n in (0, self.left)]
+        panels = np.zeros((blocks(self.left, width), len(RIGHT_SUMS), upper, width), self.number)
+        for product, factors in enumerate(RIGHT_SUMS):
+            total = sum(factor * quarter for factor, quarter in zip(factors, quarters, strict=True))
+            for panel, held in enumerate(panels):
+                columns = total[:, panel * width : (panel + 1) * width]
+                held[product, :, : columns.shape[1]] = columns
+        return panels
+
+    def lines(self, number: int, tiled: bool) -> tuple[list[str], str, str]:
+        """The operations, the last value and its type."""
+        dtype = "f32" if self.lanes == 4 else "f64"
+        kinds = [tensor(array.shape, dtype) for array in self.inputs()]
+        height, line = min(self.block_rows, self.lhs[-2] + 1) // 2 | 1, 64 // np.dtype(self.number).itemsize
+        held = (blocks(blocks(self.lhs[-1], 2), line) | 1) * line
+        shapes = ((*self.lhs[:-1], self.columns), (7, height, held), (7, height, self.panel * self.lanes))
+        results = [tensor(shape, dtype) for shape in shapes]
+        numbers = (("columns", self.columns), ("left", self.left), ("block_rows", self.block_rows))
+        attributes = [f"{name} = {value} : i64" for name, value in numbers]
+        if tiled:
+            tile = ", ".join(map(str, self.tile))
+            order = "columns, prefetch" if self.prefetch else "columns"
+            schedule = f"lanes = {self.lanes}, tile = [{tile}], unroll = 2, order = {order}"
+            attributes.append(f"schedule = #graph.schedule<{schedule}>")
+        y = f"%{'tiled' if tiled else 'plain'}{number}"
+        types = f"({', '.join(kinds[:2])}) -> ({', '.join(results)})"
+        operands = f"%x{number}_0, %x{number}_1"
+        lines = [f"{y}, {y}_s, {y}_p = graph.strassen_matmul {operands} {{{', '.join(attributes)}}} : {types}"]
+        if self.epilogue:
+            kind = results[0]
+            lines.append(f"{y}_b = graph.add {y}, %x{number}_2 : ({kind}, {kinds[2]}) -> {kind}")
+            lines.append(f"{y}_a = graph.add {y}_b, %x{number}_3 : ({kind}, {kind}) -> {kind}")
+            lines.append(f"{y}_r = graph.relu {y}_a : ({kind}) -> {kind}")
+            y += "_r"
+        return lines, y, results[0]
+
+
+def tensor(shape: tuple[int, ...], dtype: str) -> str:
+    return f"tensor<{'x'.join(map(str, shape))}x{dtype}>"
+
+
+CASES = (
+    Case((2, 8), 8),
+    Case((1, 1), 1, epilogue=False),
+    Case((7, 9), 13),
+    Case((12, 32), 32, tile=(4, 2), prefetch=True),
+    Case((10, 6), 24, tile=(4, 1), panel=3),
+    Case((5, 40), 41, panel=3, tile=(2, 3)),
+    Case((11, 17), 26, block_rows=4, tile=(2, 2)),
+    Case((26, 31), 19, block_rows=8, tile=(5, 1), panel=1, prefetch=True),
+    Case((3, 9, 16), 24, block_rows=6, epilogue=False),
+    Case((2, 1, 6, 7), 5),
+    Case((6, 15), 3, tile=(8, 1), panel=1),
+    Case((9, 33), 10, lanes=2, tile=(4, 3), panel=3, block_rows=4),
+    Case((2, 5, 6), 7, lanes=2),
+)
+PLAIN = (6, 8)
+"""The cases that are also computed by plain loops."""
+IN_C = (2, 3, 7, 11)
+
+
+def module(cases: Sequence[int]) -> str:
+    arguments: list[str] = []
+    body: list[str] = []
+    results: list[tuple[str, str, str]] = []
+    for number in cases:
+        case = CASES[number]
+        dtype = np.dtype(case.number).name
+        for k, array in enumerate(case.inputs()):
+            kind = tensor(array.shape, "f32" if case.lanes == 4 else "f64")
+            arguments.append(f'%x{number}_{k}: {kind} {{aot.name = "x{number}_{k}", aot.dtype = "{dtype}"}}')
+        for tiled in (True, False) if number in PLAIN else (True,):
+            lines, value, kind = case.lines(number, tiled)
+            body += lines
+            results.append((value, f'{kind} {{aot.name = "{value.split("_")[0][1:]}", aot.dtype = "{dtype}"}}', kind))
+    case = CASES[7]
+    weight, packed = tensor(case.plain_inputs()[1].shape, "f32"), tensor(case.inputs()[1].shape, "f32")
+    arguments.append(f'%w: {weight} {{aot.name = "w", aot.dtype = "float32"}}')
+    attributes = f"left = {case.left} : i64, width = {case.panel * case.lanes} : i64"
+    body.append(f"%u = graph.strassen_weight %w {{{attributes}}} : ({weight}) -> {packed}")
+    results.append(("%u", f'{packed} {{aot.name = "u", aot.dtype = "float32"}}', packed))
+    values, types, kinds = (", ".join(column) for column in zip(*results, strict=True))
+    lines = "\n".join([*body, f"func.return {values} : {kinds}"])
+    entry = f"func.func @main({', '.join(arguments)}) -> ({types}) attributes {{aot.entry}} {{\n{lines}\n}}"
+    return f'builtin.module attributes {{aot.name = "strassen"}} {{\n{entry}\n}}'
+
+
+@cache
+def results(route: str, folder: Path) -> dict[str, Array]:
+    path = folder / "strassen.mlir"
+    cases = range(len(CASES)) if route == "jit" else IN_C
+    path.write_text(module(cases))
+    model = open_model(str(path), route, CompileOptions.of(start_at="fuse", optimize="0"))
+    feed = {f"x{number}_{k}": array for number in cases for k, array in enumerate(CASES[number].inputs())}
+    return model({**feed, "w": CASES[7].plain_inputs()[1]})
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("strassen")
+
+
+@pytest.mark.parametrize("number", range(len(CASES)))
+def test_kernels_agree_with_float64(number: int, folder: Path) -> None:
+    case, found, expected = CASES[number], results("jit", folder), CASES[number].expected()
+    for way in ("tiled", "plain") if number in PLAIN else ("tiled",):
+        tolerance = 2e-6 if case.number is np.float32 else 1e-14
+        np.testing.assert_allclose(found[f"{way}{number}"], expected, rtol=0, atol=tolerance * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("number", IN_C)
+def test_c_gives_the_same_bits(number: int, folder: Path) -> None:
+    np.testing.assert_array_equal(results("c", folder)[f"tiled{number}"], results("jit", folder)[f"tiled{number}"])
+
+
+def test_the_weight_is_summed_alike_at_compile_time_and_by_a_kernel(folder: Path) -> None:
+    np.testing.assert_array_equal(results("jit", folder)["u"], CASES[7].inputs()[1])
+
+
+# Whole models
+
+
+def gemm(path: Path, rows: int, depth: int, columns: int) -> tuple[Array, Array]:
+    """Gemm with a transposed weight and a bias, then a residual sum; x and the exact result."""
+    rng = np.random.default_rng(rows)
+    x, w, c = (rng.standard_normal(s).astype(np.float32) for s in ((rows, depth), (columns, depth), (columns,)))
+    nodes = [helper.make_node("Gemm", ["x", "w", "c"], ["g"], transB=1), helper.make_node("Add", ["g", "c"], ["y"])]
+    infos = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [rows, depth])]
+    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, [rows, columns])]
+    weights = [numpy_helper.from_array(w, "w"), numpy_helper.from_array(c, "c")]
+    graph = helper.make_graph(nodes, "g", infos, outputs, weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), str(path))
+    return x, x.astype(np.float64) @ w.T.astype(np.float64) + 2 * c.astype(np.float64)
+
+
+@pytest.mark.parametrize("sizes", [(128, 768, 768), (197, 385, 771), (300, 512, 500)])
+def test_errors_are_those_of_a_sum_of_products(sizes: tuple[int, int, int], tmp_path: Path) -> None:
+    """Greatest error over greatest result, as docs/architecture.md states it."""
+    path = tmp_path / "gemm.onnx"
+    x, expected = gemm(path, *sizes)
+    errors = {}
+    for accuracy in ("fast", "strict"):
+        (y,) = open_model(str(path), "jit", CompileOptions.of(accuracy=accuracy))({"x": x}).values()
+        errors[accuracy] = np.abs(y - expected).max() / np.abs(expected).max()
+    assert errors["strict"] < 2e-6 and errors["fast"] < 3e-6
