@@ -24,6 +24,7 @@ After:
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -171,13 +172,14 @@ class _Chain:
 
     def strip(self, machine: Machine) -> Box | None:
         """The first of the largest strips that stay in the cache, all about equal; None where no strip does."""
-        everything, step = whole(self.last.results[0]), self.strips.multiple
-        extent, most = len(everything[self.strips.rows]), 0
-        for rows in range(step, extent + step, step):
-            seen = self._seen(self._box(rows))
-            if seen is None or seen.memory > machine.l2 * _MEMORY or seen.kept > machine.l2 * _KEPT:
-                break
-            most = rows
+        step = self.strips.multiple
+        extent = shape_of(self.last.results[0])[self.strips.rows]
+
+        def is_too_large(steps: int) -> bool:
+            seen = self._seen(self._box(steps * step))
+            return seen is None or seen.memory > machine.l2 * _MEMORY or seen.kept > machine.l2 * _KEPT
+
+        most = step * bisect_left(range(1, -(-extent // step) + 1), True, key=is_too_large)
         if most == 0:
             return None
         parts = -(-extent // most)
