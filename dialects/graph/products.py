@@ -42,10 +42,12 @@ Factors: TypeAlias = Callable[[Scalar], tuple[Scalar, Scalar]]
 """The two factors of a reduction step."""
 
 
-ASKING = range(4, 33)
-"""How many rows of tiles ask for the next panel: fewer ask too often beside the arithmetic, more need not, spending so
-much time with a panel. Measured, everything out of the caches: 16 x 768 x 768 0.89 times as fast, 32 x 768 x 3072 1.14,
-128 x 768 x 3072 1.06, 256 x 768 x 768 1.00."""
+MOST_ASKING = 32
+"""Rows of tiles that ask for the next panel; more need not, spending so much time with one."""
+MOST_LINES = 1.2
+"""That are asked for in a reduction step. Measured, everything out of the caches, lines -> times as fast:
+128 x 768 x 3072 0.2 -> 1.06, 32 x 768 x 3072 0.8 -> 1.14, 16 x 768 x 768 1.5 -> 0.89; Winograd, 128 -> 32 channels,
+14 x 14 1.0 -> 1.6, 128 -> 128, 28 x 28 1.1 -> 1.04, 256 -> 256, 14 x 14 1.5 -> 0.95."""
 
 
 def product_schedule(
@@ -61,12 +63,22 @@ def product_schedule(
     registers = -(-columns // lanes)
     tile = register_tile(machine, rows, registers, depth)
     order = panel_order(machine, registers, depth)
-    return Schedule(lanes, tile, UNROLL, order, streamed and order == "columns" and asks_for_next(rows, tile))
+    prefetch = streamed and order == "columns" and asks_for_next(machine, rows, tile)
+    return Schedule(lanes, tile, UNROLL, order, prefetch)
 
 
-def asks_for_next(rows: int, tile: tuple[int, int]) -> bool:
-    """Whether it pays to ask for the next panel while `rows` are multiplied with one."""
-    return -(-rows // tile[0]) in ASKING
+def asks_for_next(machine: Machine, rows: int, tile: tuple[int, int]) -> bool:
+    """Whether it pays to ask for the next panel, which comes from memory, while `rows` are multiplied with one."""
+    height, width = tile
+    return -(-rows // height) <= MOST_ASKING and width * machine.vector_bytes * height <= MOST_LINES * LINE * rows
+
+
+def stacked_schedule(machine: Machine, lanes: int, sizes: tuple[int, int, int, int], panels: int = 1) -> Schedule:
+    """The schedule of `stacked_products` of `sizes`, with one of `panels` alike, which lie one after the other."""
+    count, rows, registers, depth = sizes
+    tile = register_tile(machine, rows, registers, depth)
+    far = panel_order(machine, panels * count * registers, depth) == "columns"
+    return Schedule(lanes, tile, UNROLL, "columns", far and asks_for_next(machine, rows, tile))
 
 
 def panel_order(machine: Machine, registers: int, depth: int) -> Order:

@@ -41,8 +41,8 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from aotc.dialects.graph.blocked import blocks
-from aotc.dialects.graph.products import UNROLL, asks_for_next, panel_order
-from aotc.dialects.graph.register_tiles import MULTIPLIERS, register_tile
+from aotc.dialects.graph.products import stacked_schedule
+from aotc.dialects.graph.register_tiles import MULTIPLIERS
 from aotc.dialects.graph.schedule import Machine, Schedule
 
 LEFT_SUMS = ((1, 0, 0, 1), (0, 0, 1, 1), (1, 0, 0, 0), (0, 0, 0, 1), (1, 1, 0, 0), (-1, 0, 1, 0), (0, 1, 0, -1))
@@ -149,15 +149,11 @@ def strassen_cycles(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> 
 
 
 def strassen_schedule(machine: Machine, dtype: Attribute, rows: int, columns: int, depth: int) -> Schedule | None:
-    """The schedule of the products of quarters [rows, depth] and [depth, columns].
+    """The schedule of the products of quarters [rows, depth] and [depth, columns], None where there are no vectors.
 
-    The width of its tile is that of a panel of the weight. Panel by panel, all products with one; the next is asked for
-    where they are not all in the second cache.
+    The width of its tile is that of a panel of the weight.
     """
     lanes = machine.lanes_of_products(dtype)
     if lanes == 1 or 0 in (rows, columns, depth):
         return None
-    registers = blocks(columns, lanes)
-    tile = register_tile(machine, rows, registers, depth)
-    far = panel_order(machine, PRODUCTS * registers, depth) == "columns"
-    return Schedule(lanes, tile, UNROLL, "columns", far and asks_for_next(rows, tile))
+    return stacked_schedule(machine, lanes, (PRODUCTS, rows, blocks(columns, lanes), depth))

@@ -23,8 +23,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def
 from aotc.dialects.graph.blocked import blocks, to_blocks
 from aotc.dialects.graph.interfaces import AnchorOp, Array, Prologue, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer, is_float
-from aotc.dialects.graph.products import UNROLL
-from aotc.dialects.graph.register_tiles import register_tile
+from aotc.dialects.graph.products import stacked_schedule
 from aotc.dialects.graph.schedule import Machine, Schedule
 from aotc.dialects.graph.sliding import SlidingWindow, sliding_windows
 from aotc.dialects.graph.tiling import TileBuilder
@@ -236,11 +235,10 @@ class WinogradConvOp(AnchorOp):
         return Prologue.STORED
 
     def schedule_on(self, machine: Machine) -> Schedule | None:
-        block, width = shape_of(self.x)[-1], shape_of(self.weight)[-1]
+        block, (panels, count, depth, width) = shape_of(self.x)[-1], shape_of(self.weight)
         if machine.lanes(element_type_of(self.x)) != block or block == 1 or 0 in shape_of(self.result):
             return None
-        tile = register_tile(machine, self.sizes.block_tiles, width // block, self.channels.value.data)
-        return Schedule(block, tile, UNROLL)
+        return stacked_schedule(machine, block, (count, self.sizes.block_tiles, width // block, depth), panels)
 
     def tiled_loops(
         self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule

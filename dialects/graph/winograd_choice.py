@@ -33,8 +33,8 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from aotc.dialects.graph.blocked import blocks
-from aotc.dialects.graph.products import UNROLL
-from aotc.dialects.graph.register_tiles import MULTIPLIERS, register_tile
+from aotc.dialects.graph.products import stacked_schedule
+from aotc.dialects.graph.register_tiles import MULTIPLIERS
 from aotc.dialects.graph.schedule import Machine, Schedule
 from aotc.dialects.graph.winograd_transforms import OUTPUT_TILES, TAPS
 
@@ -115,8 +115,9 @@ def winograd_choices(machine: Machine, dtype: Attribute, sizes: ConvolutionSizes
 def winograd_schedule(machine: Machine, dtype: Attribute, sizes: ConvolutionSizes, chosen: WinogradAttr) -> Schedule:
     """The schedule of the products; the width of its tile is that of a panel of the weight."""
     lanes = machine.lanes(dtype)
-    tiles = chosen.tile_rows.data * sizes.tiles(chosen.output_tile.data)[1]
-    return Schedule(lanes, register_tile(machine, tiles, blocks(sizes.outputs, lanes), sizes.channels), UNROLL)
+    size = chosen.output_tile.data
+    tiles, count = chosen.tile_rows.data * sizes.tiles(size)[1], (size + TAPS - 1) ** 2
+    return stacked_schedule(machine, lanes, (count, tiles, blocks(sizes.outputs, lanes), sizes.channels))
 
 
 def direct_cycles(machine: Machine, sizes: ConvolutionSizes) -> float:

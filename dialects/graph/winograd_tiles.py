@@ -20,8 +20,9 @@ from itertools import groupby
 from xdsl.ir import Attribute
 
 from aotc.dialects.aot.tiles import tile_shape
+from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
-from aotc.dialects.graph.products import Factors, Place, stacked_products
+from aotc.dialects.graph.products import Factors, Place, ask_for_next, stacked_products
 from aotc.dialects.graph.register_tiles import Segment, segments
 from aotc.dialects.graph.schedule import Schedule
 from aotc.dialects.graph.sliding import SlidingWindow
@@ -223,12 +224,16 @@ class WinogradKernel:
     def _multiply(self, panel: Scalar, count: int, tiles: Scalar) -> None:
         """The products of the block's first `tiles` tiles with the first `count` blocks of a panel of the weight."""
 
+        share, shape = (self._sizes.block_tiles, byte_width(self._kind)), (self._sizes.channels, self._sizes.width)
+
         def factors(place: Place) -> Factors:
             (number,) = place.outer
-            return lambda k: (
-                self._transformed([number, place.row, k]),
-                self._weight([panel, number, k, place.column]),
-            )
+
+            def at(k: Scalar) -> tuple[Scalar, Scalar]:
+                ask_for_next(self._b, self._schedule, self._weight, [panel, number + 1], place, share, shape, k)
+                return self._transformed([number, place.row, k]), self._weight([panel, number, k, place.column])
+
+            return at
 
         def store(place: Place, total: Scalar) -> None:
             self._write_products([*place.outer, place.row, place.column], total)
