@@ -473,7 +473,7 @@ def _assignment(target: Expr, value: Expr) -> str:
 
 
 def _is_short(low: Expr, high: Expr, step: Expr) -> bool:
-    """Whether a loop has so few iterations that GCC writes them out (its `max-completely-peel-times`)."""
+    """Whether a loop has so few iterations that compilers write them out (GCC's `max-completely-peel-times`)."""
     if low.literal is None or high.literal is None or step.literal is None:
         return False
     return high.literal - low.literal <= 16 * step.literal

@@ -225,13 +225,11 @@ static inline {U} aotc_ceildivu{N}({U} a, {U} b)
 """
 
 _UNKNOWN = """\
-/* n, without GCC knowing: it would write a loop of few iterations out, and keep what later ones load, too, in registers
- * that the sums need. */
+/* n, without the compiler knowing: it would write a loop of few iterations out, and keep what later ones load, too, in
+ * registers that the sums need. */
 static inline int{N}_t aotc_unknown{N}(int{N}_t n)
 {{
-#if defined(__GNUC__) && !defined(__clang__)
     __asm__("" : "+r"(n));
-#endif
     return n;
 }}
 """

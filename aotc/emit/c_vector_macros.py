@@ -293,7 +293,30 @@ def _mask_literal(v: _Vector, count: int) -> str:
 def _load_part(v: _Vector, count: int) -> tuple[Sequence[str], Variants]:
     """The first `count` lanes from memory, zeros behind them."""
     plain = f"(({v.name}){{{', '.join(f'((const {v.element} *)(p))[{i}]' for i in range(count))}}})"
-    return "p", [*_masked_access(v, "maskz_loadu", f"{_mask_literal(v, count)}, (const void *)(p)"), ("", plain)]
+    masked = _masked_access(v, "maskz_loadu", f"{_mask_literal(v, count)}, (const void *)(p)")
+    return "p", [*masked, *_load_half(v, count), *_load_selected(v, count), ("", plain)]
+
+
+def _load_half(v: _Vector, count: int) -> Variants:
+    """The lower half of a register, which clears the upper one."""
+    if 2 * count != v.lanes or v.size not in (16, 32):
+        return []
+    if v.size == 16:
+        return [("defined(__SSE2__)", f"(({v.name})_mm_loadl_epi64((const __m128i *)(p)))")]
+    return [("defined(__AVX__)", f"(({v.name})_mm256_zextps128_ps256(_mm_loadu_ps((const float *)(p))))")]
+
+
+def _load_selected(v: _Vector, count: int) -> Variants:
+    """With AVX, lanes whose mask is negative."""
+    if v.size not in (16, 32) or (v.kind == "f" and v.bits not in (32, 64)) or (v.kind != "f" and v.bits != 32):
+        return []
+    prefix = "_mm" if v.size == 16 else "_mm256"
+    lanes = ", ".join("-1" if 4 * i < count * v.bits // 8 else "0" for i in range(v.size // 4))
+    mask = f"{prefix}_setr_epi32({lanes})"
+    if v.kind == "f":
+        item, suffix = ("float", "ps") if v.bits == 32 else ("double", "pd")
+        return [("defined(__AVX__)", f"(({v.name}){prefix}_maskload_{suffix}((const {item} *)(p), {mask}))")]
+    return [("defined(__AVX2__)", f"(({v.name}){prefix}_maskload_epi32((const int *)(p), {mask}))")]
 
 
 def _store_part(v: _Vector, count: int) -> tuple[Sequence[str], Variants]:

@@ -64,6 +64,12 @@ def test_another_model_or_option_is_another_entry(folder: Path, tmp_path: Path) 
     keys = [key(), key(optimize=3), key(name="x"), key(emit="object"), key(dims={"n": 2}), key(tmp_path / "model.onnx")]
     assert None not in keys and len(set(keys)) == len(keys) and key() == keys[0]
     assert key(dump_phases="d") is None and key(tmp_path / "missing.onnx") is None
+    table = tmp_path / "table.json"
+    assert key(tuned=str(table)) is None
+    for content in ("1", "2"):
+        table.write_text(content)
+        keys.append(key(tuned=str(table)))
+    assert None not in keys and len(set(keys)) == len(keys)
 
 
 def test_external_data_counts(folder: Path, tmp_path: Path) -> None:

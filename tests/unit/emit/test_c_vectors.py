@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from c_program import elementwise, run, source, vectorwise
 
+from aotc.processor import vector_registers
 from aotc.weights import Array
 
 DTYPES: dict[str, np.dtype[Any]] = {
@@ -206,3 +207,51 @@ def test_vectors_are_as_scalars(tmp_path: Path, compiler: str, flags: Sequence[s
     for number, case in enumerate(every):
         dtype = DTYPES[case.output]
         assert_same(results[f"v{number}"].view(dtype), results[f"s{number}"].view(dtype), case.body)
+
+
+PART = """
+  func.func @f{number}(%x_p: !aot.ptr<{kind}> {{aot.readonly, aot.noalias}},
+                       %y_p: !aot.ptr<{kind}> {{aot.noalias}}) -> i32 {{
+    %c0 = arith.constant 0 : index
+    %x = aot.buffer %x_p : !aot.ptr<{kind}> to memref<{count}x{kind}>
+    %y = aot.buffer %y_p : !aot.ptr<{kind}> to memref<64x{kind}>
+    %part = aot.tile_load %x[%c0] {{strides = array<i64: 1>, valid = {count} : i64}}
+        : memref<{count}x{kind}> -> vector<{lanes}x{kind}>
+    aot.tile_store %part, %y[%c0] {{strides = array<i64: 1>}} : vector<{lanes}x{kind}>, memref<64x{kind}>
+    aot.tile_store %part, %y[%c0] {{strides = array<i64: 1>, offset = 32 : i64, valid = {count} : i64}}
+        : vector<{lanes}x{kind}>, memref<64x{kind}>
+    %done = arith.constant 0 : i32
+    func.return %done : i32
+  }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("compiler", "flags"),
+    [
+        pytest.param("gcc", ("-O1",), id="gcc"),
+        pytest.param("gcc", ("-O1", "-march=native"), id="gcc-native"),
+        pytest.param("gcc", ("-O2", "-march=x86-64-v3"), id="gcc-avx2"),
+        pytest.param("clang", ("-O1", "-march=native"), id="clang-native"),
+    ],
+)
+def test_parts_of_registers(tmp_path: Path, compiler: str, flags: Sequence[str]) -> None:
+    """The lanes that are there, and zeros behind them; nothing else is overwritten."""
+    if shutil.which(compiler) is None:
+        pytest.skip(f"no {compiler}")
+    registers = vector_registers()
+    if "-march=x86-64-v3" in flags and (registers is None or registers[0] < 32 or not registers[2]):
+        pytest.skip("no AVX2 here")
+    kinds = ("f32", "f64", *INTEGERS)
+    every = [(kind, lanes, count) for kind in kinds for lanes in (4, 8, 16) for count in range(1, lanes)]
+    arrays = {f"x_{kind}": np.arange(1, 65).astype(DTYPES[kind]) for kind in kinds}
+    functions, calls = "", []
+    for number, (kind, lanes, count) in enumerate(every):
+        functions += PART.format(number=number, kind=kind, lanes=lanes, count=count)
+        arrays[f"y{number}"] = np.full(64, 99, DTYPES[kind])
+        calls.append((f"f{number}", f"x_{kind}", f"y{number}"))
+    results = run(tmp_path, source(functions), arrays, calls, flags, compiler)
+    for number, (kind, lanes, count) in enumerate(every):
+        some = list(range(1, count + 1))
+        expected = [*some, *[0] * (lanes - count), *[99] * (32 - lanes), *some, *[99] * (32 - count)]
+        np.testing.assert_array_equal(results[f"y{number}"], expected, err_msg=f"{count} of {lanes} {kind}")

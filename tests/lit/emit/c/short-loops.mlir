@@ -1,7 +1,7 @@
 // RUN: aotc-opt %s -t c | filecheck %s
 
-// What GCC would write out, it does not know the end of where the iterations add to vectors: it has no registers for
-// what they share.
+// Compilers do not know the end of what they would write out where the iterations add to vectors: there are no registers
+// for what these share.
 // CHECK:      static inline int32_t aotc_unknown32(int32_t n)
 // CHECK:      int32_t sums(
 // CHECK:          const int32_t v0 = aotc_unknown32(5);
