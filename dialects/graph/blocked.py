@@ -12,12 +12,13 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType
+from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def
 
 from aotc.dialects.graph.boxes import Box, Cutout, Strips, cut_out_windows, window_strips
-from aotc.dialects.graph.conv_nest import Channels, ConvNest, Taps
+from aotc.dialects.graph.conv_nest import ConvNest, Taps
+from aotc.dialects.graph.grouped import GroupedPanels
 from aotc.dialects.graph.interfaces import (
     AnchorOp,
     Array,
@@ -28,9 +29,9 @@ from aotc.dialects.graph.interfaces import (
     element_type_of,
     shape_of,
 )
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
+from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, ScalarLike, Writer
 from aotc.dialects.graph.products import UNROLL, panel_order
-from aotc.dialects.graph.register_tiles import register_tile
+from aotc.dialects.graph.register_tiles import MOST_COLUMNS, register_tile, segments, step_cycles
 from aotc.dialects.graph.schedule import Machine, Schedule
 from aotc.dialects.graph.sliding import SlidingWindow, sliding_windows
 from aotc.dialects.graph.tiling import NotTileable, TileBuilder
@@ -134,7 +135,8 @@ class PackConvWeightOp(ElementOp):
 
     The result is [panels, blocks, kernel.., depth, width]: a panel is `width` output channels (a whole number of
     blocks of the result), missing ones zero; block and depth together are the input channel, `depth` of them in a block
-    (C of them in the only block where the operand of the convolution is not blocked), missing ones zero.
+    (C of them in the only block where the operand of the convolution is not blocked), missing ones zero. Of several
+    groups, the blocks are those that the panel sees (`GroupedPanels`), and what an output channel does not see is zero.
     """
 
     name = "graph.pack_conv_weight"
@@ -143,25 +145,43 @@ class PackConvWeightOp(ElementOp):
     weight = operand_def(TensorType)
     width = prop_def(IntegerAttr[I64])
     depth = prop_def(IntegerAttr[I64])
+    group = prop_def(IntegerAttr[I64], default_value=IntegerAttr(1, i64))
     result = result_def(TensorType)
 
+    @property
+    def panels(self) -> GroupedPanels:
+        """What each panel sees."""
+        outputs, inputs = shape_of(self.weight)[:2]
+        groups = self.group.value.data
+        return GroupedPanels(groups, inputs, outputs // groups, self.width.value.data, self.depth.value.data)
+
     def infer_types(self) -> Sequence[TensorType]:
-        outputs, inputs, *kernel = shape_of(self.weight)
-        width, depth = self.width.value.data, self.depth.value.data
-        packed = [blocks(outputs, width), blocks(inputs, depth), *kernel, depth, width]
+        outputs, _, *kernel = shape_of(self.weight)
+        width, depth, groups = self.width.value.data, self.depth.value.data, self.group.value.data
+        if groups < 1 or outputs % groups:
+            raise ShapeError(f"{outputs} output channels do not divide into {groups} groups")
+        packed = [blocks(outputs, width), self.panels.most, *kernel, depth, width]
         return [TensorType(element_type_of(self.weight), packed)]
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        split = to_blocks(to_blocks(operands[0], 1, self.depth.value.data), 0, self.width.value.data)
+        (weight,), panels = operands, self.panels
+        split = np.zeros((panels.count, panels.width, panels.most * panels.depth, *weight.shape[2:]), weight.dtype)
+        for panel, span in enumerate(panels.spans):
+            start, end = panel * panels.width, min((panel + 1) * panels.width, len(weight))
+            for group in range(start // panels.outputs, (end - 1) // panels.outputs + 1):
+                low, high = max(start, group * panels.outputs), min(end, (group + 1) * panels.outputs)
+                channel = group * panels.inputs - span.start * panels.depth
+                place = split[panel, low - start : high - start, channel : channel + panels.inputs]
+                place[...] = weight[low:high]
+        split = split.reshape(panels.count, panels.width, panels.most, panels.depth, *weight.shape[2:])
         # [panel, width, block, depth, kernel..] -> [panel, block, kernel.., depth, width]
         return [np.ascontiguousarray(np.moveaxis(split, (3, 1), (-2, -1)))]
 
     def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
-        panel, outer, *taps, inner, column = index
-        outputs, inputs = shape_of(self.weight)[:2]
+        panel, block, *taps, inner, column = index
         output = panel * self.width.value.data + column
-        channel = outer * self.depth.value.data + inner
-        inside = b.compare("lt", output, outputs) & b.compare("lt", channel, inputs)
+        seen, channel = self.panels.member(b, panel, block, inner, output)
+        inside = b.compare("lt", output, shape_of(self.weight)[0]) & seen
         zero = b.const(0, element_type_of(self.weight))
         return b.when(inside, lambda: [reads[0]([output, channel, *taps])], lambda: [zero])[0]
 
@@ -170,8 +190,7 @@ class BlockedConvolutionOp(AnchorOp, ABC):
     """Convolution or transposed convolution with a blocked result [N, ceil(M / block), spatial.., block].
 
     x is blocked, or plain [N, C, spatial..] (few channels: the first layer of a network); `channels` is C. The weight
-    is that of `pack_conv_weight`. The optional bias is [blocks * block]. Groups: each one's input channels are whole
-    blocks and its output channels whole panels.
+    is that of `pack_conv_weight` for as many groups. The optional bias is [blocks * block].
     """
 
     x = operand_def(TensorType)
@@ -222,14 +241,14 @@ class BlockedConvolutionOp(AnchorOp, ABC):
         depth = x[-1] if self.blocked_operand else x[1]
         held = x[1] if self.blocked_operand else 1
         block = self.block.value.data
-        if held != blocks(channels, depth) or weight[1] * group != held or weight[-2] != depth:
+        if group < 1 or channels % group or outputs % group:
+            raise ShapeError(f"{channels} channels and {outputs} output channels do not divide into {group} groups")
+        if held != blocks(channels, depth) or weight[1] != self.panels.most or weight[-2] != depth:
             raise ShapeError(
                 f"{channels} channels in {group} group(s) do not fit operand {list(x)}, weight {list(weight)}"
             )
         if weight[0] != blocks(outputs, weight[-1]) or weight[-1] % block:
             raise ShapeError(f"{outputs} output channels in blocks of {block} do not fit weight {list(weight)}")
-        if group > 1 and (channels % (group * depth) or weight[0] % group or outputs % (weight[0] * block)):
-            raise ShapeError(f"{group} groups do not fall on whole blocks of channels")
         result = [x[0], blocks(outputs, block), *self.extents(), block]
         if self.bias is not None and shape_of(self.bias) != (result[1] * block,):
             raise ShapeError(f"the bias of {result[1]} blocks of {block} has shape {list(shape_of(self.bias))}")
@@ -242,14 +261,15 @@ class BlockedConvolutionOp(AnchorOp, ABC):
         return self.operations_at(self.extents())
 
     def operations_at(self, extents: Sequence[int]) -> int:
-        """Those of all taps at each of `extents` positions; zeros between joined groups count."""
+        """Those of all taps at each of `extents` positions."""
         channels = self.channels.value.data // self.group.value.data
         return 2 * math.prod((shape_of(self.x)[0], *extents, self.outputs.value.data, channels, *self.kernel()))
 
-    def depth_of(self, block: int) -> int:
-        """How many channels there are in a block of x (within a group)."""
-        depth = shape_of(self.weight)[-2]
-        return min(depth, self.channels.value.data // self.group.value.data - block * depth)
+    @property
+    def panels(self) -> GroupedPanels:
+        """Which blocks of x each panel of the weight sees."""
+        group, (*_, depth, width) = self.group.value.data, shape_of(self.weight)
+        return GroupedPanels(group, self.channels.value.data // group, self.outputs.value.data // group, width, depth)
 
     def source(self, batch: Scalar, outer: Scalar, position: Sequence[Scalar], inner: Scalar) -> list[Scalar]:
         """The index of x for a channel given by its block and its place in it."""
@@ -257,17 +277,15 @@ class BlockedConvolutionOp(AnchorOp, ABC):
 
     def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         shape, weight = shape_of(self.result), shape_of(self.weight)
-        block, width, group = self.block.value.data, weight[-1], self.group.value.data
-        last = weight[1] - 1
-        panels = weight[0] // group
+        block, width, panels = self.block.value.data, weight[-1], self.panels
 
         def body(index: list[Scalar]) -> None:
             batch, outer, *position, lane = index
             output = outer * block + lane
             panel, column = output / width, b.rem(output, b.index(width))
-            first = panel / panels * weight[1]
+            first, (whole, count) = panels.first(panel), panels.seen(panel)
 
-            def sums(low: int, high: int, depth: int, initial: Scalar) -> Scalar:
+            def sums(low: ScalarLike, high: ScalarLike, depth: int, initial: Scalar) -> Scalar:
                 axes = self.taps(b, position)
 
                 def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
@@ -280,8 +298,10 @@ class BlockedConvolutionOp(AnchorOp, ABC):
                 return b.reduce([(low, high), *bounds, (0, depth)], [initial], step)[0]
 
             initial = b.const(0, element_type_of(self.result)) if self.bias is None else reads[2]([output])
-            total = sums(0, last, weight[-2], initial)
-            writes[0](index, sums(last, last + 1, self.depth_of(last), total))
+            total = sums(0, whole, panels.depth, initial)
+            if panels.last_depth < panels.depth:
+                total = sums(whole, count, panels.last_depth, total)
+            writes[0](index, total)
 
         b.for_each(shape, body)
 
@@ -289,9 +309,10 @@ class BlockedConvolutionOp(AnchorOp, ABC):
         return Prologue.STORED
 
     def schedule_on(self, machine: Machine) -> Schedule | None:
-        group, longest = self.group.value.data, max((part.window.positions for part in self.phases()), default=0)
-        outputs, channels = self.outputs.value.data // group, self.channels.value.data // group
-        return conv_schedule(machine, element_type_of(self.x), longest, outputs, channels, self.kernel())
+        longest = max((part.window.positions for part in self.phases()), default=0)
+        outputs, channels = self.outputs.value.data, self.channels.value.data
+        kind, groups = element_type_of(self.x), self.group.value.data
+        return conv_schedule(machine, kind, longest, outputs, channels, self.kernel(), groups)
 
     def tiled_loops(
         self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
@@ -304,7 +325,7 @@ class BlockedConvolutionOp(AnchorOp, ABC):
             schedule,
             element_type_of(self.result),
             shape_of(self.result),
-            Channels(weight[1], weight[-2], self.depth_of(weight[1] - 1), weight[0], self.group.value.data),
+            self.panels,
             lambda position: self.taps(b, position),
             self.phases(),
             lambda batch, outer, position, inner: reads[0](self.source(batch, outer, position, inner)),
@@ -371,15 +392,42 @@ class BlockedConvTransposeOp(BlockedConvolutionOp):
 
 
 def conv_schedule(
-    machine: Machine, dtype: Attribute, rows: int, outputs: int, channels: int, kernel: Sequence[int]
+    machine: Machine,
+    dtype: Attribute,
+    rows: int,
+    outputs: int,
+    channels: int,
+    kernel: Sequence[int],
+    groups: int = 1,
 ) -> Schedule | None:
-    """The schedule of a convolution (of one group) whose result has `rows` positions along its last axis.
+    """The schedule of a convolution of `channels` to `outputs` whose result has `rows` positions along its last axis.
 
     None where the type is not computed in vectors.
     """
-    lanes = machine.lanes_of_products(dtype)
+    lanes, taps = machine.lanes_of_products(dtype), math.prod(kernel)
     if lanes == 1 or 0 in (rows, outputs, channels):
         return None
-    registers, depth = blocks(outputs, lanes), channels * math.prod(kernel)
+    registers, depth = blocks(outputs, lanes), channels * taps
     tile = register_tile(machine, rows, registers, depth)
+    if groups > 1:
+        tile, depth = _grouped_tile(machine, rows, outputs // groups, channels // groups, taps, groups, lanes)
     return Schedule(lanes, tile, UNROLL, panel_order(machine, registers, depth))
+
+
+def _grouped_tile(
+    machine: Machine, rows: int, outputs: int, inputs: int, taps: int, groups: int, lanes: int
+) -> tuple[tuple[int, int], int]:
+    """The tile of least estimated time for `groups` of `inputs` to `outputs` channels, and the depth of its panels.
+
+    The wider a panel, the more of what it sees some of its channels do not see.
+    """
+    best, depth, least = (1, 1), 1, float("inf")
+    for columns in range(1, min(MOST_COLUMNS, blocks(groups * outputs, lanes)) + 1):
+        panels = GroupedPanels(groups, inputs, outputs, columns * lanes, lanes)
+        deep = panels.most * lanes * taps
+        tile = register_tile(machine, rows, columns, deep)
+        steps = sum(len(span) for span in panels.spans) * lanes * taps
+        cycles = sum(part.count * steps * step_cycles(part.size, columns) for part in segments(rows, tile[0]))
+        if tile[1] == columns and cycles < least:
+            best, depth, least = tile, deep, cycles
+    return best, depth

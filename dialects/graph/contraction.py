@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,7 +26,6 @@ from aotc.dialects.graph.blocked import (
 )
 from aotc.dialects.graph.blocked_window import BlockedDepthwiseConvOp, PackDepthwiseWeightOp
 from aotc.dialects.graph.boxes import Box, Cutout, Strips
-from aotc.dialects.graph.grouped import JoinGroupsOp, groups_to_join
 from aotc.dialects.graph.interfaces import AnchorOp, Array, Prologue, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
 from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
@@ -251,23 +249,6 @@ class ConvolutionOp(AnchorOp, ABC):
             raise ShapeError(f"the bias of {shape[1]} channels has shape {list(shape_of(self.bias))}")
         return [TensorType(_same_element_type(*kinds), shape)]
 
-    def _dense_schedule(
-        self, machine: Machine, row: int, outputs: int, channels: int, taps: Sequence[int]
-    ) -> Schedule | None:
-        """The schedule of the blocked form, with groups joined to whole blocks.
-
-        A row has `row` positions, each of which sees `taps` of the `channels` of a group; there are `outputs` in all.
-        """
-        lanes = machine.lanes_of_products(element_type_of(self.x))
-        if (joined := groups_to_join(self.groups, channels, outputs // self.groups, lanes)) is None:
-            return None
-        groups = self.groups // joined
-        schedule = conv_schedule(machine, element_type_of(self.x), row, outputs // groups, channels * joined, taps)
-        if schedule is None or groups == 1:
-            return schedule
-        registers, (rows, columns) = outputs // groups // lanes, schedule.tile
-        return replace(schedule, tile=(rows, max(n for n in range(1, columns + 1) if registers % n == 0)))
-
     def _lay_out_dense(
         self,
         layouts: Layouts,
@@ -275,28 +256,21 @@ class ConvolutionOp(AnchorOp, ABC):
         weight: SSAValue,
         blocked: type[BlockedConvolutionOp],
         **properties: object,
-    ) -> SSAValue | None:
+    ) -> SSAValue:
         """The operation as `blocked`, on `weight` [M, C / group, kernel...]; few channels are read where they lie."""
-        lanes, channels, (outputs, depth, *_) = schedule.lanes, shape_of(self.x)[1], shape_of(weight)
-        if (joined := groups_to_join(self.groups, depth, outputs // self.groups, lanes)) is None:
-            return None
-        groups = self.groups // joined
+        lanes, channels, outputs = schedule.lanes, shape_of(self.x)[1], shape_of(weight)[0]
         x = layouts.computed(self.x)
         if x is None:
-            x = self.x if channels < lanes and groups == 1 else layouts.pack(self.x, lanes)
+            x = self.x if channels < lanes and self.groups == 1 else layouts.pack(self.x, lanes)
         width, held = schedule.tile[1] * lanes, shape_of(x)[-1] if x is not self.x else channels
-        if groups > 1 and (channels // groups % held or outputs // groups % width):
-            return None
-        if joined > 1:
-            weight = layouts.add(JoinGroupsOp.get(weight, group=self.groups, by=joined))
         conv = blocked.get(
             x,
-            layouts.add(PackConvWeightOp.get(weight, width=width, depth=held)),
+            layouts.add(PackConvWeightOp.get(weight, width=width, depth=held, group=self.groups)),
             None if self.bias is None else layouts.pack_vector(self.bias, lanes),
             strides=self.strides,
             pads=self.pads,
             dilations=self.dilations,
-            group=groups,
+            group=self.group,
             channels=channels,
             outputs=outputs,
             block=lanes,
@@ -360,17 +334,16 @@ class ConvOp(ConvolutionOp):
         b.for_each(shape_of(self.result), body)
 
     def schedule_on(self, machine: Machine) -> Schedule | None:
-        """That of `graph.blocked_conv`, which `assign-layouts` makes of it: groups are joined to whole blocks.
-
-        Where each channel is a group, that of `graph.blocked_depthwise_conv`.
-        """
+        """That of `graph.blocked_conv`, which `assign-layouts` makes of it; where each channel is a group, that of
+        `graph.blocked_depthwise_conv`."""
         kind, (outputs, channels, *kernel) = element_type_of(self.x), shape_of(self.weight)
         lanes = machine.lanes_of_products(kind)
         if isinstance(algorithm := self.attributes.get(self.ALGORITHM), WinogradAttr):
             return winograd_schedule(machine, kind, self._sizes(), algorithm)
         if self.is_depthwise:
             return window_schedule(machine, kind, lanes)
-        return self._dense_schedule(machine, shape_of(self.result)[-1], outputs, channels, kernel)
+        channels *= self.groups
+        return conv_schedule(machine, kind, shape_of(self.result)[-1], outputs, channels, kernel, self.groups)
 
     @property
     def is_depthwise(self) -> bool:
@@ -492,7 +465,8 @@ class ConvTransposeOp(ConvolutionOp):
         outputs, windows = shape_of(self.weight)[1] * self.groups, self.windows()
         taps = [-(-window.size // window.stride) for window in windows]
         longest = max((phases.window.positions for phases in windows[-1].phases()), default=0)
-        return self._dense_schedule(machine, longest, outputs, shape_of(self.weight)[0] // self.groups, taps)
+        kind, channels = element_type_of(self.x), shape_of(self.weight)[0]
+        return conv_schedule(machine, kind, longest, outputs, channels, taps, self.groups)
 
     def lay_out(self, layouts: Layouts) -> SSAValue | None:
         """A blocked transposed convolution, on the weight with output channels first."""

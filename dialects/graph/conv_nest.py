@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from xdsl.ir import Attribute
 
 from aotc.dialects.graph.edges import RowTiles, row_tiles
-from aotc.dialects.graph.loops import Reader, Scalar, Writer
+from aotc.dialects.graph.grouped import GroupedPanels
+from aotc.dialects.graph.loops import Reader, Scalar, ScalarLike, Writer
 from aotc.dialects.graph.products import reduction
 from aotc.dialects.graph.schedule import Schedule
 from aotc.dialects.graph.tiling import Tile, TileBuilder
@@ -31,21 +32,6 @@ class Taps:
 
 
 @dataclass(frozen=True)
-class Channels:
-    """Blocks of input channels (of one group) and panels of output channels."""
-
-    chunks: int
-    """Blocks of input channels."""
-    depth: int
-    """Input channels of a block."""
-    last_depth: int
-    """Input channels of the last one."""
-    panels: int
-    groups: int
-    """Each has as many panels."""
-
-
-@dataclass(frozen=True)
 class ConvNest:
     """The nest over all positions of a blocked result [N, blocks, spatial.., lanes]."""
 
@@ -54,7 +40,8 @@ class ConvNest:
     dtype: Attribute
     result: Sequence[int]
     """Its shape."""
-    channels: Channels
+    panels: GroupedPanels
+    """Of the weight, and which blocks of x they see."""
     outer: Callable[[list[Scalar]], list[Taps]]
     """What a position along all spatial axes but the last sees."""
     phases: Sequence[Phases]
@@ -69,7 +56,7 @@ class ConvNest:
 
     def run(self) -> None:
         """Emit the nest; every position is written once."""
-        b, panels, registers = self.b, self.channels.panels, self.schedule.tile[1]
+        b, panels, registers = self.b, self.panels.count, self.schedule.tile[1]
         batches, blocks, *spatial, _ = self.result
         rest = blocks - (panels - 1) * registers
         whole = panels if rest == registers else panels - 1
@@ -121,39 +108,43 @@ class _Tile:
 
     def write(self) -> None:
         """Sum up the products and write the results."""
-        nest, b, channels = self.nest, self.nest.b, self.nest.channels
+        nest, b, panels = self.nest, self.nest.b, self.nest.panels
         lanes, registers = nest.schedule.lanes, nest.schedule.tile[1]
         tile = Tile((self.part.size, self.count, lanes))
         place = tile.index(b, self.panel * (registers * lanes), {1: lanes, 2: 1})
         initial = b.splat(0, tile, nest.dtype) if nest.bias is None else b.splat(nest.bias([place]), tile)
-        last = channels.chunks - 1
+        first, (whole, count) = panels.first(self.panel), panels.seen(self.panel)
 
-        def chunk(at: Scalar, sums: list[Scalar]) -> list[Scalar]:
-            return [self._chunk(at, channels.depth, sums[0])]
+        def chunks(low: ScalarLike, high: ScalarLike, depth: int, total: Scalar) -> Scalar:
+            def chunk(at: Scalar, sums: list[Scalar]) -> list[Scalar]:
+                return [self._chunk(first, at, depth, sums[0])]
 
-        (total,) = b.loop(0, last, 1, [initial], chunk)
-        total = self._chunk(b.index(last), channels.last_depth, total)
+            return b.loop(low, high, 1, [total], chunk)[0]
+
+        total = chunks(0, whole, panels.depth, initial)
+        if panels.last_depth < panels.depth:
+            total = chunks(whole, count, panels.last_depth, total)
         block = tile.index(b, self.panel * registers, {1: 1})
         start = self.row * self.phases.stride + (self.j + self.phases.start)
         position = tile.index(b, start, {0: self.phases.stride})
         nest.write([self.batch, block, *self.outer, position, tile.index(b, 0, {2: 1})], total)
 
-    def _chunk(self, chunk: Scalar, depth: int, total: Scalar) -> Scalar:
+    def _chunk(self, first: Scalar, chunk: Scalar, depth: int, total: Scalar) -> Scalar:
         """Add one block of input channels: all taps along all spatial axes."""
         axes = self.nest.outer(self.outer)
 
         def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
             seen = [axis.at(k) for axis, k in zip(axes, at, strict=True)]
             places, taps = [place for place, _ in seen], [tap for _, tap in seen]
-            return [self._taps(chunk, places, taps, depth, carried[0])]
+            return [self._taps(first, chunk, places, taps, depth, carried[0])]
 
         return self.nest.b.reduce([(axis.low, axis.high) for axis in axes], [total], step)[0]
 
-    def _taps(self, chunk: Scalar, places: list[Scalar], taps: list[Scalar], depth: int, total: Scalar) -> Scalar:
+    def _taps(
+        self, first: Scalar, chunk: Scalar, places: list[Scalar], taps: list[Scalar], depth: int, total: Scalar
+    ) -> Scalar:
         """Add the taps along the last axis, where it depends on the position which there are."""
         nest, b = self.nest, self.nest.b
-        in_group = nest.channels.panels // nest.channels.groups
-        first = self.panel / in_group * nest.channels.chunks if nest.channels.groups > 1 else b.index(0)
         for seen in self.part.taps:
             size = seen.last - seen.first
             some = Tile((size, self.count, nest.schedule.lanes))

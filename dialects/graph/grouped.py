@@ -1,72 +1,87 @@
-"""Convolutions in groups that are smaller than a block of channels: several groups at once, with zeros between them."""
+"""Which blocks of input channels the output channels of a convolution in groups see: arithmetic, on numbers and in IR.
+
+Groups need not begin or end with a block. A panel, which is some blocks of output channels, sees the blocks that the
+groups of its channels lie in; where an output channel does not see all of these channels, its weight is zero.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from dataclasses import dataclass
+from functools import cached_property
 
-import numpy as np
-from xdsl.dialects.builtin import I64, IntegerAttr, TensorType
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
-
-from aotc.dialects.graph.interfaces import Array, ElementOp, Fusion, ShapeError, element_type_of, shape_of
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar
-
-MOST_WORK = 4
-"""Groups are joined where that is at most so many times the lanes of work for each of them: below, vectors pay."""
+from aotc.dialects.graph.loops import LoopBuilder, Scalar
 
 
-def groups_to_join(groups: int, inputs: int, outputs: int, lanes: int) -> int | None:
-    """How many groups, of `inputs` and `outputs` channels each, make whole blocks of `lanes`: the fewest, or all.
+@dataclass(frozen=True)
+class GroupedPanels:
+    """Panels of `width` output channels; input channels in blocks of `depth`; `groups` of `inputs` and `outputs`."""
 
-    None where that would be too much work.
-    """
-    for count in range(1, groups + 1):
-        whole = count == groups or (count * inputs % lanes == 0 and count * outputs % lanes == 0)
-        if groups % count == 0 and whole:
-            return count if count <= MOST_WORK * lanes else None
-    return None
+    groups: int
+    inputs: int
+    """Channels of one group."""
+    outputs: int
+    """Of one group."""
+    width: int
+    depth: int
 
+    @property
+    def count(self) -> int:
+        """How many panels there are."""
+        return -(-self.groups * self.outputs // self.width)
 
-@irdl_op_definition
-class JoinGroupsOp(ElementOp):
-    """The weight [M, C / group, kernel..] of a convolution for `by` times fewer groups: [M, by * C / group, kernel..].
+    @property
+    def last(self) -> int:
+        """The number of the last block of input channels, which may not be whole."""
+        return -(-self.groups * self.inputs // self.depth) - 1
 
-    It is zero where an output channel does not see the input channel.
-    """
+    @property
+    def last_depth(self) -> int:
+        """How many channels it has."""
+        return self.groups * self.inputs - self.last * self.depth
 
-    name = "graph.join_groups"
-    FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
-    ORDERS_WEIGHTS: ClassVar[bool] = True
-    weight = operand_def(TensorType)
-    group = prop_def(IntegerAttr[I64])
-    by = prop_def(IntegerAttr[I64])
-    result = result_def(TensorType)
+    @cached_property
+    def spans(self) -> tuple[range, ...]:
+        """The blocks that each panel sees."""
 
-    def infer_types(self) -> Sequence[TensorType]:
-        shape, group, by = shape_of(self.weight), self.group.value.data, self.by.value.data
-        if len(shape) < 3:
-            raise ShapeError(f"the weight must be [M, C / group, kernel...], found {list(shape)}")
-        if group < 1 or by < 1 or group % by or shape[0] % group:
-            raise ShapeError(f"{group} groups of {shape[0]} output channels cannot be joined by {by}")
-        return [TensorType(element_type_of(self.weight), [shape[0], by * shape[1], *shape[2:]])]
+        def span(panel: int) -> range:
+            first, last = panel * self.width, min((panel + 1) * self.width, self.groups * self.outputs) - 1
+            end = (last // self.outputs + 1) * self.inputs
+            return range(first // self.outputs * self.inputs // self.depth, -(-end // self.depth))
 
-    def _slot(self, output: int) -> int:
-        """Which of the groups joined with it the output channel belongs to."""
-        return output // (shape_of(self.weight)[0] // self.group.value.data) % self.by.value.data
+        return tuple(span(panel) for panel in range(self.count))
 
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        weight, by = operands[0], self.by.value.data
-        outputs, inputs, *kernel = weight.shape
-        joined = np.zeros((outputs, by, inputs, *kernel), weight.dtype)
-        joined[np.arange(outputs), [self._slot(output) for output in range(outputs)]] = weight
-        return [joined.reshape(outputs, by * inputs, *kernel)]
+    @cached_property
+    def most(self) -> int:
+        """The greatest number of blocks that a panel sees."""
+        return max((len(span) for span in self.spans), default=0)
 
-    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
-        output, channel, *taps = index
-        outputs, inputs, *_ = shape_of(self.weight)
-        slot = b.rem(output / (outputs // self.group.value.data), b.index(self.by.value.data))
-        within = b.rem(channel, b.index(inputs))
-        zero = b.const(0, element_type_of(self.weight))
-        seen = b.compare("eq", channel / inputs, slot)
-        return b.when(seen, lambda: [reads[0]([output, within, *taps])], lambda: [zero])[0]
+    def first(self, panel: Scalar) -> Scalar:
+        """The first block that `panel` sees."""
+        if self.groups == 1:
+            return panel.b.index(0)
+        return panel * self.width / self.outputs * self.inputs / self.depth
+
+    def seen(self, panel: Scalar) -> tuple[Scalar, Scalar]:
+        """How many whole blocks `panel` sees, and how many in all: one more where it sees the last, smaller one."""
+        b = panel.b
+        if self.groups == 1:
+            return b.index(self.most - (self.last_depth < self.depth)), b.index(self.most)
+        if all(len(span) == self.most for span in self.spans):
+            count = b.index(self.most)
+        else:
+            end = b.min(panel * self.width + (self.width - 1), self.groups * self.outputs - 1) / self.outputs
+            count = ((end + 1) * self.inputs + (self.depth - 1)) / self.depth - self.first(panel)
+        if self.last_depth == self.depth:
+            return count, count
+        return b.min(count, b.index(self.last) - self.first(panel)), count
+
+    def member(
+        self, b: LoopBuilder, panel: Scalar, block: Scalar, inner: Scalar, output: Scalar
+    ) -> tuple[Scalar, Scalar]:
+        """Whether `output` sees place `inner` of the `block`th block that `panel` sees, and which channel of its group
+        that is, if it does."""
+        channel = (self.first(panel) + block) * self.depth + inner
+        if self.groups == 1:
+            return b.compare("lt", channel, self.inputs), channel
+        within = channel - output / self.outputs * self.inputs
+        return b.compare("ge", within, 0) & b.compare("lt", within, self.inputs), within

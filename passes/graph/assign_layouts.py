@@ -13,7 +13,7 @@ Before:
 After:
 ```mlir
 %2 = graph.pack_channels %x {block = 16 : i64} : (tensor<1x32x8x8xf32>) -> tensor<1x2x8x8x16xf32>
-%3 = graph.pack_conv_weight %w {width = 32 : i64, depth = 16 : i64}
+%3 = graph.pack_conv_weight %w {width = 32 : i64, depth = 16 : i64, group = 1 : i64}
     : (tensor<32x32x1x1xf32>) -> tensor<1x2x1x1x16x32xf32>
 %0 = graph.blocked_conv %2, %3, %b {.., block = 16 : i64, schedule = #graph.schedule<..>}
     : (tensor<1x2x8x8x16xf32>, tensor<1x2x1x1x16x32xf32>, tensor<32xf32>) -> tensor<1x2x8x8x16xf32>

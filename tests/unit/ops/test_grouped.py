@@ -1,8 +1,9 @@
-"""Convolutions in groups on vectors: whole blocks, joined groups and depthwise ones, against onnxruntime."""
+"""Convolutions in groups on vectors: of whole blocks, across blocks and depthwise ones, against onnxruntime."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import onnxruntime
@@ -12,8 +13,10 @@ from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import Block
 
 import aotc
-from aotc.dialects.graph.grouped import JoinGroupsOp, groups_to_join
+from aotc.dialects.graph.blocked import PackConvWeightOp
+from aotc.dialects.graph.grouped import GroupedPanels
 from aotc.dialects.graph.interfaces import ShapeError
+from aotc.dialects.graph.loops import LoopBuilder
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,12 @@ CASES = (
     Grouped(32, 96, 2),
     Grouped(10, 15, 5),
     Grouped(6, 12, 3, (1, 2)),
+    Grouped(104, 104, 13),
+    Grouped(48, 48, 2),
+    Grouped(60, 240, 3, (1, 1)),
+    Grouped(240, 60, 3, (1, 1)),
+    Grouped(51, 17, 17),
+    Grouped(21, 70, 7),
 )
 
 
@@ -56,21 +65,54 @@ def test_groups_agree_with_onnxruntime(case: Grouped) -> None:
     np.testing.assert_allclose(found, np.asarray(expected), rtol=1e-4, atol=1e-4)
 
 
-def test_joined_groups_are_the_blocks_of_a_diagonal() -> None:
-    weight = np.arange(1, 9, dtype=np.float32).reshape(4, 2, 1)
+def packed(weight: np.ndarray[Any, Any], **attributes: int) -> np.ndarray[Any, Any]:
     value = Block(arg_types=[TensorType(f32, weight.shape)]).args[0]
-    op = JoinGroupsOp.get(value, group=4, by=2)
+    op = PackConvWeightOp.get(value, **attributes)
     results = op.evaluate([weight])
     assert results is not None
-    assert op.result.type == TensorType(f32, [4, 4, 1])
-    assert results[0][..., 0].tolist() == [[1, 2, 0, 0], [0, 0, 3, 4], [5, 6, 0, 0], [0, 0, 7, 8]]
-    with pytest.raises(ShapeError, match="3 groups of 4 output channels cannot be joined by 1"):
-        JoinGroupsOp.get(value, group=3, by=1)
+    assert op.result.type == TensorType(f32, results[0].shape)
+    return results[0]
+
+
+def test_panels_hold_the_blocks_that_they_see() -> None:
+    weight = np.arange(1, 13, dtype=np.float32).reshape(6, 2, 1)
+    panels = packed(weight, width=2, depth=4, group=3)  # channels 0, 1 | 2, 3 | 4, 5 in blocks 0..3 and 4, 5
+    assert panels.shape == (3, 1, 1, 4, 2)
+    assert panels[0, 0, 0].tolist() == [[1, 3], [2, 4], [0, 0], [0, 0]]
+    assert panels[1, 0, 0].tolist() == [[0, 0], [0, 0], [5, 7], [6, 8]]
+    assert panels[2, 0, 0].tolist() == [[9, 11], [10, 12], [0, 0], [0, 0]]
+    value = Block(arg_types=[TensorType(f32, weight.shape)]).args[0]
+    with pytest.raises(ShapeError, match="6 output channels do not divide into 4 groups"):
+        PackConvWeightOp.get(value, width=2, depth=4, group=4)
 
 
 @pytest.mark.parametrize(
-    ("groups", "inputs", "outputs", "expected"),
-    [(1, 3, 5, 1), (32, 4, 4, 4), (32, 1, 2, 16), (2, 16, 32, 1), (5, 2, 3, 5), (6, 8, 16, 2), (1009, 1, 2, None)],
+    ("panels", "spans", "seen"),
+    [
+        (GroupedPanels(1, 20, 40, 16, 16), [(0, 2)] * 3, (2, 1, 4)),
+        (GroupedPanels(32, 4, 4, 16, 16), [(block, block + 1) for block in range(8)], (1, 7, 16)),
+        (GroupedPanels(13, 8, 8, 16, 16), [(block, block + 1) for block in range(7)], (1, 6, 8)),
+        (GroupedPanels(2, 24, 24, 16, 16), [(0, 2), (0, 3), (1, 3)], (3, 2, 16)),
+        (GroupedPanels(2, 16, 64, 32, 16), [(0, 1), (0, 1), (1, 2), (1, 2)], (1, 1, 16)),
+    ],
+    ids=str,
 )
-def test_the_fewest_groups_that_make_whole_blocks(groups: int, inputs: int, outputs: int, expected: int | None) -> None:
-    assert groups_to_join(groups, inputs, outputs, 16) == expected
+def test_blocks_that_panels_see(
+    panels: GroupedPanels, spans: list[tuple[int, int]], seen: tuple[int, int, int]
+) -> None:
+    assert [(span.start, span.stop) for span in panels.spans] == spans
+    assert (panels.most, panels.last, panels.last_depth) == seen
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_numbers_in_the_kernel_are_those_of_the_spans(case: Grouped) -> None:
+    """What kernels compute is what weights were packed for."""
+    inputs, outputs = case.channels // case.groups, case.outputs // case.groups
+    panels = GroupedPanels(case.groups, inputs, outputs, 16, 16)
+    b = LoopBuilder(Block())
+    for number, span in enumerate(panels.spans):
+        panel = b.index(number)
+        whole, count = panels.seen(panel)
+        partial = panels.last_depth < panels.depth and panels.last in span
+        numbers = [panels.first(panel).constant, whole.constant, count.constant]
+        assert numbers == [span.start, len(span) - partial, len(span)]

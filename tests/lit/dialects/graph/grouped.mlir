@@ -3,20 +3,20 @@
 // RUN: aotc-opt %s -p fold-constants | filecheck %s --check-prefix=FOLDED
 
 // CHECK-LABEL: func.func @main
-// CHECK: graph.join_groups %w {group = 4 : i64, by = 2 : i64} : (tensor<4x2x1xf32>) -> tensor<4x4x1xf32>
+// CHECK: graph.pack_conv_weight %w {width = 2 : i64, depth = 4 : i64, group = 2 : i64} : (tensor<4x2x1xf32>) -> tensor<2x1x1x4x2xf32>
 
-// Four groups of four channels make a block of sixteen.
+// Of three groups of eight channels, two fill a block of sixteen; nobody sees more than one block.
 // LAYOUT-LABEL: func.func @main
-// LAYOUT: %[[W:.*]] = graph.join_groups %{{.*}} {group = 8 : i64, by = 4 : i64} : (tensor<64x4x1xf32>) -> tensor<64x16x1xf32>
-// LAYOUT: %[[PANELS:.*]] = graph.pack_conv_weight %[[W]]
-// LAYOUT: graph.blocked_conv %{{.*}}, %[[PANELS]] {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 2 : i64, channels = 32 : i64, outputs = 64 : i64,
+// LAYOUT: %[[PANELS:.*]] = graph.pack_conv_weight %{{.*}} {width = 16 : i64, depth = 16 : i64, group = 3 : i64} : (tensor<24x8x1xf32>) -> tensor<2x1x1x16x16xf32>
+// LAYOUT: graph.blocked_conv %{{.*}}, %[[PANELS]] {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 3 : i64, channels = 24 : i64, outputs = 24 : i64,
 
+// The second panel sees channels 2 and 3.
 // FOLDED-LABEL: func.func @main
-// FOLDED: graph.constant dense<{{\[\[\[}}1.000000e+00], [2.000000e+00], [0.000000e+00], [0.000000e+00]], {{\[\[}}0.000000e+00], [0.000000e+00], [3.000000e+00], [4.000000e+00]],
-func.func @main(%x: tensor<1x32x8xf32>) -> (tensor<4x4x1xf32>, tensor<1x64x8xf32>) attributes {aot.entry} {
+// FOLDED: graph.constant dense<{{\[\[\[\[\[}}1.000000e+00, 3.000000e+00], [2.000000e+00, 4.000000e+00], [0.000000e+00, 0.000000e+00], [0.000000e+00, 0.000000e+00]]]], {{\[\[\[\[}}0.000000e+00, 0.000000e+00], [0.000000e+00, 0.000000e+00], [5.000000e+00, 7.000000e+00], [6.000000e+00, 8.000000e+00]]]]]>
+func.func @main(%x: tensor<1x24x8xf32>) -> (tensor<2x1x1x4x2xf32>, tensor<1x24x8xf32>) attributes {aot.entry} {
   %w = graph.constant dense<[[[1.0], [2.0]], [[3.0], [4.0]], [[5.0], [6.0]], [[7.0], [8.0]]]> : tensor<4x2x1xf32>
-  %0 = graph.join_groups %w {group = 4, by = 2} : (tensor<4x2x1xf32>) -> tensor<4x4x1xf32>
-  %v = graph.constant dense<1.0> : tensor<64x4x1xf32>
-  %1 = graph.conv %x, %v {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 8} : (tensor<1x32x8xf32>, tensor<64x4x1xf32>) -> tensor<1x64x8xf32>
-  func.return %0, %1 : tensor<4x4x1xf32>, tensor<1x64x8xf32>
+  %0 = graph.pack_conv_weight %w {width = 2, depth = 4, group = 2} : (tensor<4x2x1xf32>) -> tensor<2x1x1x4x2xf32>
+  %v = graph.constant dense<1.0> : tensor<24x8x1xf32>
+  %1 = graph.conv %x, %v {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 3} : (tensor<1x24x8xf32>, tensor<24x8x1xf32>) -> tensor<1x24x8xf32>
+  func.return %0, %1 : tensor<2x1x1x4x2xf32>, tensor<1x24x8xf32>
 }
