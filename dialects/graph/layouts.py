@@ -13,7 +13,7 @@ from xdsl.ir import OpResult, SSAValue
 
 from aotc.dialects.graph.blocked import PackChannelsOp
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, GraphOp, shape_of, to_attribute
-from aotc.dialects.graph.movement import ReshapeOp
+from aotc.dialects.graph.movement import ReshapeOp, SliceOp
 from aotc.dialects.graph.schedule import ScheduleAttr, schedule_of
 from aotc.dialects.graph.structure import ConstantOp
 
@@ -48,16 +48,18 @@ class Layouts:
     def pack_parameter(self, value: SSAValue, shape: Sequence[int], block: int) -> SSAValue:
         """`value`, which broadcasts to the tensor `shape` [N, C, spatial..], as it broadcasts to that in blocks."""
         extents = shape_of(value)
-        if extents == tuple(shape) or self.computed(value) is not None:
-            return self.pack(value, block)
         if math.prod(extents) == 1:
             return value
         if len(extents) < len(shape):
             extents = (1,) * (len(shape) - len(extents)) + extents
             value = self.add(ReshapeOp.get(value, shape=extents))
-        if extents[1] == 1:
+        if extents[1] == shape[1]:
+            return self.pack(value, block)
+        blocked = self.computed(value)
+        if blocked is None:
             return self.add(ReshapeOp.get(value, shape=[*extents, 1]))
-        return self.pack(value, block)
+        ones, zeros = [1] * (len(extents) + 1), [0] * (len(extents) + 1)
+        return self.add(SliceOp.get(blocked, starts=zeros, steps=ones, shape=[*extents, 1]))
 
     def pack_vector(self, value: SSAValue, block: int) -> SSAValue:
         """`value` [C] with as many elements as blocks of `block` have, the last ones zero."""

@@ -125,7 +125,24 @@ def groups() -> ModelProto:
     return net.model(net.conv(net.op("Clip", y, net.weight(), net.op("Exp", net.weight())), 8), broken)
 
 
-NETWORKS = (dense_block, squeeze_and_excite, encoder_decoder, in_one_dimension, in_three_dimensions, groups)
+def spatial_attention() -> ModelProto:
+    """Gates of one channel, which lie in blocks, too, are for all channels."""
+    net = Net(1, 3, 9, 10)
+    x = net.conv("x", 40)
+    extremes = [net.op(kind, x, axes=[1], keepdims=1, channels=1) for kind in ("ReduceMean", "ReduceMax")]
+    x = net.op("Mul", x, net.op("Sigmoid", net.conv(net.concat(*extremes), 1, 7, relu=False)))
+    return net.model(net.conv(net.op("Add", net.conv(x, 1, 1), x, channels=40), 20))
+
+
+NETWORKS = (
+    dense_block,
+    squeeze_and_excite,
+    encoder_decoder,
+    in_one_dimension,
+    in_three_dimensions,
+    groups,
+    spatial_attention,
+)
 
 
 @pytest.mark.parametrize(
