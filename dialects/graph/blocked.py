@@ -7,7 +7,7 @@ register holds B channels of one position. The lanes of the last block beyond C 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -17,7 +17,8 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def
 
 from aotc.dialects.graph.boxes import Box, Cutout, Strips, cut_out_windows, window_strips
-from aotc.dialects.graph.conv_nest import ConvNest, Taps
+from aotc.dialects.graph.conv_nest import ConvNest
+from aotc.dialects.graph.convolution_axes import ConvolutionAxes, SlidingAxes, TransposedAxes
 from aotc.dialects.graph.grouped import GroupedPanels
 from aotc.dialects.graph.interfaces import (
     AnchorOp,
@@ -33,9 +34,7 @@ from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, ScalarLike, W
 from aotc.dialects.graph.products import UNROLL, panel_order
 from aotc.dialects.graph.register_tiles import MOST_COLUMNS, register_tile, segments, step_cycles
 from aotc.dialects.graph.schedule import Machine, Schedule
-from aotc.dialects.graph.sliding import SlidingWindow, sliding_windows
 from aotc.dialects.graph.tiling import NotTileable, TileBuilder
-from aotc.dialects.graph.transposed import Phases, TransposedWindow, transposed_windows
 
 
 def blocks(channels: int, block: int) -> int:
@@ -186,7 +185,7 @@ class PackConvWeightOp(ElementOp):
         return b.when(inside, lambda: [reads[0]([output, channel, *taps])], lambda: [zero])[0]
 
 
-class BlockedConvolutionOp(AnchorOp, ABC):
+class BlockedConvolutionOp(AnchorOp, ConvolutionAxes, ABC):
     """Convolution or transposed convolution with a blocked result [N, ceil(M / block), spatial.., block].
 
     x is blocked, or plain [N, C, spatial..] (few channels: the first layer of a network); `channels` is C. The weight
@@ -208,29 +207,15 @@ class BlockedConvolutionOp(AnchorOp, ABC):
     """Lanes of the result."""
     result = result_def(TensorType)
 
-    @abstractmethod
-    def extents(self) -> list[int]:
-        """The spatial extents of the result; raises ShapeError."""
-
-    @abstractmethod
-    def taps(self, b: LoopBuilder, position: Sequence[Scalar]) -> list[Taps]:
-        """What a position sees along the first spatial axes."""
-
-    @abstractmethod
-    def phases(self) -> Sequence[Phases]:
-        """The windows along the last axis."""
-
     @property
     def blocked_operand(self) -> bool:
         """Whether x is blocked."""
         return len(shape_of(self.x)) == len(self.ints("strides")) + 3
 
     def spatial(self) -> tuple[int, ...]:
-        """The spatial extents of x."""
         return shape_of(self.x)[2 : 2 + len(self.ints("strides"))]
 
     def kernel(self) -> tuple[int, ...]:
-        """The extents of the kernel."""
         return shape_of(self.weight)[2:-2]
 
     def infer_types(self) -> Sequence[TensorType]:
@@ -258,12 +243,8 @@ class BlockedConvolutionOp(AnchorOp, ABC):
         return [TensorType(element_type_of(self.x), result)]
 
     def operations(self) -> int:
-        return self.operations_at(self.extents())
-
-    def operations_at(self, extents: Sequence[int]) -> int:
-        """Those of all taps at each of `extents` positions."""
         channels = self.channels.value.data // self.group.value.data
-        return 2 * math.prod((shape_of(self.x)[0], *extents, self.outputs.value.data, channels, *self.kernel()))
+        return 2 * math.prod((shape_of(self.x)[0], *self.meetings(), self.outputs.value.data, channels, *self.kernel()))
 
     @property
     def panels(self) -> GroupedPanels:
@@ -309,7 +290,7 @@ class BlockedConvolutionOp(AnchorOp, ABC):
         return Prologue.STORED
 
     def schedule_on(self, machine: Machine) -> Schedule | None:
-        longest = max((part.window.positions for part in self.phases()), default=0)
+        longest = max((part.window.positions for part in self.phases()[-1]), default=0)
         outputs, channels = self.outputs.value.data, self.channels.value.data
         kind, groups = element_type_of(self.x), self.group.value.data
         return conv_schedule(machine, kind, longest, outputs, channels, self.kernel(), groups)
@@ -327,7 +308,7 @@ class BlockedConvolutionOp(AnchorOp, ABC):
             shape_of(self.result),
             self.panels,
             lambda position: self.taps(b, position),
-            self.phases(),
+            self.phases()[-1],
             lambda batch, outer, position, inner: reads[0](self.source(batch, outer, position, inner)),
             reads[1],
             None if self.bias is None else reads[2],
@@ -336,27 +317,10 @@ class BlockedConvolutionOp(AnchorOp, ABC):
 
 
 @irdl_op_definition
-class BlockedConvOp(BlockedConvolutionOp):
+class BlockedConvOp(SlidingAxes, BlockedConvolutionOp):
     """Convolution with a blocked result."""
 
     name = "graph.blocked_conv"
-
-    def windows(self) -> list[SlidingWindow]:
-        """The window along each spatial axis; raises ShapeError."""
-        strides, pads, dilations = (self.ints(name) for name in ("strides", "pads", "dilations"))
-        return sliding_windows(self.spatial(), self.kernel(), strides, pads, dilations)
-
-    def extents(self) -> list[int]:
-        return [window.positions for window in self.windows()]
-
-    def taps(self, b: LoopBuilder, position: Sequence[Scalar]) -> list[Taps]:
-        def along(window: SlidingWindow, at: Scalar) -> Taps:
-            return Taps(*window.taps(b, at), lambda k: (window.source(at, k), k))
-
-        return [along(window, at) for window, at in zip(self.windows(), position, strict=False)]
-
-    def phases(self) -> Sequence[Phases]:
-        return [Phases(self.windows()[-1])]
 
     def cut_out(self, box: Box) -> Cutout | None:
         return cut_out_windows(self, self.windows(), box)
@@ -366,29 +330,11 @@ class BlockedConvOp(BlockedConvolutionOp):
 
 
 @irdl_op_definition
-class BlockedConvTransposeOp(BlockedConvolutionOp):
+class BlockedConvTransposeOp(TransposedAxes, BlockedConvolutionOp):
     """Transposed convolution with a blocked result; its weight is packed from [M, C / group, kernel...]."""
 
     name = "graph.blocked_conv_transpose"
     output_padding = prop_def(DenseArrayBase)
-
-    def windows(self) -> list[TransposedWindow]:
-        """The window along each spatial axis; raises ShapeError."""
-        names = ("strides", "pads", "dilations", "output_padding")
-        return transposed_windows(self.spatial(), self.kernel(), *(self.ints(name) for name in names))
-
-    def operations(self) -> int:
-        return self.operations_at(self.spatial())
-
-    def extents(self) -> list[int]:
-        return [window.positions for window in self.windows()]
-
-    def taps(self, b: LoopBuilder, position: Sequence[Scalar]) -> list[Taps]:
-        meetings = [window.meeting(b, at) for window, at in zip(self.windows(), position, strict=False)]
-        return [Taps(m.low, m.high, lambda k, m=m: (m.source(k), m.tap(k))) for m in meetings]
-
-    def phases(self) -> Sequence[Phases]:
-        return self.windows()[-1].phases()
 
 
 def conv_schedule(

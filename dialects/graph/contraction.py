@@ -29,6 +29,13 @@ from aotc.dialects.graph.boxes import Box, Cutout, Strips
 from aotc.dialects.graph.interfaces import AnchorOp, Array, Prologue, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
 from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
+from aotc.dialects.graph.narrow import (
+    NarrowConvolutionOp,
+    NarrowConvOp,
+    NarrowConvTransposeOp,
+    narrow_cycles,
+    narrow_schedule,
+)
 from aotc.dialects.graph.packed import PackColumnsOp, PackedMatMulOp
 from aotc.dialects.graph.products import (
     Factors,
@@ -59,6 +66,7 @@ from aotc.dialects.graph.winograd_choice import (
     WinogradAttr,
     choose_winograd,
     winograd_choices,
+    winograd_cycles,
     winograd_schedule,
 )
 from aotc.dialects.graph.winograd_transforms import TAPS
@@ -249,16 +257,30 @@ class ConvolutionOp(AnchorOp, ABC):
             raise ShapeError(f"the bias of {shape[1]} channels has shape {list(shape_of(self.bias))}")
         return [TensorType(_same_element_type(*kinds), shape)]
 
-    def _lay_out_dense(
+    def _schedule_on(self, machine: Machine, row: int, taps: Sequence[int]) -> Schedule | None:
+        """The schedule where `taps` meet at each position and a row has `row` positions; one number of registers is
+        that of the narrow form."""
+        kind, channels, outputs = element_type_of(self.x), shape_of(self.x)[1], shape_of(self.result)[1]
+        narrow = narrow_schedule(machine, kind, channels, outputs, math.prod(taps), self.groups)
+        return narrow or conv_schedule(machine, kind, row, outputs, channels, taps, self.groups)
+
+    def _lay_out_as(
         self,
         layouts: Layouts,
         schedule: Schedule,
         weight: SSAValue,
         blocked: type[BlockedConvolutionOp],
+        narrow: type[NarrowConvolutionOp],
         **properties: object,
     ) -> SSAValue:
-        """The operation as `blocked`, on `weight` [M, C / group, kernel...]; few channels are read where they lie."""
+        """The operation as `blocked` or `narrow`, on `weight` [M, C / group, kernel...]; the former reads few channels
+        where they lie."""
         lanes, channels, outputs = schedule.lanes, shape_of(self.x)[1], shape_of(weight)[0]
+        window = {"strides": self.strides, "pads": self.pads, "dilations": self.dilations, **properties}
+        if len(schedule.tile) == 1:
+            conv = narrow.get(layouts.pack(self.x, lanes), layouts.pack(weight, lanes), self.bias, **window)
+            conv.attributes[ScheduleAttr.KEY] = ScheduleAttr.of(schedule)
+            return layouts.add(conv)
         x = layouts.computed(self.x)
         if x is None:
             x = self.x if channels < lanes and self.groups == 1 else layouts.pack(self.x, lanes)
@@ -267,14 +289,11 @@ class ConvolutionOp(AnchorOp, ABC):
             x,
             layouts.add(PackConvWeightOp.get(weight, width=width, depth=held, group=self.groups)),
             None if self.bias is None else layouts.pack_vector(self.bias, lanes),
-            strides=self.strides,
-            pads=self.pads,
-            dilations=self.dilations,
+            **window,
             group=self.group,
             channels=channels,
             outputs=outputs,
             block=lanes,
-            **properties,
         )
         conv.attributes[ScheduleAttr.KEY] = ScheduleAttr.of(schedule)
         return layouts.add(conv)
@@ -336,14 +355,12 @@ class ConvOp(ConvolutionOp):
     def schedule_on(self, machine: Machine) -> Schedule | None:
         """That of `graph.blocked_conv`, which `assign-layouts` makes of it; where each channel is a group, that of
         `graph.blocked_depthwise_conv`."""
-        kind, (outputs, channels, *kernel) = element_type_of(self.x), shape_of(self.weight)
-        lanes = machine.lanes_of_products(kind)
+        kind = element_type_of(self.x)
         if isinstance(algorithm := self.attributes.get(self.ALGORITHM), WinogradAttr):
             return winograd_schedule(machine, kind, self._sizes(), algorithm)
         if self.is_depthwise:
-            return window_schedule(machine, kind, lanes)
-        channels *= self.groups
-        return conv_schedule(machine, kind, shape_of(self.result)[-1], outputs, channels, kernel, self.groups)
+            return window_schedule(machine, kind, machine.lanes_of_products(kind))
+        return self._schedule_on(machine, shape_of(self.result)[-1], shape_of(self.weight)[2:])
 
     @property
     def is_depthwise(self) -> bool:
@@ -359,11 +376,19 @@ class ConvOp(ConvolutionOp):
             return self._lay_out_depthwise(layouts, schedule)
         if isinstance(algorithm := self.attributes.get(self.ALGORITHM), WinogradAttr):
             return self._lay_out_winograd(layouts, schedule, algorithm)
-        return self._lay_out_dense(layouts, schedule, self.weight, BlockedConvOp)
+        return self._lay_out_as(layouts, schedule, self.weight, BlockedConvOp, NarrowConvOp)
 
     def algorithm_on(self, machine: Machine) -> Attribute | None:
         """Winograd's minimal filtering, where that takes less time."""
-        return choose_winograd(machine, element_type_of(self.x), self._sizes()) if self._is_winograd() else None
+        if not self._is_winograd():
+            return None
+        kind, sizes = element_type_of(self.x), self._sizes()
+        chosen = choose_winograd(machine, kind, sizes)
+        if chosen and narrow_schedule(machine, kind, sizes.channels, sizes.outputs, TAPS**2, self.groups):
+            cycles = narrow_cycles(machine.lanes(kind), sizes.channels, sizes.outputs, TAPS**2)
+            if cycles * sizes.positions < winograd_cycles(machine, sizes, chosen.output_tile.data):
+                return None
+        return chosen
 
     def algorithms_on(self, machine: Machine) -> Sequence[Attribute]:
         return winograd_choices(machine, element_type_of(self.x), self._sizes()) if self._is_winograd() else ()
@@ -462,11 +487,10 @@ class ConvTransposeOp(ConvolutionOp):
 
     def schedule_on(self, machine: Machine) -> Schedule | None:
         """That of `graph.blocked_conv_transpose`, which `assign-layouts` makes of it."""
-        outputs, windows = shape_of(self.weight)[1] * self.groups, self.windows()
+        windows = self.windows()
         taps = [-(-window.size // window.stride) for window in windows]
         longest = max((phases.window.positions for phases in windows[-1].phases()), default=0)
-        kind, channels = element_type_of(self.x), shape_of(self.weight)[0]
-        return conv_schedule(machine, kind, longest, outputs, channels, taps, self.groups)
+        return self._schedule_on(machine, longest, taps)
 
     def lay_out(self, layouts: Layouts) -> SSAValue | None:
         """A blocked transposed convolution, on the weight with output channels first."""
@@ -477,6 +501,5 @@ class ConvTransposeOp(ConvolutionOp):
         turned = layouts.add(TransposeOp.get(split, permutation=[0, 2, 1, *range(3, 3 + len(kernel))]))
         shape = [self.groups * outputs, inputs // self.groups, *kernel]
         weight = layouts.add(ReshapeOp.get(turned, shape=shape))
-        return self._lay_out_dense(
-            layouts, schedule, weight, BlockedConvTransposeOp, output_padding=self.output_padding
-        )
+        forms = BlockedConvTransposeOp, NarrowConvTransposeOp
+        return self._lay_out_as(layouts, schedule, weight, *forms, output_padding=self.output_padding)

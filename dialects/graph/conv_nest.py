@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Attribute
 
+from aotc.dialects.graph.convolution_axes import Taps
 from aotc.dialects.graph.edges import RowTiles, row_tiles
 from aotc.dialects.graph.grouped import GroupedPanels
 from aotc.dialects.graph.loops import Reader, Scalar, ScalarLike, Writer
@@ -20,15 +21,6 @@ from aotc.dialects.graph.products import reduction
 from aotc.dialects.graph.schedule import Schedule
 from aotc.dialects.graph.tiling import Tile, TileBuilder
 from aotc.dialects.graph.transposed import Phases
-
-
-@dataclass(frozen=True)
-class Taps:
-    """What a position along one axis sees: step k in low..high is `at`(k), an element of x and a tap of the weight."""
-
-    low: Scalar
-    high: Scalar
-    at: Callable[[Scalar], tuple[Scalar, Scalar]]
 
 
 @dataclass(frozen=True)

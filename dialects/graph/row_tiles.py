@@ -325,10 +325,10 @@ class Row:
 
         (total,) = self.walk([total], step)
         if self.many == 1:
-            total = _by_halves(b, total, 0, combine)
+            total = by_halves(b, total, 0, combine)
         if not rows.across:
             return total
-        total = _by_halves(b, total, 1, combine)
+        total = by_halves(b, total, 1, combine)
         each = [b.total(kind, b.slice(total, [row, 0], [1, 1])) for row in range(self.many)]
         if self.many == 1:
             return each[0]
@@ -337,7 +337,7 @@ class Row:
         return total
 
 
-def _by_halves(b: TileBuilder, value: Scalar, axis: int, combine: Combine) -> Scalar:
+def by_halves(b: TileBuilder, value: Scalar, axis: int, combine: Combine) -> Scalar:
     """The tile with one register along `axis`: register i is combined with i + ceil(n / 2), until one is left."""
     while (count := (sizes := list(tile_shape(value.ssa)[:-1]))[axis]) > 1:
         half = -(-count // 2)

@@ -21,7 +21,7 @@ from aotc.dialects.graph.sliding import SlidingWindow
 from aotc.dialects.graph.tiling import NotTileable, Tile, TileBuilder
 
 MOST_UNROLLED = 9
-"""More taps than that in a row are a loop, in which they share no registers."""
+"""Taps in a row; registers that several of them see are read once."""
 MOST_EDGES = 16
 """Where more tiles than that meet the ends of a row, its positions there are computed one at a time."""
 
@@ -77,6 +77,8 @@ class WindowNest:
     read: Reader
     """Of x [batch, block, spatial.., lane]."""
     reduction: WindowReduction
+    most_unrolled: int = MOST_UNROLLED
+    """More taps than that in a row are a loop, in which they share no registers."""
 
     def run(self) -> None:
         """Emit the nest; every position is finished once."""
@@ -166,7 +168,7 @@ class WindowNest:
 
     def _row(self, index: list[Scalar], taps: list[Scalar], tiles: RowTiles, carried: list[Scalar]) -> list[Scalar]:
         """All taps along `across`, in order; `taps` are those along the other axes."""
-        if self.windows[self.across].size <= MOST_UNROLLED:
+        if self.windows[self.across].size <= self.most_unrolled:
             return self._unrolled(index, taps, tiles.taps, carried)
         for some in tiles.taps:
             part = self._part(index, some.first, some.last)

@@ -89,6 +89,11 @@ class ConvolutionSizes:
     """Of the result, as are the columns."""
     columns: int
 
+    @property
+    def positions(self) -> int:
+        """In all images."""
+        return self.images * self.rows * self.columns
+
     def tiles(self, size: int) -> tuple[int, int]:
         """Rows of tiles in all images, and tiles in a row, with `size` x `size` results in each."""
         return self.images * blocks(self.rows, size), blocks(self.columns, size)
@@ -122,7 +127,7 @@ def winograd_schedule(machine: Machine, dtype: Attribute, sizes: ConvolutionSize
 
 def direct_cycles(machine: Machine, sizes: ConvolutionSizes) -> float:
     """Estimated cycles of direct convolution."""
-    products = sizes.images * sizes.rows * sizes.columns * TAPS**2
+    products = sizes.positions * TAPS**2
     return _product_cycles(machine, sizes, products) + _weight_cycles(machine, sizes, TAPS**2)
 
 

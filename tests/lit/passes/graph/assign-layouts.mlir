@@ -99,7 +99,7 @@ func.func @products(%x: tensor<4x16xf32>, %y: tensor<16x4xf32>) -> (tensor<4x40x
 // CHECK-NEXT:    [[M:%.*]] = graph.reshape [[T]] {shape = array<i64: 64, 16, 2>}
 // CHECK-NEXT:    [[X:%.*]] = graph.pack_channels %x {block = 16 : i64}
 // CHECK-NEXT:    [[W:%.*]] = graph.pack_conv_weight [[M]] {width = 32 : i64, depth = 16 : i64, group = 2 : i64}
-// CHECK-NEXT:    [[C:%.*]] = graph.blocked_conv_transpose [[X]], [[W]] {strides = array<i64: 2>, pads = array<i64: 0, 1>, dilations = array<i64: 1>, group = 2 : i64, channels = 32 : i64, outputs = 64 : i64, block = 16 : i64, output_padding = array<i64: 1>, schedule = #graph.schedule<lanes = 16, tile = [6, 2], unroll = 2, order = rows>} : {{.*}} -> tensor<1x4x12x16xf32>
+// CHECK-NEXT:    [[C:%.*]] = graph.blocked_conv_transpose [[X]], [[W]] {strides = array<i64: 2>, pads = array<i64: 0, 1>, dilations = array<i64: 1>, output_padding = array<i64: 1>, group = 2 : i64, channels = 32 : i64, outputs = 64 : i64, block = 16 : i64, schedule = #graph.schedule<lanes = 16, tile = [6, 2], unroll = 2, order = rows>} : {{.*}} -> tensor<1x4x12x16xf32>
 // CHECK-NEXT:    graph.unpack_channels [[C]] {channels = 64 : i64}
 func.func @transposed(%x: tensor<1x32x6xf32>) -> tensor<1x64x12xf32> attributes {aot.entry} {
   %w = graph.constant dense<1.0> : tensor<32x32x2xf32>
