@@ -19,12 +19,12 @@ from itertools import product
 from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import DenseArrayBase, TensorType
-from xdsl.ir import Block, OpResult, Region, SSAValue
+from xdsl.ir import Attribute, Block, OpResult, Region, SSAValue
 from xdsl.irdl import irdl_op_definition, prop_def, region_def, result_def, var_operand_def, var_result_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from aotc.dialects.dtypes import is_encoded
+from aotc.dialects.dtypes import byte_width, is_encoded
 from aotc.dialects.graph.boxes import Box, Cutout
 from aotc.dialects.graph.expressions import Expressions
 from aotc.dialects.graph.interfaces import (
@@ -42,6 +42,9 @@ from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
 from aotc.dialects.graph.schedule import Schedule, schedule_of
 from aotc.dialects.graph.structure import ConstantOp, YieldOp, parse_arguments, print_arguments
 from aotc.dialects.graph.tiling import NotTileable, TileBuilder
+
+_LINE, _SETS = 64, 512
+"""Bytes of a cache line; what distances in memory should not be multiples of."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,7 @@ class StagedOp(AnchorOp):
 
     The region sees only its arguments, which are the inputs. It has at least two anchors; each reads, in one operand,
     what is pointwise from the result of the one before, and nobody else does. Elements are numbers as memory holds
-    them. The other results are working memory: of each stage but the last, what a strip needs.
+    them. The other results are working memory: of each stage but the last, what a strip needs, its axes perhaps longer.
     """
 
     name = "graph.staged"
@@ -192,8 +195,8 @@ class StagedOp(AnchorOp):
             for place in _positions(shape[axis], strip[axis]):
                 for extents, step in zip(largest, _steps(stages, self._moved(axis, place)), strict=False):
                     extents[:] = map(max, extents, map(len, step.box))
-        values = [stage.value for stage in stages[:-1]]
-        memory = [TensorType(element_type_of(v), extents) for v, extents in zip(values, largest, strict=True)]
+        kinds = [element_type_of(stage.value) for stage in stages[:-1]]
+        memory = [TensorType(kind, _apart(extents, kind)) for kind, extents in zip(kinds, largest, strict=True)]
         return [cast(TensorType, yielded.type), *memory]
 
     def operations(self) -> int:
@@ -365,6 +368,17 @@ def _steps(stages: Sequence[Stage], box: Box) -> Strip:
         if stage.chained is not None:
             box = cutout.boxes[stage.chained]
     return steps[::-1]
+
+
+def _apart(extents: Sequence[int], kind: Attribute) -> list[int]:
+    """No smaller, such that neighbours along any axis do not share a set of a cache with many others."""
+    result, stride = list(extents), byte_width(kind)
+    for axis in reversed(range(1, len(result))):
+        unit = stride if axis < len(result) - 1 else max(_LINE, stride)
+        if result[axis - 1] > 1 and result[axis] * stride % _SETS == 0:
+            result[axis] += unit // stride
+        stride *= result[axis]
+    return result
 
 
 def _positions(extent: int, strip: int) -> Iterator[range]:

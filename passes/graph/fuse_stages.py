@@ -13,7 +13,7 @@ Before, with `fuse-stages{target=x86-64-v4}`:
 After:
 ```mlir
 %2, %3, %4 = graph.staged (%a = %q : .., %b = %k : .., %c = %v : ..)
-    -> (tensor<12x256x64xf32>, tensor<1x24x256xf32>, tensor<1x24x256xf32>) attributes {strip = array<i64: 1, 24, 64>} {
+    -> (tensor<12x256x64xf32>, tensor<1x90x272xf32>, tensor<1x90x272xf32>) attributes {strip = array<i64: 1, 90, 64>} {
   %5 = graph.packed_matmul %a, %b {..} : (tensor<12x256x64xf32>, tensor<12x8x64x32xf32>) -> tensor<12x256x256xf32>
   %6 = graph.softmax %5 {axes = array<i64: 2>} : (tensor<12x256x256xf32>) -> tensor<12x256x256xf32>
   %7 = graph.matmul %6, %c : (tensor<12x256x256xf32>, tensor<12x256x64xf32>) -> tensor<12x256x64xf32>

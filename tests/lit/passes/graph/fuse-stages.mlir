@@ -4,10 +4,11 @@
 // PLAIN-NOT: graph.staged
 
 // Scores of 2 MiB are worth it: strips of rows, a head at a time; what is pointwise between the anchors goes along.
+// In working memory rows of 1 KiB are put a little apart.
 
 // CHECK-LABEL: func.func @attention
 // CHECK-NEXT:    [[Y:%.*]], [[S:%.*]], [[P:%.*]] = graph.staged ([[Q:%.*]] = %q : {{.*}}, [[K:%.*]] = %k : {{.*}}, [[M:%.*]] = %m : {{.*}}, [[V:%.*]] = %v
-// CHECK-SAME:      -> (tensor<8x256x64xf32>, tensor<1x[[R:[0-9]+]]x256xf32>, tensor<1x[[R]]x256xf32>)
+// CHECK-SAME:      -> (tensor<8x256x64xf32>, tensor<1x[[R:[0-9]+]]x272xf32>, tensor<1x[[R]]x272xf32>)
 // CHECK-SAME:      attributes {strip = array<i64: 1, [[R]], 64>, schedule =
 // CHECK-NEXT:      [[A:%.*]] = graph.matmul [[Q]], [[K]]
 // CHECK-NEXT:      [[B:%.*]] = graph.add [[A]], [[M]]
