@@ -67,6 +67,11 @@ class Layouts:
         return self.add(ReshapeOp.get(packed, shape=[math.prod(shape_of(packed))]))
 
     @staticmethod
+    def is_result(value: SSAValue) -> bool:
+        """Whether `value` is only given back by the function, as a plain tensor."""
+        return all(not isinstance(use.operation, GraphOp) for use in value.uses)
+
+    @staticmethod
     def is_constant(value: SSAValue) -> bool:
         """Whether `value` is known at compile time: a constant, or computed from some, as dequantised weights are."""
         op = value.op if isinstance(value, OpResult) else None

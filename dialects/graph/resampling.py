@@ -77,8 +77,13 @@ class ResampleOp(AnchorOp):
         b.for_each(shape_of(self.result), body)
 
     def lay_out(self, layouts: Layouts) -> SSAValue | None:
-        x = layouts.computed(self.x)
-        return None if x is None or self.axis.value.data < 2 else layouts.again(self, [x, *self.operands[1:]])
+        """On blocks, but for what leaves the function larger than it came: that costs less to unpack before."""
+        x, axis, shape = layouts.computed(self.x), self.axis.value.data, shape_of(self.result)
+        if x is None or axis < 2:
+            return None
+        if axis < axis_of_lanes(shape) and shape[axis] > shape_of(self.x)[axis] and layouts.is_result(self.result):
+            return None
+        return layouts.again(self, [x, *self.operands[1:]])
 
     def schedule_on(self, machine: Machine) -> Schedule | None:
         axes, lanes = self._tile_axes(), machine.lanes(element_type_of(self.x))

@@ -6,7 +6,9 @@ import itertools
 
 import numpy as np
 import pytest
+from onnx_text import Imported, parse
 
+from aotc.dialects.graph.resampling import ResampleOp
 from aotc.frontend.onnx.interpolation import COORDINATE_MODES, NEAREST_MODES, ResizedAxis
 
 
@@ -65,3 +67,13 @@ def test_an_axis_may_become_empty(mode: str) -> None:
     axis = ResizedAxis(1, 0, 0.5, mode)
     assert axis.coordinates().shape == axis.nearest("floor").shape == axis.outside().shape == (0,)
     assert axis.linear()[0].shape == (0, 2) and axis.cubic(-0.75, False)[0].shape == (0, 4)
+
+
+@pytest.mark.parametrize(("sizes", "axes"), [((8, 10), [3, 2]), ((2, 3), [2, 3]), ((8, 3), [3, 2]), ((2, 10), [2, 3])])
+def test_what_shrinks_is_resampled_first_and_of_what_grows_the_last_axis(
+    sizes: tuple[int, int], axes: list[int]
+) -> None:
+    rows, columns = sizes
+    head = f"g (float[1,2,4,5] x) => (float[1,2,{rows},{columns}] y) <int64[4] s = {{1,2,{rows},{columns}}}>"
+    imported = Imported(parse(head + '{ y = Resize<mode="linear">(x, "", "", s) }'))
+    assert [op.axis.value.data for op in imported.operations if isinstance(op, ResampleOp)] == axes

@@ -91,7 +91,8 @@ def _resize(node: Node, resized: dict[int, ResizedAxis], rounding: str) -> SSAVa
             x = node.emit(GatherOp, x, node.constant(one.nearest(rounding)), axis=axis)
     elif mode in ("linear", "cubic"):
         x = cast(node, x, kind if isinstance(kind, AnyFloat) else f32)
-        for axis, one in moving.items():
+        for axis in _in_order(moving):
+            one = moving[axis]
             if mode == "linear":
                 places, weights = one.linear(exclude_outside, antialias)
             else:
@@ -107,3 +108,10 @@ def _resize(node: Node, resized: dict[int, ResizedAxis], rounding: str) -> SSAVa
             filling = scalar(node, node.attr("extrapolation_value", 0.0), x)
             x = node.emit(WhereOp, node.constant(mask), filling, x)
     return x
+
+
+def _in_order(moving: dict[int, ResizedAxis]) -> list[int]:
+    """The axes in the order to resample along: first what shrinks, then what grows, the last axis of these first. So
+    most is summed along the first axes, where what lies side by side has the same weights."""
+    shrinking = [axis for axis, one in moving.items() if one.count < one.extent]
+    return [*sorted(shrinking), *sorted(moving.keys() - set(shrinking), reverse=True)]
