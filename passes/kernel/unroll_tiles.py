@@ -17,7 +17,8 @@ After, where `%acc` became %acc0 .. %acc3, too, and loops carry four values for 
 %r2 = math.fma %x1, %w0, %acc2 : vector<16xf32>
 %r3 = math.fma %x1, %w1, %acc3 : vector<16xf32>
 ```
-What repeats within one operation is written once. Registers that `valid` leaves empty are zeros and are not stored.
+What repeats within one operation is written once; where there are more columns than rows, columns come one after the
+other. Registers that `valid` leaves empty are zeros and are not stored.
 """
 
 from __future__ import annotations
@@ -267,13 +268,24 @@ def _elementwise(u: _Unrolling, op: Operation) -> Sequence[Registers]:
     kind = cast(Tile, op.results[0].type)
     single, count = _register_type(kind), prod(kind.get_shape()[:-1])
     operands = [u.registers(value) if type(value.type) is VectorType else (value,) * count for value in op.operands]
+    registers = list(zip(*operands, strict=True))
     made: dict[tuple[SSAValue, ...], SSAValue] = {}
-    result: list[SSAValue] = []
-    for each in zip(*operands, strict=True):
+    for each in _in_order(op, registers):
         if each not in made:
             made[each] = u.emit(type(op), each, single, op.properties)
-        result.append(made[each])
-    return [result]
+    return [[made[each] for each in registers]]
+
+
+def _in_order(op: Operation, registers: Sequence[tuple[SSAValue, ...]]) -> Sequence[tuple[SSAValue, ...]]:
+    """Row by row; of outer products, the fewer factors stay in registers while the others come one after the other."""
+    if not isinstance(op, math.FmaOp):
+        return registers
+    a, b = (dict.fromkeys(each[operand] for each in registers) for operand in (0, 1))
+    if len(a) * len(b) != len(registers):
+        return registers
+    operand, factors = (0, a) if len(a) >= len(b) else (1, b)
+    order = {factor: number for number, factor in enumerate(factors)}
+    return sorted(registers, key=lambda each: order[each[operand]])
 
 
 def _constant(u: _Unrolling, op: arith.ConstantOp) -> Sequence[Registers]:

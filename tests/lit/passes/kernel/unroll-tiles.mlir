@@ -33,6 +33,25 @@ func.func @product(%a: memref<8x64xf32>, %b: memref<64x32xf32>, %y: memref<8x32x
   func.return
 }
 
+// Of an outer product that is wider than high, the two rows stay in registers while columns come one after the other.
+// CHECK-LABEL: func.func @wide(
+func.func @wide(%a: memref<64xf32>, %y: memref<64xf32>) {
+  %c0 = arith.constant 0 : index
+  // CHECK: %acc = arith.constant dense<0.000000e+00> : vector<4xf32>
+  %acc = arith.constant dense<0.0> : vector<2x3x4xf32>
+  %p = aot.tile_load %a[%c0] {strides = array<i64: 1, 0, 0>, offset = 32 : i64} : memref<64xf32> -> vector<2x3x4xf32>
+  %q = aot.tile_load %a[%c0] {strides = array<i64: 0, 4, 1>} : memref<64xf32> -> vector<2x3x4xf32>
+  // CHECK:      %r = math.fma %p, %q, %acc
+  // CHECK-NEXT: math.fma %p_1, %q, %acc
+  // CHECK-NEXT: math.fma %p, %q_1, %acc
+  // CHECK-NEXT: math.fma %p_1, %q_1, %acc
+  // CHECK-NEXT: math.fma %p, %q_2, %acc
+  // CHECK-NEXT: math.fma %p_1, %q_2, %acc
+  %r = math.fma %p, %q, %acc : vector<2x3x4xf32>
+  aot.tile_store %r, %y[%c0] {strides = array<i64: 12, 4, 1>} : vector<2x3x4xf32>, memref<64xf32>
+  func.return
+}
+
 // Registers that `valid` leaves empty are zeros and are not stored; a broadcast is cut off by a shuffle.
 // CHECK-LABEL: func.func @cut(
 func.func @cut(%a: memref<64xf32>) {
