@@ -31,7 +31,7 @@ from aotc.dialects.graph.interfaces import (
     shape_of,
 )
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, ScalarLike, Writer
-from aotc.dialects.graph.products import UNROLL, panel_order
+from aotc.dialects.graph.products import UNROLL, asks_for_next, panel_order
 from aotc.dialects.graph.register_tiles import MOST_COLUMNS, register_tile, segments, step_cycles
 from aotc.dialects.graph.schedule import Machine, Schedule
 from aotc.dialects.graph.tiling import NotTileable, TileBuilder
@@ -293,7 +293,7 @@ class BlockedConvolutionOp(AnchorOp, ConvolutionAxes, ABC):
         longest = max((part.window.positions for part in self.phases()[-1]), default=0)
         outputs, channels = self.outputs.value.data, self.channels.value.data
         kind, groups = element_type_of(self.x), self.group.value.data
-        return conv_schedule(machine, kind, longest, outputs, channels, self.kernel(), groups)
+        return conv_schedule(machine, kind, [*self.extents()[:-1], longest], outputs, channels, self.kernel(), groups)
 
     def tiled_loops(
         self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
@@ -307,6 +307,7 @@ class BlockedConvolutionOp(AnchorOp, ConvolutionAxes, ABC):
             element_type_of(self.result),
             shape_of(self.result),
             self.panels,
+            weight[1:],
             lambda position: self.taps(b, position),
             self.phases()[-1],
             lambda batch, outer, position, inner: reads[0](self.source(batch, outer, position, inner)),
@@ -340,24 +341,26 @@ class BlockedConvTransposeOp(TransposedAxes, BlockedConvolutionOp):
 def conv_schedule(
     machine: Machine,
     dtype: Attribute,
-    rows: int,
+    extents: Sequence[int],
     outputs: int,
     channels: int,
     kernel: Sequence[int],
     groups: int = 1,
 ) -> Schedule | None:
-    """The schedule of a convolution of `channels` to `outputs` whose result has `rows` positions along its last axis.
+    """The schedule of a convolution of `channels` to `outputs` whose result has `extents` positions along its axes.
 
     None where the type is not computed in vectors.
     """
     lanes, taps = machine.lanes_of_products(dtype), math.prod(kernel)
-    if lanes == 1 or 0 in (rows, outputs, channels):
+    if lanes == 1 or 0 in (*extents, outputs, channels):
         return None
-    registers, depth = blocks(outputs, lanes), channels * taps
+    registers, depth, rows = blocks(outputs, lanes), channels * taps, extents[-1]
     tile = register_tile(machine, rows, registers, depth)
     if groups > 1:
         tile, depth = _grouped_tile(machine, rows, outputs // groups, channels // groups, taps, groups, lanes)
-    return Schedule(lanes, tile, UNROLL, panel_order(machine, registers, depth))
+    order = panel_order(machine, registers, depth)
+    prefetch = order == "columns" and asks_for_next(machine, math.prod(extents), tile)
+    return Schedule(lanes, tile, UNROLL, order, prefetch)
 
 
 def _grouped_tile(

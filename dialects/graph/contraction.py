@@ -257,12 +257,12 @@ class ConvolutionOp(AnchorOp, ABC):
             raise ShapeError(f"the bias of {shape[1]} channels has shape {list(shape_of(self.bias))}")
         return [TensorType(_same_element_type(*kinds), shape)]
 
-    def _schedule_on(self, machine: Machine, row: int, taps: Sequence[int]) -> Schedule | None:
-        """The schedule where `taps` meet at each position and a row has `row` positions; one number of registers is
+    def _schedule_on(self, machine: Machine, extents: Sequence[int], taps: Sequence[int]) -> Schedule | None:
+        """The schedule where `taps` meet at each of `extents` positions; one number of registers is
         that of the narrow form."""
         kind, channels, outputs = element_type_of(self.x), shape_of(self.x)[1], shape_of(self.result)[1]
         narrow = narrow_schedule(machine, kind, channels, outputs, math.prod(taps), self.groups)
-        return narrow or conv_schedule(machine, kind, row, outputs, channels, taps, self.groups)
+        return narrow or conv_schedule(machine, kind, extents, outputs, channels, taps, self.groups)
 
     def _lay_out_as(
         self,
@@ -360,7 +360,7 @@ class ConvOp(ConvolutionOp):
             return winograd_schedule(machine, kind, self._sizes(), algorithm)
         if self.is_depthwise:
             return window_schedule(machine, kind, machine.lanes_of_products(kind))
-        return self._schedule_on(machine, shape_of(self.result)[-1], shape_of(self.weight)[2:])
+        return self._schedule_on(machine, shape_of(self.result)[2:], shape_of(self.weight)[2:])
 
     @property
     def is_depthwise(self) -> bool:
@@ -490,7 +490,7 @@ class ConvTransposeOp(ConvolutionOp):
         windows = self.windows()
         taps = [-(-window.size // window.stride) for window in windows]
         longest = max((phases.window.positions for phases in windows[-1].phases()), default=0)
-        return self._schedule_on(machine, longest, taps)
+        return self._schedule_on(machine, [*shape_of(self.result)[2:-1], longest], taps)
 
     def lay_out(self, layouts: Layouts) -> SSAValue | None:
         """A blocked transposed convolution, on the weight with output channels first."""

@@ -8,16 +8,18 @@ the bounds of the loops over taps leave them out.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Attribute
 
+from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.convolution_axes import Taps
 from aotc.dialects.graph.edges import RowTiles, row_tiles
 from aotc.dialects.graph.grouped import GroupedPanels
 from aotc.dialects.graph.loops import Reader, Scalar, ScalarLike, Writer
-from aotc.dialects.graph.products import reduction
+from aotc.dialects.graph.products import ask_for_next, reduction
 from aotc.dialects.graph.schedule import Schedule
 from aotc.dialects.graph.tiling import Tile, TileBuilder
 from aotc.dialects.graph.transposed import Phases
@@ -34,6 +36,8 @@ class ConvNest:
     """Its shape."""
     panels: GroupedPanels
     """Of the weight, and which blocks of x they see."""
+    panel: Sequence[int]
+    """The shape of one: blocks of x, taps, channels of a block, columns."""
     outer: Callable[[list[Scalar]], list[Taps]]
     """What a position along all spatial axes but the last sees."""
     phases: Sequence[Phases]
@@ -132,6 +136,17 @@ class _Tile:
 
         return self.nest.b.reduce([(axis.low, axis.high) for axis in axes], [total], step)[0]
 
+    def _ask_for_next(self, at: list[Scalar]) -> None:
+        """At the step `at` (chunk, taps, channel) of the reduction, ask for some of the next panel."""
+        nest, b = self.nest, self.nest.b
+        (*steps, columns), spatial = nest.panel, nest.result[2:-1]
+        if len(nest.phases) > 1:
+            return
+        following = [self.panel + 1, *(b.index(0) for _ in at[1:])]
+        first, step = _linear(b, spatial, [*self.outer, self.row]), _linear(b, steps, at)
+        sizes, shape = (math.prod(spatial), byte_width(nest.dtype)), (math.prod(steps), columns)
+        ask_for_next(b, nest.schedule, nest.weight, following, first, sizes, shape, step)
+
     def _taps(
         self, first: Scalar, chunk: Scalar, places: list[Scalar], taps: list[Scalar], depth: int, total: Scalar
     ) -> Scalar:
@@ -150,6 +165,7 @@ class _Tile:
                 tap = k * self.phases.tap_step + (self.j + self.phases.first_tap)
 
                 def factors(inner: Scalar) -> tuple[Scalar, Scalar]:
+                    self._ask_for_next([chunk, *taps, tap, inner])
                     x = nest.x(self.batch, first + chunk, place, inner)
                     return x, nest.weight([self.panel, chunk, *taps, tap, inner, columns])
 
@@ -159,3 +175,11 @@ class _Tile:
             (part_total,) = b.loop(seen.low, seen.high, 1, [part_total], step)
             total = b.replace(part_total, total, [seen.first, 0])
         return total
+
+
+def _linear(b: TileBuilder, extents: Sequence[int], index: Sequence[Scalar]) -> Scalar:
+    """The position of an element in row-major order."""
+    position = b.index(0)
+    for extent, i in zip(extents, index, strict=True):
+        position = position * extent + i
+    return position

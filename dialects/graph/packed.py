@@ -159,7 +159,7 @@ class PackedMatMulOp(AnchorOp):
             def at(k: Scalar) -> tuple[Scalar, Scalar]:
                 row = [k, place.row] if self.flag("transpose_lhs") else [place.row, k]
                 ask_for_next(
-                    b, schedule, reads[1], [*rhs_index, place.panel + 1], place, (m, byte_width(kind)), panel, k
+                    b, schedule, reads[1], [*rhs_index, place.panel + 1], place.first, (m, byte_width(kind)), panel, k
                 )
                 return reads[0]([*lhs_index, *row]), reads[1]([*rhs_index, place.panel, k, lanes])
 

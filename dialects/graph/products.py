@@ -245,20 +245,21 @@ def ask_for_next(
     schedule: Schedule,
     read: Reader,
     following: Sequence[Scalar],
-    place: Place,
+    first: Scalar,
     sizes: tuple[int, int],
     shape: Sequence[int],
     k: Scalar,
 ) -> None:
-    """At step `k` of the tile at `place`, ask for some of the panel that comes next, where the schedule says so.
+    """At step `k` of a tile of rows from `first` on, ask for some of the next panel, where the schedule says so.
 
     `read` with the indices `following` is that panel, of `shape` (depth, columns); `sizes` are the rows that are
-    multiplied with this one and the bytes of an element. Each row of tiles asks for its share of it.
+    multiplied with this one and the bytes of an element. Each row of tiles asks for its share of it; so few rows that
+    this were more than two lines in a step, as in a strip, do not.
     """
-    if not schedule.prefetch:
-        return
     (rows, width), (depth, columns) = sizes, shape
     share = -(-columns * schedule.tile[0] // rows)
-    start = place.first * (depth * columns // rows) + k * share
+    if not schedule.prefetch or share * width > 2 * LINE:
+        return
+    start = first * (depth * columns // rows) + k * share
     for offset in range(0, share, max(LINE // width, 1)):
         b.prefetch(read, [*following, b.index(0), start + offset])

@@ -167,7 +167,7 @@ class StrassenKernel:
             (number,) = place.outer
 
             def at(k: Scalar) -> tuple[Scalar, Scalar]:
-                ask_for_next(b, self._schedule, read, [panel, number + 1], place, share, panel_shape, k)
+                ask_for_next(b, self._schedule, read, [panel, number + 1], place.first, share, panel_shape, k)
                 return self._sums([number, place.row, k]), read([panel, number, k, place.column])
 
             return at

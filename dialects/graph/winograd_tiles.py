@@ -230,7 +230,7 @@ class WinogradKernel:
             (number,) = place.outer
 
             def at(k: Scalar) -> tuple[Scalar, Scalar]:
-                ask_for_next(self._b, self._schedule, self._weight, [panel, number + 1], place, share, shape, k)
+                ask_for_next(self._b, self._schedule, self._weight, [panel, number + 1], place.first, share, shape, k)
                 return self._transformed([number, place.row, k]), self._weight([panel, number, k, place.column])
 
             return at
