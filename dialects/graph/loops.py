@@ -540,13 +540,21 @@ class LoopBuilder:
         blocks = (Block(), Block())
         results: list[list[Scalar]] = []
         for block, side in zip(blocks, (then, otherwise), strict=True):
+            self.within(block, lambda side=side: results.append(list(side())))
+        for block, values, others in zip(blocks, results, reversed(results), strict=True):
+            pairs = list(zip(values, others, strict=True))
 
-            def fill(side: Callable[[], Sequence[Scalar]] = side) -> None:
-                values = list(side())
-                results.append(values)
-                self.effect(scf.YieldOp(*(value.ssa for value in values)))
+            def fill(pairs: list[tuple[Scalar, Scalar]] = pairs) -> None:
+                self.effect(scf.YieldOp(*(self._alike(value, other) for value, other in pairs)))
 
             self.within(block, fill)
-        op = scf.IfOp(condition.ssa, [value.ssa.type for value in results[0]], Region(blocks[0]), Region(blocks[1]))
+        first = blocks[0].last_op
+        assert first is not None
+        kinds = [value.type for value in first.operands]
+        op = scf.IfOp(condition.ssa, kinds, Region(blocks[0]), Region(blocks[1]))
         self.effect(op)
         return [Scalar(self, value.dtype, result) for value, result in zip(results[0], op.results, strict=True)]
+
+    def _alike(self, value: Scalar, other: Scalar) -> SSAValue:
+        """`value` with the type of `other`, of which only one will be there."""
+        return value.ssa

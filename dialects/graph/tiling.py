@@ -417,6 +417,9 @@ class TileBuilder(LoopBuilder):
             raise NotTileable("a branch on an element of a tile")
         return super().when(condition, then, otherwise)
 
+    def _alike(self, value: Scalar, other: Scalar) -> SSAValue:
+        return self._spread(value, tile_shape(other.ssa)) if is_tile(other) else value.ssa
+
 
 def _check_elements(dtype: Attribute) -> None:
     """Raise NotTileable for what no vector holds: indices, and floats that scalars are converted from one by one."""

@@ -118,6 +118,12 @@ def cast(to: str) -> Expression:
     return lambda x: conversion.CastOp.get(x, to=ELEMENT_TYPES[to]).result
 
 
+def rows_of_padded(x: SSAValue, indices: SSAValue) -> SSAValue:
+    """Whether a row is padding is known only when its index is."""
+    wider = movement.PadOp.get(x, pads=[1, 0, 2, 0], mode="constant")
+    return indexing.GatherOp.get(wider, indices, axis=0).result
+
+
 def gathered(axis: int) -> Expression:
     return lambda x, indices: indexing.GatherOp.get(x, indices, axis=axis).result
 
@@ -135,6 +141,7 @@ CASES = {
     "both broadcast": Case(relu_of_sum, ((5, 1, 37), (6, 1))),
     "channels of blocks": Case(relu_of_sum, ((2, 3, 7, 5, 16), (1, 3, 1, 1, 16))),
     "two results": Case(two_results, ((6, 35), (6, 1))),
+    "rows of padding": Case(rows_of_padded, ((2, 37), (9,)), ("float32", "int64"), limit=5),
     "square": Case(power(2), ((40,),)),
     "cube": Case(power(3), ((40,),)),
     "power of three quarters": Case(power(0.75), ((40,),)),
