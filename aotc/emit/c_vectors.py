@@ -405,8 +405,11 @@ class Vectors:
     def _to_integer(self, e: Expr, target: VectorCType, is_signed: bool) -> Expr:
         """Towards zero; by way of 32 bits, for which there are instructions."""
         if target.kind == "mask" or target.bits < 32:
-            e = self._unsigned(self._converted(e, vector_ctype(SIGNED[32], target.lanes)))
-            return self._truth(e) if target.kind == "mask" else self._converted(e, target)
+            e = self._converted(e, vector_ctype(SIGNED[32], target.lanes))
+            if target.kind == "mask":
+                return self._truth(self._unsigned(e))
+            # signed to signed: of a cast in between GCC 12 makes a conversion lane by lane
+            return cast_expr(self._converted(e, vector_ctype(SIGNED[target.bits], target.lanes)), target)
         if not is_signed:
             return self._converted(e, target)
         return cast_expr(self._converted(e, vector_ctype(SIGNED[target.bits], target.lanes)), target)
