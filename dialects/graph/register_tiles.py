@@ -15,6 +15,8 @@ MULTIPLIERS = 2
 """Fused multiply-adds a processor starts in a cycle, and loads: what today's wide cores have."""
 LATENCY = 4
 """Cycles until the result of one is there."""
+BYTES_FROM_L2 = 24
+"""Bytes a cycle that the second level of cache gives while rows are read from the first: measured, of 32 alone."""
 MOST_COLUMNS = 8
 
 
@@ -50,15 +52,17 @@ def register_tile(machine: Machine, rows: int, columns: int, depth: int) -> tupl
     """The tile (rows, columns) of least estimated time for `rows` x `columns` registers and `depth` reduction steps.
 
     A panel of the columns, as deep as the reduction, takes at most three quarters of the second cache, so that it is
-    still there for the next rows.
+    still there for the next rows; they read it from there where it is larger than the first one.
     """
     best, least = (1, 1), float("inf")
     panel = max(machine.l2 * 3 // 4 // (depth * machine.vector_bytes), 1) if rows > 1 else columns
     for width in range(1, min(MOST_COLUMNS, columns, panel) + 1):
+        from_l2 = rows > 1 and depth * width * machine.vector_bytes > machine.l1
+        streamed = machine.vector_bytes / BYTES_FROM_L2 if from_l2 else 0
         most = max((h for h in range(1, machine.registers) if _fits(machine, h, width)), default=1)
         for height in {-(-rows // -(-rows // limit)) for limit in range(1, min(most, rows) + 1)}:
             cycles = sum(
-                r.count * c.count * (depth * step_cycles(r.size, c.size) + 10 + r.size * c.size)
+                r.count * c.count * (depth * max(step_cycles(r.size, c.size), c.size * streamed) + 10 + r.size * c.size)
                 for r in segments(rows, height)
                 for c in segments(columns, width)
             )

@@ -30,8 +30,8 @@ func.func @main(%x: tensor<1x16x64x64xf32>, %v: tensor<32x16x3x3xf32>) -> (tenso
 }
 
 // LAYOUT-LABEL: func.func @products
-// LAYOUT:      %[[W:.*]] = graph.strassen_weight %{{.*}} {left = 384 : i64, width = 80 : i64, transpose = true} : (tensor<760x512xf32>) -> tensor<5x7x256x80xf32>
-// LAYOUT-NEXT: graph.strassen_matmul %x, %[[W]] {columns = 760 : i64, left = 384 : i64, block_rows = 200 : i64, schedule = #graph.schedule<lanes = 16, tile = [5, 5], unroll = 2, order = columns, prefetch>} : (tensor<2x400x512xf32>, tensor<5x7x256x80xf32>) -> (tensor<2x400x760xf32>, tensor<7x101x272xf32>, tensor<7x101x80xf32>)
+// LAYOUT:      %[[W:.*]] = graph.strassen_weight %{{.*}} {left = 384 : i64, width = 32 : i64, transpose = true} : (tensor<760x512xf32>) -> tensor<12x7x256x32xf32>
+// LAYOUT-NEXT: graph.strassen_matmul %x, %[[W]] {columns = 760 : i64, left = 384 : i64, block_rows = 200 : i64, schedule = #graph.schedule<lanes = 16, tile = [13, 2], unroll = 2, order = columns, prefetch>} : (tensor<2x400x512xf32>, tensor<12x7x256x32xf32>) -> (tensor<2x400x760xf32>, tensor<7x101x272xf32>, tensor<7x101x32xf32>)
 func.func @products(%x: tensor<2x400x512xf32>, %few: tensor<8x512xf32>, %shallow: tensor<400x64xf32>, %v: tensor<512x760xf32>, %i: tensor<400x512xi32>) attributes {aot.entry} {
   %0 = graph.constant dense<1.0> : tensor<760x512xf32>
   %1 = graph.constant dense<1.0> : tensor<64x760xf32>
