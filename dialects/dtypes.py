@@ -1,4 +1,7 @@
-"""Element types: graph IR type <-> numpy dtype <-> the name users see ("float32", "uint8", "float8_e4m3fn")."""
+"""Element types: graph IR type <-> numpy dtype <-> the name users see ("float32", "uint8", "float8_e4m3fn").
+
+And what memory holds of each, and what arithmetic is done in.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ from typing import Any, Literal
 import ml_dtypes
 import numpy as np
 from xdsl.dialects.builtin import (
+    AnyFloat,
+    BFloat16Type,
     Float4E2M1FNType,
     Float6E2M3FNType,
     Float6E3M2FNType,
@@ -15,6 +20,7 @@ from xdsl.dialects.builtin import (
     Float8E5M2FNUZType,
     Float8E5M2Type,
     Float8E8M0FNUType,
+    Float16Type,
     IntegerType,
     ReducedPrecisionFloatType,
     Signedness,
@@ -124,3 +130,41 @@ def extended(array: Array) -> Array:
     if kind is None or not is_subbyte_integer(kind):
         return array
     return array.astype(np.int8 if number_kind(array.dtype) == "i" else np.uint8).view(array.dtype)
+
+
+def is_float(dtype: Attribute) -> bool:
+    """True for every float type."""
+    return isinstance(dtype, AnyFloat)
+
+
+def is_unsigned(dtype: Attribute) -> bool:
+    """True for ui2..ui64 and for i1 (a truth value extends with zeros)."""
+    return isinstance(dtype, IntegerType) and (dtype.signedness.data is Signedness.UNSIGNED or dtype.width.data == 1)
+
+
+def storage_type(dtype: Attribute) -> Attribute:
+    """The signless type arith and memref use for a graph element type (ui8 -> i8, codes i8; others unchanged)."""
+    if is_encoded(dtype):
+        return i8
+    return IntegerType(dtype.width.data) if isinstance(dtype, IntegerType) else dtype
+
+
+def compute_type(dtype: Attribute) -> Attribute:
+    """The type arithmetic on `dtype` happens in: f32 for f16, bf16 and minifloats, a byte for integers of less, else
+    the type itself."""
+    if isinstance(dtype, IntegerType) and is_encoded(dtype):
+        return IntegerType(8, dtype.signedness)
+    return f32 if isinstance(dtype, Float16Type | BFloat16Type) or is_minifloat(dtype) else dtype
+
+
+def integer_range(dtype: Attribute) -> tuple[int, int]:
+    """The least and greatest value of an integer element type."""
+    assert isinstance(dtype, IntegerType)
+    width = dtype.width.data
+    return (0, 2**width - 1) if is_unsigned(dtype) else (-(2 ** (width - 1)), 2 ** (width - 1) - 1)
+
+
+def wrap(value: int, dtype: IntegerType) -> int:
+    """`value` modulo 2^width in the range of `dtype`."""
+    low, _ = integer_range(dtype)
+    return (value - low) % 2**dtype.width.data + low

@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import UNKNOWN_LOC, BoolAttr, DenseIntOrFPElementsAtt
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from aotc.dialects.dtypes import byte_width
+from aotc.dialects.dtypes import byte_width, is_float
 from aotc.dialects.graph.contraction import ConvOp, MatMulOp
 from aotc.dialects.graph.conversion import AffineOp, CastOp
 from aotc.dialects.graph.elementwise import AbsOp, AddOp, DivOp, MulOp, NegOp, ReluOp, SubOp
@@ -33,7 +33,6 @@ from aotc.dialects.graph.interfaces import (
     to_attribute,
 )
 from aotc.dialects.graph.logical import NotOp
-from aotc.dialects.graph.loops import is_float
 from aotc.dialects.graph.movement import BroadcastOp, ConcatOp, PadOp, ReshapeOp, SliceOp, TransposeOp
 from aotc.dialects.graph.structure import ConstantOp
 

@@ -12,10 +12,10 @@ from xdsl.dialects.builtin import Float64Type, TensorType, f32, f64, i1
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
-from aotc.dialects.dtypes import numpy_dtype
+from aotc.dialects.dtypes import is_float, numpy_dtype
 from aotc.dialects.graph import arrays
 from aotc.dialects.graph.interfaces import Array, ElementOp, ShapeError, element_type_of, shape_of
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, is_float
+from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar
 from aotc.dialects.graph.shapes import broadcast, broadcast_index
 
 if TYPE_CHECKING:

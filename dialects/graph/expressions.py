@@ -9,10 +9,10 @@ from typing import TypeAlias, cast
 from xdsl.ir import Block, OpResult, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from aotc.dialects.dtypes import is_encoded
+from aotc.dialects.dtypes import compute_type, is_encoded
 from aotc.dialects.graph.encodings import constant, decode, encode
 from aotc.dialects.graph.interfaces import AnchorOp, Array, ElementOp, element_type_of, shape_of
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, compute_type
+from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar
 from aotc.dialects.graph.structure import ConstantOp
 
 IndexKey: TypeAlias = tuple[object, ...]

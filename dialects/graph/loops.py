@@ -26,17 +26,15 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     MemRefType,
-    Signedness,
     f32,
     i1,
-    i8,
     i32,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from aotc.dialects import aot
-from aotc.dialects.dtypes import is_encoded, is_minifloat
+from aotc.dialects.dtypes import compute_type, is_encoded, is_float, is_unsigned, storage_type, wrap
 
 Number: TypeAlias = int | float
 ScalarLike: TypeAlias = "Scalar | Number"
@@ -47,44 +45,6 @@ Writer: TypeAlias = "Callable[[Sequence[Scalar], Scalar], None]"
 Comparison: TypeAlias = Literal["eq", "ne", "lt", "le", "gt", "ge"]
 
 INDEX = IndexType()
-
-
-def is_float(dtype: Attribute) -> bool:
-    """True for every float type."""
-    return isinstance(dtype, AnyFloat)
-
-
-def is_unsigned(dtype: Attribute) -> bool:
-    """True for ui2..ui64 and for i1 (a truth value extends with zeros)."""
-    return isinstance(dtype, IntegerType) and (dtype.signedness.data is Signedness.UNSIGNED or dtype.width.data == 1)
-
-
-def storage_type(dtype: Attribute) -> Attribute:
-    """The signless type arith and memref use for a graph element type (ui8 -> i8, codes i8; others unchanged)."""
-    if is_encoded(dtype):
-        return i8
-    return IntegerType(dtype.width.data) if isinstance(dtype, IntegerType) else dtype
-
-
-def compute_type(dtype: Attribute) -> Attribute:
-    """The type arithmetic on `dtype` happens in: f32 for f16, bf16 and minifloats, a byte for integers of less, else
-    the type itself."""
-    if isinstance(dtype, IntegerType) and is_encoded(dtype):
-        return IntegerType(8, dtype.signedness)
-    return f32 if isinstance(dtype, Float16Type | BFloat16Type) or is_minifloat(dtype) else dtype
-
-
-def integer_range(dtype: Attribute) -> tuple[int, int]:
-    """The least and greatest value of an integer element type."""
-    assert isinstance(dtype, IntegerType)
-    width = dtype.width.data
-    return (0, 2**width - 1) if is_unsigned(dtype) else (-(2 ** (width - 1)), 2 ** (width - 1) - 1)
-
-
-def wrap(value: int, dtype: IntegerType) -> int:
-    """`value` modulo 2^width in the range of `dtype`."""
-    low, _ = integer_range(dtype)
-    return (value - low) % 2**dtype.width.data + low
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,10 +18,11 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def
 
 from aotc.dialects import aot
 from aotc.dialects.aot.tiles import tile_shape
+from aotc.dialects.dtypes import is_float
 from aotc.dialects.graph.blocked import blocks
 from aotc.dialects.graph.convolution_axes import ConvolutionAxes, SlidingAxes, TransposedAxes
 from aotc.dialects.graph.interfaces import AnchorOp, Prologue, ShapeError, element_type_of, shape_of
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer, is_float
+from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
 from aotc.dialects.graph.register_tiles import MULTIPLIERS
 from aotc.dialects.graph.row_tiles import by_halves
 from aotc.dialects.graph.schedule import Machine, Schedule

@@ -10,6 +10,7 @@ import numpy as np
 from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, Float64Type, FloatAttr, TensorType, f32
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
+from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph import arrays
 from aotc.dialects.graph.boxes import Box, Cutout, whole
 from aotc.dialects.graph.elementwise import Domain
@@ -22,7 +23,7 @@ from aotc.dialects.graph.interfaces import (
     shape_of,
     tensor_type,
 )
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer, compute_type
+from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
 from aotc.dialects.graph.reduction import merge_index, normalize_axes, reduced_shape, rows
 from aotc.dialects.graph.row_tiles import Part, Row, Rows, row_schedule
 

@@ -27,10 +27,10 @@ from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, TensorType, f64
 from xdsl.ir import OpResult
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
-from aotc.dialects.dtypes import byte_width
+from aotc.dialects.dtypes import byte_width, is_float
 from aotc.dialects.graph.blocked import blocks, to_blocks
 from aotc.dialects.graph.interfaces import AnchorOp, Array, Prologue, ShapeError, element_type_of, shape_of
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer, is_float
+from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
 from aotc.dialects.graph.products import LINE
 from aotc.dialects.graph.register_tiles import segments
 from aotc.dialects.graph.schedule import Machine, Schedule

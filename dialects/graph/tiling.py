@@ -30,18 +30,8 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from aotc.dialects import aot
 from aotc.dialects.aot.tiles import Reduction, tile_shape, tile_type
-from aotc.dialects.graph.loops import (
-    INDEX,
-    Comparison,
-    LoopBuilder,
-    Reader,
-    Scalar,
-    ScalarLike,
-    is_float,
-    is_unsigned,
-    storage_type,
-    wrap,
-)
+from aotc.dialects.dtypes import is_float, is_unsigned, storage_type, wrap
+from aotc.dialects.graph.loops import INDEX, Comparison, LoopBuilder, Reader, Scalar, ScalarLike
 
 
 class NotTileable(Exception):

@@ -17,9 +17,10 @@ from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, Te
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
+from aotc.dialects.dtypes import integer_range, is_float
 from aotc.dialects.graph.boxes import Box, Cutout, Strips, cut_out_windows, window_strips
 from aotc.dialects.graph.interfaces import AnchorOp, ShapeError, element_type_of, shape_of
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer, integer_range, is_float
+from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
 from aotc.dialects.graph.schedule import Machine, Schedule
 from aotc.dialects.graph.sliding import SlidingWindow, sliding_windows
 from aotc.dialects.graph.tiling import NotTileable, Tile, TileBuilder

@@ -20,9 +20,10 @@ from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType, 
 from xdsl.ir import OpResult
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def
 
+from aotc.dialects.dtypes import is_float
 from aotc.dialects.graph.blocked import blocks, to_blocks
 from aotc.dialects.graph.interfaces import AnchorOp, Array, Prologue, ShapeError, element_type_of, shape_of
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer, is_float
+from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
 from aotc.dialects.graph.products import stacked_schedule
 from aotc.dialects.graph.schedule import Machine, Schedule
 from aotc.dialects.graph.sliding import SlidingWindow, sliding_windows

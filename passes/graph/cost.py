@@ -11,9 +11,10 @@ from xdsl.dialects import math as math_dialect
 from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 
+from aotc.dialects.dtypes import storage_type
 from aotc.dialects.graph.encodings import decode, load
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, GraphOp, element_type_of, shape_of
-from aotc.dialects.graph.loops import INDEX, LoopBuilder, Reader, Scalar, storage_type
+from aotc.dialects.graph.loops import INDEX, LoopBuilder, Reader, Scalar
 from aotc.passes.graph.groups import body_key
 
 BRANCH = 8

@@ -59,8 +59,7 @@ from xdsl.rewriter import InsertPoint
 
 from aotc.conventions import operator_symbol
 from aotc.dialects.aot import BufferOp, CheckOp, DataOp, NullOp, PtrType, WeightOp, WorkspaceOp
-from aotc.dialects.dtypes import byte_width, element_type
-from aotc.dialects.graph.loops import storage_type
+from aotc.dialects.dtypes import byte_width, element_type, storage_type
 from aotc.metadata import BufferInfo
 from aotc.passes.interface.signature import (
     TENSORS,

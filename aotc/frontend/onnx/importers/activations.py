@@ -5,11 +5,11 @@ from __future__ import annotations
 from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
+from aotc.dialects.dtypes import is_float
 from aotc.dialects.graph.elementwise import AbsOp, AddOp, MaxOp, MulOp, NegOp, SubOp
 from aotc.dialects.graph.functions import ExpOp, LogOp
 from aotc.dialects.graph.interfaces import element_type_of
 from aotc.dialects.graph.logical import CompareOp, WhereOp
-from aotc.dialects.graph.loops import is_float
 from aotc.frontend.onnx.expressions import cast, scalar, widen
 from aotc.frontend.onnx.registry import Node, onnx_op
 

@@ -6,11 +6,11 @@ import numpy as np
 from xdsl.dialects.builtin import f64
 from xdsl.ir import SSAValue
 
+from aotc.dialects.dtypes import is_float
 from aotc.dialects.graph.elementwise import AbsOp, AddOp, MulOp, SubOp
 from aotc.dialects.graph.functions import ExpOp, LogOp, SqrtOp
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of, shape_of
 from aotc.dialects.graph.logical import CompareOp, WhereOp
-from aotc.dialects.graph.loops import is_float
 from aotc.dialects.graph.reduction import ArgReduceOp, CumulativeOp, ReduceOp
 from aotc.frontend.onnx.expressions import cast, reshape, scalar, widen
 from aotc.frontend.onnx.registry import Node, onnx_op
