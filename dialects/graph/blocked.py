@@ -27,6 +27,7 @@ from aotc.dialects.graph.interfaces import (
     Fusion,
     Prologue,
     ShapeError,
+    common_element_type,
     element_type_of,
     shape_of,
 )
@@ -237,10 +238,7 @@ class BlockedConvolutionOp(AnchorOp, ConvolutionAxes, ABC):
         result = [x[0], blocks(outputs, block), *self.extents(), block]
         if self.bias is not None and shape_of(self.bias) != (result[1] * block,):
             raise ShapeError(f"the bias of {result[1]} blocks of {block} has shape {list(shape_of(self.bias))}")
-        kinds = {element_type_of(value) for value in self.operands}
-        if len(kinds) > 1:
-            raise ShapeError("element types differ: " + ", ".join(str(kind) for kind in kinds))
-        return [TensorType(element_type_of(self.x), result)]
+        return [TensorType(common_element_type(*self.operands), result)]
 
     def operations(self) -> int:
         channels = self.channels.value.data // self.group.value.data

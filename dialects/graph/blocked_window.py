@@ -20,6 +20,7 @@ from aotc.dialects.graph.interfaces import (
     Fusion,
     Prologue,
     ShapeError,
+    common_element_type,
     element_type_of,
     shape_of,
 )
@@ -107,11 +108,8 @@ class BlockedDepthwiseConvOp(AnchorOp):
             raise ShapeError(f"operand {list(x)} and weight {list(weight)} have different blocks")
         if self.bias is not None and shape_of(self.bias) != (x[1] * x[-1],):
             raise ShapeError(f"the bias of {x[1]} blocks of {x[-1]} has shape {list(shape_of(self.bias))}")
-        kinds = {element_type_of(value) for value in self.operands}
-        if len(kinds) > 1:
-            raise ShapeError("element types differ: " + ", ".join(sorted(str(kind) for kind in kinds)))
         shape = [*x[:2], *(window.positions for window in self.windows()), x[-1]]
-        return [TensorType(element_type_of(self.x), shape)]
+        return [TensorType(common_element_type(*self.operands), shape)]
 
     def operations(self) -> int:
         """Missing channels count."""

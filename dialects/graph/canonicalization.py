@@ -19,8 +19,8 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from aotc.dialects.dtypes import byte_width, is_float
-from aotc.dialects.graph.contraction import ConvOp, MatMulOp
 from aotc.dialects.graph.conversion import AffineOp, CastOp
+from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.elementwise import AbsOp, AddOp, DivOp, MulOp, NegOp, ReluOp, SubOp
 from aotc.dialects.graph.elementwise import BroadcastOp as BroadcastingOp
 from aotc.dialects.graph.interfaces import (
@@ -33,6 +33,7 @@ from aotc.dialects.graph.interfaces import (
     to_attribute,
 )
 from aotc.dialects.graph.logical import NotOp
+from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.movement import BroadcastOp, ConcatOp, PadOp, ReshapeOp, SliceOp, TransposeOp
 from aotc.dialects.graph.structure import ConstantOp
 

@@ -14,7 +14,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from aotc.dialects.dtypes import is_float, numpy_dtype
 from aotc.dialects.graph import arrays
-from aotc.dialects.graph.interfaces import Array, ElementOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import Array, ElementOp, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar
 from aotc.dialects.graph.shapes import broadcast, broadcast_index
 
@@ -103,9 +103,7 @@ class BinaryOp(BroadcastOp, ABC):
     DOMAIN: ClassVar[Domain] = Domain.NUMBER
 
     def infer_types(self) -> Sequence[TensorType]:
-        if element_type_of(self.lhs) != element_type_of(self.rhs):
-            raise ShapeError(f"element types differ: {element_type_of(self.lhs)} and {element_type_of(self.rhs)}")
-        self.DOMAIN.require(element_type_of(self.lhs), "the left operand")
+        self.DOMAIN.require(common_element_type(self.lhs, self.rhs), "the left operand")
         return super().infer_types()
 
 

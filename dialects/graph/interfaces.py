@@ -94,6 +94,14 @@ def element_type_of(value: SSAValue) -> Attribute:
     return tensor_type(value).get_element_type()
 
 
+def common_element_type(*values: SSAValue) -> Attribute:
+    """The one element type of all `values`; raises ShapeError where they have several."""
+    kinds = list(dict.fromkeys(map(element_type_of, values)))
+    if len(kinds) > 1:
+        raise ShapeError("element types differ: " + ", ".join(map(str, kinds)))
+    return kinds[0]
+
+
 def to_attribute(value: object) -> Attribute:
     """The attribute for a plain Python value: ints i64, floats f64, bools i1, strings, sequences of ints or floats."""
     match value:

@@ -13,7 +13,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.dtypes import is_unsigned
 from aotc.dialects.graph.elementwise import BinaryOp, BroadcastOp, Domain, UnaryOp
-from aotc.dialects.graph.interfaces import Array, ShapeError, element_type_of
+from aotc.dialects.graph.interfaces import Array, ShapeError, common_element_type, element_type_of
 from aotc.dialects.graph.loops import Comparison, LoopBuilder, Scalar
 
 _COMPARISONS: dict[str, Callable[[Array, Array], Array]] = {
@@ -173,8 +173,7 @@ class WhereOp(BroadcastOp):
 
     def infer_types(self) -> Sequence[TensorType]:
         Domain.BOOL.require(element_type_of(self.condition), "the condition")
-        if element_type_of(self.x) != element_type_of(self.y):
-            raise ShapeError(f"element types differ: {element_type_of(self.x)} and {element_type_of(self.y)}")
+        common_element_type(self.x, self.y)
         return super().infer_types()
 
     def result_element_type(self) -> Attribute:

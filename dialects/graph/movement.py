@@ -20,7 +20,15 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def, var_operand_def
 
 from aotc.dialects.graph.encodings import zero
-from aotc.dialects.graph.interfaces import Array, ElementOp, Fusion, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import (
+    Array,
+    ElementOp,
+    Fusion,
+    ShapeError,
+    common_element_type,
+    element_type_of,
+    shape_of,
+)
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar
 from aotc.dialects.graph.shapes import broadcast, broadcast_index, delinearize, linearize
 
@@ -193,9 +201,7 @@ class ConcatOp(ElementOp):
     def infer_types(self) -> Sequence[TensorType]:
         if not self.parts:
             raise ShapeError("there is nothing to concatenate")
-        shapes, kinds = [shape_of(part) for part in self.parts], {element_type_of(part) for part in self.parts}
-        if len(kinds) > 1:
-            raise ShapeError("element types differ: " + ", ".join(sorted(str(kind) for kind in kinds)))
+        shapes, kind = [shape_of(part) for part in self.parts], common_element_type(*self.parts)
         rank = len(shapes[0])
         if rank == 0 or any(len(shape) != rank for shape in shapes):
             raise ShapeError(
@@ -207,7 +213,7 @@ class ConcatOp(ElementOp):
         if len({shape[:axis] + shape[axis + 1 :] for shape in shapes}) > 1:
             raise ShapeError(f"shapes differ beyond axis {axis}: " + ", ".join(str(list(shape)) for shape in shapes))
         total = sum(shape[axis] for shape in shapes)
-        return [TensorType(kinds.pop(), [*shapes[0][:axis], total, *shapes[0][axis + 1 :]])]
+        return [TensorType(kind, [*shapes[0][:axis], total, *shapes[0][axis + 1 :]])]
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         return [np.concatenate(operands, self.dimension)]

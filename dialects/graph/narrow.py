@@ -21,7 +21,14 @@ from aotc.dialects.aot.tiles import tile_shape
 from aotc.dialects.dtypes import is_float
 from aotc.dialects.graph.blocked import blocks
 from aotc.dialects.graph.convolution_axes import ConvolutionAxes, SlidingAxes, TransposedAxes
-from aotc.dialects.graph.interfaces import AnchorOp, Prologue, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import (
+    AnchorOp,
+    Prologue,
+    ShapeError,
+    common_element_type,
+    element_type_of,
+    shape_of,
+)
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
 from aotc.dialects.graph.register_tiles import MULTIPLIERS
 from aotc.dialects.graph.row_tiles import by_halves
@@ -91,10 +98,7 @@ class NarrowConvolutionOp(AnchorOp, ConvolutionAxes, ABC):
             )
         if self.bias is not None and shape_of(self.bias) != (weight[0],):
             raise ShapeError(f"the bias of {weight[0]} channels has shape {list(shape_of(self.bias))}")
-        kinds = {element_type_of(value) for value in self.operands}
-        if len(kinds) > 1:
-            raise ShapeError("element types differ: " + ", ".join(sorted(str(kind) for kind in kinds)))
-        return [TensorType(element_type_of(self.x), [x[0], weight[0], *self.extents()])]
+        return [TensorType(common_element_type(*self.operands), [x[0], weight[0], *self.extents()])]
 
     def operations(self) -> int:
         return 2 * math.prod((shape_of(self.x)[0], *self.meetings(), *shape_of(self.weight)))

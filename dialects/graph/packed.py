@@ -20,6 +20,7 @@ from aotc.dialects.graph.interfaces import (
     Fusion,
     Prologue,
     ShapeError,
+    common_element_type,
     element_type_of,
     shape_of,
 )
@@ -106,9 +107,7 @@ class PackedMatMulOp(AnchorOp):
 
     def infer_types(self) -> Sequence[TensorType]:
         batch, m, n, _ = self.sizes()
-        if element_type_of(self.lhs) != element_type_of(self.rhs):
-            raise ShapeError(f"element types differ: {element_type_of(self.lhs)}, {element_type_of(self.rhs)}")
-        return [TensorType(element_type_of(self.lhs), [*batch, m, n])]
+        return [TensorType(common_element_type(self.lhs, self.rhs), [*batch, m, n])]
 
     def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         batch, m, n, depth = self.sizes()

@@ -13,7 +13,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.graph import arrays
 from aotc.dialects.graph.blocked import blocks
-from aotc.dialects.graph.interfaces import AnchorOp, Array, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import AnchorOp, Array, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.graph.loops import INDEX, LoopBuilder, Reader, Scalar, Writer
 from aotc.dialects.graph.register_tiles import Segment, segments
 from aotc.dialects.graph.row_tiles import Piece, axis_of_lanes, pieces
@@ -47,9 +47,7 @@ class ResampleOp(AnchorOp):
             raise ShapeError(f"axis {axis} is out of range for rank {len(x)}")
         if len(places) != 2 or places != shape_of(self.weights) or element_type_of(self.places) != i64:
             raise ShapeError(f"places and weights must be matrices of one shape, found {list(places)}")
-        kind = element_type_of(self.x)
-        if element_type_of(self.weights) != kind:
-            raise ShapeError(f"element types differ: {kind}, {element_type_of(self.weights)}")
+        kind = common_element_type(self.x, self.weights)
         return [TensorType(kind, [*x[:axis], places[0], *x[axis + 1 :]])]
 
     def operations(self) -> int:

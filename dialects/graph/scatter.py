@@ -20,7 +20,7 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
 from aotc.dialects.graph.indexing import from_front, require_axis, require_covered, require_indices
-from aotc.dialects.graph.interfaces import AnchorOp, Array, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import AnchorOp, Array, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, ScalarLike, Writer
 from aotc.dialects.graph.schedule import Machine, Schedule
 
@@ -55,8 +55,7 @@ class ScatterOp(AnchorOp, ABC):
     def infer_types(self) -> Sequence[TensorType]:
         if self.reduction.data not in _REDUCTIONS:
             raise ShapeError(f'the reduction must be none, add, mul, max or min, found "{self.reduction.data}"')
-        if element_type_of(self.x) != element_type_of(self.updates):
-            raise ShapeError(f"element types differ: {element_type_of(self.x)} and {element_type_of(self.updates)}")
+        common_element_type(self.x, self.updates)
         require_indices(self.indices)
         self.check()
         return [TensorType(element_type_of(self.x), shape_of(self.x))]

@@ -29,7 +29,15 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 
 from aotc.dialects.dtypes import byte_width, is_float
 from aotc.dialects.graph.blocked import blocks, to_blocks
-from aotc.dialects.graph.interfaces import AnchorOp, Array, Prologue, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import (
+    AnchorOp,
+    Array,
+    Prologue,
+    ShapeError,
+    common_element_type,
+    element_type_of,
+    shape_of,
+)
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
 from aotc.dialects.graph.products import LINE
 from aotc.dialects.graph.register_tiles import segments
@@ -137,11 +145,10 @@ class StrassenMatMulOp(AnchorOp):
         return StrassenSizes(tuple(batch), rows, columns, depth, block_rows, left, shape_of(self.weight)[-1])
 
     def infer_types(self) -> Sequence[TensorType]:
-        lhs, weight, kind = shape_of(self.lhs), shape_of(self.weight), element_type_of(self.lhs)
+        lhs, weight = shape_of(self.lhs), shape_of(self.weight)
         if len(lhs) < 2 or len(weight) != 4:
             raise ShapeError(f"operand {list(lhs)} and weight {list(weight)} must be of rank 2 or more and 4")
-        if kind != element_type_of(self.weight):
-            raise ShapeError(f"element types differ: {kind}, {element_type_of(self.weight)}")
+        kind = common_element_type(self.lhs, self.weight)
         sizes = self.sizes
         if weight[:3] != (blocks(sizes.left, sizes.width), PRODUCTS, sizes.upper):
             raise ShapeError(f"{list(lhs)} and weight {list(weight)} of {sizes.left} columns do not multiply")

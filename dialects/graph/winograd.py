@@ -22,7 +22,15 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def
 
 from aotc.dialects.dtypes import is_float
 from aotc.dialects.graph.blocked import blocks, to_blocks
-from aotc.dialects.graph.interfaces import AnchorOp, Array, Prologue, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import (
+    AnchorOp,
+    Array,
+    Prologue,
+    ShapeError,
+    common_element_type,
+    element_type_of,
+    shape_of,
+)
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
 from aotc.dialects.graph.products import stacked_schedule
 from aotc.dialects.graph.schedule import Machine, Schedule
@@ -167,10 +175,7 @@ class WinogradConvOp(AnchorOp):
         result = [x[0], blocks(outputs, block), *(window.positions for window in self.windows()), block]
         if self.bias is not None and shape_of(self.bias) != (result[1] * block,):
             raise ShapeError(f"the bias of {result[1]} blocks of {block} has shape {list(shape_of(self.bias))}")
-        kinds = {element_type_of(value) for value in self.operands}
-        if len(kinds) > 1:
-            raise ShapeError("element types differ: " + ", ".join(str(kind) for kind in kinds))
-        (kind,) = kinds
+        kind = common_element_type(*self.operands)
         tiles = self.sizes.block_tiles | 1
         scratch = [[size, tiles, (x[1] | 1) * block], [size, tiles, weight[-1]]]
         return [TensorType(kind, shape) for shape in (result, *scratch)]

@@ -34,10 +34,11 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from aotc.dialects.graph.contraction import ConvOp, MatMulOp
 from aotc.dialects.graph.conversion import AffineOp
+from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.elementwise import BroadcastOp
 from aotc.dialects.graph.interfaces import ElementOp, Fusion, GraphOp, shape_of
+from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.passes.graph.groups import entries

@@ -13,9 +13,9 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from aotc.constants import constant_op, known_array
-from aotc.dialects.graph.contraction import MatMulOp
 from aotc.dialects.graph.conversion import CastOp
 from aotc.dialects.graph.interfaces import Array, GraphOp
+from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.passes.graph.absorb_transposes import AbsorbTransposesPass

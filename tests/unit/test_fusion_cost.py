@@ -9,10 +9,11 @@ from xdsl.dialects import test
 from xdsl.dialects.builtin import TensorType, f32, i8
 from xdsl.ir import Attribute, SSAValue
 
-from aotc.dialects.graph.contraction import ConvOp, MatMulOp
 from aotc.dialects.graph.conversion import DequantizeOp
+from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.elementwise import AddOp, ReluOp
 from aotc.dialects.graph.functions import ExpOp
+from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.movement import ConcatOp, TransposeOp
 from aotc.dialects.graph.normalization import SoftmaxOp
 from aotc.dialects.graph.reduction import ReduceOp

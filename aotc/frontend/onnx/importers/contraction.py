@@ -7,10 +7,11 @@ from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import Attribute, SSAValue
 
 from aotc.dialects.dtypes import is_float
-from aotc.dialects.graph.contraction import ConvOp, ConvTransposeOp, MatMulOp
 from aotc.dialects.graph.conversion import QuantizeOp
+from aotc.dialects.graph.convolution import ConvOp, ConvTransposeOp
 from aotc.dialects.graph.elementwise import AddOp, DivOp, MulOp, SubOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
+from aotc.dialects.graph.matmul import MatMulOp
 from aotc.frontend.onnx.expressions import cast, reshape, scalar
 from aotc.frontend.onnx.importers.window import window_attributes
 from aotc.frontend.onnx.registry import Node, onnx_op

@@ -1,6 +1,6 @@
 // RUN: aotc-opt %s --split-input-file --verify-diagnostics | filecheck %s
 
-// CHECK: element types differ: f32 and i32
+// CHECK: element types differ: f32, i32
 func.func @types(%x: tensor<2xf32>, %y: tensor<2xi32>) {
   %0 = graph.add %x, %y : (tensor<2xf32>, tensor<2xi32>) -> tensor<2xf32>
   func.return

@@ -1,0 +1,195 @@
+"""Matrix multiplication.
+
+Every result element accumulates in a register, in index order, in the compute type of its elements (f16 and bf16 in
+f32; integers wrap).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from xdsl.dialects.builtin import BoolAttr, TensorType
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
+
+from aotc.dialects.graph import arrays
+from aotc.dialects.graph.boxes import Box, Cutout, Strips
+from aotc.dialects.graph.interfaces import (
+    AnchorOp,
+    Array,
+    Prologue,
+    ShapeError,
+    common_element_type,
+    element_type_of,
+    shape_of,
+)
+from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
+from aotc.dialects.graph.packed import PackColumnsOp, PackedMatMulOp
+from aotc.dialects.graph.products import (
+    Factors,
+    Place,
+    cut_out_product,
+    product_loops,
+    product_schedule,
+    product_strips,
+)
+from aotc.dialects.graph.schedule import Machine, Schedule, ScheduleAttr, schedule_of
+from aotc.dialects.graph.shapes import broadcast, broadcast_index
+from aotc.dialects.graph.strassen import StrassenMatMulOp, StrassenWeightOp
+from aotc.dialects.graph.strassen_choice import (
+    ProductSizes,
+    StrassenAttr,
+    choose_strassen,
+    strassen_choices,
+    strassen_schedule,
+)
+from aotc.dialects.graph.structure import ConstantOp
+from aotc.dialects.graph.tiling import NotTileable, TileBuilder
+
+if TYPE_CHECKING:
+    from aotc.dialects.graph.layouts import Layouts
+
+
+@irdl_op_definition
+class MatMulOp(AnchorOp):
+    """lhs [..., M, K] times rhs [..., K, N]; the leading (batch) dimensions broadcast.
+
+    `transpose_lhs` says that lhs is stored [..., K, M], `transpose_rhs` that rhs is stored [..., N, K].
+    """
+
+    name = "graph.matmul"
+    lhs = operand_def(TensorType)
+    rhs = operand_def(TensorType)
+    transpose_lhs = opt_prop_def(BoolAttr)
+    transpose_rhs = opt_prop_def(BoolAttr)
+    result = result_def(TensorType)
+
+    def sizes(self) -> tuple[tuple[int, ...], int, int, int]:
+        """The broadcast batch shape, M, N and K; raises ShapeError."""
+        lhs, rhs = shape_of(self.lhs), shape_of(self.rhs)
+        if len(lhs) < 2 or len(rhs) < 2:
+            raise ShapeError(f"operands must be matrices or batches of them, found {list(lhs)} and {list(rhs)}")
+        m, k = reversed(lhs[-2:]) if self.flag("transpose_lhs") else lhs[-2:]
+        depth, n = reversed(rhs[-2:]) if self.flag("transpose_rhs") else rhs[-2:]
+        if k != depth:
+            raise ShapeError(f"{list(lhs)} and {list(rhs)} do not multiply: inner dimensions are {k} and {depth}")
+        return broadcast(lhs[:-2], rhs[:-2]), m, n, k
+
+    def operations(self) -> int:
+        batch, *sizes = self.sizes()
+        return 2 * math.prod((*batch, *sizes))
+
+    def infer_types(self) -> Sequence[TensorType]:
+        kind = common_element_type(self.lhs, self.rhs)
+        batch, m, n, _ = self.sizes()
+        return [TensorType(kind, [*batch, m, n])]
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        dtype = operands[0].dtype
+        lhs, rhs = (arrays.widen(operand) for operand in operands)
+        if self.flag("transpose_lhs"):
+            lhs = lhs.swapaxes(-1, -2)
+        if self.flag("transpose_rhs"):
+            rhs = rhs.swapaxes(-1, -2)
+        return [arrays.convert(np.matmul(lhs, rhs), dtype)]
+
+    def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        batch, m, n, depth = self.sizes()
+        lhs_batch, rhs_batch = shape_of(self.lhs)[:-2], shape_of(self.rhs)[:-2]
+        zero = b.const(0, element_type_of(self.result))
+
+        def body(index: list[Scalar]) -> None:
+            *outer, row, column = index
+            lhs_index = broadcast_index(b, outer, lhs_batch)
+            rhs_index = broadcast_index(b, outer, rhs_batch)
+
+            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+                (k,) = at
+                x = reads[0]([*lhs_index, *((k, row) if self.flag("transpose_lhs") else (row, k))])
+                y = reads[1]([*rhs_index, *((column, k) if self.flag("transpose_rhs") else (k, column))])
+                return [carried[0] + x * y]
+
+            (total,) = b.reduce([(0, depth)], [zero], step)
+            writes[0](index, total)
+
+        b.for_each([*batch, m, n], body)
+
+    def cut_out(self, box: Box) -> Cutout | None:
+        return cut_out_product(self, box, self.flag("transpose_lhs"), 2)
+
+    def strips(self, schedule: Schedule) -> Strips | None:
+        return product_strips(self, schedule)
+
+    def prologue(self, operand: int) -> Prologue:
+        return Prologue.MOVED
+
+    def schedule_on(self, machine: Machine) -> Schedule | None:
+        _, m, n, depth = self.sizes()
+        if isinstance(algorithm := self.attributes.get(self.ALGORITHM), StrassenAttr):
+            sizes, lanes = self._sizes(), machine.lanes_of_products(element_type_of(self.lhs))
+            rows = min(algorithm.rows.data, m + 1) // 2
+            return strassen_schedule(machine, element_type_of(self.lhs), rows, sizes.left(lanes), sizes.upper)
+        streamed = isinstance(self.rhs.owner, ConstantOp)
+        return product_schedule(machine, element_type_of(self.lhs), m, n, depth, streamed=streamed)
+
+    def algorithm_on(self, machine: Machine) -> Attribute | None:
+        """Strassen's, where that takes less time."""
+        return choose_strassen(machine, element_type_of(self.lhs), self._sizes()) if self._is_strassen() else None
+
+    def algorithms_on(self, machine: Machine) -> Sequence[Attribute]:
+        return strassen_choices(machine, element_type_of(self.lhs), self._sizes()) if self._is_strassen() else ()
+
+    def _is_strassen(self) -> bool:
+        """Whether the operands are what Strassen is for: rows as they lie, times one constant matrix."""
+        single = len(shape_of(self.rhs)) == 2 and not self.flag("transpose_lhs")
+        return single and isinstance(self.rhs.owner, ConstantOp)
+
+    def _sizes(self) -> ProductSizes:
+        batch, m, n, depth = self.sizes()
+        return ProductSizes(math.prod(batch), m, n, depth)
+
+    def lay_out(self, layouts: Layouts) -> SSAValue | None:
+        """A constant is packed at compile time; rows are packed to columns where they are to be multiplied."""
+        schedule, transposed = schedule_of(self), self.flag("transpose_rhs")
+        if schedule is None or not (transposed or layouts.is_constant(self.rhs)):
+            return None
+        width = schedule.tile[1] * schedule.lanes
+        if isinstance(algorithm := self.attributes.get(self.ALGORITHM), StrassenAttr):
+            left = self._sizes().left(schedule.lanes)
+            weight = StrassenWeightOp.get(self.rhs, left=left, width=width, transpose=transposed or None)
+            columns, rows = shape_of(self.result)[-1], algorithm.rows.data
+            by_seven = StrassenMatMulOp.get(self.lhs, layouts.add(weight), columns=columns, left=left, block_rows=rows)
+            by_seven.attributes[ScheduleAttr.KEY] = ScheduleAttr.of(schedule)
+            return layouts.add(by_seven)
+        panels = layouts.add(PackColumnsOp.get(self.rhs, width=width, transpose=transposed or None))
+        product = PackedMatMulOp.get(
+            self.lhs, panels, columns=shape_of(self.result)[-1], transpose_lhs=self.flag("transpose_lhs") or None
+        )
+        product.attributes[ScheduleAttr.KEY] = ScheduleAttr.of(schedule)
+        return layouts.add(product)
+
+    def tiled_loops(
+        self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
+    ) -> None:
+        if self.flag("transpose_rhs"):
+            raise NotTileable("the columns of a transposed operand do not lie along the lanes")
+        batch, m, n, depth = self.sizes()
+        lhs_batch, rhs_batch = shape_of(self.lhs)[:-2], shape_of(self.rhs)[:-2]
+
+        def factors(place: Place) -> Factors:
+            lhs_index = broadcast_index(b, place.outer, lhs_batch)
+            rhs_index = broadcast_index(b, place.outer, rhs_batch)
+
+            def at(k: Scalar) -> tuple[Scalar, Scalar]:
+                row = [k, place.row] if self.flag("transpose_lhs") else [place.row, k]
+                return reads[0]([*lhs_index, *row]), reads[1]([*rhs_index, k, place.column])
+
+            return at
+
+        def store(place: Place, total: Scalar) -> None:
+            writes[0]([*place.outer, place.row, place.column], total)
+
+        product_loops(b, schedule, element_type_of(self.lhs), batch, (m, n, depth), factors, store)
