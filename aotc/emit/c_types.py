@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from aotc.dialects.aot import PtrType, StructType
-from aotc.emit.c_vector_macros import type_name
+from aotc.emit.c_vector_operations import type_name
 from aotc.errors import CompileError, Problem
 
 Kind: TypeAlias = Literal["bool", "signed", "unsigned", "float", "half", "void", "struct", "pointer", "vector", "mask"]

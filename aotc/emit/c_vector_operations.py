@@ -1,0 +1,393 @@
+"""What each vector operation of generated C is: an instruction where the compiler may use it, else the same in plain C.
+
+`c_vector_macros` makes the macros of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+Variants: TypeAlias = "list[tuple[str, str]]"
+"""(preprocessor condition, expansion) in order of preference; the last one's condition is empty."""
+
+
+def type_name(kind: str, bits: int, lanes: int) -> str:
+    """`aotc_f32x16`; `kind` is f, u or i."""
+    return f"aotc_{kind}{bits}x{lanes}"
+
+
+@dataclass(frozen=True)
+class Vector:
+    kind: str
+    bits: int
+    lanes: int
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return self.bits * self.lanes // 8
+
+    @property
+    def name(self) -> str:
+        return type_name(self.kind, self.bits, self.lanes)
+
+    def operation(self, name: str) -> str:
+        """`aotc_fma_f32x16`."""
+        return self.name.replace("_", f"_{name}_", 1)
+
+    @property
+    def signed(self) -> str:
+        return type_name("i", self.bits, self.lanes)
+
+    @property
+    def unsigned(self) -> str:
+        return type_name("u", self.bits, self.lanes)
+
+    @property
+    def element(self) -> str:
+        if self.kind == "f":
+            return {32: "float", 64: "double"}[self.bits]
+        return f"{'u' if self.kind == 'u' else ''}int{self.bits}_t"
+
+    def each(self, lane: Callable[[int], str]) -> str:
+        """A vector, lane by lane."""
+        return f"(({self.name}){{{', '.join(lane(i) for i in range(self.lanes))}}})"
+
+
+# --- which instructions ----------------------------------------------------------------------------------------------
+
+_SUFFIXES = {("f", 32): "ps", ("f", 64): "pd"}
+
+
+def _x86(vector: Vector, name: str, arguments: str, required: dict[int, str], suffix: str = "") -> Variants:
+    """One intrinsic of x86 at each register width that `required` (bytes: condition) has."""
+    if vector.size not in required:
+        return []
+    bits = vector.size * 8
+    prefix = "_mm" if bits == 128 else f"_mm{bits}"
+    if vector.kind == "f":
+        suffix, register = _SUFFIXES["f", vector.bits], f"__m{bits}" + ("d" if vector.bits == 64 else "")
+    else:
+        register = f"__m{bits}i"
+    text = arguments.replace("<", f"({register})(").replace(">", ")")
+    return [(required[vector.size], f"(({vector.name}){prefix}_{name}_{suffix}({text}))")]
+
+
+def _neon(vector: Vector, name: str, arguments: str, condition: str = "defined(__aarch64__)") -> Variants:
+    """One intrinsic of NEON for floats in 128 bits."""
+    if vector.kind != "f" or vector.size != 16:
+        return []
+    register = f"float{vector.bits}x{vector.lanes}_t"
+    text = arguments.replace("<", f"({register})(").replace(">", ")")
+    return [(condition, f"(({vector.name}){name}q_f{vector.bits}({text}))")]
+
+
+_FLOATS = {64: "defined(__AVX512F__)", 32: "defined(__AVX__)", 16: "defined(__SSE2__)"}
+_ROUNDS = {64: "defined(__AVX512F__)", 32: "defined(__AVX__)", 16: "defined(__SSE4_1__)"}
+_FUSES = {64: "defined(__AVX512F__)", 32: "defined(__FMA__)", 16: "defined(__FMA__)"}
+_RANGES = {
+    64: "defined(__AVX512DQ__)",
+    32: "defined(__AVX512DQ__) && defined(__AVX512VL__)",
+    16: "defined(__AVX512DQ__) && defined(__AVX512VL__)",
+}
+_SCALAR_FMA = "defined(__FMA__) || defined(__ARM_FEATURE_FMA) || defined(__FP_FAST_FMA{F}) || defined(__riscv_flen)"
+
+
+def _integer_extremes(vector: Vector) -> dict[int, str]:
+    if vector.bits == 64:
+        small = "defined(__AVX512VL__)"
+        return {64: "defined(__AVX512F__)", 32: small, 16: small}
+    first = (vector.kind, vector.bits) in (("i", 16), ("u", 8))
+    return {
+        64: "defined(__AVX512BW__)" if vector.bits < 32 else "defined(__AVX512F__)",
+        32: "defined(__AVX2__)",
+        16: "defined(__SSE2__)" if first else "defined(__SSE4_1__)",
+    }
+
+
+# --- operations ------------------------------------------------------------------------------------------------------
+
+_Operation: TypeAlias = "Callable[[Vector], tuple[Sequence[str], Variants]]"
+
+
+def _f(vector: Vector) -> str:
+    """The suffix of libm's functions."""
+    return "f" if vector.bits == 32 else ""
+
+
+def _splat(v: Vector) -> tuple[Sequence[str], Variants]:
+    item = "(x)" if v.kind == "f" else f"({v.element})(x)"
+    return "x", [("", v.each(lambda _: item))]
+
+
+def _load(v: Vector) -> tuple[Sequence[str], Variants]:
+    return "p", [("", f"(*(const {v.operation('memory')} *)(p))")]
+
+
+def _store(v: Vector) -> tuple[Sequence[str], Variants]:
+    return "pv", [("", f"(*({v.operation('memory')} *)(p) = (v))")]
+
+
+def _in_registers(v: Vector, operands: str, before: str = "") -> Variants:
+    """After `before`, an empty statement that says of vectors that they are in registers: for GCC on x86."""
+    flags = {64: "__AVX512F__", 32: "__AVX__", 16: "__SSE2__"}
+    if v.size not in flags:
+        return []
+    text = f'__asm__("" : {operands})'
+    return [
+        (f"defined({flags[v.size]}) && !defined(__clang__)", f"do {{ {before} {text}; }} while (0)" if before else text)
+    ]
+
+
+def _keep(v: Vector) -> tuple[Sequence[str], Variants]:
+    """Nothing, by which GCC keeps a vector that it would rather load again for every use."""
+    return "v", [*_in_registers(v, '"+v"(v)'), ("", "((void)0)")]
+
+
+def _accumulate(v: Vector) -> tuple[Sequence[str], Variants]:
+    """The sum in the register of `c`: GCC would rather take that of a factor which is not used again, and run short."""
+    sum_ = f"(c) = {v.operation('fma')}(a, b, c)"
+    return "cab", [*_in_registers(v, '"+v"(c) : "v"(a), "v"(b)', f"{sum_};"), ("", f"({sum_})")]
+
+
+def _masked(v: Vector) -> str:
+    """The condition for masked loads and stores with a mask register."""
+    parts = ["defined(__AVX512BW__)"] if v.bits < 32 else ["defined(__AVX512F__)"]
+    if v.size < 64:
+        parts.append("defined(__AVX512VL__)")
+    return " && ".join(parts)
+
+
+def _mask_literal(v: Vector, count: int) -> str:
+    return f"(__mmask{max(v.lanes, 8)}){hex((1 << count) - 1)}" + ("u" if v.lanes <= 32 else "ull")
+
+
+def _load_part(v: Vector, count: int) -> tuple[Sequence[str], Variants]:
+    """The first `count` lanes from memory, zeros behind them."""
+    plain = f"(({v.name}){{{', '.join(f'((const {v.element} *)(p))[{i}]' for i in range(count))}}})"
+    masked = _masked_access(v, "maskz_loadu", f"{_mask_literal(v, count)}, (const void *)(p)")
+    return "p", [*masked, *_load_half(v, count), *_load_selected(v, count), ("", plain)]
+
+
+def _load_half(v: Vector, count: int) -> Variants:
+    """The lower half of a register, which clears the upper one."""
+    if 2 * count != v.lanes or v.size not in (16, 32):
+        return []
+    if v.size == 16:
+        return [("defined(__SSE2__)", f"(({v.name})_mm_loadl_epi64((const __m128i *)(p)))")]
+    return [("defined(__AVX__)", f"(({v.name})_mm256_zextps128_ps256(_mm_loadu_ps((const float *)(p))))")]
+
+
+def _load_selected(v: Vector, count: int) -> Variants:
+    """With AVX, lanes whose mask is negative."""
+    if v.size not in (16, 32) or (v.kind == "f" and v.bits not in (32, 64)) or (v.kind != "f" and v.bits != 32):
+        return []
+    prefix = "_mm" if v.size == 16 else "_mm256"
+    lanes = ", ".join("-1" if 4 * i < count * v.bits // 8 else "0" for i in range(v.size // 4))
+    mask = f"{prefix}_setr_epi32({lanes})"
+    if v.kind == "f":
+        item, suffix = ("float", "ps") if v.bits == 32 else ("double", "pd")
+        return [("defined(__AVX__)", f"(({v.name}){prefix}_maskload_{suffix}((const {item} *)(p), {mask}))")]
+    return [("defined(__AVX2__)", f"(({v.name}){prefix}_maskload_epi32((const int *)(p), {mask}))")]
+
+
+def _store_part(v: Vector, count: int) -> tuple[Sequence[str], Variants]:
+    """The first `count` lanes to memory."""
+    size = count * v.bits // 8
+    plain = f"do {{ const {v.name} aotc_part = (v); memcpy((p), &aotc_part, {size}); }} while (0)"
+    arguments = f"(void *)(p), {_mask_literal(v, count)}, <v>"
+    return "pv", [*_masked_access(v, "mask_storeu", arguments), ("", plain)]
+
+
+def _masked_access(v: Vector, name: str, arguments: str) -> Variants:
+    if v.size not in (16, 32, 64):
+        return []
+    text = _x86(v, name, arguments, {v.size: _masked(v)}, f"epi{v.bits}")
+    return text if "load" in name else [(c, t.removeprefix(f"(({v.name})").removesuffix(")")) for c, t in text]
+
+
+def _gather_part(v: Vector, count: int) -> tuple[Sequence[str], Variants]:
+    items = ", ".join(f"((const {v.element} *)(p))[{i} * (s)]" for i in range(count))
+    return "ps", [("", f"(({v.name}){{{items}}})")]
+
+
+def _scatter_part(v: Vector, count: int) -> tuple[Sequence[str], Variants]:
+    items = ", ".join(f"(({v.element} *)(p))[{i} * (s)] = (v)[{i}]" for i in range(count))
+    return "psv", [("", f"((void)({items}))")]
+
+
+def _fma(v: Vector) -> tuple[Sequence[str], Variants]:
+    suffix = _f(v)
+    lanes = v.each(lambda i: f"__builtin_fma{suffix}((a)[{i}], (b)[{i}], (c)[{i}])")
+    return "abc", [
+        *_x86(v, "fmadd", "<a>, <b>, <c>", _FUSES),
+        *_neon(v, "vfma", "<c>, <a>, <b>", "defined(__aarch64__)"),
+        (_SCALAR_FMA.replace("{F}", suffix.upper()), lanes),
+        ("", "((a) * (b) + (c))"),
+    ]
+
+
+def _sqrt(v: Vector) -> tuple[Sequence[str], Variants]:
+    lanes = v.each(lambda i: f"sqrt{_f(v)}((x)[{i}])")
+    return "x", [*_x86(v, "sqrt", "<x>", _FLOATS), *_neon(v, "vsqrt", "<x>"), ("", lanes)]
+
+
+def _rounding(scalar: str, mode: int, neon: str) -> _Operation:
+    def build(v: Vector) -> tuple[Sequence[str], Variants]:
+        lanes = v.each(lambda i: f"{scalar}{_f(v)}((x)[{i}])")
+        name = "roundscale" if v.size == 64 else "round"
+        return "x", [*_x86(v, name, f"<x>, {mode | 8}", _ROUNDS), *_neon(v, neon, "<x>"), ("", lanes)]
+
+    return build
+
+
+def _bits(v: Vector, text: str) -> str:
+    return f"(({v.name})({text}))"
+
+
+def _sign(v: Vector) -> str:
+    return "0x80000000u" if v.bits == 32 else "UINT64_C(0x8000000000000000)"
+
+
+def _abs(v: Vector) -> tuple[Sequence[str], Variants]:
+    return "x", [("", _bits(v, f"({v.unsigned})(x) & ~{_sign(v)}"))]
+
+
+def _copysign(v: Vector) -> tuple[Sequence[str], Variants]:
+    text = f"(({v.unsigned})(a) & ~{_sign(v)}) | (({v.unsigned})(b) & {_sign(v)})"
+    return "ab", [("", _bits(v, text))]
+
+
+def _select(v: Vector) -> tuple[Sequence[str], Variants]:
+    return "mab", [("", _bits(v, f"((m) & ({v.signed})(a)) | (~(m) & ({v.signed})(b))"))]
+
+
+def _extreme(symbol: str, name: str) -> _Operation:
+    """`a symbol b ? a : b`, which is what x86 does with NaN and zeros, too."""
+
+    def build(v: Vector) -> tuple[Sequence[str], Variants]:
+        required = _FLOATS if v.kind == "f" else _integer_extremes(v)
+        plain = f"{v.operation('select')}(({v.signed})((a) {symbol} (b)), a, b)"
+        suffix = f"ep{'u' if v.kind == 'u' else 'i'}{v.bits}"
+        return "ab", [*_x86(v, name, "<a>, <b>", required, suffix), ("", plain)]
+
+    return build
+
+
+def _ieee_extreme(name: str) -> _Operation:
+    """NaN where either is NaN, and -0 less than +0."""
+    is_maximum = name == "maximum"
+    short, join, code = ("max", "&", 5) if is_maximum else ("min", "|", 4)
+
+    def build(v: Vector) -> tuple[Sequence[str], Variants]:
+        equal = f"({v.name})(({v.signed})(a) {join} ({v.signed})(b))"
+        inner = f"{v.operation('select')}(({v.signed})((a) == (b)), {equal}, {v.operation(short)}(a, b))"
+        plain = f"{v.operation('select')}(({v.signed})((a) != (a)), a, {inner})"
+        ranged = _x86(v, "mask_add", f"RANGE(<a>, <b>, {code}), NAN(<a>, <b>, 3), <a>, <b>", _RANGES)
+        return "ab", [*(_ranged(v, item) for item in ranged), *_neon(v, f"v{short}", "<a>, <b>"), ("", plain)]
+
+    return build
+
+
+def _ranged(v: Vector, variant: tuple[str, str]) -> tuple[str, str]:
+    prefix = "_mm" if v.size == 16 else f"_mm{v.size * 8}"
+    suffix = _SUFFIXES["f", v.bits]
+    condition, text = variant
+    return condition, text.replace("RANGE", f"{prefix}_range_{suffix}").replace("NAN", f"{prefix}_cmp_{suffix}_mask")
+
+
+def _number_extreme(name: str) -> _Operation:
+    """The other one where one is NaN."""
+
+    def build(v: Vector) -> tuple[Sequence[str], Variants]:
+        return "ab", [("", f"{v.operation('select')}(({v.signed})((b) != (b)), a, {v.operation(name)}(a, b))")]
+
+    return build
+
+
+def _magnitude(v: Vector) -> tuple[Sequence[str], Variants]:
+    """The absolute value of integers; the least one stays as it is."""
+    sign = f"({v.unsigned})(({v.signed})(x) >> {v.bits - 1})"
+    return "x", [("", f"((({v.name})(x) ^ {sign}) - {sign})")]
+
+
+def _floordiv(v: Vector) -> tuple[Sequence[str], Variants]:
+    return "ab", [("", "((a) / (b) + (((a) % (b) != 0) & (((a) ^ (b)) < 0)))")]
+
+
+def _ceildiv(v: Vector) -> tuple[Sequence[str], Variants]:
+    step = "((a) % (b) != 0)" if v.kind == "u" else "(((a) % (b) != 0) & (((a) ^ (b)) >= 0))"
+    return "ab", [("", f"((a) / (b) - ({v.name}){step})")]
+
+
+def _widen(helper: str, native: bool) -> _Operation:
+    """Floats of 16 bits as single precision."""
+
+    def build(v: Vector) -> tuple[Sequence[str], Variants]:
+        variants: Variants = []
+        if native and v.size in (16, 32, 64):
+            source = {16: "__m128i", 32: "__m128i", 64: "__m256i"}[v.size]
+            prefix = "_mm" if v.size == 16 else f"_mm{v.size * 8}"
+            if v.size > 16:
+                condition = "defined(__AVX512F__)" if v.size == 64 else "defined(__F16C__)"
+                variants = [(condition, f"(({v.name}){prefix}_cvtph_ps(({source})(x)))")]
+        return "x", [*variants, ("", v.each(lambda i: f"{helper}((x)[{i}])"))]
+
+    return build
+
+
+def _narrow(helper: str, native: bool) -> _Operation:
+    """Single precision as 16 bits, to nearest even."""
+
+    def build(v: Vector) -> tuple[Sequence[str], Variants]:
+        variants: Variants = []
+        if native and v.size in (16, 32):
+            wide = v.size * 16
+            condition = "defined(__AVX512F__)" if wide == 512 else "defined(__F16C__)"
+            variants = [(condition, f"(({v.name})_mm{wide}_cvtps_ph((__m{wide})(x), 8))")]
+        return "x", [*variants, ("", v.each(lambda i: f"{helper}((x)[{i}])"))]
+
+    return build
+
+
+OPERATIONS: dict[str, _Operation] = {
+    "splat": _splat,
+    "load": _load,
+    "store": _store,
+    "keep": _keep,
+    "accumulate": _accumulate,
+    "gather": lambda v: _gather_part(v, v.lanes),
+    "scatter": lambda v: _scatter_part(v, v.lanes),
+    "fma": _fma,
+    "sqrt": _sqrt,
+    "roundeven": _rounding("aotc_roundeven", 0, "vrndn"),
+    "floor": _rounding("floor", 1, "vrndm"),
+    "ceil": _rounding("ceil", 2, "vrndp"),
+    "trunc": _rounding("trunc", 3, "vrnd"),
+    "abs": _abs,
+    "copysign": _copysign,
+    "magnitude": _magnitude,
+    "select": _select,
+    "max": _extreme(">", "max"),
+    "min": _extreme("<", "min"),
+    "maximum": _ieee_extreme("maximum"),
+    "minimum": _ieee_extreme("minimum"),
+    "maxnum": _number_extreme("max"),
+    "minnum": _number_extreme("min"),
+    "floordiv": _floordiv,
+    "ceildiv": _ceildiv,
+    "ofhalf": _widen("aotc_f16_to_f32", True),
+    "ofbrief": _widen("aotc_bf16_to_f32", False),
+    "half": _narrow("aotc_f32_to_f16", True),
+    "brief": _narrow("aotc_f32_to_bf16", False),
+    "odd": lambda v: ("x", [("", v.each(lambda i: f"aotc_f64_to_f32_odd((x)[{i}])"))]),
+}
+
+PARTIAL: dict[str, Callable[[Vector, int], tuple[Sequence[str], Variants]]] = {
+    "load": _load_part,
+    "store": _store_part,
+    "gather": _gather_part,
+    "scatter": _scatter_part,
+}
