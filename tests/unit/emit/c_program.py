@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 from xdsl.universe import Universe
 
-from aotc.emit.c import CSource
+from aotc.emit.c_source import CSource
 from aotc.weights import Array, WeightStore
 
 WARNINGS = (

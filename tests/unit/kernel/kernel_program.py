@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
 from aotc.driver import new_context
-from aotc.emit.c import CSource
+from aotc.emit.c_source import CSource
 from aotc.emit.jit import load_object
 from aotc.emit.llvm_ir import llvm_ir
 from aotc.options import CompileOptions
