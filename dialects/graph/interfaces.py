@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from enum import Enum
+from enum import Enum, IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
@@ -67,14 +67,15 @@ class Fusion(Enum):
     """Stands alone, or is no kernel at all (constants, views)."""
 
 
-class Prologue(Enum):
-    """What may be computed where an anchor on tiles reads an operand, instead of being stored before."""
+class Prologue(IntEnum):
+    """What may be computed where an anchor on tiles reads an operand, instead of being stored before; the greater, the
+    stricter."""
 
-    COMPUTED = "computed"
+    COMPUTED = 0
     """Anything that is worth computing as often as the operand is read: elements are read about once."""
-    MOVED = "moved"
+    MOVED = 1
     """Data movement only: every element is read for many tiles."""
-    STORED = "stored"
+    STORED = 2
     """Nothing: the kernel streams the operand in the order in which it lies."""
 
 

@@ -207,10 +207,9 @@ class StagedOp(AnchorOp):
 
     def prologue(self, operand: int) -> Prologue:
         """The strictest of the anchors that read it."""
-        order = list(Prologue)
         uses = self.block.args[operand].uses
         found = [use.operation.prologue(use.index) for use in uses if isinstance(use.operation, AnchorOp)]
-        return max(found, key=order.index, default=Prologue.COMPUTED)
+        return max(found, default=Prologue.COMPUTED)
 
     # Strips
 

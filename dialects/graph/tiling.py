@@ -95,7 +95,7 @@ _ZEROS_ARE_EQUAL = arith.FastMathFlagsAttr([FastMathFlag.NO_SIGNED_ZEROS])
 
 _TILE_MATH = frozenset({"sqrt", "floor", "ceil", "roundeven", "trunc", "absf"})
 """Functions that are vector instructions."""
-_EXPANDED_MATH = frozenset({"exp", "log", "tanh", "erf"})
+EXPANDED_MATH = frozenset({"exp", "log", "tanh", "erf"})
 """Functions of f32 that `expand-math` writes with such instructions."""
 
 
@@ -354,7 +354,7 @@ class TileBuilder(LoopBuilder):
         return Scalar(self, a.dtype, self.insert(aot.TileSelectOp(x, y, z)))
 
     def math(self, name: str, a: Scalar) -> Scalar:
-        known = _TILE_MATH | _EXPANDED_MATH if isinstance(a.dtype, Float32Type) else _TILE_MATH
+        known = _TILE_MATH | EXPANDED_MATH if isinstance(a.dtype, Float32Type) else _TILE_MATH
         if is_tile(a) and name not in known:
             raise NotTileable(f"{name} of a tile of {a.dtype}")
         return super().math(name, a)

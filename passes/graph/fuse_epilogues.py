@@ -34,8 +34,8 @@ from xdsl.passes import ModulePass
 
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, Fusion, shape_of
 from aotc.dialects.graph.structure import FusedOp
-from aotc.passes.graph.fusion_policy import MAX_BUFFERS, MAX_OPERATIONS, may_duplicate
-from aotc.passes.graph.groups import entries, is_single_constant, make_group
+from aotc.passes.graph.fusion_policy import MAX_BUFFERS, MAX_OPERATIONS, buffers, may_duplicate
+from aotc.passes.graph.groups import entries, make_group
 from aotc.passes.graph.tile_forms import TileForms, is_tiled
 from aotc.passes.graph.views import is_kernel
 from aotc.weights import WeightStore
@@ -80,7 +80,7 @@ def _epilogue(
     while waiting:
         op = min(waiting, key=lambda user: position.get(user, -1))
         waiting.remove(op)
-        if len(members) == MAX_OPERATIONS or not _fits(op, result, forms) or _buffers([*members, op]) > MAX_BUFFERS:
+        if len(members) == MAX_OPERATIONS or not _fits(op, result, forms) or buffers([*members, op]) > MAX_BUFFERS:
             break
         members.append(op)
         values.add(op.results[0])
@@ -110,9 +110,3 @@ def _fits(op: Operation, result: SSAValue, forms: TileForms | None) -> bool:
         and shape_of(op.results[0]) == shape_of(result)
         and (forms is None or forms.has_element(op))
     )
-
-
-def _buffers(ops: list[Operation]) -> int:
-    inside = {result for op in ops for result in op.results}
-    read = {operand for op in ops for operand in op.operands}
-    return sum(not is_single_constant(value) for value in read - inside) + 1

@@ -41,8 +41,8 @@ from aotc.dialects.graph.staged import StagedOp
 from aotc.dialects.graph.structure import YieldOp
 from aotc.locations import fuse_locations
 from aotc.passes.graph.choose_schedule import machine_of
-from aotc.passes.graph.fusion_policy import MAX_BUFFERS, MAX_OPERATIONS
-from aotc.passes.graph.groups import copy_group, entries, is_single_constant
+from aotc.passes.graph.fusion_policy import MAX_BUFFERS, MAX_OPERATIONS, buffers
+from aotc.passes.graph.groups import copy_group, entries
 from aotc.passes.graph.tile_forms import Form, TileForms, is_tiled
 from aotc.passes.graph.views import is_kernel
 from aotc.weights import WeightStore
@@ -97,7 +97,7 @@ def _fuse(last: AnchorOp, machine: Machine, forms: TileForms) -> None:
     if strip is None:
         return
     ops = [*(each for link in reversed(chain.links) for each in (link.anchor, *link.pointwise)), last]
-    if len(ops) <= MAX_OPERATIONS and _buffers(ops) <= MAX_BUFFERS:
+    if len(ops) <= MAX_OPERATIONS and buffers(ops) <= MAX_BUFFERS:
         _replace(ops, last, strip, forms)
 
 
@@ -155,8 +155,9 @@ class _Chain:
     @property
     def value(self) -> SSAValue:
         """What the first anchor computes for the one after it."""
-        reader = self.links[-2].anchor if len(self.links) > 1 else self.last
-        return reader.operands[self.links[len(self.links) - 1].operand]
+        *nearer, first = self.links
+        reader = nearer[-1].anchor if nearer else self.last
+        return reader.operands[first.operand]
 
     def stays(self, machine: Machine) -> bool:
         """Whether that stays in the cache from one kernel to the next."""
@@ -229,12 +230,6 @@ class _Seen:
 
 def _bytes(value: SSAValue, box: Box) -> int:
     return size(box) * byte_width(element_type_of(value))
-
-
-def _buffers(ops: Sequence[Operation]) -> int:
-    inside = {result for op in ops for result in op.results}
-    read = {operand for op in ops for operand in op.operands}
-    return sum(not is_single_constant(value) for value in read - inside) + 1
 
 
 def _replace(ops: Sequence[Operation], last: AnchorOp, strip: Box, forms: TileForms) -> None:

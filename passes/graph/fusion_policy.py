@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.interfaces import ElementOp, element_type_of, shape_of
@@ -22,6 +23,13 @@ CHEAP = 12
 
 FREE = 2
 """Arithmetic operations worth repeating at every read to save a kernel: two additions, a relu, any transpose."""
+
+
+def buffers(ops: Sequence[Operation]) -> int:
+    """How many buffers a kernel of `ops` takes, its result's included."""
+    inside = {result for op in ops for result in op.results}
+    read = {operand for op in ops for operand in op.operands}
+    return sum(not is_single_constant(value) for value in read - inside) + 1
 
 
 def recomputing_cost(op: ElementOp) -> int:

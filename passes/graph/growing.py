@@ -36,13 +36,8 @@ class _Need:
     def merge(self, other: _Need | None) -> _Need:
         if other is None:
             return self
-        prologue = _stricter(self.prologue, other.prologue)
+        prologue = max(self.prologue, other.prologue)
         return _Need(self.reads.merge(other.reads), prologue, max(self.repeated, other.repeated))
-
-
-def _stricter(*prologues: Prologue) -> Prologue:
-    order = list(Prologue)
-    return max(prologues, key=order.index, default=Prologue.COMPUTED)
 
 
 class Growth:
@@ -79,7 +74,7 @@ class Growth:
         prologues = _prologues(inner, root)
         for value in dict.fromkeys(root.operands):
             if value in found:
-                self._needs[value] = _Need(found[value], _stricter(*prologues.get(value, ())))
+                self._needs[value] = _Need(found[value], max(prologues.get(value, ()), default=Prologue.COMPUTED))
 
     def grow(self) -> FusedOp | None:
         """Take in all producers that pay; the group, or None where there is none."""

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import MemRefType, i1
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from aotc.dialects.graph.loops import INDEX, Comparison, Scalar, ScalarLike
-from aotc.dialects.graph.tiling import NotTileable, TileBuilder
+from aotc.dialects.graph.tiling import EXPANDED_MATH, NotTileable, TileBuilder
 from aotc.passes.kernel.iteration_space import Affine, Loop, Refinement, divided, is_natural
 
 
@@ -121,7 +121,7 @@ class SpaceBuilder(TileBuilder):
         return total
 
     def math(self, name: str, a: Scalar) -> Scalar:
-        self.computes_functions |= name in ("exp", "log", "tanh", "erf")
+        self.computes_functions |= name in EXPANDED_MATH
         return super().math(name, a)
 
     # Memory

@@ -1,5 +1,5 @@
 // RUN: aotc-opt %s -p 'choose-schedule{target=x86-64-v4},fuse-stages{target=x86-64-v4}' | filecheck %s
-// RUN: aotc-opt %s -p 'fuse-stages{target=cortex-m4}' | filecheck %s --check-prefix PLAIN
+// RUN: aotc-opt %s -p 'choose-schedule{target=x86-64-v4},fuse-stages{target=cortex-m4}' | filecheck %s --check-prefix PLAIN
 
 // PLAIN-NOT: graph.staged
 
