@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import cast
 
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects import math as math_dialect
-from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType
+from xdsl.dialects.builtin import IndexType, MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 
 from aotc.dialects.dtypes import storage_type
@@ -16,6 +15,7 @@ from aotc.dialects.graph.encodings import decode, load
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, GraphOp, element_type_of, shape_of
 from aotc.dialects.graph.loops import INDEX, LoopBuilder, Reader, Scalar
 from aotc.passes.graph.groups import body_key
+from aotc.passes.kernel.loop_shares import trips
 
 BRANCH = 8
 """A branch, in arithmetic operations: it also keeps a loop from becoming vector code."""
@@ -78,7 +78,7 @@ def anchor_reads(op: AnchorOp) -> tuple[float, ...]:
         op.loops(probe.b, probe.reads(), [_nowhere for _ in op.results])
         for load in probe.block.walk():
             if isinstance(load, memref.LoadOp) and load.memref in probe.buffers[: len(counts)]:
-                counts[probe.buffers.index(load.memref)] += _trips(load)
+                counts[probe.buffers.index(load.memref)] += _times(load)
         _anchor_reads[key] = tuple(counts)
     return _anchor_reads[key]
 
@@ -95,33 +95,22 @@ def _weight(op: Operation) -> int:
     return 1 if op.dialect_name() == "arith" and not isinstance(op, arith.ConstantOp) else 0
 
 
-def _trips(op: Operation) -> float:
-    """How often `op` runs: the product of the trip counts of the loops around it."""
+def _times(op: Operation) -> float:
+    """How often `op` runs: the product of the trip counts of the loops around it; infinite where one is not known."""
     count = 1.0
     while (parent := op.parent_op()) is not None:
-        if isinstance(parent, scf.ForOp):
-            count *= _extent([parent.lb], [parent.ub])
-        elif isinstance(parent, scf.ParallelOp):
-            count *= _extent(parent.lowerBound, parent.upperBound)
-        elif isinstance(parent, scf.WhileOp):
-            return math.inf
+        match parent:
+            case scf.ForOp():
+                found = [trips(parent.lb, parent.ub, parent.step)]
+            case scf.ParallelOp():
+                found = list(map(trips, parent.lowerBound, parent.upperBound, parent.step))
+            case scf.WhileOp():
+                found = [None]
+            case _:
+                found = []
+        for each in found:
+            if each is None:
+                return math.inf
+            count *= each
         op = parent
     return count
-
-
-def _extent(lower: Sequence[SSAValue], upper: Sequence[SSAValue]) -> float:
-    extent = 1.0
-    for low, high in zip(lower, upper, strict=True):
-        bounds = [_constant(low), _constant(high)]
-        if None in bounds:
-            return math.inf
-        first, last = cast(list[int], bounds)
-        extent *= max(last - first, 0)
-    return extent
-
-
-def _constant(value: SSAValue) -> int | None:
-    owner = value.owner
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-        return owner.value.value.data
-    return None

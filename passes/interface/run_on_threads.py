@@ -48,6 +48,7 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.transforms.canonicalization_patterns.utils import const_evaluate_operand
 
 from aotc.conventions import operator_symbol
 from aotc.dialects.aot import (
@@ -270,7 +271,8 @@ def _place(value: SSAValue) -> tuple[object, int, float] | None:
         case memref.CastOp():
             found, offset = _place(op.source), 0
         case memref.ViewOp():
-            found, offset = _place(op.source), _constant(op.byte_shift)
+            found, offset = _place(op.source), const_evaluate_operand(op.byte_shift)
+            assert offset is not None
         case memref.ReinterpretCastOp():
             found = _place(op.source)
             elements = sum(int(each) for each in op.static_offsets.get_values())
@@ -291,11 +293,6 @@ def _place(value: SSAValue) -> tuple[object, int, float] | None:
 
 def _bytes(kind: MemRefType[Attribute]) -> float:
     return kind.element_count() * byte_width(kind.element_type) if kind.has_static_shape() else inf
-
-
-def _constant(value: SSAValue) -> int:
-    assert isinstance(value.owner, arith.ConstantOp) and isinstance(value.owner.value, IntegerAttr)
-    return value.owner.value.value.data
 
 
 # --- the entry -------------------------------------------------------------------------------------------------------

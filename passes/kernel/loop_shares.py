@@ -13,10 +13,11 @@ from math import inf, prod
 from typing import Literal
 
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IntegerAttr, VectorType
+from xdsl.dialects.builtin import VectorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
+from xdsl.transforms.canonicalization_patterns.utils import const_evaluate_operand
 
 from aotc.dialects import aot
 
@@ -32,21 +33,12 @@ class Indivisible(Exception):
     """The kernel's work cannot be shared; the message says why."""
 
 
-def constant(value: SSAValue) -> int | None:
-    """The value of a constant index."""
-    owner = value.owner
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-        return owner.value.value.data
-    return None
-
-
 # --- costs -----------------------------------------------------------------------------------------------------------
 
 
 def trips(low: SSAValue, high: SSAValue, step: SSAValue) -> int | None:
     """Iterations of a loop, None where its bounds are not constant."""
-    bounds = [constant(value) for value in (low, high, step)]
-    first, last, by = bounds
+    first, last, by = map(const_evaluate_operand, (low, high, step))
     return None if first is None or last is None or by is None else max(-(-(last - first) // by), 0)
 
 

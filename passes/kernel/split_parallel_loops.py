@@ -23,7 +23,6 @@ scf.for %i = %low to %high step %c1 {
 ```
 No iteration does anything else than with one thread, so results are the same to the last bit. Kernels with `aot.thread`
 are called by all threads, others by one (see `run-on-threads`). All remaining parallel loops become sequential ones.
-Where a kernel cannot be shared though it has parallel loops, its function says why in `aot.undivided`.
 """
 
 from __future__ import annotations
@@ -34,17 +33,18 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
+from xdsl.transforms.canonicalization_patterns.utils import const_evaluate_operand
 from xdsl.utils.exceptions import PassFailedException
 
 from aotc.dialects.aot import BarrierOp, ThreadOp
 from aotc.dialects.graph.loops import INDEX, LoopBuilder, Scalar
-from aotc.passes.kernel.loop_shares import Cut, Indivisible, Shares, Step, constant, splittable, trips
+from aotc.passes.kernel.loop_shares import Cut, Indivisible, Shares, Step, splittable, trips
 from aotc.passes.kernel.serialize_parallel_loops import serialize
 
 THREADS = "aot.threads"
@@ -88,8 +88,7 @@ class SplitParallelLoopsPass(ModulePass):
             return None
         try:
             shares = Shares(function, self.threads)
-        except Indivisible as error:
-            function.attributes["aot.undivided"] = StringAttr(str(error))
+        except Indivisible:
             return None
         alone = shares.costs.of_block(function.body.block)
         return shares if alone >= SMALL and shares.time < _WORTH * alone else None
@@ -248,7 +247,9 @@ class _Split:
         sizes, body = splittable(op) or [], op.body.block
         base, index, blocks = b.index(0), list[SSAValue](), list[Block]()
         for axis, (size, argument) in enumerate(zip(sizes, body.args, strict=True)):
-            first, step = (b.index(constant(value) or 0) for value in (op.lowerBound[axis], op.step[axis]))
+            first, step = (
+                b.index(const_evaluate_operand(value) or 0) for value in (op.lowerBound[axis], op.step[axis])
+            )
             inside = Block(arg_types=[INDEX])
             inside.args[0].name_hint = argument.name_hint
             here = b.scalar(inside.args[0], INDEX)
