@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, DenseResourceAttr, TensorType
+from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, DenseResourceAttr, ModuleOp, TensorType
 from xdsl.ir import Operation, OpResult, SSAValue
 
+from aotc.dialects.aot import WeightOp
 from aotc.dialects.dtypes import byte_width, element_type, extended, numpy_dtype
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of, shape_of
 from aotc.dialects.graph.structure import ConstantOp
@@ -27,6 +28,17 @@ def constant_op(array: Array, hint: str, store: WeightStore) -> ConstantOp:
 def constant_array(op: ConstantOp, store: WeightStore) -> Array:
     """The value of a constant, read-only, with its own shape and dtype."""
     return op.inline_array() if op.key is None else store[op.key]
+
+
+def weight_keys(module: ModuleOp) -> set[str]:
+    """The keys of the arrays that are constants of a module, in any phase."""
+    found: set[str] = set()
+    for op in module.walk():
+        if isinstance(op, ConstantOp) and op.key is not None:
+            found.add(op.key)
+        elif isinstance(op, WeightOp):
+            found.add(op.key.data)
+    return found
 
 
 def known_array(value: SSAValue | Operation, store: WeightStore) -> Array | None:

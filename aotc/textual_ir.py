@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
 from zipfile import BadZipFile
@@ -17,9 +17,8 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError, VerifyException
 
 from aotc.compilation import Compilation
-from aotc.dialects.aot import WeightOp
+from aotc.constants import weight_keys
 from aotc.dialects.graph.interfaces import GraphOp
-from aotc.dialects.graph.structure import ConstantOp
 from aotc.errors import CompileError, Problem, UsageError
 from aotc.files import Content
 from aotc.options import CompileOptions
@@ -86,7 +85,7 @@ def read_ir(source: object, start_at: str, options: CompileOptions, ctx: Context
         module.verify()
     except (ParseError, VerifyException, UnicodeDecodeError) as error:
         raise CompileError(Problem(f"{path} is not IR that can be read", why=str(error))) from error
-    if missing := sorted(key for key in set(_weight_keys(module)) if key not in store):
+    if missing := sorted(weight_keys(module) - set(store)):
         why = f"neither {path.with_suffix('.npz').name} nor weights.npz beside it holds them"
         raise CompileError(Problem(f"{path} has no weights {', '.join(missing)}", why=why))
     _check_phase(module, path, start_at)
@@ -102,14 +101,6 @@ def _read_weights(path: Path, ctx: Context) -> WeightStore:
                 raise CompileError(Problem(f"{beside} is not an npz file of weights", why=str(error))) from error
             break
     return WeightStore.of(ctx)
-
-
-def _weight_keys(module: ModuleOp) -> Iterator[str]:
-    for op in module.walk():
-        if isinstance(op, ConstantOp) and op.key is not None:
-            yield op.key
-        elif isinstance(op, WeightOp):
-            yield op.key.data
 
 
 def _check_phase(module: ModuleOp, path: Path, start_at: str) -> None:

@@ -24,8 +24,7 @@ from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from aotc.constants import constant_op, folded
-from aotc.dialects.aot import WeightOp
+from aotc.constants import constant_op, folded, weight_keys
 from aotc.dialects.graph.interfaces import GraphOp
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.passes.graph.groups import entries
@@ -52,18 +51,9 @@ class FoldConstantsPass(ModulePass):
                         constant.location = each.location
                     Rewriter.replace_op(each, constants, [constant.result for constant in constants])
             erase_unused_constants(entry.body.block)
-        store.discard(set(store) - _keys(op))
-
-
-def _keys(module: ModuleOp) -> set[str]:
-    """The arrays that the module names: those of constants, and what its attributes say (a self-test's values)."""
-    named = {text.data for text in _strings(DictionaryAttr(module.attributes))}
-    for op in module.walk():
-        if isinstance(op, ConstantOp) and op.key is not None:
-            named.add(op.key)
-        elif isinstance(op, WeightOp):
-            named.add(op.key.data)
-    return named
+        # a module's attributes name arrays, too: a self-test's values
+        named = {text.data for text in _strings(DictionaryAttr(op.attributes))}
+        store.discard(set(store) - weight_keys(op) - named)
 
 
 def _strings(attribute: Attribute) -> Iterator[StringAttr]:
