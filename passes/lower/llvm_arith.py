@@ -266,7 +266,7 @@ def _float_min_max_number(f: FunctionLowering, op: Operation) -> None:
     _set_float(f, op.results[0], f.b.select(f.b.fcmp("uno", b, b), a, chosen))
 
 
-_CONVERSION: dict[type[Operation], type[Operation]] = {
+CONVERSION: dict[type[Operation], type[Operation]] = {
     arith.ExtFOp: llvm.FPExtOp,
     arith.TruncFOp: llvm.FPTruncOp,
     arith.ExtSIOp: llvm.SExtOp,
@@ -278,19 +278,20 @@ _CONVERSION: dict[type[Operation], type[Operation]] = {
     arith.FPToUIOp: llvm_ext.FPToUIOp,
     arith.BitcastOp: llvm.BitcastOp,
 }
+"""What converts a value as an operation of arith does."""
 
 
 def convert(f: FunctionLowering, kind: type[Operation], value: SSAValue, to: Attribute) -> SSAValue:
     """A value of the interface phase converted to its type `to`, as the operation `kind` of arith does."""
     lowered = f.types.value(to)
     if kind in (arith.ExtFOp, arith.FPToSIOp, arith.FPToUIOp):
-        return f.b.convert(_CONVERSION[kind], _wide(f, value), lowered)
+        return f.b.convert(CONVERSION[kind], _wide(f, value), lowered)
     operand = f.get(value)
     if isinstance(element(to), _NARROW) and kind is not arith.BitcastOp:
         if kind is not arith.TruncFOp:
-            operand = f.b.convert(_CONVERSION[kind], operand, like(operand.type, f32))
+            operand = f.b.convert(CONVERSION[kind], operand, like(operand.type, f32))
         return _narrow(f, operand, to)
-    return f.b.convert(_CONVERSION[kind], operand, lowered)
+    return f.b.convert(CONVERSION[kind], operand, lowered)
 
 
 def _conversion(f: FunctionLowering, op: Operation) -> None:
@@ -400,7 +401,7 @@ LOWERINGS: Lowerings = {
     arith.MinimumfOp: _float_min_max,
     arith.MaxnumfOp: _float_min_max_number,
     arith.MinnumfOp: _float_min_max_number,
-    **dict.fromkeys(_CONVERSION, _conversion),
+    **dict.fromkeys(CONVERSION, _conversion),
     **dict.fromkeys(LIBM, _libm),
     **dict.fromkeys(_ROUNDING, _round),
     math.RoundOp: _round_half_away,

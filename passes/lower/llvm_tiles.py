@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import cast
 
-from xdsl.dialects import arith, llvm, vector
+from xdsl.dialects import llvm, vector
 from xdsl.dialects.builtin import VectorType, i1, i32
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from aotc.dialects import llvm_ext
 from aotc.dialects.aot import (
@@ -23,7 +23,7 @@ from aotc.dialects.aot import (
     TileStoreOp,
 )
 from aotc.errors import CompileError, Problem
-from aotc.passes.lower.llvm_arith import compare, convert
+from aotc.passes.lower.llvm_arith import CONVERSION, compare, convert
 from aotc.passes.lower.llvm_builder import alignment, like
 from aotc.passes.lower.llvm_function import FunctionLowering, Lowerings
 from aotc.passes.lower.llvm_memory import element_address, read, write
@@ -135,21 +135,11 @@ def _select(f: FunctionLowering, op: TileSelectOp) -> None:
     f.set(op.result, f.b.select(f.get(op.condition), f.get(op.lhs), f.get(op.rhs)))
 
 
-_CONVERSIONS: dict[str, type[Operation]] = {
-    "extf": arith.ExtFOp,
-    "truncf": arith.TruncFOp,
-    "fptosi": arith.FPToSIOp,
-    "fptoui": arith.FPToUIOp,
-    "sitofp": arith.SIToFPOp,
-    "uitofp": arith.UIToFPOp,
-    "extsi": arith.ExtSIOp,
-    "extui": arith.ExtUIOp,
-    "trunci": arith.TruncIOp,
-}
+_KINDS = {kind.name.removeprefix("arith."): kind for kind in CONVERSION}
 
 
 def _convert(f: FunctionLowering, op: TileConvertOp) -> None:
-    f.set(op.result, convert(f, _CONVERSIONS[op.kind.data], op.tile, op.result.type))
+    f.set(op.result, convert(f, _KINDS[op.kind.data], op.tile, op.result.type))
 
 
 LOWERINGS: Lowerings = {
