@@ -307,12 +307,6 @@ def _number_extreme(name: str) -> _Operation:
     return build
 
 
-def _magnitude(v: Vector) -> tuple[Sequence[str], Variants]:
-    """The absolute value of integers; the least one stays as it is."""
-    sign = f"({v.unsigned})(({v.signed})(x) >> {v.bits - 1})"
-    return "x", [("", f"((({v.name})(x) ^ {sign}) - {sign})")]
-
-
 def _floordiv(v: Vector) -> tuple[Sequence[str], Variants]:
     return "ab", [("", "((a) / (b) + (((a) % (b) != 0) & (((a) ^ (b)) < 0)))")]
 
@@ -368,7 +362,6 @@ OPERATIONS: dict[str, _Operation] = {
     "trunc": _rounding("trunc", 3, "vrnd"),
     "abs": _abs,
     "copysign": _copysign,
-    "magnitude": _magnitude,
     "select": _select,
     "max": _extreme(">", "max"),
     "min": _extreme("<", "min"),

@@ -268,13 +268,6 @@ class Vectors:
         wide = cast(VectorCType, arguments[0].ctype)
         return self._narrowed(self.macro(name, wide, *arguments), self.ctype(op.results[0]))
 
-    def reciprocal_root(self, op: math.RsqrtOp) -> Expr:
-        """1 / sqrt(x)."""
-        e = self._float(op.operand, atom=True)
-        ctype = cast(VectorCType, e.ctype)
-        one = self.macro("splat", ctype, self._item(1.0, ctype))
-        return self._narrowed(binary("/", one, self.macro("sqrt", ctype, e), ctype), self.ctype(op.result))
-
     def integers(self, op: Any, symbol: str, is_signed: bool = False) -> Expr:
         """An operator on integers modulo 2^bits, or on their signed readings."""
         a, b = self.scope.operand(op.lhs), self.scope.operand(op.rhs)
@@ -295,11 +288,6 @@ class Vectors:
         if is_signed:
             a, b = self._signed(a), self._signed(b)
         return self._unsigned(self.macro(name, cast(VectorCType, a.ctype), a, b))
-
-    def magnitude(self, op: math.AbsIOp) -> Expr:
-        """|x|; the least integer stays as it is."""
-        e = self.scope.atom(op.operand)
-        return self.macro("magnitude", cast(VectorCType, e.ctype), e)
 
     def ieee_extreme(self, op: Any, name: str) -> Expr:
         """maximum, minimum: NaN wins, -0 is less than +0; beside a constant one comparison does."""
@@ -478,8 +466,6 @@ _PRINTERS: dict[type[Operation], Printer] = {
     math.CeilOp: lambda p, op: p.floats(op, "ceil"),
     math.TruncOp: lambda p, op: p.floats(op, "trunc"),
     math.RoundEvenOp: lambda p, op: p.floats(op, "roundeven"),
-    math.RsqrtOp: Vectors.reciprocal_root,
-    math.AbsIOp: Vectors.magnitude,
     arith.AddiOp: lambda p, op: p.integers(op, "+"),
     arith.SubiOp: lambda p, op: p.integers(op, "-"),
     arith.MuliOp: lambda p, op: p.integers(op, "*"),

@@ -56,13 +56,11 @@ Tile: TypeAlias = VectorType[Attribute]
 
 _EXACT_MATH = (
     math.AbsFOp,
-    math.AbsIOp,
     math.CeilOp,
     math.CopySignOp,
     math.FloorOp,
     math.FmaOp,
     math.RoundEvenOp,
-    math.RsqrtOp,
     math.SqrtOp,
     math.TruncOp,
 )
