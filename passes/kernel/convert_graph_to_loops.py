@@ -129,7 +129,9 @@ class KernelLowering:
             writes = [self._writer(result, roots.get(result, [])) for result in anchor.results]
             reads = [self._expressions.reader(operand) for operand in anchor.operands]
             for result in anchor.scratch():
-                buffer = self._scratch(result)
+                if result not in roots:
+                    raise self._failure("the anchor's working memory has no buffer")
+                ((_, buffer),) = roots[result]
                 writes[result.index] = lambda index, value, buffer=buffer: self._b.store(value, buffer, index)
                 kind = element_type_of(result)
                 reads.append(lambda index, buffer=buffer, kind=kind: self._b.load(buffer, index, kind))
@@ -144,13 +146,6 @@ class KernelLowering:
         function.body.detach_block(function.body.block).erase(safe_erase=False)
         function.body.add_block(self._block)
         function.properties["function_type"] = FunctionType.from_lists([arg.type for arg in self._block.args], [])
-
-    def _scratch(self, result: OpResult) -> SSAValue:
-        """The buffer of an anchor's working memory."""
-        for value, buffer in self._destinations:
-            if value is result:
-                return buffer
-        raise self._failure("the anchor's working memory has no buffer")
 
     def _failure(self, why: str) -> PassFailedException:
         return failure(self._function.sym_name.data, why)

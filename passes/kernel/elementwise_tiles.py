@@ -27,6 +27,9 @@ from aotc.passes.kernel.space_builder import Access, Refine, SpaceBuilder
 Write: TypeAlias = Callable[[SpaceBuilder, Sequence[Scalar]], None]
 """Computes and stores the results at an index."""
 
+_Sides: TypeAlias = "dict[Band | None, tuple[Segment, dict[int, int]]]"
+"""Of a tile: along which bands it lies, how much of each it covers, and the steps of its axes there."""
+
 MOST_SPACES = 64
 """Into how many parts an index space is split at most."""
 
@@ -154,6 +157,3 @@ def _emit(b: SpaceBuilder, nest: Nest, lanes: int, write: Write) -> None:
                 write(b, [b.affine(form) for form in nest.space.index])
 
             b.for_each([sides[band][0].count if band in sides else band.extent for band in nest.bands], body)
-
-
-_Sides: TypeAlias = "dict[Band | None, tuple[Segment, dict[int, int]]]"

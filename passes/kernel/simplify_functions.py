@@ -15,8 +15,8 @@ After:
 ```
 The same as `canonicalize,cse` on bodies of functions: the folders and patterns of all operations, equal operations
 where one is defined before the other, equal reads with no write between them. Hardly anything can be folded in loops
-that have just been written, so each function is walked once for each of the three, and again only where a pattern
-applied.
+that have just been written, so each function is walked once for each of the three, and again only where something was
+folded or a pattern applied.
 """
 
 from __future__ import annotations

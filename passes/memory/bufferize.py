@@ -42,7 +42,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import memref
@@ -235,7 +234,7 @@ class _Entry:
         kernel = self.kernels.get(op.callee.string_value())
         for kind in kernel.function_type.inputs.data[len(operands) :] if kernel is not None else ():
             assert isinstance(kind, MemRefType)
-            operands.append(self._allocate(cast(MemRefType, kind), "scratch", op.location))
+            operands.append(self._allocate(kind, "scratch", op.location))
         call = CallOp(op.callee, operands, [])
         call.attributes |= op.attributes
         call.location = op.location
