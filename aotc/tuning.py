@@ -75,12 +75,17 @@ def tune(
 ) -> Iterator[Gain]:
     """Measure every distinct operation of a model that has a schedule, and note in `table` what is faster.
 
-    Raises as `aotc.compile`, and UsageError for another machine than this one and where it has no vectors.
+    Raises as `aotc.compile`, and UsageError for another machine than this one, where it has no vectors, and for a table
+    that was measured on another processor.
     """
     machine = machine_of("host")
     if options.target != "host" or machine is None:
         raise UsageError(Problem("tuning is for the vectors of this machine", why=f"the target is {options.target}"))
-    table.processor = lookup("host").cpu
+    processor_name = lookup("host").cpu
+    if table.processor not in ("", processor_name):
+        why = f"this one is {processor_name}"
+        raise UsageError(Problem(f"the table is for the processor {table.processor}", why=why, fix="name another file"))
+    table.processor = processor_name
     options = replace(in_process(options), tuned=None)
     compilation = lower(source, replace(options, stop_after="graph"), report)
     seen: set[str] = set()

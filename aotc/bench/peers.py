@@ -7,7 +7,6 @@ is a call without arguments on bound tensors, the cheapest that each has.
 from __future__ import annotations
 
 import ctypes
-import shutil
 import subprocess
 import sys
 from abc import ABC, abstractmethod
@@ -185,9 +184,11 @@ class Ncnn(Peer):
     package = "ncnn"
 
     def open(self, job: Job) -> Session:
+        import onnx
+
         ncnn: Any = import_module("ncnn")
         copy = job.folder / "m.onnx"
-        shutil.copyfile(job.model, copy)
+        onnx.save(onnx.load(str(job.model)), str(copy))  # one file, whatever was beside it
         _run([_tool("pnnx"), str(copy), "fp16=0"])
         parameters = job.folder / "m.ncnn.param"
         if any(mark in parameters.read_text() for mark in ("pnnx.", "\nTensor.")):

@@ -22,6 +22,7 @@ from aotc.errors import AotcError, Problem, UsageError
 from aotc.options import CompileOptions
 
 OPEN_TIMEOUT = 600.0
+_ROOT = Path(__file__).resolve().parents[2]
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
@@ -34,6 +35,10 @@ class Rounds:
     """Of each peer in each round, at least."""
     runs: int = 6
     """Calls of each peer in each round, at least."""
+
+    def __post_init__(self) -> None:
+        if self.count < 1:
+            raise UsageError(Problem(f"--rounds {self.count}", why="not 1 or more"))
 
 
 @dataclass
@@ -78,12 +83,20 @@ def run_peers(
 
     `inputs` is an npz file; by default values are random and seeded.
 
-    A peer that fails has an `error`. Raises AotcError where the first one does, OSError where there is no model.
+    A peer that fails has an `error`. Raises AotcError where the first one does, OSError where there is no such file.
     """
-    Path(model).open("rb").close()
+    for path in (model,) if inputs is None else (model, inputs):
+        Path(path).open("rb").close()
     results = {name: Result(name) for name in peers}
     with tempfile.TemporaryDirectory(prefix="aotc-") as folder, ExitStack() as stack:
         workers: dict[str, _Worker] = {}
+
+        def give_up(name: str, answer: Mapping[str, Any]) -> None:
+            results[name].error = answer["error"]
+            workers.pop(name, None)
+            if name == peers[0]:
+                raise _error_of(answer)
+
         for name in peers:
             if report is not None:
                 report(name)
@@ -91,26 +104,27 @@ def run_peers(
             place.mkdir()
             worker = stack.enter_context(_Worker(name, place, threads))
             answer = worker.open(model, options, Path(folder) / "inputs.npz" if inputs is None else Path(inputs))
+            if "error" in answer:
+                give_up(name, answer)
+                continue
             result = results[name]
-            result.error = answer.get("error")
-            if result.error is None:
-                result.version, result.open_seconds = answer["version"], answer["open_seconds"]
-                result.overhead_seconds = answer["overhead_seconds"]
-                workers[name] = worker
-            elif name == peers[0]:
-                raise _error_of(answer)
-        _compare(results, workers)
+            result.version, result.open_seconds = answer["version"], answer["open_seconds"]
+            result.overhead_seconds = answer["overhead_seconds"]
+            workers[name] = worker
+        for name, difference in _differences(workers).items():
+            results[name].difference = difference
+            if difference is None:
+                give_up(name, {"error": "its outputs have other sizes than the reference's"})
         for number in range(rounds.count):
             if report is not None:
                 report(f"round {number + 1} of {rounds.count}")
             order = list(workers) if number % 2 == 0 else list(workers)[::-1]
             for name in order:
                 answer = workers[name].ask(seconds=rounds.seconds, runs=rounds.runs)
-                if (found := answer.get("nanoseconds")) is None:
-                    results[name].error = answer["error"]
-                    workers.pop(name)
+                if "error" in answer:
+                    give_up(name, answer)
                 else:
-                    results[name].rounds.append(statistics.median(found) * 1e-9)
+                    results[name].rounds.append(statistics.median(answer["nanoseconds"]) * 1e-9)
     return results
 
 
@@ -137,7 +151,8 @@ class _Worker:
 
     def __init__(self, peer: str, folder: Path, threads: int) -> None:
         self._peer, self._folder, self._threads = peer, folder, threads
-        environment = os.environ | dict.fromkeys(_THREADS, str(threads))
+        path = [str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]  # this package, installed or not
+        environment = os.environ | dict.fromkeys(_THREADS, str(threads)) | {"PYTHONPATH": os.pathsep.join(path)}
         self._log = (folder / "log").open("w")
         self._process = subprocess.Popen(
             [sys.executable, "-m", "aotc.bench.worker"],
@@ -195,11 +210,17 @@ def _error_of(answer: Mapping[str, Any]) -> AotcError:
     return error
 
 
-def _compare(results: Mapping[str, Result], workers: Mapping[str, _Worker]) -> None:
-    """Note how far each peer's outputs are from the reference's."""
+def _differences(workers: Mapping[str, _Worker]) -> dict[str, float | None]:
+    """How far each peer's outputs are from the reference's; None where they have other sizes."""
     reference = workers.get("onnxruntime", next(iter(workers.values()))).outputs
     scale = max((float(np.abs(array).max(initial=0.0)) for array in reference), default=0.0) or 1.0
+    found: dict[str, float | None] = {}
     for name, worker in workers.items():
-        pairs = zip(worker.outputs, reference, strict=True)
+        outputs = worker.outputs
+        if [array.size for array in outputs] != [array.size for array in reference]:
+            found[name] = None
+            continue
+        pairs = zip(outputs, reference, strict=True)
         gaps = [float(np.abs(a.reshape(b.shape).astype(np.float64) - b).max(initial=0.0)) for a, b in pairs]
-        results[name].difference = max(gaps, default=0.0) / scale
+        found[name] = max(gaps, default=0.0) / scale
+    return found

@@ -166,6 +166,11 @@ def bench_command(arguments: argparse.Namespace) -> int:
     from aotc.cli import timings
 
     options = options_from(arguments)
+    if arguments.profile and (arguments.against is not None or arguments.emit != "jit"):
+        what = (
+            "--profile with --against" if arguments.against is not None else f"--profile with --emit {arguments.emit}"
+        )
+        raise UsageError(Problem(what, why="kernels are timed in code that this process compiles for itself"))
     with _progress() as report:
         if arguments.profile:
             result = timings.profile(arguments.model, options, arguments.inputs, report)
@@ -192,7 +197,6 @@ def tune_command(arguments: argparse.Namespace) -> int:
     with _progress() as report:
         for gain in tune(arguments.model, options_from(arguments), table, report):
             gains.append(gain)
-            path.parent.mkdir(parents=True, exist_ok=True)
             write_files(path.parent, {path.name: table.text()})
     if arguments.json:
         _print_json({"table": str(path), "gains": [asdict(gain) for gain in gains]})

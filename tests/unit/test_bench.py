@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from aotc.bench.peers import OTHERS, PEERS
+from aotc.bench import rounds
+from aotc.bench.peers import OTHERS
 from aotc.bench.rounds import Result, Rounds, parse_peers, ratio, run_peers
 from aotc.driver import in_process, lower
 from aotc.emit.jit import host_object
@@ -82,11 +83,35 @@ def test_a_model_that_cannot_be_compiled_says_why(tmp_path: Path) -> None:
     assert caught.value.problems and caught.value.exit_code == 3
 
 
-def test_a_peer_that_fails_does_not_stop_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    if (name := next((name for name in ("ncnn", "emx") if PEERS[name].version() is None), None)) is None:
-        pytest.skip("every peer is installed")
-    results = run_peers(str(MODEL), ["aotc", name], CompileOptions(), QUICK)
-    assert results[name].error is not None and results["aotc"].error is None
+def test_a_peer_that_fails_does_not_stop_the_others() -> None:
+    results = run_peers(str(MODEL), ["aotc", "emx"], CompileOptions(), QUICK, threads=2)
+    assert "one thread" in str(results["emx"].error) and results["aotc"].error is None
+
+
+def test_outputs_of_other_sizes_are_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("onnxruntime")
+    found = rounds._Worker.outputs.fget
+    assert found is not None
+    monkeypatch.setattr(
+        rounds._Worker,
+        "outputs",
+        property(lambda self: [*found(self), np.zeros(1)] if self._peer == "aotc C" else found(self)),
+    )
+    results = run_peers(str(MODEL), ["aotc", "aotc C"], CompileOptions(), QUICK)
+    assert "other sizes" in str(results["aotc C"].error) and len(results["aotc"].rounds) == QUICK.count
+    with pytest.raises(AotcError, match="other sizes"):
+        run_peers(str(MODEL), ["aotc C", "onnxruntime"], CompileOptions(), QUICK)
+
+
+def test_what_cannot_be_measured(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--rounds 0"):
+        Rounds(count=0)
+    missing = tmp_path / "inputs.npz"
+    with pytest.raises(FileNotFoundError):
+        run_peers(str(MODEL), ["aotc"], CompileOptions(), QUICK, inputs=str(missing))
+    assert not missing.exists(), "it is not made up"
+    done = subprocess.run([AOTC, "bench", MODEL, "--profile", "--against", "all"], capture_output=True, check=False)
+    assert done.returncode == 2 and b"--profile with --against" in done.stderr
 
 
 def test_ratio_is_taken_within_rounds() -> None:

@@ -101,6 +101,8 @@ def test_a_wrong_candidate_is_never_the_best(model: Path) -> None:
 def test_other_machines_are_not_tuned_for(model: Path) -> None:
     with pytest.raises(UsageError, match="this machine"):
         list(tune(str(model), CompileOptions(target="aarch64"), TuningTable()))
+    with pytest.raises(UsageError, match="the processor z80"):
+        list(tune(str(model), CompileOptions(), TuningTable("z80")))
 
 
 def test_a_file_that_is_no_table(model: Path, tmp_path: Path) -> None:
