@@ -47,21 +47,22 @@ class Conventions:
         """Raise UsageError with every reason why this combination is refused; return if it is legal."""
         problems = [
             Problem(_flag(name, getattr(self, name)), why="there is no such choice", fix=f"use {', '.join(choices)}")
-            for name, choices in _ALL_CHOICES.items()
+            for name, choices in CHOICES.items()
             if getattr(self, name) not in choices
         ] or [rule.problem(self) for rule in RULES if rule.forbids(self)]
         if problems:
             raise UsageError(problems)
 
 
-_CHOICES: dict[str, tuple[str, ...]] = {
+_TABLE: Final[dict[str, tuple[str, ...]]] = {
     "interface_api": INTERFACE_APIS,
     "operator_api": OPERATOR_APIS,
     "runtime": RUNTIMES,
     "workspace": WORKSPACES,
     "weights": WEIGHTS,
 }
-_ALL_CHOICES = _CHOICES | {"operator_arguments": OPERATOR_ARGUMENTS, "io": IO}
+CHOICES: Final = _TABLE | {"operator_arguments": OPERATOR_ARGUMENTS, "io": IO}
+"""By field of `Conventions`."""
 
 
 def _flag(field: str, *values: object) -> str:
@@ -134,8 +135,8 @@ RULES: Final = (
 
 def legal(linkable: bool = True) -> Iterator[Conventions]:
     """Every legal combination, in the order of the tables."""
-    for values in product(*_CHOICES.values()):
-        choice = Conventions(**dict(zip(_CHOICES, values, strict=True)), linkable=linkable, threaded=False)
+    for values in product(*_TABLE.values()):
+        choice = Conventions(**dict(zip(_TABLE, values, strict=True)), linkable=linkable, threaded=False)
         if not any(rule.forbids(choice) for rule in RULES):
             yield choice
 

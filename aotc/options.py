@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from aotc import conventions
 from aotc.conventions import default_interface, default_operators
 from aotc.errors import Problem, UsageError
 
@@ -16,14 +17,7 @@ KINDS = ("c", "header", "llvm-ir", "asm", "object", "static", "shared", "mlf")
 NATIVE_KINDS = frozenset(("llvm-ir", "asm", "object", "static", "shared"))
 """Those that LLVM makes."""
 
-CHOICES: dict[str, tuple[str, ...]] = {
-    "interface_api": ("packed", "c", "micro"),
-    "operator_api": ("packed", "cpacked", "unpacked"),
-    "runtime": ("c", "host"),
-    "workspace": ("internal", "caller"),
-    "weights": ("embedded", "external", "caller"),
-    "io": ("caller", "workspace"),
-    "operator_arguments": ("tensors", "values", "pointers"),
+CHOICES: dict[str, tuple[str, ...]] = conventions.CHOICES | {
     "optimize": ("0", "1", "2", "3", "s"),
     "accuracy": ("fast", "strict"),
 }

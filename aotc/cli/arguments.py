@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import fields
 from typing import Any
 
-_CHOICES = {
-    "--interface-api": (
-        ("packed", "c", "micro"),
-        None,
-        "convention of the entry (default: packed with --runtime host, else c)",
+from aotc.options import CHOICES, CompileOptions, parse_dims, parse_shapes
+
+_CONVENTIONS = {
+    "interface_api": "convention of the entry (default: packed with --runtime host, else c)",
+    "operator_api": (
+        "convention of the operators inside (default: cpacked behind a packed entry of --runtime host, else unpacked)"
     ),
-    "--operator-api": (
-        ("packed", "cpacked", "unpacked"),
-        None,
-        "convention of the operators inside (default: cpacked behind a packed entry of --runtime host, else unpacked)",
-    ),
-    "--runtime": (("c", "host"), "c", "who calls it: bare C, or the host executor"),
-    "--workspace": (("internal", "caller"), "internal", "the arena is a static array, or the caller's"),
-    "--weights": (("embedded", "external", "caller"), "embedded", "in the file, in NAME.weights.bin, or the caller's"),
-    "--io": (("caller", "workspace"), "caller", "inputs and outputs are the caller's, or at offsets of the workspace"),
-    "--operator-arguments": (("tensors", "values", "pointers"), "tensors", "what cpacked operators are given"),
+    "runtime": "who calls it: bare C, or the host executor",
+    "workspace": "the arena is a static array, or the caller's",
+    "weights": "in the file, in NAME.weights.bin, or the caller's",
+    "io": "inputs and outputs are the caller's, or at offsets of the workspace",
+    "operator_arguments": "what cpacked operators are given",
 }
 _SWITCHES = {
     "--resource-handle": "give a `c` entry and its operators a handle of the application's as last argument",
@@ -28,13 +25,13 @@ _SWITCHES = {
     "--export-operators": "give the operators external linkage",
     "--split": "write the operators, exported, to NAME_operators.c",
 }
-
-
 _BUDGETS = {
     "ram": "the arena, and inputs and outputs unless they are in it (--io workspace)",
     "flash": "code and constants for the target, weights unless --weights caller",
     "stack": "the entry and all it calls on the target, without the C library",
 }
+_OTHERWISE = ("emit", "profile", "tuned")
+"""Fields of `CompileOptions` whose flags are not simply their values."""
 
 
 def add_shape_options(parser: argparse.ArgumentParser) -> None:
@@ -47,28 +44,29 @@ def add_shape_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_compile_options(parser: argparse.ArgumentParser) -> None:
-    """Every option of a compilation but `--emit`."""
+    """Every option of a compilation but those about files that it writes."""
     add_shape_options(parser)
     parser.add_argument("--target", default="host", help="a name from `aotc targets` or triple[:cpu[:features]]")
     conventions = parser.add_argument_group("conventions")
-    for flag, (choices, default, sentence) in _CHOICES.items():
-        text = sentence if default is None else f"{sentence} (default: {default})"
-        conventions.add_argument(flag, choices=choices, default=default, help=text)
+    for name, sentence in _CONVENTIONS.items():
+        default: str = getattr(CompileOptions, name)
+        text = f"{sentence} (default: {default})" if default else sentence
+        conventions.add_argument(f"--{name.replace('_', '-')}", choices=CHOICES[name], default=default, help=text)
     for flag, sentence in _SWITCHES.items():
         conventions.add_argument(flag, action="store_true", help=sentence)
-    for level in ("0", "1", "2", "3", "s"):
+    for level in CHOICES["optimize"]:
         parser.add_argument(
             f"-O{level}",
             dest="optimize",
             action="store_const",
             const=level,
-            default="2",
+            default=CompileOptions.optimize,
             help={"0": "how hard to optimise", "s": "prefer small code"}.get(level, argparse.SUPPRESS),
         )
     parser.add_argument(
         "--accuracy",
-        choices=("fast", "strict"),
-        default="fast",
+        choices=CHOICES["accuracy"],
+        default=CompileOptions.accuracy,
         help="whether faster algorithms may round differently, by at most 1e-4 of the greatest result (default: fast)",
     )
     parser.add_argument(
@@ -85,8 +83,19 @@ def add_compile_options(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="have N threads run a call together, on targets with POSIX threads; results do not change (default: 1)",
     )
+    phases = parser.add_argument_group("for compiler people")
+    phases.add_argument("--start-at", metavar="PHASE", help="MODEL is the IR after this phase")
+    phases.add_argument("--dump-phases", metavar="DIR", help="write the IR after every phase")
+    phases.add_argument("--print-ir-after-all", action="store_true", help="print the IR after every pass")
+    phases.add_argument("--verify-each", action="store_true", help="verify after every pass, not only every phase")
+    phases.add_argument("--time-passes", action="store_true", help="print how long each pass took")
+
+
+def add_output_options(parser: argparse.ArgumentParser) -> None:
+    """What only concerns a compilation that writes files."""
+    sections = parser.add_argument_group("sections")
     for what in ("weights", "workspace"):
-        conventions.add_argument(
+        sections.add_argument(
             f"--{what}-section",
             metavar="NAME",
             help=f"linker section of the {what} in objects (C: AOTC_{what.upper()})",
@@ -96,35 +105,12 @@ def add_compile_options(parser: argparse.ArgumentParser) -> None:
     )
     for budget, sentence in _BUDGETS.items():
         budgets.add_argument(f"--{budget}", metavar="SIZE", help=sentence)
-    phases = parser.add_argument_group("for compiler people")
-    phases.add_argument("--stop-after", metavar="PHASE", help="write the IR after this phase and stop")
-    phases.add_argument("--start-at", metavar="PHASE", help="MODEL is the IR after this phase")
-    phases.add_argument("--dump-phases", metavar="DIR", help="write the IR after every phase")
-    phases.add_argument("--print-ir-after-all", action="store_true", help="print the IR after every pass")
-    phases.add_argument("--verify-each", action="store_true", help="verify after every pass, not only every phase")
-    phases.add_argument("--time-passes", action="store_true", help="print how long each pass took")
+    parser.add_argument("--stop-after", metavar="PHASE", help="write the IR after this phase and stop")
 
 
-def options_from(arguments: argparse.Namespace, **overrides: Any) -> Any:
+def options_from(arguments: argparse.Namespace, **overrides: Any) -> CompileOptions:
     """The `CompileOptions` that the parsed arguments stand for. Raises UsageError."""
-    from aotc.options import CompileOptions, parse_dims, parse_shapes
-
-    names = (
-        "name",
-        "target",
-        "interface_api",
-        "operator_api",
-        "runtime",
-        "workspace",
-        "weights",
-        "optimize",
-        "accuracy",
-        "threads",
-    )
-    names += ("io", "weights_section", "workspace_section", "selftest", "selftest_outputs")
-    names += ("operator_arguments", "resource_handle", "packed_wrapper", "export_operators", "split")
-    names += ("ram", "flash", "stack", "stop_after", "start_at", "dump_phases")
-    names += ("print_ir_after_all", "verify_each", "time_passes")
+    names = [field.name for field in fields(CompileOptions) if field.name not in _OTHERWISE]
     given = {name: value for name in names if (value := getattr(arguments, name, None)) is not None}
     if (table := getattr(arguments, "tuned", None)) is not None:
         from aotc.cache import tuning_table

@@ -59,7 +59,8 @@ class _Parser(argparse.ArgumentParser):
 def build_parser() -> argparse.ArgumentParser:
     """Every command and option."""
     from aotc.cli import commands
-    from aotc.cli.arguments import add_compile_options, add_shape_options
+    from aotc.cli.arguments import add_compile_options, add_output_options, add_shape_options
+    from aotc.options import KINDS
 
     parser = _Parser(
         prog="aotc",
@@ -78,12 +79,13 @@ def build_parser() -> argparse.ArgumentParser:
     compile_ = add("compile", commands.compile_command, "write C, objects, libraries or IR")
     compile_.add_argument("model", metavar="MODEL.onnx")
     compile_.add_argument("-o", "--output", metavar="DIR", required=True, help="where the artefacts go")
-    compile_.add_argument("--emit", default="c", metavar="KIND[,KIND...]", help="c, header, llvm-ir, asm, object, ...")
+    compile_.add_argument("--emit", default="c", metavar="KIND[,KIND...]", help=", ".join(KINDS) + " (default: c)")
     compile_.add_argument("--json", action="store_true", help="print the report as one JSON object")
     compile_.add_argument("--selftest", metavar="IN.npz", help="add aotc_NAME_selftest(), which runs these inputs")
     compile_.add_argument(
         "--selftest-outputs", metavar="OUT.npz", help="what it expects (default: onnxruntime's, or else our own)"
     )
+    add_output_options(compile_)
     add_compile_options(compile_)
 
     runtime = add("runtime", commands.runtime_command, "write the C runtime: sources and headers")
