@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,11 @@ from aotc.errors import Problem, UsageError
 Array = np.ndarray[Any, Any]
 
 
-def reference_session(model: str, threads: int = 1) -> Any:
-    """An onnxruntime session on the CPU. Raises UsageError where it is not installed or has no such operators."""
+def reference_session(model: str | os.PathLike[str] | bytes, threads: int = 1) -> Any:
+    """An onnxruntime session on the CPU, of a model file or of its bytes.
+
+    Raises OSError where there is no file, UsageError where onnxruntime is not installed or has no such operators.
+    """
     try:
         import onnxruntime  # pyright: ignore[reportMissingImports]
     except ImportError as error:
@@ -22,9 +26,11 @@ def reference_session(model: str, threads: int = 1) -> Any:
     onnxruntime.set_default_logger_severity(3)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
-    data = Path(model).read_bytes()
+    if not isinstance(model, bytes):  # by its name, beside which external data is
+        Path(model).open("rb").close()
+        model = os.fspath(model)
     try:
-        return onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+        return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # its errors have no common class
         why = str(error).strip().partition("\n")[0]
         raise UsageError(Problem("onnxruntime cannot load the model", why=why)) from error

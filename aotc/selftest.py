@@ -6,9 +6,9 @@ with `selftest_`.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from aotc.passes.interface.add_selftest import SELFTEST
 from aotc.passes.interface.signature import entry
 from aotc.plan import text_of
 from aotc.recordings import read_arrays
+from aotc.reference import reference_outputs, reference_session
 
 if TYPE_CHECKING:
     from xdsl.dialects.func import FuncOp
@@ -93,11 +94,7 @@ def _reference(compilation: Compilation, source: Source, inputs: Mapping[str, Ar
     """What the model's outputs should be, in order; onnxruntime has no arrays of types beyond numpy's."""
     wanted = _signature(entry(compilation.module))
     fed = {tensor.name: inputs[tensor.name] for tensor in wanted[0]}
-    try:
-        import onnxruntime  # pyright: ignore[reportMissingImports]
-    except ImportError:
-        onnxruntime = None
-    if onnxruntime is None or any(tensor.dtype.isbuiltin != 1 for side in wanted for tensor in side):
+    if find_spec("onnxruntime") is None or any(tensor.dtype.isbuiltin != 1 for side in wanted for tensor in side):
         from aotc.driver import compile
 
         model = compile(source, dims=compilation.options.dims, input_shapes=compilation.options.input_shapes)
@@ -105,12 +102,8 @@ def _reference(compilation: Compilation, source: Source, inputs: Mapping[str, Ar
     import onnx
 
     model = source.SerializeToString() if isinstance(source, onnx.ModelProto) else source
-    settings = onnxruntime.SessionOptions()
-    settings.log_severity_level = 3
-    session = onnxruntime.InferenceSession(
-        os.fspath(model) if isinstance(model, os.PathLike) else model, settings, providers=["CPUExecutionProvider"]
-    )
-    return [np.asarray(array) for array in session.run([tensor.name for tensor in wanted[1]], fed)]
+    computed = reference_outputs(reference_session(model), fed)
+    return [computed[tensor.name] for tensor in wanted[1]]
 
 
 def _tolerance(expected: Array) -> float:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from aotc.errors import Problem, UsageError
+from aotc.metadata import from_json
 
 
 def describe(path: Path) -> dict[str, Any]:
@@ -16,7 +16,7 @@ def describe(path: Path) -> dict[str, Any]:
         reports = sorted(path.glob("*.json"))
         if not reports:
             raise UsageError(Problem(f"{path} holds no NAME.json", fix="name a folder that `aotc compile` wrote"))
-        found = [json.loads(report.read_text()) for report in reports]
+        found = [_report(path) for path in reports]
         return found[0] if len(found) == 1 else {"models": found}
     if path.suffix == ".so":
         from aotc.executor import load
@@ -25,3 +25,10 @@ def describe(path: Path) -> dict[str, Any]:
     from aotc.frontend.onnx import load_model, summarize
 
     return summarize(load_model(path))
+
+
+def _report(path: Path) -> dict[str, Any]:
+    try:
+        return asdict(from_json(path.read_text(encoding="utf-8")))
+    except ValueError as error:
+        raise UsageError(Problem(f"{path} is no report of a model", why=str(error))) from error

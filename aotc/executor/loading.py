@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aotc.conventions import entry_symbol, json_symbol
+from aotc.errors import UsageError
 from aotc.executor.model import CompiledModel
 from aotc.executor.native import Array, NativeModel, aligned_bytes
 from aotc.metadata import ModelInfo, from_json
@@ -71,10 +72,16 @@ def load(path: str | os.PathLike[str], threads: int | None = None) -> CompiledMo
     """Load a shared library that `aotc compile --emit shared` wrote (or one made of generated C, with NAME.json).
 
     `threads`, if given, is how many threads must run a call together, which was decided when the model was compiled.
-    Raises FileNotFoundError, OSError where it is no library, ValueError where it is none of a model or not for so many
-    threads.
+    Raises FileNotFoundError, OSError where it is no library, UsageError (a ValueError) where it is none of a model, or
+    of one that cannot be called, or not for so many threads.
     """
-    library = Path(path)
+    try:
+        return _load(Path(path), threads)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def _load(library: Path, threads: int | None) -> CompiledModel:
     content = library.read_bytes()
     # A name of its own for each load: the dynamic loader would take a rewritten file for the one it knows.
     with tempfile.TemporaryDirectory(prefix="aotc-") as folder:

@@ -140,6 +140,32 @@ def test_external_data_stays_in_the_folder(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+def test_verify_finds_external_data_beside_the_model(tmp_path: Path) -> None:
+    weight = numpy_helper.from_array(np.arange(4, dtype=np.float32), "w")
+    path = save(tmp_path / "m.onnx", [helper.make_node("Add", ["x", "w"], ["y"], "add")], [weight])
+    onnx.save(onnx.load(path), path, save_as_external_data=True, location="m.bin", size_threshold=0)
+    assert (tmp_path / "m.bin").exists()
+    done = aotc("verify", path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_libraries_and_reports_that_are_of_no_model(tmp_path: Path) -> None:
+    (tmp_path / "x.c").write_text("int x(void) { return 1; }")
+    library, report = tmp_path / "x.so", tmp_path / "x.json"
+    subprocess.run(["cc", "-shared", "-fPIC", tmp_path / "x.c", "-o", library], check=True)
+    for command in ("run", "inspect"):
+        fails(2, command, library, says="no metadata of a model")
+    for text in ("[", "{}"):
+        report.write_text(text)
+        fails(2, "inspect", tmp_path, says="no report of a model")
+
+
+def test_options_about_files_belong_to_compile() -> None:
+    for option in (("--stop-after", "loops"), ("--ram", "1"), ("--weights-section", ".w")):
+        for command in ("run", "plan", "bench"):
+            fails(2, command, MODEL, *option, says="unrecognized arguments")
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_output_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
