@@ -29,6 +29,8 @@ Kernel = Callable[..., None]
 
 ENTRY = "aotc_model_run"
 """The symbol of a model of one kernel after `as_loops`."""
+DTYPES = {"f32": "float32", "f64": "float64", "i64": "int64", "i32": "int32"}
+"""Element types as users see them."""
 
 
 def lowered(text: str, pipeline: str) -> ModuleOp:
@@ -44,6 +46,13 @@ def as_loops(text: str) -> ModuleOp:
     options = CompileOptions.of(interface_api="c", operator_api="unpacked", io="caller")
     last = [pipeline_of(phase, options) for phase in PHASES if phase.name in ("loops", "interface")]
     return lowered(text, ",".join(last))
+
+
+def on_tiles(module: ModuleOp) -> ModuleOp:
+    """A module after the `loops` phase, in which every kernel that has a schedule must be on tiles."""
+    plain = [str(op.attributes["aot.plain"]) for op in module.walk() if "aot.plain" in op.attributes]
+    assert not plain, plain
+    return module
 
 
 def _callable(function: Any, keep: object) -> Kernel:
@@ -77,9 +86,8 @@ def kernel(op: str, operands: Sequence[str], results: Sequence[str]) -> str:
     names = [f"x{n}" for n in range(len(operands))], [f"r{n}" for n in range(len(results))]
     typed = list(zip(names[0] + names[1], [*operands, *results], strict=True))
     signature = ", ".join(f"%{name}_m: memref<{kind}>" for name, kind in typed)
-    dtypes = {"f32": "float32", "f64": "float64", "i64": "int64", "i32": "int32"}
     entry = ", ".join(
-        f'%{name}_m: memref<{kind}> {{aot.name = "{name}", aot.dtype = "{dtypes[kind.split("x")[-1]]}", '
+        f'%{name}_m: memref<{kind}> {{aot.name = "{name}", aot.dtype = "{DTYPES[kind.split("x")[-1]]}", '
         f'aot.io = "{"input" if name[0] == "x" else "output"}"}}'
         for name, kind in typed
     )

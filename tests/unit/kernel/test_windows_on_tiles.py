@@ -6,6 +6,7 @@ All cases are kernels of one model, which is compiled once each way.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import prod
@@ -14,12 +15,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from case_model import Array, CaseModel, array_attributes, tensor, window_values
 
 from aotc.dialects.graph.sliding import SlidingWindow, sliding_windows
-from aotc.options import CompileOptions
-from aotc.routes import open_model
 
-Array = np.ndarray[Any, Any]
 LANES = 4
 OUTER = (2, 2)
 """Batch and blocks."""
@@ -41,14 +40,9 @@ class Case:
     bias: bool = False
     dtype: str = "f32"
 
-    def values(self) -> dict[str, tuple[int, ...]]:
+    def values(self) -> dict[str, Sequence[int]]:
         """The attributes that are always there."""
-        ones = (1,) * len(self.kernel)
-        return {
-            "strides": self.strides or ones,
-            "pads": self.pads or (0,) * 2 * len(self.kernel),
-            "dilations": self.dilations or ones,
-        }
+        return window_values(self.kernel, self.strides, self.pads, self.dilations)
 
     def windows(self) -> list[SlidingWindow]:
         """One for each axis."""
@@ -60,7 +54,7 @@ class Case:
     def attributes(self, tiled: bool) -> str:
         """As in the IR."""
         values = self.values() | ({} if self.op == CONV else {"kernel": self.kernel})
-        texts = [f"{name} = array<i64: {', '.join(map(str, given))}>" for name, given in values.items()]
+        texts = [array_attributes(values)]
         if tiled:
             schedule = f"lanes = {self.lanes}, tile = [{self.tile}], unroll = 1, order = columns"
             texts.append(f"schedule = #graph.schedule<{schedule}>")
@@ -154,43 +148,24 @@ CASES = (
 )
 
 
-def module() -> str:
+def module() -> CaseModel:
     """Every case twice, plain and on tiles."""
-    arguments: list[str] = []
-    body: list[str] = []
-    results: list[tuple[str, str, str]] = []
+    model = CaseModel("windows")
     for number, case in enumerate(CASES):
-        operands: list[tuple[str, str]] = []
-        for position, array in enumerate(case.inputs()):
-            name, kind = f"x{number}_{position}", tensor(array.shape, case.dtype)
-            operands.append((f"%{name}", kind))
-            arguments.append(f'%{name}: {kind} {{aot.name = "{name}", aot.dtype = "{np.dtype(case.number).name}"}}')
-        kind = tensor(case.result_shape(), case.dtype)
-        names, kinds = (", ".join(column) for column in zip(*operands, strict=True))
+        names = [f"x{number}_{k}" for k in range(len(case.inputs()))]
+        kinds = ", ".join(map(model.input, names, case.inputs()))
+        operands, kind = ", ".join(f"%{name}" for name in names), tensor(case.result_shape(), case.dtype)
         for way in ("plain", "tiled"):
             value = f"{way}{number}"
-            body.append(
-                f"%{value} = graph.{case.op} {names} {{{case.attributes(way == 'tiled')}}} : ({kinds}) -> {kind}"
-            )
-            results.append((value, kind, np.dtype(case.number).name))
-    types = ", ".join(f'{kind} {{aot.name = "{name}", aot.dtype = "{dtype}"}}' for name, kind, dtype in results)
-    returned = ", ".join(f"%{name}" for name, _, _ in results) + " : " + ", ".join(kind for _, kind, _ in results)
-    lines = "\n".join([*body, f"func.return {returned}"])
-    entry = f"func.func @main({', '.join(arguments)}) -> ({types}) attributes {{aot.entry}} {{\n{lines}\n}}"
-    return f'builtin.module attributes {{aot.name = "windows"}} {{\n{entry}\n}}'
-
-
-def tensor(shape: tuple[int, ...], dtype: str) -> str:
-    return f"tensor<{'x'.join(map(str, shape))}x{dtype}>"
+            attributes = case.attributes(way == "tiled")
+            model.body.append(f"%{value} = graph.{case.op} {operands} {{{attributes}}} : ({kinds}) -> {kind}")
+            model.output(value, f"%{value}", kind)
+    return model
 
 
 @cache
 def results(route: str, folder: Path) -> dict[str, Array]:
-    path = folder / "windows.mlir"
-    path.write_text(module())
-    model = open_model(str(path), route, CompileOptions.of(start_at="fuse", optimize="0"))
-    feed = {f"x{number}_{k}": array for number, case in enumerate(CASES) for k, array in enumerate(case.inputs())}
-    return model(feed)
+    return module().run(route, folder)
 
 
 @pytest.fixture(scope="module")

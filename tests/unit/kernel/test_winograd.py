@@ -14,16 +14,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from case_model import Array, CaseModel, tensor
 from xdsl.dialects.builtin import f32, f64
 
 from aotc.dialects.graph.blocked import blocks, to_blocks
 from aotc.dialects.graph.schedule import Machine
 from aotc.dialects.graph.winograd_choice import ConvolutionSizes, choose_winograd, winograd_schedule
 from aotc.dialects.graph.winograd_transforms import OUTPUT_TILES, Transforms, transforms
-from aotc.options import CompileOptions
-from aotc.routes import open_model
 
-Array = np.ndarray[Any, Any]
 AVX512 = Machine(64, 32, 48 << 10, 1 << 20)
 AVX2 = Machine(32, 16, 32 << 10, 512 << 10)
 
@@ -206,10 +204,6 @@ class Case:
         return lines, y, results[0]
 
 
-def tensor(shape: tuple[int, ...], dtype: str) -> str:
-    return f"tensor<{'x'.join(map(str, shape))}x{dtype}>"
-
-
 CASES = (
     Case((1, 1, 1, 1), 1),
     Case((1, 5, 3, 4), 7, (0, 0, 0, 0), epilogue=False),
@@ -230,40 +224,27 @@ PLAIN = (1, 10)
 IN_C = (4, 10)
 
 
-def module(cases: Sequence[int] = range(len(CASES))) -> str:
-    arguments: list[str] = []
-    body: list[str] = []
-    results: list[tuple[str, str, str]] = []
+def module(cases: Sequence[int]) -> CaseModel:
+    model = CaseModel("winograd")
     for number in cases:
         case = CASES[number]
-        dtype = np.dtype(case.number).name
         for k, array in enumerate(case.inputs()):
-            kind = tensor(array.shape, "f32" if case.lanes == 4 else "f64")
-            arguments.append(f'%x{number}_{k}: {kind} {{aot.name = "x{number}_{k}", aot.dtype = "{dtype}"}}')
+            model.input(f"x{number}_{k}", array)
         for tiled in (True, False) if number in PLAIN else (True,):
             lines, value, kind = case.lines(number, tiled)
-            body += lines
-            results.append((value, f'{kind} {{aot.name = "{value.split("_")[0][1:]}", aot.dtype = "{dtype}"}}', kind))
-    weight = CASES[0].plain_inputs()[1]
-    arguments.append(f'%w: {tensor(weight.shape, "f32")} {{aot.name = "w", aot.dtype = "float32"}}')
-    packed = tensor(CASES[0].inputs()[1].shape, "f32")
-    attributes = f"output_tile = 4 : i64, width = {CASES[0].panel * CASES[0].lanes} : i64"
-    body.append(f"%u = graph.winograd_weight %w {{{attributes}}} : ({tensor(weight.shape, 'f32')}) -> {packed}")
-    results.append(("%u", f'{packed} {{aot.name = "u", aot.dtype = "float32"}}', packed))
-    values, types, kinds = (", ".join(column) for column in zip(*results, strict=True))
-    lines = "\n".join([*body, f"func.return {values} : {kinds}"])
-    entry = f"func.func @main({', '.join(arguments)}) -> ({types}) attributes {{aot.entry}} {{\n{lines}\n}}"
-    return f'builtin.module attributes {{aot.name = "winograd"}} {{\n{entry}\n}}'
+            model.body += lines
+            model.output(f"{'tiled' if tiled else 'plain'}{number}", value, kind)
+    case = CASES[0]
+    weight, packed = model.input("w", case.plain_inputs()[1]), tensor(case.inputs()[1].shape)
+    attributes = f"output_tile = 4 : i64, width = {case.panel * case.lanes} : i64"
+    model.body.append(f"%u = graph.winograd_weight %w {{{attributes}}} : ({weight}) -> {packed}")
+    model.output("u", "%u", packed)
+    return model
 
 
 @cache
 def results(route: str, folder: Path) -> dict[str, Array]:
-    path = folder / "winograd.mlir"
-    cases = range(len(CASES)) if route == "jit" else IN_C
-    path.write_text(module(cases))
-    model = open_model(str(path), route, CompileOptions.of(start_at="fuse", optimize="0"))
-    feed = {f"x{number}_{k}": array for number in cases for k, array in enumerate(CASES[number].inputs())}
-    return model({**feed, "w": CASES[0].plain_inputs()[1]})
+    return module(range(len(CASES)) if route == "jit" else IN_C).run(route, folder)
 
 
 @pytest.fixture(scope="module")

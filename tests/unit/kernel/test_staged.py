@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from case_model import Array, array_attributes, run_on_tiles, tensor
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, Region, SSAValue
@@ -24,12 +24,9 @@ from aotc.dialects.graph.schedule import Schedule, ScheduleAttr
 from aotc.dialects.graph.staged import StagedOp
 from aotc.dialects.graph.structure import ConstantOp, YieldOp
 from aotc.driver import new_context
-from aotc.options import CompileOptions
 from aotc.passes.graph.groups import copy_group
-from aotc.routes import open_model
 from aotc.textual_ir import ir_text
 
-Array = np.ndarray[Any, Any]
 LANES = 4
 
 
@@ -50,20 +47,16 @@ class Case:
         return {f"{name}{number}": rng.standard_normal(shape).astype(np.float32) for name, shape in self.inputs.items()}
 
 
-def tensor(*shape: int) -> str:
-    return f"tensor<{'x'.join(map(str, shape))}xf32>"
-
-
 def attention(heads: tuple[int, ...], rows: int, keys: int, strip: int, depth: int = 8, width: int = 6) -> Case:
     q, k, v = (*heads, rows, depth), (1, *heads[1:], depth, keys), (*heads[:-1], 1, keys, width)
-    s, y, single = tensor(*heads, rows, keys), tensor(*heads, rows, width), (1,) * len(heads)
+    s, y, single = tensor((*heads, rows, keys)), tensor((*heads, rows, width)), (1,) * len(heads)
     body = f"""
       %c = graph.constant dense<0.25> : tensor<f32>
-      %s = graph.matmul %q, %k : ({tensor(*q)}, {tensor(*k)}) -> {s}
+      %s = graph.matmul %q, %k : ({tensor(q)}, {tensor(k)}) -> {s}
       %t = graph.mul %s, %c : ({s}, tensor<f32>) -> {s}
-      %u = graph.add %m, %t : ({tensor(rows, keys)}, {s}) -> {s}
+      %u = graph.add %m, %t : ({tensor((rows, keys))}, {s}) -> {s}
       %p = graph.softmax %u {{axes = array<i64: {len(heads) + 1}>}} : ({s}) -> {s}
-      %y = graph.matmul %p, %v : ({s}, {tensor(*v)}) -> {y}
+      %y = graph.matmul %p, %v : ({s}, {tensor(v)}) -> {y}
     """
     memory = (*single, min(strip, rows), keys)
     tiles = {"graph.matmul": (3, 2), "graph.softmax": (1, -(-keys // LANES))}
@@ -75,19 +68,18 @@ CONVOLUTIONS = {"graph.blocked_depthwise_conv": (3,), "graph.blocked_conv": (3, 
 
 
 def window(strides: tuple[int, int], pads: tuple[int, ...], dilations: tuple[int, int] = (1, 1)) -> str:
-    given = {"strides": strides, "pads": pads, "dilations": dilations}
-    return ", ".join(f"{name} = array<i64: {', '.join(map(str, values))}>" for name, values in given.items())
+    return array_attributes({"strides": strides, "pads": pads, "dilations": dilations})
 
 
 def separable(images: int, extents: tuple[int, int], stride: int, pads: tuple[int, ...], strip: int) -> Case:
     """8 channels, of which each is convolved, to 7."""
     h, w = ((extent + pads[k] + pads[k + 2] - 3) // stride + 1 for k, extent in enumerate(extents))
-    x, d = tensor(images, 2, *extents, 4), tensor(images, 2, h, w, 4)
-    factors, weights = tensor(2, 1, 1, 4), (tensor(2, 3, 3, 4), tensor(1, 2, 1, 1, 4, 8))
+    x, d = tensor((images, 2, *extents, 4)), tensor((images, 2, h, w, 4))
+    factors, weights = tensor((2, 1, 1, 4)), (tensor((2, 3, 3, 4)), tensor((1, 2, 1, 1, 4, 8)))
     pointwise = window((1, 1), (0, 0, 0, 0)) + ", group = 1, block = 4, channels = 8, outputs = 7"
     body = f"""
       %d = graph.blocked_depthwise_conv %x, %w, %b {{{window((stride, stride), pads)}}}
-        : ({x}, {weights[0]}, {tensor(8)}) -> {d}
+        : ({x}, {weights[0]}, {tensor((8,))}) -> {d}
       %r = graph.relu %d : ({d}) -> {d}
       %a = graph.mul %r, %f : ({d}, {factors}) -> {d}
       %y = graph.blocked_conv %a, %v {{{pointwise}}} : ({d}, {weights[1]}) -> {d}
@@ -98,7 +90,11 @@ def separable(images: int, extents: tuple[int, int], stride: int, pads: tuple[in
 
 def overlapping(strip: int) -> Case:
     """Two windows: strips of the second one share rows of the first, which are computed twice."""
-    x, y, weights = tensor(1, 2, 11, 9, 4), tensor(1, 2, 6, 9, 4), (tensor(1, 2, 3, 3, 4, 8), tensor(2, 3, 3, 4))
+    x, y, weights = (
+        tensor((1, 2, 11, 9, 4)),
+        tensor((1, 2, 6, 9, 4)),
+        (tensor((1, 2, 3, 3, 4, 8)), tensor((2, 3, 3, 4))),
+    )
     conv = window((1, 1), (1, 1, 1, 1)) + ", group = 1, block = 4, channels = 8, outputs = 8"
     body = f"""
       %c = graph.blocked_conv %x, %w {{{conv}}} : ({x}, {weights[0]}) -> {x}
@@ -111,7 +107,7 @@ def overlapping(strip: int) -> Case:
 
 def pooled(op: str, strip: int, held: int) -> Case:
     """A convolution, of which a pool sees each position once; strips need `held` rows at most."""
-    x, y, weights = tensor(1, 2, 9, 10, 4), tensor(1, 2, 5, 5, 4), tensor(1, 2, 3, 3, 4, 8)
+    x, y, weights = tensor((1, 2, 9, 10, 4)), tensor((1, 2, 5, 5, 4)), tensor((1, 2, 3, 3, 4, 8))
     conv = window((1, 1), (1, 1, 1, 1)) + ", group = 1, block = 4, channels = 8, outputs = 8"
     body = f"""
       %c = graph.blocked_conv %x, %w {{{conv}}} : ({x}, {weights}) -> {x}
@@ -150,7 +146,7 @@ def module(numbers: Sequence[int]) -> str:
     arguments, body = [], []
     for n in numbers:
         for name, shape in CASES[n].inputs.items():
-            arguments.append(f'%{name}{n}: {tensor(*shape)} {{aot.name = "{name}{n}", aot.dtype = "float32"}}')
+            arguments.append(f'%{name}{n}: {tensor(shape)} {{aot.name = "{name}{n}", aot.dtype = "float32"}}')
         body.append(re.sub(r"%([a-z])\b", rf"%\g<1>{n}", CASES[n].body))
     head = f"func.func @main({', '.join(arguments)}) attributes {{aot.entry}}"
     text = f'builtin.module attributes {{aot.name = "staged"}} {{\n{head} {{{"".join(body)} func.return\n}}\n}}'
@@ -188,10 +184,8 @@ def module(numbers: Sequence[int]) -> str:
 @cache
 def results(route: str, threads: int, folder: Path) -> dict[str, Array]:
     numbers = tuple(range(len(CASES))) if route == "jit" else IN_C
-    path = folder / "staged.mlir"
-    path.write_text(module(numbers))
-    model = open_model(str(path), route, CompileOptions.of(start_at="fuse", optimize="0", threads=threads))
-    return model({name: array for n in numbers for name, array in CASES[n].arrays(n).items()})
+    feed = {name: array for n in numbers for name, array in CASES[n].arrays(n).items()}
+    return run_on_tiles(module(numbers), folder, route, feed, threads)
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+from case_model import Array, CaseModel, tensor
 from onnx import TensorProto, helper, numpy_helper
 from xdsl.dialects.builtin import f32, f64, i32
 
@@ -32,7 +33,6 @@ from aotc.dialects.graph.strassen_choice import (
 from aotc.options import CompileOptions
 from aotc.routes import open_model
 
-Array = np.ndarray[Any, Any]
 AVX512 = Machine(64, 32, 48 << 10, 1 << 20)
 AVX2 = Machine(32, 16, 32 << 10, 512 << 10)
 
@@ -167,10 +167,6 @@ class Case:
         return lines, y, results[0]
 
 
-def tensor(shape: tuple[int, ...], dtype: str) -> str:
-    return f"tensor<{'x'.join(map(str, shape))}x{dtype}>"
-
-
 CASES = (
     Case((2, 8), 8),
     Case((1, 1), 1, epilogue=False),
@@ -191,40 +187,27 @@ PLAIN = (6, 8)
 IN_C = (2, 3, 7, 11)
 
 
-def module(cases: Sequence[int]) -> str:
-    arguments: list[str] = []
-    body: list[str] = []
-    results: list[tuple[str, str, str]] = []
+def module(cases: Sequence[int]) -> CaseModel:
+    model = CaseModel("strassen")
     for number in cases:
         case = CASES[number]
-        dtype = np.dtype(case.number).name
         for k, array in enumerate(case.inputs()):
-            kind = tensor(array.shape, "f32" if case.lanes == 4 else "f64")
-            arguments.append(f'%x{number}_{k}: {kind} {{aot.name = "x{number}_{k}", aot.dtype = "{dtype}"}}')
+            model.input(f"x{number}_{k}", array)
         for tiled in (True, False) if number in PLAIN else (True,):
             lines, value, kind = case.lines(number, tiled)
-            body += lines
-            results.append((value, f'{kind} {{aot.name = "{value.split("_")[0][1:]}", aot.dtype = "{dtype}"}}', kind))
+            model.body += lines
+            model.output(f"{'tiled' if tiled else 'plain'}{number}", value, kind)
     case = CASES[7]
-    weight, packed = tensor(case.plain_inputs()[1].shape, "f32"), tensor(case.inputs()[1].shape, "f32")
-    arguments.append(f'%w: {weight} {{aot.name = "w", aot.dtype = "float32"}}')
+    weight, packed = model.input("w", case.plain_inputs()[1]), tensor(case.inputs()[1].shape)
     attributes = f"left = {case.left} : i64, width = {case.panel * case.lanes} : i64"
-    body.append(f"%u = graph.strassen_weight %w {{{attributes}}} : ({weight}) -> {packed}")
-    results.append(("%u", f'{packed} {{aot.name = "u", aot.dtype = "float32"}}', packed))
-    values, types, kinds = (", ".join(column) for column in zip(*results, strict=True))
-    lines = "\n".join([*body, f"func.return {values} : {kinds}"])
-    entry = f"func.func @main({', '.join(arguments)}) -> ({types}) attributes {{aot.entry}} {{\n{lines}\n}}"
-    return f'builtin.module attributes {{aot.name = "strassen"}} {{\n{entry}\n}}'
+    model.body.append(f"%u = graph.strassen_weight %w {{{attributes}}} : ({weight}) -> {packed}")
+    model.output("u", "%u", packed)
+    return model
 
 
 @cache
 def results(route: str, folder: Path) -> dict[str, Array]:
-    path = folder / "strassen.mlir"
-    cases = range(len(CASES)) if route == "jit" else IN_C
-    path.write_text(module(cases))
-    model = open_model(str(path), route, CompileOptions.of(start_at="fuse", optimize="0"))
-    feed = {f"x{number}_{k}": array for number in cases for k, array in enumerate(CASES[number].inputs())}
-    return model({**feed, "w": CASES[7].plain_inputs()[1]})
+    return module(range(len(CASES)) if route == "jit" else IN_C).run(route, folder)
 
 
 @pytest.fixture(scope="module")
