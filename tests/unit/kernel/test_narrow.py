@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
 
 import numpy as np
-import onnxruntime
 import pytest
-from kernel_program import ENTRY, as_loops, kernel, lowered, through_c, through_llvm
-from onnx import ModelProto, TensorProto, helper, numpy_helper
+from case_model import array_attributes, window_values
+from convolution_model import assert_as_onnxruntime, convolution
+from kernel_program import ENTRY, as_loops, kernel, lowered, on_tiles, through_c, through_llvm
 from xdsl.dialects.builtin import f32, f64, i32
 
-import aotc
 from aotc.dialects.graph.narrow import NarrowConvolutionOp, narrow_schedule
 from aotc.dialects.graph.schedule import Machine, Schedule, ScheduleAttr
+from aotc.dialects.graph.sliding import sliding_windows
+from aotc.dialects.graph.transposed import transposed_windows
 
 
 @dataclass(frozen=True)
@@ -32,15 +33,17 @@ class Case:
     transposed: bool = False
     bias: bool = True
 
-    def values(self) -> dict[str, tuple[int, ...]]:
+    def values(self) -> dict[str, Sequence[int]]:
         """The attributes."""
-        ones = (1,) * len(self.kernel)
-        values = {
-            "strides": self.strides or ones,
-            "pads": self.pads or (0,) * 2 * len(self.kernel),
-            "dilations": self.dilations or ones,
-        }
-        return values | ({"output_padding": self.output_padding or (0,) * len(ones)} if self.transposed else {})
+        values = window_values(self.kernel, self.strides, self.pads, self.dilations)
+        more = {"output_padding": self.output_padding or (0,) * len(self.kernel)}
+        return values | (more if self.transposed else {})
+
+    def result_shape(self) -> tuple[int, ...]:
+        """Of two operands."""
+        windows = transposed_windows if self.transposed else sliding_windows
+        found = windows(self.extents, self.kernel, **self.values())
+        return 2, self.outputs, *(window.positions for window in found)
 
 
 CASES = (
@@ -57,32 +60,15 @@ CASES = (
 INPUTS = 32
 
 
-def model(case: Case) -> ModelProto:
-    rng = np.random.default_rng(0)
-    shape = (INPUTS, case.outputs) if case.transposed else (case.outputs, INPUTS)
-    weight = rng.standard_normal((*shape, *case.kernel)).astype(np.float32)
-    weights = [numpy_helper.from_array(weight, "w")]
-    if case.bias:
-        weights.append(numpy_helper.from_array(rng.standard_normal(case.outputs).astype(np.float32), "b"))
-    kind = "ConvTranspose" if case.transposed else "Conv"
-    node = helper.make_node(kind, ["x", *(each.name for each in weights)], ["y"], **cast(dict[str, Any], case.values()))
-    graph = helper.make_graph(
-        [node, helper.make_node("Relu", ["y"], ["z"])],
-        "narrow",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, (2, INPUTS, *case.extents))],
-        [helper.make_tensor_value_info("z", TensorProto.FLOAT, None)],
-        weights,
-    )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-
-
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_models_agree_with_onnxruntime(case: Case) -> None:
-    x = np.random.default_rng(1).standard_normal((2, INPUTS, *case.extents)).astype(np.float32)
-    session = onnxruntime.InferenceSession(model(case).SerializeToString(), providers=["CPUExecutionProvider"])
-    (expected,) = session.run(None, {"x": x})
-    found = aotc.compile(model(case), optimize="1")({"x": x})["z"]
-    np.testing.assert_allclose(found, np.asarray(expected), rtol=1e-4, atol=1e-4)
+    rng = np.random.default_rng(0)
+    channels = (INPUTS, case.outputs) if case.transposed else (case.outputs, INPUTS)
+    shapes = ((2, INPUTS, *case.extents), (*channels, *case.kernel), (case.outputs,))
+    x, weight, bias = (rng.standard_normal(shape).astype(np.float32) for shape in shapes)
+    kind = "ConvTranspose" if case.transposed else "Conv"
+    model = convolution(kind, x, weight, bias if case.bias else None, **case.values())
+    assert_as_onnxruntime(model, x, "1")
 
 
 def source(case: Case, lanes: int, schedule: Schedule | None) -> str:
@@ -90,28 +76,12 @@ def source(case: Case, lanes: int, schedule: Schedule | None) -> str:
     name = "narrow_conv_transpose" if case.transposed else "narrow_conv"
     x = (2, 2, *case.extents, lanes)
     weight = (case.outputs, 2, *case.kernel, lanes)
-    values = [f"{name} = array<i64: {', '.join(map(str, given))}>" for name, given in case.values().items()]
     chosen = [] if schedule is None else [f"schedule = {ScheduleAttr.of(schedule)}"]
-    result = (2, case.outputs, *_extents(case))
-    kinds = ["x".join([*map(str, shape), "f32"]) for shape in (x, weight, (case.outputs,), result)]
+    kinds = ["x".join([*map(str, shape), "f32"]) for shape in (x, weight, (case.outputs,), case.result_shape())]
     operands = ", ".join(f"tensor<{kind}>" for kind in kinds[:3])
-    attributes = ", ".join([*values, *chosen])
+    attributes = ", ".join([array_attributes(case.values()), *chosen])
     text = f"%r0 = graph.{name} %x0, %x1, %x2 {{{attributes}}} : ({operands}) -> tensor<{kinds[3]}>"
     return kernel(text, kinds[:3], kinds[3:])
-
-
-def _extents(case: Case) -> list[int]:
-    values = case.values()
-    rank = len(case.extents)
-    found: list[int] = []
-    for axis, (extent, size) in enumerate(zip(case.extents, case.kernel, strict=True)):
-        stride, pads = values["strides"][axis], values["pads"][axis] + values["pads"][axis + rank]
-        span = (size - 1) * values["dilations"][axis] + 1
-        if case.transposed:
-            found.append((extent - 1) * stride + span + values["output_padding"][axis] - pads)
-        else:
-            found.append((extent + pads - span) // stride + 1)
-    return found
 
 
 @pytest.mark.parametrize("lanes", [16, 4])
@@ -124,9 +94,8 @@ def test_c_and_llvm_and_plain_loops(case: Case, lanes: int, tmp_path: Path) -> N
     rng = np.random.default_rng(2)
     shapes = [(2, 2, *case.extents, lanes), (case.outputs, 2, *case.kernel, lanes), (case.outputs,)]
     inputs = [rng.standard_normal(shape).astype(np.float32) for shape in shapes]
-    results = [np.full((2, case.outputs, *_extents(case)), 77, np.float32) for _ in range(3)]
-    tiled, plain = as_loops(source(case, lanes, schedule)), as_loops(source(case, lanes, None))
-    assert "aot.plain" not in str(tiled)
+    results = [np.full(case.result_shape(), 77, np.float32) for _ in range(3)]
+    tiled, plain = on_tiles(as_loops(source(case, lanes, schedule))), as_loops(source(case, lanes, None))
     through_llvm(tiled, ENTRY)(*inputs, results[0])
     through_c(tiled, ENTRY, tmp_path)(*inputs, results[1])
     through_llvm(plain, ENTRY)(*inputs, results[2])

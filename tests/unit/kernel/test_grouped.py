@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import onnxruntime
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from convolution_model import assert_as_onnxruntime, convolution
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import Block
 
-import aotc
 from aotc.dialects.graph.blocked import PackConvWeightOp
 from aotc.dialects.graph.grouped import GroupedPanels
 from aotc.dialects.graph.interfaces import ShapeError
@@ -50,19 +48,8 @@ def test_groups_agree_with_onnxruntime(case: Grouped) -> None:
     x = rng.standard_normal((2, case.channels, 9, 10)).astype(np.float32)
     weight = rng.standard_normal((case.outputs, case.channels // case.groups, *case.kernel)).astype(np.float32)
     bias = rng.standard_normal(case.outputs).astype(np.float32)
-    node = helper.make_node("Conv", ["x", "w", "b"], ["y"], group=case.groups, auto_pad="SAME_UPPER")
-    graph = helper.make_graph(
-        [node, helper.make_node("Relu", ["y"], ["z"])],
-        "grouped",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, x.shape)],
-        [helper.make_tensor_value_info("z", TensorProto.FLOAT, (2, case.outputs, 9, 10))],
-        [numpy_helper.from_array(weight, "w"), numpy_helper.from_array(bias, "b")],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    (expected,) = session.run(None, {"x": x})
-    found = aotc.compile(model, optimize="1")({"x": x})["z"]
-    np.testing.assert_allclose(found, np.asarray(expected), rtol=1e-4, atol=1e-4)
+    model = convolution("Conv", x, weight, bias, group=case.groups, auto_pad="SAME_UPPER")
+    assert_as_onnxruntime(model, x, "1")
 
 
 def packed(weight: np.ndarray[Any, Any], **attributes: int) -> np.ndarray[Any, Any]:

@@ -6,11 +6,9 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
-import onnxruntime
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from convolution_model import assert_as_onnxruntime, convolution
 
-import aotc
 from aotc.dialects.graph.interfaces import ShapeError
 from aotc.dialects.graph.transposed import TransposedWindow, transposed_windows
 
@@ -85,26 +83,15 @@ def test_kernels_agree_with_onnxruntime(case: Case) -> None:
     x = rng.standard_normal((2, case.channels, *case.extents)).astype(np.float32)
     weight = rng.standard_normal((case.channels, case.outputs // case.groups, *case.kernel)).astype(np.float32)
     bias = rng.standard_normal(case.outputs).astype(np.float32)
-    node = helper.make_node(
+    model = convolution(
         "ConvTranspose",
-        ["x", "w", "b"],
-        ["y"],
+        x,
+        weight,
+        bias,
         strides=case.strides,
         pads=case.pads,
         dilations=case.dilations or (1,) * rank,
         output_padding=case.output_padding or (0,) * rank,
         group=case.groups,
     )
-    graph = helper.make_graph(
-        [node, helper.make_node("Relu", ["y"], ["z"])],
-        "transposed",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, x.shape)],
-        [helper.make_tensor_value_info("z", TensorProto.FLOAT, [None] * (rank + 2))],
-        [numpy_helper.from_array(weight, "w"), numpy_helper.from_array(bias, "b")],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    (expected,) = session.run(None, {"x": x})
-    for optimize in ("0", "1"):
-        found = aotc.compile(model, optimize=optimize)({"x": x})["z"]
-        np.testing.assert_allclose(found, np.asarray(expected), rtol=1e-4, atol=1e-4, err_msg=f"-O{optimize}")
+    assert_as_onnxruntime(model, x, "0", "1")
