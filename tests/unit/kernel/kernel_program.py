@@ -63,9 +63,12 @@ def _callable(function: Any, keep: object) -> Kernel:
     return call
 
 
-def through_llvm(module: ModuleOp, symbol: str) -> Kernel:
-    """The exported function `symbol` of a module as it is after the `interface` phase."""
-    ir = binding().parse_assembly(llvm_ir(ConvertToLLVMPass(target="host").convert(module.clone())))
+def through_llvm(module: ModuleOp, symbol: str, target: str | None = "host") -> Kernel:
+    """The exported function `symbol` of a module as it is after the `interface` phase; code for `target`, None for any
+    64-bit machine."""
+    converted = ConvertToLLVMPass(target=target).convert(module.clone())
+    converted.verify()
+    ir = binding().parse_assembly(llvm_ir(converted))
     ir.verify()
     library = load_object(lookup("host").machine(2).emit_object(ir), [symbol])
     function = ctypes.CFUNCTYPE(ctypes.c_int32)(library.address(symbol))
