@@ -76,60 +76,39 @@ def run(
         return {name: file[name] for name in file.files}
 
 
-def elementwise(symbol: str, body: str, inputs: Sequence[str], output: str, count: int) -> str:
-    """A function `symbol(x0*, x1*, .., out*)` over `count` elements; `body` computes %r : output from %x0, %x1."""
-    names = [f"x{i}" for i in range(len(inputs))]
-    arguments = "".join(
-        f"%{name}_p: !aot.ptr<{kind}> {{aot.readonly, aot.noalias}}, " for name, kind in zip(names, inputs, strict=True)
-    )
-    buffers = "".join(
-        f"    %{name}_b = aot.buffer %{name}_p : !aot.ptr<{kind}> to memref<{count}x{kind}>\n"
-        for name, kind in zip(names, inputs, strict=True)
-    )
-    loads = "".join(
-        f"      %{name} = memref.load %{name}_b[%i] : memref<{count}x{kind}>\n"
-        for name, kind in zip(names, inputs, strict=True)
-    )
+def elementwise(
+    symbol: str, body: str, inputs: Sequence[str], output: str, count: int, lanes: int | None = None
+) -> str:
+    """A function `symbol(x0*, x1*, .., out*)` over `count` elements; `body` computes %r : output from %x0, %x1.
+
+    With `lanes` these are vectors of so many, which `count` is a multiple of.
+    """
+    named = [(f"x{i}", kind) for i, kind in enumerate(inputs)]
+    memory = {kind: f"memref<{count}x{kind}>" for kind in (*inputs, output)}
+    arguments = "".join(f"%{name}_p: !aot.ptr<{kind}> {{aot.readonly, aot.noalias}}, " for name, kind in named)
+    buffers = [
+        f"%{name}_b = aot.buffer %{name}_p : !aot.ptr<{kind}> to {memory[kind]}"
+        for name, kind in (*named, ("out", output))
+    ]
+    if lanes is None:
+        loads = [f"%{name} = memref.load %{name}_b[%i] : {memory[kind]}" for name, kind in named]
+        store = f"memref.store %r, %out_b[%i] : {memory[output]}"
+    else:
+        place = "[%i] {strides = array<i64: 1>}"
+        loads = [
+            f"%{name} = aot.tile_load %{name}_b{place} : {memory[kind]} -> vector<{lanes}x{kind}>"
+            for name, kind in named
+        ]
+        store = f"aot.tile_store %r, %out_b{place} : vector<{lanes}x{output}>, {memory[output]}"
+    before, inside = ("\n".join(lines) for lines in (buffers, [*loads, body, store]))
     return f"""
   func.func @{symbol}({arguments}%out_p: !aot.ptr<{output}> {{aot.noalias}}) -> i32 {{
     %c0 = arith.constant 0 : index
-    %c1 = arith.constant 1 : index
+    %step = arith.constant {lanes or 1} : index
     %n = arith.constant {count} : index
-{buffers}    %out_b = aot.buffer %out_p : !aot.ptr<{output}> to memref<{count}x{output}>
-    scf.for %i = %c0 to %n step %c1 {{
-{loads}      {body}
-      memref.store %r, %out_b[%i] : memref<{count}x{output}>
-    }}
-    %done = arith.constant 0 : i32
-    func.return %done : i32
-  }}
-"""
-
-
-def vectorwise(symbol: str, body: str, inputs: Sequence[str], output: str, count: int, lanes: int) -> str:
-    """As `elementwise`, `lanes` at a time; `count` is a multiple of them."""
-    names = [f"x{i}" for i in range(len(inputs))]
-    arguments = "".join(
-        f"%{name}_p: !aot.ptr<{kind}> {{aot.readonly, aot.noalias}}, " for name, kind in zip(names, inputs, strict=True)
-    )
-    buffers = "".join(
-        f"    %{name}_b = aot.buffer %{name}_p : !aot.ptr<{kind}> to memref<{count}x{kind}>\n"
-        for name, kind in zip(names, inputs, strict=True)
-    )
-    place = "{strides = array<i64: 1>}"
-    loads = "".join(
-        f"      %{name} = aot.tile_load %{name}_b[%i] {place} : memref<{count}x{kind}> -> vector<{lanes}x{kind}>\n"
-        for name, kind in zip(names, inputs, strict=True)
-    )
-    return f"""
-  func.func @{symbol}({arguments}%out_p: !aot.ptr<{output}> {{aot.noalias}}) -> i32 {{
-    %c0 = arith.constant 0 : index
-    %step = arith.constant {lanes} : index
-    %n = arith.constant {count} : index
-{buffers}    %out_b = aot.buffer %out_p : !aot.ptr<{output}> to memref<{count}x{output}>
+    {before}
     scf.for %i = %c0 to %n step %step {{
-{loads}      {body}
-      aot.tile_store %r, %out_b[%i] {place} : vector<{lanes}x{output}>, memref<{count}x{output}>
+      {inside}
     }}
     %done = arith.constant 0 : i32
     func.return %done : i32

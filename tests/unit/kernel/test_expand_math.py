@@ -60,6 +60,7 @@ def source(count: int) -> str:
         func.func @{name}_elements(%xp: !aot.ptr<f32>, %yp: !aot.ptr<f32>) -> i32 {{
           {head}
           {single}
+          // the pass is for kernels with tiles
           %t = arith.constant dense<0.0> : vector<16xf32>
           scf.for %i = %c0 to %n step %c1 {{
             %a = memref.load %x[%i] : memref<{count}xf32>
