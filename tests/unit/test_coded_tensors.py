@@ -38,7 +38,7 @@ def given() -> dict[str, Array]:
 @pytest.fixture(scope="module")
 def path(given: dict[str, Array], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Each input reversed, followed by a constant of 70 elements and one of two; a sum of all as floats."""
-    nodes, weights = [], {"order": np.array([0, 1, 2])}
+    nodes, weights = [], {}
     for name in MOVED:
         weights[f"many_{name}"] = np.resize(given[name], 70)
         nodes.append(helper.make_node("Identity", [f"many_{name}"], [f"constant_{name}"]))
@@ -46,7 +46,6 @@ def path(given: dict[str, Array], tmp_path_factory: pytest.TempPathFactory) -> P
         nodes.append(helper.make_node("Cast", [f"out.{name}"], [f"float_{name}"], to=1))
         nodes.append(helper.make_node("Cast", [f"many_{name}"], [f"wide_{name}"], to=1))
     weights["pads"] = np.array([2, 0])
-    del weights["order"]
     nodes.append(helper.make_node("Sum", [f"float_{name}" for name in MOVED], ["narrow"]))
     nodes.append(helper.make_node("Sum", [f"wide_{name}" for name in MOVED], ["wide"]))
     onnx_type = {name: ONNX_TYPES[ELEMENT_TYPES[name]] for name in MOVED}
