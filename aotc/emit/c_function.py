@@ -17,7 +17,8 @@ from aotc.dialects import aot
 from aotc.emit import c_memory, c_vectors
 from aotc.emit.c_expr import Expr, Level, binary, call, name_expr, negated
 from aotc.emit.c_expressions import supports
-from aotc.emit.c_scope import INLINE, WIDTH, FunctionScope, Unit, without_unused, words_of
+from aotc.emit.c_scope import INLINE, FunctionScope, Unit
+from aotc.emit.c_text import WIDTH, without_unused, words_of, wrapped
 from aotc.emit.c_types import BOOL, SIGNED, CType, ctype_of
 from aotc.errors import Problem
 from aotc.locations import node_names
@@ -444,21 +445,6 @@ def result_type(function: func.FuncOp, index: CType) -> str:
     """The C result type of a function."""
     outputs = function.function_type.outputs.data
     return ctype_of(outputs[0], index).text if outputs else "void"
-
-
-def wrapped(head: str, items: Sequence[str], tail: str) -> list[str]:
-    """`head item, item, ... tail` on as few lines as fit, continued below the first item."""
-    lines, line = [], head
-    indent = " " * (len(head) if len(head) < 60 else len(head) - len(head.lstrip()) + 8)
-    for position, item in enumerate(items):
-        piece = item + (tail if position == len(items) - 1 else ",")
-        if len(line) + len(piece) > WIDTH and line.strip() and line != head:
-            lines.append(line.rstrip())
-            line = indent
-        line += piece if line in (head, indent) else f" {piece}"
-    if not items:
-        line += tail
-    return [*lines, line]
 
 
 def _assignment(target: Expr, value: Expr) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-MACROS = ("AOTC_WEIGHTS", "AOTC_WORKSPACE", "AOTC_ALIGNED")
+MACROS = ("AOTC_WEIGHTS", "AOTC_WORKSPACE", "AOTC_ALIGNED", "AOTC_OPERATOR")
+"""Their names, which nothing else may have."""
 CONTRACTION = """
 /* No fused multiply-add: results do not depend on the machine. GCC needs -std=c99 or -ffp-contract=off. */
 #if defined(__clang__)

@@ -12,7 +12,8 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from aotc.dialects import aot
 from aotc.emit.c_expr import Expr, Level, binary, cast_expr, integer_expr, name_expr
-from aotc.emit.c_types import BOOL, UNSIGNED, VOID, CType, ctype_of, pointer_to, string_literal
+from aotc.emit.c_text import string_literal
+from aotc.emit.c_types import BOOL, UNSIGNED, VOID, CType, ctype_of, pointer_to
 
 if TYPE_CHECKING:
     from aotc.emit.c_scope import FunctionScope

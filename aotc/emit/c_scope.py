@@ -6,8 +6,7 @@ comes first. Everything else gets a name.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Protocol
@@ -22,14 +21,11 @@ from aotc.emit import c_memory
 from aotc.emit.c_expr import Expr, Scope, name_expr
 from aotc.emit.c_expressions import Expressions
 from aotc.emit.c_ranges import Interval, Ranges
+from aotc.emit.c_text import WIDTH
 from aotc.emit.c_types import BOOL, SIGNED, UNSIGNED, CType
 from aotc.emit.c_vectors import Vectors, is_vector
 from aotc.naming import c_identifier
 
-_WORD = re.compile(r"[A-Za-z_]\w*")
-
-WIDTH = 110
-"""Columns; longer expressions are split, longer argument lists wrapped."""
 INLINE = 80
 """The longest expression that is still inlined into another."""
 _WORTH_A_NAME = 24
@@ -294,36 +290,6 @@ class FunctionScope(Scope):
     def _uses(self, value: SSAValue) -> list[Operation]:
         """The live operations that use `value`, once for each use."""
         return [use.operation for use in value.uses if use.operation not in self._dead]
-
-
-def words_of(lines: Iterable[str]) -> set[str]:
-    """Every identifier and keyword in `lines` of C."""
-    return set(_WORD.findall("\n".join(lines)))
-
-
-def without_unused(lines: Sequence[str], declarations: Mapping[str, str]) -> list[str]:
-    """`lines` without the declarations (text: name) whose names nothing in their blocks mentions.
-
-    A value may have users in the IR and none in C: those whose ranges decide them are not printed. Blocks are told
-    apart by their indentation.
-    """
-    kept: list[str] = []
-    blocks: list[tuple[int, set[str]]] = []  # the words below, by indentation, the innermost block last
-    for line in reversed(lines):
-        text = line.lstrip()
-        indent = len(line) - len(text)
-        words: set[str] = set()
-        while blocks and blocks[-1][0] >= indent:
-            words |= blocks.pop()[1]
-        blocks.append((indent, words))
-        name = declarations.get(text)
-        if name is not None and name not in words:
-            continue
-        words |= words_of([line])
-        if name is not None:
-            words.discard(name)
-        kept.append(line)
-    return kept[::-1]
 
 
 def _dead_operations(function: func.FuncOp) -> set[Operation]:

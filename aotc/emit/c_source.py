@@ -20,9 +20,10 @@ from aotc.conventions import workspace_symbol
 from aotc.dialects import aot
 from aotc.emit import c_macros, c_memory, c_tables, c_types, c_vector_macros, c_vectors
 from aotc.emit.c_expr import Expr, name_expr
-from aotc.emit.c_function import FunctionPrinter, argument_names, result_type, unsupported, wrapped
+from aotc.emit.c_function import FunctionPrinter, argument_names, result_type, unsupported
 from aotc.emit.c_helpers import HELPERS, helper_text
 from aotc.emit.c_ranges import Interval
+from aotc.emit.c_text import comment_text, wrapped
 from aotc.emit.c_types import BOOL, SIGNED, UNSIGNED, VOID, CType, ctype_of, pointer_to
 from aotc.emit.c_weights import LONG, definition, element_ctype, needs_math
 from aotc.emit.header import Descriptor, Prototype
@@ -391,7 +392,7 @@ class CSource:
                 yield f"\nextern const {ctype.declare(name)}[{max(1, _elements(kind))}];\n"
                 continue
             array = self.store[key]
-            comment = c_types.comment_text(f"{key}: {array.dtype.name}[{', '.join(map(str, array.shape))}]")
+            comment = comment_text(f"{key}: {array.dtype.name}[{', '.join(map(str, array.shape))}]")
             yield f"\n/* {comment} */\n"
             yield from definition(f"static const AOTC_WEIGHTS{aligned}", name, array, self._as_bytes(key))
         for symbol, size in self._external.items():
@@ -417,7 +418,7 @@ class CSource:
         names = list(dict.fromkeys(name for place in places for name in node_names(place.location)))
         if not names:
             return []
-        lines = wrapped("/* ", [c_types.comment_text(name) for name in names], " */")
+        lines = wrapped("/* ", [comment_text(name) for name in names], " */")
         return [lines[0], *(f" * {line.strip()}" for line in lines[1:])]
 
     @cached_property

@@ -1,4 +1,4 @@
-"""C types, literals and text: what the C emitter writes for a type, a constant, a string, a comment.
+"""C types and literals: what the C emitter writes for a type and for a constant.
 
 Generated C assumes `int` of at least 32 bits, two's complement, IEEE floats; `f16` and `bf16` live in `uint16_t`.
 """
@@ -173,31 +173,3 @@ def float_literal(value: float, kind: CType) -> str:
     if "." not in text and "e" not in text:
         text += ".0"
     return text + ("f" if kind == F32 else "")
-
-
-# --- text ------------------------------------------------------------------------------------------------------------
-
-
-def comment_text(text: str) -> str:
-    """`text` as it may stand in a C comment: printable ASCII that neither ends the comment nor opens one."""
-    shown = "".join(
-        c
-        if c.isascii() and c.isprintable() and c != "\\"
-        else c.encode("unicode_escape").decode().replace("\\\\", "\\x5c")
-        for c in text
-    )
-    return shown.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?")
-
-
-def string_literal(text: str | bytes) -> str:
-    """`text` (UTF-8 if it is a string) as a C string literal: escaped to printable ASCII, without trigraphs."""
-    parts: list[str] = []
-    for byte in text.encode() if isinstance(text, str) else text:
-        char = chr(byte)
-        if char in '"\\?':
-            parts.append("\\" + char)
-        elif 0x20 <= byte < 0x7F:
-            parts.append(char)
-        else:
-            parts.append(f"\\{byte:03o}")
-    return '"' + "".join(parts) + '"'

@@ -12,7 +12,8 @@ from math import prod
 
 from aotc.conventions import entry_symbol, operator_symbol, workspace_symbol
 from aotc.dialects.dtypes import numpy_dtype
-from aotc.emit.c_types import F32, comment_text, dtype_ctype, float_literal, string_literal
+from aotc.emit.c_text import comment_text, string_literal
+from aotc.emit.c_types import F32, dtype_ctype, float_literal
 from aotc.metadata import ModelInfo, TensorInfo
 
 ABI_VERSION = 1

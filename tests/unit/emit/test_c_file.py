@@ -9,12 +9,15 @@ from pathlib import Path
 
 import ml_dtypes
 import numpy as np
+import onnx
 import pytest
 from c_program import WARNINGS, elementwise, parse, run, source
 
+from aotc import compile_to
 from aotc.emit.c import emit_c
-from aotc.emit.c_macros import BYTES
-from aotc.emit.c_types import F32, F64, comment_text, float_literal, string_literal
+from aotc.emit.c_macros import BYTES, MACROS
+from aotc.emit.c_text import comment_text, string_literal
+from aotc.emit.c_types import F32, F64, float_literal
 from aotc.emit.c_weights import definition
 from aotc.errors import CompileError
 from aotc.files import write_files
@@ -144,6 +147,15 @@ def test_comments_and_names(model: Path) -> None:
     assert "int32_t aotc_tiny_run(const float *n1st_input, float *restrict class_)" in text
     assert "static const AOTC_WEIGHTS float int_[4]" in text
     assert text.isascii() and "malloc" not in text and "string.h" not in text
+
+
+@pytest.mark.parametrize("name", [*MACROS, "int32_t", "memcpy", "aotc_m_run"])
+def test_names_that_are_taken(name: str, tmp_path: Path) -> None:
+    x, y = (onnx.helper.make_tensor_value_info(each, onnx.TensorProto.FLOAT, [4]) for each in (name, "y"))
+    graph = onnx.helper.make_graph([onnx.helper.make_node("Relu", [name], ["y"])], "g", [x], [y])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=9)
+    compile_to(model, tmp_path, name="m", target="cortex-m4")
+    subprocess.run(["gcc", *WARNINGS, "-c", "m.c"], cwd=tmp_path, check=True)
 
 
 @pytest.mark.parametrize(
