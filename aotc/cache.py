@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import platform
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -21,7 +20,7 @@ from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
-from aotc import __version__
+from aotc import __version__, processor
 from aotc.errors import Problem, UsageError
 from aotc.options import CompileOptions
 
@@ -68,7 +67,7 @@ def key_of(source: object, options: CompileOptions, purpose: str) -> str | None:
         except OSError:
             return None
     if options.target == "host":
-        digest.update(_processor().encode())
+        digest.update(processor.identity().encode())
     return digest.hexdigest()
 
 
@@ -110,7 +109,7 @@ def tuning_table() -> Path:
     root = directory()
     if root is None:
         raise UsageError(Problem("there is no table of decisions", why="AOTC_CACHE_DIR is empty", fix="name a file"))
-    return root / f"tuned-{hashlib.sha256(_processor().encode()).hexdigest()[:16]}.json"
+    return root / f"tuned-{hashlib.sha256(processor.identity().encode()).hexdigest()[:16]}.json"
 
 
 def clear() -> tuple[int, int]:
@@ -205,7 +204,7 @@ def _fingerprint() -> str:
     found: set[str] = set()
     for folder, _, names in os.walk(root, followlinks=True):
         for name in names:
-            if name.endswith((".py", ".c", ".h", ".hpp")):
+            if name.endswith((".py", ".c", ".h", ".hpp", ".ll")):
                 state = os.stat(os.path.join(folder, name))
                 found.add(f"{os.path.relpath(folder, root)}/{name} {state.st_size} {state.st_mtime_ns}")
     for package in ("llvmlite", "xdsl", "onnx"):
@@ -218,15 +217,3 @@ def _fingerprint() -> str:
             state = max(path.stat().st_mtime_ns for path in Path(spec.origin).parent.rglob("*.py"))
             found.add(f"{group} {point.name} {point.value} {state}")
     return "\n".join(sorted(found))
-
-
-@cache
-def _processor() -> str:
-    """What tells this machine's processor from another."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        return "\n".join(
-            sorted({line for line in lines if line.startswith(("model name", "flags", "Features", "isa"))})
-        )
-    except OSError:
-        return platform.processor() + platform.machine()

@@ -1,8 +1,11 @@
-"""Element types as DLPack describes them, by their user-visible names."""
+"""Element types as DLPack describes them, by their user-visible names; and the device that tensors are on."""
 
 from __future__ import annotations
 
 from typing import Final
+
+CPU: Final = 1
+"""The device type of main memory, `kDLCPU`."""
 
 DLPACK_TYPES: Final[dict[str, tuple[int, int]]] = {
     **{f"int{bits}": (0, bits) for bits in (2, 4, 8, 16, 32, 64)},

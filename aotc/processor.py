@@ -1,9 +1,11 @@
-"""What the operating system says about this machine's processor: enough to schedule kernels without asking LLVM."""
+"""What the operating system says about this machine's processor: enough to schedule kernels without asking LLVM, and to
+tell it from another one."""
 
 from __future__ import annotations
 
 import platform
 import sys
+from functools import cache
 from pathlib import Path
 
 
@@ -29,9 +31,9 @@ def vector_registers() -> tuple[int, int, bool] | None:
 def caches() -> dict[str, int]:
     """The sizes of the first two data caches, `l1` and `l2`, in bytes, as far as Linux says them."""
     found: dict[str, int] = {}
-    for cache in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"):
+    for place in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"):
         try:
-            level, kind, size = ((cache / name).read_text().strip() for name in ("level", "type", "size"))
+            level, kind, size = ((place / name).read_text().strip() for name in ("level", "type", "size"))
         except OSError:
             continue
         if level in "12" and kind != "Instruction" and size.endswith("K"):
@@ -39,10 +41,22 @@ def caches() -> dict[str, int]:
     return found
 
 
+@cache
+def identity() -> str:
+    """What tells this machine's processor from another: its cores' names and features, for want of them its kind."""
+    found = {line for line in _described() if line.startswith(("model name", "flags", "Features", "isa"))}
+    return "\n".join(sorted(found)) or platform.processor() + platform.machine()
+
+
 def _x86_flags() -> frozenset[str]:
     """What the first core can do, in Linux's words; nothing where that cannot be read."""
+    return next((frozenset(line.split()) for line in _described() if line.startswith("flags")), frozenset())
+
+
+@cache
+def _described() -> tuple[str, ...]:
+    """Linux's description of all cores, line by line; nothing where that cannot be read."""
     try:
-        with Path("/proc/cpuinfo").open() as lines:
-            return next((frozenset(line.split()) for line in lines if line.startswith("flags")), frozenset())
+        return tuple(Path("/proc/cpuinfo").read_text().splitlines())
     except OSError:
-        return frozenset()
+        return ()

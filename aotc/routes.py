@@ -23,16 +23,15 @@ def open_model(
     source: str, route: str, options: CompileOptions, report: Callable[[str], None] | None = None
 ) -> CompiledModel:
     """Compile `source` by `route` ("jit", "shared", "c") and load it; a `.so` is loaded as it is. Raises AotcError."""
-    from aotc.driver import compile_with, lower
+    from aotc.driver import compile_with, in_process, lower
     from aotc.executor import compiled_in_process, load
 
     if source.endswith(".so"):
         return load(source)
-    hosted = replace(
-        options, interface_api="c", operator_api="unpacked", workspace="caller", weights="embedded", io="caller"
-    )
+    hosted = in_process(options)
     if route == "jit":
-        return compiled_in_process(lower(source, replace(hosted, weights="caller"), report))
+        return compiled_in_process(lower(source, hosted, report))
+    hosted = replace(hosted, weights="embedded")
     with tempfile.TemporaryDirectory(prefix="aotc-") as folder:
         directory = Path(folder)
         if route == "shared":

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from aotc.emit.llvm_values import bytes_text
 from aotc.emit.object import optimize
 from aotc.errors import CompileError, Problem, UsageError
 from aotc.targets import Target, binding, lookup
@@ -81,8 +82,8 @@ def shared_library(objects: Sequence[bytes], target: Target, name: str, *, threa
 def string_object(symbol: str, text: str, target: Target) -> bytes:
     """An object that exports `text` as a constant C string."""
     content = text.encode() + b"\0"
-    escaped = "".join(f"\\{byte:02X}" for byte in content)
-    source = f'target triple = "{target.triple}"\n@{symbol} = constant [{len(content)} x i8] c"{escaped}"\n'
+    constant = f"[{len(content)} x i8] {bytes_text(content)}"
+    source = f'target triple = "{target.triple}"\n@{symbol} = constant {constant}\n'
     machine = target.machine(0)
     module = binding().parse_assembly(source)
     optimize(module, machine, "0")

@@ -12,13 +12,12 @@ from collections.abc import Mapping
 from math import prod
 
 from aotc.dialects.dtypes import numpy_dtype
+from aotc.dlpack import CPU
 from aotc.files import Content
 from aotc.metadata import ModelInfo, TensorInfo
 
 FORMAT_VERSION = 7
 """Of the Model Library Format."""
-CPU = 1
-"""The device type of main memory, `kDLCPU`."""
 
 _FOLDERS = {
     ".c": "codegen/host/src/",

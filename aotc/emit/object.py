@@ -20,6 +20,7 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp
 
 from aotc.emit.llvm_ir import llvm_ir
+from aotc.emit.llvm_values import bytes_text
 from aotc.errors import CompileError, Problem
 from aotc.passes.lower.convert_to_llvm import ConvertToLLVMPass
 from aotc.passes.lower.llvm_module import MINIMUM_BLOB
@@ -64,10 +65,9 @@ class EmbeddedWeights:
 
     def marked(self) -> str:
         """The blob as a value of LLVM text: marker and zeros."""
-        marker = "".join(f"\\{byte:02X}" for byte in self.marker)
         rest = self.size - MINIMUM_BLOB
         kinds = f"<{{ [{MINIMUM_BLOB} x i8], [{rest} x i8] }}>"
-        return f'{kinds} <{{ [{MINIMUM_BLOB} x i8] c"{marker}", [{rest} x i8] zeroinitializer }}>'
+        return f"{kinds} <{{ [{MINIMUM_BLOB} x i8] {bytes_text(self.marker)}, [{rest} x i8] zeroinitializer }}>"
 
     def text(self, store: WeightStore) -> str:
         """The blob as a value of LLVM text, with its contents."""

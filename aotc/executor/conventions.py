@@ -8,8 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from aotc.dlpack import DLPACK_TYPES
-from aotc.executor.device import CPU
+from aotc.dlpack import CPU, DLPACK_TYPES
 
 Array = np.ndarray[Any, Any]
 Arrays = Sequence[Array]

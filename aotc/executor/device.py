@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-CPU: Final = 1
-"""The device type of main memory, `kDLCPU`."""
+from aotc.dlpack import CPU
 
 
 class Device(NamedTuple):

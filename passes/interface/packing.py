@@ -39,7 +39,7 @@ from aotc.dialects.aot import (
     SymbolOp,
 )
 from aotc.dialects.dtypes import dtype_name
-from aotc.dlpack import DLPACK_TYPES
+from aotc.dlpack import CPU, DLPACK_TYPES
 from aotc.errors import CompileError, Problem
 
 PACKED_TYPES: Final[tuple[Attribute, ...]] = (VOID_PTR, VOID_PTR, i32, VOID_PTR, VOID_PTR, VOID_PTR)
@@ -54,7 +54,6 @@ HANDLE_CODE: Final = 3
 """The type code of an argument that is a bare pointer (kAOTCOpaqueHandle)."""
 TENSOR_CODE: Final = 7
 """The type code of an argument that is a DLTensor (kAOTCDLTensorHandle)."""
-CPU: Final = 1
 """DLPack's device type of main memory."""
 
 _VALUE, _TENSOR, _FUNCTION = StructType("AOTCValue"), StructType("DLTensor"), StructType("AOTCFunctionEntry")
