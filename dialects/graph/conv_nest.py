@@ -21,6 +21,7 @@ from aotc.dialects.graph.grouped import GroupedPanels
 from aotc.dialects.graph.loops import Reader, Scalar, ScalarLike, Writer
 from aotc.dialects.graph.products import ask_for_next, reduction
 from aotc.dialects.graph.schedule import Schedule
+from aotc.dialects.graph.shapes import linearize
 from aotc.dialects.graph.tiling import Tile, TileBuilder
 from aotc.dialects.graph.transposed import Phases
 
@@ -143,7 +144,7 @@ class _Tile:
         if len(nest.phases) > 1:
             return
         following = [self.panel + 1, *(b.index(0) for _ in at[1:])]
-        first, step = _linear(b, spatial, [*self.outer, self.row]), _linear(b, steps, at)
+        first, step = linearize(b, [*self.outer, self.row], spatial), linearize(b, at, steps)
         sizes, shape = (math.prod(spatial), byte_width(nest.dtype)), (math.prod(steps), columns)
         ask_for_next(b, nest.schedule, nest.weight, following, first, sizes, shape, step)
 
@@ -175,11 +176,3 @@ class _Tile:
             (part_total,) = b.loop(seen.low, seen.high, 1, [part_total], step)
             total = b.replace(part_total, total, [seen.first, 0])
         return total
-
-
-def _linear(b: TileBuilder, extents: Sequence[int], index: Sequence[Scalar]) -> Scalar:
-    """The position of an element in row-major order."""
-    position = b.index(0)
-    for extent, i in zip(extents, index, strict=True):
-        position = position * extent + i
-    return position

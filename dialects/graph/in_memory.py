@@ -6,6 +6,7 @@ only scheduled kernels have working memory, but not on tiles.
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Sequence
 from functools import reduce
 from operator import and_
@@ -16,30 +17,31 @@ from xdsl.irdl import irdl_op_definition, result_def
 
 from aotc.dialects.graph.indexing import from_front
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
-from aotc.dialects.graph.loops import INDEX, LoopBuilder, Reader, Scalar, Writer
-from aotc.dialects.graph.scatter import ScatteringElements, ScatteringSlices, Selecting
+from aotc.dialects.graph.loops import INDEX, Reader, Scalar, Writer
+from aotc.dialects.graph.scatter import ScatteringElements, ScatteringSlices, ScatterOp, Selecting
 from aotc.dialects.graph.schedule import Schedule
+from aotc.dialects.graph.shapes import inside
 from aotc.dialects.graph.tiling import TileBuilder
 
 
-def _inside(b: LoopBuilder, index: Scalar, extent: int) -> Scalar:
-    return b.compare("ge", index, 0) & b.compare("lt", index, extent)
+class _ScatteringInMemory(ScatterOp, ABC):
+    """With a second result of the type of the first, in which the updates are done."""
 
-
-@irdl_op_definition
-class ScatterElementsInMemoryOp(ScatteringElements):
-    """As `scatter_elements`: x is copied to `memory`, updated there and written, a piece before `axis` at a time."""
-
-    name = "graph.scatter_elements_in_memory"
     result = result_def(TensorType)
     memory = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
-        (result,) = super().infer_types()
-        return [result, result]
+        return [*super().infer_types()] * 2
 
     def scratch(self) -> Sequence[OpResult]:
         return [self.memory]
+
+
+@irdl_op_definition
+class ScatterElementsInMemoryOp(_ScatteringInMemory, ScatteringElements):
+    """As `scatter_elements`: x is copied to `memory`, updated there and written, a piece before `axis` at a time."""
+
+    name = "graph.scatter_elements_in_memory"
 
     def tiled_loops(
         self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
@@ -49,50 +51,35 @@ class ScatterElementsInMemoryOp(ScatteringElements):
 
         def piece(outer: list[Scalar]) -> None:
             def over(extents: Sequence[int], body: Writer, read: Reader) -> None:
-                def at(inner: list[Scalar], nothing: list[Scalar]) -> list[Scalar]:
-                    body([*outer, *inner], read([*outer, *inner]))
-                    return nothing
-
-                b.reduce([(0, extent) for extent in extents], [], at)
+                b.for_each_in_order(extents, lambda inner: body([*outer, *inner], read([*outer, *inner])))
 
             def update(place: Sequence[Scalar], found: Scalar) -> None:
                 where = from_front(b, found, x[axis])
 
-                def then() -> list[Scalar]:
+                def then() -> None:
                     target = [*place[:axis], b.cast(where, INDEX), *place[axis + 1 :]]
                     remember(target, self.combine(b, memory(target), reads[2](place)))
-                    return []
 
-                b.when(_inside(b, where, x[axis]), then, list)
+                b.only_when(inside(b, where, x[axis]), then)
 
-            def updates() -> list[Scalar]:
+            def updates() -> None:
                 over(indices[axis:], update, reads[1])
-                return []
 
             over(x[axis:], remember, reads[0])
             pairs = zip(outer, indices, x, strict=False)
             tests = [b.compare("lt", i, covered) for i, covered, extent in pairs if covered < extent]
             if 0 not in indices:
-                b.when(reduce(and_, tests), updates, list) if tests else updates()
+                b.only_when(reduce(and_, tests), updates) if tests else updates()
             over(x[axis:], writes[0], memory)
 
         b.for_each(x[:axis], piece)
 
 
 @irdl_op_definition
-class ScatterNdInMemoryOp(ScatteringSlices):
+class ScatterNdInMemoryOp(_ScatteringInMemory, ScatteringSlices):
     """As `scatter_nd`: x is copied to `memory`, updated there in order and written."""
 
     name = "graph.scatter_nd_in_memory"
-    result = result_def(TensorType)
-    memory = result_def(TensorType)
-
-    def infer_types(self) -> Sequence[TensorType]:
-        (result,) = super().infer_types()
-        return [result, result]
-
-    def scratch(self) -> Sequence[OpResult]:
-        return [self.memory]
 
     def tiled_loops(
         self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
@@ -100,23 +87,19 @@ class ScatterNdInMemoryOp(ScatteringSlices):
         x, indices = shape_of(self.x), shape_of(self.indices)
         depth, memory, remember = indices[-1], reads[-1], writes[1]
 
-        def update(at: list[Scalar], nothing: list[Scalar]) -> list[Scalar]:
+        def update(at: list[Scalar]) -> None:
             where = [from_front(b, reads[1]([*at, b.index(k)]), x[k]) for k in range(depth)]
             target = [b.cast(place, INDEX) for place in where]
 
-            def element(inner: list[Scalar], nothing: list[Scalar]) -> list[Scalar]:
+            def element(inner: list[Scalar]) -> None:
                 place = [*target, *inner]
                 remember(place, self.combine(b, memory(place), reads[2]([*at, *inner])))
-                return nothing
 
-            def then() -> list[Scalar]:
-                return b.reduce([(0, extent) for extent in x[depth:]], [], element)
-
-            b.when(reduce(and_, (_inside(b, i, extent) for i, extent in zip(where, x, strict=False))), then, list)
-            return nothing
+            tests = (inside(b, i, extent) for i, extent in zip(where, x, strict=False))
+            b.only_when(reduce(and_, tests), lambda: b.for_each_in_order(x[depth:], element))
 
         b.for_each(x, lambda index: remember(index, reads[0](index)))
-        b.reduce([(0, extent) for extent in indices[:-1]], [], update)
+        b.for_each_in_order(indices[:-1], update)
         b.for_each(x, lambda index: writes[0](index, memory(index)))
 
 
@@ -195,37 +178,28 @@ class TopKInMemoryOp(Selecting):
                 (hole,) = b.reduce([(0, self.depth - 1)], [b.index(0)], level)
                 put(hole, what)
 
-            def start(place: list[Scalar], nothing: list[Scalar]) -> list[Scalar]:
-                put(place[0], [b.const(0, element_type_of(self.x)), b.const(-1, i64)])
-                return nothing
+            def start(place: Scalar) -> None:
+                put(place, [b.const(0, element_type_of(self.x)), b.const(-1, i64)])
 
-            def offer(place: list[Scalar], nothing: list[Scalar]) -> list[Scalar]:
-                value, worst = reads[0](at(place[0])), node(b.index(0))
+            def offer(place: Scalar) -> None:
+                value, worst = reads[0](at(place)), node(b.index(0))
                 better = b.compare("lt", worst[1], 0) | b.compare(self.ahead, value, worst[0])
+                b.only_when(better, lambda: sink([value, b.cast(place, i64)]))
 
-                def then() -> list[Scalar]:
-                    sink([value, b.cast(place[0], i64)])
-                    return []
-
-                b.when(better, then, list)
-                return nothing
-
-            def take(step: list[Scalar], nothing: list[Scalar]) -> list[Scalar]:
-                rank = b.index(size - 1) - step[0]
+            def take(step: Scalar) -> None:
+                rank = b.index(size - 1) - step
                 worst = node(b.index(0))
 
-                def then() -> list[Scalar]:
+                def then() -> None:
                     writes[0](at(rank), worst[0])
                     writes[1](at(rank), worst[1])
-                    return []
 
-                b.when(b.compare("lt", rank, k), then, list)
+                b.only_when(b.compare("lt", rank, k), then)
                 sink([worst[0], last])
-                return nothing
 
-            b.reduce([(0, size)], [], start)
-            b.reduce([(0, x[axis])], [], offer)
-            b.reduce([(0, size)], [], take)
+            b.each_in_order(0, size, 1, start)
+            b.each_in_order(0, x[axis], 1, offer)
+            b.each_in_order(0, size, 1, take)
 
         if k:
             b.for_each([*x[:axis], 1, *x[axis + 1 :]], line)

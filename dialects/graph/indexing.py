@@ -17,6 +17,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.graph.interfaces import Array, ElementOp, Fusion, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.loops import INDEX, LoopBuilder, Reader, Scalar
+from aotc.dialects.graph.shapes import require_axis
 
 if TYPE_CHECKING:
     from aotc.dialects.graph.layouts import Layouts
@@ -27,12 +28,6 @@ def require_indices(value: SSAValue) -> None:
     kind = element_type_of(value)
     if not isinstance(kind, IntegerType) or kind == i1:
         raise ShapeError(f"indices must be integers, found {kind}")
-
-
-def require_axis(axis: int, rank: int) -> None:
-    """Raise ShapeError unless `axis` is one of `rank` axes, counted from the front."""
-    if not 0 <= axis < rank:
-        raise ShapeError(f"axis {axis} is out of range for rank {rank}")
 
 
 def from_front(b: LoopBuilder, index: Scalar, extent: int) -> Scalar:

@@ -12,9 +12,10 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.dtypes import is_unsigned
+from aotc.dialects.graph.arithmetic import Comparison
 from aotc.dialects.graph.elementwise import BinaryOp, BroadcastOp, Domain, UnaryOp
 from aotc.dialects.graph.interfaces import Array, ShapeError, common_element_type, element_type_of
-from aotc.dialects.graph.loops import Comparison, LoopBuilder, Scalar
+from aotc.dialects.graph.loops import LoopBuilder, Scalar
 
 _COMPARISONS: dict[str, Callable[[Array, Array], Array]] = {
     "eq": np.equal,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math as pymath
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, cast
+from typing import TypeAlias, cast
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, math, memref, scf
@@ -19,8 +19,6 @@ from xdsl.dialects.builtin import (
     AnyFloat,
     BFloat16Type,
     Float16Type,
-    Float32Type,
-    Float64Type,
     FloatAttr,
     IndexType,
     IntegerAttr,
@@ -35,6 +33,7 @@ from xdsl.rewriter import InsertPoint
 
 from aotc.dialects import aot
 from aotc.dialects.dtypes import compute_type, is_encoded, is_float, is_unsigned, storage_type, wrap
+from aotc.dialects.graph.arithmetic import CONVERSIONS, MATH, Comparison, conversion, predicate, quotient
 
 Number: TypeAlias = int | float
 ScalarLike: TypeAlias = "Scalar | Number"
@@ -42,7 +41,6 @@ Reader: TypeAlias = "Callable[[Sequence[Scalar]], Scalar]"
 """Emits the value of one operand element at an index."""
 Writer: TypeAlias = "Callable[[Sequence[Scalar], Scalar], None]"
 """Emits the store of one result element at an index."""
-Comparison: TypeAlias = Literal["eq", "ne", "lt", "le", "gt", "ge"]
 
 INDEX = IndexType()
 
@@ -70,75 +68,48 @@ class Scalar:
         """What tells this scalar from another: equal keys are equal values."""
         return self.value if self.value is not None else self.constant
 
-    def _with(self, other: ScalarLike) -> Scalar:
+    def typed(self, other: ScalarLike) -> Scalar:
+        """`other`; a Python number takes this scalar's type."""
         return other if isinstance(other, Scalar) else self.b.const(other, self.dtype)
 
     def __add__(self, other: ScalarLike) -> Scalar:
-        return self.b.add(self, self._with(other))
+        return self.b.add(self, self.typed(other))
 
     def __radd__(self, other: Number) -> Scalar:
-        return self.b.add(self._with(other), self)
+        return self.b.add(self.typed(other), self)
 
     def __sub__(self, other: ScalarLike) -> Scalar:
-        return self.b.sub(self, self._with(other))
+        return self.b.sub(self, self.typed(other))
 
     def __rsub__(self, other: Number) -> Scalar:
-        return self.b.sub(self._with(other), self)
+        return self.b.sub(self.typed(other), self)
 
     def __mul__(self, other: ScalarLike) -> Scalar:
-        return self.b.mul(self, self._with(other))
+        return self.b.mul(self, self.typed(other))
 
     def __rmul__(self, other: Number) -> Scalar:
-        return self.b.mul(self._with(other), self)
+        return self.b.mul(self.typed(other), self)
 
     def __truediv__(self, other: ScalarLike) -> Scalar:
-        return self.b.div(self, self._with(other))
+        return self.b.div(self, self.typed(other))
 
     def __rtruediv__(self, other: Number) -> Scalar:
-        return self.b.div(self._with(other), self)
+        return self.b.div(self.typed(other), self)
 
     def __neg__(self) -> Scalar:
         return self.b.neg(self)
 
     def __and__(self, other: ScalarLike) -> Scalar:
-        return self.b.bitwise(arith.AndIOp, self, self._with(other))
+        return self.b.bitwise(arith.AndIOp, self, self.typed(other))
 
     def __or__(self, other: ScalarLike) -> Scalar:
-        return self.b.bitwise(arith.OrIOp, self, self._with(other))
+        return self.b.bitwise(arith.OrIOp, self, self.typed(other))
 
     def __xor__(self, other: ScalarLike) -> Scalar:
-        return self.b.bitwise(arith.XOrIOp, self, self._with(other))
+        return self.b.bitwise(arith.XOrIOp, self, self.typed(other))
 
     def __invert__(self) -> Scalar:
         return self ^ (1 if self.dtype == i1 else -1)
-
-
-_MATH: dict[str, Callable[[SSAValue], Operation]] = {
-    "exp": math.ExpOp,
-    "log": math.LogOp,
-    "sqrt": math.SqrtOp,
-    "sin": math.SinOp,
-    "cos": math.CosOp,
-    "tan": math.TanOp,
-    "asin": math.AsinOp,
-    "acos": math.AcosOp,
-    "atan": math.AtanOp,
-    "sinh": math.SinhOp,
-    "cosh": math.CoshOp,
-    "tanh": math.TanhOp,
-    "asinh": math.AsinhOp,
-    "acosh": math.AcoshOp,
-    "atanh": math.AtanhOp,
-    "erf": math.ErfOp,
-    "floor": math.FloorOp,
-    "ceil": math.CeilOp,
-    "roundeven": math.RoundEvenOp,
-    "trunc": math.TruncOp,
-    "absf": math.AbsFOp,
-}
-_SIGNED_COMPARISON = {"eq": "eq", "ne": "ne", "lt": "slt", "le": "sle", "gt": "sgt", "ge": "sge"}
-_UNSIGNED_COMPARISON = {"eq": "eq", "ne": "ne", "lt": "ult", "le": "ule", "gt": "ugt", "ge": "uge"}
-_FLOAT_COMPARISON = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge"}
 
 
 def _is_known_number(a: Scalar) -> bool:
@@ -281,7 +252,7 @@ class LoopBuilder:
         """a / c: IEEE on floats, truncating on integers (unsigned where the type is; indices are never negative)."""
         if not is_float(a.dtype) and c.constant == 1:
             return a
-        if c.constant != 0 and (folded := self._fold(a, c, lambda x, y: pymath.trunc(x / y) if y else 0)) is not None:
+        if c.constant != 0 and (folded := self._fold(a, c, quotient)) is not None:
             return folded
         unsigned = is_unsigned(a.dtype) or a.dtype == INDEX
         return self._binary(a, c, arith.DivfOp, arith.DivUIOp if unsigned else arith.DivSIOp)
@@ -307,22 +278,29 @@ class LoopBuilder:
             return self.math("absf", a)
         return a if is_unsigned(a.dtype) else self.max(a, self.neg(a))
 
+    def _operands(self, *scalars: Scalar) -> list[SSAValue]:
+        """What an operation on all of them takes."""
+        return [scalar.ssa for scalar in scalars]
+
     def bitwise(self, op: type[arith.AndIOp | arith.OrIOp | arith.XOrIOp], a: Scalar, c: Scalar) -> Scalar:
         """and, or, xor of integers or truth values."""
-        return Scalar(self, a.dtype, self.insert(op(a.ssa, c.ssa)))
+        x, y = self._operands(a, c)
+        return Scalar(self, a.dtype, self.insert(op(x, y)))
 
     def shift_left(self, a: Scalar, by: Scalar) -> Scalar:
         """a << by for 0 <= by < width."""
-        return Scalar(self, a.dtype, self.insert(arith.ShLIOp(a.ssa, by.ssa)))
+        x, y = self._operands(a, by)
+        return Scalar(self, a.dtype, self.insert(arith.ShLIOp(x, y)))
 
     def shift_right(self, a: Scalar, by: Scalar) -> Scalar:
         """a >> by for 0 <= by < width; arithmetic on signed types."""
         op = arith.ShRUIOp if is_unsigned(a.dtype) else arith.ShRSIOp
-        return Scalar(self, a.dtype, self.insert(op(a.ssa, by.ssa)))
+        x, y = self._operands(a, by)
+        return Scalar(self, a.dtype, self.insert(op(x, y)))
 
     def max(self, a: Scalar, c: ScalarLike) -> Scalar:
         """The greater; NaN if either is NaN."""
-        c = c if isinstance(c, Scalar) else self.const(c, a.dtype)
+        c = a.typed(c)
         if (folded := self._fold(a, c, max)) is not None:
             return folded
         if is_float(a.dtype) and _is_known_number(c):
@@ -331,7 +309,7 @@ class LoopBuilder:
 
     def min(self, a: Scalar, c: ScalarLike) -> Scalar:
         """The lesser; NaN if either is NaN."""
-        c = c if isinstance(c, Scalar) else self.const(c, a.dtype)
+        c = a.typed(c)
         if (folded := self._fold(a, c, min)) is not None:
             return folded
         if is_float(a.dtype) and _is_known_number(c):
@@ -340,21 +318,19 @@ class LoopBuilder:
 
     def compare(self, how: Comparison, a: Scalar, c: ScalarLike) -> Scalar:
         """a ? c as an i1; IEEE on floats: every comparison with NaN is false, but `ne`."""
-        c = c if isinstance(c, Scalar) else self.const(c, a.dtype)
+        c = a.typed(c)
         assert a.dtype == c.dtype, f"operand types differ: {a.dtype}, {c.dtype}"
-        if is_float(a.dtype):
-            return Scalar(self, i1, self.insert(arith.CmpfOp(a.ssa, c.ssa, _FLOAT_COMPARISON[how])))
-        table = _UNSIGNED_COMPARISON if is_unsigned(a.dtype) else _SIGNED_COMPARISON
-        return Scalar(self, i1, self.insert(arith.CmpiOp(a.ssa, c.ssa, table[how])))
+        op = arith.CmpfOp if is_float(a.dtype) else arith.CmpiOp
+        return Scalar(self, i1, self.insert(op(a.ssa, c.ssa, predicate(how, a.dtype))))
 
     def select(self, condition: Scalar, a: Scalar, c: ScalarLike) -> Scalar:
         """a if condition else c; both are computed."""
-        c = c if isinstance(c, Scalar) else self.const(c, a.dtype)
+        c = a.typed(c)
         return Scalar(self, a.dtype, self.insert(arith.SelectOp(condition.ssa, a.ssa, c.ssa)))
 
     def math(self, name: str, a: Scalar) -> Scalar:
         """A function of the math dialect: exp log sqrt sin .. tanh erf floor ceil roundeven trunc absf."""
-        return Scalar(self, a.dtype, self.insert(_MATH[name](a.ssa)))
+        return Scalar(self, a.dtype, self.insert(MATH[name](a.ssa)))
 
     def pow(self, a: Scalar, exponent: Scalar) -> Scalar:
         """a ** exponent on floats; squares and cubes are products, as in onnxruntime."""
@@ -406,28 +382,14 @@ class LoopBuilder:
         if source == INDEX or dtype == INDEX:
             if is_float(dtype) or is_float(source):
                 return self.cast(self.cast(a, i32), dtype).ssa
-            if source == INDEX:
-                return self.insert(arith.IndexCastOp(a.ssa, target))
-            if is_unsigned(source):
+            if source != INDEX and is_unsigned(source):
                 a = self.cast(a, IntegerType(64))
             return self.insert(arith.IndexCastOp(a.ssa, target))
-        if is_float(source) and is_float(dtype):
-            widen = isinstance(source, Float32Type) and isinstance(dtype, Float64Type)
-            op = arith.ExtFOp if widen else arith.TruncFOp
-            return self.insert(op(a.ssa, cast(AnyFloat, dtype)))
-        if is_float(source):
-            assert isinstance(target, IntegerType)
-            op = arith.FPToUIOp if is_unsigned(dtype) else arith.FPToSIOp
-            return self.insert(op(a.ssa, target))
-        if is_float(dtype):
-            op = arith.UIToFPOp if is_unsigned(source) else arith.SIToFPOp
-            return self.insert(op(a.ssa, cast(AnyFloat, target)))
-        assert isinstance(source, IntegerType) and isinstance(target, IntegerType)
-        if target.width.data > source.width.data:
-            return self.insert((arith.ExtUIOp if is_unsigned(source) else arith.ExtSIOp)(a.ssa, target))
-        if target.width.data < source.width.data:
-            return self.insert(arith.TruncIOp(a.ssa, target))
-        return a.ssa
+        kind = conversion(source, dtype)
+        return a.ssa if kind is None else self._converted(kind, a.ssa, target)
+
+    def _converted(self, kind: str, value: SSAValue, target: Attribute) -> SSAValue:
+        return self.insert(CONVERSIONS[kind](value, target))
 
     # Structure
 
@@ -440,18 +402,65 @@ class LoopBuilder:
         if not looped:
             body(index)
             return
-        block = Block(arg_types=[INDEX] * len(looped))
-        for axis, arg in zip(looped, block.args, strict=True):
-            index[axis] = Scalar(self, INDEX, arg)
+
+        def at(places: list[Scalar]) -> None:
+            for axis, place in zip(looped, places, strict=True):
+                index[axis] = place
+            body(index)
+
+        self._parallel([(0, extents[axis], 1) for axis in looped], at)
+
+    def each(self, low: int, high: int, step: int, body: Callable[[Scalar], None]) -> None:
+        """One scf.parallel; a loop of one constant step gets none, of no step is nothing."""
+        if low >= high:
+            return
+        if high <= low + step:
+            body(self.index(low))
+            return
+        self._parallel([(low, high, step)], lambda index: body(index[0]))
+
+    def _parallel(self, bounds: Sequence[tuple[int, int, int]], body: Callable[[list[Scalar]], None]) -> None:
+        """An scf.parallel with a loop for each of `bounds` (low, high, step)."""
+        block = Block(arg_types=[INDEX] * len(bounds))
 
         def fill() -> None:
-            body(index)
+            body([Scalar(self, INDEX, arg) for arg in block.args])
             self.effect(scf.ReduceOp())
 
-        zero, one = self.index(0).ssa, self.index(1).ssa
-        bounds = [self.index(extents[axis]).ssa for axis in looped]
+        lows, highs, steps = ([self.index(bound).ssa for bound in each] for each in zip(*bounds, strict=True))
         self.within(block, fill)
-        self.effect(scf.ParallelOp([zero] * len(looped), bounds, [one] * len(looped), Region(block)))
+        self.effect(scf.ParallelOp(lows, highs, steps, Region(block)))
+
+    def loop(
+        self,
+        low: ScalarLike,
+        high: ScalarLike,
+        step: int,
+        init: Sequence[Scalar],
+        body: Callable[[Scalar, list[Scalar]], Sequence[Scalar]],
+    ) -> list[Scalar]:
+        """One sequential scf.for carrying `init`; a loop of one constant step gets none, of no step is nothing.
+
+        `body(position, carried)` gives the next values.
+        """
+        first, last = (bound if isinstance(bound, Scalar) else self.index(int(bound)) for bound in (low, high))
+        if first.constant is not None and last.constant is not None:
+            if last.constant <= first.constant:
+                return list(init)
+            if last.constant <= first.constant + step:
+                return list(body(first, list(init)))
+        initial = [value.ssa for value in init]
+        block = Block(arg_types=[INDEX, *(value.type for value in initial)])
+        inside = [Scalar(self, value.dtype, arg) for value, arg in zip(init, block.args[1:], strict=True)]
+
+        def fill() -> None:
+            following = body(Scalar(self, INDEX, block.args[0]), inside)
+            self.effect(scf.YieldOp(*(value.ssa for value in following)))
+
+        self.within(block, fill)
+        op = scf.ForOp(first.ssa, last.ssa, self.index(step).ssa, initial, Region(block))
+        self.effect(op)
+        return [Scalar(self, value.dtype, result) for value, result in zip(init, op.results, strict=True)]
 
     def reduce(
         self,
@@ -459,39 +468,36 @@ class LoopBuilder:
         init: Sequence[Scalar],
         body: Callable[[list[Scalar], list[Scalar]], Sequence[Scalar]],
     ) -> list[Scalar]:
-        """Nested sequential scf.for loops carrying `init`; `body(index, carried)` gives the next values.
+        """Nested sequential loops carrying `init`; `body(index, carried)` gives the next values.
 
-        `bounds` are (low, high) per loop, outermost first; a loop of one constant step gets no scf.for.
+        `bounds` are (low, high) per loop, outermost first.
         """
-        index: list[Scalar] = []
 
-        def nest(level: int, carried: list[Scalar]) -> list[Scalar]:
-            if level == len(bounds):
-                return list(body(list(index), carried))
-            low, high = (bound if isinstance(bound, Scalar) else self.index(int(bound)) for bound in bounds[level])
-            if low.constant is not None and high.constant is not None:
-                if high.constant <= low.constant:
-                    return carried
-                if high.constant == low.constant + 1:
-                    index.append(low)
-                    inner = nest(level + 1, carried)
-                    index.pop()
-                    return inner
-            initial = [value.ssa for value in carried]
-            block = Block(arg_types=[INDEX, *(value.type for value in initial)])
-            inside = [Scalar(self, value.dtype, arg) for value, arg in zip(carried, block.args[1:], strict=True)]
+        def nest(index: list[Scalar], carried: Sequence[Scalar]) -> list[Scalar]:
+            if len(index) == len(bounds):
+                return list(body(index, list(carried)))
+            low, high = bounds[len(index)]
+            return self.loop(low, high, 1, carried, lambda i, now: nest([*index, i], now))
 
-            def fill() -> None:
-                index.append(Scalar(self, INDEX, block.args[0]))
-                self.effect(scf.YieldOp(*(value.ssa for value in nest(level + 1, inside))))
-                index.pop()
+        return nest([], init)
 
-            self.within(block, fill)
-            loop = scf.ForOp(low.ssa, high.ssa, self.index(1).ssa, initial, Region(block))
-            self.effect(loop)
-            return [Scalar(self, value.dtype, result) for value, result in zip(carried, loop.results, strict=True)]
+    def each_in_order(self, low: ScalarLike, high: ScalarLike, step: int, body: Callable[[Scalar], None]) -> None:
+        """As `each`, one after the other."""
 
-        return nest(0, list(init))
+        def at(position: Scalar, nothing: list[Scalar]) -> list[Scalar]:
+            body(position)
+            return nothing
+
+        self.loop(low, high, step, [], at)
+
+    def for_each_in_order(self, extents: Sequence[int], body: Callable[[list[Scalar]], None]) -> None:
+        """As `for_each`, one after the other."""
+
+        def at(index: list[Scalar], nothing: list[Scalar]) -> list[Scalar]:
+            body(index)
+            return nothing
+
+        self.reduce([(0, extent) for extent in extents], [], at)
 
     def when(
         self, condition: Scalar, then: Callable[[], Sequence[Scalar]], otherwise: Callable[[], Sequence[Scalar]]
@@ -514,6 +520,15 @@ class LoopBuilder:
         op = scf.IfOp(condition.ssa, kinds, Region(blocks[0]), Region(blocks[1]))
         self.effect(op)
         return [Scalar(self, value.dtype, result) for value, result in zip(results[0], op.results, strict=True)]
+
+    def only_when(self, condition: Scalar, then: Callable[[], None]) -> None:
+        """An scf.if for its effect."""
+
+        def body() -> list[Scalar]:
+            then()
+            return []
+
+        self.when(condition, body, list)
 
     def _alike(self, value: Scalar, other: Scalar) -> SSAValue:
         """`value` with the type of `other`, of which only one will be there."""

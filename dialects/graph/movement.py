@@ -30,7 +30,7 @@ from aotc.dialects.graph.interfaces import (
     shape_of,
 )
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar
-from aotc.dialects.graph.shapes import broadcast, broadcast_index, delinearize, linearize
+from aotc.dialects.graph.shapes import broadcast, broadcast_index, delinearize, linearize, require_axis
 
 if TYPE_CHECKING:
     from aotc.dialects.graph.layouts import Layouts
@@ -208,8 +208,7 @@ class ConcatOp(ElementOp):
                 "operands must have one rank of at least 1, found " + ", ".join(str(list(s)) for s in shapes)
             )
         axis = self.dimension
-        if not 0 <= axis < rank:
-            raise ShapeError(f"axis {axis} is out of range for rank {rank}")
+        require_axis(axis, rank)
         if len({shape[:axis] + shape[axis + 1 :] for shape in shapes}) > 1:
             raise ShapeError(f"shapes differ beyond axis {axis}: " + ", ".join(str(list(shape)) for shape in shapes))
         total = sum(shape[axis] for shape in shapes)

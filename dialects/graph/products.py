@@ -222,15 +222,11 @@ def stacked_products(
             def at(row: Scalar, size: int = r.size) -> None:
                 product(number, row, size, column, width)
 
-            def after(row: Scalar, nothing: list[Scalar], at: Callable[[Scalar], None] = at) -> list[Scalar]:
-                at(row)
-                return nothing
-
             stop = r.start + r.count * r.size
             if present is None:
                 b.each(r.start, stop, r.size, at)
             else:
-                b.loop(r.start, b.min(present, stop), r.size, [], after)
+                b.each_in_order(r.start, b.min(present, stop), r.size, at)
 
     def at(index: list[Scalar]) -> None:
         for c in segments(registers, width):

@@ -18,6 +18,7 @@ from aotc.dialects.graph.loops import INDEX, LoopBuilder, Reader, Scalar, Writer
 from aotc.dialects.graph.register_tiles import Segment, segments
 from aotc.dialects.graph.row_tiles import Piece, axis_of_lanes, pieces
 from aotc.dialects.graph.schedule import REGISTERS_OF_A_CHAIN, Machine, Schedule
+from aotc.dialects.graph.shapes import require_axis
 from aotc.dialects.graph.tiling import NotTileable, Tile, TileBuilder
 
 if TYPE_CHECKING:
@@ -43,8 +44,7 @@ class ResampleOp(AnchorOp):
 
     def infer_types(self) -> Sequence[TensorType]:
         x, places, axis = shape_of(self.x), shape_of(self.places), self.axis.value.data
-        if not 0 <= axis < len(x):
-            raise ShapeError(f"axis {axis} is out of range for rank {len(x)}")
+        require_axis(axis, len(x))
         if len(places) != 2 or places != shape_of(self.weights) or element_type_of(self.places) != i64:
             raise ShapeError(f"places and weights must be matrices of one shape, found {list(places)}")
         kind = common_element_type(self.x, self.weights)

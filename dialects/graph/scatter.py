@@ -19,10 +19,11 @@ from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, StringAttr, Tensor
 from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
-from aotc.dialects.graph.indexing import from_front, require_axis, require_covered, require_indices
+from aotc.dialects.graph.indexing import from_front, require_covered, require_indices
 from aotc.dialects.graph.interfaces import AnchorOp, Array, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, ScalarLike, Writer
 from aotc.dialects.graph.schedule import Machine, Schedule
+from aotc.dialects.graph.shapes import require_axis
 
 if TYPE_CHECKING:
     from aotc.dialects.graph.layouts import Layouts

@@ -34,6 +34,17 @@ def normalize_axis(axis: int, rank: int) -> int:
     return axis + rank if axis < 0 else axis
 
 
+def require_axis(axis: int, rank: int) -> None:
+    """Raise ShapeError unless `axis` is one of `rank` axes, counted from the front."""
+    if not 0 <= axis < rank:
+        raise ShapeError(f"axis {axis} is out of range for rank {rank}")
+
+
+def inside(b: LoopBuilder, index: Scalar, extent: int) -> Scalar:
+    """Whether a signed `index` is one of `extent` elements."""
+    return b.compare("ge", index, 0) & b.compare("lt", index, extent)
+
+
 def linearize(b: LoopBuilder, index: Sequence[Scalar], shape: Sequence[int]) -> Scalar:
     """The row-major position of `index` in a tensor of `shape`."""
     position = b.index(0)

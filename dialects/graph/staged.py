@@ -39,12 +39,13 @@ from aotc.dialects.graph.interfaces import (
     to_attribute,
 )
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
+from aotc.dialects.graph.products import LINE
 from aotc.dialects.graph.schedule import Schedule, schedule_of
 from aotc.dialects.graph.structure import ConstantOp, YieldOp, parse_arguments, print_arguments
 from aotc.dialects.graph.tiling import NotTileable, TileBuilder
 
-_LINE, _SETS = 64, 512
-"""Bytes of a cache line; what distances in memory should not be multiples of."""
+_SETS = 512
+"""Bytes that distances in memory should not be multiples of."""
 
 
 @dataclass(frozen=True)
@@ -253,7 +254,7 @@ class StagedOp(AnchorOp):
         kernel = _StagedKernel(b, stages, values, reads[len(self.inputs) :], writes)
         for runs in product(*(self._runs(stages, axis) for axis in range(len(shape_of(self.result))))):
             steps = _steps(stages, tuple(run.first for run in runs))
-            b.reduce([(0, run.count) for run in runs], [], kernel.strip(steps, runs))
+            b.for_each_in_order([run.count for run in runs], kernel.strip(steps, runs))
 
     # Assembly: `graph.staged (%a = %x : t, ...) -> (t, ...) attributes {strip = ..} { ... graph.yield }`
 
@@ -297,19 +298,18 @@ class _StagedKernel:
         self._b, self._stages, self._values, self._memory = b, stages, values, memory
         self._write_result, *self._write_memory = writes
 
-    def strip(self, steps: Strip, runs: Sequence[Run]) -> Callable[[list[Scalar], list[Scalar]], list[Scalar]]:
+    def strip(self, steps: Strip, runs: Sequence[Run]) -> Callable[[list[Scalar]], None]:
         """What writes the strip at a place in the runs, of which `steps` compute the first."""
         firsts = _starts(steps)
         distances = zip(*(run.distance or [0] * len(firsts) for run in runs), strict=True)
         ways = list(zip(firsts, distances, strict=True))
 
-        def at(place: list[Scalar], nothing: list[Scalar]) -> list[Scalar]:
+        def at(place: list[Scalar]) -> None:
             def start(way: tuple[int, Sequence[int]]) -> Scalar:
                 first, by = way
                 return sum((i * distance for i, distance in zip(place, by, strict=True)), self._b.index(first))
 
             self._write(steps, map(start, ways))
-            return nothing
 
         return at
 
@@ -373,7 +373,7 @@ def _apart(extents: Sequence[int], kind: Attribute) -> list[int]:
     """No smaller, such that neighbours along any axis do not share a set of a cache with many others."""
     result, stride = list(extents), byte_width(kind)
     for axis in reversed(range(1, len(result))):
-        unit = stride if axis < len(result) - 1 else max(_LINE, stride)
+        unit = stride if axis < len(result) - 1 else max(LINE, stride)
         if result[axis - 1] > 1 and result[axis] * stride % _SETS == 0:
             result[axis] += unit // stride
         stride *= result[axis]

@@ -206,12 +206,8 @@ class StrassenMatMulOp(AnchorOp):
                 value = total(terms(factors, found))
                 place = [*outer, first + row + down * half, column + side * sizes.left]
 
-                def write(place: list[Scalar] = place, value: Scalar = value) -> list[Scalar]:
-                    writes[0](place, value)
-                    return []
-
                 inside = b.compare("lt", row + down * half, rows) & b.compare("lt", place[-1], sizes.columns)
-                b.when(inside, write, list)
+                b.only_when(inside, lambda place=place, value=value: writes[0](place, value))
 
         b.for_each([*sizes.batch, count, half, sizes.left], body)
 

@@ -11,7 +11,7 @@ The weight is read once for each block, in the order of memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Attribute
@@ -78,19 +78,16 @@ class StrassenKernel:
 
     def run(self) -> None:
         """Write everything."""
-        self._for_matrices([])
+        self._b.for_each_in_order(self._sizes.batch, self._matrix)
 
-    def _for_matrices(self, outer: list[Scalar]) -> None:
-        b, sizes = self._b, self._sizes
-        if len(outer) < len(sizes.batch):
-            _loop(b, sizes.batch[len(outer)], lambda index: self._for_matrices([*outer, index]))
-            return
-        for part in segments(sizes.rows, sizes.block_rows):
+    def _matrix(self, outer: list[Scalar]) -> None:
+        """One block after the other: each overwrites what the one before needed."""
+        for part in segments(self._sizes.rows, self._sizes.block_rows):
 
             def block(number: Scalar, start: int = part.start, size: int = part.size) -> None:
                 self._block(outer, number * size + start, size)
 
-            _loop(b, part.count, block)
+            self._b.each_in_order(0, part.count, 1, block)
 
     def _block(self, outer: list[Scalar], start: Scalar, size: int) -> None:
         """`size` rows from `start` on; where they are odd, the last of the upper half has none below it."""
@@ -114,7 +111,7 @@ class StrassenKernel:
             def at(number: Scalar, first: int = first, size: int = part.size) -> None:
                 panel(number + first, size, [size, size])
 
-            _loop(b, alike - first, at)
+            b.each_in_order(0, alike - first, 1, at)
             for number in range(alike, last):
                 column = number * sizes.width
                 present = [min(part.size, max(end - column, 0)) for end in (sizes.columns, right)]
@@ -139,7 +136,7 @@ class StrassenKernel:
                 self._write_sums([b.index(product), row, across], self._total(terms(factors, quarters)))
 
         whole = halves[1] // wide * wide
-        _loop(b, whole // wide, lambda number: sum_at(number * wide, SUMMED, [wide, wide]))
+        b.each_in_order(0, whole // wide, 1, lambda number: sum_at(number * wide, SUMMED, [wide, wide]))
         if rest := halves[0] - whole:
             sum_at(b.index(whole), -(-rest // self._lanes), [rest, halves[1] - whole])
 
@@ -212,13 +209,3 @@ class StrassenKernel:
             b.for_each([part.count], at)
         if paired < half:
             rows(b.index(paired), 1, (0, 1))
-
-
-def _loop(b: TileBuilder, count: int, body: Callable[[Scalar], None]) -> None:
-    """One iteration after the other, what each needs being overwritten by the next."""
-
-    def at(index: Scalar, nothing: list[Scalar]) -> list[Scalar]:
-        body(index)
-        return nothing
-
-    b.loop(0, count, 1, [], at)

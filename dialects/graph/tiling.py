@@ -10,12 +10,12 @@ the kernel keeps its plain loops. So an operation's `element` serves both.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from math import inf
 from typing import cast
 
-from xdsl.dialects import arith, math, scf, vector
+from xdsl.dialects import arith, math, vector
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     Float32Type,
@@ -26,12 +26,13 @@ from xdsl.dialects.builtin import (
     i1,
 )
 from xdsl.dialects.utils import FastMathFlag
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from aotc.dialects import aot
 from aotc.dialects.aot.tiles import Reduction, tile_shape, tile_type
-from aotc.dialects.dtypes import is_float, is_unsigned, storage_type, wrap
-from aotc.dialects.graph.loops import INDEX, Comparison, LoopBuilder, Reader, Scalar, ScalarLike
+from aotc.dialects.dtypes import is_float, storage_type, wrap
+from aotc.dialects.graph.arithmetic import Comparison, predicate
+from aotc.dialects.graph.loops import INDEX, LoopBuilder, Reader, Scalar, ScalarLike
 
 
 class NotTileable(Exception):
@@ -53,16 +54,16 @@ class Tile:
         start = base if isinstance(base, Scalar) else b.index(int(base))
         rank = len(self.shape)
         given = {axis % rank: step for axis, step in steps.items() if step and self.shape[axis] > 1}
-        return TileIndex(b, INDEX, None, None, self, start, given) if given else start
+        return TileIndex(b, INDEX, tile=self, base=start, steps=given) if given else start
 
 
 @dataclass(frozen=True, eq=False)
 class TileIndex(Scalar):
     """An index that differs between the elements of a tile: affine in the positions along its axes."""
 
-    tile: Tile = field(kw_only=False, default=Tile(()))
-    base: Scalar = field(kw_only=False, default=cast(Scalar, None))
-    steps: Mapping[int, int] = field(kw_only=False, default_factory=dict[int, int])
+    tile: Tile = field(kw_only=True)
+    base: Scalar = field(kw_only=True)
+    steps: Mapping[int, int] = field(kw_only=True)
 
     @property
     def ssa(self) -> SSAValue:
@@ -74,7 +75,7 @@ class TileIndex(Scalar):
 
     def moved(self, base: Scalar) -> TileIndex:
         """The same steps from another base."""
-        return TileIndex(self.b, self.dtype, None, None, self.tile, base, self.steps)
+        return replace(self, base=base)
 
     def scaled(self, base: Scalar, factor: int) -> Scalar:
         """Every step times `factor`, from another base."""
@@ -141,7 +142,7 @@ class TileBuilder(LoopBuilder):
         """a * c + addend; of floats with one rounding."""
         if not is_float(a.dtype):
             return self.add(self.mul(a, c), addend)
-        x, y, z = self._spread_all(a, c, addend)
+        x, y, z = self._operands(a, c, addend)
         return Scalar(self, a.dtype, self.insert(math.FmaOp(x, y, z)))
 
     def prefetch(self, read: Reader, index: Sequence[Scalar]) -> None:
@@ -151,51 +152,6 @@ class TileBuilder(LoopBuilder):
         self._asks = True
         read(index)
         self._asks = False
-
-    def loop(
-        self,
-        low: ScalarLike,
-        high: ScalarLike,
-        step: int,
-        init: Sequence[Scalar],
-        body: Callable[[Scalar, list[Scalar]], Sequence[Scalar]],
-    ) -> list[Scalar]:
-        """One sequential scf.for carrying `init`; a loop of one constant step gets none, of no step is nothing."""
-        first, last = (bound if isinstance(bound, Scalar) else self.index(int(bound)) for bound in (low, high))
-        if first.constant is not None and last.constant is not None:
-            if last.constant <= first.constant:
-                return list(init)
-            if last.constant <= first.constant + step:
-                return list(body(first, list(init)))
-        initial = [value.ssa for value in init]
-        block = Block(arg_types=[INDEX, *(value.type for value in initial)])
-        inside = [Scalar(self, value.dtype, arg) for value, arg in zip(init, block.args[1:], strict=True)]
-
-        def fill() -> None:
-            following = body(Scalar(self, INDEX, block.args[0]), inside)
-            self.effect(scf.YieldOp(*(value.ssa for value in following)))
-
-        self.within(block, fill)
-        op = scf.ForOp(first.ssa, last.ssa, self.index(step).ssa, initial, Region(block))
-        self.effect(op)
-        return [Scalar(self, value.dtype, result) for value, result in zip(init, op.results, strict=True)]
-
-    def each(self, low: int, high: int, step: int, body: Callable[[Scalar], None]) -> None:
-        """As `loop`, of iterations that do not depend on each other: an scf.parallel."""
-        if low >= high:
-            return
-        if high <= low + step:
-            body(self.index(low))
-            return
-        block = Block(arg_types=[INDEX])
-
-        def fill() -> None:
-            body(Scalar(self, INDEX, block.args[0]))
-            self.effect(scf.ReduceOp())
-
-        self.within(block, fill)
-        first, last, by = (self.index(bound).ssa for bound in (low, high, step))
-        self.effect(scf.ParallelOp([first], [last], [by], Region(block)))
 
     # Memory
 
@@ -277,7 +233,7 @@ class TileBuilder(LoopBuilder):
             raise NotTileable(f"tiles of shapes {tile_shape(value)} and {shape} meet")
         return self.insert(vector.BroadcastOp(value, tile_type(shape, kind)))
 
-    def _spread_all(self, *operands: Scalar) -> list[SSAValue]:
+    def _operands(self, *operands: Scalar) -> list[SSAValue]:
         shape = next((tile_shape(x.value) for x in operands if x.value is not None and is_tile(x)), None)
         return [x.ssa for x in operands] if shape is None else [self._spread(x, shape) for x in operands]
 
@@ -288,7 +244,7 @@ class TileBuilder(LoopBuilder):
         op = of_float if is_float(a.dtype) else of_int
         if op not in _TILE_OPERATIONS:
             raise NotTileable(f"{op.name} of tiles")
-        x, y = self._spread_all(a, c)
+        x, y = self._operands(a, c)
         result = op(x, y)  # pyright: ignore[reportCallIssue]
         if op in (arith.MaximumfOp, arith.MinimumfOp):
             result.properties["fastmath"] = _ZEROS_ARE_EQUAL
@@ -321,36 +277,18 @@ class TileBuilder(LoopBuilder):
                 return x.scaled(self.mul(x.base, y), int(y.constant))
         return super().mul(a, c)
 
-    def bitwise(self, op: type[arith.AndIOp | arith.OrIOp | arith.XOrIOp], a: Scalar, c: Scalar) -> Scalar:
-        x, y = self._spread_all(a, c)
-        return Scalar(self, a.dtype, self.insert(op(x, y)))
-
-    def shift_left(self, a: Scalar, by: Scalar) -> Scalar:
-        x, y = self._spread_all(a, by)
-        return Scalar(self, a.dtype, self.insert(arith.ShLIOp(x, y)))
-
-    def shift_right(self, a: Scalar, by: Scalar) -> Scalar:
-        op = arith.ShRUIOp if is_unsigned(a.dtype) else arith.ShRSIOp
-        x, y = self._spread_all(a, by)
-        return Scalar(self, a.dtype, self.insert(op(x, y)))
-
     def compare(self, how: Comparison, a: Scalar, c: ScalarLike) -> Scalar:
-        c = c if isinstance(c, Scalar) else self.const(c, a.dtype)
+        c = a.typed(c)
         if not (is_tile(a) or is_tile(c)):
             return super().compare(how, a, c)
-        x, y = self._spread_all(a, c)
-        if is_float(a.dtype):
-            predicate = "une" if how == "ne" else "o" + how
-        else:
-            sign = "" if how in ("eq", "ne") else "u" if is_unsigned(a.dtype) else "s"
-            predicate = sign + how
-        return Scalar(self, i1, self.insert(aot.TileCompareOp(predicate, x, y)))
+        x, y = self._operands(a, c)
+        return Scalar(self, i1, self.insert(aot.TileCompareOp(predicate(how, a.dtype), x, y)))
 
     def select(self, condition: Scalar, a: Scalar, c: ScalarLike) -> Scalar:
-        c = c if isinstance(c, Scalar) else self.const(c, a.dtype)
+        c = a.typed(c)
         if not any(is_tile(x) for x in (condition, a, c)):
             return super().select(condition, a, c)
-        x, y, z = self._spread_all(condition, a, c)
+        x, y, z = self._operands(condition, a, c)
         return Scalar(self, a.dtype, self.insert(aot.TileSelectOp(x, y, z)))
 
     def math(self, name: str, a: Scalar) -> Scalar:
@@ -382,23 +320,10 @@ class TileBuilder(LoopBuilder):
             _check_elements(dtype)
         return super().cast(a, dtype)
 
-    def _convert(self, a: Scalar, dtype: Attribute) -> SSAValue:
-        if not is_tile(a):
-            return super()._convert(a, dtype)
-        target = storage_type(dtype)
-        if is_float(a.dtype) and is_float(dtype):
-            kind = "extf" if isinstance(dtype, Float64Type) else "truncf"
-        elif is_float(a.dtype):
-            kind = "fptoui" if is_unsigned(dtype) else "fptosi"
-        elif is_float(dtype):
-            kind = "uitofp" if is_unsigned(a.dtype) else "sitofp"
-        else:
-            assert isinstance(a.dtype, IntegerType) and isinstance(target, IntegerType)
-            if target.width.data == a.dtype.width.data:
-                return a.ssa
-            widen = "extui" if is_unsigned(a.dtype) else "extsi"
-            kind = widen if target.width.data > a.dtype.width.data else "trunci"
-        return self.insert(aot.TileConvertOp(kind, a.ssa, target))
+    def _converted(self, kind: str, value: SSAValue, target: Attribute) -> SSAValue:
+        if not isinstance(value.type, VectorType):
+            return super()._converted(kind, value, target)
+        return self.insert(aot.TileConvertOp(kind, value, target))
 
     def when(
         self, condition: Scalar, then: Callable[[], Sequence[Scalar]], otherwise: Callable[[], Sequence[Scalar]]

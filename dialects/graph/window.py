@@ -22,6 +22,7 @@ from aotc.dialects.graph.boxes import Box, Cutout, Strips, cut_out_windows, wind
 from aotc.dialects.graph.interfaces import AnchorOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
 from aotc.dialects.graph.schedule import Machine, Schedule
+from aotc.dialects.graph.shapes import linearize
 from aotc.dialects.graph.sliding import SlidingWindow, sliding_windows
 from aotc.dialects.graph.tiling import NotTileable, Tile, TileBuilder
 from aotc.dialects.graph.window_tiles import Part, WindowNest, WindowReduction, window_schedule
@@ -222,9 +223,8 @@ class MaxPoolIndicesOp(WindowOp):
         axes = list(range(len(source)))
         if self.flag("column_major"):
             axes[2:] = reversed(axes[2:])
-        flat = b.index(0)
-        for axis in axes:
-            flat = flat * shape_of(self.x)[axis] + source[axis]
+        x = shape_of(self.x)
+        flat = linearize(b, [source[axis] for axis in axes], [x[axis] for axis in axes])
         better = b.compare("gt", value, best) | b.compare("lt", where, 0)
         return [b.select(better, value, best), b.select(better, b.cast(flat, i64), where)]
 

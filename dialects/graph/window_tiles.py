@@ -112,11 +112,10 @@ class WindowNest:
     def _sweep(self, index: list[Scalar], positions: range, body: Callable[[list[Scalar]], None]) -> None:
         """`body` at each of `positions` along `across`."""
 
-        def at(position: Scalar, nothing: list[Scalar]) -> list[Scalar]:
+        def at(position: Scalar) -> None:
             body([*index[: self._place], position, *index[self._place + 1 :]])
-            return nothing
 
-        self.b.loop(positions.start, positions.stop, positions.step, [], at)
+        self.b.each_in_order(positions.start, positions.stop, positions.step, at)
 
     def _part(self, index: list[Scalar], first: int, last: int) -> Part:
         """The positions first..last of the tile that begins at `index`."""

@@ -13,6 +13,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import reduce
+from operator import and_
 from typing import ClassVar
 
 import numpy as np
@@ -34,6 +36,7 @@ from aotc.dialects.graph.interfaces import (
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
 from aotc.dialects.graph.products import stacked_schedule
 from aotc.dialects.graph.schedule import Machine, Schedule
+from aotc.dialects.graph.shapes import inside
 from aotc.dialects.graph.sliding import SlidingWindow, sliding_windows
 from aotc.dialects.graph.tiling import TileBuilder
 from aotc.dialects.graph.winograd_tiles import WinogradKernel, WinogradSizes, sums
@@ -229,11 +232,10 @@ class WinogradConvOp(AnchorOp):
                 for j, value in enumerate(values):
                     at = [row * f.outputs + i, column * f.outputs + j]
 
-                    def write(at: list[Scalar] = at, value: Scalar = value) -> list[Scalar]:
+                    def write(at: list[Scalar] = at, value: Scalar = value) -> None:
                         writes[0]([image, chunk, *at, lane], value + bias)
-                        return []
 
-                    b.when(_all_inside(b, at, (height, width)), write, list)
+                    b.only_when(_all_inside(b, at, (height, width)), write)
 
         b.for_each([batch, outer, *self.sizes.tiles, block], body)
 
@@ -253,8 +255,4 @@ class WinogradConvOp(AnchorOp):
 
 
 def _all_inside(b: LoopBuilder, index: Sequence[Scalar], extents: Sequence[int]) -> Scalar:
-    tests = [b.compare("ge", i, 0) & b.compare("lt", i, extent) for i, extent in zip(index, extents, strict=True)]
-    result = tests[0]
-    for test in tests[1:]:
-        result = result & test
-    return result
+    return reduce(and_, (inside(b, i, extent) for i, extent in zip(index, extents, strict=True)))

@@ -126,27 +126,21 @@ class WinogradKernel:
         panel_blocks = sizes.width // self._lanes
         panels = list(segments(_ceil(sizes.outputs, self._lanes), panel_blocks))
 
-        def block(start: Scalar, nothing: list[Scalar]) -> list[Scalar]:
+        def block(start: Scalar) -> None:
             self._for_rows(start, _ceil(sizes.channels, self._lanes), self._transform_row)
             rest = (b.index(sizes.images * sizes.tiles[0]) - start) * sizes.tiles[1]
             exact = sizes.images * sizes.tiles[0] % sizes.tile_rows == 0
             tiles = b.index(sizes.block_tiles) if exact else b.min(rest, sizes.block_tiles)
             for part in panels:
 
-                def panel(number: Scalar, nothing: list[Scalar], part: Segment = part) -> list[Scalar]:
+                def panel(number: Scalar, part: Segment = part) -> None:
                     self._multiply(number, part.size, tiles)
-                    self._for_rows(
-                        start,
-                        part.size,
-                        partial(self._store_row, number),
-                    )
-                    return nothing
+                    self._for_rows(start, part.size, partial(self._store_row, number))
 
                 first = part.start // panel_blocks
-                b.loop(first, first + part.count, 1, [], panel)
-            return nothing
+                b.each_in_order(first, first + part.count, 1, panel)
 
-        b.loop(0, sizes.images * sizes.tiles[0], sizes.tile_rows, [], block)
+        b.each_in_order(0, sizes.images * sizes.tiles[0], sizes.tile_rows, block)
 
     def _for_rows(self, start: Scalar, chunks: int, body: Callable[[Scalar, Scalar, Scalar, Scalar], None]) -> None:
         """`body(chunk, image, row, first)` for each chunk and each row of tiles of the block at row `start`.
@@ -161,14 +155,13 @@ class WinogradKernel:
             place = start + number
             image, row = (b.index(0), place) if images == 1 else (place / rows, b.rem(place, b.index(rows)))
 
-            def within() -> list[Scalar]:
+            def within() -> None:
                 body(chunk, image, row, number * columns)
-                return []
 
             if images * rows % step == 0:
                 within()
             else:
-                b.when(b.compare("lt", place, images * rows), within, list)
+                b.only_when(b.compare("lt", place, images * rows), within)
 
         b.for_each([chunks, step], at)
 

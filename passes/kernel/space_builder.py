@@ -15,7 +15,8 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import MemRefType, i1
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from aotc.dialects.graph.loops import INDEX, Comparison, Scalar, ScalarLike
+from aotc.dialects.graph.arithmetic import Comparison
+from aotc.dialects.graph.loops import INDEX, Scalar, ScalarLike
 from aotc.dialects.graph.tiling import EXPANDED_MATH, NotTileable, TileBuilder
 from aotc.passes.kernel.iteration_space import Affine, Loop, Refinement, divided, is_natural
 
@@ -173,17 +174,17 @@ class SpaceBuilder(TileBuilder):
         return found
 
     def max(self, a: Scalar, c: ScalarLike) -> Scalar:
-        c = c if isinstance(c, Scalar) else self.const(c, a.dtype)
+        c = a.typed(c)
         return self.select(self.compare("ge", a, c), a, c) if _affine(a, c) else super().max(a, c)
 
     def min(self, a: Scalar, c: ScalarLike) -> Scalar:
-        c = c if isinstance(c, Scalar) else self.const(c, a.dtype)
+        c = a.typed(c)
         return self.select(self.compare("le", a, c), a, c) if _affine(a, c) else super().min(a, c)
 
     # Conditions
 
     def compare(self, how: Comparison, a: Scalar, c: ScalarLike) -> Scalar:
-        c = c if isinstance(c, Scalar) else self.const(c, a.dtype)
+        c = a.typed(c)
         if a.dtype != INDEX:
             return super().compare(how, a, c)
         above = _form(a).plus(_form(c), -1)
@@ -226,7 +227,7 @@ class SpaceBuilder(TileBuilder):
         return super().bitwise(op, a, c)
 
     def select(self, condition: Scalar, a: Scalar, c: ScalarLike) -> Scalar:
-        c = c if isinstance(c, Scalar) else self.const(c, a.dtype)
+        c = a.typed(c)
         if condition.constant is not None:
             return a if condition.constant else c
         return super().select(condition, a, c)

@@ -1,0 +1,78 @@
+"""What arith and math call the operations on numbers of an element type: functions, comparisons, conversions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from aotc.dialects.dtypes import is_float, is_unsigned, storage_type
+
+Comparison: TypeAlias = Literal["eq", "ne", "lt", "le", "gt", "ge"]
+
+MATH: dict[str, Callable[[SSAValue], Operation]] = {
+    "exp": math.ExpOp,
+    "log": math.LogOp,
+    "sqrt": math.SqrtOp,
+    "sin": math.SinOp,
+    "cos": math.CosOp,
+    "tan": math.TanOp,
+    "asin": math.AsinOp,
+    "acos": math.AcosOp,
+    "atan": math.AtanOp,
+    "sinh": math.SinhOp,
+    "cosh": math.CoshOp,
+    "tanh": math.TanhOp,
+    "asinh": math.AsinhOp,
+    "acosh": math.AcoshOp,
+    "atanh": math.AtanhOp,
+    "erf": math.ErfOp,
+    "floor": math.FloorOp,
+    "ceil": math.CeilOp,
+    "roundeven": math.RoundEvenOp,
+    "trunc": math.TruncOp,
+    "absf": math.AbsFOp,
+}
+CONVERSIONS: dict[str, Callable[[SSAValue, Any], Operation]] = {
+    "extf": arith.ExtFOp,
+    "truncf": arith.TruncFOp,
+    "fptosi": arith.FPToSIOp,
+    "fptoui": arith.FPToUIOp,
+    "sitofp": arith.SIToFPOp,
+    "uitofp": arith.UIToFPOp,
+    "extsi": arith.ExtSIOp,
+    "extui": arith.ExtUIOp,
+    "trunci": arith.TruncIOp,
+}
+
+
+def predicate(how: Comparison, dtype: Attribute) -> str:
+    """How arith calls a comparison of numbers of `dtype`."""
+    if is_float(dtype):
+        return "une" if how == "ne" else "o" + how
+    return how if how in ("eq", "ne") else ("u" if is_unsigned(dtype) else "s") + how
+
+
+def conversion(source: Attribute, dtype: Attribute) -> str | None:
+    """What arith calls the conversion of numbers of `source` to `dtype`; None where that changes no bit."""
+    if is_float(source) and is_float(dtype):
+        return "extf" if isinstance(source, Float32Type) and isinstance(dtype, Float64Type) else "truncf"
+    if is_float(source):
+        return "fptoui" if is_unsigned(dtype) else "fptosi"
+    if is_float(dtype):
+        return "uitofp" if is_unsigned(source) else "sitofp"
+    target = storage_type(dtype)
+    assert isinstance(source, IntegerType) and isinstance(target, IntegerType)
+    if target.width.data == source.width.data:
+        return None
+    if target.width.data < source.width.data:
+        return "trunci"
+    return "extui" if is_unsigned(source) else "extsi"
+
+
+def quotient(a: int, c: int) -> int:
+    """a / c, towards zero."""
+    return abs(a) // abs(c) * (1 if (a < 0) == (c < 0) else -1)
