@@ -12,16 +12,14 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType, i64
+from xdsl.dialects.builtin import I64, IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.graph.boxes import Box, Cutout, Strips, cut_out_windows, window_strips
 from aotc.dialects.graph.conv_nest import ConvNest
-from aotc.dialects.graph.convolution_axes import ConvolutionAxes, SlidingAxes, TransposedAxes
 from aotc.dialects.graph.grouped import GroupedPanels
 from aotc.dialects.graph.interfaces import (
-    AnchorOp,
     Array,
     ElementOp,
     Fusion,
@@ -36,6 +34,7 @@ from aotc.dialects.graph.products import UNROLL, asks_for_next, panel_order
 from aotc.dialects.graph.register_tiles import MOST_COLUMNS, register_tile, segments, step_cycles
 from aotc.dialects.graph.schedule import Machine, Schedule
 from aotc.dialects.graph.tiling import NotTileable, TileBuilder
+from aotc.dialects.graph.windowed import ConvolutionalOp, SlidingAxes, TransposedAxes
 
 
 def blocks(channels: int, block: int) -> int:
@@ -186,27 +185,19 @@ class PackConvWeightOp(ElementOp):
         return b.when(inside, lambda: [reads[0]([output, channel, *taps])], lambda: [zero])[0]
 
 
-class BlockedConvolutionOp(AnchorOp, ConvolutionAxes, ABC):
+class BlockedConvolutionOp(ConvolutionalOp, ABC):
     """Convolution or transposed convolution with a blocked result [N, ceil(M / block), spatial.., block].
 
     x is blocked, or plain [N, C, spatial..] (few channels: the first layer of a network); `channels` is C. The weight
     is that of `pack_conv_weight` for as many groups. The optional bias is [blocks * block].
     """
 
-    x = operand_def(TensorType)
-    weight = operand_def(TensorType)
-    bias = opt_operand_def(TensorType)
-    strides = prop_def(DenseArrayBase)
-    pads = prop_def(DenseArrayBase)
-    """All begins, then all ends."""
-    dilations = prop_def(DenseArrayBase)
     group = prop_def(IntegerAttr[I64])
     channels = prop_def(IntegerAttr[I64])
     outputs = prop_def(IntegerAttr[I64])
     """M, the number of output channels."""
     block = prop_def(IntegerAttr[I64])
     """Lanes of the result."""
-    result = result_def(TensorType)
 
     @property
     def blocked_operand(self) -> bool:
@@ -276,8 +267,7 @@ class BlockedConvolutionOp(AnchorOp, ConvolutionAxes, ABC):
                 bounds = [(axis.low, axis.high) for axis in axes]
                 return b.reduce([(low, high), *bounds, (0, depth)], [initial], step)[0]
 
-            initial = b.const(0, element_type_of(self.result)) if self.bias is None else reads[2]([output])
-            total = sums(0, whole, panels.depth, initial)
+            total = sums(0, whole, panels.depth, self.initial(b, reads, [output]))
             if panels.last_depth < panels.depth:
                 total = sums(whole, count, panels.last_depth, total)
             writes[0](index, total)
@@ -333,7 +323,6 @@ class BlockedConvTransposeOp(TransposedAxes, BlockedConvolutionOp):
     """Transposed convolution with a blocked result; its weight is packed from [M, C / group, kernel...]."""
 
     name = "graph.blocked_conv_transpose"
-    output_padding = prop_def(DenseArrayBase)
 
 
 def conv_schedule(

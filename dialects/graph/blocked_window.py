@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def
+from xdsl.dialects.builtin import I64, IntegerAttr, TensorType
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.graph.blocked import blocks, to_blocks
 from aotc.dialects.graph.boxes import Box, Cutout, Strips, cut_out_windows, window_strips
 from aotc.dialects.graph.interfaces import (
-    AnchorOp,
     Array,
     ElementOp,
     Fusion,
@@ -26,9 +25,9 @@ from aotc.dialects.graph.interfaces import (
 )
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
 from aotc.dialects.graph.schedule import Machine, Schedule
-from aotc.dialects.graph.sliding import SlidingWindow, sliding_windows
 from aotc.dialects.graph.tiling import TileBuilder
 from aotc.dialects.graph.window_tiles import Part, WindowNest, WindowReduction, window_schedule
+from aotc.dialects.graph.windowed import SlidingAxes
 
 
 @irdl_op_definition
@@ -69,7 +68,7 @@ class PackDepthwiseWeightOp(ElementOp):
 
 
 @irdl_op_definition
-class BlockedDepthwiseConvOp(AnchorOp):
+class BlockedDepthwiseConvOp(SlidingAxes):
     """Convolution of each channel with a kernel of its own: x [N, blocks, spatial.., B], weight [blocks, kernel.., B].
 
     The weight is that of `pack_depthwise_weight`, the optional bias [blocks * B] is what sums start with. It replaces
@@ -78,24 +77,12 @@ class BlockedDepthwiseConvOp(AnchorOp):
     """
 
     name = "graph.blocked_depthwise_conv"
-    x = operand_def(TensorType)
-    weight = operand_def(TensorType)
-    bias = opt_operand_def(TensorType)
-    strides = prop_def(DenseArrayBase)
-    pads = prop_def(DenseArrayBase)
-    """All begins, then all ends."""
-    dilations = prop_def(DenseArrayBase)
-    result = result_def(TensorType)
 
-    def windows(self) -> list[SlidingWindow]:
-        """The window along each spatial axis; raises ShapeError."""
-        return sliding_windows(
-            shape_of(self.x)[2:-1],
-            shape_of(self.weight)[1:-1],
-            self.ints("strides"),
-            self.ints("pads"),
-            self.ints("dilations"),
-        )
+    def spatial(self) -> tuple[int, ...]:
+        return shape_of(self.x)[2:-1]
+
+    def kernel(self) -> tuple[int, ...]:
+        return shape_of(self.weight)[1:-1]
 
     def infer_types(self) -> Sequence[TensorType]:
         x, weight = shape_of(self.x), shape_of(self.weight)
@@ -108,31 +95,29 @@ class BlockedDepthwiseConvOp(AnchorOp):
             raise ShapeError(f"operand {list(x)} and weight {list(weight)} have different blocks")
         if self.bias is not None and shape_of(self.bias) != (x[1] * x[-1],):
             raise ShapeError(f"the bias of {x[1]} blocks of {x[-1]} has shape {list(shape_of(self.bias))}")
-        shape = [*x[:2], *(window.positions for window in self.windows()), x[-1]]
+        shape = [*x[:2], *self.extents(), x[-1]]
         return [TensorType(common_element_type(*self.operands), shape)]
 
     def operations(self) -> int:
         """Missing channels count."""
-        return 2 * math.prod(shape_of(self.result)) * math.prod(shape_of(self.weight)[1:-1])
+        return 2 * math.prod(shape_of(self.result)) * math.prod(self.kernel())
 
     def bias_index(self, index: Sequence[Scalar]) -> list[Scalar]:
         """Where the bias of the result element at `index` is."""
         return [index[1] * shape_of(self.x)[-1] + index[-1]]
 
     def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        windows = self.windows()
-
         def body(index: list[Scalar]) -> None:
             batch, block, *position, lane = index
+            axes = self.taps(b, position)
 
-            def step(taps: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                source = [w.source(p, tap) for w, p, tap in zip(windows, position, taps, strict=True)]
-                return [carried[0] + reads[0]([batch, block, *source, lane]) * reads[1]([block, *taps, lane])]
+            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+                seen = [axis.at(k) for axis, k in zip(axes, at, strict=True)]
+                x = reads[0]([batch, block, *(place for place, _ in seen), lane])
+                return [carried[0] + x * reads[1]([block, *(tap for _, tap in seen), lane])]
 
-            bounds = [w.taps(b, p) for w, p in zip(windows, position, strict=True)]
-            zero = b.const(0, element_type_of(self.result))
-            initial = zero if self.bias is None else reads[2](self.bias_index(index))
-            writes[0](index, b.reduce(bounds, [initial], step)[0])
+            initial = self.initial(b, reads, self.bias_index(index))
+            writes[0](index, b.reduce([(axis.low, axis.high) for axis in axes], [initial], step)[0])
 
         b.for_each(shape_of(self.result), body)
 

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from xdsl.ir import Attribute
 
 from aotc.dialects.dtypes import byte_width
-from aotc.dialects.graph.convolution_axes import Taps
 from aotc.dialects.graph.edges import RowTiles, row_tiles
 from aotc.dialects.graph.grouped import GroupedPanels
 from aotc.dialects.graph.loops import Reader, Scalar, ScalarLike, Writer
@@ -24,6 +23,7 @@ from aotc.dialects.graph.schedule import Schedule
 from aotc.dialects.graph.shapes import linearize
 from aotc.dialects.graph.tiling import Tile, TileBuilder
 from aotc.dialects.graph.transposed import Phases
+from aotc.dialects.graph.windowed import Taps
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType
+from xdsl.dialects.builtin import I64, IntegerAttr, TensorType
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, prop_def
 
 from aotc.dialects.graph.blocked import (
     BlockedConvolutionOp,
@@ -24,7 +24,6 @@ from aotc.dialects.graph.blocked import (
 )
 from aotc.dialects.graph.blocked_window import BlockedDepthwiseConvOp, PackDepthwiseWeightOp
 from aotc.dialects.graph.interfaces import (
-    AnchorOp,
     ShapeError,
     common_element_type,
     element_type_of,
@@ -39,11 +38,10 @@ from aotc.dialects.graph.narrow import (
     narrow_cycles,
     narrow_schedule,
 )
-from aotc.dialects.graph.schedule import Machine, Schedule, ScheduleAttr, schedule_of
-from aotc.dialects.graph.sliding import SlidingWindow, sliding_windows
+from aotc.dialects.graph.schedule import Machine, Schedule, schedule_of
 from aotc.dialects.graph.structure import ConstantOp
-from aotc.dialects.graph.transposed import TransposedWindow, transposed_windows
 from aotc.dialects.graph.window_tiles import window_schedule
+from aotc.dialects.graph.windowed import ConvolutionalOp, SlidingAxes, TransposedAxes
 from aotc.dialects.graph.winograd import WinogradConvOp, WinogradWeightOp
 from aotc.dialects.graph.winograd_choice import (
     ConvolutionSizes,
@@ -59,23 +57,21 @@ if TYPE_CHECKING:
     from aotc.dialects.graph.layouts import Layouts
 
 
-class ConvolutionOp(AnchorOp, ABC):
-    """x [N, C, spatial...], a weight, and optionally a bias [M] that the sum starts with."""
+class ConvolutionOp(ConvolutionalOp, ABC):
+    """x [N, C, spatial...], a weight [.., .., kernel...], and optionally a bias [M]."""
 
-    x = operand_def(TensorType)
-    weight = operand_def(TensorType)
-    bias = opt_operand_def(TensorType)
-    strides = prop_def(DenseArrayBase)
-    pads = prop_def(DenseArrayBase)
-    """All begins, then all ends."""
-    dilations = prop_def(DenseArrayBase)
     group = prop_def(IntegerAttr[I64])
-    result = result_def(TensorType)
 
     @property
     def groups(self) -> int:
         """The number of groups of channels that do not see each other."""
         return self.group.value.data
+
+    def spatial(self) -> tuple[int, ...]:
+        return shape_of(self.x)[2:]
+
+    def kernel(self) -> tuple[int, ...]:
+        return shape_of(self.weight)[2:]
 
     @abstractmethod
     def output_shape(self) -> tuple[int, ...]:
@@ -91,6 +87,34 @@ class ConvolutionOp(AnchorOp, ABC):
         if self.bias is not None and shape_of(self.bias) != (shape[1],):
             raise ShapeError(f"the bias of {shape[1]} channels has shape {list(shape_of(self.bias))}")
         return [TensorType(common_element_type(*self.operands), shape)]
+
+    @abstractmethod
+    def group_channels(self) -> tuple[int, int]:
+        """How many channels of x, and of the result, a group has."""
+
+    @abstractmethod
+    def weight_place(self, b: LoopBuilder, output: Scalar, first: Scalar) -> Callable[[Scalar], list[Scalar]]:
+        """Where the weight of each channel of a group, of which `first` is the first, is for the channel `output`."""
+
+    def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        inputs, outputs = self.group_channels()
+
+        def body(index: list[Scalar]) -> None:
+            batch, output, *position = index
+            first = b.index(0) if self.groups == 1 else output / outputs * inputs
+            weight_place = self.weight_place(b, output, first)
+            axes = self.taps(b, position)
+
+            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+                channel, *steps = at
+                seen = [axis.at(k) for axis, k in zip(axes, steps, strict=True)]
+                x = reads[0]([batch, first + channel, *(place for place, _ in seen)])
+                return [carried[0] + x * reads[1]([*weight_place(channel), *(tap for _, tap in seen)])]
+
+            bounds = [(0, inputs), *((axis.low, axis.high) for axis in axes)]
+            writes[0](index, b.reduce(bounds, [self.initial(b, reads, [output])], step)[0])
+
+        b.for_each(shape_of(self.result), body)
 
     def _schedule_on(self, machine: Machine, extents: Sequence[int], taps: Sequence[int]) -> Schedule | None:
         """The schedule where `taps` meet at each of `extents` positions; one number of registers is
@@ -114,8 +138,7 @@ class ConvolutionOp(AnchorOp, ABC):
         window = {"strides": self.strides, "pads": self.pads, "dilations": self.dilations, **properties}
         if len(schedule.tile) == 1:
             conv = narrow.get(layouts.pack(self.x, lanes), layouts.pack(weight, lanes), self.bias, **window)
-            conv.attributes[ScheduleAttr.KEY] = ScheduleAttr.of(schedule)
-            return layouts.add(conv)
+            return layouts.scheduled(conv, schedule)
         x = layouts.computed(self.x)
         if x is None:
             x = self.x if channels < lanes and self.groups == 1 else layouts.pack(self.x, lanes)
@@ -123,35 +146,24 @@ class ConvolutionOp(AnchorOp, ABC):
         conv = blocked.get(
             x,
             layouts.add(PackConvWeightOp.get(weight, width=width, depth=held, group=self.groups)),
-            None if self.bias is None else layouts.pack_vector(self.bias, lanes),
+            self._packed_bias(layouts, lanes),
             **window,
             group=self.group,
             channels=channels,
             outputs=outputs,
             block=lanes,
         )
-        conv.attributes[ScheduleAttr.KEY] = ScheduleAttr.of(schedule)
-        return layouts.add(conv)
+        return layouts.scheduled(conv, schedule)
 
-    def _initial(self, b: LoopBuilder, reads: Sequence[Reader], channel: Scalar) -> Scalar:
-        return b.const(0, element_type_of(self.result)) if self.bias is None else reads[2]([channel])
+    def _packed_bias(self, layouts: Layouts, lanes: int) -> SSAValue | None:
+        return None if self.bias is None else layouts.pack_vector(self.bias, lanes)
 
 
 @irdl_op_definition
-class ConvOp(ConvolutionOp):
+class ConvOp(SlidingAxes, ConvolutionOp):
     """Convolution (a cross-correlation); the weight is [M, C / group, kernel...]."""
 
     name = "graph.conv"
-
-    def windows(self) -> list[SlidingWindow]:
-        """The window along each spatial axis; raises ShapeError."""
-        return sliding_windows(
-            shape_of(self.x)[2:],
-            shape_of(self.weight)[2:],
-            self.ints("strides"),
-            self.ints("pads"),
-            self.ints("dilations"),
-        )
 
     def output_shape(self) -> tuple[int, ...]:
         x, weight = shape_of(self.x), shape_of(self.weight)
@@ -159,33 +171,17 @@ class ConvOp(ConvolutionOp):
             raise ShapeError(f"{x[1]} channels, but the weight takes {weight[1]} in each of {self.groups} group(s)")
         if weight[0] % self.groups:
             raise ShapeError(f"{weight[0]} output channels do not divide into {self.groups} groups")
-        return (x[0], weight[0], *(window.positions for window in self.windows()))
+        return (x[0], weight[0], *self.extents())
 
     def operations(self) -> int:
         return 2 * math.prod(shape_of(self.result)) * math.prod(shape_of(self.weight)[1:])
 
-    def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        out_channels, in_channels = shape_of(self.weight)[:2]
-        windows = self.windows()
+    def group_channels(self) -> tuple[int, int]:
+        outputs, inputs = shape_of(self.weight)[:2]
+        return inputs, outputs // self.groups
 
-        def body(index: list[Scalar]) -> None:
-            batch, out_channel, *position = index
-            first = b.index(0)
-            if self.groups > 1:
-                first = out_channel / (out_channels // self.groups) * in_channels
-
-            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                channel, *taps = at
-                source = [w.source(p, tap) for w, p, tap in zip(windows, position, taps, strict=True)]
-                x = reads[0]([batch, first + channel, *source])
-                return [carried[0] + x * reads[1]([out_channel, channel, *taps])]
-
-            bounds = [w.taps(b, p) for w, p in zip(windows, position, strict=True)]
-            initial = self._initial(b, reads, out_channel)
-            (total,) = b.reduce([(0, in_channels), *bounds], [initial], step)
-            writes[0](index, total)
-
-        b.for_each(shape_of(self.result), body)
+    def weight_place(self, b: LoopBuilder, output: Scalar, first: Scalar) -> Callable[[Scalar], list[Scalar]]:
+        return lambda channel: [output, channel]
 
     def schedule_on(self, machine: Machine) -> Schedule | None:
         """That of `graph.blocked_conv`, which `assign-layouts` makes of it; where each channel is a group, that of
@@ -244,44 +240,35 @@ class ConvOp(ConvolutionOp):
         conv = WinogradConvOp.get(
             layouts.pack(self.x, schedule.lanes),
             layouts.add(WinogradWeightOp.get(self.weight, output_tile=output_tile, width=width)),
-            None if self.bias is None else layouts.pack_vector(self.bias, schedule.lanes),
+            self._packed_bias(layouts, schedule.lanes),
             pads=self.pads,
             channels=shape_of(self.x)[1],
             outputs=shape_of(self.weight)[0],
             output_tile=output_tile,
             tile_rows=algorithm.tile_rows.data,
         )
-        conv.attributes[ScheduleAttr.KEY] = ScheduleAttr.of(schedule)
-        return layouts.add(conv)
+        return layouts.scheduled(conv, schedule)
 
     def _lay_out_depthwise(self, layouts: Layouts, schedule: Schedule) -> SSAValue:
         conv = BlockedDepthwiseConvOp.get(
             layouts.pack(self.x, schedule.lanes),
             layouts.add(PackDepthwiseWeightOp.get(self.weight, block=schedule.lanes)),
-            None if self.bias is None else layouts.pack_vector(self.bias, schedule.lanes),
+            self._packed_bias(layouts, schedule.lanes),
             strides=self.strides,
             pads=self.pads,
             dilations=self.dilations,
         )
-        conv.attributes[ScheduleAttr.KEY] = ScheduleAttr.of(schedule)
-        return layouts.add(conv)
+        return layouts.scheduled(conv, schedule)
 
 
 @irdl_op_definition
-class ConvTransposeOp(ConvolutionOp):
+class ConvTransposeOp(TransposedAxes, ConvolutionOp):
     """Transposed convolution: element h meets tap k at result h * stride + k * dilation - before.
 
     The weight is [C, M / group, kernel...]; the result has `output_padding` more elements at the end of each axis.
     """
 
     name = "graph.conv_transpose"
-    output_padding = prop_def(DenseArrayBase)
-
-    def windows(self) -> list[TransposedWindow]:
-        """The window along each spatial axis; raises ShapeError."""
-        names = ("strides", "pads", "dilations", "output_padding")
-        given = (self.ints(name) for name in names)
-        return transposed_windows(shape_of(self.x)[2:], shape_of(self.weight)[2:], *given)
 
     def output_shape(self) -> tuple[int, ...]:
         x, weight = shape_of(self.x), shape_of(self.weight)
@@ -289,36 +276,18 @@ class ConvTransposeOp(ConvolutionOp):
             raise ShapeError(f"{x[1]} channels, but the weight takes {weight[0]}")
         if x[1] % self.groups:
             raise ShapeError(f"{x[1]} channels do not divide into {self.groups} groups")
-        return (x[0], weight[1] * self.groups, *(window.positions for window in self.windows()))
+        return (x[0], weight[1] * self.groups, *self.extents())
 
     def operations(self) -> int:
         return 2 * math.prod(shape_of(self.x)) * math.prod(shape_of(self.weight)[1:])
 
-    def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        weight = shape_of(self.weight)
-        in_channels, out_channels = weight[0] // self.groups, weight[1]
-        windows = self.windows()
+    def group_channels(self) -> tuple[int, int]:
+        inputs, outputs = shape_of(self.weight)[:2]
+        return inputs // self.groups, outputs
 
-        def body(index: list[Scalar]) -> None:
-            batch, out_channel, *position = index
-            first, channel_of_group = b.index(0), out_channel
-            if self.groups > 1:
-                first = out_channel / out_channels * in_channels
-                channel_of_group = b.rem(out_channel, b.index(out_channels))
-            meetings = [window.meeting(b, p) for window, p in zip(windows, position, strict=True)]
-
-            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                channel, *steps = at
-                taps = [m.tap(s) for m, s in zip(meetings, steps, strict=True)]
-                source = [m.source(s) for m, s in zip(meetings, steps, strict=True)]
-                x_value = reads[0]([batch, first + channel, *source])
-                return [carried[0] + x_value * reads[1]([first + channel, channel_of_group, *taps])]
-
-            initial = self._initial(b, reads, out_channel)
-            (total,) = b.reduce([(0, in_channels), *((m.low, m.high) for m in meetings)], [initial], step)
-            writes[0](index, total)
-
-        b.for_each(shape_of(self.result), body)
+    def weight_place(self, b: LoopBuilder, output: Scalar, first: Scalar) -> Callable[[Scalar], list[Scalar]]:
+        within = output if self.groups == 1 else b.rem(output, b.index(self.group_channels()[1]))
+        return lambda channel: [first + channel, within]
 
     def schedule_on(self, machine: Machine) -> Schedule | None:
         """That of `graph.blocked_conv_transpose`, which `assign-layouts` makes of it."""

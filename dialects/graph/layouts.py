@@ -14,7 +14,7 @@ from xdsl.ir import OpResult, SSAValue
 from aotc.dialects.graph.blocked import PackChannelsOp
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, GraphOp, shape_of, to_attribute
 from aotc.dialects.graph.movement import ReshapeOp, SliceOp
-from aotc.dialects.graph.schedule import ScheduleAttr, schedule_of
+from aotc.dialects.graph.schedule import Schedule, ScheduleAttr, schedule_of
 from aotc.dialects.graph.structure import ConstantOp
 
 
@@ -80,9 +80,14 @@ class Layouts:
         return isinstance(op, ConstantOp)
 
     def add(self, op: GraphOp) -> SSAValue:
-        """The only result of `op`, which is to go before the operation at hand."""
+        """The first result of `op`, which is to go before the operation at hand."""
         self.added.append(op)
         return op.results[0]
+
+    def scheduled(self, op: AnchorOp, schedule: Schedule) -> SSAValue:
+        """The first result of `op`, which gets `schedule`."""
+        op.attributes[ScheduleAttr.KEY] = ScheduleAttr.of(schedule)
+        return self.add(op)
 
     def again(self, op: GraphOp, operands: Sequence[SSAValue], **properties: object) -> SSAValue:
         """The result of a copy of `op` on other operands, with other properties, and without its schedule."""
@@ -97,9 +102,7 @@ class Layouts:
         """The first result of `op` as another operation of the same operands and properties, if it has a schedule."""
         if (schedule := schedule_of(op)) is None:
             return None
-        new = other.get(*op.operands, **op.properties)
-        new.attributes[ScheduleAttr.KEY] = ScheduleAttr.of(schedule)
-        return self.add(new)
+        return self.scheduled(other.get(*op.operands, **op.properties), schedule)
 
     def know(self, value: SSAValue, blocked: SSAValue) -> None:
         """Note the blocked form that `value` was computed in."""

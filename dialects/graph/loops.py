@@ -427,8 +427,8 @@ class LoopBuilder:
             body([Scalar(self, INDEX, arg) for arg in block.args])
             self.effect(scf.ReduceOp())
 
-        lows, highs, steps = ([self.index(bound).ssa for bound in each] for each in zip(*bounds, strict=True))
         self.within(block, fill)
+        lows, highs, steps = ([self.index(bound).ssa for bound in each] for each in zip(*bounds, strict=True))
         self.effect(scf.ParallelOp(lows, highs, steps, Region(block)))
 
     def loop(

@@ -36,7 +36,7 @@ from aotc.dialects.graph.products import (
     product_schedule,
     product_strips,
 )
-from aotc.dialects.graph.schedule import Machine, Schedule, ScheduleAttr, schedule_of
+from aotc.dialects.graph.schedule import Machine, Schedule, schedule_of
 from aotc.dialects.graph.shapes import broadcast, broadcast_index
 from aotc.dialects.graph.strassen import StrassenMatMulOp, StrassenWeightOp
 from aotc.dialects.graph.strassen_choice import (
@@ -162,14 +162,12 @@ class MatMulOp(AnchorOp):
             weight = StrassenWeightOp.get(self.rhs, left=left, width=width, transpose=transposed or None)
             columns, rows = shape_of(self.result)[-1], algorithm.rows.data
             by_seven = StrassenMatMulOp.get(self.lhs, layouts.add(weight), columns=columns, left=left, block_rows=rows)
-            by_seven.attributes[ScheduleAttr.KEY] = ScheduleAttr.of(schedule)
-            return layouts.add(by_seven)
+            return layouts.scheduled(by_seven, schedule)
         panels = layouts.add(PackColumnsOp.get(self.rhs, width=width, transpose=transposed or None))
         product = PackedMatMulOp.get(
             self.lhs, panels, columns=shape_of(self.result)[-1], transpose_lhs=self.flag("transpose_lhs") or None
         )
-        product.attributes[ScheduleAttr.KEY] = ScheduleAttr.of(schedule)
-        return layouts.add(product)
+        return layouts.scheduled(product, schedule)
 
     def tiled_loops(
         self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule

@@ -12,17 +12,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from xdsl.dialects.builtin import DenseArrayBase, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition
 
 from aotc.dialects import aot
 from aotc.dialects.aot.tiles import tile_shape
 from aotc.dialects.dtypes import is_float
 from aotc.dialects.graph.blocked import blocks
-from aotc.dialects.graph.convolution_axes import ConvolutionAxes, SlidingAxes, TransposedAxes
 from aotc.dialects.graph.interfaces import (
-    AnchorOp,
     Prologue,
     ShapeError,
     common_element_type,
@@ -37,6 +35,7 @@ from aotc.dialects.graph.sliding import SlidingWindow
 from aotc.dialects.graph.tiling import Tile, TileBuilder, TileIndex
 from aotc.dialects.graph.transposed import Phases
 from aotc.dialects.graph.window_tiles import Part, WindowNest, WindowReduction
+from aotc.dialects.graph.windowed import ConvolutionalOp, SlidingAxes, TransposedAxes
 
 GAIN = 0.75
 """Of the estimated cycles of another way, what this one must not exceed to be taken."""
@@ -67,21 +66,12 @@ def narrow_schedule(
     return Schedule(lanes, (lanes,))
 
 
-class NarrowConvolutionOp(AnchorOp, ConvolutionAxes, ABC):
+class NarrowConvolutionOp(ConvolutionalOp, ABC):
     """Convolution or transposed convolution of a blocked x to a plain result [N, M, spatial..].
 
     The weight is [M, blocks, kernel.., B], as `pack_channels` makes it of [M, C, kernel..]; all blocks are whole. The
     optional bias is [M].
     """
-
-    x = operand_def(TensorType)
-    weight = operand_def(TensorType)
-    bias = opt_operand_def(TensorType)
-    strides = prop_def(DenseArrayBase)
-    pads = prop_def(DenseArrayBase)
-    """All begins, then all ends."""
-    dilations = prop_def(DenseArrayBase)
-    result = result_def(TensorType)
 
     def spatial(self) -> tuple[int, ...]:
         return shape_of(self.x)[2:-1]
@@ -103,10 +93,6 @@ class NarrowConvolutionOp(AnchorOp, ConvolutionAxes, ABC):
     def operations(self) -> int:
         return 2 * math.prod((shape_of(self.x)[0], *self.meetings(), *shape_of(self.weight)))
 
-    def initial(self, b: LoopBuilder, reads: Sequence[Reader], channel: Scalar) -> Scalar:
-        """What is added to the sums of an output channel."""
-        return b.const(0, element_type_of(self.result)) if self.bias is None else reads[2]([channel])
-
     def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         _, count, *_, lanes = shape_of(self.weight)
 
@@ -121,7 +107,7 @@ class NarrowConvolutionOp(AnchorOp, ConvolutionAxes, ABC):
                 return [carried[0] + x * reads[1]([output, block, *(tap for _, tap in seen), lane])]
 
             bounds = [(0, count), *((axis.low, axis.high) for axis in axes), (0, lanes)]
-            writes[0](index, b.reduce(bounds, [self.initial(b, reads, output)], step)[0])
+            writes[0](index, b.reduce(bounds, [self.initial(b, reads, [output])], step)[0])
 
         b.for_each(shape_of(self.result), body)
 
@@ -188,7 +174,7 @@ class _LaneSums(WindowReduction):
             start = first * phases.stride + (j + phases.start)
             steps = {-1: phases.stride} if axis + 1 == part.across else {}
             index.append(tile.index(b, start, steps))
-        total = _sums_of_lanes(b, carried[0]) + self.op.initial(b, self.reads, output)
+        total = _sums_of_lanes(b, carried[0]) + self.op.initial(b, self.reads, [output])
         self.writes[0]([batch, output, *index], total)
 
 
@@ -212,4 +198,3 @@ class NarrowConvTransposeOp(TransposedAxes, NarrowConvolutionOp):
     """Transposed convolution of a blocked tensor to few channels; its weight is packed from [M, C, kernel..]."""
 
     name = "graph.narrow_conv_transpose"
-    output_padding = prop_def(DenseArrayBase)

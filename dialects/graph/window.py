@@ -19,27 +19,24 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 
 from aotc.dialects.dtypes import integer_range, is_float
 from aotc.dialects.graph.boxes import Box, Cutout, Strips, cut_out_windows, window_strips
-from aotc.dialects.graph.interfaces import AnchorOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
 from aotc.dialects.graph.schedule import Machine, Schedule
 from aotc.dialects.graph.shapes import linearize
 from aotc.dialects.graph.sliding import SlidingWindow, sliding_windows
 from aotc.dialects.graph.tiling import NotTileable, Tile, TileBuilder
 from aotc.dialects.graph.window_tiles import Part, WindowNest, WindowReduction, window_schedule
+from aotc.dialects.graph.windowed import WindowedOp
 
 if TYPE_CHECKING:
     from aotc.dialects.graph.layouts import Layouts
 
 
-class WindowOp(AnchorOp, ABC):
+class WindowOp(WindowedOp, ABC):
     """One result element per window position; `ceil` admits a last, incomplete window."""
 
     x = operand_def(TensorType)
     kernel = prop_def(DenseArrayBase)
-    strides = prop_def(DenseArrayBase)
-    pads = prop_def(DenseArrayBase)
-    """All begins, then all ends."""
-    dilations = prop_def(DenseArrayBase)
     ceil = opt_prop_def(BoolAttr)
     result = result_def(TensorType)
 

@@ -1,4 +1,4 @@
-"""What positions of a convolution see along its spatial axes, for operations on blocked tensors."""
+"""Operations that move a window along the spatial axes of x, and what the positions of a convolution see there."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from aotc.dialects.graph.loops import LoopBuilder, Scalar
+from xdsl.dialects.builtin import DenseArrayBase, TensorType
+from xdsl.irdl import operand_def, opt_operand_def, prop_def, result_def
+
+from aotc.dialects.graph.interfaces import AnchorOp, element_type_of
+from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar
 from aotc.dialects.graph.sliding import SlidingWindow, sliding_windows
 from aotc.dialects.graph.transposed import Phases, TransposedWindow, transposed_windows
 
@@ -20,12 +24,29 @@ class Taps:
     at: Callable[[Scalar], tuple[Scalar, Scalar]]
 
 
-class ConvolutionAxes(ABC):
-    """The spatial axes of a convolution."""
+class WindowedOp(AnchorOp, ABC):
+    """How a window moves: one value for each spatial axis, of pads two."""
 
-    @abstractmethod
-    def ints(self, name: str) -> tuple[int, ...]:
-        """An attribute of the operation, one value (of pads: two) for each axis."""
+    strides = prop_def(DenseArrayBase)
+    pads = prop_def(DenseArrayBase)
+    """All begins, then all ends."""
+    dilations = prop_def(DenseArrayBase)
+
+
+class ConvolutionalOp(WindowedOp, ABC):
+    """Convolution or transposed convolution of x with a weight; only the spatial axes are the same for all of them.
+
+    The optional bias is what sums start with.
+    """
+
+    x = operand_def(TensorType)
+    weight = operand_def(TensorType)
+    bias = opt_operand_def(TensorType)
+    result = result_def(TensorType)
+
+    def initial(self, b: LoopBuilder, reads: Sequence[Reader], place: Sequence[Scalar]) -> Scalar:
+        """What a sum starts with whose bias, if there is one, is at `place`."""
+        return b.const(0, element_type_of(self.result)) if self.bias is None else reads[2](place)
 
     @abstractmethod
     def spatial(self) -> tuple[int, ...]:
@@ -52,8 +73,8 @@ class ConvolutionAxes(ABC):
         """The positions along each axis, as sliding windows."""
 
 
-class SlidingAxes(ConvolutionAxes):
-    """Of a convolution."""
+class SlidingAxes(ConvolutionalOp, ABC):
+    """The spatial axes of a convolution."""
 
     def windows(self) -> list[SlidingWindow]:
         """The window along each spatial axis; raises ShapeError."""
@@ -76,8 +97,10 @@ class SlidingAxes(ConvolutionAxes):
         return [[Phases(window)] for window in self.windows()]
 
 
-class TransposedAxes(ConvolutionAxes):
-    """Of a transposed convolution, with the attribute output_padding."""
+class TransposedAxes(ConvolutionalOp, ABC):
+    """The spatial axes of a transposed convolution: its result has `output_padding` more elements at their ends."""
+
+    output_padding = prop_def(DenseArrayBase)
 
     def windows(self) -> list[TransposedWindow]:
         """The window along each spatial axis; raises ShapeError."""
