@@ -12,9 +12,10 @@ from typing import TypeAlias
 
 from xdsl.ir import Attribute
 
+from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.boxes import Box, Cutout, Strips, whole
 from aotc.dialects.graph.interfaces import AnchorOp, shape_of
-from aotc.dialects.graph.loops import Reader, Scalar
+from aotc.dialects.graph.loops import Reader, Scalar, Writer
 from aotc.dialects.graph.register_tiles import LATENCY, MULTIPLIERS, Segment, register_tile, segments
 from aotc.dialects.graph.schedule import Machine, Order, Schedule
 from aotc.dialects.graph.tiling import NotTileable, Tile, TileBuilder
@@ -197,13 +198,16 @@ def stacked_products(
     dtype: Attribute,
     panel: Scalar,
     sizes: tuple[int, int, int, int],
-    factors: Callable[[Place], Factors],
-    store: Callable[[Place, Scalar], None],
+    left: Reader,
+    weight: Reader,
+    panel_width: int,
+    write: Writer,
     present: Scalar | None = None,
 ) -> None:
     """`count` products of `sizes` (count, rows, registers, depth) with a panel of each of as many right matrices.
 
-    As `product_loops`; the number of the product is the outer index of a place. No more than `present` rows are needed.
+    `left` is read at product, row, k; `weight` at panel, product, k, column, of the `panel_width` columns of a panel as
+    many as `registers` have. `write` gets the results at product, row, column. No more than `present` rows are needed.
     """
     if len(schedule.tile) != 2:
         raise NotTileable("a product needs a tile of rows and columns")
@@ -213,8 +217,14 @@ def stacked_products(
     def product(number: Scalar, row: Scalar, height: int, column: Scalar, width: int) -> None:
         tile = Tile((height, width, schedule.lanes))
         across = tile.index(b, column * schedule.lanes, {1: schedule.lanes, 2: 1})
-        place = Place([number], tile, row, tile.index(b, row, {0: 1}), panel, across)
-        store(place, accumulate(b, schedule, dtype, tile, depth, factors(place)))
+        down = tile.index(b, row, {0: 1})
+
+        def factors(k: Scalar) -> tuple[Scalar, Scalar]:
+            share, shape = (rows, byte_width(dtype)), (depth, panel_width)
+            ask_for_next(b, schedule, weight, [panel, number + 1], row, share, shape, k)
+            return left([number, down, k]), weight([panel, number, k, across])
+
+        write([number, down, across], accumulate(b, schedule, dtype, tile, depth, factors))
 
     def over_rows(number: Scalar, column: Scalar, width: int) -> None:
         for r in segments(rows, height):

@@ -29,6 +29,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 
 from aotc.dialects.dtypes import byte_width, is_float
 from aotc.dialects.graph.blocked import blocks, to_blocks
+from aotc.dialects.graph.combinations import sums, terms
 from aotc.dialects.graph.interfaces import (
     AnchorOp,
     Array,
@@ -42,10 +43,9 @@ from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
 from aotc.dialects.graph.products import LINE
 from aotc.dialects.graph.register_tiles import segments
 from aotc.dialects.graph.schedule import Machine, Schedule
-from aotc.dialects.graph.strassen_choice import LEFT_SUMS, PRODUCTS, RESULT_SUMS, RIGHT_SUMS, strassen_schedule, terms
+from aotc.dialects.graph.strassen_choice import LEFT_SUMS, PRODUCTS, RESULT_SUMS, RIGHT_SUMS, strassen_schedule
 from aotc.dialects.graph.strassen_tiles import StrassenKernel, StrassenSizes
 from aotc.dialects.graph.tiling import TileBuilder
-from aotc.dialects.graph.winograd_tiles import sums
 
 
 @irdl_op_definition

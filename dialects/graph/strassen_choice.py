@@ -30,8 +30,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import TypeVar
 
 from xdsl.dialects.builtin import IntAttr, f32, f64
 from xdsl.ir import Attribute, ParametrizedAttribute
@@ -64,13 +62,6 @@ WEIGHT_BYTES_A_CYCLE = 6
 
 WORTH = 0.95
 """Of the direct product's time: what Strassen's may take at most, as the weight grows."""
-
-Value = TypeVar("Value")
-
-
-def terms(factors: Sequence[int], values: Sequence[Value]) -> list[tuple[Fraction, Value]]:
-    """What a sum with these factors is made of."""
-    return [(Fraction(factor), value) for factor, value in zip(factors, values, strict=True) if factor]
 
 
 @irdl_attr_definition

@@ -16,14 +16,13 @@ from dataclasses import dataclass
 
 from xdsl.ir import Attribute
 
-from aotc.dialects.dtypes import byte_width
+from aotc.dialects.graph.combinations import sums, terms
 from aotc.dialects.graph.loops import Reader, Scalar, Writer
-from aotc.dialects.graph.products import Factors, Place, ask_for_next, stacked_products
+from aotc.dialects.graph.products import stacked_products
 from aotc.dialects.graph.register_tiles import segments
 from aotc.dialects.graph.schedule import Schedule
-from aotc.dialects.graph.strassen_choice import LEFT_SUMS, PRODUCTS, RESULT_SUMS, terms
+from aotc.dialects.graph.strassen_choice import LEFT_SUMS, PRODUCTS, RESULT_SUMS
 from aotc.dialects.graph.tiling import NotTileable, Tile, TileBuilder
-from aotc.dialects.graph.winograd_tiles import sums
 
 REGISTERS = 4
 """Of results that are worked on at a time."""
@@ -156,23 +155,8 @@ class StrassenKernel:
 
     def _multiply(self, panel: Scalar, rows: int, registers: int) -> None:
         """The seven products of `rows` rows with the first `registers` of a panel of the weight."""
-
-        b, sizes, read = self._b, self._sizes, self._weight
-        share, panel_shape = (rows, byte_width(self._kind)), (sizes.upper, sizes.width)
-
-        def factors(place: Place) -> Factors:
-            (number,) = place.outer
-
-            def at(k: Scalar) -> tuple[Scalar, Scalar]:
-                ask_for_next(b, self._schedule, read, [panel, number + 1], place.first, share, panel_shape, k)
-                return self._sums([number, place.row, k]), read([panel, number, k, place.column])
-
-            return at
-
-        def store(place: Place, total: Scalar) -> None:
-            self._write_products([*place.outer, place.row, place.column], total)
-
-        stacked_products(b, self._schedule, self._kind, panel, (PRODUCTS, rows, registers, sizes.upper), factors, store)
+        sizes, operands = (PRODUCTS, rows, registers, self._sizes.upper), (self._sums, self._weight, self._sizes.width)
+        stacked_products(self._b, self._schedule, self._kind, panel, sizes, *operands, self._write_products)
 
     # The result
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from fractions import Fraction
 from functools import reduce
 from operator import and_
 from typing import ClassVar
@@ -24,6 +23,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def
 
 from aotc.dialects.dtypes import is_float
 from aotc.dialects.graph.blocked import blocks, to_blocks
+from aotc.dialects.graph.combinations import sums, terms
 from aotc.dialects.graph.interfaces import (
     AnchorOp,
     Array,
@@ -39,7 +39,7 @@ from aotc.dialects.graph.schedule import Machine, Schedule
 from aotc.dialects.graph.shapes import inside
 from aotc.dialects.graph.sliding import SlidingWindow, sliding_windows
 from aotc.dialects.graph.tiling import TileBuilder
-from aotc.dialects.graph.winograd_tiles import WinogradKernel, WinogradSizes, sums
+from aotc.dialects.graph.winograd_tiles import WinogradKernel, WinogradSizes
 from aotc.dialects.graph.winograd_transforms import OUTPUT_TILES, TAPS, Transforms, transforms
 
 
@@ -92,8 +92,7 @@ class WinogradWeightOp(AnchorOp):
             output = panel * width + column
 
             def transformed(taps: Sequence[Scalar]) -> list[Scalar]:
-                rows = [[(Fraction(f), tap) for f, tap in zip(row, taps, strict=True) if f] for row in matrix]
-                return [total(row) for row in rows]
+                return [total(terms(row, taps)) for row in matrix]
 
             def read() -> list[Scalar]:
                 taps = [

@@ -13,21 +13,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import partial
 from itertools import groupby
 
 from xdsl.ir import Attribute
 
 from aotc.dialects.aot.tiles import tile_shape
-from aotc.dialects.dtypes import byte_width
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
-from aotc.dialects.graph.products import Factors, Place, ask_for_next, stacked_products
+from aotc.dialects.graph.blocked import blocks
+from aotc.dialects.graph.combinations import sums
+from aotc.dialects.graph.loops import Reader, Scalar, Writer
+from aotc.dialects.graph.products import stacked_products
 from aotc.dialects.graph.register_tiles import Segment, segments
 from aotc.dialects.graph.schedule import Schedule
 from aotc.dialects.graph.sliding import SlidingWindow
 from aotc.dialects.graph.tiling import NotTileable, Tile, TileBuilder
-from aotc.dialects.graph.winograd_transforms import Sum, Transforms
+from aotc.dialects.graph.winograd_transforms import Transforms
 
 
 def alike(window: SlidingWindow, f: Transforms) -> list[tuple[range, range, int]]:
@@ -40,29 +40,10 @@ def alike(window: SlidingWindow, f: Transforms) -> list[tuple[range, range, int]
         return range(first, last), min(window.positions - tile * f.outputs, f.outputs)
 
     runs: list[tuple[range, range, int]] = []
-    count = -(-window.positions // f.outputs)
-    for (elements, results), tiles in groupby(range(count), seen):
+    for (elements, results), tiles in groupby(range(blocks(window.positions, f.outputs)), seen):
         run = list(tiles)
         runs.append((range(run[0], run[-1] + 1), elements, results))
     return runs
-
-
-def sums(b: LoopBuilder) -> Sum[Scalar]:
-    """Sums of multiples, on scalars or tiles; on tiles with fused multiply-adds."""
-
-    def total(terms: Sequence[tuple[Fraction, Scalar]]) -> Scalar:
-        (factor, value), *rest = sorted(terms, key=lambda term: term[0] != 1)
-        result = value if factor == 1 else value * float(factor)
-        for factor, value in rest:
-            if abs(factor) == 1:
-                result = result + value if factor > 0 else result - value
-            elif isinstance(b, TileBuilder):
-                result = b.fma(value, b.const(float(factor), value.dtype), result)
-            else:
-                result = result + value * float(factor)
-        return result
-
-    return total
 
 
 @dataclass(frozen=True)
@@ -85,18 +66,13 @@ class WinogradSizes:
     @property
     def tiles(self) -> tuple[int, int]:
         """How many tiles there are along each spatial axis of an image."""
-        return _ceil(self.rows.positions, self.transforms.outputs), _ceil(
-            self.columns.positions, self.transforms.outputs
-        )
+        size = self.transforms.outputs
+        return blocks(self.rows.positions, size), blocks(self.columns.positions, size)
 
     @property
     def block_tiles(self) -> int:
         """How many tiles there are in a block of rows."""
         return self.tile_rows * self.tiles[1]
-
-
-def _ceil(a: int, divisor: int) -> int:
-    return -(-a // divisor)
 
 
 class WinogradKernel:
@@ -124,10 +100,10 @@ class WinogradKernel:
         """Write everything."""
         b, sizes = self._b, self._sizes
         panel_blocks = sizes.width // self._lanes
-        panels = list(segments(_ceil(sizes.outputs, self._lanes), panel_blocks))
+        panels = list(segments(blocks(sizes.outputs, self._lanes), panel_blocks))
 
         def block(start: Scalar) -> None:
-            self._for_rows(start, _ceil(sizes.channels, self._lanes), self._transform_row)
+            self._for_rows(start, blocks(sizes.channels, self._lanes), self._transform_row)
             rest = (b.index(sizes.images * sizes.tiles[0]) - start) * sizes.tiles[1]
             exact = sizes.images * sizes.tiles[0] % sizes.tile_rows == 0
             tiles = b.index(sizes.block_tiles) if exact else b.min(rest, sizes.block_tiles)
@@ -216,23 +192,9 @@ class WinogradKernel:
 
     def _multiply(self, panel: Scalar, count: int, tiles: Scalar) -> None:
         """The products of the block's first `tiles` tiles with the first `count` blocks of a panel of the weight."""
-
-        share, shape = (self._sizes.block_tiles, byte_width(self._kind)), (self._sizes.channels, self._sizes.width)
-
-        def factors(place: Place) -> Factors:
-            (number,) = place.outer
-
-            def at(k: Scalar) -> tuple[Scalar, Scalar]:
-                ask_for_next(self._b, self._schedule, self._weight, [panel, number + 1], place.first, share, shape, k)
-                return self._transformed([number, place.row, k]), self._weight([panel, number, k, place.column])
-
-            return at
-
-        def store(place: Place, total: Scalar) -> None:
-            self._write_products([*place.outer, place.row, place.column], total)
-
         sizes = (self._f.inputs**2, self._sizes.block_tiles, count, self._sizes.channels)
-        stacked_products(self._b, self._schedule, self._kind, panel, sizes, factors, store, tiles)
+        operands = self._transformed, self._weight, self._sizes.width
+        stacked_products(self._b, self._schedule, self._kind, panel, sizes, *operands, self._write_products, tiles)
 
     # The result
 

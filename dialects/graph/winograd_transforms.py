@@ -17,14 +17,14 @@ All entries of A and B are exact in f32 for these points.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from typing import TypeVar
 
 import numpy as np
 
+from aotc.dialects.graph.combinations import Sum, Value, terms
 from aotc.dialects.graph.interfaces import Array
 
 TAPS = 3
@@ -34,10 +34,6 @@ _PAIRS = {2: (Fraction(1),), 4: (Fraction(3, 4), Fraction(3, 2))}
 """For each output tile the points beside 0, each also negated."""
 
 OUTPUT_TILES = tuple(_PAIRS)
-
-Value = TypeVar("Value")
-Sum = Callable[[Sequence[tuple[Fraction, Value]]], Value]
-"""Computes the sum of factor * value over at least one term; no factor is 0."""
 
 
 def _product(roots: Sequence[Fraction]) -> list[Fraction]:
@@ -77,12 +73,6 @@ class Transforms:
         row = _product([other for other in self.points if other != point])
         return row + [Fraction(0)] * (self.inputs - len(row))
 
-    def output_column(self, point: Fraction | None) -> list[Fraction]:
-        """The column of A [m, n] for a point (None: infinity)."""
-        if point is None:
-            return [Fraction(int(row == self.outputs - 1)) for row in range(self.outputs)]
-        return [point**row for row in range(self.outputs)]
-
     def transform_input(self, values: Sequence[Value], total: Sum[Value]) -> list[Value]:
         """B d, for n values d.
 
@@ -90,17 +80,14 @@ class Transforms:
         """
         assert len(values) == self.inputs
 
-        def terms(row: Sequence[Fraction]) -> list[tuple[Fraction, Value]]:
-            return [(factor, value) for factor, value in zip(row, values, strict=True) if factor]
-
-        result = [total(terms(self.input_row(self.points[0])))]
+        result = [total(terms(self.input_row(self.points[0]), values))]
         for point in self.points[1::2]:
             row, mirrored = self.input_row(point), self.input_row(-point)
             even = [(a + c) / 2 for a, c in zip(row, mirrored, strict=True)]
             odd = [(a - c) / (2 * point) for a, c in zip(row, mirrored, strict=True)]
-            e, o = total(terms(even)), total(terms(odd))
+            e, o = total(terms(even, values)), total(terms(odd, values))
             result += [total([(Fraction(1), e), (point, o)]), total([(Fraction(1), e), (-point, o)])]
-        return [*result, total(terms(self.input_row(None)))]
+        return [*result, total(terms(self.input_row(None), values))]
 
     def transform_output(self, values: Sequence[Value], total: Sum[Value]) -> list[Value]:
         """A v, for n values v.
@@ -116,12 +103,12 @@ class Transforms:
             parity[1].append((point, total([(one, plus), (-one, minus)])))
         result: list[Value] = []
         for row in range(self.outputs):
-            terms = [(point**row, value) for point, value in parity[row % 2]]
+            entries = [(point**row, value) for point, value in parity[row % 2]]
             if row == 0:
-                terms.insert(0, (one, values[0]))
+                entries.insert(0, (one, values[0]))
             if row == self.outputs - 1:
-                terms.append((one, values[-1]))
-            result.append(total(terms))
+                entries.append((one, values[-1]))
+            result.append(total(entries))
         return result
 
     def transform_weight(self, weight: Array) -> Array:
