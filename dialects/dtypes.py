@@ -129,7 +129,7 @@ def extended(array: Array) -> Array:
     kind = ELEMENT_TYPES.get(array.dtype.name)
     if kind is None or not is_subbyte_integer(kind):
         return array
-    return array.astype(np.int8 if number_kind(array.dtype) == "i" else np.uint8).view(array.dtype)
+    return array.astype(numpy_dtype(compute_type(kind))).view(array.dtype)
 
 
 def is_float(dtype: Attribute) -> bool:

@@ -83,13 +83,13 @@ def is_splat(value: DenseIntOrFPElementsAttr) -> bool:
     return data == data[: len(data) // len(value)] * len(value)
 
 
-def _strides(values: Sequence[int]) -> DenseArrayBase[I64]:
+def _array(values: Sequence[int]) -> DenseArrayBase[I64]:
     return DenseArrayBase.from_list(i64, list(values))
 
 
 def _place(strides: Sequence[int], valid: int | None, offset: int) -> dict[str, Attribute | None]:
     return {
-        "strides": _strides(strides),
+        "strides": _array(strides),
         "valid": None if valid is None else IntegerAttr(valid, i64),
         "offset": IntegerAttr(offset, i64) if offset else None,
     }
@@ -233,7 +233,7 @@ class TileSliceOp(IRDLOperation):
         super().__init__(
             operands=[tile],
             result_types=[kind],
-            properties={"offsets": _strides(offsets), "sizes": _strides(sizes)},
+            properties={"offsets": _array(offsets), "sizes": _array(sizes)},
         )
 
     def verify_(self) -> None:
@@ -258,7 +258,7 @@ class TileInsertOp(IRDLOperation):
     assembly_format = "$part `,` $tile attr-dict `:` type($part) `,` type($tile)"
 
     def __init__(self, part: SSAValue, tile: SSAValue, offsets: Sequence[int]) -> None:
-        super().__init__(operands=[part, tile], result_types=[tile.type], properties={"offsets": _strides(offsets)})
+        super().__init__(operands=[part, tile], result_types=[tile.type], properties={"offsets": _array(offsets)})
 
     def verify_(self) -> None:
         _verify_part(tile_shape(self.tile), tile_shape(self.part), _ints(self.offsets))

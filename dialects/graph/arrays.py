@@ -7,7 +7,7 @@ import math
 import ml_dtypes
 import numpy as np
 
-from aotc.dialects.dtypes import DType, element_type, is_encoded, number_kind
+from aotc.dialects.dtypes import DType, compute_type, element_type, number_kind, numpy_dtype
 from aotc.dialects.graph.interfaces import Array
 
 _FINITE_ONLY = ("float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn")
@@ -24,17 +24,13 @@ def is_narrow(dtype: DType) -> bool:
     return number_kind(dtype) == "f" and dtype.itemsize < 4
 
 
-def _is_subbyte_integer(dtype: DType) -> bool:
-    return number_kind(dtype) in "iu" and is_encoded(element_type(dtype))
+def _computed_in(dtype: DType) -> DType:
+    return numpy_dtype(compute_type(element_type(dtype)))
 
 
 def widen(array: Array) -> Array:
     """`array` in its compute type: f32 for narrow floats, a byte for sub-byte integers, else itself."""
-    if is_narrow(array.dtype):
-        return array.astype(np.float32)
-    if _is_subbyte_integer(array.dtype):
-        return array.astype(np.int8 if number_kind(array.dtype) == "i" else np.uint8)
-    return array
+    return array.astype(_computed_in(array.dtype), copy=False)
 
 
 def convert(array: Array, dtype: DType, *, saturate: bool = True, rounding: str = "up") -> Array:
@@ -44,11 +40,9 @@ def convert(array: Array, dtype: DType, *, saturate: bool = True, rounding: str 
     if is_narrow(dtype):
         wide = array.astype(np.float32)
         return _minifloat(wide, dtype, saturate, rounding) if dtype.itemsize == 1 else wide.astype(dtype)
-    if _is_subbyte_integer(dtype):
-        byte = np.dtype(np.int8 if number_kind(dtype) == "i" else np.uint8)
-        wide = widen(array)
+    wide, byte = widen(array), _computed_in(dtype)
+    if byte != dtype:
         return convert(np.rint(wide) if is_float_array(wide) else wide, byte).astype(dtype)
-    wide = widen(array)
     if not is_float_array(wide) or dtype.kind not in "iu":
         return wide.astype(dtype)
     width = 64 if dtype.itemsize == 8 else 32

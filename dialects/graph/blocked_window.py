@@ -5,18 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
-import numpy as np
-from xdsl.dialects.builtin import I64, IntegerAttr, TensorType
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.dialects.builtin import TensorType
+from xdsl.irdl import irdl_op_definition
 
-from aotc.dialects.graph.blocked import blocks, to_blocks
 from aotc.dialects.graph.boxes import Box, Cutout, Strips, cut_out_windows, window_strips
 from aotc.dialects.graph.interfaces import (
-    Array,
-    ElementOp,
-    Fusion,
     Prologue,
     ShapeError,
     common_element_type,
@@ -31,49 +25,11 @@ from aotc.dialects.graph.windowed import SlidingAxes
 
 
 @irdl_op_definition
-class PackDepthwiseWeightOp(ElementOp):
-    """A depthwise weight [C, 1, kernel..] in blocks: [ceil(C / block), kernel.., block], missing channels zero."""
-
-    name = "graph.pack_depthwise_weight"
-    FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
-    ORDERS_WEIGHTS: ClassVar[bool] = True
-    weight = operand_def(TensorType)
-    block = prop_def(IntegerAttr[I64])
-    result = result_def(TensorType)
-
-    def infer_types(self) -> Sequence[TensorType]:
-        shape, block = shape_of(self.weight), self.block.value.data
-        if len(shape) < 3 or shape[1] != 1:
-            raise ShapeError(f"the weight must be [C, 1, kernel...], found {list(shape)}")
-        if block < 1:
-            raise ShapeError(f"the block must be positive, found {block}")
-        return [TensorType(element_type_of(self.weight), [blocks(shape[0], block), *shape[2:], block])]
-
-    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        split = to_blocks(operands[0][:, 0], 0, self.block.value.data)
-        return [np.ascontiguousarray(np.moveaxis(split, 1, -1))]
-
-    def reads_once(self) -> bool:
-        return True
-
-    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
-        outer, *taps, lane = index
-        block, channels = self.block.value.data, shape_of(self.weight)[0]
-        channel = outer * block + lane
-        if channels % block == 0:
-            return reads[0]([channel, b.index(0), *taps])
-        inside = b.compare("lt", channel, channels)
-        zero = b.const(0, element_type_of(self.weight))
-        return b.when(inside, lambda: [reads[0]([channel, b.index(0), *taps])], lambda: [zero])[0]
-
-
-@irdl_op_definition
 class BlockedDepthwiseConvOp(SlidingAxes):
     """Convolution of each channel with a kernel of its own: x [N, blocks, spatial.., B], weight [blocks, kernel.., B].
 
-    The weight is that of `pack_depthwise_weight`, the optional bias [blocks * B] is what sums start with. It replaces
-    a convolution with as many groups and output channels as channels:
-    `BlockedDepthwiseConvOp.get(x, weight, bias, strides=.., pads=.., dilations=..)` with that one's attributes.
+    The weight is what `pack_channels` makes of [C, 1, kernel..] seen as [1, C, kernel..], the optional bias
+    [blocks * B].
     """
 
     name = "graph.blocked_depthwise_conv"

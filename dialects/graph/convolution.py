@@ -22,7 +22,7 @@ from aotc.dialects.graph.blocked import (
     PackConvWeightOp,
     conv_schedule,
 )
-from aotc.dialects.graph.blocked_window import BlockedDepthwiseConvOp, PackDepthwiseWeightOp
+from aotc.dialects.graph.blocked_window import BlockedDepthwiseConvOp
 from aotc.dialects.graph.interfaces import (
     ShapeError,
     common_element_type,
@@ -250,9 +250,12 @@ class ConvOp(SlidingAxes, ConvolutionOp):
         return layouts.scheduled(conv, schedule)
 
     def _lay_out_depthwise(self, layouts: Layouts, schedule: Schedule) -> SSAValue:
+        channels, _, *kernel = shape_of(self.weight)
+        plain = layouts.add(ReshapeOp.get(self.weight, shape=[1, channels, *kernel]))
+        packed = layouts.pack(plain, schedule.lanes)
         conv = BlockedDepthwiseConvOp.get(
             layouts.pack(self.x, schedule.lanes),
-            layouts.add(PackDepthwiseWeightOp.get(self.weight, block=schedule.lanes)),
+            layouts.add(ReshapeOp.get(packed, shape=shape_of(packed)[1:])),
             self._packed_bias(layouts, schedule.lanes),
             strides=self.strides,
             pads=self.pads,

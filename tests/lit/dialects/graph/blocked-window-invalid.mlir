@@ -1,13 +1,5 @@
 // RUN: aotc-opt %s --split-input-file --verify-diagnostics | filecheck %s
 
-// CHECK: the weight must be [C, 1, kernel...], found [24, 2, 3]
-func.func @weight(%w: tensor<24x2x3xf32>) {
-  %0 = graph.pack_depthwise_weight %w {block = 16} : (tensor<24x2x3xf32>) -> tensor<2x3x16xf32>
-  func.return
-}
-
-// -----
-
 // CHECK: operand [N, blocks, spatial..., B] and weight [blocks, kernel..., B] do not have shapes [1, 2, 8, 16] and [2, 3, 3, 16]
 func.func @rank(%x: tensor<1x2x8x16xf32>, %w: tensor<2x3x3x16xf32>) {
   %0 = graph.blocked_depthwise_conv %x, %w {strides = array<i64: 1>, pads = array<i64: 1, 1>, dilations = array<i64: 1>} : (tensor<1x2x8x16xf32>, tensor<2x3x3x16xf32>) -> tensor<1x2x8x16xf32>

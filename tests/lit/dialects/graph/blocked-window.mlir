@@ -2,13 +2,11 @@
 // RUN: aotc-opt %s -p 'convert-graph-to-loops,serialize-parallel-loops,canonicalize,cse,licm' | filecheck %s --check-prefix=LOOPS
 
 // CHECK-LABEL: func.func @forms
-// CHECK-NEXT: graph.pack_depthwise_weight %w {block = 16 : i64} : (tensor<24x1x3x3xf32>) -> tensor<2x3x3x16xf32>
-// CHECK-NEXT: graph.blocked_depthwise_conv %x, %0 {strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x2x8x8x16xf32>, tensor<2x3x3x16xf32>) -> tensor<1x2x4x4x16xf32>
-// CHECK-NEXT: graph.blocked_depthwise_conv %x, %0, %b
-func.func @forms(%x: tensor<1x2x8x8x16xf32>, %w: tensor<24x1x3x3xf32>, %b: tensor<32xf32>) {
-  %0 = graph.pack_depthwise_weight %w {block = 16} : (tensor<24x1x3x3xf32>) -> tensor<2x3x3x16xf32>
-  %1 = graph.blocked_depthwise_conv %x, %0 {strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x2x8x8x16xf32>, tensor<2x3x3x16xf32>) -> tensor<1x2x4x4x16xf32>
-  %2 = graph.blocked_depthwise_conv %x, %0, %b {strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x2x8x8x16xf32>, tensor<2x3x3x16xf32>, tensor<32xf32>) -> tensor<1x2x4x4x16xf32>
+// CHECK-NEXT: graph.blocked_depthwise_conv %x, %w {strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x2x8x8x16xf32>, tensor<2x3x3x16xf32>) -> tensor<1x2x4x4x16xf32>
+// CHECK-NEXT: graph.blocked_depthwise_conv %x, %w, %b
+func.func @forms(%x: tensor<1x2x8x8x16xf32>, %w: tensor<2x3x3x16xf32>, %b: tensor<32xf32>) {
+  %1 = graph.blocked_depthwise_conv %x, %w {strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x2x8x8x16xf32>, tensor<2x3x3x16xf32>) -> tensor<1x2x4x4x16xf32>
+  %2 = graph.blocked_depthwise_conv %x, %w, %b {strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x2x8x8x16xf32>, tensor<2x3x3x16xf32>, tensor<32xf32>) -> tensor<1x2x4x4x16xf32>
   func.return
 }
 
