@@ -8,36 +8,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import BoolAttr, TensorType
+from xdsl.dialects.builtin import BoolAttr
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
+from xdsl.irdl import irdl_op_definition, opt_prop_def
 
 from aotc.dialects.graph import arrays
-from aotc.dialects.graph.boxes import Box, Cutout, Strips
 from aotc.dialects.graph.interfaces import (
-    AnchorOp,
     Array,
     Prologue,
     ShapeError,
-    common_element_type,
     element_type_of,
     shape_of,
 )
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
-from aotc.dialects.graph.packed import PackColumnsOp, PackedMatMulOp
-from aotc.dialects.graph.products import (
-    Factors,
-    Place,
-    cut_out_product,
-    product_loops,
-    product_schedule,
-    product_strips,
-)
+from aotc.dialects.graph.packed import Elements, PackColumnsOp, PackedMatMulOp, ProductOp
+from aotc.dialects.graph.products import product_schedule
 from aotc.dialects.graph.schedule import Machine, Schedule, schedule_of
-from aotc.dialects.graph.shapes import broadcast, broadcast_index
+from aotc.dialects.graph.shapes import broadcast
 from aotc.dialects.graph.strassen import StrassenMatMulOp, StrassenWeightOp
 from aotc.dialects.graph.strassen_choice import (
     ProductSizes,
@@ -54,21 +44,14 @@ if TYPE_CHECKING:
 
 
 @irdl_op_definition
-class MatMulOp(AnchorOp):
-    """lhs [..., M, K] times rhs [..., K, N]; the leading (batch) dimensions broadcast.
-
-    `transpose_lhs` says that lhs is stored [..., K, M], `transpose_rhs` that rhs is stored [..., N, K].
-    """
+class MatMulOp(ProductOp):
+    """A product with matrices rhs [..., K, N]; `transpose_rhs` says that they are stored [..., N, K]."""
 
     name = "graph.matmul"
-    lhs = operand_def(TensorType)
-    rhs = operand_def(TensorType)
-    transpose_lhs = opt_prop_def(BoolAttr)
     transpose_rhs = opt_prop_def(BoolAttr)
-    result = result_def(TensorType)
+    MATRIX_RANK: ClassVar[int] = 2
 
     def sizes(self) -> tuple[tuple[int, ...], int, int, int]:
-        """The broadcast batch shape, M, N and K; raises ShapeError."""
         lhs, rhs = shape_of(self.lhs), shape_of(self.rhs)
         if len(lhs) < 2 or len(rhs) < 2:
             raise ShapeError(f"operands must be matrices or batches of them, found {list(lhs)} and {list(rhs)}")
@@ -77,15 +60,6 @@ class MatMulOp(AnchorOp):
         if k != depth:
             raise ShapeError(f"{list(lhs)} and {list(rhs)} do not multiply: inner dimensions are {k} and {depth}")
         return broadcast(lhs[:-2], rhs[:-2]), m, n, k
-
-    def operations(self) -> int:
-        batch, *sizes = self.sizes()
-        return 2 * math.prod((*batch, *sizes))
-
-    def infer_types(self) -> Sequence[TensorType]:
-        kind = common_element_type(self.lhs, self.rhs)
-        batch, m, n, _ = self.sizes()
-        return [TensorType(kind, [*batch, m, n])]
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         dtype = operands[0].dtype
@@ -96,32 +70,9 @@ class MatMulOp(AnchorOp):
             rhs = rhs.swapaxes(-1, -2)
         return [arrays.convert(np.matmul(lhs, rhs), dtype)]
 
-    def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        batch, m, n, depth = self.sizes()
-        lhs_batch, rhs_batch = shape_of(self.lhs)[:-2], shape_of(self.rhs)[:-2]
-        zero = b.const(0, element_type_of(self.result))
-
-        def body(index: list[Scalar]) -> None:
-            *outer, row, column = index
-            lhs_index = broadcast_index(b, outer, lhs_batch)
-            rhs_index = broadcast_index(b, outer, rhs_batch)
-
-            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                (k,) = at
-                x = reads[0]([*lhs_index, *((k, row) if self.flag("transpose_lhs") else (row, k))])
-                y = reads[1]([*rhs_index, *((column, k) if self.flag("transpose_rhs") else (k, column))])
-                return [carried[0] + x * y]
-
-            (total,) = b.reduce([(0, depth)], [zero], step)
-            writes[0](index, total)
-
-        b.for_each([*batch, m, n], body)
-
-    def cut_out(self, box: Box) -> Cutout | None:
-        return cut_out_product(self, box, self.flag("transpose_lhs"), 2)
-
-    def strips(self, schedule: Schedule) -> Strips | None:
-        return product_strips(self, schedule)
+    def right(self, b: LoopBuilder, read: Reader, outer: Sequence[Scalar], column: Scalar) -> Elements:
+        matrix = self.matrix(b, outer)
+        return lambda k: read([*matrix, *((column, k) if self.flag("transpose_rhs") else (k, column))])
 
     def prologue(self, operand: int) -> Prologue:
         return Prologue.MOVED
@@ -174,20 +125,4 @@ class MatMulOp(AnchorOp):
     ) -> None:
         if self.flag("transpose_rhs"):
             raise NotTileable("the columns of a transposed operand do not lie along the lanes")
-        batch, m, n, depth = self.sizes()
-        lhs_batch, rhs_batch = shape_of(self.lhs)[:-2], shape_of(self.rhs)[:-2]
-
-        def factors(place: Place) -> Factors:
-            lhs_index = broadcast_index(b, place.outer, lhs_batch)
-            rhs_index = broadcast_index(b, place.outer, rhs_batch)
-
-            def at(k: Scalar) -> tuple[Scalar, Scalar]:
-                row = [k, place.row] if self.flag("transpose_lhs") else [place.row, k]
-                return reads[0]([*lhs_index, *row]), reads[1]([*rhs_index, k, place.column])
-
-            return at
-
-        def store(place: Place, total: Scalar) -> None:
-            writes[0]([*place.outer, place.row, place.column], total)
-
-        product_loops(b, schedule, element_type_of(self.lhs), batch, (m, n, depth), factors, store)
+        super().tiled_loops(b, reads, writes, schedule)
