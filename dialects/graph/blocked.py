@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import I64, IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
+from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.boxes import Box, Cutout, Strips, cut_out_windows, window_strips
 from aotc.dialects.graph.conv_nest import ConvNest
 from aotc.dialects.graph.grouped import GroupedPanels
@@ -281,7 +282,8 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
         longest = max((part.window.positions for part in self.phases()[-1]), default=0)
         outputs, channels = self.outputs.value.data, self.channels.value.data
         kind, groups = element_type_of(self.x), self.group.value.data
-        return conv_schedule(machine, kind, [*self.extents()[:-1], longest], outputs, channels, self.kernel(), groups)
+        extents, operand = [*self.extents()[:-1], longest], math.prod(shape_of(self.x))
+        return conv_schedule(machine, kind, operand, extents, outputs, channels, self.kernel(), groups)
 
     def tiled_loops(
         self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
@@ -328,6 +330,7 @@ class BlockedConvTransposeOp(TransposedAxes, BlockedConvolutionOp):
 def conv_schedule(
     machine: Machine,
     dtype: Attribute,
+    operand: int,
     extents: Sequence[int],
     outputs: int,
     channels: int,
@@ -336,7 +339,7 @@ def conv_schedule(
 ) -> Schedule | None:
     """The schedule of a convolution of `channels` to `outputs` whose result has `extents` positions along its axes.
 
-    None where the type is not computed in vectors.
+    The operand has so many elements. None where the type is not computed in vectors.
     """
     lanes, taps = machine.lanes_of_products(dtype), math.prod(kernel)
     if lanes == 1 or 0 in (*extents, outputs, channels):
@@ -345,7 +348,8 @@ def conv_schedule(
     tile = register_tile(machine, rows, registers, depth)
     if groups > 1:
         tile, depth = _grouped_tile(machine, rows, outputs // groups, channels // groups, taps, groups, lanes)
-    order = panel_order(machine, registers, depth)
+    matrix = depth * registers * machine.vector_bytes
+    order = panel_order(machine, blocks(registers, tile[1]), matrix, operand * byte_width(dtype))
     prefetch = order == "columns" and asks_for_next(machine, math.prod(extents), tile)
     return Schedule(lanes, tile, UNROLL, order, prefetch)
 

@@ -119,9 +119,10 @@ class ConvolutionOp(ConvolutionalOp, ABC):
     def _schedule_on(self, machine: Machine, extents: Sequence[int], taps: Sequence[int]) -> Schedule | None:
         """The schedule where `taps` meet at each of `extents` positions; one number of registers is
         that of the narrow form."""
-        kind, channels, outputs = element_type_of(self.x), shape_of(self.x)[1], shape_of(self.result)[1]
+        kind, x, outputs = element_type_of(self.x), shape_of(self.x), shape_of(self.result)[1]
+        channels, operand = x[1], math.prod(x)
         narrow = narrow_schedule(machine, kind, channels, outputs, math.prod(taps), self.groups)
-        return narrow or conv_schedule(machine, kind, extents, outputs, channels, taps, self.groups)
+        return narrow or conv_schedule(machine, kind, operand, extents, outputs, channels, taps, self.groups)
 
     def _lay_out_as(
         self,

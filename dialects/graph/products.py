@@ -43,8 +43,6 @@ Factors: TypeAlias = Callable[[Scalar], tuple[Scalar, Scalar]]
 """The two factors of a reduction step."""
 
 
-MOST_ASKING = 32
-"""Rows of tiles that ask for the next panel; more need not, spending so much time with one."""
 MOST_LINES = 1.2
 """That are asked for in a reduction step. Measured, everything out of the caches, lines -> times as fast:
 128 x 768 x 3072 0.2 -> 1.06, 32 x 768 x 3072 0.8 -> 1.14, 16 x 768 x 768 1.5 -> 0.89; Winograd, 128 -> 32 channels,
@@ -63,7 +61,8 @@ def product_schedule(
         return None
     registers = -(-columns // lanes)
     tile = register_tile(machine, rows, registers, depth)
-    order = panel_order(machine, registers, depth)
+    matrix = depth * registers * machine.vector_bytes
+    order = panel_order(machine, -(-registers // tile[1]), matrix, rows * depth * byte_width(dtype))
     prefetch = streamed and order == "columns" and asks_for_next(machine, rows, tile)
     return Schedule(lanes, tile, UNROLL, order, prefetch)
 
@@ -71,20 +70,25 @@ def product_schedule(
 def asks_for_next(machine: Machine, rows: int, tile: tuple[int, int]) -> bool:
     """Whether it pays to ask for the next panel, which comes from memory, while `rows` are multiplied with one."""
     height, width = tile
-    return -(-rows // height) <= MOST_ASKING and width * machine.vector_bytes * height <= MOST_LINES * LINE * rows
+    return width * machine.vector_bytes * height <= MOST_LINES * LINE * rows
 
 
 def stacked_schedule(machine: Machine, lanes: int, sizes: tuple[int, int, int, int], panels: int = 1) -> Schedule:
     """The schedule of `stacked_products` of `sizes`, with one of `panels` alike, which lie one after the other."""
     count, rows, registers, depth = sizes
     tile = register_tile(machine, rows, registers, depth)
-    far = panel_order(machine, panels * count * registers, depth) == "columns"
+    far = panels * count * registers * depth * machine.vector_bytes > machine.l2 // 2
     return Schedule(lanes, tile, UNROLL, "columns", far and asks_for_next(machine, rows, tile))
 
 
-def panel_order(machine: Machine, registers: int, depth: int) -> Order:
-    """Panel by panel where the matrix does not stay in the cache from one row of tiles to the next."""
-    return "columns" if depth * registers * machine.vector_bytes > machine.l2 // 2 else "rows"
+def panel_order(machine: Machine, panels: int, matrix: int, rows: int) -> Order:
+    """Panel by panel where the matrix, of so many bytes, does not stay in the cache from one row of tiles to the next.
+
+    It does not stay in the first one, while all `rows` bytes of the other operand do stay in the second one, or not
+    even in that.
+    """
+    near = machine.l1 // 2 if rows <= machine.l2 // 2 else machine.l2 // 2
+    return "columns" if panels > 1 and matrix > near else "rows"
 
 
 def cut_out_product(op: AnchorOp, box: Box, transposed: bool, matrix_rank: int) -> Cutout | None:

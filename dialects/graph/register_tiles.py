@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 
 from aotc.dialects.graph.schedule import Machine
 
@@ -17,6 +18,9 @@ LATENCY = 4
 """Cycles until the result of one is there."""
 BYTES_FROM_L2 = 24
 """Bytes a cycle that the second level of cache gives while rows are read from the first: measured, of 32 alone."""
+BURST, HIDDEN = 14, 32
+"""Results that a tile writes while the next one is already computed, and reduction steps: with more results these hold
+up the next tile, unless there are more steps to hide that. Measured, with 32 registers."""
 MOST_COLUMNS = 8
 
 
@@ -43,6 +47,11 @@ def step_cycles(rows: int, columns: int) -> float:
     return max(rows * columns, rows + columns, MULTIPLIERS * LATENCY) / MULTIPLIERS + 0.02 * (rows + columns)
 
 
+def _between(results: int, depth: int) -> float:
+    """Cycles from the last step on a tile of so many results to the first one on the next."""
+    return 5 + 3 * max(results - BURST, 0) * min(HIDDEN / depth, 1)
+
+
 def _fits(machine: Machine, rows: int, columns: int) -> bool:
     """Whether compilers keep such a tile in registers: accumulators, columns, a broadcast, and one to spare."""
     return rows * columns + columns + 1 < machine.registers
@@ -52,20 +61,21 @@ def register_tile(machine: Machine, rows: int, columns: int, depth: int) -> tupl
     """The tile (rows, columns) of least estimated time for `rows` x `columns` registers and `depth` reduction steps.
 
     A panel of the columns, as deep as the reduction, takes at most three quarters of the second cache, so that it is
-    still there for the next rows; they read it from there where it is larger than the first one.
+    still there for the next rows; they read it from there where it takes more than as much of the first one.
     """
     best, least = (1, 1), float("inf")
     panel = max(machine.l2 * 3 // 4 // (depth * machine.vector_bytes), 1) if rows > 1 else columns
     for width in range(1, min(MOST_COLUMNS, columns, panel) + 1):
-        from_l2 = rows > 1 and depth * width * machine.vector_bytes > machine.l1
+        from_l2 = rows > 1 and depth * width * machine.vector_bytes > machine.l1 * 3 // 4
         streamed = machine.vector_bytes / BYTES_FROM_L2 if from_l2 else 0
         most = max((h for h in range(1, machine.registers) if _fits(machine, h, width)), default=1)
+
+        def tile_cycles(rows: int, columns: int, streamed: float = streamed) -> float:
+            return depth * max(step_cycles(rows, columns), columns * streamed) + _between(rows * columns, depth)
+
         for height in {-(-rows // -(-rows // limit)) for limit in range(1, min(most, rows) + 1)}:
-            cycles = sum(
-                r.count * c.count * (depth * max(step_cycles(r.size, c.size), c.size * streamed) + 10 + r.size * c.size)
-                for r in segments(rows, height)
-                for c in segments(columns, width)
-            )
+            tiles = product(segments(rows, height), segments(columns, width))
+            cycles = sum(r.count * c.count * tile_cycles(r.size, c.size) for r, c in tiles)
             if cycles < least:
                 best, least = (height, width), cycles
     return best

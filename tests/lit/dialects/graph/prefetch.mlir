@@ -1,16 +1,18 @@
 // RUN: aotc-opt %s -p 'choose-schedule{target=x86-64-v4}' | filecheck %s --check-prefix=CHOICE
 // RUN: aotc-opt %s -p 'convert-graph-to-loops,serialize-parallel-loops,canonicalize,cse,licm' | filecheck %s
 
-// A weight that does not stay in the cache is asked for ahead, panel by panel; a computed matrix, a small one, one for
-// few rows, and one for so many that there is time enough are not.
+// A weight that does not stay in the cache is asked for ahead, panel by panel: in the first cache where all rows stay
+// in the second one, else in that. A computed matrix, a small one, and one for few rows are not.
 // CHOICE-LABEL: func.func @choice
 // CHOICE:       graph.matmul %x, %{{.*}} {schedule = {{.*}} order = columns, prefetch>}
 // CHOICE-NEXT:  graph.matmul %x, %v {schedule = {{.*}} order = columns>}
 // CHOICE-NEXT:  graph.matmul %x, %{{.*}} {schedule = {{.*}} order = rows>}
 // CHOICE-NEXT:  graph.matmul %few, %{{.*}} {schedule = {{.*}} order = columns>}
 // CHOICE-NEXT:  graph.conv %image, %{{.*}} {{.*}}order = columns, prefetch>}
-// CHOICE-NEXT:  graph.conv %large, %{{.*}} {{.*}}order = columns>}
-func.func @choice(%x: tensor<64x1024xf32>, %v: tensor<1024x512xf32>, %few: tensor<8x1024xf32>, %image: tensor<1x1024x7x7xf32>, %large: tensor<1x1024x40x40xf32>) {
+// CHOICE-NEXT:  graph.conv %large, %{{.*}} {{.*}}order = columns, prefetch>}
+// CHOICE:       graph.matmul %near, %{{.*}} {schedule = {{.*}} order = columns, prefetch>}
+// CHOICE-NEXT:  graph.matmul %many, %{{.*}} {schedule = {{.*}} order = rows>}
+func.func @choice(%x: tensor<64x1024xf32>, %v: tensor<1024x512xf32>, %few: tensor<8x1024xf32>, %image: tensor<1x1024x7x7xf32>, %large: tensor<1x1024x40x40xf32>, %near: tensor<512x128xf32>, %many: tensor<4096x128xf32>) {
   %0 = graph.constant dense<1.0> : tensor<1024x512xf32>
   %1 = graph.constant dense<1.0> : tensor<1024x32xf32>
   %2 = graph.constant dense<1.0> : tensor<256x1024x1x1xf32>
@@ -20,6 +22,9 @@ func.func @choice(%x: tensor<64x1024xf32>, %v: tensor<1024x512xf32>, %few: tenso
   %6 = graph.matmul %few, %0 : (tensor<8x1024xf32>, tensor<1024x512xf32>) -> tensor<8x512xf32>
   %7 = graph.conv %image, %2 {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64} : (tensor<1x1024x7x7xf32>, tensor<256x1024x1x1xf32>) -> tensor<1x256x7x7xf32>
   %8 = graph.conv %large, %2 {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64} : (tensor<1x1024x40x40xf32>, tensor<256x1024x1x1xf32>) -> tensor<1x256x40x40xf32>
+  %9 = graph.constant dense<1.0> : tensor<128x256xf32>
+  %10 = graph.matmul %near, %9 : (tensor<512x128xf32>, tensor<128x256xf32>) -> tensor<512x256xf32>
+  %11 = graph.matmul %many, %9 : (tensor<4096x128xf32>, tensor<128x256xf32>) -> tensor<4096x256xf32>
   func.return
 }
 
