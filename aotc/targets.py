@@ -6,16 +6,20 @@ A leaf: no IR, and llvmlite is imported only by what needs it.
 from __future__ import annotations
 
 import difflib
+import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from aotc import processor
 from aotc.errors import Problem, UsageError
 
 if TYPE_CHECKING:
     from llvmlite.binding import TargetMachine
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -286,8 +290,8 @@ _ENVIRONMENTS = ("eabi", "eabihf", "gnueabi", "gnueabihf", "musleabi", "musleabi
 def lookup(spec: str) -> Target:
     """The target called `spec`, or the one that `triple[:cpu[:features]]` describes.
 
-    Raises UsageError with near matches for an unknown name, and for a triple that LLVM does not know or that is
-    big-endian (constants are stored little-endian).
+    Raises UsageError with near matches for an unknown name, and for a triple, a processor or a feature that LLVM does
+    not know, or a triple that is big-endian (constants are stored little-endian).
     """
     if spec == "host":
         return _host()
@@ -376,7 +380,13 @@ def _described(spec: str, triple: str, cpu: str, features: str) -> Target:
         binding().Target.from_triple(triple)
     except RuntimeError:
         raise _unknown(spec) from None
-    data = str(Target(spec, "", triple, cpu, features).machine().target_data)
+    if unclear := [each for each in features.split(",") if each and each[0] not in "+-"]:  # LLVM would end the process
+        fix = f"write {','.join(f'+{each}' for each in unclear)} or {','.join(f'-{each}' for each in unclear)}"
+        raise UsageError(Problem(f"--target {spec}", why="a feature is there or not", fix=fix))
+    machine, said = _listened(Target(spec, "", triple, cpu, features).machine)
+    if refused := dict.fromkeys(re.findall(r"^('.*' is not a recognized \w+) for this target", said, re.MULTILINE)):
+        raise UsageError([Problem(f"--target {spec}", why=each) for each in refused])
+    data = str(machine.target_data)
     if data.startswith("E"):
         raise UsageError(Problem(f"--target {spec}", why="it is big-endian", fix="choose a little-endian target"))
     width = 32 if "p:32:" in data else 16 if "p:16:" in data else 64
@@ -394,6 +404,23 @@ def _described(spec: str, triple: str, cpu: str, features: str) -> Target:
         freestanding=bare,
     )
     return replace(target, vectors=probed_vectors(target))
+
+
+def _listened(make: Callable[[], _T]) -> tuple[_T, str]:
+    """What `make` returns, and what LLVM prints on standard error meanwhile: all that it does about a processor or a
+    feature it does not know, before it goes on without or ends the process."""
+    import tempfile
+
+    kept = os.dup(2)
+    with tempfile.TemporaryFile() as stream:
+        os.dup2(stream.fileno(), 2)
+        try:
+            made = make()
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+        stream.seek(0)
+        return made, stream.read().decode(errors="replace")
 
 
 def _unknown(spec: str) -> UsageError:

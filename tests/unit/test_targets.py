@@ -122,6 +122,9 @@ def test_the_table_shows_vectors() -> None:
         ("pdp11", "aotc targets"),
         ("pdp11-dec-unix", "no such target"),
         ("powerpc64-linux-gnu", "big-endian"),
+        ("x86_64-linux-gnu:z80", "'z80' is not a recognized processor"),
+        ("x86_64-linux-gnu:skylake:avx2,+fma", "write [+]avx2 or -avx2"),
+        ("aarch64-linux-gnu:generic:+sve,+mmx", "'[+]mmx' is not a recognized feature"),
         ("", "no such target"),
     ],
 )
