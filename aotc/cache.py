@@ -3,13 +3,15 @@
 An entry is a folder named by the SHA-256 of everything that decides the result: the model and its external data, the
 options, this package's and LLVM's versions, the processor where the target is the host, installed extensions. Entries
 are written under a temporary name and renamed, so that processes may share the cache; the least recently used go first
-when it is larger than `LIMIT`. `AOTC_CACHE_DIR` says where it is (empty: nowhere), else the user's cache folder.
+when it is larger than `LIMIT`. `AOTC_CACHE_DIR` says where it is (empty: nowhere), else the user's cache folder. What
+else is in that folder is left alone.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -29,6 +31,10 @@ LIMIT = 4 << 30
 
 ENTRY_POINTS = ("aotc.pipelines", "aotc.onnx_importers", "xdsl.universe")
 """Groups through which other packages take part in a compilation."""
+
+_NAME = re.compile(r"[0-9a-f]{64}")
+_UNFINISHED = ".aotc-"
+"""How the names of entries begin while they are written."""
 
 _UNCACHED = ("stop_after", "start_at", "dump_phases", "print_ir_after_all", "verify_each", "time_passes")
 """Options whose point is that the passes run."""
@@ -90,7 +96,7 @@ def store(key: str, files: Mapping[str, Path | bytes]) -> None:
         return
     with suppress(OSError):
         root.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=".new-", dir=root))
+        temporary = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=root))
         try:
             for name, content in files.items():
                 if isinstance(content, bytes):
@@ -117,7 +123,7 @@ def clear() -> tuple[int, int]:
     root = directory()
     if root is None or not root.is_dir():
         return 0, 0
-    found = [(entry, _size(entry)) for entry in root.iterdir() if entry.is_dir()]
+    found = [(entry, _size(entry)) for entry in _folders(root)]
     for entry, _ in found:
         shutil.rmtree(entry, ignore_errors=True)
     return len(found), sum(size for _, size in found)
@@ -127,13 +133,19 @@ def entries() -> Iterator[tuple[Path, int]]:
     """Each entry and its bytes."""
     root = directory()
     if root is not None and root.is_dir():
-        for entry in sorted(root.iterdir()):
-            if entry.is_dir() and not entry.name.startswith("."):
+        for entry in _folders(root):
+            if not entry.name.startswith(_UNFINISHED):
                 yield entry, _size(entry)
 
 
+def _folders(root: Path) -> list[Path]:
+    """What the cache has written, finished or not."""
+    mine = (each for each in root.iterdir() if _NAME.fullmatch(each.name) or each.name.startswith(_UNFINISHED))
+    return sorted(each for each in mine if each.is_dir())
+
+
 def _evict(root: Path) -> None:
-    found = [(entry.stat().st_mtime, _size(entry), entry) for entry in root.iterdir() if entry.is_dir()]
+    found = [(entry.stat().st_mtime, _size(entry), entry) for entry in _folders(root)]
     total = sum(size for _, size, _ in found)
     for _, size, entry in sorted(found):
         if total <= LIMIT:

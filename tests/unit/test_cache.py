@@ -107,16 +107,20 @@ def test_writers_at_once_leave_one_entry(folder: Path, tmp_path: Path) -> None:
 
 def test_the_oldest_go_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "LIMIT", 250)
+    (folder / "of somebody else").mkdir(parents=True)
+    os.utime(folder / "of somebody else", (0, 0))
     for number, name in enumerate("abc"):
-        cache.store(name, {"x": bytes(100)})
-        os.utime(folder / name, (number, number))
-    cache.store("d", {"x": bytes(100)})
-    assert sorted(path.name for path in folder.iterdir()) == ["c", "d"]
+        cache.store(64 * name, {"x": bytes(100)})
+        os.utime(folder / (64 * name), (number, number))
+    cache.store(64 * "d", {"x": bytes(100)})
+    assert sorted(path.name for path in folder.iterdir()) == [64 * "c", 64 * "d", "of somebody else"]
 
 
 def test_the_command_empties_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    cache.store("a", {"x": b"123"})
+    cache.store(64 * "a", {"x": b"123"})
+    other = folder / "of somebody else"
+    other.mkdir()
     assert run(["cache"]) == 0 and "1 compiled models, 3 bytes" in capsys.readouterr().out
-    assert run(["cache", "--clear"]) == 0 and not list(folder.iterdir())
+    assert run(["cache", "--clear"]) == 0 and list(folder.iterdir()) == [other]
     shutil.rmtree(folder)
     assert run(["cache", "--clear"]) == 0
