@@ -8,7 +8,6 @@ from typing import Any
 
 from onnx import NodeProto, TensorProto, ValueInfoProto, defs
 
-from aotc.dialects.dtypes import numpy_dtype
 from aotc.frontend.onnx.bodies import all_nodes
 from aotc.frontend.onnx.dims import declared_shape
 from aotc.frontend.onnx.load import Model
@@ -22,7 +21,7 @@ from aotc.frontend.onnx.operators import (
     schema_of,
 )
 from aotc.frontend.onnx.registry import IMPORTERS, load_importers
-from aotc.frontend.onnx.tensors import DTYPES, type_name, type_proto
+from aotc.frontend.onnx.tensors import dtype_of, raw_size, type_name, type_proto
 
 
 def summarize(model: Model) -> dict[str, Any]:
@@ -45,7 +44,7 @@ def summarize(model: Model) -> dict[str, Any]:
         "operators": dict(sorted(counts.items())),
         "functions": [qualified(function.name, domain_of(function.domain)) for function in model.proto.functions],
         "parameters": sum(count for _, count in elements),
-        "weights_bytes": sum(count * numpy_dtype(DTYPES[code]).itemsize for code, count in elements),
+        "weights_bytes": sum(raw_size(dtype_of(code), count) for code, count in elements),
     }
 
 

@@ -98,7 +98,7 @@ def _bits(dtype: DType) -> int:
     return kind.bitwidth if is_encoded(kind) and isinstance(kind, FixedBitwidthType) else 8 * dtype.itemsize
 
 
-def _raw_size(dtype: DType, count: int) -> int:
+def raw_size(dtype: DType, count: int) -> int:
     """Bytes of raw data that `count` elements take."""
     return -(-count * _bits(dtype) // 8)
 
@@ -140,14 +140,14 @@ def check_tensor(tensor: TensorProto, folder: Path | None, payload: bytes | None
     if tensor.HasField("segment"):
         raise TensorError("tensors in segments are not supported")
     if tensor.data_location == TensorProto.EXTERNAL:
-        _external(tensor, folder, _raw_size(dtype, count))
+        _external(tensor, folder, raw_size(dtype, count))
         return
     if payload is not None or tensor.HasField("raw_data"):
         found = len(tensor.raw_data if payload is None else payload)
-        if found != _raw_size(dtype, count):
+        if found != raw_size(dtype, count):
             raise TensorError(
                 f"it has {found} bytes of data, its shape {list(tensor.dims)} of {dtype.name} needs "
-                f"{_raw_size(dtype, count)}"
+                f"{raw_size(dtype, count)}"
             )
         return
     field, _ = _FIELDS.get(dtype.name, ("int32_data", ""))
@@ -169,7 +169,7 @@ def read_tensor(tensor: TensorProto, folder: Path | None, payload: bytes | None 
         return np.empty(shape, dtype)
     packed = _bits(dtype) < 8
     stored = np.dtype(np.uint8) if dtype == np.bool_ or packed else dtype
-    size = _raw_size(dtype, count)
+    size = raw_size(dtype, count)
     if tensor.data_location == TensorProto.EXTERNAL:
         place = _external(tensor, folder, size)
         array = np.asarray(np.memmap(place.path, stored, "r", place.offset, (size // stored.itemsize,)))

@@ -325,6 +325,8 @@ def test_summary() -> None:
     assert summary["operators"] == {"Add": 2}
     assert summary["opsets"] == {"ai.onnx": 17}
     assert (summary["parameters"], summary["weights_bytes"]) == (3, 12)
+    model.graph.initializer.append(helper.make_tensor("q", TensorProto.INT4, [3], [1, 2, 3]))
+    assert summarize(load_model(model))["weights_bytes"] == 12 + 2, "two to a byte, as in the file"
 
 
 def test_supported_operators() -> None:
