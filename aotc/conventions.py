@@ -179,8 +179,15 @@ _SUFFIX = {"c": "", "micro": "_micro", "packed": "_packed"}
 """The convention is part of the exported symbols: a caller that was built for another one does not link."""
 
 
+_RUNTIME: Final = ("micro", "packed", "runtime", "threads")
+"""Parts of the C runtime: `aotc_threads_run` and `AOTC_PACKED_H_` are its own."""
+
+
 def require_identifier(name: str) -> None:
-    """Raise UsageError unless `name` can be the middle of a C identifier."""
+    """Raise UsageError unless `name` can be the middle of C identifiers that are nobody else's."""
+    if name.lower() in _RUNTIME:
+        why = f"a part of the C runtime is called aotc_{name.lower()}"
+        raise UsageError(Problem(f"--name {name}", why=why, fix="choose another name with --name"))
     if not (name.isascii() and f"_{name}".isidentifier()):
         why = "the name becomes part of C identifiers"
         raise UsageError(Problem(f"--name {name}", why=why, fix="use letters, digits and _"))

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from aotc.conventions import entry_symbol, operator_symbol, workspace_symbol
+from aotc.conventions import entry_symbol, model_symbol, operator_symbol, weights_symbol, workspace_symbol
 from aotc.dialects.dtypes import numpy_dtype
 from aotc.emit.c_text import comment_text, string_literal
 from aotc.emit.c_types import F32, dtype_ctype, float_literal
@@ -152,13 +152,13 @@ def _workspace_declaration(prefix: str, info: ModelInfo) -> str:
 def _weights_declaration(info: ModelInfo) -> str:
     if info.weights != "external":
         return ""
-    symbol = f"aotc_{info.name}_weights"
+    symbol = weights_symbol(info.name)
     return f"/* {info.name}.weights.bin, which the application links. */\nextern const unsigned char {symbol}[];\n"
 
 
 def _aliases(info: ModelInfo, descriptors: Sequence[Descriptor]) -> str:
     """The name without the convention, where no descriptor bears it."""
-    plain = f"aotc_{info.name}_model"
+    plain = model_symbol(info.name, "c")
     if not descriptors or any(descriptor.symbol == plain for descriptor in descriptors):
         return ""
     return f"#define {plain} {descriptors[0].symbol}\n"

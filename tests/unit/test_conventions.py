@@ -156,6 +156,13 @@ def test_a_name_that_is_no_identifier_is_refused(name: str) -> None:
     require_identifier("2layers_v1")
 
 
+def test_a_name_of_the_runtime_is_refused() -> None:
+    runtime = {path.stem.removeprefix("aotc_") for path in (Path(aotc.__file__).parent / "runtime").glob("aotc_*.h*")}
+    for name in (*runtime, "Threads"):
+        with pytest.raises(UsageError, match="C runtime"):
+            require_identifier(name)
+
+
 MODULE = """
 builtin.module attributes {{aot.name = "m"}} {{
   func.func @main() attributes {{aot.entry}} {{
