@@ -40,12 +40,13 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
+from aotc.dialects.graph.schedule import Machine, Schedule
+from aotc.dialects.graph.tiling import NotTileable, TileBuilder
+
 if TYPE_CHECKING:
     from aotc.dialects.graph.boxes import Box, Cutout, Strips
     from aotc.dialects.graph.layouts import Layouts
-    from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
-    from aotc.dialects.graph.schedule import Machine, Schedule
-    from aotc.dialects.graph.tiling import TileBuilder
 
 Array = np.ndarray[Any, Any]
 
@@ -351,6 +352,4 @@ class AnchorOp(GraphOp, ABC):
 
         Raises `NotTileable` where the operation has no such form; its kernel is then computed by `loops`.
         """
-        from aotc.dialects.graph.tiling import NotTileable
-
         raise NotTileable(f"{self.name} has plain loops only")

@@ -41,7 +41,7 @@ from aotc.dialects.graph.interfaces import (
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
 from aotc.dialects.graph.products import LINE
 from aotc.dialects.graph.schedule import Schedule, schedule_of
-from aotc.dialects.graph.structure import ConstantOp, YieldOp, parse_arguments, print_arguments
+from aotc.dialects.graph.structure import ConstantOp, YieldOp, parse_signature, print_signature
 from aotc.dialects.graph.tiling import NotTileable, TileBuilder
 
 _SETS = 512
@@ -259,19 +259,14 @@ class StagedOp(AnchorOp):
     # Assembly: `graph.staged (%a = %x : t, ...) -> (t, ...) attributes {strip = ..} { ... graph.yield }`
 
     def print(self, printer: Printer) -> None:
-        print_arguments(printer, self.block, self.inputs)
-        printer.print_string(" -> (")
-        printer.print_list([value.type for value in self.results], printer.print_attribute)
-        printer.print_string(") ")
+        print_signature(printer, self, self.block)
         printer.print_op_attributes({**self.properties, **self.attributes}, print_keyword=True)
         printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False)
 
     @classmethod
     def parse(cls, parser: Parser) -> StagedOp:
-        arguments, operands = parse_arguments(parser)
-        parser.parse_punctuation("->")
-        results = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+        arguments, operands, results = parse_signature(parser)
         attributes = parser.parse_optional_attr_dict_with_keyword()
         region = parser.parse_region(arguments)
         given = {} if attributes is None else dict(attributes.data)

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import (
     DenseResourceAttr,
     TensorType,
 )
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -153,8 +153,8 @@ class YieldOp(IRDLOperation):
         super().__init__(operands=[values])
 
 
-def print_arguments(printer: Printer, block: Block, operands: Sequence[SSAValue]) -> None:
-    """` (%a = %x : type, ...)`: the arguments of a region's block and the operands that they are."""
+def print_signature(printer: Printer, op: Operation, block: Block) -> None:
+    """` (%a = %x : type, ...) -> (type, ...) `: the arguments of `block`, the operands that they are, the results."""
 
     def pair(both: tuple[SSAValue, SSAValue]) -> None:
         printer.print_ssa_value(both[0])
@@ -164,12 +164,14 @@ def print_arguments(printer: Printer, block: Block, operands: Sequence[SSAValue]
         printer.print_attribute(both[1].type)
 
     printer.print_string(" (")
-    printer.print_list(list(zip(block.args, operands, strict=True)), pair)
-    printer.print_string(")")
+    printer.print_list(list(zip(block.args, op.operands, strict=True)), pair)
+    printer.print_string(") -> (")
+    printer.print_list([value.type for value in op.results], printer.print_attribute)
+    printer.print_string(") ")
 
 
-def parse_arguments(parser: Parser) -> tuple[list[Parser.Argument], Sequence[SSAValue]]:
-    """What `print_arguments` prints: the arguments and the operands."""
+def parse_signature(parser: Parser) -> tuple[list[Parser.Argument], Sequence[SSAValue], list[Attribute]]:
+    """What `print_signature` prints: the arguments, the operands, the types of the results."""
     arguments: list[Parser.Argument] = []
     operands: list[UnresolvedOperand] = []
     types: list[Attribute] = []
@@ -184,7 +186,9 @@ def parse_arguments(parser: Parser) -> tuple[list[Parser.Argument], Sequence[SSA
         arguments.append(argument.resolve(kind))
 
     parser.parse_comma_separated_list(parser.Delimiter.PAREN, pair)
-    return arguments, parser.resolve_operands(operands, types, parser.pos)
+    given = parser.resolve_operands(operands, types, parser.pos)
+    parser.parse_punctuation("->")
+    return arguments, given, parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
 
 
 @irdl_op_definition
@@ -224,10 +228,7 @@ class FusedOp(IRDLOperation):
             raise VerifyException("graph.yield must give the types of the results")
 
     def print(self, printer: Printer) -> None:
-        print_arguments(printer, self.block, self.inputs)
-        printer.print_string(" -> (")
-        printer.print_list([value.type for value in self.outputs], printer.print_attribute)
-        printer.print_string(") ")
+        print_signature(printer, self, self.block)
         printer.print_op_attributes(self.attributes, print_keyword=True)
         if self.attributes:
             printer.print_string(" ")
@@ -235,9 +236,7 @@ class FusedOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> FusedOp:
-        arguments, operands = parse_arguments(parser)
-        parser.parse_punctuation("->")
-        results = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+        arguments, operands, results = parse_signature(parser)
         attributes = parser.parse_optional_attr_dict_with_keyword()
         region = parser.parse_region(arguments)
         op = cls(operands, results, region)
