@@ -17,6 +17,7 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.dtypes import byte_width
+from aotc.dialects.graph.arrays import to_blocks
 from aotc.dialects.graph.boxes import Box, Cutout, Strips, cut_out_windows, window_strips
 from aotc.dialects.graph.conv_nest import ConvNest
 from aotc.dialects.graph.grouped import GroupedPanels
@@ -34,21 +35,9 @@ from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, ScalarLike, W
 from aotc.dialects.graph.products import UNROLL, asks_for_next, panel_order
 from aotc.dialects.graph.register_tiles import MOST_COLUMNS, register_tile, segments, step_cycles
 from aotc.dialects.graph.schedule import Machine, Schedule
+from aotc.dialects.graph.shapes import blocks
 from aotc.dialects.graph.tiling import NotTileable, TileBuilder
 from aotc.dialects.graph.windowed import ConvolutionalOp, SlidingAxes, TransposedAxes
-
-
-def blocks(channels: int, block: int) -> int:
-    """How many blocks hold `channels`."""
-    return -(-channels // block)
-
-
-def to_blocks(array: Array, axis: int, block: int) -> Array:
-    """Split `axis` into blocks, padded with zeros: [.., C, rest..] -> [.., C / B, B, rest..]."""
-    missing = -array.shape[axis] % block
-    if missing:
-        array = np.pad(array, [(0, missing if k == axis else 0) for k in range(array.ndim)])
-    return array.reshape(*array.shape[:axis], -1, block, *array.shape[axis + 1 :])
 
 
 @irdl_op_definition

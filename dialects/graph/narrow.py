@@ -19,7 +19,6 @@ from xdsl.irdl import irdl_op_definition
 from aotc.dialects import aot
 from aotc.dialects.aot.tiles import tile_shape
 from aotc.dialects.dtypes import is_float
-from aotc.dialects.graph.blocked import blocks
 from aotc.dialects.graph.interfaces import (
     Prologue,
     ShapeError,
@@ -31,6 +30,7 @@ from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
 from aotc.dialects.graph.register_tiles import MULTIPLIERS
 from aotc.dialects.graph.row_tiles import by_halves
 from aotc.dialects.graph.schedule import Machine, Schedule
+from aotc.dialects.graph.shapes import blocks
 from aotc.dialects.graph.sliding import SlidingWindow
 from aotc.dialects.graph.tiling import Tile, TileBuilder, TileIndex
 from aotc.dialects.graph.transposed import Phases

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
 from aotc.dialects.dtypes import byte_width
-from aotc.dialects.graph.blocked import blocks, to_blocks
+from aotc.dialects.graph.arrays import to_blocks
 from aotc.dialects.graph.boxes import Box, Cutout, Strips
 from aotc.dialects.graph.interfaces import (
     AnchorOp,
@@ -36,7 +36,7 @@ from aotc.dialects.graph.products import (
     product_strips,
 )
 from aotc.dialects.graph.schedule import Machine, Schedule
-from aotc.dialects.graph.shapes import broadcast, broadcast_index
+from aotc.dialects.graph.shapes import blocks, broadcast, broadcast_index
 from aotc.dialects.graph.tiling import NotTileable, TileBuilder
 
 

@@ -27,6 +27,11 @@ def broadcast_index(b: LoopBuilder, index: Sequence[Scalar], shape: Sequence[int
     return [b.index(0) if extent == 1 else i for i, extent in zip(tail, shape, strict=True)]
 
 
+def blocks(channels: int, block: int) -> int:
+    """How many blocks hold `channels`."""
+    return -(-channels // block)
+
+
 def normalize_axis(axis: int, rank: int) -> int:
     """`axis` counted from the front; raises ShapeError when it is not in [-rank, rank)."""
     if not -rank <= axis < rank:

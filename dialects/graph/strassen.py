@@ -28,7 +28,7 @@ from xdsl.ir import OpResult
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
 from aotc.dialects.dtypes import byte_width, is_float
-from aotc.dialects.graph.blocked import blocks, to_blocks
+from aotc.dialects.graph.arrays import to_blocks
 from aotc.dialects.graph.combinations import sums, terms
 from aotc.dialects.graph.interfaces import (
     AnchorOp,
@@ -43,6 +43,7 @@ from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
 from aotc.dialects.graph.products import LINE
 from aotc.dialects.graph.register_tiles import segments
 from aotc.dialects.graph.schedule import Machine, Schedule
+from aotc.dialects.graph.shapes import blocks
 from aotc.dialects.graph.strassen_choice import LEFT_SUMS, PRODUCTS, RESULT_SUMS, RIGHT_SUMS, strassen_schedule
 from aotc.dialects.graph.strassen_tiles import StrassenKernel, StrassenSizes
 from aotc.dialects.graph.tiling import TileBuilder

@@ -38,10 +38,10 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from aotc.dialects.graph.blocked import blocks
 from aotc.dialects.graph.products import stacked_schedule
 from aotc.dialects.graph.register_tiles import MULTIPLIERS
 from aotc.dialects.graph.schedule import Machine, Schedule
+from aotc.dialects.graph.shapes import blocks
 
 LEFT_SUMS = ((1, 0, 0, 1), (0, 0, 1, 1), (1, 0, 0, 0), (0, 0, 0, 1), (1, 1, 0, 0), (-1, 0, 1, 0), (0, 1, 0, -1))
 """For each product the factors of the quarters 11, 12, 21, 22 of the left matrix."""

@@ -22,7 +22,7 @@ from xdsl.ir import OpResult
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def
 
 from aotc.dialects.dtypes import is_float
-from aotc.dialects.graph.blocked import blocks, to_blocks
+from aotc.dialects.graph.arrays import to_blocks
 from aotc.dialects.graph.combinations import sums, terms
 from aotc.dialects.graph.interfaces import (
     AnchorOp,
@@ -36,7 +36,7 @@ from aotc.dialects.graph.interfaces import (
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
 from aotc.dialects.graph.products import stacked_schedule
 from aotc.dialects.graph.schedule import Machine, Schedule
-from aotc.dialects.graph.shapes import inside
+from aotc.dialects.graph.shapes import blocks, inside
 from aotc.dialects.graph.sliding import SlidingWindow, sliding_windows
 from aotc.dialects.graph.tiling import TileBuilder
 from aotc.dialects.graph.winograd_tiles import WinogradKernel, WinogradSizes

@@ -32,10 +32,10 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from aotc.dialects.graph.blocked import blocks
 from aotc.dialects.graph.products import stacked_schedule
 from aotc.dialects.graph.register_tiles import MULTIPLIERS
 from aotc.dialects.graph.schedule import Machine, Schedule
+from aotc.dialects.graph.shapes import blocks
 from aotc.dialects.graph.winograd_transforms import OUTPUT_TILES, TAPS
 
 TRANSFORM_CYCLES = 4

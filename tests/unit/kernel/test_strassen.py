@@ -18,8 +18,8 @@ from case_model import Array, CaseModel, tensor
 from onnx import TensorProto, helper, numpy_helper
 from xdsl.dialects.builtin import f32, f64, i32
 
-from aotc.dialects.graph.blocked import blocks
 from aotc.dialects.graph.schedule import Machine
+from aotc.dialects.graph.shapes import blocks
 from aotc.dialects.graph.strassen_choice import (
     LEFT_SUMS,
     RESULT_SUMS,

@@ -17,8 +17,9 @@ import pytest
 from case_model import Array, CaseModel, tensor
 from xdsl.dialects.builtin import f32, f64
 
-from aotc.dialects.graph.blocked import blocks, to_blocks
+from aotc.dialects.graph.arrays import to_blocks
 from aotc.dialects.graph.schedule import Machine
+from aotc.dialects.graph.shapes import blocks
 from aotc.dialects.graph.winograd_choice import ConvolutionSizes, choose_winograd, winograd_schedule
 from aotc.dialects.graph.winograd_transforms import OUTPUT_TILES, Transforms, transforms
 
