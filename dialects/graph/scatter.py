@@ -24,9 +24,9 @@ FEW_STEPS = 4
 """So many steps for an element are not worth working memory."""
 
 
-def in_memory(machine: Machine, steps: int) -> Schedule | None:
+def in_memory(steps: int) -> Schedule | None:
     """The schedule, element by element, of what otherwise takes `steps` for each element; None where these are few."""
-    return Schedule(1) if steps > FEW_STEPS and machine.registers > 0 else None
+    return Schedule(1) if steps > FEW_STEPS else None
 
 
 @irdl_op_definition
@@ -37,7 +37,7 @@ class ScatterElementsOp(ScatteringElements):
     result = result_def(TensorType)
 
     def schedule_on(self, machine: Machine) -> Schedule | None:
-        return in_memory(machine, shape_of(self.indices)[self.axis.value.data])
+        return in_memory(shape_of(self.indices)[self.axis.value.data])
 
     def lay_out(self, layouts: Layouts) -> SSAValue | None:
         """The same with working memory."""
@@ -52,7 +52,7 @@ class ScatterNdOp(ScatteringSlices):
     result = result_def(TensorType)
 
     def schedule_on(self, machine: Machine) -> Schedule | None:
-        return in_memory(machine, prod(shape_of(self.indices)[:-1]))
+        return in_memory(prod(shape_of(self.indices)[:-1]))
 
     def lay_out(self, layouts: Layouts) -> SSAValue | None:
         """The same with working memory."""
@@ -68,7 +68,7 @@ class TopKOp(Selecting):
     positions = result_def(TensorType)
 
     def schedule_on(self, machine: Machine) -> Schedule | None:
-        return in_memory(machine, shape_of(self.x)[self.axis.value.data])
+        return in_memory(shape_of(self.x)[self.axis.value.data])
 
     def lay_out(self, layouts: Layouts) -> SSAValue | None:
         """The same with working memory."""
