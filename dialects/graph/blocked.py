@@ -31,9 +31,10 @@ from aotc.dialects.graph.interfaces import (
     element_type_of,
     shape_of,
 )
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, ScalarLike, Writer
+from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
 from aotc.dialects.graph.products import UNROLL, asks_for_next, panel_order
 from aotc.dialects.graph.register_tiles import MOST_COLUMNS, register_tile, segments, step_cycles
+from aotc.dialects.graph.scalars import Scalar, ScalarLike
 from aotc.dialects.graph.schedule import Machine, Schedule
 from aotc.dialects.graph.shapes import blocks
 from aotc.dialects.graph.tiling import NotTileable, TileBuilder

@@ -17,7 +17,8 @@ from aotc.dialects.graph.interfaces import (
     element_type_of,
     shape_of,
 )
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
+from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
+from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.schedule import Machine, Schedule
 from aotc.dialects.graph.tiling import TileBuilder
 from aotc.dialects.graph.window_tiles import Part, WindowNest, WindowReduction, window_schedule

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TypeVar
 
-from aotc.dialects.graph.loops import LoopBuilder, Scalar
+from aotc.dialects.graph.loops import LoopBuilder
+from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.tiling import TileBuilder
 
 Value = TypeVar("Value")

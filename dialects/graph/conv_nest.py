@@ -17,8 +17,9 @@ from xdsl.ir import Attribute
 from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.edges import RowTiles, row_tiles
 from aotc.dialects.graph.grouped import GroupedPanels
-from aotc.dialects.graph.loops import Reader, Scalar, ScalarLike, Writer
+from aotc.dialects.graph.loops import Reader, Writer
 from aotc.dialects.graph.products import ask_for_next, reduction
+from aotc.dialects.graph.scalars import Scalar, ScalarLike
 from aotc.dialects.graph.schedule import Schedule
 from aotc.dialects.graph.shapes import linearize
 from aotc.dialects.graph.tiling import Tile, TileBuilder

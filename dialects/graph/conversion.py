@@ -16,7 +16,8 @@ from aotc.dialects.graph import arrays
 from aotc.dialects.graph.elementwise import BroadcastOp, Domain
 from aotc.dialects.graph.encodings import Rounding, convert, decode
 from aotc.dialects.graph.interfaces import Array, ElementOp, ShapeError, element_type_of, shape_of
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar
+from aotc.dialects.graph.loops import LoopBuilder, Reader
+from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.shapes import normalize_axis
 
 if TYPE_CHECKING:

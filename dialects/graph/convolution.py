@@ -29,7 +29,7 @@ from aotc.dialects.graph.interfaces import (
     element_type_of,
     shape_of,
 )
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
+from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
 from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
 from aotc.dialects.graph.narrow import (
     NarrowConvolutionOp,
@@ -38,6 +38,7 @@ from aotc.dialects.graph.narrow import (
     narrow_cycles,
     narrow_schedule,
 )
+from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.schedule import Machine, Schedule, schedule_of
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.dialects.graph.window_tiles import window_schedule

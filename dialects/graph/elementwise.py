@@ -15,7 +15,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def
 from aotc.dialects.dtypes import is_float, numpy_dtype
 from aotc.dialects.graph import arrays
 from aotc.dialects.graph.interfaces import Array, ElementOp, ShapeError, common_element_type, element_type_of, shape_of
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar
+from aotc.dialects.graph.loops import LoopBuilder, Reader
+from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.shapes import broadcast, broadcast_index
 
 if TYPE_CHECKING:

@@ -26,7 +26,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from aotc.dialects.dtypes import ELEMENT_TYPES, Array, compute_type, extended, is_encoded, is_float, numpy_dtype
 from aotc.dialects.graph import arrays
-from aotc.dialects.graph.loops import LoopBuilder, Scalar
+from aotc.dialects.graph.loops import LoopBuilder
+from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.tiling import NotTileable, is_tile
 
 Rounding: TypeAlias = Literal["up", "down", "nearest"]

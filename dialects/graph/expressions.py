@@ -12,7 +12,8 @@ from xdsl.utils.exceptions import PassFailedException
 from aotc.dialects.dtypes import compute_type, is_encoded
 from aotc.dialects.graph.encodings import constant, decode, encode
 from aotc.dialects.graph.interfaces import AnchorOp, Array, ElementOp, element_type_of, shape_of
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar
+from aotc.dialects.graph.loops import LoopBuilder, Reader
+from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.structure import ConstantOp
 
 IndexKey: TypeAlias = tuple[object, ...]

@@ -12,7 +12,8 @@ from xdsl.irdl import irdl_op_definition
 from aotc.dialects.graph import arrays
 from aotc.dialects.graph.elementwise import Domain, UnaryOp
 from aotc.dialects.graph.interfaces import Array
-from aotc.dialects.graph.loops import LoopBuilder, Scalar
+from aotc.dialects.graph.loops import LoopBuilder
+from aotc.dialects.graph.scalars import Scalar
 
 
 class FunctionOp(UnaryOp, ABC):

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from aotc.dialects.graph.loops import LoopBuilder, Scalar
+from aotc.dialects.graph.loops import LoopBuilder
+from aotc.dialects.graph.scalars import Scalar
 
 
 @dataclass(frozen=True)

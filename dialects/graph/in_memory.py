@@ -17,7 +17,8 @@ from xdsl.irdl import irdl_op_definition, result_def
 
 from aotc.dialects.graph.indexing import from_front
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
-from aotc.dialects.graph.loops import INDEX, Reader, Scalar, Writer
+from aotc.dialects.graph.loops import Reader, Writer
+from aotc.dialects.graph.scalars import INDEX, Scalar
 from aotc.dialects.graph.scattering import ScatteringElements, ScatteringSlices, ScatterOp, Selecting
 from aotc.dialects.graph.schedule import Schedule
 from aotc.dialects.graph.shapes import inside

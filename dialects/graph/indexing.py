@@ -16,7 +16,8 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.graph.interfaces import Array, ElementOp, Fusion, ShapeError, element_type_of, shape_of
-from aotc.dialects.graph.loops import INDEX, LoopBuilder, Reader, Scalar
+from aotc.dialects.graph.loops import LoopBuilder, Reader
+from aotc.dialects.graph.scalars import INDEX, Scalar
 from aotc.dialects.graph.shapes import require_axis
 
 if TYPE_CHECKING:

@@ -40,7 +40,8 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
+from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
+from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.schedule import Machine, Schedule
 from aotc.dialects.graph.tiling import NotTileable, TileBuilder
 

@@ -15,7 +15,8 @@ from aotc.dialects.dtypes import is_unsigned
 from aotc.dialects.graph.arithmetic import Comparison
 from aotc.dialects.graph.elementwise import BinaryOp, BroadcastOp, Domain, UnaryOp
 from aotc.dialects.graph.interfaces import Array, ShapeError, common_element_type, element_type_of
-from aotc.dialects.graph.loops import LoopBuilder, Scalar
+from aotc.dialects.graph.loops import LoopBuilder
+from aotc.dialects.graph.scalars import Scalar
 
 _COMPARISONS: dict[str, Callable[[Array, Array], Array]] = {
     "eq": np.equal,

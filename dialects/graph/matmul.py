@@ -23,9 +23,10 @@ from aotc.dialects.graph.interfaces import (
     element_type_of,
     shape_of,
 )
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
+from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
 from aotc.dialects.graph.packed import Elements, PackColumnsOp, PackedMatMulOp, ProductOp
 from aotc.dialects.graph.products import product_schedule
+from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.schedule import Machine, Schedule, schedule_of
 from aotc.dialects.graph.shapes import broadcast
 from aotc.dialects.graph.strassen import StrassenMatMulOp, StrassenWeightOp

@@ -29,7 +29,8 @@ from aotc.dialects.graph.interfaces import (
     element_type_of,
     shape_of,
 )
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar
+from aotc.dialects.graph.loops import LoopBuilder, Reader
+from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.shapes import broadcast, broadcast_index, delinearize, linearize, require_axis
 
 if TYPE_CHECKING:

@@ -26,9 +26,10 @@ from aotc.dialects.graph.interfaces import (
     element_type_of,
     shape_of,
 )
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
+from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
 from aotc.dialects.graph.register_tiles import MULTIPLIERS
 from aotc.dialects.graph.row_tiles import by_halves
+from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.schedule import Machine, Schedule
 from aotc.dialects.graph.shapes import blocks
 from aotc.dialects.graph.sliding import SlidingWindow

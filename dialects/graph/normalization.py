@@ -23,9 +23,10 @@ from aotc.dialects.graph.interfaces import (
     shape_of,
     tensor_type,
 )
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
+from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
 from aotc.dialects.graph.reduction import merge_index, normalize_axes, reduced_shape, rows
 from aotc.dialects.graph.row_tiles import Part, Row, Rows, row_schedule
+from aotc.dialects.graph.scalars import Scalar
 
 if TYPE_CHECKING:
     from aotc.dialects.graph.schedule import Machine, Schedule

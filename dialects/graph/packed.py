@@ -25,7 +25,7 @@ from aotc.dialects.graph.interfaces import (
     element_type_of,
     shape_of,
 )
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
+from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
 from aotc.dialects.graph.products import (
     Factors,
     Place,
@@ -35,6 +35,7 @@ from aotc.dialects.graph.products import (
     product_schedule,
     product_strips,
 )
+from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.schedule import Machine, Schedule
 from aotc.dialects.graph.shapes import blocks, broadcast, broadcast_index
 from aotc.dialects.graph.tiling import NotTileable, TileBuilder

@@ -15,8 +15,9 @@ from xdsl.ir import Attribute
 from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.boxes import Box, Cutout, Strips, whole
 from aotc.dialects.graph.interfaces import AnchorOp, shape_of
-from aotc.dialects.graph.loops import Reader, Scalar, Writer
+from aotc.dialects.graph.loops import Reader, Writer
 from aotc.dialects.graph.register_tiles import LATENCY, MULTIPLIERS, Segment, register_tile, segments
+from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.schedule import Machine, Order, Schedule
 from aotc.dialects.graph.tiling import NotTileable, Tile, TileBuilder
 

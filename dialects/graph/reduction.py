@@ -16,8 +16,9 @@ from aotc.dialects.graph import arrays
 from aotc.dialects.graph.arithmetic import Comparison
 from aotc.dialects.graph.elementwise import Domain
 from aotc.dialects.graph.interfaces import AnchorOp, Array, ShapeError, element_type_of, shape_of
-from aotc.dialects.graph.loops import LoopBuilder, Number, Reader, Scalar, Writer
+from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
 from aotc.dialects.graph.row_tiles import Part, Row, Rows, axis_of_lanes, lane_numbers, reduction_schedule
+from aotc.dialects.graph.scalars import Number, Scalar
 from aotc.dialects.graph.shapes import normalize_axis
 from aotc.dialects.graph.tiling import NotTileable
 

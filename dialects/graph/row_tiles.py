@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, Float64Type, i32, i6
 from xdsl.ir import Attribute
 
 from aotc.dialects.aot.tiles import Reduction, tile_shape, tile_type
-from aotc.dialects.graph.loops import Number, Scalar
+from aotc.dialects.graph.scalars import Number, Scalar
 from aotc.dialects.graph.schedule import Machine, Schedule
 from aotc.dialects.graph.tiling import Tile, TileBuilder, is_tile
 

@@ -18,7 +18,8 @@ from xdsl.irdl import operand_def, opt_prop_def, prop_def
 
 from aotc.dialects.graph.indexing import from_front, require_covered, require_indices
 from aotc.dialects.graph.interfaces import AnchorOp, Array, ShapeError, common_element_type, element_type_of, shape_of
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, ScalarLike, Writer
+from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
+from aotc.dialects.graph.scalars import Scalar, ScalarLike
 from aotc.dialects.graph.shapes import require_axis
 
 _REDUCTIONS = {"none", "add", "mul", "max", "min"}

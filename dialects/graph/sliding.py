@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aotc.dialects.graph.interfaces import ShapeError
-from aotc.dialects.graph.loops import LoopBuilder, Scalar
+from aotc.dialects.graph.loops import LoopBuilder
+from aotc.dialects.graph.scalars import Scalar
 
 
 def ceil_div(a: Scalar, divisor: int) -> Scalar:

@@ -38,8 +38,9 @@ from aotc.dialects.graph.interfaces import (
     shape_of,
     to_attribute,
 )
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
+from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
 from aotc.dialects.graph.products import LINE
+from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.schedule import Schedule, schedule_of
 from aotc.dialects.graph.structure import ConstantOp, YieldOp, parse_signature, print_signature
 from aotc.dialects.graph.tiling import NotTileable, TileBuilder

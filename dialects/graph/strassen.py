@@ -39,9 +39,10 @@ from aotc.dialects.graph.interfaces import (
     element_type_of,
     shape_of,
 )
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
+from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
 from aotc.dialects.graph.products import LINE
 from aotc.dialects.graph.register_tiles import segments
+from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.schedule import Machine, Schedule
 from aotc.dialects.graph.shapes import blocks
 from aotc.dialects.graph.strassen_choice import LEFT_SUMS, PRODUCTS, RESULT_SUMS, RIGHT_SUMS, strassen_schedule

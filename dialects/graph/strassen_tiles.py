@@ -17,9 +17,10 @@ from dataclasses import dataclass
 from xdsl.ir import Attribute
 
 from aotc.dialects.graph.combinations import sums, terms
-from aotc.dialects.graph.loops import Reader, Scalar, Writer
+from aotc.dialects.graph.loops import Reader, Writer
 from aotc.dialects.graph.products import stacked_products
 from aotc.dialects.graph.register_tiles import segments
+from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.schedule import Schedule
 from aotc.dialects.graph.strassen_choice import LEFT_SUMS, PRODUCTS, RESULT_SUMS
 from aotc.dialects.graph.tiling import NotTileable, Tile, TileBuilder

@@ -32,7 +32,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from aotc.dialects.dtypes import numpy_dtype
 from aotc.dialects.graph.interfaces import Array, ElementOp, Fusion, GraphOp, tensor_type
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar
+from aotc.dialects.graph.loops import LoopBuilder, Reader
+from aotc.dialects.graph.scalars import Scalar
 
 
 @irdl_op_definition

@@ -32,7 +32,8 @@ from aotc.dialects import aot
 from aotc.dialects.aot.tiles import Reduction, tile_shape, tile_type
 from aotc.dialects.dtypes import is_float, storage_type, wrap
 from aotc.dialects.graph.arithmetic import Comparison, predicate
-from aotc.dialects.graph.loops import INDEX, LoopBuilder, Reader, Scalar, ScalarLike
+from aotc.dialects.graph.loops import LoopBuilder, Reader
+from aotc.dialects.graph.scalars import INDEX, Scalar, ScalarBuilder, ScalarLike
 
 
 class NotTileable(Exception):
@@ -49,7 +50,7 @@ class Tile:
     shape: tuple[int, ...]
     valid: int | None = None
 
-    def index(self, b: LoopBuilder, base: ScalarLike, steps: Mapping[int, int]) -> Scalar:
+    def index(self, b: ScalarBuilder, base: ScalarLike, steps: Mapping[int, int]) -> Scalar:
         """base + the sum of steps[axis] * position along axis; negative axes count from the lanes (-1)."""
         start = base if isinstance(base, Scalar) else b.index(int(base))
         rank = len(self.shape)
@@ -214,7 +215,7 @@ class TileBuilder(LoopBuilder):
             base.append(i.ssa)
         return base, strides
 
-    # Arithmetic: what LoopBuilder does, on tiles where an operand is one
+    # Arithmetic: what ScalarBuilder does, on tiles where an operand is one
 
     def _spread(self, a: Scalar, shape: tuple[int, ...]) -> SSAValue:
         """`a` as a tile of `shape`."""

@@ -15,7 +15,8 @@ from functools import cached_property
 from xdsl.ir import Attribute
 
 from aotc.dialects.graph.edges import RowTiles, Run, TapRange, row_tiles, tap_places
-from aotc.dialects.graph.loops import Reader, Scalar
+from aotc.dialects.graph.loops import Reader
+from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.schedule import Machine, Schedule
 from aotc.dialects.graph.sliding import SlidingWindow
 from aotc.dialects.graph.tiling import NotTileable, Tile, TileBuilder

@@ -10,7 +10,8 @@ from xdsl.dialects.builtin import DenseArrayBase, TensorType
 from xdsl.irdl import operand_def, opt_operand_def, prop_def, result_def
 
 from aotc.dialects.graph.interfaces import AnchorOp, element_type_of
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar
+from aotc.dialects.graph.loops import LoopBuilder, Reader
+from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.sliding import SlidingWindow, sliding_windows
 from aotc.dialects.graph.transposed import Phases, TransposedWindow, transposed_windows
 

@@ -20,9 +20,10 @@ from xdsl.ir import Attribute
 
 from aotc.dialects.aot.tiles import tile_shape
 from aotc.dialects.graph.combinations import sums
-from aotc.dialects.graph.loops import Reader, Scalar, Writer
+from aotc.dialects.graph.loops import Reader, Writer
 from aotc.dialects.graph.products import stacked_products
 from aotc.dialects.graph.register_tiles import Segment, segments
+from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.schedule import Schedule
 from aotc.dialects.graph.shapes import blocks
 from aotc.dialects.graph.sliding import SlidingWindow

@@ -13,7 +13,8 @@ from xdsl.ir import Block, Operation, SSAValue
 from aotc.dialects.dtypes import storage_type
 from aotc.dialects.graph.encodings import decode, load
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, GraphOp, element_type_of, shape_of
-from aotc.dialects.graph.loops import INDEX, LoopBuilder, Reader, Scalar
+from aotc.dialects.graph.loops import LoopBuilder, Reader
+from aotc.dialects.graph.scalars import INDEX, Scalar
 from aotc.passes.graph.groups import body_key
 from aotc.passes.kernel.loop_shares import trips
 

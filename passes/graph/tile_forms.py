@@ -12,7 +12,8 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from aotc.dialects.aot import TileLoadOp
 from aotc.dialects.dtypes import storage_type
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, element_type_of, shape_of
-from aotc.dialects.graph.loops import INDEX, Reader, Scalar
+from aotc.dialects.graph.loops import Reader
+from aotc.dialects.graph.scalars import INDEX, Scalar
 from aotc.dialects.graph.schedule import schedule_of
 from aotc.dialects.graph.tiling import NotTileable, Tile, TileBuilder
 from aotc.passes.graph.groups import body_key, copy_group

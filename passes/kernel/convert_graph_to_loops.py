@@ -50,7 +50,8 @@ from aotc.dialects.dtypes import storage_type
 from aotc.dialects.graph.encodings import load
 from aotc.dialects.graph.expressions import Destination, Expressions, failure
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, element_type_of, shape_of
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Scalar, Writer
+from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
+from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.schedule import ScheduleAttr, schedule_of
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.dialects.graph.tiling import NotTileable, TileBuilder

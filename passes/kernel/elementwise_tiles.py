@@ -17,8 +17,8 @@ from typing import TypeAlias
 
 from xdsl.ir import Block
 
-from aotc.dialects.graph.loops import INDEX, Scalar
 from aotc.dialects.graph.register_tiles import Segment, segments
+from aotc.dialects.graph.scalars import INDEX, Scalar
 from aotc.dialects.graph.schedule import Schedule
 from aotc.dialects.graph.tiling import NotTileable, Tile
 from aotc.passes.kernel.iteration_space import Loop, Space

@@ -35,7 +35,7 @@ from xdsl.ir import Attribute, Block, Operation
 from xdsl.passes import ModulePass
 
 from aotc.dialects.aot.tiles import tile_shape, tile_type
-from aotc.dialects.graph.loops import Scalar
+from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.tiling import TileBuilder
 
 Function: TypeAlias = Callable[[TileBuilder, Scalar], Scalar]

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import MemRefType, i1
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from aotc.dialects.graph.arithmetic import Comparison
-from aotc.dialects.graph.loops import INDEX, Scalar, ScalarLike
+from aotc.dialects.graph.scalars import INDEX, Scalar, ScalarLike
 from aotc.dialects.graph.tiling import EXPANDED_MATH, NotTileable, TileBuilder
 from aotc.passes.kernel.iteration_space import Affine, Loop, Refinement, divided, is_natural
 

@@ -43,7 +43,7 @@ from xdsl.transforms.canonicalization_patterns.utils import const_evaluate_opera
 from xdsl.utils.exceptions import PassFailedException
 
 from aotc.dialects.aot import BarrierOp, ThreadOp
-from aotc.dialects.graph.loops import INDEX, LoopBuilder, Scalar
+from aotc.dialects.graph.scalars import INDEX, Scalar, ScalarBuilder
 from aotc.passes.kernel.loop_shares import Cut, Indivisible, Shares, Step, splittable, trips
 from aotc.passes.kernel.serialize_parallel_loops import serialize
 
@@ -144,8 +144,8 @@ def _only_loop(ops: Iterable[Operation]) -> scf.ParallelOp | None:
     return found
 
 
-class _Arithmetic(LoopBuilder):
-    """A LoopBuilder that writes before an operation."""
+class _Arithmetic(ScalarBuilder):
+    """A ScalarBuilder that writes before an operation."""
 
     def before(self, op: Operation) -> None:
         """Go there."""

@@ -1,0 +1,355 @@
+"""Building kernel bodies: typed scalars with operators, and what computes with them.
+
+`Scalar` remembers the signedness that arith's signless integers forget, folds index arithmetic, and computes f16 and
+bf16 in f32 (memory keeps the narrow type, arithmetic does not). A scalar of a minifloat or sub-byte integer type is a
+code, which `encodings` makes numbers of. `loops` adds memory, loops and conditionals.
+"""
+
+from __future__ import annotations
+
+import math as pymath
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias, cast
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    BFloat16Type,
+    Float16Type,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    f32,
+    i1,
+    i32,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from aotc.dialects import aot
+from aotc.dialects.dtypes import compute_type, is_float, is_unsigned, storage_type, wrap
+from aotc.dialects.graph.arithmetic import CONVERSIONS, MATH, Comparison, conversion, predicate, quotient
+
+Number: TypeAlias = int | float
+ScalarLike: TypeAlias = "Scalar | Number"
+
+INDEX = IndexType()
+
+
+@dataclass(frozen=True, eq=False)
+class Scalar:
+    """One element: an SSA value with its graph element type, or a constant not emitted yet.
+
+    `+ - * /` (true division on floats, truncating on integers), unary `-`, `& | ^ ~` work between scalars of one type
+    and with Python numbers, which take the other side's type. Comparisons are methods of the builder.
+    """
+
+    b: ScalarBuilder
+    dtype: Attribute
+    value: SSAValue | None = None
+    constant: Number | None = None
+
+    @property
+    def ssa(self) -> SSAValue:
+        """The SSA value; a constant is emitted once per function, in its entry block."""
+        return self.value if self.value is not None else self.b.materialize(cast(Number, self.constant), self.dtype)
+
+    @property
+    def key(self) -> object:
+        """What tells this scalar from another: equal keys are equal values."""
+        return self.value if self.value is not None else self.constant
+
+    def typed(self, other: ScalarLike) -> Scalar:
+        """`other`; a Python number takes this scalar's type."""
+        return other if isinstance(other, Scalar) else self.b.const(other, self.dtype)
+
+    def __add__(self, other: ScalarLike) -> Scalar:
+        return self.b.add(self, self.typed(other))
+
+    def __radd__(self, other: Number) -> Scalar:
+        return self.b.add(self.typed(other), self)
+
+    def __sub__(self, other: ScalarLike) -> Scalar:
+        return self.b.sub(self, self.typed(other))
+
+    def __rsub__(self, other: Number) -> Scalar:
+        return self.b.sub(self.typed(other), self)
+
+    def __mul__(self, other: ScalarLike) -> Scalar:
+        return self.b.mul(self, self.typed(other))
+
+    def __rmul__(self, other: Number) -> Scalar:
+        return self.b.mul(self.typed(other), self)
+
+    def __truediv__(self, other: ScalarLike) -> Scalar:
+        return self.b.div(self, self.typed(other))
+
+    def __rtruediv__(self, other: Number) -> Scalar:
+        return self.b.div(self.typed(other), self)
+
+    def __neg__(self) -> Scalar:
+        return self.b.neg(self)
+
+    def __and__(self, other: ScalarLike) -> Scalar:
+        return self.b.bitwise(arith.AndIOp, self, self.typed(other))
+
+    def __or__(self, other: ScalarLike) -> Scalar:
+        return self.b.bitwise(arith.OrIOp, self, self.typed(other))
+
+    def __xor__(self, other: ScalarLike) -> Scalar:
+        return self.b.bitwise(arith.XOrIOp, self, self.typed(other))
+
+    def __invert__(self) -> Scalar:
+        return self ^ (1 if self.dtype == i1 else -1)
+
+
+def _is_known_number(a: Scalar) -> bool:
+    return a.constant is not None and not pymath.isnan(a.constant)
+
+
+class ScalarBuilder:
+    """Writes arithmetic into one function's body, at an insertion point."""
+
+    def __init__(self, entry: Block) -> None:
+        self._entry = entry
+        self._builder = Builder(InsertPoint.at_end(entry))
+        self._constants: dict[tuple[Number, str, Attribute], SSAValue] = {}
+        self._last_constant: Operation | None = None
+
+    def insert(self, op: Operation) -> SSAValue:
+        """Insert `op`, return its only result."""
+        self._builder.insert(op)
+        return op.results[0]
+
+    def effect(self, op: Operation) -> None:
+        """Insert `op` for its effect."""
+        self._builder.insert(op)
+
+    def scalar(self, value: SSAValue, dtype: Attribute) -> Scalar:
+        """`value` seen as a scalar of graph type `dtype`."""
+        return Scalar(self, dtype, value)
+
+    def materialize(self, constant: Number, dtype: Attribute) -> SSAValue:
+        """An arith.constant at the head of the function, shared by all uses."""
+        kind = storage_type(dtype)
+        key = (constant, repr(constant), kind)  # repr: 0.0 and -0.0 are equal, as are nan's many objects not
+        if key not in self._constants:
+            if isinstance(kind, IndexType | IntegerType):
+                bits = wrap(int(constant), kind) if isinstance(kind, IntegerType) else int(constant)
+                if kind == i1:
+                    bits = int(constant) & 1
+                op = arith.ConstantOp(IntegerAttr(bits, kind))
+            else:
+                op = arith.ConstantOp(FloatAttr(float(constant), cast(AnyFloat, kind)))
+            self._head(op, key)
+        return self._constants[key]
+
+    def _head(self, op: arith.ConstantOp, key: tuple[Number, str, Attribute]) -> None:
+        """Put a constant at the head of the function, after those before it, and remember it."""
+        if self._last_constant is not None:
+            self._entry.insert_op_after(op, self._last_constant)
+        elif (first := self._entry.first_op) is not None:
+            self._entry.insert_op_before(op, first)
+        else:
+            self._entry.add_op(op)
+        self._last_constant = op
+        self._constants[key] = op.result
+
+    # Constants
+
+    def const(self, value: Number, dtype: Attribute) -> Scalar:
+        """A constant of graph type `dtype`."""
+        return Scalar(self, compute_type(dtype), constant=value)
+
+    def index(self, value: int) -> Scalar:
+        """A constant index."""
+        return Scalar(self, INDEX, constant=value)
+
+    # Arithmetic
+
+    def _fold(self, a: Scalar, c: Scalar, fold: Callable[[int, int], int]) -> Scalar | None:
+        if a.constant is None or c.constant is None or not isinstance(a.dtype, IndexType | IntegerType):
+            return None
+        value = fold(int(a.constant), int(c.constant))
+        return Scalar(self, a.dtype, constant=wrap(value, a.dtype) if isinstance(a.dtype, IntegerType) else value)
+
+    def _binary(self, a: Scalar, c: Scalar, of_float: type[Operation], of_int: type[Operation]) -> Scalar:
+        assert a.dtype == c.dtype, f"operand types differ: {a.dtype}, {c.dtype}"
+        op = of_float if is_float(a.dtype) else of_int
+        return Scalar(self, a.dtype, self.insert(op(a.ssa, c.ssa)))  # pyright: ignore[reportCallIssue]
+
+    def add(self, a: Scalar, c: Scalar) -> Scalar:
+        """a + c; integers wrap."""
+        if (folded := self._fold(a, c, lambda x, y: x + y)) is not None:
+            return folded
+        if not is_float(a.dtype):
+            if c.constant == 0:
+                return a
+            if a.constant == 0:
+                return c
+        return self._binary(a, c, arith.AddfOp, arith.AddiOp)
+
+    def sub(self, a: Scalar, c: Scalar) -> Scalar:
+        """a - c; integers wrap."""
+        if (folded := self._fold(a, c, lambda x, y: x - y)) is not None:
+            return folded
+        if not is_float(a.dtype) and c.constant == 0:
+            return a
+        return self._binary(a, c, arith.SubfOp, arith.SubiOp)
+
+    def mul(self, a: Scalar, c: Scalar) -> Scalar:
+        """a * c; integers wrap."""
+        if (folded := self._fold(a, c, lambda x, y: x * y)) is not None:
+            return folded
+        if not is_float(a.dtype):
+            if a.constant == 1 or c.constant == 0:
+                return c
+            if c.constant == 1 or a.constant == 0:
+                return a
+        return self._binary(a, c, arith.MulfOp, arith.MuliOp)
+
+    def div(self, a: Scalar, c: Scalar) -> Scalar:
+        """a / c: IEEE on floats, truncating on integers (unsigned where the type is; indices are never negative)."""
+        if not is_float(a.dtype) and c.constant == 1:
+            return a
+        if c.constant != 0 and (folded := self._fold(a, c, quotient)) is not None:
+            return folded
+        unsigned = is_unsigned(a.dtype) or a.dtype == INDEX
+        return self._binary(a, c, arith.DivfOp, arith.DivUIOp if unsigned else arith.DivSIOp)
+
+    def rem(self, a: Scalar, c: Scalar) -> Scalar:
+        """a - trunc(a / c) * c, exactly and with the sign of a: `%` and `fmod` of C."""
+        if not is_float(a.dtype) and c.constant == 1:
+            return Scalar(self, a.dtype, constant=0)
+        unsigned = is_unsigned(a.dtype) or a.dtype == INDEX
+        return self._binary(a, c, aot.FModOp, arith.RemUIOp if unsigned else arith.RemSIOp)
+
+    def neg(self, a: Scalar) -> Scalar:
+        """-a; integers wrap."""
+        if is_float(a.dtype):
+            if a.constant is not None:
+                return Scalar(self, a.dtype, constant=-float(a.constant))
+            return Scalar(self, a.dtype, self.insert(arith.NegfOp(a.ssa)))
+        return self.sub(self.const(0, a.dtype), a)
+
+    def abs(self, a: Scalar) -> Scalar:
+        """|a|; the least integer stays itself."""
+        if is_float(a.dtype):
+            return self.math("absf", a)
+        return a if is_unsigned(a.dtype) else self.max(a, self.neg(a))
+
+    def _operands(self, *scalars: Scalar) -> list[SSAValue]:
+        """What an operation on all of them takes."""
+        return [scalar.ssa for scalar in scalars]
+
+    def bitwise(self, op: type[arith.AndIOp | arith.OrIOp | arith.XOrIOp], a: Scalar, c: Scalar) -> Scalar:
+        """and, or, xor of integers or truth values."""
+        x, y = self._operands(a, c)
+        return Scalar(self, a.dtype, self.insert(op(x, y)))
+
+    def shift_left(self, a: Scalar, by: Scalar) -> Scalar:
+        """a << by for 0 <= by < width."""
+        x, y = self._operands(a, by)
+        return Scalar(self, a.dtype, self.insert(arith.ShLIOp(x, y)))
+
+    def shift_right(self, a: Scalar, by: Scalar) -> Scalar:
+        """a >> by for 0 <= by < width; arithmetic on signed types."""
+        op = arith.ShRUIOp if is_unsigned(a.dtype) else arith.ShRSIOp
+        x, y = self._operands(a, by)
+        return Scalar(self, a.dtype, self.insert(op(x, y)))
+
+    def max(self, a: Scalar, c: ScalarLike) -> Scalar:
+        """The greater; NaN if either is NaN."""
+        c = a.typed(c)
+        if (folded := self._fold(a, c, max)) is not None:
+            return folded
+        if is_float(a.dtype) and _is_known_number(c):
+            return self.select(self.compare("lt", a, c), c, a)  # one machine instruction, and NaN is kept
+        return self._binary(a, c, arith.MaximumfOp, arith.MaxUIOp if is_unsigned(a.dtype) else arith.MaxSIOp)
+
+    def min(self, a: Scalar, c: ScalarLike) -> Scalar:
+        """The lesser; NaN if either is NaN."""
+        c = a.typed(c)
+        if (folded := self._fold(a, c, min)) is not None:
+            return folded
+        if is_float(a.dtype) and _is_known_number(c):
+            return self.select(self.compare("gt", a, c), c, a)  # one machine instruction, and NaN is kept
+        return self._binary(a, c, arith.MinimumfOp, arith.MinUIOp if is_unsigned(a.dtype) else arith.MinSIOp)
+
+    def compare(self, how: Comparison, a: Scalar, c: ScalarLike) -> Scalar:
+        """a ? c as an i1; IEEE on floats: every comparison with NaN is false, but `ne`."""
+        c = a.typed(c)
+        assert a.dtype == c.dtype, f"operand types differ: {a.dtype}, {c.dtype}"
+        op = arith.CmpfOp if is_float(a.dtype) else arith.CmpiOp
+        return Scalar(self, i1, self.insert(op(a.ssa, c.ssa, predicate(how, a.dtype))))
+
+    def select(self, condition: Scalar, a: Scalar, c: ScalarLike) -> Scalar:
+        """a if condition else c; both are computed."""
+        c = a.typed(c)
+        return Scalar(self, a.dtype, self.insert(arith.SelectOp(condition.ssa, a.ssa, c.ssa)))
+
+    def math(self, name: str, a: Scalar) -> Scalar:
+        """A function of the math dialect: exp log sqrt sin .. tanh erf floor ceil roundeven trunc absf."""
+        return Scalar(self, a.dtype, self.insert(MATH[name](a.ssa)))
+
+    def pow(self, a: Scalar, exponent: Scalar) -> Scalar:
+        """a ** exponent on floats; squares and cubes are products, as in onnxruntime."""
+        if exponent.constant in (2, 3):
+            return a * a if exponent.constant == 2 else a * a * a
+        return Scalar(self, a.dtype, self.insert(math.PowFOp(a.ssa, exponent.ssa)))
+
+    # Conversion
+
+    def convert(self, a: Scalar, dtype: Attribute) -> Scalar:
+        """As `cast`, defined for every float: out of range and NaN give what the conversions of x86 give.
+
+        That is the least 32-bit integer (64-bit for 64-bit types), of which narrower types take the low bits; unsigned
+        types of 32 and 64 bits convert values of half their range and more less that half, and add it again.
+        """
+        if not is_float(a.dtype) or not isinstance(dtype, IntegerType) or dtype == i1:
+            return self.cast(a, dtype)
+        width = max(32, dtype.width.data)
+        least, half = -(2 ** (width - 1)), 2.0 ** (width - 1)
+        signed = IntegerType(width)
+        big = self.compare("ge", a, half) if is_unsigned(dtype) and dtype.width.data == width else None
+        if big is not None:
+            a = self.select(big, a - half, a)
+        inside = self.compare("lt", self.math("absf", a), half)
+        whole = self.select(inside, self.cast(self.select(inside, a, 0), signed), least)
+        if big is not None:
+            whole = self.select(big, whole ^ least, whole)
+        return self.cast(whole, dtype)
+
+    def cast(self, a: Scalar, dtype: Attribute) -> Scalar:
+        """Convert to graph type `dtype`: integers wrap, floats truncate towards zero, truth is `!= 0`.
+
+        A narrow float (f16, bf16) rounds here and stays in f32. Float to integer is for values in range: see `convert`.
+        """
+        if dtype == i1 and a.dtype != i1:
+            return self.compare("ne", a, 0)
+        if isinstance(dtype, Float16Type | BFloat16Type):
+            wide = self.cast(a, f32)
+            narrow = self.insert(arith.TruncFOp(wide.ssa, dtype))
+            return Scalar(self, f32, self.insert(arith.ExtFOp(narrow, f32)))
+        if a.dtype == dtype:
+            return a
+        if a.constant is not None and not is_float(a.dtype) and is_float(dtype):
+            return Scalar(self, dtype, constant=float(a.constant))
+        return Scalar(self, dtype, self._convert(a, dtype))
+
+    def _convert(self, a: Scalar, dtype: Attribute) -> SSAValue:
+        target, source = storage_type(dtype), a.dtype
+        if source == INDEX or dtype == INDEX:
+            if is_float(dtype) or is_float(source):
+                return self.cast(self.cast(a, i32), dtype).ssa
+            if source != INDEX and is_unsigned(source):
+                a = self.cast(a, IntegerType(64))
+            return self.insert(arith.IndexCastOp(a.ssa, target))
+        kind = conversion(source, dtype)
+        return a.ssa if kind is None else self._converted(kind, a.ssa, target)
+
+    def _converted(self, kind: str, value: SSAValue, target: Attribute) -> SSAValue:
+        return self.insert(CONVERSIONS[kind](value, target))
