@@ -13,12 +13,11 @@ from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import I64, IntegerAttr, TensorType, i64
-from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
-from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.arrays import to_blocks
 from aotc.dialects.graph.boxes import Box, Cutout, Strips, cut_out_windows, window_strips
+from aotc.dialects.graph.conv_choice import conv_schedule
 from aotc.dialects.graph.conv_nest import ConvNest
 from aotc.dialects.graph.grouped import GroupedPanels
 from aotc.dialects.graph.interfaces import (
@@ -32,8 +31,6 @@ from aotc.dialects.graph.interfaces import (
     shape_of,
 )
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
-from aotc.dialects.graph.products import UNROLL, asks_for_next, panel_order
-from aotc.dialects.graph.register_tiles import MOST_COLUMNS, register_tile, segments, step_cycles
 from aotc.dialects.graph.scalars import Scalar, ScalarLike
 from aotc.dialects.graph.schedule import Machine, Schedule
 from aotc.dialects.graph.shapes import blocks
@@ -315,49 +312,3 @@ class BlockedConvTransposeOp(TransposedAxes, BlockedConvolutionOp):
     """Transposed convolution with a blocked result; its weight is packed from [M, C / group, kernel...]."""
 
     name = "graph.blocked_conv_transpose"
-
-
-def conv_schedule(
-    machine: Machine,
-    dtype: Attribute,
-    operand: int,
-    extents: Sequence[int],
-    outputs: int,
-    channels: int,
-    kernel: Sequence[int],
-    groups: int = 1,
-) -> Schedule | None:
-    """The schedule of a convolution of `channels` to `outputs` whose result has `extents` positions along its axes.
-
-    The operand has so many elements. None where the type is not computed in vectors.
-    """
-    lanes, taps = machine.lanes_of_products(dtype), math.prod(kernel)
-    if lanes == 1 or 0 in (*extents, outputs, channels):
-        return None
-    registers, depth, rows = blocks(outputs, lanes), channels * taps, extents[-1]
-    tile = register_tile(machine, rows, registers, depth)
-    if groups > 1:
-        tile, depth = _grouped_tile(machine, rows, outputs // groups, channels // groups, taps, groups, lanes)
-    matrix = depth * registers * machine.vector_bytes
-    order = panel_order(machine, blocks(registers, tile[1]), matrix, operand * byte_width(dtype))
-    prefetch = order == "columns" and asks_for_next(machine, math.prod(extents), tile)
-    return Schedule(lanes, tile, UNROLL, order, prefetch)
-
-
-def _grouped_tile(
-    machine: Machine, rows: int, outputs: int, inputs: int, taps: int, groups: int, lanes: int
-) -> tuple[tuple[int, int], int]:
-    """The tile of least estimated time for `groups` of `inputs` to `outputs` channels, and the depth of its panels.
-
-    The wider a panel, the more of what it sees some of its channels do not see.
-    """
-    best, depth, least = (1, 1), 1, float("inf")
-    for columns in range(1, min(MOST_COLUMNS, blocks(groups * outputs, lanes)) + 1):
-        panels = GroupedPanels(groups, inputs, outputs, columns * lanes, lanes)
-        deep = panels.most * lanes * taps
-        tile = register_tile(machine, rows, columns, deep)
-        steps = sum(len(span) for span in panels.spans) * lanes * taps
-        cycles = sum(part.count * steps * step_cycles(part.size, columns) for part in segments(rows, tile[0]))
-        if tile[1] == columns and cycles < least:
-            best, depth, least = tile, deep, cycles
-    return best, depth

@@ -20,9 +20,9 @@ from aotc.dialects.graph.blocked import (
     BlockedConvOp,
     BlockedConvTransposeOp,
     PackConvWeightOp,
-    conv_schedule,
 )
 from aotc.dialects.graph.blocked_window import BlockedDepthwiseConvOp
+from aotc.dialects.graph.conv_choice import conv_schedule, narrow_cycles, narrow_schedule
 from aotc.dialects.graph.interfaces import (
     ShapeError,
     common_element_type,
@@ -35,8 +35,6 @@ from aotc.dialects.graph.narrow import (
     NarrowConvolutionOp,
     NarrowConvOp,
     NarrowConvTransposeOp,
-    narrow_cycles,
-    narrow_schedule,
 )
 from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.schedule import Machine, Schedule, schedule_of

@@ -13,12 +13,10 @@ from dataclasses import dataclass
 from itertools import product
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition
 
 from aotc.dialects import aot
 from aotc.dialects.aot.tiles import tile_shape
-from aotc.dialects.dtypes import is_float
 from aotc.dialects.graph.interfaces import (
     Prologue,
     ShapeError,
@@ -27,44 +25,14 @@ from aotc.dialects.graph.interfaces import (
     shape_of,
 )
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
-from aotc.dialects.graph.register_tiles import MULTIPLIERS
 from aotc.dialects.graph.row_tiles import by_halves
 from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.schedule import Machine, Schedule
-from aotc.dialects.graph.shapes import blocks
 from aotc.dialects.graph.sliding import SlidingWindow
 from aotc.dialects.graph.tiling import Tile, TileBuilder, TileIndex
 from aotc.dialects.graph.transposed import Phases
 from aotc.dialects.graph.window_tiles import Part, WindowNest, WindowReduction
 from aotc.dialects.graph.windowed import ConvolutionalOp, SlidingAxes, TransposedAxes
-
-GAIN = 0.75
-"""Of the estimated cycles of another way, what this one must not exceed to be taken."""
-
-
-def narrow_cycles(lanes: int, channels: int, outputs: int, taps: int) -> float:
-    """Estimated cycles for each position of the result: products, then the lanes of each output channel's sum.
-
-    A square of as many sums as lanes is transposed, which takes a shuffle for each register and power of two, and its
-    registers are added.
-    """
-    return outputs * (channels / lanes * taps / MULTIPLIERS + math.log2(lanes) + 1)
-
-
-def narrow_schedule(
-    machine: Machine, dtype: Attribute, channels: int, outputs: int, taps: int, groups: int
-) -> Schedule | None:
-    """The schedule of a convolution with sums along the lanes; None where they are better along output channels.
-
-    Channels must fill their blocks, of which nobody knows what is in lanes beyond them.
-    """
-    lanes = machine.lanes_of_products(dtype)
-    if lanes == 1 or not is_float(dtype) or groups > 1 or channels == 0 or channels % lanes or 0 in (outputs, taps):
-        return None
-    direct = channels * taps * blocks(outputs, lanes) / MULTIPLIERS
-    if narrow_cycles(lanes, channels, outputs, taps) > GAIN * direct:
-        return None
-    return Schedule(lanes, (lanes,))
 
 
 class NarrowConvolutionOp(ConvolutionalOp, ABC):
