@@ -16,7 +16,6 @@ from xdsl.dialects.builtin import I64, IntegerAttr, TensorType, i64
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.graph.arrays import to_blocks
-from aotc.dialects.graph.boxes import Box, Cutout, Strips, cut_out_windows, window_strips
 from aotc.dialects.graph.conv_choice import conv_schedule
 from aotc.dialects.graph.conv_nest import ConvNest
 from aotc.dialects.graph.grouped import GroupedPanels
@@ -35,7 +34,7 @@ from aotc.dialects.graph.scalars import Scalar, ScalarLike
 from aotc.dialects.graph.schedule import Machine, Schedule
 from aotc.dialects.graph.shapes import blocks
 from aotc.dialects.graph.tiling import NotTileable, TileBuilder
-from aotc.dialects.graph.windowed import ConvolutionalOp, SlidingAxes, TransposedAxes
+from aotc.dialects.graph.windowed import BlockedSlidingAxes, ConvolutionalOp, TransposedAxes, check_bias
 
 
 @irdl_op_definition
@@ -215,8 +214,7 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
         if weight[0] != blocks(outputs, weight[-1]) or weight[-1] % block:
             raise ShapeError(f"{outputs} output channels in blocks of {block} do not fit weight {list(weight)}")
         result = [x[0], blocks(outputs, block), *self.extents(), block]
-        if self.bias is not None and shape_of(self.bias) != (result[1] * block,):
-            raise ShapeError(f"the bias of {result[1]} blocks of {block} has shape {list(shape_of(self.bias))}")
+        check_bias(self.bias, result[1], block)
         return [TensorType(common_element_type(*self.operands), result)]
 
     def operations(self) -> int:
@@ -295,16 +293,10 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
 
 
 @irdl_op_definition
-class BlockedConvOp(SlidingAxes, BlockedConvolutionOp):
+class BlockedConvOp(BlockedSlidingAxes, BlockedConvolutionOp):
     """Convolution with a blocked result."""
 
     name = "graph.blocked_conv"
-
-    def cut_out(self, box: Box) -> Cutout | None:
-        return cut_out_windows(self, self.windows(), box)
-
-    def strips(self, schedule: Schedule) -> Strips | None:
-        return window_strips(self, schedule)
 
 
 @irdl_op_definition

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition
 
-from aotc.dialects.graph.boxes import Box, Cutout, Strips, cut_out_windows, window_strips
 from aotc.dialects.graph.interfaces import (
     Prologue,
     ShapeError,
@@ -22,11 +21,11 @@ from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.schedule import Machine, Schedule
 from aotc.dialects.graph.tiling import TileBuilder
 from aotc.dialects.graph.window_tiles import Part, WindowNest, WindowReduction, window_schedule
-from aotc.dialects.graph.windowed import SlidingAxes
+from aotc.dialects.graph.windowed import BlockedSlidingAxes, check_bias
 
 
 @irdl_op_definition
-class BlockedDepthwiseConvOp(SlidingAxes):
+class BlockedDepthwiseConvOp(BlockedSlidingAxes):
     """Convolution of each channel with a kernel of its own: x [N, blocks, spatial.., B], weight [blocks, kernel.., B].
 
     The weight is what `pack_channels` makes of [C, 1, kernel..] seen as [1, C, kernel..], the optional bias
@@ -50,8 +49,7 @@ class BlockedDepthwiseConvOp(SlidingAxes):
             )
         if (x[1], x[-1]) != (weight[0], weight[-1]):
             raise ShapeError(f"operand {list(x)} and weight {list(weight)} have different blocks")
-        if self.bias is not None and shape_of(self.bias) != (x[1] * x[-1],):
-            raise ShapeError(f"the bias of {x[1]} blocks of {x[-1]} has shape {list(shape_of(self.bias))}")
+        check_bias(self.bias, x[1], x[-1])
         shape = [*x[:2], *self.extents(), x[-1]]
         return [TensorType(common_element_type(*self.operands), shape)]
 
@@ -77,12 +75,6 @@ class BlockedDepthwiseConvOp(SlidingAxes):
             writes[0](index, b.reduce([(axis.low, axis.high) for axis in axes], [initial], step)[0])
 
         b.for_each(shape_of(self.result), body)
-
-    def cut_out(self, box: Box) -> Cutout | None:
-        return cut_out_windows(self, self.windows(), box)
-
-    def strips(self, schedule: Schedule) -> Strips | None:
-        return window_strips(self, schedule)
 
     def prologue(self, operand: int) -> Prologue:
         return Prologue.STORED

@@ -40,7 +40,7 @@ from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.schedule import Machine, Schedule, schedule_of
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.dialects.graph.window_tiles import window_schedule
-from aotc.dialects.graph.windowed import ConvolutionalOp, SlidingAxes, TransposedAxes
+from aotc.dialects.graph.windowed import ConvolutionalOp, SlidingAxes, TransposedAxes, check_bias
 from aotc.dialects.graph.winograd import WinogradConvOp, WinogradWeightOp
 from aotc.dialects.graph.winograd_choice import (
     ConvolutionSizes,
@@ -83,8 +83,7 @@ class ConvolutionOp(ConvolutionalOp, ABC):
         if self.groups < 1:
             raise ShapeError(f"group must be positive, found {self.groups}")
         shape = self.output_shape()
-        if self.bias is not None and shape_of(self.bias) != (shape[1],):
-            raise ShapeError(f"the bias of {shape[1]} channels has shape {list(shape_of(self.bias))}")
+        check_bias(self.bias, shape[1])
         return [TensorType(common_element_type(*self.operands), shape)]
 
     @abstractmethod

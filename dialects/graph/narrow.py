@@ -32,7 +32,7 @@ from aotc.dialects.graph.sliding import SlidingWindow
 from aotc.dialects.graph.tiling import Tile, TileBuilder, TileIndex
 from aotc.dialects.graph.transposed import Phases
 from aotc.dialects.graph.window_tiles import Part, WindowNest, WindowReduction
-from aotc.dialects.graph.windowed import ConvolutionalOp, SlidingAxes, TransposedAxes
+from aotc.dialects.graph.windowed import ConvolutionalOp, SlidingAxes, TransposedAxes, check_bias
 
 
 class NarrowConvolutionOp(ConvolutionalOp, ABC):
@@ -55,8 +55,7 @@ class NarrowConvolutionOp(ConvolutionalOp, ABC):
                 "operand [N, blocks, spatial..., B] and weight [M, blocks, kernel..., B] do not have shapes"
                 f" {list(x)} and {list(weight)}"
             )
-        if self.bias is not None and shape_of(self.bias) != (weight[0],):
-            raise ShapeError(f"the bias of {weight[0]} channels has shape {list(shape_of(self.bias))}")
+        check_bias(self.bias, weight[0])
         return [TensorType(common_element_type(*self.operands), [x[0], weight[0], *self.extents()])]
 
     def operations(self) -> int:

@@ -7,11 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import DenseArrayBase, TensorType
+from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, opt_operand_def, prop_def, result_def
 
-from aotc.dialects.graph.interfaces import AnchorOp, element_type_of
+from aotc.dialects.graph.boxes import Box, Cutout, Strips, cut_out_windows, window_strips
+from aotc.dialects.graph.interfaces import AnchorOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.loops import LoopBuilder, Reader
 from aotc.dialects.graph.scalars import Scalar
+from aotc.dialects.graph.schedule import Schedule
 from aotc.dialects.graph.sliding import SlidingWindow, sliding_windows
 from aotc.dialects.graph.transposed import Phases, TransposedWindow, transposed_windows
 
@@ -23,6 +26,13 @@ class Taps:
     low: Scalar
     high: Scalar
     at: Callable[[Scalar], tuple[Scalar, Scalar]]
+
+
+def check_bias(bias: SSAValue | None, channels: int, lanes: int | None = None) -> None:
+    """Raise ShapeError unless the bias, if there is one, is [channels]; [blocks * lanes] of so many blocks of lanes."""
+    if bias is not None and shape_of(bias) != (channels * (1 if lanes is None else lanes),):
+        of = f"{channels} channels" if lanes is None else f"{channels} blocks of {lanes}"
+        raise ShapeError(f"the bias of {of} has shape {list(shape_of(bias))}")
 
 
 class WindowedOp(AnchorOp, ABC):
@@ -96,6 +106,16 @@ class SlidingAxes(ConvolutionalOp, ABC):
 
     def phases(self) -> list[Sequence[Phases]]:
         return [[Phases(window)] for window in self.windows()]
+
+
+class BlockedSlidingAxes(SlidingAxes, ABC):
+    """The spatial axes of a convolution of [N, blocks or channels, spatial..] to [N, blocks, spatial.., lanes]."""
+
+    def cut_out(self, box: Box) -> Cutout | None:
+        return cut_out_windows(self, self.windows(), box)
+
+    def strips(self, schedule: Schedule) -> Strips | None:
+        return window_strips(self, schedule)
 
 
 class TransposedAxes(ConvolutionalOp, ABC):

@@ -40,6 +40,7 @@ from aotc.dialects.graph.schedule import Machine, Schedule
 from aotc.dialects.graph.shapes import blocks, inside
 from aotc.dialects.graph.sliding import SlidingWindow, sliding_windows
 from aotc.dialects.graph.tiling import TileBuilder
+from aotc.dialects.graph.windowed import check_bias
 from aotc.dialects.graph.winograd_tiles import WinogradKernel, WinogradSizes
 from aotc.dialects.graph.winograd_transforms import OUTPUT_TILES, TAPS, Transforms, transforms
 
@@ -176,8 +177,7 @@ class WinogradConvOp(AnchorOp):
         if self.tile_rows.value.data < 1:
             raise ShapeError(f"tile_rows must be positive, found {self.tile_rows.value.data}")
         result = [x[0], blocks(outputs, block), *(window.positions for window in self.windows()), block]
-        if self.bias is not None and shape_of(self.bias) != (result[1] * block,):
-            raise ShapeError(f"the bias of {result[1]} blocks of {block} has shape {list(shape_of(self.bias))}")
+        check_bias(self.bias, result[1], block)
         kind = common_element_type(*self.operands)
         tiles = self.sizes.block_tiles | 1
         scratch = [[size, tiles, (x[1] | 1) * block], [size, tiles, weight[-1]]]
