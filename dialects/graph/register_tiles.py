@@ -12,10 +12,12 @@ from itertools import product
 
 from aotc.dialects.graph.schedule import Machine
 
-MULTIPLIERS = 2
-"""Fused multiply-adds a processor starts in a cycle, and loads: what today's wide cores have."""
+MULTIPLIERS, LOADS = 2, 2
+"""Fused multiply-adds and loads that a processor starts in a cycle: what today's wide cores have."""
 LATENCY = 4
-"""Cycles until the result of one is there."""
+"""Cycles until the result of a multiply-add is there."""
+BUSY = 14
+"""Results that leave no gap between their multiply-adds: measured; more than latency alone asks for."""
 BYTES_FROM_L2 = 24
 """Bytes a cycle that the second level of cache gives while rows are read from the first: measured, of 32 alone."""
 BURST, HIDDEN = 14, 32
@@ -44,7 +46,9 @@ def segments(extent: int, size: int) -> Iterator[Segment]:
 
 def step_cycles(rows: int, columns: int) -> float:
     """Cycles of one reduction step on a tile: arithmetic, loads or latency, whichever takes longest."""
-    return max(rows * columns, rows + columns, MULTIPLIERS * LATENCY) / MULTIPLIERS + 0.02 * (rows + columns)
+    results, loads = rows * columns, rows + columns
+    gaps = 0.12 * max(BUSY - results, 0)
+    return max(results / MULTIPLIERS + gaps, LATENCY, 1.12 * loads / LOADS) + 0.02 * loads
 
 
 def _between(results: int, depth: int) -> float:
