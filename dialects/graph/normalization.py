@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, Float64Type, FloatAttr, TensorType, f32
+from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.dtypes import compute_type
@@ -29,6 +30,7 @@ from aotc.dialects.graph.row_tiles import Part, Row, Rows, row_schedule
 from aotc.dialects.graph.scalars import Scalar
 
 if TYPE_CHECKING:
+    from aotc.dialects.graph.layouts import Layouts
     from aotc.dialects.graph.schedule import Machine, Schedule
     from aotc.dialects.graph.tiling import TileBuilder
 
@@ -51,6 +53,10 @@ class RowOp(AnchorOp, ABC):
     def _row(self) -> list[int]:
         """The extents of a row."""
         return [shape_of(self.x)[axis] for axis in self._axes()]
+
+    def lay_out(self, layouts: Layouts) -> SSAValue | None:
+        x = layouts.computed(self.x)
+        return None if x is None or min(self._axes(), default=2) < 2 else layouts.again(self, [x], axes=self._axes())
 
     def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         shape, axes = shape_of(self.x), self._axes()

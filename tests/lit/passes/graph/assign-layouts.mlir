@@ -51,6 +51,25 @@ func.func @movement(%x: tensor<1x16x6xf32>) -> (tensor<1x24x6xf32>, tensor<1x40x
 
 // -----
 
+// Rows that lie within channels are normalised in blocks.
+
+// CHECK-LABEL: func.func @rows
+// CHECK:         [[C:%.*]] = graph.blocked_conv {{.*}} -> tensor<1x3x6x16xf32>
+// CHECK-NEXT:    [[N:%.*]] = graph.normalize [[C]] {axes = array<i64: 2>, epsilon = 2.500000e-01 : f64} : (tensor<1x3x6x16xf32>)
+// CHECK-NEXT:    [[S:%.*]] = graph.softmax [[N]] {axes = array<i64: 2>, log = false} : (tensor<1x3x6x16xf32>)
+// CHECK-NEXT:    [[U:%.*]] = graph.unpack_channels [[S]] {channels = 40 : i64}
+// CHECK-NEXT:    graph.softmax [[U]] {axes = array<i64: 1>
+func.func @rows(%x: tensor<1x16x6xf32>) -> tensor<1x40x6xf32> attributes {aot.entry} {
+  %w = graph.constant dense<1.0> : tensor<40x16x1xf32>
+  %0 = graph.conv %x, %w {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 1, schedule = #graph.schedule<lanes = 16, tile = [6, 3], unroll = 4, order = rows>} : (tensor<1x16x6xf32>, tensor<40x16x1xf32>) -> tensor<1x40x6xf32>
+  %1 = graph.normalize %0 {axes = array<i64: -1>, epsilon = 0.25 : f64} : (tensor<1x40x6xf32>) -> tensor<1x40x6xf32>
+  %2 = graph.softmax %1 {axes = array<i64: 2>, log = false} : (tensor<1x40x6xf32>) -> tensor<1x40x6xf32>
+  %3 = graph.softmax %2 {axes = array<i64: 1>, log = false} : (tensor<1x40x6xf32>) -> tensor<1x40x6xf32>
+  func.return %3 : tensor<1x40x6xf32>
+}
+
+// -----
+
 // What has no form on blocks gets plain operands: a transpose, a slice or a concat in the middle of a block.
 
 // CHECK-LABEL: func.func @plain

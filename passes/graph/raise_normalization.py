@@ -1,0 +1,135 @@
+"""Make one `graph.normalize` of the operations that models write a layer normalisation with.
+
+These are the mean of rows, the distances from it, the mean of their squares, and the distances over its root: four
+kernels that read rows, where `graph.normalize` is one that keeps them in registers. Results differ in rounding only;
+f16 and bf16, which `graph.normalize` computes in f32, stay as they are.
+
+Before:
+```mlir
+%0 = graph.reduce %x {kind = "mean", axes = array<i64: -1>, keepdims = true} : (tensor<4x8xf32>) -> tensor<4x1xf32>
+%1 = graph.sub %x, %0 : (tensor<4x8xf32>, tensor<4x1xf32>) -> tensor<4x8xf32>
+%2 = graph.mul %1, %1 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+%3 = graph.reduce %2 {kind = "mean", axes = array<i64: -1>, keepdims = true} : (tensor<4x8xf32>) -> tensor<4x1xf32>
+%4 = graph.add %3, %epsilon : (tensor<4x1xf32>, tensor<f32>) -> tensor<4x1xf32>
+%5 = graph.sqrt %4 : (tensor<4x1xf32>) -> tensor<4x1xf32>
+%6 = graph.div %1, %5 : (tensor<4x8xf32>, tensor<4x1xf32>) -> tensor<4x8xf32>
+```
+After:
+```mlir
+%6 = graph.normalize %x {axes = array<i64: 1>, epsilon = 1.0e-05 : f64} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from aotc.constants import known_array
+from aotc.dialects.dtypes import compute_type
+from aotc.dialects.graph.elementwise import AddOp, DivOp, MulOp, PowOp, SubOp
+from aotc.dialects.graph.functions import SqrtOp
+from aotc.dialects.graph.interfaces import GraphOp, element_type_of, shape_of
+from aotc.dialects.graph.normalization import NormalizeOp
+from aotc.dialects.graph.reduction import ReduceOp, normalize_axes
+from aotc.locations import fuse_locations
+from aotc.passes.graph.groups import entries
+from aotc.weights import WeightStore
+
+Op = TypeVar("Op", bound=Operation)
+
+
+@dataclass(frozen=True)
+class RaiseNormalizationPass(ModulePass):
+    """Make one `graph.normalize` of the operations that models write a layer normalisation with."""
+
+    name = "raise-normalization"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        store = WeightStore.of(ctx)
+        for entry in entries(op):
+            for each in list(entry.body.block.ops):
+                if isinstance(each, DivOp) and (found := _normalization(each, store)) is not None:
+                    found.apply()
+
+
+@dataclass(frozen=True)
+class _Normalization:
+    """Operations, the last one first, that normalise `x` along `axes`."""
+
+    ops: tuple[GraphOp, ...]
+    x: SSAValue
+    axes: tuple[int, ...]
+    epsilon: float
+
+    def apply(self) -> None:
+        """Put one in place of them all, but those whose results something else reads, too."""
+        last, *others = self.ops
+        new = NormalizeOp.get(self.x, axes=self.axes, epsilon=self.epsilon)
+        new.location = fuse_locations(op.location for op in reversed(self.ops))
+        Rewriter.replace_op(last, new)
+        for op in others:
+            if not any(result.uses for result in op.results):
+                op.detach()
+                op.erase()
+
+
+def _normalization(last: DivOp, store: WeightStore) -> _Normalization | None:
+    """What ends with `last`, a division of distances by the root of the mean of their squares."""
+    distances, root = _producer(last.lhs, SubOp), _producer(last.rhs, SqrtOp)
+    if distances is None or root is None or element_type_of(last.result) != compute_type(element_type_of(last.result)):
+        return None
+    for variance, epsilon, between in _variances(root.x, store):
+        squares = _producer(variance.x, GraphOp)
+        mean = _producer(distances.rhs, ReduceOp)
+        if (
+            squares is not None
+            and mean is not None
+            and _is_square(squares, distances.result, store)
+            and mean.x is distances.lhs
+            and (axes := _mean_axes(mean)) == _mean_axes(variance)
+            and axes is not None
+            and shape_of(distances.result) == shape_of(mean.x) == shape_of(last.result)
+        ):
+            return _Normalization((last, root, *between, variance, squares, distances, mean), mean.x, axes, epsilon)
+    return None
+
+
+def _variances(value: SSAValue, store: WeightStore) -> Iterator[tuple[ReduceOp, float, tuple[GraphOp, ...]]]:
+    """The means that are `value` but for an added constant, with that and the addition."""
+    if (mean := _producer(value, ReduceOp)) is not None:
+        yield mean, 0.0, ()
+    if (add := _producer(value, AddOp)) is not None:
+        for side, other in ((add.lhs, add.rhs), (add.rhs, add.lhs)):
+            mean, array = _producer(side, ReduceOp), known_array(other, store)
+            if mean is not None and array is not None and array.size == 1:
+                yield mean, float(array.reshape(-1)[0]), (add,)
+
+
+def _is_square(op: GraphOp, x: SSAValue, store: WeightStore) -> bool:
+    """Whether `op` computes x * x."""
+    match op:
+        case MulOp():
+            return op.lhs is x and op.rhs is x
+        case PowOp():
+            exponent = known_array(op.rhs, store)
+            return op.lhs is x and exponent is not None and exponent.size == 1 and float(exponent.reshape(-1)[0]) == 2
+        case _:
+            return False
+
+
+def _mean_axes(op: ReduceOp) -> tuple[int, ...] | None:
+    """The axes of a mean that keeps them, at least one."""
+    axes = normalize_axes(op.ints("axes"), len(shape_of(op.x)))
+    return axes if op.kind.data == "mean" and op.flag("keepdims") and axes else None
+
+
+def _producer(value: SSAValue, kind: type[Op]) -> Op | None:
+    return value.op if isinstance(value, OpResult) and isinstance(value.op, kind) else None
