@@ -32,7 +32,7 @@ from aotc.dialects.graph.interfaces import (
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
 from aotc.dialects.graph.scalars import Scalar, ScalarLike
 from aotc.dialects.graph.schedule import Machine, Schedule
-from aotc.dialects.graph.shapes import blocks
+from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.tiling import NotTileable, TileBuilder
 from aotc.dialects.graph.windowed import BlockedSlidingAxes, ConvolutionalOp, TransposedAxes, check_bias
 
@@ -54,7 +54,7 @@ class PackChannelsOp(ElementOp):
             raise ShapeError(f"the operand must be [N, C, spatial...], found {list(shape)}")
         if block < 1:
             raise ShapeError(f"the block must be positive, found {block}")
-        packed = [shape[0], blocks(shape[1], block), *shape[2:], block]
+        packed = [shape[0], ceil_div(shape[1], block), *shape[2:], block]
         return [TensorType(element_type_of(self.x), packed)]
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
@@ -89,7 +89,7 @@ class UnpackChannelsOp(ElementOp):
         shape, channels = shape_of(self.x), self.channels.value.data
         if len(shape) < 3:
             raise ShapeError(f"the operand must be [N, blocks, spatial..., lanes], found {list(shape)}")
-        if blocks(channels, shape[-1]) != shape[1]:
+        if ceil_div(channels, shape[-1]) != shape[1]:
             raise ShapeError(f"{channels} channels do not take {shape[1]} blocks of {shape[-1]}")
         return [TensorType(element_type_of(self.x), [shape[0], channels, *shape[2:-1]])]
 
@@ -146,7 +146,7 @@ class PackConvWeightOp(ElementOp):
         width, depth, groups = self.width.value.data, self.depth.value.data, self.group.value.data
         if groups < 1 or outputs % groups:
             raise ShapeError(f"{outputs} output channels do not divide into {groups} groups")
-        packed = [blocks(outputs, width), self.panels.most, *kernel, depth, width]
+        packed = [ceil_div(outputs, width), self.panels.most, *kernel, depth, width]
         return [TensorType(element_type_of(self.weight), packed)]
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
@@ -207,13 +207,13 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
         block = self.block.value.data
         if group < 1 or channels % group or outputs % group:
             raise ShapeError(f"{channels} channels and {outputs} output channels do not divide into {group} groups")
-        if held != blocks(channels, depth) or weight[1] != self.panels.most or weight[-2] != depth:
+        if held != ceil_div(channels, depth) or weight[1] != self.panels.most or weight[-2] != depth:
             raise ShapeError(
                 f"{channels} channels in {group} group(s) do not fit operand {list(x)}, weight {list(weight)}"
             )
-        if weight[0] != blocks(outputs, weight[-1]) or weight[-1] % block:
+        if weight[0] != ceil_div(outputs, weight[-1]) or weight[-1] % block:
             raise ShapeError(f"{outputs} output channels in blocks of {block} do not fit weight {list(weight)}")
-        result = [x[0], blocks(outputs, block), *self.extents(), block]
+        result = [x[0], ceil_div(outputs, block), *self.extents(), block]
         check_bias(self.bias, result[1], block)
         return [TensorType(common_element_type(*self.operands), result)]
 

@@ -12,7 +12,7 @@ from aotc.dialects.graph.grouped import GroupedPanels
 from aotc.dialects.graph.products import UNROLL, asks_for_next, panel_order
 from aotc.dialects.graph.register_tiles import MOST_COLUMNS, MULTIPLIERS, register_tile, segments, step_cycles
 from aotc.dialects.graph.schedule import Machine, Schedule
-from aotc.dialects.graph.shapes import blocks
+from aotc.dialects.graph.shapes import ceil_div
 
 GAIN = 0.75
 """Of the estimated cycles of another way, what this one must not exceed to be taken."""
@@ -37,7 +37,7 @@ def narrow_schedule(
     lanes = machine.lanes_of_products(dtype)
     if lanes == 1 or not is_float(dtype) or groups > 1 or channels == 0 or channels % lanes or 0 in (outputs, taps):
         return None
-    direct = channels * taps * blocks(outputs, lanes) / MULTIPLIERS
+    direct = channels * taps * ceil_div(outputs, lanes) / MULTIPLIERS
     if narrow_cycles(lanes, channels, outputs, taps) > GAIN * direct:
         return None
     return Schedule(lanes, (lanes,))
@@ -60,12 +60,12 @@ def conv_schedule(
     lanes, taps = machine.lanes_of_products(dtype), math.prod(kernel)
     if lanes == 1 or 0 in (*extents, outputs, channels):
         return None
-    registers, depth, rows = blocks(outputs, lanes), channels * taps, extents[-1]
+    registers, depth, rows = ceil_div(outputs, lanes), channels * taps, extents[-1]
     tile = register_tile(machine, rows, registers, depth)
     if groups > 1:
         tile, depth = _grouped_tile(machine, rows, outputs // groups, channels // groups, taps, groups, lanes)
     matrix = depth * registers * machine.vector_bytes
-    order = panel_order(machine, blocks(registers, tile[1]), matrix, operand * byte_width(dtype))
+    order = panel_order(machine, ceil_div(registers, tile[1]), matrix, operand * byte_width(dtype))
     prefetch = order == "columns" and asks_for_next(machine, math.prod(extents), tile)
     return Schedule(lanes, tile, UNROLL, order, prefetch)
 
@@ -78,7 +78,7 @@ def _grouped_tile(
     The wider a panel, the more of what it sees some of its channels do not see.
     """
     best, depth, least = (1, 1), 1, float("inf")
-    for columns in range(1, min(MOST_COLUMNS, blocks(groups * outputs, lanes)) + 1):
+    for columns in range(1, min(MOST_COLUMNS, ceil_div(groups * outputs, lanes)) + 1):
         panels = GroupedPanels(groups, inputs, outputs, columns * lanes, lanes)
         deep = panels.most * lanes * taps
         tile = register_tile(machine, rows, columns, deep)

@@ -18,7 +18,7 @@ from aotc.dialects.graph.encodings import Rounding, convert, decode
 from aotc.dialects.graph.interfaces import Array, ElementOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.loops import LoopBuilder, Reader
 from aotc.dialects.graph.scalars import Scalar
-from aotc.dialects.graph.shapes import normalize_axis
+from aotc.dialects.graph.shapes import ceil_div, normalize_axis
 
 if TYPE_CHECKING:
     from aotc.dialects.graph.layouts import Layouts
@@ -88,7 +88,7 @@ class AffineOp(ElementOp, ABC):
         if not _is_single(scales) or block:
             axis = normalize_axis(self.axis.value.data, len(shape))
             expected = (
-                tuple(-(-extent // block) if i == axis else extent for i, extent in enumerate(shape))
+                tuple(ceil_div(extent, block) if i == axis else extent for i, extent in enumerate(shape))
                 if block > 0
                 else (shape[axis],)
             )

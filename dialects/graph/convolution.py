@@ -38,6 +38,7 @@ from aotc.dialects.graph.narrow import (
 )
 from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.schedule import Machine, Schedule, schedule_of
+from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.dialects.graph.window_tiles import window_schedule
 from aotc.dialects.graph.windowed import ConvolutionalOp, SlidingAxes, TransposedAxes, check_bias
@@ -294,7 +295,7 @@ class ConvTransposeOp(TransposedAxes, ConvolutionOp):
     def schedule_on(self, machine: Machine) -> Schedule | None:
         """That of `graph.blocked_conv_transpose`, which `assign-layouts` makes of it."""
         windows = self.windows()
-        taps = [-(-window.size // window.stride) for window in windows]
+        taps = [ceil_div(window.size, window.stride) for window in windows]
         longest = max((phases.window.positions for phases in windows[-1].phases()), default=0)
         return self._schedule_on(machine, [*shape_of(self.result)[2:-1], longest], taps)
 

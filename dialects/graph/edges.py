@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.sliding import SlidingWindow
 
 
@@ -46,11 +47,11 @@ def row_tiles(window: SlidingWindow, size: int) -> list[RowTiles]:
     positions = window.positions
     if positions == 0:
         return []
-    size = -(-positions // -(-positions // size))
+    size = ceil_div(positions, ceil_div(positions, size))
     # Positions begin..end see an element with every tap; the tiles low..high are whole and have no others.
-    begin = max(-(-window.before // window.stride), 0)
+    begin = max(ceil_div(window.before, window.stride), 0)
     end = (window.extent + window.before - window.span) // window.stride + 1
-    low, high = -(-begin // size), min(end, positions) // size
+    low, high = ceil_div(begin, size), min(end, positions) // size
     tiles: list[RowTiles] = []
     start = 0
     while start < positions:
@@ -71,8 +72,8 @@ def _taps(window: SlidingWindow, start: int, size: int) -> tuple[TapRange, ...]:
     for tap in range(window.size):
         # Position p sees element p * stride - ahead.
         ahead = window.before - tap * window.dilation
-        first = max(-(-ahead // window.stride) - start, 0)
-        last = min(-(-(window.extent + ahead) // window.stride) - start, size)
+        first = max(ceil_div(ahead, window.stride) - start, 0)
+        last = min(ceil_div(window.extent + ahead, window.stride) - start, size)
         if first >= last:
             continue
         if ranges and (ranges[-1].high, ranges[-1].first, ranges[-1].last) == (tap, first, last):

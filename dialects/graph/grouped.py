@@ -11,6 +11,7 @@ from functools import cached_property
 
 from aotc.dialects.graph.loops import LoopBuilder
 from aotc.dialects.graph.scalars import Scalar
+from aotc.dialects.graph.shapes import ceil_div
 
 
 @dataclass(frozen=True)
@@ -28,12 +29,12 @@ class GroupedPanels:
     @property
     def count(self) -> int:
         """How many panels there are."""
-        return -(-self.groups * self.outputs // self.width)
+        return ceil_div(self.groups * self.outputs, self.width)
 
     @property
     def last(self) -> int:
         """The number of the last block of input channels, which may not be whole."""
-        return -(-self.groups * self.inputs // self.depth) - 1
+        return ceil_div(self.groups * self.inputs, self.depth) - 1
 
     @property
     def last_depth(self) -> int:
@@ -47,7 +48,7 @@ class GroupedPanels:
         def span(panel: int) -> range:
             first, last = panel * self.width, min((panel + 1) * self.width, self.groups * self.outputs) - 1
             end = (last // self.outputs + 1) * self.inputs
-            return range(first // self.outputs * self.inputs // self.depth, -(-end // self.depth))
+            return range(first // self.outputs * self.inputs // self.depth, ceil_div(end, self.depth))
 
         return tuple(span(panel) for panel in range(self.count))
 

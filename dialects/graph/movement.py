@@ -31,7 +31,7 @@ from aotc.dialects.graph.interfaces import (
 )
 from aotc.dialects.graph.loops import LoopBuilder, Reader
 from aotc.dialects.graph.scalars import Scalar
-from aotc.dialects.graph.shapes import broadcast, broadcast_index, delinearize, linearize, require_axis
+from aotc.dialects.graph.shapes import broadcast, broadcast_index, ceil_div, delinearize, linearize, require_axis
 
 if TYPE_CHECKING:
     from aotc.dialects.graph.layouts import Layouts
@@ -175,7 +175,7 @@ class SliceOp(MovementOp):
         lanes, channels = shape_of(x)[-1], shape_of(self.x)[1]
         if starts[1] % lanes or (shape[1] % lanes and starts[1] + shape[1] < channels):
             return None
-        starts[1], steps[1], shape[1] = starts[1] // lanes, 1, -(-shape[1] // lanes)
+        starts[1], steps[1], shape[1] = starts[1] // lanes, 1, ceil_div(shape[1], lanes)
         return layouts.again(self, [x], starts=[*starts, 0], steps=[*steps, 1], shape=[*shape, lanes])
 
     def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:

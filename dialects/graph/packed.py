@@ -37,7 +37,7 @@ from aotc.dialects.graph.products import (
 )
 from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.schedule import Machine, Schedule
-from aotc.dialects.graph.shapes import blocks, broadcast, broadcast_index
+from aotc.dialects.graph.shapes import broadcast, broadcast_index, ceil_div
 from aotc.dialects.graph.tiling import NotTileable, TileBuilder
 
 
@@ -63,7 +63,7 @@ class PackColumnsOp(ElementOp):
         if width < 1:
             raise ShapeError(f"the width must be positive, found {width}")
         depth, columns = reversed(shape[-2:]) if self.flag("transpose") else shape[-2:]
-        return [TensorType(element_type_of(self.x), [*shape[:-2], blocks(columns, width), depth, width])]
+        return [TensorType(element_type_of(self.x), [*shape[:-2], ceil_div(columns, width), depth, width])]
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         x = operands[0].swapaxes(-1, -2) if self.flag("transpose") else operands[0]
@@ -180,7 +180,7 @@ class PackedMatMulOp(ProductOp):
             raise ShapeError(f"operands must be matrices or batches of them, found {list(lhs)} and {list(rhs)}")
         m, depth = reversed(lhs[-2:]) if self.flag("transpose_lhs") else lhs[-2:]
         columns = self.columns.value.data
-        if rhs[-2] != depth or rhs[-3] != blocks(columns, rhs[-1]):
+        if rhs[-2] != depth or rhs[-3] != ceil_div(columns, rhs[-1]):
             raise ShapeError(f"{list(lhs)} and panels {list(rhs)} of {columns} columns do not multiply")
         return broadcast(lhs[:-2], rhs[:-3]), m, columns, depth
 

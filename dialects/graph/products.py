@@ -19,6 +19,7 @@ from aotc.dialects.graph.loops import Reader, Writer
 from aotc.dialects.graph.register_tiles import LATENCY, MULTIPLIERS, Segment, register_tile, segments
 from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.schedule import Machine, Order, Schedule
+from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.tiling import NotTileable, Tile, TileBuilder
 
 LINE = 64
@@ -60,10 +61,10 @@ def product_schedule(
     lanes = machine.lanes_of_products(dtype)
     if lanes == 1 or 0 in (rows, columns, depth):
         return None
-    registers = -(-columns // lanes)
+    registers = ceil_div(columns, lanes)
     tile = register_tile(machine, rows, registers, depth)
     matrix = depth * registers * machine.vector_bytes
-    order = panel_order(machine, -(-registers // tile[1]), matrix, rows * depth * byte_width(dtype))
+    order = panel_order(machine, ceil_div(registers, tile[1]), matrix, rows * depth * byte_width(dtype))
     prefetch = streamed and order == "columns" and asks_for_next(machine, rows, tile)
     return Schedule(lanes, tile, UNROLL, order, prefetch)
 
@@ -142,10 +143,10 @@ def accumulate(
 
     A small tile gets several accumulators, so that each addition need not wait for the one before.
     """
-    chains = min(-(-LATENCY * MULTIPLIERS // (tile.shape[0] * tile.shape[1])), depth)
+    chains = min(ceil_div(LATENCY * MULTIPLIERS, tile.shape[0] * tile.shape[1]), depth)
     sums = reduction(b, schedule.unroll, depth, [b.splat(0, tile, dtype)] * chains, factors)
     while len(sums) > 1:
-        half = -(-len(sums) // 2)
+        half = ceil_div(len(sums), 2)
         sums = [b.add(*sums[i::half]) if i + half < len(sums) else sums[i] for i in range(half)]
     return sums[0]
 
@@ -172,7 +173,7 @@ def product_loops(
 
     def tile_at(outer: list[Scalar], row: Scalar, size: int, panel: Scalar, valid: int) -> None:
         partial = valid if valid % schedule.lanes else None
-        tile = Tile((size, -(-valid // schedule.lanes), schedule.lanes), partial)
+        tile = Tile((size, ceil_div(valid, schedule.lanes), schedule.lanes), partial)
         column = tile.index(b, panel * wide, {-2: schedule.lanes, -1: 1})
         place = Place(outer, tile, row, tile.index(b, row, {0: 1}), panel, column)
         store(place, accumulate(b, schedule, dtype, tile, depth, factors(place)))
@@ -268,7 +269,7 @@ def ask_for_next(
     this were more than two lines in a step, as in a strip, do not.
     """
     (rows, width), (depth, columns) = sizes, shape
-    share = -(-columns * schedule.tile[0] // rows)
+    share = ceil_div(columns * schedule.tile[0], rows)
     if not schedule.prefetch or share * width > 2 * LINE:
         return
     start = first * (depth * columns // rows) + k * share

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from aotc.dialects.graph.schedule import Machine
+from aotc.dialects.graph.shapes import ceil_div
 
 MULTIPLIERS, LOADS = 2, 2
 """Fused multiply-adds and loads that a processor starts in a cycle: what today's wide cores have."""
@@ -77,7 +78,7 @@ def register_tile(machine: Machine, rows: int, columns: int, depth: int) -> tupl
         def tile_cycles(rows: int, columns: int, streamed: float = streamed) -> float:
             return depth * max(step_cycles(rows, columns), columns * streamed) + _between(rows * columns, depth)
 
-        for height in {-(-rows // -(-rows // limit)) for limit in range(1, min(most, rows) + 1)}:
+        for height in {ceil_div(rows, ceil_div(rows, limit)) for limit in range(1, min(most, rows) + 1)}:
             tiles = product(segments(rows, height), segments(columns, width))
             cycles = sum(r.count * c.count * tile_cycles(r.size, c.size) for r, c in tiles)
             if cycles < least:

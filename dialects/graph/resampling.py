@@ -18,7 +18,7 @@ from aotc.dialects.graph.register_tiles import Segment, segments
 from aotc.dialects.graph.row_tiles import Piece, axis_of_lanes, pieces
 from aotc.dialects.graph.scalars import INDEX, Scalar
 from aotc.dialects.graph.schedule import REGISTERS_OF_A_CHAIN, Machine, Schedule
-from aotc.dialects.graph.shapes import blocks, require_axis
+from aotc.dialects.graph.shapes import ceil_div, require_axis
 from aotc.dialects.graph.tiling import NotTileable, Tile, TileBuilder
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class ResampleOp(AnchorOp):
         extent = shape_of(self.result)[axes[1]]
         if lanes == 1 or axes[1] == self.axis.value.data or 2 * extent <= lanes:
             return None  # elements that follow each other come from anywhere, or are few
-        registers = min(REGISTERS_OF_A_CHAIN, blocks(extent, lanes))
+        registers = min(REGISTERS_OF_A_CHAIN, ceil_div(extent, lanes))
         return Schedule(lanes, (REGISTERS_OF_A_CHAIN // registers, registers))
 
     def _tile_axes(self) -> tuple[int | None, int]:
@@ -135,7 +135,7 @@ class ResampleOp(AnchorOp):
                     each(index, tile)
 
                 bounds = list(shape)
-                bounds[lane_axis] = blocks(piece.end - piece.start, piece.width)
+                bounds[lane_axis] = ceil_div(piece.end - piece.start, piece.width)
                 if row_axis is not None:
                     bounds[row_axis] = rows.count
                 b.for_each(bounds, place)

@@ -27,9 +27,14 @@ def broadcast_index(b: ScalarBuilder, index: Sequence[Scalar], shape: Sequence[i
     return [b.index(0) if extent == 1 else i for i, extent in zip(tail, shape, strict=True)]
 
 
-def blocks(channels: int, block: int) -> int:
-    """How many blocks hold `channels`."""
-    return -(-channels // block)
+def ceil_div(a: int, divisor: int) -> int:
+    """The least integer not below a / divisor: how many blocks of `divisor` hold `a`."""
+    return -(-a // divisor)
+
+
+def ceil_div_index(a: Scalar, divisor: int) -> Scalar:
+    """The same for an index a >= 0."""
+    return (a + (divisor - 1)) / divisor
 
 
 def normalize_axis(axis: int, rank: int) -> int:

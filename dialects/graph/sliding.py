@@ -12,11 +12,7 @@ from dataclasses import dataclass
 from aotc.dialects.graph.interfaces import ShapeError
 from aotc.dialects.graph.loops import LoopBuilder
 from aotc.dialects.graph.scalars import Scalar
-
-
-def ceil_div(a: Scalar, divisor: int) -> Scalar:
-    """The least integer not below a / divisor, for an index a >= 0."""
-    return (a + (divisor - 1)) / divisor
+from aotc.dialects.graph.shapes import ceil_div, ceil_div_index
 
 
 @dataclass(frozen=True)
@@ -48,7 +44,7 @@ class SlidingWindow:
             )
         if not self.ceil:
             return slack // self.stride + 1
-        count = -(-slack // self.stride) + 1
+        count = ceil_div(slack, self.stride) + 1
         return count - 1 if (count - 1) * self.stride >= self.extent + self.before else count
 
     @property
@@ -59,7 +55,7 @@ class SlidingWindow:
     def taps(self, b: LoopBuilder, position: Scalar) -> tuple[Scalar, Scalar]:
         """The range of taps that lie inside the operand; empty where the bounds have crossed."""
         start = position * self.stride
-        first = b.index(0) if self.before <= 0 else ceil_div(b.max(self.before - start, 0), self.dilation)
+        first = b.index(0) if self.before <= 0 else ceil_div_index(b.max(self.before - start, 0), self.dilation)
         return first, self._below(b, start, self.extent)
 
     def padded_taps(self, b: LoopBuilder, position: Scalar) -> Scalar:
@@ -78,7 +74,7 @@ class SlidingWindow:
         room = (limit + self.before) - start
         if last >= limit:
             room = b.max(room, 0)
-        return b.min(ceil_div(room, self.dilation), self.size)
+        return b.min(ceil_div_index(room, self.dilation), self.size)
 
 
 def sliding_windows(

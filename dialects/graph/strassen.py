@@ -44,7 +44,7 @@ from aotc.dialects.graph.products import LINE
 from aotc.dialects.graph.register_tiles import segments
 from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.schedule import Machine, Schedule
-from aotc.dialects.graph.shapes import blocks
+from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.strassen_choice import LEFT_SUMS, PRODUCTS, RESULT_SUMS, RIGHT_SUMS, strassen_schedule
 from aotc.dialects.graph.strassen_tiles import StrassenKernel, StrassenSizes
 from aotc.dialects.graph.tiling import TileBuilder
@@ -81,12 +81,12 @@ class StrassenWeightOp(AnchorOp):
             raise ShapeError(f"{columns} columns are not in halves of {left}")
         if not is_float(element_type_of(self.weight)):
             raise ShapeError(f"the weight must be of floats, found {element_type_of(self.weight)}")
-        return [TensorType(element_type_of(self.weight), [blocks(left, width), PRODUCTS, blocks(depth, 2), width])]
+        return [TensorType(element_type_of(self.weight), [ceil_div(left, width), PRODUCTS, ceil_div(depth, 2), width])]
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         weight = operands[0].T if self.flag("transpose") else operands[0]
         (depth, columns), left = weight.shape, self.left.value.data
-        upper = blocks(depth, 2)
+        upper = ceil_div(depth, 2)
         whole = np.pad(weight.astype(np.float64), [(0, 2 * upper - depth), (0, 2 * left - columns)])
         quarters = whole.reshape(2, upper, 2, left).swapaxes(1, 2).reshape(4, upper, left)
         combined = np.tensordot(np.array(RIGHT_SUMS, np.float64), quarters, 1).astype(operands[0].dtype)
@@ -152,14 +152,14 @@ class StrassenMatMulOp(AnchorOp):
             raise ShapeError(f"operand {list(lhs)} and weight {list(weight)} must be of rank 2 or more and 4")
         kind = common_element_type(self.lhs, self.weight)
         sizes = self.sizes
-        if weight[:3] != (blocks(sizes.left, sizes.width), PRODUCTS, sizes.upper):
+        if weight[:3] != (ceil_div(sizes.left, sizes.width), PRODUCTS, sizes.upper):
             raise ShapeError(f"{list(lhs)} and weight {list(weight)} of {sizes.left} columns do not multiply")
         if sizes.columns > 2 * sizes.left:
             raise ShapeError(f"{sizes.columns} columns are not in halves of {sizes.left}")
         if sizes.block_rows < 2 or sizes.block_rows % 2:
             raise ShapeError(f"block_rows must be even and at least 2, found {sizes.block_rows}")
         height, line = sizes.height | 1, max(LINE // byte_width(kind), 1)
-        held = (blocks(sizes.upper, line) | 1) * line
+        held = (ceil_div(sizes.upper, line) | 1) * line
         shapes = ((*lhs[:-1], sizes.columns), (PRODUCTS, height, held), (PRODUCTS, height, sizes.width))
         return [TensorType(kind, shape) for shape in shapes]
 
@@ -179,7 +179,7 @@ class StrassenMatMulOp(AnchorOp):
         self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer], start: int, count: int, rows: int
     ) -> None:
         sizes, zero, total = self.sizes, b.const(0, element_type_of(self.result)), sums(b)
-        half, width = blocks(rows, 2), b.index(sizes.width)
+        half, width = ceil_div(rows, 2), b.index(sizes.width)
 
         def body(index: list[Scalar]) -> None:
             *outer, number, row, column = index

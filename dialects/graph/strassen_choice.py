@@ -41,7 +41,7 @@ from xdsl.utils.exceptions import VerifyException
 from aotc.dialects.graph.products import stacked_schedule
 from aotc.dialects.graph.register_tiles import MULTIPLIERS
 from aotc.dialects.graph.schedule import Machine, Schedule
-from aotc.dialects.graph.shapes import blocks
+from aotc.dialects.graph.shapes import ceil_div
 
 LEFT_SUMS = ((1, 0, 0, 1), (0, 0, 1, 1), (1, 0, 0, 0), (0, 0, 0, 1), (1, 1, 0, 0), (-1, 0, 1, 0), (0, 1, 0, -1))
 """For each product the factors of the quarters 11, 12, 21, 22 of the left matrix."""
@@ -99,19 +99,19 @@ class ProductSizes:
     @property
     def upper(self) -> int:
         """The depth of the upper half of the right matrix."""
-        return blocks(self.depth, 2)
+        return ceil_div(self.depth, 2)
 
     def left(self, lanes: int) -> int:
         """Columns of the left half of the result, whole registers."""
-        return blocks(self.columns, 2 * lanes) * lanes
+        return ceil_div(self.columns, 2 * lanes) * lanes
 
 
 def strassen_choices(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> list[StrassenAttr]:
     """One block of all rows, or of as many as `MOST_ROWS`."""
     if dtype not in (f32, f64) or machine.lanes(dtype) == 1 or 0 in (sizes.rows, sizes.columns, sizes.depth):
         return []
-    found = dict.fromkeys(blocks(sizes.rows, most) for most in (MOST_ROWS, sizes.rows))
-    return [StrassenAttr(IntAttr(2 * blocks(sizes.rows, 2 * count))) for count in found]
+    found = dict.fromkeys(ceil_div(sizes.rows, most) for most in (MOST_ROWS, sizes.rows))
+    return [StrassenAttr(IntAttr(2 * ceil_div(sizes.rows, 2 * count))) for count in found]
 
 
 def choose_strassen(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> StrassenAttr | None:
@@ -123,7 +123,7 @@ def choose_strassen(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> 
 
 def direct_cycles(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> float:
     """Estimated cycles of the product by its definition."""
-    registers = blocks(sizes.columns, machine.lanes(dtype))
+    registers = ceil_div(sizes.columns, machine.lanes(dtype))
     weight = sizes.depth * registers * machine.vector_bytes
     products = sizes.rows * sizes.depth * registers / MULTIPLIERS
     return sizes.batch * max(products, weight / WEIGHT_BYTES_A_CYCLE)
@@ -132,10 +132,10 @@ def direct_cycles(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> fl
 def strassen_cycles(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> float:
     """Estimated cycles of the seven products and the sums."""
     lanes = machine.lanes(dtype)
-    half, registers = blocks(sizes.rows, 2), sizes.left(lanes) // lanes
-    weight = blocks(sizes.rows, MOST_ROWS) * PRODUCTS * sizes.upper * registers * machine.vector_bytes
+    half, registers = ceil_div(sizes.rows, 2), sizes.left(lanes) // lanes
+    weight = ceil_div(sizes.rows, MOST_ROWS) * PRODUCTS * sizes.upper * registers * machine.vector_bytes
     products = half * PRODUCTS * sizes.upper * registers / MULTIPLIERS
-    summed = 4 * half * (blocks(sizes.upper, lanes) + registers)
+    summed = 4 * half * (ceil_div(sizes.upper, lanes) + registers)
     return sizes.batch * (max(products, weight / WEIGHT_BYTES_A_CYCLE) + summed * SUM_CYCLES)
 
 
@@ -147,4 +147,4 @@ def strassen_schedule(machine: Machine, dtype: Attribute, rows: int, columns: in
     lanes = machine.lanes_of_products(dtype)
     if lanes == 1 or 0 in (rows, columns, depth):
         return None
-    return stacked_schedule(machine, lanes, (PRODUCTS, rows, blocks(columns, lanes), depth))
+    return stacked_schedule(machine, lanes, (PRODUCTS, rows, ceil_div(columns, lanes), depth))

@@ -22,6 +22,7 @@ from aotc.dialects.graph.products import stacked_products
 from aotc.dialects.graph.register_tiles import segments
 from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.schedule import Schedule
+from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.strassen_choice import LEFT_SUMS, PRODUCTS, RESULT_SUMS
 from aotc.dialects.graph.tiling import NotTileable, Tile, TileBuilder
 
@@ -53,7 +54,7 @@ class StrassenSizes:
     @property
     def upper(self) -> int:
         """The depth of the upper half of the weight."""
-        return -(-self.depth // 2)
+        return ceil_div(self.depth, 2)
 
 
 class StrassenKernel:
@@ -91,7 +92,7 @@ class StrassenKernel:
 
     def _block(self, outer: list[Scalar], start: Scalar, size: int) -> None:
         """`size` rows from `start` on; where they are odd, the last of the upper half has none below it."""
-        b, sizes, half = self._b, self._sizes, -(-size // 2)
+        b, sizes, half = self._b, self._sizes, ceil_div(size, 2)
         paired = size - half
         b.for_each([paired], lambda at: self._sum_row(outer, at[0], [start + at[0], start + half + at[0]]))
         if paired < half:
@@ -138,7 +139,7 @@ class StrassenKernel:
         whole = halves[1] // wide * wide
         b.each_in_order(0, whole // wide, 1, lambda number: sum_at(number * wide, SUMMED, [wide, wide]))
         if rest := halves[0] - whole:
-            sum_at(b.index(whole), -(-rest // self._lanes), [rest, halves[1] - whole])
+            sum_at(b.index(whole), ceil_div(rest, self._lanes), [rest, halves[1] - whole])
 
     def _elements(
         self, outer: list[Scalar], row: Scalar | None, column: Scalar, registers: int, present: int
@@ -148,7 +149,7 @@ class StrassenKernel:
         zeros = b.splat(0, Tile((1, registers, self._lanes)), self._kind)
         if row is None or present == 0:
             return zeros
-        tile = Tile((1, -(-present // self._lanes), self._lanes), present if present % self._lanes else None)
+        tile = Tile((1, ceil_div(present, self._lanes), self._lanes), present if present % self._lanes else None)
         part = self._lhs([*outer, row, tile.index(b, column, {1: self._lanes, 2: 1})])
         return b.replace(part, zeros, [0, 0])
 
@@ -174,7 +175,7 @@ class StrassenKernel:
                 if present[side] == 0:
                     continue
                 valid = present[side] if present[side] % self._lanes else None
-                tile = Tile((count, -(-present[side] // self._lanes), self._lanes), valid)
+                tile = Tile((count, ceil_div(present[side], self._lanes), self._lanes), valid)
                 across = tile.index(b, 0, {1: self._lanes, 2: 1})
                 found = [
                     self._products([b.index(product), tile.index(b, first, {0: 1}), across])

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from aotc.dialects.graph.interfaces import ShapeError
 from aotc.dialects.graph.loops import LoopBuilder
 from aotc.dialects.graph.scalars import Scalar
-from aotc.dialects.graph.sliding import SlidingWindow, ceil_div
+from aotc.dialects.graph.shapes import ceil_div, ceil_div_index
+from aotc.dialects.graph.sliding import SlidingWindow
 
 
 @dataclass(frozen=True)
@@ -86,8 +87,8 @@ class TransposedWindow:
         reduced = target / divisor
         first_tap = b.rem(reduced * pow(source_step, -1, tap_step), b.index(tap_step))
         room = b.max(reduced - first_tap * source_step + tap_step, 0) / tap_step  # first_source + 1, or 0
-        low = ceil_div(b.max(room - self.extent, 0), source_step)
-        high = b.min(ceil_div(room, source_step), (self.size + tap_step - 1 - first_tap) / tap_step)
+        low = ceil_div_index(b.max(room - self.extent, 0), source_step)
+        high = b.min(ceil_div_index(room, source_step), (self.size + tap_step - 1 - first_tap) / tap_step)
         if divisor > 1:
             high = b.select(b.compare("eq", b.rem(target, b.index(divisor)), 0), high, 0)
         return Meeting(low, high, first_tap, tap_step, room - 1, source_step)
@@ -110,14 +111,14 @@ class TransposedWindow:
 
     def _phase(self, phase: int) -> Phases | None:
         """The positions p with p + before = phase modulo stride, if there are any."""
-        low = -(-(self.before - phase) // self.stride)
+        low = ceil_div(self.before - phase, self.stride)
         count = (self.positions - 1 + self.before - phase) // self.stride + 1 - low
         if count <= 0:
             return None
         divisor = math.gcd(self.stride, self.dilation)
         tap_step, source_step = self.stride // divisor, self.dilation // divisor
         tap, missing = phase // divisor * pow(source_step, -1, tap_step) % tap_step, phase % divisor
-        size = 0 if missing else max(-(-(self.size - tap) // tap_step), 0)
+        size = 0 if missing else max(ceil_div(self.size - tap, tap_step), 0)
         # The last tap of a phase sees the earliest element, so the window begins with it.
         ahead = 0 if missing else (size - 1) * source_step - (phase - tap * self.dilation) // self.stride - low
         seen = SlidingWindow(self.extent, size, 1, source_step, ahead, 0)

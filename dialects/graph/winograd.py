@@ -37,7 +37,7 @@ from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
 from aotc.dialects.graph.products import stacked_schedule
 from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.schedule import Machine, Schedule
-from aotc.dialects.graph.shapes import blocks, inside
+from aotc.dialects.graph.shapes import ceil_div, inside
 from aotc.dialects.graph.sliding import SlidingWindow, sliding_windows
 from aotc.dialects.graph.tiling import TileBuilder
 from aotc.dialects.graph.windowed import check_bias
@@ -75,7 +75,7 @@ class WinogradWeightOp(AnchorOp):
         if not is_float(element_type_of(self.weight)):
             raise ShapeError(f"the weight must be of floats, found {element_type_of(self.weight)}")
         size = _transforms_of(self.output_tile.value.data).inputs ** 2
-        return [TensorType(element_type_of(self.weight), [blocks(shape[0], width), size, shape[1], width])]
+        return [TensorType(element_type_of(self.weight), [ceil_div(shape[0], width), size, shape[1], width])]
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         (weight,) = operands
@@ -170,13 +170,13 @@ class WinogradConvOp(AnchorOp):
             raise ShapeError(f"operand {list(x)} and weight {list(weight)} must be of rank 5 and 4")
         channels, outputs, block = self.channels.value.data, self.outputs.value.data, x[-1]
         size = self.transforms.inputs**2
-        if x[1] != blocks(channels, block) or weight[1:3] != (size, channels):
+        if x[1] != ceil_div(channels, block) or weight[1:3] != (size, channels):
             raise ShapeError(f"{channels} channels do not fit operand {list(x)}, weight {list(weight)}")
-        if weight[-1] % block or weight[0] != blocks(outputs, weight[-1]):
+        if weight[-1] % block or weight[0] != ceil_div(outputs, weight[-1]):
             raise ShapeError(f"{outputs} output channels in blocks of {block} do not fit weight {list(weight)}")
         if self.tile_rows.value.data < 1:
             raise ShapeError(f"tile_rows must be positive, found {self.tile_rows.value.data}")
-        result = [x[0], blocks(outputs, block), *(window.positions for window in self.windows()), block]
+        result = [x[0], ceil_div(outputs, block), *(window.positions for window in self.windows()), block]
         check_bias(self.bias, result[1], block)
         kind = common_element_type(*self.operands)
         tiles = self.sizes.block_tiles | 1

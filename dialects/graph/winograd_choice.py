@@ -35,7 +35,7 @@ from xdsl.utils.exceptions import VerifyException
 from aotc.dialects.graph.products import stacked_schedule
 from aotc.dialects.graph.register_tiles import MULTIPLIERS
 from aotc.dialects.graph.schedule import Machine, Schedule
-from aotc.dialects.graph.shapes import blocks
+from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.winograd_transforms import OUTPUT_TILES, TAPS
 
 TRANSFORM_CYCLES = 4
@@ -96,7 +96,7 @@ class ConvolutionSizes:
 
     def tiles(self, size: int) -> tuple[int, int]:
         """Rows of tiles in all images, and tiles in a row, with `size` x `size` results in each."""
-        return self.images * blocks(self.rows, size), blocks(self.columns, size)
+        return self.images * ceil_div(self.rows, size), ceil_div(self.columns, size)
 
 
 def choose_winograd(machine: Machine, dtype: Attribute, sizes: ConvolutionSizes) -> WinogradAttr | None:
@@ -122,7 +122,7 @@ def winograd_schedule(machine: Machine, dtype: Attribute, sizes: ConvolutionSize
     lanes = machine.lanes(dtype)
     size = chosen.output_tile.data
     tiles, count = chosen.tile_rows.data * sizes.tiles(size)[1], (size + TAPS - 1) ** 2
-    return stacked_schedule(machine, lanes, (count, tiles, blocks(sizes.outputs, lanes), sizes.channels))
+    return stacked_schedule(machine, lanes, (count, tiles, ceil_div(sizes.outputs, lanes), sizes.channels))
 
 
 def direct_cycles(machine: Machine, sizes: ConvolutionSizes) -> float:
@@ -136,13 +136,13 @@ def winograd_cycles(machine: Machine, sizes: ConvolutionSizes, output_tile: int)
     lanes, size = machine.lanes(f32), (output_tile + TAPS - 1) ** 2
     rows, columns = sizes.tiles(output_tile)
     tiles = rows * columns
-    transforms = tiles * size * (blocks(sizes.channels, lanes) + blocks(sizes.outputs, lanes)) * TRANSFORM_CYCLES
+    transforms = tiles * size * (ceil_div(sizes.channels, lanes) + ceil_div(sizes.outputs, lanes)) * TRANSFORM_CYCLES
     return _product_cycles(machine, sizes, tiles * size) + transforms + _weight_cycles(machine, sizes, size)
 
 
 def _product_cycles(machine: Machine, sizes: ConvolutionSizes, count: int) -> float:
     """Of `count` products of a row of all channels with the weight."""
-    return count * sizes.channels * blocks(sizes.outputs, machine.lanes(f32)) / MULTIPLIERS
+    return count * sizes.channels * ceil_div(sizes.outputs, machine.lanes(f32)) / MULTIPLIERS
 
 
 def _weight_cycles(machine: Machine, sizes: ConvolutionSizes, products: int) -> float:
@@ -154,5 +154,5 @@ def _tile_rows(machine: Machine, sizes: ConvolutionSizes, output_tile: int) -> i
     """Rows of tiles in blocks of equal size whose buffers take little more than half of the second cache."""
     rows, columns = sizes.tiles(output_tile)
     elements = columns * (output_tile + TAPS - 1) ** 2 * (sizes.channels + 4 * machine.lanes(f32))
-    most = max(machine.l2 * 5 // 8 // (elements * 4), blocks(FEWEST_TILES, columns), 1)
-    return blocks(rows, blocks(rows, most))
+    most = max(machine.l2 * 5 // 8 // (elements * 4), ceil_div(FEWEST_TILES, columns), 1)
+    return ceil_div(rows, ceil_div(rows, most))

@@ -25,7 +25,7 @@ from aotc.dialects.graph.products import stacked_products
 from aotc.dialects.graph.register_tiles import Segment, segments
 from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.schedule import Schedule
-from aotc.dialects.graph.shapes import blocks
+from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.sliding import SlidingWindow
 from aotc.dialects.graph.tiling import NotTileable, Tile, TileBuilder
 from aotc.dialects.graph.winograd_transforms import Transforms
@@ -41,7 +41,7 @@ def alike(window: SlidingWindow, f: Transforms) -> list[tuple[range, range, int]
         return range(first, last), min(window.positions - tile * f.outputs, f.outputs)
 
     runs: list[tuple[range, range, int]] = []
-    for (elements, results), tiles in groupby(range(blocks(window.positions, f.outputs)), seen):
+    for (elements, results), tiles in groupby(range(ceil_div(window.positions, f.outputs)), seen):
         run = list(tiles)
         runs.append((range(run[0], run[-1] + 1), elements, results))
     return runs
@@ -68,7 +68,7 @@ class WinogradSizes:
     def tiles(self) -> tuple[int, int]:
         """How many tiles there are along each spatial axis of an image."""
         size = self.transforms.outputs
-        return blocks(self.rows.positions, size), blocks(self.columns.positions, size)
+        return ceil_div(self.rows.positions, size), ceil_div(self.columns.positions, size)
 
     @property
     def block_tiles(self) -> int:
@@ -101,10 +101,10 @@ class WinogradKernel:
         """Write everything."""
         b, sizes = self._b, self._sizes
         panel_blocks = sizes.width // self._lanes
-        panels = list(segments(blocks(sizes.outputs, self._lanes), panel_blocks))
+        panels = list(segments(ceil_div(sizes.outputs, self._lanes), panel_blocks))
 
         def block(start: Scalar) -> None:
-            self._for_rows(start, blocks(sizes.channels, self._lanes), self._transform_row)
+            self._for_rows(start, ceil_div(sizes.channels, self._lanes), self._transform_row)
             rest = (b.index(sizes.images * sizes.tiles[0]) - start) * sizes.tiles[1]
             exact = sizes.images * sizes.tiles[0] % sizes.tile_rows == 0
             tiles = b.index(sizes.block_tiles) if exact else b.min(rest, sizes.block_tiles)

@@ -37,6 +37,7 @@ from aotc.dialects.dtypes import byte_width, is_encoded
 from aotc.dialects.graph.boxes import Box, Strips, size, whole
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, Fusion, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.schedule import Machine, ScheduleAttr, schedule_of
+from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.staged import StagedOp
 from aotc.dialects.graph.structure import YieldOp
 from aotc.locations import fuse_locations
@@ -180,11 +181,11 @@ class _Chain:
             seen = self._seen(self._box(steps * step))
             return seen is None or seen.memory > machine.l2 * _MEMORY or seen.kept > machine.l2 * _KEPT
 
-        most = step * bisect_left(range(1, -(-extent // step) + 1), True, key=is_too_large)
+        most = step * bisect_left(range(1, ceil_div(extent, step) + 1), True, key=is_too_large)
         if most == 0:
             return None
-        parts = -(-extent // most)
-        return self._box(-(-extent // (parts * step)) * step)
+        parts = ceil_div(extent, most)
+        return self._box(ceil_div(extent, parts * step) * step)
 
     def _box(self, rows: int, number: int = 0) -> Box:
         """The strip of so many rows with a number, or the last one."""

@@ -20,6 +20,7 @@ from xdsl.ir import Block
 from aotc.dialects.graph.register_tiles import Segment, segments
 from aotc.dialects.graph.scalars import INDEX, Scalar
 from aotc.dialects.graph.schedule import Schedule
+from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.tiling import NotTileable, Tile
 from aotc.passes.kernel.iteration_space import Loop, Space
 from aotc.passes.kernel.space_builder import Access, Refine, SpaceBuilder
@@ -120,7 +121,7 @@ def _nest(space: Space, probe: SpaceBuilder, schedule: Schedule) -> Nest:
     if partner is not None and partners[partner]:
         return Nest(space, bands, lanes, schedule.lanes, partner, schedule.lanes)
     registers = schedule.tile[0]
-    columns = min(registers, -(-lanes.extent // schedule.lanes))
+    columns = min(registers, ceil_div(lanes.extent, schedule.lanes))
     height = registers // columns if others else 1
     return Nest(space, bands, lanes, columns * schedule.lanes, others[-1] if height > 1 else None, height)
 
@@ -141,7 +142,7 @@ def _emit(b: SpaceBuilder, nest: Nest, lanes: int, write: Write) -> None:
     """The loops over all bands, once for each combination of whole and remaining tiles."""
     for column in segments(nest.lanes.extent, nest.length) if nest.lanes else [Segment(0, 1, 1)]:
         for row in segments(nest.rows.extent, nest.height) if nest.rows else [Segment(0, 1, 1)]:
-            registers = -(-column.size // lanes)
+            registers = ceil_div(column.size, lanes)
             tile = Tile((row.size, registers, lanes), column.size if column.size % lanes else None)
             sides = {nest.lanes: (column, {-2: lanes, -1: 1}), nest.rows: (row, {0: 1})}
 

@@ -20,6 +20,7 @@ from xdsl.traits import is_side_effect_free
 from xdsl.transforms.canonicalization_patterns.utils import const_evaluate_operand
 
 from aotc.dialects import aot
+from aotc.dialects.graph.shapes import ceil_div
 
 _UNKNOWN_TRIPS = 4
 """Iterations of a loop whose bounds are not constant."""
@@ -39,7 +40,7 @@ class Indivisible(Exception):
 def trips(low: SSAValue, high: SSAValue, step: SSAValue) -> int | None:
     """Iterations of a loop, None where its bounds are not constant."""
     first, last, by = map(const_evaluate_operand, (low, high, step))
-    return None if first is None or last is None or by is None else max(-(-(last - first) // by), 0)
+    return None if first is None or last is None or by is None else max(ceil_div(last - first, by), 0)
 
 
 class Costs:
@@ -155,7 +156,7 @@ class Shares:
 
     def _time_split(self, op: scf.ParallelOp, sizes: Sequence[int]) -> float:
         count = _dimensions(sizes, self.threads)
-        longest = -(-prod(sizes[:count]) // self.threads)
+        longest = ceil_div(prod(sizes[:count]), self.threads)
         return longest * prod(sizes[count:]) * (self.costs.of_block(op.body.block) + 1)
 
     def _time_entered(self, op: scf.ParallelOp, sizes: Sequence[int]) -> float:
@@ -262,7 +263,7 @@ def _dimensions(sizes: Sequence[int], threads: int) -> int:
     best, least = len(sizes), float("inf")
     for count in range(1, len(sizes) + 1):
         total = prod(sizes[:count])
-        longest = -(-total // threads) * threads / total if total else 1.0
+        longest = ceil_div(total, threads) * threads / total if total else 1.0
         if longest <= _EVEN:
             return count
         if longest < least:

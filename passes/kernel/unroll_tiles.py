@@ -48,6 +48,7 @@ from xdsl.passes import ModulePass
 
 from aotc.dialects.aot import tiles
 from aotc.dialects.aot.tiles import tile_shape, tile_type
+from aotc.dialects.graph.shapes import ceil_div
 from aotc.errors import CompileError, Problem
 
 Registers: TypeAlias = Sequence[SSAValue]
@@ -454,7 +455,7 @@ def _reduce(u: _Unrolling, op: tiles.TileReduceOp) -> Sequence[Registers]:
         properties["overflowFlags"] = arith.IntegerOverflowAttr("none")
     values = list(u.registers(op.tile))
     while len(values) > 1:
-        half = -(-len(values) // 2)
+        half = ceil_div(len(values), 2)
         pairs = list(zip(values, values[half:], strict=False))
         combined = [u.emit(combine, pair, pair[0].type, properties) for pair in pairs]
         values = combined + values[len(pairs) : half]

@@ -19,7 +19,7 @@ from onnx import TensorProto, helper, numpy_helper
 from xdsl.dialects.builtin import f32, f64, i32
 
 from aotc.dialects.graph.schedule import Machine
-from aotc.dialects.graph.shapes import blocks
+from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.strassen_choice import (
     LEFT_SUMS,
     RESULT_SUMS,
@@ -58,7 +58,7 @@ def test_seven_products_are_a_product() -> None:
 def test_large_products_are_worth_it(machine: Machine, rows: int, depth: int, columns: int) -> None:
     sizes = ProductSizes(1, rows, columns, depth)
     chosen = choose_strassen(machine, f32, sizes)
-    assert chosen is not None and rows <= chosen.rows.data * blocks(rows, 256) <= rows + 2 * blocks(rows, 256)
+    assert chosen is not None and rows <= chosen.rows.data * ceil_div(rows, 256) <= rows + 2 * ceil_div(rows, 256)
     gain = direct_cycles(machine, f32, sizes) / strassen_cycles(machine, f32, sizes)
     assert 1.05 < gain < 8 / 7
 
@@ -105,7 +105,7 @@ class Case:
 
     @property
     def left(self) -> int:
-        return blocks(self.columns, 2 * self.lanes) * self.lanes
+        return ceil_div(self.columns, 2 * self.lanes) * self.lanes
 
     def plain_inputs(self) -> list[Array]:
         """lhs, the weight, and perhaps the bias and what is added."""
@@ -127,11 +127,11 @@ class Case:
 
     def weight(self, weight: Array) -> Array:
         """The panels, product by product."""
-        upper, width = blocks(len(weight), 2), self.panel * self.lanes
+        upper, width = ceil_div(len(weight), 2), self.panel * self.lanes
         whole = np.zeros((2 * upper, 2 * self.left))
         whole[: len(weight), : self.columns] = weight
         quarters = [whole[k : k + upper, n : n + self.left] for k in (0, upper) for n in (0, self.left)]
-        panels = np.zeros((blocks(self.left, width), len(RIGHT_SUMS), upper, width), self.number)
+        panels = np.zeros((ceil_div(self.left, width), len(RIGHT_SUMS), upper, width), self.number)
         for product, factors in enumerate(RIGHT_SUMS):
             total = sum(factor * quarter for factor, quarter in zip(factors, quarters, strict=True))
             for panel, held in enumerate(panels):
@@ -144,7 +144,7 @@ class Case:
         dtype = "f32" if self.lanes == 4 else "f64"
         kinds = [tensor(array.shape, dtype) for array in self.inputs()]
         height, line = min(self.block_rows, self.lhs[-2] + 1) // 2 | 1, 64 // np.dtype(self.number).itemsize
-        held = (blocks(blocks(self.lhs[-1], 2), line) | 1) * line
+        held = (ceil_div(ceil_div(self.lhs[-1], 2), line) | 1) * line
         shapes = ((*self.lhs[:-1], self.columns), (7, height, held), (7, height, self.panel * self.lanes))
         results = [tensor(shape, dtype) for shape in shapes]
         numbers = (("columns", self.columns), ("left", self.left), ("block_rows", self.block_rows))

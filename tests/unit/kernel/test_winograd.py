@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import f32, f64
 
 from aotc.dialects.graph.arrays import to_blocks
 from aotc.dialects.graph.schedule import Machine
-from aotc.dialects.graph.shapes import blocks
+from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.winograd_choice import ConvolutionSizes, choose_winograd, winograd_schedule
 from aotc.dialects.graph.winograd_transforms import OUTPUT_TILES, Transforms, transforms
 
@@ -118,7 +118,7 @@ def test_blocks_are_equal_and_fit_the_cache(machine: Machine, extent: int) -> No
     m, rows = chosen.output_tile.data, chosen.tile_rows.data
     all_rows, columns = sizes.tiles(m)
     width = winograd_schedule(machine, f32, sizes, chosen).tile[1] * machine.lanes(f32)
-    assert rows == blocks(all_rows, blocks(all_rows, rows))
+    assert rows == ceil_div(all_rows, ceil_div(all_rows, rows))
     assert rows * columns <= 2 * 16 or rows == 1 or 4 * (m + 2) ** 2 * rows * columns * (64 + width) <= machine.l2
 
 
@@ -185,9 +185,9 @@ class Case:
         dtype = "f32" if self.lanes == 4 else "f64"
         kinds = [tensor(array.shape, dtype) for array in self.inputs()]
         n, m, h, w = self.result_shape()
-        result = (n, blocks(m, self.lanes), h, w, self.lanes)
-        size, tiles = (self.output_tile + 2) ** 2, (self.tile_rows * blocks(w, self.output_tile)) | 1
-        held = (blocks(self.x[1], self.lanes) | 1) * self.lanes
+        result = (n, ceil_div(m, self.lanes), h, w, self.lanes)
+        size, tiles = (self.output_tile + 2) ** 2, (self.tile_rows * ceil_div(w, self.output_tile)) | 1
+        held = (ceil_div(self.x[1], self.lanes) | 1) * self.lanes
         shapes = (result, (size, tiles, held), (size, tiles, self.panel * self.lanes))
         results = [tensor(shape, dtype) for shape in shapes]
         attributes = [
