@@ -9,10 +9,11 @@ Tiles stay rolled until `unroll-tiles` writes them register by register.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import prod
-from typing import ClassVar, Literal, TypeAlias, cast, get_args
+from typing import Any, ClassVar, Literal, TypeAlias, cast, get_args
 
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     I64,
     DenseArrayBase,
@@ -63,7 +64,17 @@ COMPARISONS = (
     "uge",
 )
 """Predicates of `aot.tile_compare`: arith.cmpf's on floats, arith.cmpi's on integers."""
-CONVERSIONS = ("extf", "truncf", "fptosi", "fptoui", "sitofp", "uitofp", "extsi", "extui", "trunci")
+CONVERSIONS: dict[str, Callable[[SSAValue, Any], Operation]] = {
+    "extf": arith.ExtFOp,
+    "truncf": arith.TruncFOp,
+    "fptosi": arith.FPToSIOp,
+    "fptoui": arith.FPToUIOp,
+    "sitofp": arith.SIToFPOp,
+    "uitofp": arith.UIToFPOp,
+    "extsi": arith.ExtSIOp,
+    "extui": arith.ExtUIOp,
+    "trunci": arith.TruncIOp,
+}
 """Kinds of `aot.tile_convert`, each as the arith operation of that name."""
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-from xdsl.dialects import arith, math
+from xdsl.dialects import math
 from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerType
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -35,17 +35,6 @@ MATH: dict[str, Callable[[SSAValue], Operation]] = {
     "roundeven": math.RoundEvenOp,
     "trunc": math.TruncOp,
     "absf": math.AbsFOp,
-}
-CONVERSIONS: dict[str, Callable[[SSAValue, Any], Operation]] = {
-    "extf": arith.ExtFOp,
-    "truncf": arith.TruncFOp,
-    "fptosi": arith.FPToSIOp,
-    "fptoui": arith.FPToUIOp,
-    "sitofp": arith.SIToFPOp,
-    "uitofp": arith.UIToFPOp,
-    "extsi": arith.ExtSIOp,
-    "extui": arith.ExtUIOp,
-    "trunci": arith.TruncIOp,
 }
 
 

@@ -30,8 +30,9 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from aotc.dialects import aot
+from aotc.dialects.aot.tiles import CONVERSIONS
 from aotc.dialects.dtypes import compute_type, is_float, is_unsigned, storage_type, wrap
-from aotc.dialects.graph.arithmetic import CONVERSIONS, MATH, Comparison, conversion, predicate, quotient
+from aotc.dialects.graph.arithmetic import MATH, Comparison, conversion, predicate, quotient
 
 Number: TypeAlias = int | float
 ScalarLike: TypeAlias = "Scalar | Number"

@@ -5,15 +5,16 @@ With it (`scatter_elements_in_memory`, `top_k_in_memory`) the work is no product
 
 from __future__ import annotations
 
+from abc import ABC
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, result_def
 
 from aotc.dialects.graph.in_memory import ScatterElementsInMemoryOp, ScatterNdInMemoryOp, TopKInMemoryOp
-from aotc.dialects.graph.interfaces import shape_of
+from aotc.dialects.graph.interfaces import AnchorOp, shape_of
 from aotc.dialects.graph.scattering import ScatteringElements, ScatteringSlices, Selecting
 from aotc.dialects.graph.schedule import Machine, Schedule
 
@@ -29,47 +30,48 @@ def in_memory(steps: int) -> Schedule | None:
     return Schedule(1) if steps > FEW_STEPS else None
 
 
+class _WithoutMemory(AnchorOp, ABC):
+    """What becomes another operation where it has a schedule."""
+
+    IN_MEMORY: ClassVar[type[AnchorOp]]
+    """The same with working memory: an operation of the same operands and properties."""
+
+    def lay_out(self, layouts: Layouts) -> SSAValue | None:
+        return layouts.rescheduled(self, self.IN_MEMORY)
+
+
 @irdl_op_definition
-class ScatterElementsOp(ScatteringElements):
+class ScatterElementsOp(_WithoutMemory, ScatteringElements):
     """Element by element along `axis`, without working memory."""
 
     name = "graph.scatter_elements"
+    IN_MEMORY: ClassVar[type[AnchorOp]] = ScatterElementsInMemoryOp
     result = result_def(TensorType)
 
     def schedule_on(self, machine: Machine) -> Schedule | None:
         return in_memory(shape_of(self.indices)[self.axis.value.data])
 
-    def lay_out(self, layouts: Layouts) -> SSAValue | None:
-        """The same with working memory."""
-        return layouts.rescheduled(self, ScatterElementsInMemoryOp)
-
 
 @irdl_op_definition
-class ScatterNdOp(ScatteringSlices):
+class ScatterNdOp(_WithoutMemory, ScatteringSlices):
     """Whole slices at index tuples, without working memory."""
 
     name = "graph.scatter_nd"
+    IN_MEMORY: ClassVar[type[AnchorOp]] = ScatterNdInMemoryOp
     result = result_def(TensorType)
 
     def schedule_on(self, machine: Machine) -> Schedule | None:
         return in_memory(prod(shape_of(self.indices)[:-1]))
 
-    def lay_out(self, layouts: Layouts) -> SSAValue | None:
-        """The same with working memory."""
-        return layouts.rescheduled(self, ScatterNdInMemoryOp)
-
 
 @irdl_op_definition
-class TopKOp(Selecting):
+class TopKOp(_WithoutMemory, Selecting):
     """The `k` greatest elements along `axis`, without working memory: in k * n steps."""
 
     name = "graph.top_k"
+    IN_MEMORY: ClassVar[type[AnchorOp]] = TopKInMemoryOp
     values = result_def(TensorType)
     positions = result_def(TensorType)
 
     def schedule_on(self, machine: Machine) -> Schedule | None:
         return in_memory(shape_of(self.x)[self.axis.value.data])
-
-    def lay_out(self, layouts: Layouts) -> SSAValue | None:
-        """The same with working memory."""
-        return layouts.rescheduled(self, TopKInMemoryOp)
