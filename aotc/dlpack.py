@@ -1,4 +1,5 @@
-"""Element types as DLPack describes them, by their user-visible names; and the device that tensors are on."""
+"""Element types as DLPack describes them, by their user-visible names, the device that tensors are on, and what tells
+tensors from bare pointers among packed arguments."""
 
 from __future__ import annotations
 
@@ -6,6 +7,11 @@ from typing import Final
 
 CPU: Final = 1
 """The device type of main memory, `kDLCPU`."""
+
+HANDLE_CODE: Final = 3
+"""The type code of a packed argument that is a bare pointer (kAOTCOpaqueHandle of aotc_packed.h)."""
+TENSOR_CODE: Final = 7
+"""The type code of a packed argument that is a DLTensor (kAOTCDLTensorHandle)."""
 
 DLPACK_TYPES: Final[dict[str, tuple[int, int]]] = {
     **{f"int{bits}": (0, bits) for bits in (2, 4, 8, 16, 32, 64)},

@@ -41,6 +41,12 @@ def caches() -> dict[str, int]:
     return found
 
 
+def model_name() -> str | None:
+    """What its maker calls the processor, as Linux says it; None where that is not known."""
+    models = (line.partition(":")[2].strip() for line in _described() if line.startswith("model name"))
+    return next(models, None)
+
+
 @cache
 def identity() -> str:
     """What tells this machine's processor from another: its cores' names and features, for want of them its kind."""

@@ -24,6 +24,7 @@ from report import OURS, Results, row, write_report
 from aotc.bench.peers import OTHERS, PEERS
 from aotc.bench.rounds import Rounds, installed, run_peers
 from aotc.options import CompileOptions
+from aotc.processor import model_name
 from aotc.profiling import processor
 from aotc.targets import lookup
 
@@ -79,7 +80,7 @@ def _about(arguments: argparse.Namespace, real_time: bool) -> dict[str, Any]:
     unit = lookup("host").vectors
     compiler = subprocess.run(["cc", "--version"], capture_output=True, text=True, check=False).stdout
     return {
-        "processor": _processor(),
+        "processor": model_name() or platform.processor() or "unknown",
         "vectors": None if unit is None else asdict(unit),
         "peak_gflops": round(processor().peak * 1e-9, 1),
         "system": f"{platform.system()} {platform.machine()}",
@@ -89,14 +90,6 @@ def _about(arguments: argparse.Namespace, real_time: bool) -> dict[str, Any]:
         "seconds": arguments.seconds,
         "versions": {name: PEERS[name].version() for name in ("aotc", *arguments.peers)},
     }
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor()
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from aotc.dlpack import CPU, DLPACK_TYPES
+from aotc.dlpack import CPU, DLPACK_TYPES, HANDLE_CODE, TENSOR_CODE
 
 Array = np.ndarray[Any, Any]
 Arrays = Sequence[Array]
@@ -64,9 +64,6 @@ class _DLTensor(ctypes.Structure):
     )
 
 
-_HANDLE_CODE, _TENSOR_CODE = 3, 7
-
-
 def _dltensor(array: Array) -> _DLTensor:
     shape = (ctypes.c_int64 * array.ndim)(*array.shape)
     code, bits = DLPACK_TYPES[array.dtype.name]
@@ -78,7 +75,7 @@ def _packed(inputs: Arrays, outputs: Arrays, from_caller: Arrays) -> Sequence[An
     handles = [ctypes.cast(pointer, ctypes.POINTER(_DLTensor)) for pointer in _pointers(from_caller)]
     count = len(tensors) + len(handles)
     values = (ctypes.POINTER(_DLTensor) * count)(*tensors, *handles)
-    codes = (ctypes.c_int32 * count)(*[_TENSOR_CODE] * len(tensors), *[_HANDLE_CODE] * len(handles))
+    codes = (ctypes.c_int32 * count)(*[TENSOR_CODE] * len(tensors), *[HANDLE_CODE] * len(handles))
     return values, codes, count, ctypes.pointer(ctypes.c_int64()), ctypes.pointer(ctypes.c_int32()), None
 
 

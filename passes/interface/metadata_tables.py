@@ -35,9 +35,10 @@ from aotc.dialects.aot import (
     SymbolOp,
     integers,
 )
+from aotc.dlpack import HANDLE_CODE
 from aotc.metadata import METADATA_VERSION
 from aotc.naming import c_identifier
-from aotc.passes.interface.packing import HANDLE_CODE, PACKED_NAMES, PACKED_TYPES, DLType
+from aotc.passes.interface.packing import PACKED_NAMES, PACKED_TYPES, DLType
 from aotc.passes.interface.signature import (
     Attributes,
     argument_attributes,

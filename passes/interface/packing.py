@@ -39,7 +39,7 @@ from aotc.dialects.aot import (
     SymbolOp,
 )
 from aotc.dialects.dtypes import dtype_name
-from aotc.dlpack import CPU, DLPACK_TYPES
+from aotc.dlpack import CPU, DLPACK_TYPES, HANDLE_CODE, TENSOR_CODE
 from aotc.errors import CompileError, Problem
 
 PACKED_TYPES: Final[tuple[Attribute, ...]] = (VOID_PTR, VOID_PTR, i32, VOID_PTR, VOID_PTR, VOID_PTR)
@@ -49,12 +49,6 @@ PACKED_NAMES: Final = ("args", "arg_type_ids", "num_args", "out_ret_value", "out
 
 CALL_PACKED: Final = "AOTCCallPacked"
 """The runtime function that looks an operator up and calls it: the registry, a name, then the packed arguments."""
-
-HANDLE_CODE: Final = 3
-"""The type code of an argument that is a bare pointer (kAOTCOpaqueHandle)."""
-TENSOR_CODE: Final = 7
-"""The type code of an argument that is a DLTensor (kAOTCDLTensorHandle)."""
-"""DLPack's device type of main memory."""
 
 _VALUE, _TENSOR, _FUNCTION = StructType("AOTCValue"), StructType("DLTensor"), StructType("AOTCFunctionEntry")
 

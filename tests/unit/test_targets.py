@@ -107,6 +107,14 @@ def test_nothing_is_said_of_what_is_not_known(monkeypatch: pytest.MonkeyPatch) -
     assert processor.vector_registers() == (16, 32, True)
 
 
+def test_a_processor_has_the_name_that_linux_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    cores = 2 * ("processor : 0", "model name\t: Some Maker: 9 Cores", "flags : sse2")
+    monkeypatch.setattr(processor, "_described", lambda: cores)
+    assert processor.model_name() == "Some Maker: 9 Cores"
+    monkeypatch.setattr(processor, "_described", lambda: ())
+    assert processor.model_name() is None
+
+
 def test_the_table_shows_vectors() -> None:
     lines = {line.split()[0]: line for line in targets_table().splitlines() if line}
     assert " 16 x 256 bits " in lines["x86-64-v3"]

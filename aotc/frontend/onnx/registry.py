@@ -27,10 +27,11 @@ from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Attribute, SSAValue
 
 from aotc.constants import constant_op, folded, known_array
+from aotc.dialects.dtypes import ELEMENT_TYPES
 from aotc.dialects.graph.interfaces import GraphOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.errors import AotcError, CompileError, Problem
-from aotc.frontend.onnx.tensors import MAX_ELEMENTS
+from aotc.frontend.onnx.tensors import DTYPES, MAX_ELEMENTS, UNSUPPORTED, type_name
 from aotc.weights import Array, WeightStore
 
 EXTENSIONS = "aotc.onnx_importers"
@@ -82,6 +83,13 @@ class Node:
     def attr(self, name: str, default: Any = None) -> Any:
         """An attribute as int, float, str, list or ndarray (a tensor); `default` where it is absent."""
         return self.attributes.get(name, default)
+
+    def type_attr(self, name: str) -> Attribute:
+        """The element type whose ONNX code an attribute is; fails where the compiler has none."""
+        code = self.attr(name)
+        if code not in DTYPES:
+            self.fail(f"{name} = {type_name(code)} is not supported", UNSUPPORTED.get(code, ""))
+        return ELEMENT_TYPES[DTYPES[code]]
 
     def shape(self, position: int) -> tuple[int, ...]:
         """The shape of a required input."""

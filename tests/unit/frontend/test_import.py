@@ -277,6 +277,18 @@ def test_types_are_those_of_the_operator() -> None:
     assert second == "Not_1 (Not): input 0 has type int32, the operator takes bool in opset 17"
 
 
+def test_an_attribute_that_asks_for_a_type_that_is_not_supported() -> None:
+    header = '<ir_version: 10, opset_import: ["" : 23]>'
+    graph = """g (float[2] x, float s) => (string[2] y, float[2] z) {
+        y = Cast <to = 8> (x)  z = QuantizeLinear <output_dtype = 14> (x, s)
+    }"""
+    assert problems(graph, header=header) == [
+        "Cast_0 (Cast): to = string is not supported; text has no fixed size, and compiled models have no heap",
+        "QuantizeLinear_1 (QuantizeLinear): output_dtype = complex64 is not supported; there is no complex arithmetic, "
+        "in onnxruntime neither",
+    ]
+
+
 def test_shapes_that_do_not_fit_name_the_node() -> None:
     (problem,) = problems("g (float[2] x, float[3] w) => (float[2] y) { y = Add(x, w) }")
     assert problem.startswith("Add_0 (Add): ") and "[2] and [3]" in problem

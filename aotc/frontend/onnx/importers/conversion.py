@@ -7,21 +7,17 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.ir import Attribute, SSAValue
 
-from aotc.dialects.dtypes import ELEMENT_TYPES, is_minifloat, numpy_dtype
+from aotc.dialects.dtypes import is_minifloat, numpy_dtype
 from aotc.dialects.graph.conversion import CastOp
 from aotc.dialects.graph.interfaces import element_type_of
 from aotc.dialects.graph.movement import BroadcastOp
 from aotc.frontend.onnx.expressions import cast
 from aotc.frontend.onnx.registry import Node, onnx_op
-from aotc.frontend.onnx.tensors import DTYPES, UNSUPPORTED, type_name
 
 
 @onnx_op("Cast")
 def cast_to_attribute(node: Node) -> SSAValue:
-    code = node.attr("to")
-    if code not in DTYPES:
-        node.fail(f"casts to {type_name(code)} are not supported", UNSUPPORTED.get(code, ""))
-    return _cast(node, ELEMENT_TYPES[DTYPES[code]])
+    return _cast(node, node.type_attr("to"))
 
 
 @onnx_op("CastLike")

@@ -13,19 +13,13 @@ from aotc.dialects.graph.logical import CompareOp, WhereOp
 from aotc.dialects.graph.reduction import ReduceOp
 from aotc.frontend.onnx.expressions import scalar
 from aotc.frontend.onnx.registry import Node, onnx_op
-from aotc.frontend.onnx.tensors import DTYPES, UNSUPPORTED, type_name
 
 _UI8 = ELEMENT_TYPES["uint8"]
 
 
 def _type_attribute(node: Node, name: str) -> Attribute | None:
     """The element type that the attribute `name` asks for; None where it is absent or 0."""
-    code = node.attr(name, 0)
-    if code == 0:
-        return None
-    if code not in DTYPES:
-        node.fail(f"{name} {type_name(code)} is not supported", UNSUPPORTED.get(code, ""))
-    return ELEMENT_TYPES[DTYPES[code]]
+    return node.type_attr(name) if node.attr(name, 0) else None
 
 
 @onnx_op("QuantizeLinear")
