@@ -55,14 +55,14 @@ def reduction_schedule(
 def row_schedule(machine: Machine, dtype: Attribute, shape: Sequence[int], axes: Sequence[int]) -> Schedule | None:
     """How rows are worked on that are read several times; None where there are no vectors for it.
 
-    They stay in registers where they fit, as many at once as do; three quarters of the registers may be used.
+    They stay in registers where they fit, as many at once as do: what is spilled beside them is no longer away than x.
     """
     if (lanes := _lanes(machine, dtype, shape, axes)) == 1:
         return None
     lane_axis, step_axis = axis_of_lanes(shape), axis_of_steps(shape, axes)
     needed = -(-shape[lane_axis] // lanes)
     steps = 1 if step_axis is None else shape[step_axis]
-    most = machine.registers * 3 // 4
+    most = machine.registers
     if prod(shape[axis] for axis in axes if axis not in (lane_axis, step_axis)) == 1:
         if lane_axis not in axes and steps <= most:
             return Schedule(lanes, (_even(needed, max(machine.registers // 4 // steps, 1)),), steps)

@@ -17,7 +17,8 @@ After (`exponential` below):
 ```
 Every operation rounds once (products that are added are `math.fma`), so all targets compute the same bits. The
 polynomials are minimax fits to the relative error (Remez' algorithm); what holds of each function is in its docstring,
-with errors measured over all 2^32 arguments, in units of the last place (ulp) of the exact result.
+with errors measured over all 2^32 arguments, in units of the last place (ulp) of the exact result. Of x / c with a
+constant c, erf and tanh are computed as of x * (1 / c), which is at most one ulp further off.
 """
 
 from __future__ import annotations
@@ -27,11 +28,12 @@ from dataclasses import dataclass
 from math import inf, nan, prod
 from typing import TypeAlias
 
+import numpy as np
 from xdsl.context import Context
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import ModuleOp, VectorType, f32, i32
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, ModuleOp, VectorType, f32, i32
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Block, Operation
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from aotc.dialects.aot.tiles import tile_shape, tile_type
@@ -71,7 +73,7 @@ def _replace(op: Operation, expansion: Function, b: TileBuilder) -> None:
     written, result = Block(), op.results[0]
 
     def write() -> None:
-        value = _in_pieces(b, expansion, Scalar(b, f32, op.operands[0])).ssa
+        value = _in_pieces(b, expansion, _argument(b, op)).ssa
         value.name_hint = result.name_hint
         result.replace_all_uses_with(value)
 
@@ -83,8 +85,30 @@ def _replace(op: Operation, expansion: Function, b: TileBuilder) -> None:
         each.detach()
         each.location = op.location
     block.insert_ops_before(new, op)
+    given = op.operands[0].owner
     op.detach()
     op.erase()
+    if isinstance(given, arith.DivfOp) and not given.result.uses:
+        given.detach()
+        given.erase()
+
+
+def _argument(b: TileBuilder, op: Operation) -> Scalar:
+    """What `op` is a function of. A quotient by a constant becomes a product where that is hardly less accurate."""
+    given = op.operands[0]
+    if isinstance(op, _DAMPING) and isinstance(given.owner, arith.DivfOp):
+        divisor = _constant(given.owner.rhs)
+        if divisor is not None and _LEAST_NORMAL <= abs(divisor) <= 1 / _LEAST_NORMAL:
+            return Scalar(b, f32, given.owner.lhs) * float(np.float32(1 / divisor))
+    return Scalar(b, f32, given)
+
+
+def _constant(value: SSAValue) -> float | None:
+    """The number that is `value`, or every element of it."""
+    attribute = value.owner.value if isinstance(value.owner, arith.ConstantOp) else None
+    if isinstance(attribute, DenseIntOrFPElementsAttr) and attribute.is_splat():
+        return float(np.asarray(attribute.get_values()[0]))
+    return attribute.value.data if isinstance(attribute, FloatAttr) else None
 
 
 def _element(op: Operation) -> Attribute:
@@ -244,6 +268,9 @@ def error_function(b: TileBuilder, x: Scalar) -> Scalar:
     ratio = x * _by_pairs(b, square, fourth, _ERF_P) / _by_pairs(b, square, fourth, _ERF_Q)
     return b.min(b.max(ratio, -1.0), 1.0)
 
+
+_DAMPING = (math.ErfOp, math.TanhOp)
+"""Functions with |x f'(x)| <= |f(x)|: an error of the argument is no larger in the result."""
 
 _FUNCTIONS: dict[type[Operation], Function] = {
     math.ExpOp: exponential,
