@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, Float64Type, FloatAttr, TensorType, f32
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import BoolAttr, Float64Type, FloatAttr, TensorType, f32
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.dtypes import compute_type
@@ -16,7 +15,6 @@ from aotc.dialects.graph import arrays
 from aotc.dialects.graph.boxes import Box, Cutout, whole
 from aotc.dialects.graph.elementwise import Domain
 from aotc.dialects.graph.interfaces import (
-    AnchorOp,
     Array,
     ElementOp,
     ShapeError,
@@ -25,41 +23,31 @@ from aotc.dialects.graph.interfaces import (
     tensor_type,
 )
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
-from aotc.dialects.graph.reduction import merge_index, normalize_axes, reduced_shape, rows
+from aotc.dialects.graph.reduction import RowwiseOp, merge_index, reduced_shape, rows
 from aotc.dialects.graph.row_tiles import Part, Row, Rows, row_schedule
 from aotc.dialects.graph.scalars import Scalar
 
 if TYPE_CHECKING:
-    from aotc.dialects.graph.layouts import Layouts
     from aotc.dialects.graph.schedule import Machine, Schedule
     from aotc.dialects.graph.tiling import TileBuilder
 
 
-class RowOp(AnchorOp, ABC):
+class RowOp(RowwiseOp, ABC):
     """A result of the shape and type of x (floats); its rows, the elements along `axes`, are functions of x's rows."""
 
-    x = operand_def(TensorType)
-    axes = prop_def(DenseArrayBase)
     result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:
         Domain.FLOAT.require(element_type_of(self.x), "the operand")
-        self._axes()
+        self.along()
         return [tensor_type(self.x)]
-
-    def _axes(self) -> tuple[int, ...]:
-        return normalize_axes(self.ints("axes"), len(shape_of(self.x)))
 
     def _row(self) -> list[int]:
         """The extents of a row."""
-        return [shape_of(self.x)[axis] for axis in self._axes()]
-
-    def lay_out(self, layouts: Layouts) -> SSAValue | None:
-        x = layouts.computed(self.x)
-        return None if x is None or min(self._axes(), default=2) < 2 else layouts.again(self, [x], axes=self._axes())
+        return [shape_of(self.x)[axis] for axis in self.along()]
 
     def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        shape, axes = shape_of(self.x), self._axes()
+        shape, axes = shape_of(self.x), self.along()
 
         def each(outer: list[Scalar]) -> None:
             def read(inner: Sequence[Scalar]) -> Scalar:
@@ -74,14 +62,14 @@ class RowOp(AnchorOp, ABC):
 
     def cut_out(self, box: Box) -> Cutout | None:
         everything = whole(self.x)
-        return Cutout(self, (box,)) if all(box[axis] == everything[axis] for axis in self._axes()) else None
+        return Cutout(self, (box,)) if all(box[axis] == everything[axis] for axis in self.along()) else None
 
     @abstractmethod
     def row(self, b: LoopBuilder, read: Reader, write: Writer) -> None:
         """Emit the loops of one row; `read` and `write` take indices within it."""
 
     def schedule_on(self, machine: Machine) -> Schedule | None:
-        return row_schedule(machine, element_type_of(self.x), shape_of(self.x), self._axes())
+        return row_schedule(machine, element_type_of(self.x), shape_of(self.x), self.along())
 
     def tiled_loops(
         self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
@@ -89,7 +77,7 @@ class RowOp(AnchorOp, ABC):
         def each(row: Row) -> None:
             self.tiled_row(b, row, lambda part: reads[0](part.index), lambda part, value: writes[0](part.index, value))
 
-        Rows(b, shape_of(self.x), self._axes(), schedule, single=False).for_each(each)
+        Rows(b, shape_of(self.x), self.along(), schedule, single=False).for_each(each)
 
     @abstractmethod
     def tiled_row(
@@ -102,7 +90,7 @@ class RowOp(AnchorOp, ABC):
         """The result rows for the rows along the last axis; f16 and bf16 come, and may go, as f32."""
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        x, axes = operands[0], self._axes()
+        x, axes = operands[0], self.along()
         if x.size == 0:
             return [x]
         kept = [axis for axis in range(x.ndim) if axis not in axes]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, cast
@@ -95,17 +96,31 @@ def _monoid(kind: StringAttr, monoids: dict[str, Monoid], element_type: Attribut
     return monoids[kind.data]
 
 
+class RowwiseOp(AnchorOp, ABC):
+    """Works on the rows of x, the elements along `axes`."""
+
+    x = operand_def(TensorType)
+    axes = prop_def(DenseArrayBase)
+
+    def along(self) -> tuple[int, ...]:
+        """The axes, counted from the front."""
+        return normalize_axes(self.ints("axes"), len(shape_of(self.x)))
+
+    def lay_out(self, layouts: Layouts) -> SSAValue | None:
+        """Rows that lie within channels are the same in blocks of these."""
+        x, axes = layouts.computed(self.x), self.along()
+        return None if x is None or min(axes, default=2) < 2 else layouts.again(self, [x], axes=axes)
+
+
 @irdl_op_definition
-class ReduceOp(AnchorOp):
+class ReduceOp(RowwiseOp):
     """The `kind` (sum mean prod max min) of x over `axes`, in index order; f16 and bf16 accumulate in f32.
 
     Of no elements: 0, 1, or the extreme of the type; the mean is 0. Integer means truncate.
     """
 
     name = "graph.reduce"
-    x = operand_def(TensorType)
     kind = prop_def(StringAttr)
-    axes = prop_def(DenseArrayBase)
     keepdims = prop_def(BoolAttr, default_value=_FALSE)
     result = result_def(TensorType)
 
@@ -116,24 +131,17 @@ class ReduceOp(AnchorOp):
     def _monoid(self) -> Monoid:
         return _monoid(self.kind, self.MONOIDS, element_type_of(self.x))
 
-    def _axes(self) -> tuple[int, ...]:
-        return normalize_axes(self.ints("axes"), len(shape_of(self.x)))
-
     def _count(self) -> int:
         """What the sum is divided by for the mean."""
-        return max(1, int(np.prod([shape_of(self.x)[axis] for axis in self._axes()])))
+        return max(1, int(np.prod([shape_of(self.x)[axis] for axis in self.along()])))
 
     def infer_types(self) -> Sequence[TensorType]:
         self._monoid()
-        shape = reduced_shape(shape_of(self.x), self._axes(), self.flag("keepdims"))
+        shape = reduced_shape(shape_of(self.x), self.along(), self.flag("keepdims"))
         return [TensorType(element_type_of(self.x), shape)]
 
-    def lay_out(self, layouts: Layouts) -> SSAValue | None:
-        x = layouts.computed(self.x)
-        return None if x is None or min(self._axes(), default=2) < 2 else layouts.again(self, [x], axes=self._axes())
-
     def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        shape, axes, monoid = shape_of(self.x), self._axes(), self._monoid()
+        shape, axes, monoid = shape_of(self.x), self.along(), self._monoid()
         kind = element_type_of(self.x)
 
         def each(index: list[Scalar]) -> None:
@@ -148,7 +156,7 @@ class ReduceOp(AnchorOp):
         b.for_each(shape_of(self.result), each)
 
     def schedule_on(self, machine: Machine) -> Schedule | None:
-        shape, axes = shape_of(self.x), self._axes()
+        shape, axes = shape_of(self.x), self.along()
         if axis_of_lanes(shape) in axes and np.prod([shape[axis] for axis in axes]) < _FEW:
             return None
         return reduction_schedule(machine, element_type_of(self.x), shape, axes)
@@ -156,7 +164,7 @@ class ReduceOp(AnchorOp):
     def tiled_loops(
         self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
     ) -> None:
-        shape, axes, monoid = shape_of(self.x), self._axes(), self._monoid()
+        shape, axes, monoid = shape_of(self.x), self.along(), self._monoid()
         kind = element_type_of(self.x)
         neutral = monoid.neutral(kind)
 
@@ -171,7 +179,7 @@ class ReduceOp(AnchorOp):
         Rows(b, shape, axes, schedule, single=True).for_each(each)
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        axes, monoid = self._axes(), self._monoid()
+        axes, monoid = self.along(), self._monoid()
         wide = arrays.widen(operands[0])
         neutral = np.array(monoid.neutral(element_type_of(self.x))).astype(wide.dtype)
         flat = rows(wide, axes)

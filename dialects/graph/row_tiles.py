@@ -21,6 +21,7 @@ from xdsl.ir import Attribute
 from aotc.dialects.aot.tiles import Reduction, tile_shape, tile_type
 from aotc.dialects.graph.scalars import Number, Scalar
 from aotc.dialects.graph.schedule import Machine, Schedule
+from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.tiling import Tile, TileBuilder, is_tile
 
 Combine = Callable[[Scalar, Scalar], Scalar]
@@ -48,7 +49,7 @@ def reduction_schedule(
         return None
     step_axis = axis_of_steps(shape, axes)
     few = max(machine.registers // 4, 2)
-    registers = _even(-(-shape[axis_of_lanes(shape)] // lanes), few)
+    registers = _even(ceil_div(shape[axis_of_lanes(shape)], lanes), few)
     return Schedule(lanes, (registers,), 1 if step_axis is None else _even(shape[step_axis], max(few // registers, 1)))
 
 
@@ -60,7 +61,7 @@ def row_schedule(machine: Machine, dtype: Attribute, shape: Sequence[int], axes:
     if (lanes := _lanes(machine, dtype, shape, axes)) == 1:
         return None
     lane_axis, step_axis = axis_of_lanes(shape), axis_of_steps(shape, axes)
-    needed = -(-shape[lane_axis] // lanes)
+    needed = ceil_div(shape[lane_axis], lanes)
     steps = 1 if step_axis is None else shape[step_axis]
     most = machine.registers
     if prod(shape[axis] for axis in axes if axis not in (lane_axis, step_axis)) == 1:
@@ -83,8 +84,7 @@ def _lanes(machine: Machine, dtype: Attribute, shape: Sequence[int], axes: Seque
 
 def _even(count: int, most: int) -> int:
     """The size of the least number of parts of `count`, none larger than `most`, where they are as equal as can be."""
-    parts = -(-count // most)
-    return -(-count // parts)
+    return ceil_div(count, ceil_div(count, most))
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def pieces(extent: int, registers: int, lanes: int) -> list[Piece]:
     rest = extent % (registers * lanes)
     found = [Piece(0, extent - rest, registers, lanes)] if rest < extent else []
     if rest:
-        found.append(Piece(extent - rest, extent, -(-rest // lanes), lanes, rest if rest % lanes else None))
+        found.append(Piece(extent - rest, extent, ceil_div(rest, lanes), lanes, rest if rest % lanes else None))
     return found
 
 
@@ -204,7 +204,7 @@ class Rows:
         if low == high:
             return
         axes = [*(axis for axis in self._kept if axis != cut), *([] if cut is None else [cut])]
-        extents = [-(-(high - low) // width) if axis == cut else self.shape[axis] for axis in axes]
+        extents = [ceil_div(high - low, width) if axis == cut else self.shape[axis] for axis in axes]
 
         def each(index: list[Scalar]) -> None:
             at = dict(zip(axes, index, strict=True))
@@ -340,7 +340,7 @@ class Row:
 def by_halves(b: TileBuilder, value: Scalar, axis: int, combine: Combine) -> Scalar:
     """The tile with one register along `axis`: register i is combined with i + ceil(n / 2), until one is left."""
     while (count := (sizes := list(tile_shape(value.ssa)[:-1]))[axis]) > 1:
-        half = -(-count // 2)
+        half = ceil_div(count, 2)
 
         def registers(start: int, many: int, value: Scalar = value, sizes: list[int] = sizes) -> Scalar:
             offsets, extents = [0] * len(sizes), list(sizes)

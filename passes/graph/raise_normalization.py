@@ -38,7 +38,7 @@ from aotc.dialects.graph.elementwise import AddOp, DivOp, MulOp, PowOp, SubOp
 from aotc.dialects.graph.functions import SqrtOp
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of, shape_of
 from aotc.dialects.graph.normalization import NormalizeOp
-from aotc.dialects.graph.reduction import ReduceOp, normalize_axes
+from aotc.dialects.graph.reduction import ReduceOp
 from aotc.locations import fuse_locations
 from aotc.passes.graph.groups import entries
 from aotc.weights import WeightStore
@@ -127,8 +127,7 @@ def _is_square(op: GraphOp, x: SSAValue, store: WeightStore) -> bool:
 
 def _mean_axes(op: ReduceOp) -> tuple[int, ...] | None:
     """The axes of a mean that keeps them, at least one."""
-    axes = normalize_axes(op.ints("axes"), len(shape_of(op.x)))
-    return axes if op.kind.data == "mean" and op.flag("keepdims") and axes else None
+    return op.along() or None if op.kind.data == "mean" and op.flag("keepdims") else None
 
 
 def _producer(value: SSAValue, kind: type[Op]) -> Op | None:
