@@ -17,14 +17,15 @@ After (`exponential` below):
 ```
 Every operation rounds once (products that are added are `math.fma`), so all targets compute the same bits. The
 polynomials are minimax fits to the relative error (Remez' algorithm); what holds of each function is in its docstring,
-with errors measured over all 2^32 arguments, in units of the last place (ulp) of the exact result. Of x / c with a
-constant c, erf and tanh are computed as of x * (1 / c), which is at most one ulp further off.
+with errors measured over all 2^32 arguments, in units of the last place (ulp) of the exact result. Of x / c or c x with
+a constant c, erf and tanh have that in their coefficients, which is at most one ulp further off.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import inf, nan, prod
 from typing import TypeAlias
 
@@ -40,7 +41,7 @@ from aotc.dialects.aot.tiles import tile_shape, tile_type
 from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.tiling import TileBuilder
 
-Function: TypeAlias = Callable[[TileBuilder, Scalar], Scalar]
+Function: TypeAlias = Callable[..., Scalar]
 
 AT_A_TIME = 4
 """Registers of a tile that one polynomial works on, so that what lies between its first and last operation fits too."""
@@ -73,7 +74,9 @@ def _replace(op: Operation, expansion: Function, b: TileBuilder) -> None:
     written, result = Block(), op.results[0]
 
     def write() -> None:
-        value = _in_pieces(b, expansion, _argument(b, op)).ssa
+        x, factor = _argument(b, op)
+        function = expansion if factor == 1 else partial(expansion, factor=factor)
+        value = _in_pieces(b, function, x).ssa
         value.name_hint = result.name_hint
         result.replace_all_uses_with(value)
 
@@ -88,19 +91,20 @@ def _replace(op: Operation, expansion: Function, b: TileBuilder) -> None:
     given = op.operands[0].owner
     op.detach()
     op.erase()
-    if isinstance(given, arith.DivfOp) and not given.result.uses:
+    if isinstance(given, arith.DivfOp | arith.MulfOp) and not given.result.uses:
         given.detach()
         given.erase()
 
 
-def _argument(b: TileBuilder, op: Operation) -> Scalar:
-    """What `op` is a function of. A quotient by a constant becomes a product where that is hardly less accurate."""
+def _argument(b: TileBuilder, op: Operation) -> tuple[Scalar, float]:
+    """x and a factor that `op` is a function of the product of. It is 1 but for quotients by a constant, and products
+    with one, in functions that are no less accurate then."""
     given = op.operands[0]
-    if isinstance(op, _DAMPING) and isinstance(given.owner, arith.DivfOp):
-        divisor = _constant(given.owner.rhs)
-        if divisor is not None and _LEAST_NORMAL <= abs(divisor) <= 1 / _LEAST_NORMAL:
-            return Scalar(b, f32, given.owner.lhs) * float(np.float32(1 / divisor))
-    return Scalar(b, f32, given)
+    if isinstance(op, _DAMPING) and isinstance(given.owner, arith.DivfOp | arith.MulfOp):
+        number = _constant(given.owner.rhs)
+        if number is not None and 1 / _MOST_FACTOR <= number <= _MOST_FACTOR:
+            return Scalar(b, f32, given.owner.lhs), 1 / number if isinstance(given.owner, arith.DivfOp) else number
+    return Scalar(b, f32, given), 1.0
 
 
 def _constant(value: SSAValue) -> float | None:
@@ -246,9 +250,9 @@ def _with_sign(b: TileBuilder, magnitude: Scalar, sign: Scalar) -> Scalar:
     return Scalar(b, f32, b.insert(math.CopySignOp(magnitude.ssa, sign.ssa)))
 
 
-def hyperbolic_tangent(b: TileBuilder, x: Scalar) -> Scalar:
-    """tanh x to 2.5 ulp, never beyond 1: |tanh x| = -e / (2 + e) with e = exp(-2 |x|) - 1."""
-    e = _exponential_minus_1(b, b.min(b.abs(x), 10.0) * -2.0)
+def hyperbolic_tangent(b: TileBuilder, x: Scalar, factor: float = 1.0) -> Scalar:
+    """tanh factor x to 2.5 ulp (3.5 with a factor), never beyond 1: |tanh x| = -e / (2 + e), e = exp(-2 |x|) - 1."""
+    e = _exponential_minus_1(b, b.min(b.abs(x), 10.0 / factor) * (-2.0 * factor))
     return _with_sign(b, e / (e + 2.0), x)
 
 
@@ -259,18 +263,22 @@ _ERF_Q = (0.841985881, 0.420366943, 0.0950333923, 0.0124079315, 0.000960852019, 
 _ERF_END = 3.83
 
 
-def error_function(b: TileBuilder, x: Scalar) -> Scalar:
-    """erf x to 5.1 ulp, never beyond 1: x times a rational function of x^2 (weighted least squares, reweighted to the
-    least maximum as Lawson did)."""
-    x = b.min(b.max(x, -_ERF_END), _ERF_END)
+def error_function(b: TileBuilder, x: Scalar, factor: float = 1.0) -> Scalar:
+    """erf factor x to 5.1 ulp (6.1 with a factor), never beyond 1: x times a rational function of x^2 (weighted least
+    squares, reweighted to the least maximum as Lawson did)."""
+    x = b.min(b.max(x, -_ERF_END / factor), _ERF_END / factor)
     square = x * x
     fourth = square * square
-    ratio = x * _by_pairs(b, square, fourth, _ERF_P) / _by_pairs(b, square, fourth, _ERF_Q)
+    p = [coefficient * factor ** (2 * k + 1) for k, coefficient in enumerate(_ERF_P)]
+    q = [coefficient * factor ** (2 * k) for k, coefficient in enumerate(_ERF_Q)]
+    ratio = x * _by_pairs(b, square, fourth, p) / _by_pairs(b, square, fourth, q)
     return b.min(b.max(ratio, -1.0), 1.0)
 
 
 _DAMPING = (math.ErfOp, math.TanhOp)
 """Functions with |x f'(x)| <= |f(x)|: an error of the argument is no larger in the result."""
+_MOST_FACTOR = 16.0
+"""And its reciprocal the least: powers of it in coefficients stay normal numbers."""
 
 _FUNCTIONS: dict[type[Operation], Function] = {
     math.ExpOp: exponential,
