@@ -25,7 +25,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from math import inf, nan, prod
 from typing import TypeAlias
 
@@ -41,7 +40,7 @@ from aotc.dialects.aot.tiles import tile_shape, tile_type
 from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.tiling import TileBuilder
 
-Function: TypeAlias = Callable[..., Scalar]
+Function: TypeAlias = Callable[[TileBuilder, Scalar], Scalar]
 
 AT_A_TIME = 4
 """Registers of a tile that one polynomial works on, so that what lies between its first and last operation fits too."""
@@ -74,9 +73,8 @@ def _replace(op: Operation, expansion: Function, b: TileBuilder) -> None:
     written, result = Block(), op.results[0]
 
     def write() -> None:
-        x, factor = _argument(b, op)
-        function = expansion if factor == 1 else partial(expansion, factor=factor)
-        value = _in_pieces(b, function, x).ssa
+        function, x = _applied(op, expansion)
+        value = _in_pieces(b, function, Scalar(b, f32, x)).ssa
         value.name_hint = result.name_hint
         result.replace_all_uses_with(value)
 
@@ -96,15 +94,25 @@ def _replace(op: Operation, expansion: Function, b: TileBuilder) -> None:
         given.erase()
 
 
-def _argument(b: TileBuilder, op: Operation) -> tuple[Scalar, float]:
-    """x and a factor that `op` is a function of the product of. It is 1 but for quotients by a constant, and products
-    with one, in functions that are no less accurate then."""
-    given = op.operands[0]
-    if isinstance(op, _DAMPING) and isinstance(given.owner, arith.DivfOp | arith.MulfOp):
-        number = _constant(given.owner.rhs)
-        if number is not None and 1 / _MOST_FACTOR <= number <= _MOST_FACTOR:
-            return Scalar(b, f32, given.owner.lhs), 1 / number if isinstance(given.owner, arith.DivfOp) else number
-    return Scalar(b, f32, given), 1.0
+def _applied(op: Operation, expansion: Function) -> tuple[Function, SSAValue]:
+    """What to compute `op` by, and of what; a constant factor of its operand goes into the coefficients."""
+    scaled, product = _SCALED.get(type(op)), _product(op.operands[0])
+    if scaled is None or product is None:
+        return expansion, op.operands[0]
+    x, factor = product
+    return lambda b, value: scaled(b, value, factor), x
+
+
+def _product(value: SSAValue) -> tuple[SSAValue, float] | None:
+    """x and a constant factor of which `value` is the product; None where it is none or the factor is far from 1."""
+    op = value.owner
+    if not isinstance(op, arith.DivfOp | arith.MulfOp):
+        return None
+    sides = [(op.lhs, op.rhs)] if isinstance(op, arith.DivfOp) else [(op.lhs, op.rhs), (op.rhs, op.lhs)]
+    for x, other in sides:
+        if (number := _constant(other)) is not None and 1 / _MOST_FACTOR <= number <= _MOST_FACTOR:
+            return x, 1 / number if isinstance(op, arith.DivfOp) else number
+    return None
 
 
 def _constant(value: SSAValue) -> float | None:
@@ -275,8 +283,11 @@ def error_function(b: TileBuilder, x: Scalar, factor: float = 1.0) -> Scalar:
     return b.min(b.max(ratio, -1.0), 1.0)
 
 
-_DAMPING = (math.ErfOp, math.TanhOp)
-"""Functions with |x f'(x)| <= |f(x)|: an error of the argument is no larger in the result."""
+_SCALED: dict[type[Operation], Callable[[TileBuilder, Scalar, float], Scalar]] = {
+    math.ErfOp: error_function,
+    math.TanhOp: hyperbolic_tangent,
+}
+"""Those that take a factor of the argument. |x f'(x)| <= |f(x)|: an error of that is no larger in the result."""
 _MOST_FACTOR = 16.0
 """And its reciprocal the least: powers of it in coefficients stay normal numbers."""
 
