@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from xdsl.dialects.builtin import UNKNOWN_LOC, BoolAttr, DenseIntOrFPElementsAttr, StringAttr
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from aotc.dialects.dtypes import byte_width, is_float
@@ -29,6 +29,7 @@ from aotc.dialects.graph.interfaces import (
     GraphOp,
     ShapeError,
     element_type_of,
+    producer,
     shape_of,
     to_attribute,
 )
@@ -82,10 +83,6 @@ class Simplification(RewritePattern):
 # --- views and movement ----------------------------------------------------------------------------------------------
 
 
-def _producer(value: SSAValue, op_class: type[Op]) -> Op | None:
-    return value.op if isinstance(value, OpResult) and isinstance(value.op, op_class) else None
-
-
 @simplifies(ReshapeOp, TransposeOp, BroadcastOp, SliceOp, PadOp, CastOp)
 def nothing_changes(op: ReshapeOp | TransposeOp | BroadcastOp | SliceOp | PadOp | CastOp) -> Simplified:
     """A movement or cast that gives its operand back."""
@@ -103,14 +100,14 @@ def nothing_changes(op: ReshapeOp | TransposeOp | BroadcastOp | SliceOp | PadOp 
 @simplifies(ReshapeOp)
 def reshape_of_reshape(op: ReshapeOp) -> Simplified:
     """reshape(reshape(x)) -> reshape(x)"""
-    inner = _producer(op.x, ReshapeOp)
+    inner = producer(op.x, ReshapeOp)
     return None if inner is None else ReshapeOp.get(inner.x, shape=op.ints("shape"))
 
 
 @simplifies(TransposeOp)
 def transpose_of_transpose(op: TransposeOp) -> Simplified:
     """transpose(transpose(x)) -> transpose(x)"""
-    inner = _producer(op.x, TransposeOp)
+    inner = producer(op.x, TransposeOp)
     if inner is None:
         return None
     first = inner.ints("permutation")
@@ -126,7 +123,7 @@ def transpose_of_unit_axes(op: TransposeOp) -> Simplified:
 @simplifies(SliceOp)
 def slice_of_slice(op: SliceOp) -> Simplified:
     """slice(slice(x)) -> slice(x)"""
-    inner = _producer(op.x, SliceOp)
+    inner = producer(op.x, SliceOp)
     if inner is None:
         return None
     outer = zip(op.ints("starts"), op.ints("steps"), inner.ints("starts"), inner.ints("steps"), strict=True)
@@ -165,7 +162,7 @@ def concat_of_an_earlier_one(op: ConcatOp) -> Simplified:
 def broadcast_twice(op: BroadcastingOp) -> Simplified:
     """add(x, broadcast(y)) -> add(x, y) where the other operands give the shape."""
     for position, operand in enumerate(op.operands):
-        inner = _producer(operand, BroadcastOp)
+        inner = producer(operand, BroadcastOp)
         if inner is not None and (new := _with_operand(op, position, inner.x)) is not None:
             return new
     return None
@@ -177,7 +174,7 @@ def view_of_widened(op: ReshapeOp | SliceOp) -> Simplified:
 
     On a constant the view folds, whatever the operation.
     """
-    inner = _producer(op.x, ElementOp)
+    inner = producer(op.x, ElementOp)
     if inner is None or inner.FUSION is not Fusion.POINTWISE or op.view_offset() is None:
         return None
     sources = [place for place, value in enumerate(inner.operands) if math.prod(shape_of(value)) != 1]
@@ -185,7 +182,7 @@ def view_of_widened(op: ReshapeOp | SliceOp) -> Simplified:
         return None
     source = inner.operands[sources[0]]
     widens = byte_width(element_type_of(op.x)) > byte_width(element_type_of(source))
-    if not widens and _producer(source, ConstantOp) is None:
+    if not widens and producer(source, ConstantOp) is None:
         return None
     if shape_of(source) != shape_of(op.x) or not all(_is_view(use.operation) for use in op.x.uses):
         return None
@@ -222,7 +219,7 @@ def _with_operand(op: Op, position: int, value: SSAValue, shape: Sequence[int] |
 
 def _is_all(value: SSAValue, number: float) -> bool:
     """Whether `value` is a constant, all of whose elements are `number` (with its sign, if it is zero)."""
-    constant = _producer(value, ConstantOp)
+    constant = producer(value, ConstantOp)
     if constant is None or not isinstance(constant.value, DenseIntOrFPElementsAttr):
         return False
     array = constant.inline_array()
@@ -268,14 +265,14 @@ def div_one(op: DivOp) -> Simplified:
 @simplifies(NegOp, NotOp)
 def twice_undone(op: NegOp | NotOp) -> Simplified:
     """neg(neg(x)) -> x, not(not(x)) -> x"""
-    inner = _producer(op.x, type(op))
+    inner = producer(op.x, type(op))
     return None if inner is None else inner.x
 
 
 @simplifies(ReluOp, AbsOp)
 def twice_the_same(op: ReluOp | AbsOp) -> Simplified:
     """relu(relu(x)) -> relu(x), abs(abs(x)) -> abs(x)"""
-    inner = _producer(op.x, type(op))
+    inner = producer(op.x, type(op))
     return None if inner is None else inner.result
 
 
@@ -295,7 +292,7 @@ def zero_zero_point(op: AffineOp) -> Simplified:
 def matmul_of_transpose(op: MatMulOp) -> Simplified:
     """matmul(x, transpose(y)) -> matmul(x, y) {transpose_rhs}, where the two matrix axes are swapped."""
     for position, flag in enumerate(("transpose_lhs", "transpose_rhs")):
-        inner = _producer(op.operands[position], TransposeOp)
+        inner = producer(op.operands[position], TransposeOp)
         if inner is None:
             continue
         *batch, row, column = inner.ints("permutation")
@@ -311,7 +308,7 @@ def matmul_of_transpose(op: MatMulOp) -> Simplified:
 @simplifies(ConvOp)
 def conv_of_pad(op: ConvOp) -> Simplified:
     """conv(pad(x)) -> conv(x) with more pads, where zeros were added around the picture."""
-    inner = _producer(op.x, PadOp)
+    inner = producer(op.x, PadOp)
     if inner is None or inner.mode != StringAttr("constant") or not _is_zero(inner.value):
         return None
     pads, rank = inner.ints("pads"), len(shape_of(op.x))

@@ -14,7 +14,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from enum import Enum, IntEnum
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 from xdsl.dialects.builtin import (
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from aotc.dialects.graph.boxes import Box, Cutout, Strips
     from aotc.dialects.graph.layouts import Layouts
 
+Op = TypeVar("Op", bound=Operation)
 Array = np.ndarray[Any, Any]
 
 
@@ -95,6 +96,11 @@ def shape_of(value: SSAValue) -> tuple[int, ...]:
 def element_type_of(value: SSAValue) -> Attribute:
     """The element type of `value`: one of `dtypes.ELEMENT_TYPES`."""
     return tensor_type(value).get_element_type()
+
+
+def producer(value: SSAValue, op_class: type[Op]) -> Op | None:
+    """The operation that computes `value`, if it is one of a class."""
+    return value.op if isinstance(value, OpResult) and isinstance(value.op, op_class) else None
 
 
 def common_element_type(*values: SSAValue) -> Attribute:

@@ -24,11 +24,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
@@ -36,14 +35,12 @@ from aotc.constants import known_array
 from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph.elementwise import AddOp, DivOp, MulOp, PowOp, SubOp
 from aotc.dialects.graph.functions import SqrtOp
-from aotc.dialects.graph.interfaces import GraphOp, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import GraphOp, element_type_of, producer, shape_of
 from aotc.dialects.graph.normalization import NormalizeOp
 from aotc.dialects.graph.reduction import ReduceOp
 from aotc.locations import fuse_locations
 from aotc.passes.graph.groups import entries
 from aotc.weights import WeightStore
-
-Op = TypeVar("Op", bound=Operation)
 
 
 @dataclass(frozen=True)
@@ -83,12 +80,12 @@ class _Normalization:
 
 def _normalization(last: DivOp, store: WeightStore) -> _Normalization | None:
     """What ends with `last`, a division of distances by the root of the mean of their squares."""
-    distances, root = _producer(last.lhs, SubOp), _producer(last.rhs, SqrtOp)
+    distances, root = producer(last.lhs, SubOp), producer(last.rhs, SqrtOp)
     if distances is None or root is None or element_type_of(last.result) != compute_type(element_type_of(last.result)):
         return None
     for variance, epsilon, between in _variances(root.x, store):
-        squares = _producer(variance.x, GraphOp)
-        mean = _producer(distances.rhs, ReduceOp)
+        squares = producer(variance.x, GraphOp)
+        mean = producer(distances.rhs, ReduceOp)
         if (
             squares is not None
             and mean is not None
@@ -104,11 +101,11 @@ def _normalization(last: DivOp, store: WeightStore) -> _Normalization | None:
 
 def _variances(value: SSAValue, store: WeightStore) -> Iterator[tuple[ReduceOp, float, tuple[GraphOp, ...]]]:
     """The means that are `value` but for an added constant, with that and the addition."""
-    if (mean := _producer(value, ReduceOp)) is not None:
+    if (mean := producer(value, ReduceOp)) is not None:
         yield mean, 0.0, ()
-    if (add := _producer(value, AddOp)) is not None:
+    if (add := producer(value, AddOp)) is not None:
         for side, other in ((add.lhs, add.rhs), (add.rhs, add.lhs)):
-            mean, array = _producer(side, ReduceOp), known_array(other, store)
+            mean, array = producer(side, ReduceOp), known_array(other, store)
             if mean is not None and array is not None and array.size == 1:
                 yield mean, float(array.reshape(-1)[0]), (add,)
 
@@ -128,7 +125,3 @@ def _is_square(op: GraphOp, x: SSAValue, store: WeightStore) -> bool:
 def _mean_axes(op: ReduceOp) -> tuple[int, ...] | None:
     """The axes of a mean that keeps them, at least one."""
     return op.along() or None if op.kind.data == "mean" and op.flag("keepdims") else None
-
-
-def _producer(value: SSAValue, kind: type[Op]) -> Op | None:
-    return value.op if isinstance(value, OpResult) and isinstance(value.op, kind) else None
