@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from kernel_program import DTYPES, on_tiles
@@ -46,6 +46,18 @@ def run_on_tiles(text: str, folder: Path, route: str, feed: Mapping[str, Array],
     return open_model(str(path), route, CompileOptions.of(**options))(dict(feed))
 
 
+class Case(Protocol):
+    """One kernel of a model."""
+
+    def inputs(self) -> Sequence[Array]:
+        """What it reads: the inputs x`number`_0 and following."""
+        ...
+
+    def lines(self, number: int, tiled: bool) -> tuple[list[str], str, str]:
+        """The operations, on tiles or not, the last value and its type."""
+        ...
+
+
 @dataclass
 class CaseModel:
     """A model under construction; `body` takes operations."""
@@ -66,6 +78,16 @@ class CaseModel:
     def output(self, name: str, value: str, kind: str) -> None:
         """`value` of a type under a name."""
         self._results.append((value, _named(kind, name), kind))
+
+    def add(self, cases: Sequence[Case], numbers: Iterable[int], plain: Container[int]) -> None:
+        """`cases` of these `numbers` as outputs `tiledN`, those in `plain` also by plain loops as `plainN`."""
+        for number in numbers:
+            for k, array in enumerate(cases[number].inputs()):
+                self.input(f"x{number}_{k}", array)
+            for tiled in (True, False) if number in plain else (True,):
+                lines, value, kind = cases[number].lines(number, tiled)
+                self.body += lines
+                self.output(f"{'tiled' if tiled else 'plain'}{number}", value, kind)
 
     def text(self) -> str:
         """The module."""

@@ -189,14 +189,7 @@ IN_C = (2, 3, 7, 11)
 
 def module(cases: Sequence[int]) -> CaseModel:
     model = CaseModel("strassen")
-    for number in cases:
-        case = CASES[number]
-        for k, array in enumerate(case.inputs()):
-            model.input(f"x{number}_{k}", array)
-        for tiled in (True, False) if number in PLAIN else (True,):
-            lines, value, kind = case.lines(number, tiled)
-            model.body += lines
-            model.output(f"{'tiled' if tiled else 'plain'}{number}", value, kind)
+    model.add(CASES, cases, PLAIN)
     case = CASES[7]
     weight, packed = model.input("w", case.plain_inputs()[1]), tensor(case.inputs()[1].shape)
     attributes = f"left = {case.left} : i64, width = {case.panel * case.lanes} : i64"
