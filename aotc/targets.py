@@ -411,14 +411,20 @@ def _listened(make: Callable[[], _T]) -> tuple[_T, str]:
     feature it does not know, before it goes on without or ends the process."""
     import tempfile
 
-    kept = os.dup(2)
     with tempfile.TemporaryFile() as stream:
+        try:
+            kept = os.dup(2)
+        except OSError:  # standard error is closed
+            kept = None
         os.dup2(stream.fileno(), 2)
         try:
             made = make()
         finally:
-            os.dup2(kept, 2)
-            os.close(kept)
+            if kept is None:
+                os.close(2)
+            else:
+                os.dup2(kept, 2)
+                os.close(kept)
         stream.seek(0)
         return made, stream.read().decode(errors="replace")
 

@@ -21,7 +21,17 @@ exit codes: 0 done; 1 wrong result or over budget; 2 usage; 3 the model cannot b
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command and exit with its code (see EPILOG)."""
     gc.disable()  # what a command makes lives as long as it does
+    _open_standard_streams()
     sys.exit(run(sys.argv[1:] if argv is None else argv))
+
+
+def _open_standard_streams() -> None:
+    """Let those that are closed lead nowhere: else the next file that is opened would be one of them."""
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(descriptor, True)
+    os.close(descriptor)
+    sys.stdout = sys.stdout or open(1, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w")  # noqa: SIM115
 
 
 def run(argv: Sequence[str]) -> int:

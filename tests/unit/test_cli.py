@@ -239,6 +239,16 @@ def test_a_closed_pipe_is_no_error() -> None:
     assert b"Traceback" not in done.stderr and b"Exception" not in done.stderr
 
 
+@pytest.mark.parametrize("closed", ["2>&-", "0<&- 2>&-", "1>&- 2>&-"])
+def test_closed_streams_are_no_error(closed: str, tmp_path: Path) -> None:
+    arguments = [AOTC, "compile", MODEL, "-o", tmp_path, "--target", "x86_64-linux-gnu:haswell"]
+    done = subprocess.run(
+        ["sh", "-c", f'"$0" "$@" {closed}', *map(str, arguments)], stdout=subprocess.PIPE, check=False
+    )
+    assert done.returncode == 0
+    assert (tmp_path / "micro_speech.c").exists()
+
+
 def test_a_pipe_gets_plain_lines_of_what_the_model_costs(tmp_path: Path) -> None:
     done = aotc("compile", MODEL, "-o", tmp_path, "--target", "cortex-m4")
     assert done.returncode == 0 and done.stdout.isascii() and "\x1b" not in done.stdout

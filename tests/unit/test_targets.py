@@ -141,6 +141,15 @@ def test_refusals_say_why(spec: str, message: str) -> None:
         lookup(spec)
 
 
+@pytest.mark.parametrize("closed", ["2>&-", "0<&- 2>&-"])
+def test_standard_error_may_be_closed(closed: str) -> None:
+    program = "import os, aotc.targets; print(aotc.targets.lookup('x86_64-linux-gnu:haswell').cpu); os.fstat(2)"
+    command = ["sh", "-c", f'"$0" -c "$1" {closed}', sys.executable, program]
+    run = subprocess.run(command, check=False, stdout=subprocess.PIPE, text=True)
+    assert run.stdout == "haswell\n"
+    assert run.returncode == 1  # nothing is left at its place
+
+
 @pytest.mark.parametrize(
     ("name", "operation", "expected"),
     [
