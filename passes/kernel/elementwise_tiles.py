@@ -67,11 +67,11 @@ class Nest:
 
 
 def write_on_tiles(b: SpaceBuilder, schedule: Schedule, shape: tuple[int, ...], write: Write) -> None:
-    """Write the nests that compute results of `shape`; NotTileable where none would be on tiles."""
+    """Write the nests that compute results of `shape`; NotTileable where it is a single one and not on tiles."""
     if 0 in shape:
         return
     nests = [_nest(space, probe, schedule) for space, probe in _probed(Space.of(shape), write)]
-    if all(nest.lanes is None for nest in nests):
+    if len(nests) == 1 and nests[0].lanes is None:
         raise NotTileable("nothing is contiguous along the lanes")
     for nest in nests:
         _emit(b, nest, schedule.lanes, write)

@@ -17,7 +17,8 @@ from kernel_program import Array, Kernel, lowered, through_c, through_llvm
 CHUNK = 1 << 20
 STEP = 1 if os.environ.get("AOTC_EXHAUSTIVE") else 251
 """Of the bit patterns that are tested; odd, so that every exponent and low bit occurs."""
-ULPS = {"exp": 0.9, "log": 0.87, "tanh": 2.5, "erf": 5.1, "sigmoid": 2.5, "erf_of_third": 6.1, "tanh_of_third": 3.5}
+FUNCTIONS = {"exp": 0.9, "log": 0.87, "tanh": 2.5, "erf": 5.1, "sin": 1.6, "cos": 1.6}
+ULPS = FUNCTIONS | {"sigmoid": 2.5, "erf_of_third": 6.1, "tanh_of_third": 3.5}
 """The greatest error of each function in units of the last place of the exact result."""
 LEAST_NORMAL = float(np.finfo(np.float32).smallest_normal)
 THIRD = """

@@ -83,3 +83,34 @@ func.func @plain(%x: f32) -> f32 {
   %0 = math.log %x : f32
   func.return %0 : f32
 }
+
+// Sine and cosine: large numbers are reduced apart, in f64, if any element of the tile is one, and only they take that.
+// CHECK-LABEL: func.func @circular
+func.func @circular(%x: memref<4x8xf32>, %i: index) -> f32 {
+  // CHECK-DAG: %[[FAR:.*]] = arith.constant dense<1.280000e+04> : vector<2x8xf32>
+  // CHECK-DAG: %[[FAR_BITS:.*]] = arith.constant 1179123712 : i32
+  %a = aot.tile_load %x[%i, %i] {strides = array<i64: 8, 1>} : memref<4x8xf32> -> vector<2x8xf32>
+  %b = memref.load %x[%i, %i] : memref<4x8xf32>
+  // CHECK:      %[[A:.*]] = math.absf %{{.*}} : vector<2x8xf32>
+  // CHECK:      %[[BITS:.*]] = arith.bitcast %[[A]] : vector<2x8xf32> to vector<2x8xi32>
+  // CHECK:      %[[MOST:.*]] = aot.tile_reduce "max" %[[BITS]] : vector<2x8xi32> -> i32
+  // CHECK:      %[[IF:.*]] = arith.cmpi sgt, %[[MOST]], %[[FAR_BITS]] : i32
+  // CHECK:      %{{.*}} = scf.if %[[IF]] -> (vector<2x8xi32>, vector<2x8xf32>) {
+  // CHECK:        %[[EACH:.*]] = aot.tile_compare "ogt" %[[A]], %[[FAR]]
+  // CHECK:        aot.tile_convert "extf" %[[A]]
+  // CHECK-COUNT-6: math.roundeven %{{.*}} : vector<2x8xf64>
+  // CHECK:        aot.tile_select %[[EACH]], %{{.*}} : vector<2x8xi1>, vector<2x8xi32>
+  // CHECK:        aot.tile_select %[[EACH]], %{{.*}} : vector<2x8xi1>, vector<2x8xf32>
+  // CHECK:      } else {
+  // CHECK-NEXT:   scf.yield
+  // CHECK-NOT:  math.sin
+  %0 = math.sin %a : vector<2x8xf32>
+  aot.tile_store %0, %x[%i, %i] {strides = array<i64: 8, 1>} : vector<2x8xf32>, memref<4x8xf32>
+  // CHECK:      %[[B:.*]] = math.absf %{{.*}} : f32
+  // CHECK:      %[[BITS:.*]] = arith.bitcast %[[B]] : f32 to i32
+  // CHECK:      arith.cmpi sgt, %[[BITS]], %[[FAR_BITS]] : i32
+  // CHECK-NOT:  math.cos
+  %1 = math.cos %b : f32
+  // CHECK:      func.return
+  func.return %1 : f32
+}
