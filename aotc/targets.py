@@ -85,6 +85,14 @@ class Target:
         return "sapphirerapids" if wide else ""
 
     @property
+    def aligns_frames(self) -> bool:
+        """Whether functions on vectors align their own stack frames: registers wider than what the ABI aligns them to.
+
+        LLVM does so only where it keeps a frame pointer; else what it spills lies across cache lines.
+        """
+        return self.triple.startswith("x86_64") and self.vectors is not None and self.vectors.width > 16
+
+    @property
     def threads(self) -> bool:
         """Whether there are POSIX threads as `aotc_threads` of the runtime takes them."""
         return "linux" in self.triple

@@ -43,8 +43,9 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
-Reduction: TypeAlias = Literal["add", "mul", "max", "min", "umax", "umin"]
-"""Kinds of `aot.tile_reduce`; `max` and `min` take integers for signed, `umax` and `umin` for unsigned."""
+Reduction: TypeAlias = Literal["add", "mul", "max", "min", "umax", "umin", "ogt"]
+"""Kinds of `aot.tile_reduce`; `max` and `min` take integers for signed, `umax` and `umin` for unsigned; `ogt` keeps
+what compares greater, which may pass over NaN."""
 COMPARISONS = (
     "oeq",
     "une",

@@ -205,13 +205,15 @@ class RoundOp(FunctionOp):
 
 @irdl_op_definition
 class SigmoidOp(UnaryOp):
-    """1 / (1 + exp(-x))."""
+    """1 / (1 + exp(-x)), as exp(x) / (1 + exp(x)) where x is negative: no power is greater than 1."""
 
     name = "graph.sigmoid"
     DOMAIN: ClassVar = Domain.FLOAT
 
     def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
-        return 1 / (1 + b.math("exp", -operands[0]))
+        (x,) = operands
+        power = b.exp_of_negative(-b.abs(x))
+        return b.select(b.compare("lt", x, 0), power, b.const(1, x.dtype)) / (1 + power)
 
     def compute(self, *operands: Array) -> Array:
         one = operands[0].dtype.type(1)

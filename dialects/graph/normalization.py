@@ -120,14 +120,14 @@ class SoftmaxOp(RowOp):
         (top,) = b.reduce(bounds, [b.const(-np.inf, kind)], larger)
 
         def add(inner: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-            return [carried[0] + b.math("exp", read(inner) - top)]
+            return [carried[0] + b.exp_of_negative(read(inner) - top)]
 
         (total,) = b.reduce(bounds, [b.const(0, kind)], add)
         if self.flag("log"):
             shift = b.math("log", total)
             b.for_each(extents, lambda inner: write(inner, read(inner) - top - shift))
         else:
-            b.for_each(extents, lambda inner: write(inner, b.math("exp", read(inner) - top) / total))
+            b.for_each(extents, lambda inner: write(inner, b.exp_of_negative(read(inner) - top) / total))
 
     def schedule_on(self, machine: Machine) -> Schedule | None:
         return super().schedule_on(machine) if element_type_of(self.x) == f32 else None
@@ -143,10 +143,10 @@ class SoftmaxOp(RowOp):
         def larger(x: Scalar, y: Scalar) -> Scalar:
             return b.select(b.compare("gt", y, x), y, x)  # as in `row`, a NaN may be passed over
 
-        top = row.fold("max", -np.inf, kind, value, larger)
+        top = row.fold("ogt", -np.inf, kind, value, larger)
 
         def power(part: Part) -> Scalar:
-            return b.math("exp", value(part) - part.spread(top))
+            return b.exp_of_negative(value(part) - part.spread(top))
 
         total = row.fold("add", 0, kind, power, b.add)
         if self.flag("log"):
@@ -187,8 +187,8 @@ class NormalizeOp(RowOp):
     def tiled_row(
         self, b: TileBuilder, row: Row, read: Callable[[Part], Scalar], write: Callable[[Part, Scalar], None]
     ) -> None:
-        kind, count = element_type_of(self.x), float(np.prod(self._row()))
-        mean = row.fold("add", 0, kind, lambda part: part.masked(read(part), 0), b.add) / count
+        kind, each = element_type_of(self.x), 1 / float(np.prod(self._row()))
+        mean = row.fold("add", 0, kind, lambda part: part.masked(read(part), 0), b.add) * each
 
         def distance(part: Part) -> Scalar:
             return read(part) - part.spread(mean)
@@ -197,7 +197,7 @@ class NormalizeOp(RowOp):
             return part.masked(distance(part) * distance(part), 0)
 
         squares = row.fold("add", 0, kind, square, b.add)
-        inverse = 1 / b.math("sqrt", squares / count + self.epsilon.value.data)
+        inverse = 1 / b.math("sqrt", squares * each + self.epsilon.value.data)
         row.for_each(lambda part: write(part, distance(part) * part.spread(inverse)))
 
     def compute(self, row: Array) -> Array:

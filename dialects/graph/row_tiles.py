@@ -56,7 +56,7 @@ def reduction_schedule(
 def row_schedule(machine: Machine, dtype: Attribute, shape: Sequence[int], axes: Sequence[int]) -> Schedule | None:
     """How rows are worked on that are read several times; None where there are no vectors for it.
 
-    They stay in registers where they fit, as many at once as do: what is spilled beside them is no longer away than x.
+    They stay in registers where they fit, several at once: what is spilled beside them is no longer away than x.
     """
     if (lanes := _lanes(machine, dtype, shape, axes)) == 1:
         return None
@@ -68,14 +68,16 @@ def row_schedule(machine: Machine, dtype: Attribute, shape: Sequence[int], axes:
         if lane_axis not in axes and steps <= most:
             return Schedule(lanes, (_even(needed, max(machine.registers // 4 // steps, 1)),), steps)
         if lane_axis in axes and steps == 1 and needed <= most:
-            return Schedule(lanes, (min(most // needed, _MOST_ROWS), needed))
+            rows = max(most + most // 2, 2 * needed) // needed
+            return Schedule(lanes, (min(1 << rows.bit_length() - 1, _MOST_ROWS), needed))
         if lane_axis in axes and steps * needed <= most:
             return Schedule(lanes, (needed,), steps)
     return reduction_schedule(machine, dtype, shape, axes)
 
 
-_MOST_ROWS = 4
-"""Rows at once; more hide nothing more."""
+_MOST_ROWS = 8
+"""Rows at once; more hide nothing more. A power of two of them, and some more registers than there are, since those of
+one row are done with before the last one's are needed."""
 
 
 def _lanes(machine: Machine, dtype: Attribute, shape: Sequence[int], axes: Sequence[int]) -> int:

@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
     IntegerType,
+    UnitAttr,
     f32,
     i1,
     i32,
@@ -38,6 +39,9 @@ Number: TypeAlias = int | float
 ScalarLike: TypeAlias = "Scalar | Number"
 
 INDEX = IndexType()
+
+NOT_POSITIVE = "aot.not_positive"
+"""The attribute of a function whose operand is at most 0, and whose result may be 0 instead of a subnormal number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,6 +299,12 @@ class ScalarBuilder:
     def math(self, name: str, a: Scalar) -> Scalar:
         """A function of the math dialect: exp log sqrt sin .. tanh erf floor ceil roundeven trunc absf."""
         return Scalar(self, a.dtype, self.insert(MATH[name](a.ssa)))
+
+    def exp_of_negative(self, a: Scalar) -> Scalar:
+        """e^a for a <= 0, where what is less than the least normal number may be 0; NaN stays NaN."""
+        result = self.math("exp", a)
+        cast(Operation, result.ssa.owner).attributes[NOT_POSITIVE] = UnitAttr()
+        return result
 
     def pow(self, a: Scalar, exponent: Scalar) -> Scalar:
         """a ** exponent on floats; squares and cubes are products, as in onnxruntime."""

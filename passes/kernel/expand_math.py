@@ -38,7 +38,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from aotc.dialects.aot.tiles import tile_shape, tile_type
-from aotc.dialects.graph.scalars import Scalar
+from aotc.dialects.graph.scalars import NOT_POSITIVE, Scalar
 from aotc.dialects.graph.tiling import TileBuilder
 
 Function: TypeAlias = Callable[[TileBuilder, Scalar], Scalar]
@@ -66,8 +66,14 @@ def _has_tiles(function: FuncOp) -> bool:
 def _expand(function: FuncOp) -> None:
     builder = TileBuilder(function.body.block)
     for op in list(function.walk()):
-        if (expansion := _FUNCTIONS.get(type(op))) is not None and _element(op) == f32:
+        if (expansion := _function(op)) is not None and _element(op) == f32:
             _replace(op, expansion, builder)
+
+
+def _function(op: Operation) -> Function | None:
+    if isinstance(op, math.ExpOp) and NOT_POSITIVE in op.attributes:
+        return _exponential_of_negative
+    return _FUNCTIONS.get(type(op))
 
 
 def _replace(op: Operation, expansion: Function, b: TileBuilder) -> None:
@@ -177,20 +183,13 @@ def _polynomial(b: TileBuilder, x: Scalar, coefficients: Sequence[float]) -> Sca
     return value
 
 
-def _by_pairs(b: TileBuilder, x: Scalar, square: Scalar, coefficients: Sequence[float]) -> Scalar:
-    """The same for an even number of them, by Horner's rule for x^2 on pairs: fewer roundings follow each other."""
-    pairs = zip(coefficients[::2], coefficients[1::2], strict=True)
-    value, *rest = [b.fma(x, _number(b, odd), _number(b, even)) for even, odd in reversed([*pairs])]
-    for pair in rest:
-        value = b.fma(square, value, pair)
-    return value
-
-
 _ONE = 127 << 23
 """The bits of 1.0; 2^n is n << 23 more."""
 _LOG2_E = 1.442695040888963
 _LN2_HIGH, _LN2_LOW = 0.693359375, -2.121944400546905e-4
 """ln 2 in two parts: a multiple of the first with ten bits is exact in f32 (Cody and Waite)."""
+_LEAST_LOG = -126 / _LOG2_E
+"""The logarithm of the least normal number."""
 _ROUNDER = 1.5 * 2.0**23
 """Added to a small number, it leaves that rounded to an integer in the low bits of the sum."""
 
@@ -221,6 +220,14 @@ def exponential(b: TileBuilder, x: Scalar) -> Scalar:
     half = b.shift_left(n, b.const(22, i32)) & -(1 << 23)  # (n >> 1) << 23
     rest = b.shift_left(n, b.const(23, i32)) - half
     return power * _float(b, half + _ONE) * _float(b, rest + _ONE)
+
+
+def _exponential_of_negative(b: TileBuilder, x: Scalar) -> Scalar:
+    """e^x for x <= 0 to 0.9 ulp, 0 where that is less than 2^-126; NaN stays NaN."""
+    n, r = _reduce(b, x)
+    scale = _float(b, b.shift_left(n, b.const(23, i32)) + _ONE)
+    power = _polynomial(b, r, (1.0, 1.0, *_EXP)) * scale
+    return b.select(b.compare("lt", x, _LEAST_LOG), _number(b, 0.0), power)
 
 
 def _exponential_minus_1(b: TileBuilder, x: Scalar) -> Scalar:
@@ -282,10 +289,9 @@ def error_function(b: TileBuilder, x: Scalar, factor: float = 1.0) -> Scalar:
     squares, reweighted to the least maximum as Lawson did)."""
     x = b.min(b.max(x, -_ERF_END / factor), _ERF_END / factor)
     square = x * x
-    fourth = square * square
     p = [coefficient * factor ** (2 * k + 1) for k, coefficient in enumerate(_ERF_P)]
     q = [coefficient * factor ** (2 * k) for k, coefficient in enumerate(_ERF_Q)]
-    ratio = x * _by_pairs(b, square, fourth, p) / _by_pairs(b, square, fourth, q)
+    ratio = x * _polynomial(b, square, p) / _polynomial(b, square, q)
     return b.min(b.max(ratio, -1.0), 1.0)
 
 

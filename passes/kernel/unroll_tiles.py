@@ -39,7 +39,9 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     ModuleOp,
+    StringAttr,
     VectorType,
+    i1,
     i64,
 )
 from xdsl.dialects.utils import FastMathFlag
@@ -445,28 +447,35 @@ _COMBINE: dict[str, tuple[type[Operation], type[Operation]]] = {
 
 
 def _reduce(u: _Unrolling, op: tiles.TileReduceOp) -> Sequence[Registers]:
-    element = _element(op.tile)
-    combine = _COMBINE[op.kind.data][isinstance(element, IntegerType)]
-    properties: dict[str, Attribute] = {}
-    if not isinstance(element, IntegerType):
-        extreme = op.kind.data in ("max", "min")  # which may take -0 for +0: half the instructions
-        properties["fastmath"] = arith.FastMathFlagsAttr([FastMathFlag.NO_SIGNED_ZEROS] if extreme else "none")
-    elif op.kind.data in ("add", "mul"):
-        properties["overflowFlags"] = arith.IntegerOverflowAttr("none")
+    kind = op.kind.data
     values = list(u.registers(op.tile))
     while len(values) > 1:
         half = ceil_div(len(values), 2)
         pairs = list(zip(values, values[half:], strict=False))
-        combined = [u.emit(combine, pair, pair[0].type, properties) for pair in pairs]
-        values = combined + values[len(pairs) : half]
+        values = [*(_combined(u, kind, *pair) for pair in pairs), *values[len(pairs) : half]]
     (value,) = values
     lanes = tile_shape(value)[0]
-    while lanes > 2:
+    while lanes > 1:
         lanes //= 2
         low, high = (u.shuffle(value, value, range(start, start + lanes)) for start in (0, lanes))
-        value = u.emit(combine, (low, high), low.type, properties)
-    scalars = [u.lane(value, lane) for lane in range(lanes)]
-    return [scalars if lanes == 1 else [u.emit(combine, scalars, element, properties)]]
+        value = _combined(u, kind, low, high)
+    return [[u.lane(value, 0)]]
+
+
+def _combined(u: _Unrolling, kind: str, a: SSAValue, b: SSAValue) -> SSAValue:
+    """Two registers combined as a reduction of `kind` does."""
+    if kind == "ogt":
+        mask = tile_type(tile_shape(a), i1)
+        greater = u.emit(tiles.TileCompareOp, (b, a), mask, {"predicate": StringAttr(kind)})
+        return u.emit(tiles.TileSelectOp, (greater, b, a), a.type)
+    is_integer = isinstance(_element(a), IntegerType)
+    properties: dict[str, Attribute] = {}
+    if not is_integer:
+        extreme = kind in ("max", "min")  # which may take -0 for +0: half the instructions
+        properties["fastmath"] = arith.FastMathFlagsAttr([FastMathFlag.NO_SIGNED_ZEROS] if extreme else "none")
+    elif kind in ("add", "mul"):
+        properties["overflowFlags"] = arith.IntegerOverflowAttr("none")
+    return u.emit(_COMBINE[kind][is_integer], (a, b), a.type, properties)
 
 
 _UNROLLING: dict[type[Operation], Unroll] = {

@@ -205,6 +205,8 @@ class ModuleLowering:
             properties["target_cpu"] = StringAttr(self._target.cpu)
         if vectors and self._target is not None and self._target.tune:
             properties["tune_cpu"] = StringAttr(self._target.tune)
+        if vectors and self._target is not None and self._target.aligns_frames:
+            properties["frame_pointer"] = llvm.FramePointerKindAttr(llvm.FramePointerKind.ALL)
         if self._target is not None and self._target.features:
             features = [StringAttr(each) for each in self._target.features.split(",")]
             properties["target_features"] = llvm.TargetFeaturesAttr(ArrayAttr(features))

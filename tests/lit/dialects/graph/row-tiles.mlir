@@ -13,10 +13,10 @@ func.func private @softmax(%x: memref<6x40xf32>, %y: memref<6x40xf32>) attribute
 // CHECK:      %[[LAST:.*]] = aot.tile_slice %[[X]] {offsets = array<i64: 0, 2>, sizes = array<i64: 2, 1>}
 // CHECK:      %[[MASKED:.*]] = aot.tile_select %{{.*}}, %[[LAST]], %{{.*}} : vector<2x1x16xi1>, vector<2x1x16xf32>
 // CHECK:      %[[ROW:.*]] = aot.tile_insert %[[MASKED]], %[[X]] {offsets = array<i64: 0, 2>}
-// CHECK-COUNT-2: aot.tile_reduce "max"
+// CHECK-COUNT-2: aot.tile_reduce "ogt"
 // CHECK:      %[[TOP:.*]] = vector.broadcast %{{.*}} : vector<2x1x16xf32> to vector<2x3x16xf32>
 // CHECK:      %[[SHIFTED:.*]] = arith.subf %[[ROW]], %[[TOP]]
-// CHECK:      %[[E:.*]] = math.exp %[[SHIFTED]] : vector<2x3x16xf32>
+// CHECK:      %[[E:.*]] = math.exp %[[SHIFTED]] {aot.not_positive} : vector<2x3x16xf32>
 // CHECK-COUNT-2: aot.tile_reduce "add"
 // CHECK-NOT:  math.exp
 // CHECK-NOT:  aot.tile_load

@@ -104,11 +104,25 @@ func.func @reduction(%a: memref<64xi32>) -> i32 {
   // CHECK-NEXT: [[LOW:%.+]] = vector.shuffle [[B]], [[B]] [0, 1] : vector<4xi32>, vector<4xi32>
   // CHECK-NEXT: [[HIGH:%.+]] = vector.shuffle [[B]], [[B]] [2, 3] : vector<4xi32>, vector<4xi32>
   // CHECK-NEXT: [[C:%.+]] = arith.addi [[LOW]], [[HIGH]] : vector<2xi32>
-  // CHECK-NEXT: [[FIRST:%.+]] = vector.extract [[C]][0] : i32 from vector<2xi32>
-  // CHECK-NEXT: [[SECOND:%.+]] = vector.extract [[C]][1] : i32 from vector<2xi32>
-  // CHECK-NEXT: %s = arith.addi [[FIRST]], [[SECOND]] : i32
+  // CHECK-NEXT: [[FIRST:%.+]] = vector.shuffle [[C]], [[C]] [0] : vector<2xi32>, vector<2xi32>
+  // CHECK-NEXT: [[SECOND:%.+]] = vector.shuffle [[C]], [[C]] [1] : vector<2xi32>, vector<2xi32>
+  // CHECK-NEXT: [[D:%.+]] = arith.addi [[FIRST]], [[SECOND]] : vector<1xi32>
+  // CHECK-NEXT: %s = vector.extract [[D]][0] : i32 from vector<1xi32>
   %s = aot.tile_reduce "add" %t : vector<3x4xi32> -> i32
   func.return %s : i32
+}
+
+// What compares greater: a comparison and a choice, no care for NaN.
+// CHECK-LABEL: func.func @greatest(
+func.func @greatest(%a: memref<64xf32>) -> f32 {
+  %c0 = arith.constant 0 : index
+  %t = aot.tile_load %a[%c0] {strides = array<i64: 2, 1>} : memref<64xf32> -> vector<2x2xf32>
+  // CHECK: [[GREATER:%.+]] = aot.tile_compare "ogt" %t_1, %t : vector<2xf32> -> vector<2xi1>
+  // CHECK-NEXT: [[A:%.+]] = aot.tile_select [[GREATER]], %t_1, %t : vector<2xi1>, vector<2xf32>
+  // CHECK: [[B:%.+]] = aot.tile_select {{.*}} : vector<1xi1>, vector<1xf32>
+  // CHECK-NEXT: %s = vector.extract [[B]][0] : f32 from vector<1xf32>
+  %s = aot.tile_reduce "ogt" %t : vector<2x2xf32> -> f32
+  func.return %s : f32
 }
 
 // Interleaving in groups of 16 bytes, then exchanging them.

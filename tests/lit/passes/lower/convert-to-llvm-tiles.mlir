@@ -112,4 +112,4 @@ func.func @scalars(%s: f32) -> i32 {
 
 // CHECK-DAG: attributes [[HELPER]] = { nounwind alwaysinline "target-cpu"
 // CHECK-DAG: attributes [[SCALARS]] = { nounwind "target-cpu"="x86-64-v4" "target-features"
-// CHECK-DAG: attributes [[REGISTERS]] = { nounwind "target-cpu"="x86-64-v4" "tune-cpu"="sapphirerapids" "target-features"
+// CHECK-DAG: attributes [[REGISTERS]] = { nounwind "frame-pointer"="all" "target-cpu"="x86-64-v4" "tune-cpu"="sapphirerapids" "target-features"
