@@ -113,7 +113,8 @@ PHASES: tuple[Phase, ...] = (
         "what is computed: shapes inferred, constants and batch normalisation folded, transposes removed",
         _fixed(
             "annotate-quantization,infer-shapes,fold-constants,canonicalize,fold-batch-norm,shrink-constants,"
-            "eliminate-transposes,absorb-transposes,fold-constants,canonicalize,cse,raise-normalization,dce"
+            "eliminate-transposes,absorb-transposes,fold-constants,canonicalize,cse,raise-functions,"
+            "raise-normalization,dce"
         ),
     ),
     Phase("schedule", "how it is computed on vectors: schedules, layouts, packed weights", _schedule),

@@ -30,6 +30,7 @@ UNIVERSE = Universe(
         "infer-shapes": _lazy("aotc.passes.graph.infer_shapes", "InferShapesPass"),
         "fold-constants": _lazy("aotc.passes.graph.fold_constants", "FoldConstantsPass"),
         "fold-batch-norm": _lazy("aotc.passes.graph.fold_batch_norm", "FoldBatchNormPass"),
+        "raise-functions": _lazy("aotc.passes.graph.raise_functions", "RaiseFunctionsPass"),
         "raise-normalization": _lazy("aotc.passes.graph.raise_normalization", "RaiseNormalizationPass"),
         "eliminate-transposes": _lazy("aotc.passes.graph.eliminate_transposes", "EliminateTransposesPass"),
         "absorb-transposes": _lazy("aotc.passes.graph.absorb_transposes", "AbsorbTransposesPass"),

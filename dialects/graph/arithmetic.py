@@ -16,6 +16,7 @@ Comparison: TypeAlias = Literal["eq", "ne", "lt", "le", "gt", "ge"]
 MATH: dict[str, Callable[[SSAValue], Operation]] = {
     "exp": math.ExpOp,
     "log": math.LogOp,
+    "log1p": math.Log1pOp,
     "sqrt": math.SqrtOp,
     "sin": math.SinOp,
     "cos": math.CosOp,

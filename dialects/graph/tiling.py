@@ -97,7 +97,7 @@ _ZEROS_ARE_EQUAL = arith.FastMathFlagsAttr([FastMathFlag.NO_SIGNED_ZEROS])
 
 _TILE_MATH = frozenset({"sqrt", "floor", "ceil", "roundeven", "trunc", "absf"})
 """Functions that are vector instructions."""
-EXPANDED_MATH = frozenset({"exp", "log", "tanh", "erf", "sin", "cos"})
+EXPANDED_MATH = frozenset({"exp", "log", "log1p", "tanh", "erf", "sin", "cos"})
 """Functions of f32 that `expand-math` writes with such instructions."""
 
 

@@ -29,7 +29,6 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
 
 from aotc.constants import known_array
 from aotc.dialects.dtypes import compute_type
@@ -38,8 +37,8 @@ from aotc.dialects.graph.functions import SqrtOp
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of, producer, shape_of
 from aotc.dialects.graph.normalization import NormalizeOp
 from aotc.dialects.graph.reduction import ReduceOp
-from aotc.locations import fuse_locations
 from aotc.passes.graph.groups import entries
+from aotc.passes.graph.raising import put_in_place
 from aotc.weights import WeightStore
 
 
@@ -68,14 +67,7 @@ class _Normalization:
 
     def apply(self) -> None:
         """Put one in place of them all, but those whose results something else reads, too."""
-        last, *others = self.ops
-        new = NormalizeOp.get(self.x, axes=self.axes, epsilon=self.epsilon)
-        new.location = fuse_locations(op.location for op in reversed(self.ops))
-        Rewriter.replace_op(last, new)
-        for op in others:
-            if not any(result.uses for result in op.results):
-                op.detach()
-                op.erase()
+        put_in_place(NormalizeOp.get(self.x, axes=self.axes, epsilon=self.epsilon), self.ops)
 
 
 def _normalization(last: DivOp, store: WeightStore) -> _Normalization | None:

@@ -1,4 +1,4 @@
-"""Write exp, log, tanh, erf, sin and cos of f32 as polynomials, in kernels that are computed on tiles.
+"""Write exp, log, log1p, tanh, erf, sin and cos of f32 as polynomials, in kernels that are computed on tiles.
 
 Tiles, because there is no library to call for a register; elements, so that a function has one value wherever in a
 kernel it is evaluated. Other kernels keep the functions of the math dialect, which end in libm.
@@ -49,7 +49,7 @@ AT_A_TIME = 4
 
 @dataclass(frozen=True)
 class ExpandMathPass(ModulePass):
-    """Write exp, log, tanh, erf, sin and cos of f32 as polynomials, in kernels that are computed on tiles."""
+    """Write exp, log, log1p, tanh, erf, sin and cos of f32 as polynomials, in kernels that are computed on tiles."""
 
     name = "expand-math"
 
@@ -183,6 +183,10 @@ def _polynomial(b: TileBuilder, x: Scalar, coefficients: Sequence[float]) -> Sca
     return value
 
 
+def _with_sign(b: TileBuilder, magnitude: Scalar, sign: Scalar) -> Scalar:
+    return Scalar(b, f32, b.insert(math.CopySignOp(magnitude.ssa, sign.ssa)))
+
+
 _ONE = 127 << 23
 """The bits of 1.0; 2^n is n << 23 more."""
 _LOG2_E = 1.442695040888963
@@ -251,24 +255,46 @@ _SQRT_HALF = 0x3F3504F3
 def logarithm(b: TileBuilder, x: Scalar) -> Scalar:
     """ln x to 0.87 ulp, of subnormal numbers too; ln 0 = -inf, ln inf = inf, NaN of negative numbers and NaN.
 
-    x = 2^n (1 + f) with 1 + f from sqrt(1/2) to sqrt(2), ln x = n ln 2 + f - f^2 / 2 + f^3 P(f).
+    Subnormal numbers are scaled to normal ones.
     """
     small = b.compare("lt", x, _LEAST_NORMAL)
-    bits = _bits(b, b.select(small, x * 2.0**23, x))
-    above = bits - _SQRT_HALF
-    exponent = b.cast(b.shift_right(above, b.const(23, i32)), f32)
-    n = exponent + b.select(small, _number(b, -23.0), 0.0)
-    f = _float(b, bits - (above & -(1 << 23))) - 1
+    shifted, f = _log_parts(b, b.select(small, x * 2.0**23, x))
+    n = b.cast(b.shift_right(shifted, b.const(23, i32)), f32) + b.select(small, _number(b, -23.0), 0.0)
+    return _log_special(b, x, x, _log_sum(b, n, f))
+
+
+def logarithm_of_1_plus(b: TileBuilder, x: Scalar) -> Scalar:
+    """ln(1 + x) to 1.5 ulp, with the sign of x; of -1 it is -inf, of inf inf, of less and of NaN NaN.
+
+    As ln u of u = 1 + x, rounded, where f takes what was rounded off.
+    """
+    u = x + 1.0
+    shifted, f = _log_parts(b, u)
+    scale = _float(b, b.max(_ONE - shifted, 0))  # 2^-n; where it is 0, no rest counts
+    n = b.cast(b.shift_right(shifted, b.const(23, i32)), f32)
+    value = _log_sum(b, n, b.fma(x - (u - 1.0), scale, f))
+    return _log_special(b, x, u, _with_sign(b, value, x))
+
+
+def _log_parts(b: TileBuilder, x: Scalar) -> tuple[Scalar, Scalar]:
+    """(n, f) such that x = 2^n (1 + f) with 1 + f from sqrt(1/2) to sqrt(2), for normal x; n is shifted by 23 bits."""
+    bits = _bits(b, x)
+    shifted = (bits - _SQRT_HALF) & -(1 << 23)
+    return shifted, _float(b, bits - shifted) - 1
+
+
+def _log_sum(b: TileBuilder, n: Scalar, f: Scalar) -> Scalar:
+    """n ln 2 + ln(1 + f) = n ln 2 + f - f^2 / 2 + f^3 P(f)."""
     square = f * f
     tail = b.fma(n, _number(b, _LN2_LOW), f * square * _polynomial(b, f, _LOG))
-    value = b.fma(n, _number(b, _LN2_HIGH), f + b.fma(square, _number(b, -0.5), tail))
+    return b.fma(n, _number(b, _LN2_HIGH), f + b.fma(square, _number(b, -0.5), tail))
+
+
+def _log_special(b: TileBuilder, x: Scalar, u: Scalar, value: Scalar) -> Scalar:
+    """`value`, ln u, but for what is no positive finite u; infinity and NaN are x."""
     value = b.select(b.compare("lt", x, inf), value, x)
-    value = b.select(b.compare("lt", x, 0.0), _number(b, nan), value)
-    return b.select(b.compare("eq", x, 0.0), _number(b, -inf), value)
-
-
-def _with_sign(b: TileBuilder, magnitude: Scalar, sign: Scalar) -> Scalar:
-    return Scalar(b, f32, b.insert(math.CopySignOp(magnitude.ssa, sign.ssa)))
+    value = b.select(b.compare("lt", u, 0.0), _number(b, nan), value)
+    return b.select(b.compare("eq", u, 0.0), _number(b, -inf), value)
 
 
 def hyperbolic_tangent(b: TileBuilder, x: Scalar, factor: float = 1.0) -> Scalar:
@@ -377,6 +403,7 @@ _MOST_FACTOR = 16.0
 _FUNCTIONS: dict[type[Operation], Function] = {
     math.ExpOp: exponential,
     math.LogOp: logarithm,
+    math.Log1pOp: logarithm_of_1_plus,
     math.TanhOp: hyperbolic_tangent,
     math.ErfOp: error_function,
     math.SinOp: sine,

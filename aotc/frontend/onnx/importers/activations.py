@@ -6,8 +6,7 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
 from aotc.dialects.dtypes import is_float
-from aotc.dialects.graph.elementwise import AbsOp, AddOp, MaxOp, MulOp, NegOp, SubOp
-from aotc.dialects.graph.functions import ExpOp, LogOp
+from aotc.dialects.graph.elementwise import AddOp, MulOp, SubOp
 from aotc.dialects.graph.interfaces import element_type_of
 from aotc.dialects.graph.logical import CompareOp, WhereOp
 from aotc.frontend.onnx.expressions import cast, scalar, widen
@@ -29,16 +28,6 @@ def leaky_relu(node: Node) -> SSAValue:
 @onnx_op("PRelu")
 def prelu(node: Node) -> SSAValue:
     return _leaky(node, node.input(0), node.input(1))
-
-
-@onnx_op("Softplus")
-def softplus(node: Node) -> SSAValue:
-    # max(x, 0) + log(1 + exp(-|x|)): the definition, log(1 + exp(x)), overflows
-    x = widen(node, node.input(0))
-    decay = node.emit(ExpOp, node.emit(NegOp, node.emit(AbsOp, x)))
-    correction = node.emit(LogOp, node.emit(AddOp, decay, scalar(node, 1, x)))
-    result = node.emit(AddOp, node.emit(MaxOp, x, scalar(node, 0, x)), correction)
-    return cast(node, result, node.element_type(0))
 
 
 @onnx_op("Shrink")

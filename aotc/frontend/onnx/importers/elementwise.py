@@ -38,6 +38,7 @@ _UNARY: dict[str, type[GraphOp]] = {
     "Sign": arithmetic.SignOp,
     "Sin": functions.SinOp,
     "Sinh": functions.SinhOp,
+    "Softplus": functions.SoftplusOp,
     "Sqrt": functions.SqrtOp,
     "Tan": functions.TanOp,
     "Tanh": functions.TanhOp,

@@ -114,3 +114,20 @@ func.func @circular(%x: memref<4x8xf32>, %i: index) -> f32 {
   // CHECK:      func.return
   func.return %1 : f32
 }
+
+// The logarithm of 1 + x, with what the sum rounds off, and with the sign of x.
+// CHECK-LABEL: func.func @log1p
+func.func @log1p(%x: memref<8xf32>, %i: index) {
+  // CHECK-DAG:  %[[ONE:.*]] = arith.constant dense<1.000000e+00> : vector<8xf32>
+  // CHECK:      %[[X:.*]] = aot.tile_load
+  %a = aot.tile_load %x[%i] {strides = array<i64: 1>} : memref<8xf32> -> vector<8xf32>
+  // CHECK:      %[[U:.*]] = arith.addf %[[X]], %[[ONE]]
+  // CHECK:      %[[BACK:.*]] = arith.subf %[[U]], %[[ONE]]
+  // CHECK-NEXT: arith.subf %[[X]], %[[BACK]]
+  // CHECK:      math.copysign %{{.*}}, %[[X]]
+  // CHECK-NOT:  math.log1p
+  %0 = math.log1p %a : vector<8xf32>
+  // CHECK:      aot.tile_store
+  aot.tile_store %0, %x[%i] {strides = array<i64: 1>} : vector<8xf32>, memref<8xf32>
+  func.return
+}
