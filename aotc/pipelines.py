@@ -49,7 +49,8 @@ def _schedule(options: CompileOptions) -> str:
 
 
 def _fuse(options: CompileOptions) -> str:
-    stages = f'fuse-stages{{target="{options.target}"}},' if is_vectorized(options) else ""
+    threads = f" threads={options.threads}" if options.threads > 1 else ""
+    stages = f'fuse-stages{{target="{options.target}"{threads}}},' if is_vectorized(options) else ""
     return f"{stages}fuse-epilogues,fuse-prologues,fuse-elementwise,dce"
 
 

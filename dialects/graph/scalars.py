@@ -229,6 +229,8 @@ class ScalarBuilder:
         """a - trunc(a / c) * c, exactly and with the sign of a: `%` and `fmod` of C."""
         if not is_float(a.dtype) and c.constant == 1:
             return Scalar(self, a.dtype, constant=0)
+        if c.constant != 0 and (folded := self._fold(a, c, lambda x, y: x - quotient(x, y) * y)) is not None:
+            return folded
         unsigned = is_unsigned(a.dtype) or a.dtype == INDEX
         return self._binary(a, c, aot.FModOp, arith.RemUIOp if unsigned else arith.RemSIOp)
 

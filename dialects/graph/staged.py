@@ -7,16 +7,18 @@
       the last one -> the strip
 
 So what is between them never exists as a whole, and is read while it is in the cache: the rows of scores that a softmax
-makes weights of and a product sums up, the rows of a depthwise convolution that a pointwise one mixes. (Fusion of
-tiled loops with their producers; for convolutions, as "fused-layer" of Alwani et al., MICRO 2016.)
+makes weights of and a product sums up, the rows of a depthwise convolution that a pointwise one mixes. What a strip
+needs that the one before it needed, too, as the rows that windows of both see, is kept: working memory is a ring along
+that axis, and a stage computes what is new (`strips`). (Fusion of tiled loops with their producers; for convolutions,
+as "fused-layer" of Alwani et al., MICRO 2016, where that is called reuse.)
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
-from typing import TypeAlias, cast
+from typing import cast
 
 from xdsl.dialects.builtin import DenseArrayBase, TensorType
 from xdsl.ir import Attribute, Block, OpResult, Region, SSAValue
@@ -25,7 +27,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from aotc.dialects.dtypes import byte_width, is_encoded
-from aotc.dialects.graph.boxes import Box, Cutout
+from aotc.dialects.graph.boxes import Box
 from aotc.dialects.graph.expressions import Expressions
 from aotc.dialects.graph.interfaces import (
     AnchorOp,
@@ -42,6 +44,7 @@ from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
 from aotc.dialects.graph.products import LINE
 from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.schedule import Schedule, schedule_of
+from aotc.dialects.graph.strips import Stage, Strip, Walk, at_axis
 from aotc.dialects.graph.structure import ConstantOp, YieldOp, parse_signature, print_signature
 from aotc.dialects.graph.tiling import NotTileable, TileBuilder
 
@@ -50,36 +53,14 @@ _SETS = 512
 
 
 @dataclass(frozen=True)
-class Stage:
-    """An anchor and what becomes of its result before the next one reads it."""
-
-    anchor: AnchorOp
-    value: SSAValue
-    """What the next stage reads, pointwise from the anchor's result; of the last stage, that result."""
-    chained: int | None
-    """Which operand of the anchor is the value of the stage before; None in the first stage."""
-
-
-@dataclass(frozen=True)
-class Step:
-    """A stage on one strip."""
-
-    box: Box
-    """Of the stage's value."""
-    cutout: Cutout
-
-
-Strip: TypeAlias = Sequence[Step]
-"""The steps that compute a strip, in order."""
-
-
-@dataclass(frozen=True)
 class Run:
     """Neighbouring strips along an axis that are alike: each is the one before, moved on."""
 
-    first: range
-    """The positions of the first strip."""
-    count: int
+    positions: range
+    """Of the first strip."""
+    strip: Strip
+    """The first one."""
+    count: int = 1
     distance: Sequence[int] | None = None
     """How far the starts of all boxes (`_starts`) are from those of the strip before; None for a single strip."""
 
@@ -192,13 +173,9 @@ class StagedOp(AnchorOp):
         shape = shape_of(yielded)
         if len(strip := self.ints("strip")) != len(shape) or any(extent < 1 for extent in strip):
             raise ShapeError(f"a strip {list(strip)} does not fit the result {list(shape)}")
-        largest = [[0] * len(shape_of(stage.value)) for stage in stages[:-1]]
-        for axis in range(len(shape)):
-            for place in _positions(shape[axis], strip[axis]):
-                for extents, step in zip(largest, _steps(stages, self._moved(axis, place)), strict=False):
-                    extents[:] = map(max, extents, map(len, step.box))
         kinds = [element_type_of(stage.value) for stage in stages[:-1]]
-        memory = [TensorType(kind, _apart(extents, kind)) for kind, extents in zip(kinds, largest, strict=True)]
+        extents = self._walked(stages).extents
+        memory = [TensorType(kind, _apart(each, kind)) for kind, each in zip(kinds, extents, strict=True)]
         return [cast(TensorType, yielded.type), *memory]
 
     def operations(self) -> int:
@@ -215,26 +192,48 @@ class StagedOp(AnchorOp):
 
     # Strips
 
-    def _moved(self, axis: int, positions: range) -> Box:
-        """The first strip, but for `positions` along an axis."""
-        extents = zip(shape_of(self.yielded), self.ints("strip"), strict=True)
-        first = [next(_positions(extent, strip)) for extent, strip in extents]
-        return (*first[:axis], positions, *first[axis + 1 :])
+    def _grid(self) -> list[list[range]]:
+        """The positions of strips along each axis."""
+        return [
+            [range(start, min(start + strip, extent)) for start in range(0, extent, strip)]
+            for extent, strip in zip(shape_of(self.yielded), self.ints("strip"), strict=True)
+        ]
 
-    def _runs(self, stages: Sequence[Stage], axis: int) -> list[Run]:
-        """All strips along an axis of the result."""
+    @property
+    def in_order(self) -> int:
+        """The axis along which strips follow each other: the last one that has several."""
+        return max((axis for axis, places in enumerate(self._grid()) if len(places) > 1), default=0)
+
+    def _along(self, walk: Walk, axis: int, others: Box) -> Iterator[tuple[range, Strip]]:
+        """The strips along an axis at `others` along the others, and their positions."""
+        walk.begin()
+        for positions in self._grid()[axis]:
+            if axis != self.in_order:
+                walk.begin()
+            yield positions, walk.strip(at_axis(others, axis, positions))
+
+    def _walked(self, stages: Sequence[Stage]) -> Walk:
+        """What strips along all axes have held; raises ShapeError."""
+        walk = Walk(stages)
+        first = tuple(places[0] for places in self._grid())
+        for axis in range(len(first)):
+            for _ in self._along(walk, axis, first):
+                pass
+        return walk
+
+    def _runs(self, stages: Sequence[Stage], axis: int, others: Box) -> list[Run]:
+        """All strips along an axis of the result, at `others` along the others."""
         runs: list[Run] = []
         last: tuple[object, list[int]] | None = None
-        for place in _positions(shape_of(self.result)[axis], self.ints("strip")[axis]):
-            strip = _steps(stages, self._moved(axis, place))
-            likeness, starts = _likeness(strip), _starts(strip)
+        for positions, strip in self._along(Walk(stages), axis, others):
+            likeness, starts = _likeness(strip), _starts(stages, strip)
             if last is not None and last[0] == likeness:
                 distance = [b - a for a, b in zip(last[1], starts, strict=True)]
                 if runs[-1].distance in (None, distance):
-                    runs[-1] = Run(runs[-1].first, runs[-1].count + 1, distance)
+                    runs[-1] = replace(runs[-1], count=runs[-1].count + 1, distance=distance)
                     last = likeness, starts
                     continue
-            runs.append(Run(place, 1))
+            runs.append(Run(positions, strip))
             last = likeness, starts
         return runs
 
@@ -252,10 +251,19 @@ class StagedOp(AnchorOp):
         given = dict(zip(self.block.args, reads, strict=False))
         values = Expressions(self.name, b, cast(Mapping[SSAValue, Reader], given), lambda op: op.inline_array())
         stages = self.stages()
-        kernel = _StagedKernel(b, stages, values, reads[len(self.inputs) :], writes)
-        for runs in product(*(self._runs(stages, axis) for axis in range(len(shape_of(self.result))))):
-            steps = _steps(stages, tuple(run.first for run in runs))
-            b.for_each_in_order([run.count for run in runs], kernel.strip(steps, runs))
+        kernel = _StagedKernel(b, stages, self._walked(stages), values, reads[len(self.inputs) :], writes)
+        first = tuple(places[0] for places in self._grid())
+        before = [self._runs(stages, axis, first) for axis in range(self.in_order)]
+        for outer in product(*before):
+            others = (*(run.positions for run in outer), *first[self.in_order :])
+            inner = self._runs(stages, self.in_order, others)
+
+            def strips(place: list[Scalar], outer: Sequence[Run] = outer, inner: Sequence[Run] = inner) -> None:
+                for run in inner:
+                    write = kernel.strip(run.strip, [*outer, run])
+                    b.each_in_order(0, run.count, 1, lambda at, write=write: write([*place, at]))
+
+            b.for_each_in_order([run.count for run in outer], strips)
 
     # Assembly: `graph.staged (%a = %x : t, ...) -> (t, ...) attributes {strip = ..} { ... graph.yield }`
 
@@ -286,17 +294,19 @@ class _StagedKernel:
         self,
         b: LoopBuilder,
         stages: Sequence[Stage],
+        walk: Walk,
         values: Expressions,
         memory: Sequence[Reader],
         writes: Sequence[Writer],
     ) -> None:
-        """`memory` are readers of the working memory; `writes` are for the result, then for that."""
-        self._b, self._stages, self._values, self._memory = b, stages, values, memory
+        """`memory` are readers of the working memory, which holds what `walk` says; `writes` are for the result, then
+        for that."""
+        self._b, self._stages, self._walk, self._values, self._memory = b, stages, walk, values, memory
         self._write_result, *self._write_memory = writes
 
-    def strip(self, steps: Strip, runs: Sequence[Run]) -> Callable[[list[Scalar]], None]:
-        """What writes the strip at a place in the runs, of which `steps` compute the first."""
-        firsts = _starts(steps)
+    def strip(self, strip: Strip, runs: Sequence[Run]) -> Callable[[list[Scalar]], None]:
+        """What writes the strip at a place in the runs, of which `strip` is the first."""
+        firsts = _starts(self._stages, strip)
         distances = zip(*(run.distance or [0] * len(firsts) for run in runs), strict=True)
         ways = list(zip(firsts, distances, strict=True))
 
@@ -305,22 +315,24 @@ class _StagedKernel:
                 first, by = way
                 return sum((i * distance for i, distance in zip(place, by, strict=True)), self._b.index(first))
 
-            self._write(steps, map(start, ways))
+            self._write(strip, map(start, ways))
 
         return at
 
-    def _write(self, steps: Strip, starts: Iterator[Scalar]) -> None:
+    def _write(self, strip: Strip, starts: Iterator[Scalar]) -> None:
         """All stages, on boxes that begin at `starts`, in the order of `_starts`."""
-        for number, (stage, step) in enumerate(zip(self._stages, steps, strict=True)):
-            place = [next(starts) for _ in step.box]
-            reads: list[Reader] = []
-            for operand, (value, box) in enumerate(zip(stage.anchor.operands, step.cutout.boxes, strict=True)):
-                start = [next(starts) for _ in box]
-                if operand == stage.chained:
-                    reads.append(self._memory[number - 1])
-                else:
-                    reads.append(_from(start, self._values.reader(value)))
-            self._write_part(stage, step.cutout.op(), reads, self._writer(number, stage, place))
+        for number, (stage, step) in enumerate(zip(self._stages, strip, strict=True)):
+            boxes = [[next(starts) for _ in shape_of(value)] for value in (stage.value, *stage.anchor.operands)]
+            if step is None:
+                continue
+            place, *parts = boxes
+            reads = [
+                _from(start, self._values.reader(v)) for v, start in zip(stage.anchor.operands, parts, strict=True)
+            ]
+            if stage.chained is not None:
+                held = self._held(number - 1, parts[stage.chained], step.cutout.boxes[stage.chained])
+                reads[stage.chained] = lambda index, number=number, held=held: self._memory[number - 1](held(index))
+            self._write_part(stage, step.cutout.op(), reads, self._writer(number, stage, place, step.box))
 
     def _write_part(self, stage: Stage, part: AnchorOp, reads: Sequence[Reader], write: Writer) -> None:
         if not isinstance(self._b, TileBuilder):
@@ -330,18 +342,38 @@ class _StagedKernel:
         else:
             part.tiled_loops(self._b, reads, [write], schedule)
 
-    def _writer(self, number: int, stage: Stage, start: Sequence[Scalar]) -> Writer:
+    def _writer(self, number: int, stage: Stage, start: Sequence[Scalar], box: Box) -> Writer:
         """Of the elements of a stage's anchor; indices are those in the box."""
+
+        if number == len(self._write_memory):
+            return lambda index, value: self._write_result(_at(index, start), value)
+        held = self._held(number, start, box)
 
         def write(index: Sequence[Scalar], value: Scalar) -> None:
             place = _at(index, start)
-            if number == len(self._write_memory):
-                self._write_result(place, value)
-                return
             with self._values.bound(stage.anchor.results[0], place, value):
-                self._write_memory[number](index, self._values.reader(stage.value)(place))
+                self._write_memory[number](held(index), self._values.reader(stage.value)(place))
 
         return write
+
+    def _held(self, number: int, start: Sequence[Scalar], box: Box) -> Callable[[Sequence[Scalar]], Sequence[Scalar]]:
+        """Where working memory has the elements of a box of a value that begins at `start`, at an index in the box.
+
+        It has the box itself; or, where some is kept, positions along that axis go round in it.
+        """
+        axis = self._walk.rings[number]
+        if axis is None:
+            return lambda index: index
+        b, extent = self._b, self._walk.extents[number][axis]
+        first = b.rem(start[axis], b.index(extent))
+
+        def held(index: Sequence[Scalar]) -> Sequence[Scalar]:
+            place = first + index[axis]
+            if first.constant is None or int(first.constant) + len(box[axis]) > extent:
+                place = b.select(b.compare("ge", place, extent), place - extent, place)
+            return [*index[:axis], place, *index[axis + 1 :]]
+
+        return held
 
 
 def _at(index: Sequence[Scalar], start: Sequence[Scalar]) -> list[Scalar]:
@@ -350,19 +382,6 @@ def _at(index: Sequence[Scalar], start: Sequence[Scalar]) -> list[Scalar]:
 
 def _from(start: Sequence[Scalar], read: Reader) -> Reader:
     return lambda index: read(_at(index, start))
-
-
-def _steps(stages: Sequence[Stage], box: Box) -> Strip:
-    """The steps that compute a box of the result; raises ShapeError where an anchor has no such part."""
-    steps: list[Step] = []
-    for stage in reversed(stages):
-        cutout = stage.anchor.cut_out(box)
-        if cutout is None:
-            raise ShapeError(f"{stage.anchor.name} cannot be computed in strips {[len(axis) for axis in box]}")
-        steps.append(Step(box, cutout))
-        if stage.chained is not None:
-            box = cutout.boxes[stage.chained]
-    return steps[::-1]
 
 
 def _apart(extents: Sequence[int], kind: Attribute) -> list[int]:
@@ -376,24 +395,25 @@ def _apart(extents: Sequence[int], kind: Attribute) -> list[int]:
     return result
 
 
-def _positions(extent: int, strip: int) -> Iterator[range]:
-    """The strips along an axis."""
-    for start in range(0, extent, strip):
-        yield range(start, min(start + strip, extent))
+def _starts(stages: Sequence[Stage], strip: Strip) -> list[int]:
+    """Where every box begins, along all its axes: of each stage that of its value, then those of its anchor's operands.
 
-
-def _boxes(strip: Strip) -> Iterator[Box]:
-    for step in strip:
-        yield step.box
-        yield from step.cutout.boxes
-
-
-def _starts(strip: Strip) -> list[int]:
-    """Where every box begins, along all its axes."""
-    return [axis.start for box in _boxes(strip) for axis in box]
+    Of a stage without a step, 0.
+    """
+    starts: list[int] = []
+    for stage, step in zip(stages, strip, strict=True):
+        if step is None:
+            starts += [0 for value in (stage.value, *stage.anchor.operands) for _ in shape_of(value)]
+        else:
+            starts += [axis.start for box in (step.box, *step.cutout.boxes) for axis in box]
+    return starts
 
 
 def _likeness(strip: Strip) -> object:
     """Equal for strips that the same code computes, wherever they begin."""
-    extents = [[len(axis) for axis in box] for box in _boxes(strip)]
-    return extents, [step.cutout.properties for step in strip]
+    return [
+        None
+        if step is None
+        else ([[len(axis) for axis in box] for box in (step.box, *step.cutout.boxes)], step.cutout.properties)
+        for step in strip
+    ]

@@ -34,7 +34,7 @@ from xdsl.passes import ModulePass
 
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, Fusion, shape_of
 from aotc.dialects.graph.structure import FusedOp
-from aotc.passes.graph.fusion_policy import MAX_BUFFERS, MAX_OPERATIONS, buffers, may_duplicate
+from aotc.passes.graph.fusion_policy import MAX_OPERATIONS, buffers, may_duplicate, most_buffers
 from aotc.passes.graph.groups import entries, make_group
 from aotc.passes.graph.tile_forms import TileForms, is_tiled
 from aotc.passes.graph.views import is_kernel
@@ -80,7 +80,9 @@ def _epilogue(
     while waiting:
         op = min(waiting, key=lambda user: position.get(user, -1))
         waiting.remove(op)
-        if len(members) == MAX_OPERATIONS or not _fits(op, result, forms) or buffers([*members, op]) > MAX_BUFFERS:
+        if len(members) == MAX_OPERATIONS or not _fits(op, result, forms):
+            break
+        if buffers([*members, op]) > most_buffers(members):
             break
         members.append(op)
         values.add(op.results[0])

@@ -1,8 +1,8 @@
 """Compute an anchor, and what is pointwise after it, strip by strip for the anchor that reads it: one kernel of stages.
 
 That pays where the tensor between them is too large to stay in the cache, strips of it are not, and nothing is computed
-twice: where an anchor says along which axes of its result strips share no work (`AnchorOp.strips`), and
-the ones before can compute what a strip needs alone (`AnchorOp.cut_out`).
+twice: where an anchor says along which axes its result is computed in strips (`AnchorOp.strips`), and the ones before
+can compute what a strip needs alone (`AnchorOp.cut_out`), or what it needs beside rows that were kept.
 
 Before, with `fuse-stages{target=x86-64-v4}`:
 ```mlir
@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -39,18 +39,22 @@ from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, Fusion, ShapeErr
 from aotc.dialects.graph.schedule import Machine, ScheduleAttr, schedule_of
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.staged import StagedOp
+from aotc.dialects.graph.strips import Stage, Step, Walk
 from aotc.dialects.graph.structure import YieldOp
 from aotc.locations import fuse_locations
 from aotc.passes.graph.choose_schedule import machine_of
-from aotc.passes.graph.fusion_policy import MAX_BUFFERS, MAX_OPERATIONS, buffers
+from aotc.passes.graph.fusion_policy import MAX_OPERATIONS, buffers, most_buffers
 from aotc.passes.graph.groups import copy_group, entries
 from aotc.passes.graph.tile_forms import Form, TileForms, is_tiled
 from aotc.passes.graph.views import is_kernel
 from aotc.weights import WeightStore
 
-_STAYS, _MEMORY, _KEPT = 1 / 2, 1 / 4, 3 / 4
-"""Shares of the second level of cache: what stays in it between two kernels, what strips may take for what is between
-anchors, and for operands."""
+_STAYS, _STREAMS, _MEMORY, _OPERANDS = 1 / 2, 1, 1 / 4, 3 / 4
+"""Shares of the second level of cache: what stays in it between two kernels; what is worth strips that keep something,
+whose first and last are code of their own; what strips may take for what is between anchors, and for operands."""
+
+_LOOKED_AT = 3
+"""Strips that are looked at: the first ones compute more or less than those after them."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,7 @@ class FuseStagesPass(ModulePass):
     name = "fuse-stages"
 
     target: str = "host"
+    threads: int = 1
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine = machine_of(self.target)
@@ -69,7 +74,7 @@ class FuseStagesPass(ModulePass):
         for entry in entries(op):
             for anchor in reversed(list(entry.body.block.ops)):
                 if isinstance(anchor, AnchorOp) and anchor.parent is entry.body.block:
-                    _fuse(anchor, machine, forms)
+                    _fuse(anchor, machine, forms, self.threads)
 
 
 @dataclass(frozen=True)
@@ -82,24 +87,30 @@ class _Link:
     """Of the anchor after it."""
 
 
-def _fuse(last: AnchorOp, machine: Machine, forms: TileForms) -> None:
+def _fuse(last: AnchorOp, machine: Machine, forms: TileForms, threads: int) -> None:
     """Make one kernel of `last` and all anchors before it that are worth it."""
     schedule = schedule_of(last)
     if schedule is None or not _is_stage(last) or (strips := last.strips(schedule)) is None:
         return
-    chain, strip = _Chain(last, strips), None
-    while (link := _link(chain.first, forms)) is not None:
-        longer = chain.with_link(link)
-        if longer.stays(machine) or not longer.shares_nothing():
+    chain = _Chain(strips, (Stage(last, last.results[0], None),), (last,))
+    found: list[tuple[_Chain, Box]] = []
+    while (link := _link(chain.stages[0].anchor, forms)) is not None:
+        chain = chain.with_link(link)
+        if not chain.pays(machine) or len(chain.ops) > MAX_OPERATIONS:
             break
-        if (strip := longer.strip(machine)) is None:
-            return  # what no strips keep in the cache streams through it: strips of the rest would only be in the way
-        chain = longer
-    if strip is None:
-        return
-    ops = [*(each for link in reversed(chain.links) for each in (link.anchor, *link.pointwise)), last]
-    if len(ops) <= MAX_OPERATIONS and buffers(ops) <= MAX_BUFFERS:
-        _replace(ops, last, strip, forms)
+        if buffers(chain.ops) > most_buffers(chain.ops):
+            break
+        if threads > 1 and any(chain.kept):  # several would wait for each other after each stage of a low strip
+            break
+        if (strip := chain.strip(machine)) is not None:
+            found.append((chain, strip))
+        elif any(chain.kept):
+            break
+        else:  # what no strips keep in the cache streams through it: strips of the rest would only be in the way
+            return
+    for chain, strip in reversed(found):
+        if _replace(chain, strip, forms):
+            return
 
 
 def _is_stage(op: AnchorOp) -> bool:
@@ -138,39 +149,38 @@ def _producer(value: SSAValue, forms: TileForms) -> tuple[AnchorOp, tuple[Elemen
 
 @dataclass(frozen=True)
 class _Chain:
-    """The last anchor and some before it, its links from the last one on."""
+    """An anchor that is computed in strips, and some before it."""
 
-    last: AnchorOp
     strips: Strips
-    links: tuple[_Link, ...] = ()
+    stages: tuple[Stage, ...]
+    ops: tuple[Operation, ...]
+    """The anchors and what is between them, in order."""
 
     def with_link(self, link: _Link) -> _Chain:
         """One anchor more, before the others."""
-        return _Chain(self.last, self.strips, (*self.links, link))
+        first, *rest = self.stages
+        before = Stage(link.anchor, first.anchor.operands[link.operand], None)
+        after = replace(first, chained=link.operand)
+        return _Chain(self.strips, (before, after, *rest), (link.anchor, *link.pointwise, *self.ops))
 
     @property
-    def first(self) -> AnchorOp:
-        """What is computed first."""
-        return self.links[-1].anchor if self.links else self.last
+    def last(self) -> AnchorOp:
+        """What is computed last."""
+        return self.stages[-1].anchor
 
-    @property
-    def value(self) -> SSAValue:
-        """What the first anchor computes for the one after it."""
-        *nearer, first = self.links
-        reader = nearer[-1].anchor if nearer else self.last
-        return reader.operands[first.operand]
-
-    def stays(self, machine: Machine) -> bool:
-        """Whether that stays in the cache from one kernel to the next."""
-        return _bytes(self.value, whole(self.value)) <= machine.l2 * _STAYS
-
-    def shares_nothing(self) -> bool:
-        """Whether each strip needs another part of it."""
-        first, second = (self._seen(self._box(self.strips.multiple, number)) for number in (1, 2))
-        if first is None or second is None:
+    def pays(self, machine: Machine) -> bool:
+        """Whether strips compute nothing again, and what the first anchor makes would not stay in the cache from its
+        kernel to the next."""
+        seen, value = self._seen(self.strips.multiple), self.stages[0].value
+        if seen is None or seen.repeats:
             return False
-        parts = zip(first.between[-1], second.between[-1], strict=True)
-        return first == second or any(a.stop <= b.start for a, b in parts)
+        return _bytes(value, whole(value)) > machine.l2 * (_STREAMS if seen.kept[0] else _STAYS)
+
+    @property
+    def kept(self) -> Sequence[bool]:
+        """Of what each anchor makes, whether some is kept from strip to strip."""
+        seen = self._seen(self.strips.multiple)
+        return () if seen is None else seen.kept
 
     def strip(self, machine: Machine) -> Box | None:
         """The first of the largest strips that stay in the cache, all about equal; None where no strip does."""
@@ -178,8 +188,8 @@ class _Chain:
         extent = shape_of(self.last.results[0])[self.strips.rows]
 
         def is_too_large(steps: int) -> bool:
-            seen = self._seen(self._box(steps * step))
-            return seen is None or seen.memory > machine.l2 * _MEMORY or seen.kept > machine.l2 * _KEPT
+            seen = self._seen(steps * step)
+            return seen is None or seen.memory > machine.l2 * _MEMORY or seen.operands > machine.l2 * _OPERANDS
 
         most = step * bisect_left(range(1, ceil_div(extent, step) + 1), True, key=is_too_large)
         if most == 0:
@@ -199,48 +209,55 @@ class _Chain:
             for axis, part in axes
         )
 
-    def _seen(self, box: Box) -> _Seen | None:
-        """What a box of the result needs; None where an anchor does not compute such a part alone."""
-        anchor, kept, between = self.last, 0, list[Box]()
-        memory = 0
-        for link in (*self.links, None):
-            if (cutout := anchor.cut_out(box)) is None:
+    def _seen(self, rows: int) -> _Seen | None:
+        """What strips of so many rows need; None where an anchor does not compute its part of one alone."""
+        walk, operands = Walk(self.stages), 0
+        for number in range(_LOOKED_AT):
+            try:
+                strip = walk.strip(self._box(rows, number))
+            except ShapeError:
                 return None
-            sizes = [_bytes(operand, seen) for operand, seen in zip(anchor.operands, cutout.boxes, strict=True)]
-            kept += sum(sizes)
-            if link is not None:
-                kept -= sizes[link.operand]
-                memory += sizes[link.operand]
-                box = cutout.boxes[link.operand]
-                between.append(box)
-                anchor = link.anchor
-        return _Seen(kept, memory, between)
+            operands = max(operands, sum(map(_operands, self.stages, strip)))
+        values = [stage.value for stage in self.stages[:-1]]
+        memory = sum(_bytes(value, tuple(map(range, held))) for value, held in zip(values, walk.extents, strict=True))
+        return _Seen(operands, memory, walk.repeats, [axis is not None for axis in walk.rings])
 
 
 @dataclass(frozen=True)
 class _Seen:
-    """What a strip needs."""
+    """What strips need."""
 
-    kept: int
-    """Bytes of operands."""
+    operands: int
+    """Bytes that one reads of operands."""
     memory: int
-    """Bytes of what is between the anchors."""
-    between: Sequence[Box]
-    """That, the last first."""
+    """Bytes held of what is between the anchors."""
+    repeats: bool
+    """Whether some of that is computed again."""
+    kept: Sequence[bool]
+    """Of each value between the anchors, whether some is kept from one to the next."""
+
+
+def _operands(stage: Stage, step: Step | None) -> int:
+    """Bytes of what a step reads but for what the stage before made."""
+    if step is None:
+        return 0
+    read = zip(stage.anchor.operands, step.cutout.boxes, strict=True)
+    return sum(_bytes(value, box) for place, (value, box) in enumerate(read) if place != stage.chained)
 
 
 def _bytes(value: SSAValue, box: Box) -> int:
     return size(box) * byte_width(element_type_of(value))
 
 
-def _replace(ops: Sequence[Operation], last: AnchorOp, strip: Box, forms: TileForms) -> None:
-    """Put `ops` into a staged operation in place of the last one, if that has a form on tiles."""
+def _replace(chain: _Chain, strip: Box, forms: TileForms) -> bool:
+    """Put a chain into a staged operation in its place, if that has a form on tiles."""
+    ops, last = chain.ops, chain.last
     block, inputs, inside = copy_group(ops)
     block.add_op(YieldOp([inside[last.results[0]]]))
     try:
         staged = StagedOp.of(inputs, Region(block), [len(axis) for axis in strip])
     except ShapeError:  # some strip, as one that sees nothing but padding, is not computed like that
-        return
+        return False
     staged.attributes[ScheduleAttr.KEY] = last.attributes[ScheduleAttr.KEY]
     staged.location = fuse_locations(op.location for op in ops)
     parent = last.parent
@@ -249,9 +266,10 @@ def _replace(ops: Sequence[Operation], last: AnchorOp, strip: Box, forms: TileFo
     if forms.of([staged], [staged.result]) is Form.NONE:
         staged.detach()
         staged.erase()
-        return
+        return False
     staged.result.name_hint = last.results[0].name_hint
     last.results[0].replace_all_uses_with(staged.result)
     for op in reversed(ops):
         op.detach()
         op.erase()
+    return True

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from xdsl.ir import Operation, SSAValue
 
 from aotc.dialects.dtypes import byte_width
-from aotc.dialects.graph.interfaces import ElementOp, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, element_type_of, shape_of
 from aotc.passes.graph.cost import element_cost
 from aotc.passes.graph.groups import is_single_constant
 
@@ -16,7 +16,7 @@ MAX_OPERATIONS = 32
 """The most operations of a group: a kernel should fit on a screen."""
 
 MAX_BUFFERS = 12
-"""The most buffers a kernel reads and writes."""
+"""The most buffers a kernel reads and writes for each anchor in it."""
 
 CHEAP = 12
 """Arithmetic operations worth repeating at every read to keep a tensor narrow in memory: a dequantisation."""
@@ -30,6 +30,12 @@ def buffers(ops: Sequence[Operation]) -> int:
     inside = {result for op in ops for result in op.results}
     read = {operand for op in ops for operand in op.operands}
     return sum(not is_single_constant(value) for value in read - inside) + 1
+
+
+def most_buffers(ops: Sequence[Operation]) -> int:
+    """How many buffers a kernel of `ops`, with all they contain, may take: stages take turns."""
+    anchors = sum(isinstance(op, AnchorOp) and not op.regions for outer in ops for op in outer.walk())
+    return MAX_BUFFERS * max(anchors, 1)
 
 
 def recomputing_cost(op: ElementOp) -> int:

@@ -12,10 +12,10 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, Fusion, GraphOp, Prologue, shape_of
 from aotc.dialects.graph.structure import ConstantOp, FusedOp, YieldOp
 from aotc.passes.graph.fusion_policy import (
-    MAX_BUFFERS,
     MAX_OPERATIONS,
     may_duplicate,
     may_recompute,
+    most_buffers,
     recomputing_cost,
 )
 from aotc.passes.graph.groups import is_single_constant, make_group
@@ -103,7 +103,7 @@ class Growth:
             return False
         result = op.results[0]
         need = self._needs[result]
-        if self._size >= MAX_OPERATIONS or self._buffers_with(op) > MAX_BUFFERS:
+        if self._size >= MAX_OPERATIONS or self._buffers_with(op) > most_buffers(self.members):
             return False
         if need.reads.count > math.prod(shape_of(result)) and not may_recompute(op, need.repeated):
             return False

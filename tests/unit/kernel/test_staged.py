@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from case_model import Array, array_attributes, run_on_tiles, tensor
+from case_model import Array, array_attributes, run_on_tiles, tensor, window_values
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, Region, SSAValue
@@ -22,6 +22,7 @@ from xdsl.parser import Parser
 from aotc.dialects.graph.interfaces import AnchorOp, shape_of
 from aotc.dialects.graph.schedule import Schedule, ScheduleAttr
 from aotc.dialects.graph.staged import StagedOp
+from aotc.dialects.graph.strips import Walk
 from aotc.dialects.graph.structure import ConstantOp, YieldOp
 from aotc.driver import new_context
 from aotc.passes.graph.groups import copy_group
@@ -40,7 +41,7 @@ class Case:
     memory: tuple[tuple[int, ...], ...]
     """Shapes of the working memory."""
     tiles: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
-    """Of the schedule of each kind of anchor."""
+    """Of the schedule of each kind of anchor; where there are none, plain loops are the only ones."""
 
     def arrays(self, number: int) -> dict[str, Array]:
         rng = np.random.default_rng(number)
@@ -88,21 +89,104 @@ def separable(images: int, extents: tuple[int, int], stride: int, pads: tuple[in
     return Case(inputs, body, (1, 2, strip, w, 4), ((1, 2, min(strip, h), w, 4),), CONVOLUTIONS)
 
 
-def overlapping(strip: int) -> Case:
-    """Two windows: strips of the second one share rows of the first, which are computed twice."""
-    x, y, weights = (
-        tensor((1, 2, 11, 9, 4)),
-        tensor((1, 2, 6, 9, 4)),
-        (tensor((1, 2, 3, 3, 4, 8)), tensor((2, 3, 3, 4))),
-    )
-    conv = window((1, 1), (1, 1, 1, 1)) + ", group = 1, block = 4, channels = 8, outputs = 8"
-    body = f"""
-      %c = graph.blocked_conv %x, %w {{{conv}}} : ({x}, {weights[0]}) -> {x}
-      %r = graph.relu %c : ({x}) -> {x}
-      %y = graph.blocked_depthwise_conv %r, %v {{{window((2, 1), (1, 2, 2, 2), (1, 2))}}} : ({x}, {weights[1]}) -> {y}
-    """
-    inputs = {"x": (1, 2, 11, 9, 4), "w": (1, 2, 3, 3, 4, 8), "v": (2, 3, 3, 4)}
-    return Case(inputs, body, (1, 2, strip, 9, 4), ((1, 2, 2 * strip + 1, 9, 4),), CONVOLUTIONS)
+@dataclass(frozen=True)
+class Layer:
+    """A window that moves along blocks of 4 channels: a pool, or a convolution and a relu."""
+
+    op: str
+    kernel: tuple[int, ...]
+    strides: tuple[int, ...] = ()
+    pads: tuple[int, ...] = ()
+    dilations: tuple[int, ...] = ()
+    blocks: int = 2
+    """Of the result; even, and for convolutions only."""
+
+    def attributes(self) -> str:
+        return array_attributes(window_values(self.kernel, self.strides, self.pads, self.dilations))
+
+    def extents(self, before: Sequence[int]) -> tuple[int, ...]:
+        given = window_values(self.kernel, self.strides, self.pads, self.dilations)
+        strides, pads, dilations = (given[name] for name in ("strides", "pads", "dilations"))
+        rank = len(self.kernel)
+        spans = [(size - 1) * by + 1 for size, by in zip(self.kernel, dilations, strict=True)]
+        return tuple((before[k] + pads[k] + pads[k + rank] - spans[k]) // strides[k] + 1 for k in range(rank))
+
+
+def layers(
+    images: int, extents: tuple[int, ...], chain: Sequence[Layer], strip: int, held: Sequence[int], tiled: bool = True
+) -> Case:
+    """Windows over 8 channels, one after the other; strips of so many rows need `held` rows of each but the last."""
+    inputs, body, blocks, value, memory = {"x": (images, 2, *extents, 4)}, "", 2, "x", list[tuple[int, ...]]()
+    for number, layer in enumerate(chain):
+        x, weight, name = tensor((images, blocks, *extents, 4)), "wvutsr"[number], "abcdef"[number]
+        extents = layer.extents(extents)
+        if layer.op == "blocked_conv":
+            inputs[weight] = (layer.blocks // 2, blocks, *layer.kernel, 4, 8)
+            channels = f"group = 1, block = 4, channels = {4 * blocks}, outputs = {4 * layer.blocks}"
+            blocks = layer.blocks
+        elif layer.op == "blocked_depthwise_conv":
+            inputs[weight] = (blocks, *layer.kernel, 4)
+        y, last = tensor((images, blocks, *extents, 4)), number == len(chain) - 1
+        result = "y" if last else name
+        if layer.op in ("max_pool", "average_pool"):
+            kernel = array_attributes({"kernel": layer.kernel})
+            body += f"%{result} = graph.{layer.op} %{value} {{{kernel}, {layer.attributes()}}} : ({x}) -> {y}\n"
+        else:
+            more = f", {channels}" if layer.op == "blocked_conv" else ""
+            kinds = f"({x}, {tensor(inputs[weight])}) -> {y}"
+            body += f"%{result} = graph.{layer.op} %{value}, %{weight} {{{layer.attributes()}{more}}} : {kinds}\n"
+            if not last:
+                result = "lmnopq"[number]
+                body += f"%{result} = graph.relu %{name} : ({y}) -> {y}\n"
+        value = result
+        memory.append((1, blocks, *extents, 4))
+    rows = [(1, shape[1], more, *shape[3:]) for shape, more in zip(memory, held, strict=False)]
+    tiles = {f"graph.{op}": (3, 2) if op == "blocked_conv" else (3,) for op in {layer.op for layer in chain}}
+    return Case(inputs, body, (1, blocks, strip, *extents[1:], 4), tuple(rows), tiles if tiled else {})
+
+
+CONV, DEPTHWISE = "blocked_conv", "blocked_depthwise_conv"
+SAME = (1, 1, 1, 1)
+KEEPING = (
+    # Strips see again rows of what is before the window: expansion, depthwise convolution, projection.
+    layers(
+        2, (11, 9), [Layer(CONV, (1, 1), blocks=4), Layer(DEPTHWISE, (3, 3), (), SAME), Layer(CONV, (1, 1))], 2, (4, 2)
+    ),
+    layers(
+        1,
+        (13, 9),
+        [Layer(CONV, (1, 1), blocks=4), Layer(DEPTHWISE, (5, 5), (2, 2), (2, 2, 2, 2)), Layer(CONV, (1, 1))],
+        2,
+        (7, 2),
+    ),
+    layers(
+        1,
+        (11, 9),
+        [
+            Layer(DEPTHWISE, (3, 3), (), SAME),
+            Layer(CONV, (1, 1)),
+            Layer(DEPTHWISE, (3, 2), (2, 1), (2, 0, 2, 1), (2, 1)),
+        ],
+        2,
+        (5, 7),
+    ),
+    # Strips of one row; a stride that leaves rows out.
+    layers(2, (12, 7), [Layer(CONV, (3, 3), (), SAME), Layer("max_pool", (3, 3), (2, 2), SAME)], 1, (3,)),
+    layers(1, (15, 6), [Layer(CONV, (3, 3), (), SAME), Layer("average_pool", (2, 2), (3, 2))], 2, (5,)),
+    # Windows over windows over windows; the last strip is smaller.
+    layers(
+        1,
+        (11, 10),
+        [Layer(CONV, (3, 3), (), SAME), Layer(CONV, (3, 3), (2, 1), SAME), Layer("average_pool", (3, 3), (1, 1), SAME)],
+        4,
+        (10, 5),
+    ),
+    # The last strips see nothing new.
+    layers(1, (4, 6), [Layer(CONV, (1, 3), (), (0, 1, 0, 1)), Layer(DEPTHWISE, (4, 3), (), (1, 1, 3, 1))], 1, (4,)),
+    # One axis, three of them.
+    layers(2, (21,), [Layer(CONV, (3,), (), (1, 1)), Layer(DEPTHWISE, (5,), (2,), (2, 2))], 3, (9,), tiled=False),
+    layers(1, (7, 5, 6), [Layer(CONV, (1, 1, 1)), Layer(DEPTHWISE, (3, 3, 3), (1, 2, 1), (1,) * 6)], 2, (4,)),
+)
 
 
 def pooled(op: str, strip: int, held: int) -> Case:
@@ -127,11 +211,12 @@ CASES = (
     separable(1, (12, 7), 2, (0, 0, 1, 1), 2),
     separable(1, (5, 6), 1, (3, 1, 2, 1), 2),
     separable(1, (9, 8), 1, (-1, 0, -2, 0), 1),
-    overlapping(2),
     pooled("max_pool", 2, 4),
     pooled("average_pool", 3, 5),
+    *KEEPING,
 )
-IN_C = (0, 3, 4, 7)
+IN_C = (0, 3, 4, len(CASES) - len(KEEPING), len(CASES) - 3)
+WAYS = [(n, way) for n, case in enumerate(CASES) for way in ("plain", *(["tiled"] if case.tiles else []))]
 
 
 def staged(case: Case, ops: Sequence[Operation]) -> StagedOp:
@@ -161,16 +246,18 @@ def module(numbers: Sequence[int]) -> str:
         mine = [next(ops)]
         while mine[-1].results[0].name_hint != f"y{n}":
             mine.append(next(ops))
-        plain = staged(CASES[n], mine)
-        for op in mine:
-            if isinstance(op, AnchorOp):
-                op.attributes[ScheduleAttr.KEY] = ScheduleAttr.of(Schedule(LANES, CASES[n].tiles[op.name], 2))
-        tiled = staged(CASES[n], mine)
-        tiled.attributes[ScheduleAttr.KEY] = mine[-1].attributes[ScheduleAttr.KEY]
-        main.body.block.insert_ops_before([plain, tiled], end)
-        for each in (plain, tiled):
+        values[f"apart{n}"] = mine[-1].results[0]
+        kernels = {"plain": staged(CASES[n], mine)}
+        if CASES[n].tiles:
+            for op in mine:
+                if isinstance(op, AnchorOp):
+                    op.attributes[ScheduleAttr.KEY] = ScheduleAttr.of(Schedule(LANES, CASES[n].tiles[op.name], 2))
+            kernels["tiled"] = staged(CASES[n], mine)
+            kernels["tiled"].attributes[ScheduleAttr.KEY] = mine[-1].attributes[ScheduleAttr.KEY]
+        main.body.block.insert_ops_before([*kernels.values()], end)
+        for way, each in kernels.items():
             assert [shape_of(memory) for memory in each.memory] == [*CASES[n].memory]
-        values |= {f"apart{n}": mine[-1].results[0], f"plain{n}": plain.result, f"tiled{n}": tiled.result}
+            values[f"{way}{n}"] = each.result
     end.operands = list(values.values())
     types = [value.type for value in values.values()]
     main.properties["function_type"] = FunctionType.from_lists([arg.type for arg in main.args], types)
@@ -193,8 +280,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("staged")
 
 
-@pytest.mark.parametrize("way", ["plain", "tiled"])
-@pytest.mark.parametrize(("route", "number"), [*(("jit", n) for n in range(len(CASES))), *(("c", n) for n in IN_C)])
+@pytest.mark.parametrize(
+    ("route", "number", "way"),
+    [*(("jit", *each) for each in WAYS), *(("c", *each) for each in WAYS if each[0] in IN_C)],
+)
 def test_strips_are_what_the_operations_compute(route: str, number: int, way: str, folder: Path) -> None:
     found = results(route, 1, folder)
     expected = found[f"apart{number}"]
@@ -206,3 +295,24 @@ def test_threads_change_nothing(folder: Path) -> None:
     one, two = results("jit", 1, folder), results("jit", 2, folder)
     for name, array in one.items():
         np.testing.assert_array_equal(two[name], array, err_msg=name)
+
+
+@pytest.mark.parametrize("case", KEEPING)
+def test_rows_are_computed_once_and_there_when_they_are_read(case: Case) -> None:
+    parsed = Parser(new_context(), module([CASES.index(case)])).parse_module()
+    kernel = next(op for op in parsed.walk() if isinstance(op, StagedOp))
+    stages, shape = kernel.stages(), shape_of(kernel.result)
+    walk, computed = Walk(stages), [list[int]() for _ in stages]
+    for first in range(0, shape[2], case.strip[2]):
+        rows = range(first, min(first + case.strip[2], shape[2]))
+        strip = walk.strip((range(1), range(shape[1]), rows, *map(range, shape[3:])))
+        for number, (stage, step) in enumerate(zip(stages, strip, strict=True)):
+            if step is None:
+                continue
+            computed[number] += step.box[2]
+            if stage.chained is not None:
+                there = computed[number - 1][-walk.extents[number - 1][2] :]
+                assert set(step.cutout.boxes[stage.chained][2]) <= set(there)
+    assert all(len(rows) == len(set(rows)) for rows in computed)
+    assert computed[-1] == [*range(shape[2])]
+    assert not walk.repeats

@@ -35,3 +35,32 @@ func.func @attention(%q: tensor<2x12x8xf32>, %k: tensor<2x8x16xf32>, %v: tensor<
   }
   func.return %y : tensor<2x12x4xf32>
 }
+
+// A pool sees one row of a convolution again in the next strip, which computes four more: memory has five, in turn.
+
+// LOOPS-LABEL: func.func private @blocked_conv_max_pool_0(
+// LOOPS-SAME:    %out: memref<1x1x8x2x4xf32>, [[M:%.*]]: memref<1x1x5x5x4xf32>)
+// LOOPS:         [[FIVE:%.*]] = arith.constant 5 : index
+// LOOPS:         memref.store {{%.*}}, [[M]][{{%.*}}, {{%.*}}, [[R:%.*]], {{%.*}}, {{%.*}}]
+// LOOPS:         memref.load [[M]]
+// LOOPS:         memref.store {{%.*}}, %out
+// LOOPS:         scf.for
+// LOOPS:           [[FIRST:%.*]] = arith.remui {{%.*}}, [[FIVE]] : index
+// LOOPS:           "scf.parallel"
+// LOOPS-NEXT:        ([[ROW:%.*]]: index, [[COLUMN:%.*]]: index, [[LANE:%.*]]: index):
+// LOOPS:             [[PLACE:%.*]] = arith.addi [[FIRST]], [[ROW]] : index
+// LOOPS-NEXT:        [[OVER:%.*]] = arith.cmpi sge, [[PLACE]], [[FIVE]] : index
+// LOOPS-NEXT:        [[BACK:%.*]] = arith.subi [[PLACE]], [[FIVE]] : index
+// LOOPS-NEXT:        [[TURN:%.*]] = arith.select [[OVER]], [[BACK]], [[PLACE]] : index
+// LOOPS-NEXT:        memref.store {{%.*}}, [[M]][{{%.*}}, {{%.*}}, [[TURN]], [[COLUMN]], [[LANE]]]
+// LOOPS:           arith.remui {{%.*}}, [[FIVE]] : index
+// LOOPS:             memref.load [[M]]
+// LOOPS:             memref.store {{%.*}}, %out
+func.func @pool(%x: tensor<1x1x17x5x4xf32>, %w: tensor<1x1x1x1x4x4xf32>) -> tensor<1x1x8x2x4xf32> attributes {aot.entry} {
+  %y, %m = graph.staged (%a = %x : tensor<1x1x17x5x4xf32>, %b = %w : tensor<1x1x1x1x4x4xf32>) -> (tensor<1x1x8x2x4xf32>, tensor<1x1x5x5x4xf32>) attributes {strip = array<i64: 1, 1, 2, 2, 4>} {
+    %0 = graph.blocked_conv %a, %b {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, channels = 4 : i64, outputs = 4 : i64, block = 4 : i64} : (tensor<1x1x17x5x4xf32>, tensor<1x1x1x1x4x4xf32>) -> tensor<1x1x17x5x4xf32>
+    %1 = graph.max_pool %0 {kernel = array<i64: 3, 3>, strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>} : (tensor<1x1x17x5x4xf32>) -> tensor<1x1x8x2x4xf32>
+    graph.yield %1 : tensor<1x1x8x2x4xf32>
+  }
+  func.return %y : tensor<1x1x8x2x4xf32>
+}

@@ -1,5 +1,6 @@
 // RUN: aotc-opt %s -p 'choose-schedule{target=x86-64-v4},fuse-stages{target=x86-64-v4}' | filecheck %s
 // RUN: aotc-opt %s -p 'choose-schedule{target=x86-64-v4},fuse-stages{target=cortex-m4}' | filecheck %s --check-prefix PLAIN
+// RUN: aotc-opt %s -p 'choose-schedule{target=x86-64-v4},fuse-stages{target=x86-64-v4 threads=2}' | filecheck %s --check-prefix THREADS
 
 // PLAIN-NOT: graph.staged
 
@@ -45,20 +46,73 @@ func.func @used(%q: tensor<8x256x64xf32>, %k: tensor<8x64x256xf32>, %v: tensor<8
   func.return %0, %1 : tensor<8x256x256xf32>, tensor<8x256x64xf32>
 }
 
-// A depthwise convolution for a pointwise one; for a window of more rows, strips would share some.
+// Windows over windows, for a pointwise convolution: strips keep the two rows that the next one sees again, so there are
+// two more of the first in working memory than of the second.
 
 // CHECK-LABEL: func.func @separable
-// CHECK:         graph.blocked_depthwise_conv %x
 // CHECK-NEXT:    graph.staged
-// CHECK-SAME:      strip = array<i64: 1, 2, [[R:[0-9]+]], 112, 16>
+// CHECK-SAME:      -> (tensor<1x2x112x112x16xf32>, tensor<1x6x4x113x16xf32>, tensor<1x6x2x113x16xf32>)
+// CHECK-SAME:      strip = array<i64: 1, 2, 2, 112, 16>
+// CHECK-NEXT:      graph.blocked_depthwise_conv
 // CHECK-NEXT:      graph.blocked_depthwise_conv
 // CHECK-NEXT:      graph.relu
 // CHECK-NEXT:      graph.blocked_conv
 // CHECK-NEXT:      graph.yield
+
+// For several threads, strips that keep rows are not worth it.
+
+// THREADS-LABEL: func.func @separable
+// THREADS-NEXT:    graph.blocked_depthwise_conv %x
+// THREADS-NEXT:    graph.staged
 func.func @separable(%x: tensor<1x6x112x112x16xf32>, %w: tensor<6x3x3x16xf32>, %p: tensor<1x6x1x1x16x32xf32>) -> tensor<1x2x112x112x16xf32> attributes {aot.entry} {
   %0 = graph.blocked_depthwise_conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x6x112x112x16xf32>, tensor<6x3x3x16xf32>) -> tensor<1x6x112x112x16xf32>
   %1 = graph.blocked_depthwise_conv %0, %w {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x6x112x112x16xf32>, tensor<6x3x3x16xf32>) -> tensor<1x6x112x112x16xf32>
   %2 = graph.relu %1 : (tensor<1x6x112x112x16xf32>) -> tensor<1x6x112x112x16xf32>
   %3 = graph.blocked_conv %2, %p {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, channels = 96 : i64, outputs = 32 : i64, block = 16 : i64} : (tensor<1x6x112x112x16xf32>, tensor<1x6x1x1x16x32xf32>) -> tensor<1x2x112x112x16xf32>
   func.return %3 : tensor<1x2x112x112x16xf32>
+}
+
+// A pool that sees rows of a convolution twice.
+
+// CHECK-LABEL: func.func @stem
+// CHECK-NEXT:    graph.staged
+// CHECK-SAME:      -> (tensor<1x4x56x56x16xf32>, tensor<1x4x9x113x16xf32>)
+// CHECK-SAME:      strip = array<i64: 1, 4, 4, 56, 16>
+// CHECK-NEXT:      graph.blocked_conv
+// CHECK-NEXT:      graph.max_pool
+// CHECK-NEXT:      graph.yield
+func.func @stem(%x: tensor<1x3x224x224xf32>, %w: tensor<2x1x7x7x3x32xf32>) -> tensor<1x4x56x56x16xf32> attributes {aot.entry} {
+  %0 = graph.blocked_conv %x, %w {strides = array<i64: 2, 2>, pads = array<i64: 3, 3, 3, 3>, dilations = array<i64: 1, 1>, group = 1 : i64, channels = 3 : i64, outputs = 64 : i64, block = 16 : i64} : (tensor<1x3x224x224xf32>, tensor<2x1x7x7x3x32xf32>) -> tensor<1x4x112x112x16xf32>
+  %1 = graph.max_pool %0 {kernel = array<i64: 3, 3>, strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x4x112x112x16xf32>) -> tensor<1x4x56x56x16xf32>
+  func.return %1 : tensor<1x4x56x56x16xf32>
+}
+
+// 588 KiB are worth strips, but not the code of first and last ones that keep rows.
+
+// CHECK-LABEL: func.func @medium
+// CHECK-NEXT:    graph.blocked_conv
+// CHECK-NEXT:    graph.staged
+// CHECK-NEXT:      graph.blocked_depthwise_conv
+// CHECK-NEXT:      graph.blocked_conv
+// CHECK-NEXT:      graph.yield
+func.func @medium(%x: tensor<1x2x28x28x16xf32>, %w: tensor<6x2x1x1x16x32xf32>, %d: tensor<12x3x3x16xf32>, %p: tensor<1x12x1x1x16x32xf32>) -> tensor<1x2x28x28x16xf32> attributes {aot.entry} {
+  %0 = graph.blocked_conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, channels = 32 : i64, outputs = 192 : i64, block = 16 : i64} : (tensor<1x2x28x28x16xf32>, tensor<6x2x1x1x16x32xf32>) -> tensor<1x12x28x28x16xf32>
+  %1 = graph.blocked_depthwise_conv %0, %d {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x12x28x28x16xf32>, tensor<12x3x3x16xf32>) -> tensor<1x12x28x28x16xf32>
+  %2 = graph.blocked_conv %1, %p {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, channels = 192 : i64, outputs = 32 : i64, block = 16 : i64} : (tensor<1x12x28x28x16xf32>, tensor<1x12x1x1x16x32xf32>) -> tensor<1x2x28x28x16xf32>
+  func.return %2 : tensor<1x2x28x28x16xf32>
+}
+
+// Three rows of the expansion, of 140 KiB each, are too much to keep; what strips need of the rest is not.
+
+// CHECK-LABEL: func.func @wide
+// CHECK-NEXT:    graph.blocked_conv
+// CHECK-NEXT:    graph.staged
+// CHECK-NEXT:      graph.blocked_depthwise_conv
+// CHECK-NEXT:      graph.blocked_conv
+// CHECK-NEXT:      graph.yield
+func.func @wide(%x: tensor<1x1x56x56x16xf32>, %w: tensor<20x1x1x1x16x32xf32>, %d: tensor<40x3x3x16xf32>, %p: tensor<1x40x1x1x16x32xf32>) -> tensor<1x2x56x56x16xf32> attributes {aot.entry} {
+  %0 = graph.blocked_conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, channels = 16 : i64, outputs = 640 : i64, block = 16 : i64} : (tensor<1x1x56x56x16xf32>, tensor<20x1x1x1x16x32xf32>) -> tensor<1x40x56x56x16xf32>
+  %1 = graph.blocked_depthwise_conv %0, %d {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x40x56x56x16xf32>, tensor<40x3x3x16xf32>) -> tensor<1x40x56x56x16xf32>
+  %2 = graph.blocked_conv %1, %p {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, channels = 640 : i64, outputs = 32 : i64, block = 16 : i64} : (tensor<1x40x56x56x16xf32>, tensor<1x40x1x1x16x32xf32>) -> tensor<1x2x56x56x16xf32>
+  func.return %2 : tensor<1x2x56x56x16xf32>
 }
