@@ -124,7 +124,7 @@ class _Search:
         given = self._scheduled(best)
         best = self._best([best, *(replace(best, schedule=each) for each in self._tiles(given))])
         given = best.schedule or given
-        if len(given.tile) > 1:
+        if len(given.tile) == 2:
             orders = [replace(given, order=order) for order in ("rows", "columns")]
             best = self._best([best, *(replace(best, schedule=each) for each in orders)])
             given = best.schedule or given
@@ -167,6 +167,9 @@ class _Search:
         registers = self._machine.registers
         if len(given.tile) == 1:
             return (replace(given, tile=(count,)) for count in (1, 2, 3, 4, 6, 8, 12) if count < registers)
+        if len(given.tile) == 3:
+            several = [(parts, rows) for parts in (1, 2, 4) for rows in (1, 2, 4, 8) if parts * rows <= 8]
+            return (replace(given, tile=(*each, given.tile[2])) for each in several if each != given.tile[:2])
         rows, columns = given.tile
         found: set[tuple[int, int]] = set()
         for width in {columns // 2, columns - 1, columns, columns + 1, 2 * columns} - {0}:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -74,16 +74,19 @@ class RowOp(RowwiseOp, ABC):
     def tiled_loops(
         self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
     ) -> None:
-        def each(row: Row) -> None:
-            self.tiled_row(b, row, lambda part: reads[0](part.index), lambda part, value: writes[0](part.index, value))
+        def steps(row: Row) -> Iterator[None]:
+            return self.tiled_row(
+                b, row, lambda part: reads[0](part.index), lambda part, value: writes[0](part.index, value)
+            )
 
-        Rows(b, shape_of(self.x), self.along(), schedule, single=False).for_each(each)
+        Rows(b, shape_of(self.x), self.along(), schedule).for_each_in_waves(steps)
 
     @abstractmethod
     def tiled_row(
         self, b: TileBuilder, row: Row, read: Callable[[Part], Scalar], write: Callable[[Part, Scalar], None]
-    ) -> None:
-        """As `row`, on tiles; with lanes along another axis a tile has elements of neighbouring rows."""
+    ) -> Iterator[None]:
+        """As `row`, on tiles, in steps that begin where one waits for all of a row; with lanes along another axis a
+        tile has elements of neighbouring rows."""
 
     @abstractmethod
     def compute(self, row: Array) -> Array:
@@ -134,7 +137,7 @@ class SoftmaxOp(RowOp):
 
     def tiled_row(
         self, b: TileBuilder, row: Row, read: Callable[[Part], Scalar], write: Callable[[Part, Scalar], None]
-    ) -> None:
+    ) -> Iterator[None]:
         kind = element_type_of(self.x)
 
         def value(part: Part) -> Scalar:
@@ -144,17 +147,19 @@ class SoftmaxOp(RowOp):
             return b.select(b.compare("gt", y, x), y, x)  # as in `row`, a NaN may be passed over
 
         top = row.fold("ogt", -np.inf, kind, value, larger)
+        yield
 
         def power(part: Part) -> Scalar:
             return b.exp_of_negative(value(part) - part.spread(top))
 
         total = row.fold("add", 0, kind, power, b.add)
-        if self.flag("log"):
-            shift = b.math("log", total)
-            row.for_each(lambda part: write(part, value(part) - part.spread(top) - part.spread(shift)))
+        log = self.flag("log")
+        scale = b.math("log", total) if log else 1 / total
+        yield
+        if log:
+            row.for_each(lambda part: write(part, value(part) - part.spread(top) - part.spread(scale)))
         else:
-            inverse = 1 / total
-            row.for_each(lambda part: write(part, power(part) * part.spread(inverse)))
+            row.for_each(lambda part: write(part, power(part) * part.spread(scale)))
 
     def compute(self, row: Array) -> Array:
         shifted = row - row.max(-1, keepdims=True)
@@ -186,9 +191,10 @@ class NormalizeOp(RowOp):
 
     def tiled_row(
         self, b: TileBuilder, row: Row, read: Callable[[Part], Scalar], write: Callable[[Part, Scalar], None]
-    ) -> None:
+    ) -> Iterator[None]:
         kind, each = element_type_of(self.x), 1 / float(np.prod(self._row()))
         mean = row.fold("add", 0, kind, lambda part: part.masked(read(part), 0), b.add) * each
+        yield
 
         def distance(part: Part) -> Scalar:
             return read(part) - part.spread(mean)
@@ -198,6 +204,7 @@ class NormalizeOp(RowOp):
 
         squares = row.fold("add", 0, kind, square, b.add)
         inverse = 1 / b.math("sqrt", squares * each + self.epsilon.value.data)
+        yield
         row.for_each(lambda part: write(part, distance(part) * part.spread(inverse)))
 
     def compute(self, row: Array) -> Array:

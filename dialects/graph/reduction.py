@@ -176,7 +176,7 @@ class ReduceOp(RowwiseOp):
             kept = [axis for axis in range(len(shape)) if self.flag("keepdims") or axis not in axes]
             writes[0](row.result_index(kept), total / self._count() if self.kind.data == "mean" else total)
 
-        Rows(b, shape, axes, schedule, single=True).for_each(each)
+        Rows(b, shape, axes, schedule).for_each(each)
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         axes, monoid = self.along(), self._monoid()
@@ -252,7 +252,7 @@ class ArgReduceOp(AnchorOp):
     ) -> None:
         (axis,) = self._axes()
         shape, kind = shape_of(self.x), element_type_of(self.x)
-        rows = Rows(b, shape, (axis,), replace(schedule, unroll=1), single=True)
+        rows = Rows(b, shape, (axis,), replace(schedule, unroll=1))
 
         def better(value: Scalar, position: Scalar, carried: Sequence[Scalar]) -> list[Scalar]:
             wins = b.compare(self._better(), value, carried[0])
@@ -367,7 +367,7 @@ class CumulativeOp(AnchorOp):
 
             b.loop(0, shape[axis], 1, [b.splat(monoid.neutral(kind), row.at(axis, b.index(0)).tile, kind)], step)
 
-        Rows(b, shape, (axis,), replace(schedule, unroll=1), single=True).for_each(each)
+        Rows(b, shape, (axis,), replace(schedule, unroll=1)).for_each(each)
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         axis, monoid = self._axis(), self._monoid()

@@ -2,15 +2,15 @@
 
 A row is the elements along the reduced axes. Lanes lie along the last axis that is longer than 1. Where that is kept, a
 step works on neighbouring rows, one in each lane. Where it is reduced, lanes lie along the row, and reducing it ends
-with the lanes of a register; several rows at once hide how long that takes. A tile is `[many, registers, lanes]`:
-registers follow each other along the axis of the lanes; many are rows or, where that is one, steps along the innermost
-reduced axis but the lanes'. A row that is one tile is loaded once and stays in registers, for reading it again gives
-the same values.
+with the lanes of a register. Several rows at once hide how long that takes: rows together in one tile, and parts of
+such rows, each a step behind the one before. A tile is `[many, registers, lanes]`: registers follow each other along
+the axis of the lanes; many are rows or, where that is one, steps along the innermost reduced axis but the lanes'. A row
+that is one tile is loaded once and stays in registers, for reading it again gives the same values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -68,16 +68,29 @@ def row_schedule(machine: Machine, dtype: Attribute, shape: Sequence[int], axes:
         if lane_axis not in axes and steps <= most:
             return Schedule(lanes, (_even(needed, max(machine.registers // 4 // steps, 1)),), steps)
         if lane_axis in axes and steps == 1 and needed <= most:
-            rows = max(most + most // 2, 2 * needed) // needed
-            return Schedule(lanes, (min(1 << rows.bit_length() - 1, _MOST_ROWS), needed))
+            return Schedule(lanes, (*_rows_at_once(most, needed), needed))
         if lane_axis in axes and steps * needed <= most:
             return Schedule(lanes, (needed,), steps)
     return reduction_schedule(machine, dtype, shape, axes)
 
 
-_MOST_ROWS = 8
-"""Rows at once; more hide nothing more. A power of two of them, and some more registers than there are, since those of
-one row are done with before the last one's are needed."""
+def _rows_at_once(registers: int, needed: int) -> tuple[int, int]:
+    """Of rows of `needed` registers: how many parts follow each other, and how many rows each of them is.
+
+    Rows together fill three quarters of the registers, which hides the latency of what is combined across lanes where
+    rows are short; those of parts may be half again as many as there are, for a part that waits needs few.
+    """
+    together = _power_of_two(registers * 3 // 4 // needed)
+    return max(_power_of_two(registers * 3 // 2 // needed), _LEAST_ROWS) // together, together
+
+
+_LEAST_ROWS, _MOST_ROWS = 4, 8
+"""At once; more hide nothing more."""
+
+
+def _power_of_two(count: int) -> int:
+    """The largest one up to `count` that is a number of rows."""
+    return min(1 << max(count, 1).bit_length() - 1, _MOST_ROWS)
 
 
 def _lanes(machine: Machine, dtype: Attribute, shape: Sequence[int], axes: Sequence[int]) -> int:
@@ -162,11 +175,9 @@ def lane_numbers(b: TileBuilder, shape: Sequence[int], beside: Attribute) -> Sca
 
 
 class Rows:
-    """The rows of a tensor of `shape` along `axes` (ascending), as a schedule says; `single`: one after the other."""
+    """The rows of a tensor of `shape` along `axes` (ascending), as a schedule says."""
 
-    def __init__(
-        self, b: TileBuilder, shape: Sequence[int], axes: Sequence[int], schedule: Schedule, *, single: bool
-    ) -> None:
+    def __init__(self, b: TileBuilder, shape: Sequence[int], axes: Sequence[int], schedule: Schedule) -> None:
         self.b = b
         self.shape = tuple(shape)
         self.axes = tuple(axes)
@@ -178,26 +189,55 @@ class Rows:
         self._kept = [axis for axis in range(len(shape)) if axis not in self.axes and axis != self.lane_axis]
         self.row_axis = max((axis for axis in self._kept if shape[axis] > 1), default=None)
         """Along which there are several rows at once, with lanes along rows and one step at a time."""
-        self._at_once = 1
-        if self.row_axis is not None and self.across and self.steps == 1 and not single:
-            self._at_once = min(1 if len(schedule.tile) == 1 else schedule.tile[0], shape[self.row_axis])
+        several = self.row_axis is not None and self.across and self.steps == 1
+        self._parts, self._together = schedule.tile[:2] if several and len(schedule.tile) == 3 else (1, 1)
         self.pieces = pieces(shape[self.lane_axis], schedule.tile[-1], self.lanes)
         self._tiles: dict[tuple[int, int, int | None], Tile] = {}
 
     def for_each(self, body: Callable[[Row], None]) -> None:
-        """A parallel nest over all rows."""
+        """A parallel nest over all rows, one after the other."""
+        self._for_each(1, lambda rows: body(rows[0]))
+
+    def for_each_in_waves(self, steps: Callable[[Row], Iterator[None]]) -> None:
+        """The same for code in steps, and several rows at once: each part a step behind the one before, which hides
+        how long a step waits for the last one."""
+
+        def waves(rows: Sequence[Row]) -> None:
+            running = [steps(row) for row in rows]
+            started = 0
+            while running:
+                started = min(started + 1, len(running))
+                for part in reversed(running[:started]):
+                    if next(part, _END) is _END:
+                        running.remove(part)
+                        started -= 1
+
+        self._for_each(self._parts * self._together, waves)
+
+    def _for_each(self, at_once: int, body: Callable[[Sequence[Row]], None]) -> None:
+        """A parallel nest over all rows; `body` gets those that are at once."""
         if self.across:
             extent = 1 if self.row_axis is None else self.shape[self.row_axis]
-            rest = extent % self._at_once
-            self._nest(self.row_axis, 0, extent - rest, self._at_once, lambda at, many: body(Row(self, at, many)))
-            self._nest(self.row_axis, extent - rest, extent, rest, lambda at, many: body(Row(self, at, many)))
+            rest = extent % at_once
+
+            def several(at: dict[int, Scalar], count: int) -> None:
+                body([self._row(at, start, min(self._together, count - start)) for start in range(0, count, step)])
+
+            step = min(self._together, at_once)
+            self._nest(self.row_axis, 0, extent - rest, at_once, several)
+            self._nest(self.row_axis, extent - rest, extent, rest, several)
             return
         for piece in self.pieces:
 
             def each(at: dict[int, Scalar], width: int, piece: Piece = piece) -> None:
-                body(Row(self, at, 1, piece))
+                body([Row(self, at, 1, piece)])
 
             self._nest(self.lane_axis, piece.start, piece.end, piece.width, each)
+
+    def _row(self, at: Mapping[int, Scalar], start: int, many: int) -> Row:
+        """`many` rows, `start` rows after the one at `at`."""
+        moved = {} if self.row_axis is None else {self.row_axis: at[self.row_axis] + start}
+        return Row(self, {**at, **moved}, many)
 
     def _nest(
         self, cut: int | None, low: int, high: int, width: int, body: Callable[[dict[int, Scalar], int], None]
@@ -337,6 +377,9 @@ class Row:
         for row, scalar in enumerate(each):
             total = b.replace(b.splat(scalar, Tile((1, 1, rows.lanes))), total, [row, 0])
         return total
+
+
+_END = object()
 
 
 def by_halves(b: TileBuilder, value: Scalar, axis: int, combine: Combine) -> Scalar:

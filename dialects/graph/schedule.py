@@ -28,8 +28,8 @@ class Schedule:
     lanes: int
     """Elements of a vector register."""
     tile: tuple[int, ...] = (1,)
-    """Registers of the tile: (rows, columns) of a contraction, (rows, registers) of normalisations along the lanes,
-    (registers,) of everything else, also of convolutions that sum along the lanes (see `narrow`)."""
+    """Registers of the tile: (rows, columns) of a contraction, (parts, rows, registers) of normalisations along the
+    lanes, (registers,) of everything else, also of convolutions that sum along the lanes (see `narrow`)."""
     unroll: int = 1
     """Steps of the innermost reduction in one iteration of its loop."""
     order: Order = "columns"

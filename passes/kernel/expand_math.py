@@ -311,7 +311,7 @@ _ERF_END = 3.83
 
 
 def error_function(b: TileBuilder, x: Scalar, factor: float = 1.0) -> Scalar:
-    """erf factor x to 5.1 ulp (6.1 with a factor), never beyond 1: x times a rational function of x^2 (weighted least
+    """erf factor x to 5.6 ulp (6.1 with a factor), never beyond 1: x times a rational function of x^2 (weighted least
     squares, reweighted to the least maximum as Lawson did)."""
     x = b.min(b.max(x, -_ERF_END / factor), _ERF_END / factor)
     square = x * x

@@ -1,10 +1,10 @@
 // RUN: aotc-opt %s -p convert-graph-to-loops,canonicalize,cse | filecheck %s
 
-// Two rows at once, each three registers long and loaded once; the last register is not full.
+// Two rows together, each three registers long and loaded once; the last register is not full.
 // CHECK-LABEL: func.func private @softmax
 func.func private @softmax(%x: memref<6x40xf32>, %y: memref<6x40xf32>) attributes {aot.kernel} {
   %0 = bufferization.to_tensor %x : memref<6x40xf32> to tensor<6x40xf32>
-  %1 = graph.softmax %0 {axes = array<i64: 1>, log = false, schedule = #graph.schedule<lanes = 16, tile = [2, 3], unroll = 1, order = columns>} : (tensor<6x40xf32>) -> tensor<6x40xf32>
+  %1 = graph.softmax %0 {axes = array<i64: 1>, log = false, schedule = #graph.schedule<lanes = 16, tile = [1, 2, 3], unroll = 1, order = columns>} : (tensor<6x40xf32>) -> tensor<6x40xf32>
   bufferization.materialize_in_destination %1 in %y : (tensor<6x40xf32>, memref<6x40xf32>) -> ()
   func.return
 }
@@ -22,6 +22,34 @@ func.func private @softmax(%x: memref<6x40xf32>, %y: memref<6x40xf32>) attribute
 // CHECK-NOT:  aot.tile_load
 // CHECK:      %[[R:.*]] = arith.mulf %[[E]], %{{.*}} : vector<2x3x16xf32>
 // CHECK:      aot.tile_store %[[R]], %y[%{{.*}}, %{{.*}}] {strides = array<i64: 40, 16, 1>, valid = 40 : i64}
+
+// Three rows, each a step behind the one before: what one waits for comes after work on the others.
+// CHECK-LABEL: func.func private @waves
+func.func private @waves(%x: memref<6x32xf32>, %y: memref<6x32xf32>) attributes {aot.kernel} {
+  %0 = bufferization.to_tensor %x : memref<6x32xf32> to tensor<6x32xf32>
+  %1 = graph.softmax %0 {axes = array<i64: 1>, log = false, schedule = #graph.schedule<lanes = 16, tile = [3, 1, 2], unroll = 1, order = columns>} : (tensor<6x32xf32>) -> tensor<6x32xf32>
+  bufferization.materialize_in_destination %1 in %y : (tensor<6x32xf32>, memref<6x32xf32>) -> ()
+  func.return
+}
+// CHECK:      aot.tile_load
+// CHECK:      %[[TOP0:.*]] = aot.tile_reduce "ogt"
+// CHECK:      aot.tile_load
+// CHECK:      %[[TOP1:.*]] = aot.tile_reduce "ogt"
+// CHECK:      vector.broadcast %[[TOP0]]
+// CHECK:      math.exp
+// CHECK:      %[[SUM0:.*]] = aot.tile_reduce "add"
+// CHECK:      %[[INVERSE0:.*]] = arith.divf %{{.*}}, %[[SUM0]]
+// CHECK:      aot.tile_load
+// CHECK:      %[[TOP2:.*]] = aot.tile_reduce "ogt"
+// CHECK:      vector.broadcast %[[TOP1]]
+// CHECK:      math.exp
+// CHECK:      aot.tile_reduce "add"
+// CHECK:      vector.broadcast %[[INVERSE0]]
+// CHECK:      aot.tile_store
+// CHECK:      vector.broadcast %[[TOP2]]
+// CHECK-COUNT-2: aot.tile_store
+// CHECK-NOT:  aot.tile_store
+// CHECK:      func.return
 
 // Lanes along an axis that is kept: nothing is reduced across them, and the seven columns are seven sums.
 // CHECK-LABEL: func.func private @mean
