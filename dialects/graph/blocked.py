@@ -121,8 +121,9 @@ class PackConvWeightOp(ElementOp):
 
     The result is [panels, blocks, kernel.., depth, width]: a panel is `width` output channels (a whole number of
     blocks of the result), missing ones zero; block and depth together are the input channel, `depth` of them in a block
-    (C of them in the only block where the operand of the convolution is not blocked), missing ones zero. Of several
-    groups, the blocks are those that the panel sees (`GroupedPanels`), and what an output channel does not see is zero.
+    (C of them in the only block where the operand of the convolution is not blocked, else as many as in its blocks, or
+    an even part of that), missing ones zero. Of several groups, the blocks are those that the panel sees
+    (`GroupedPanels`), and what an output channel does not see is zero.
     """
 
     name = "graph.pack_conv_weight"
@@ -202,12 +203,13 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
         if len(x) not in (rank + 2, rank + 3) or len(weight) != rank + 4:
             raise ShapeError(f"operand {list(x)} and weight {list(weight)} do not fit {rank} spatial axes")
         group, channels, outputs = self.group.value.data, self.channels.value.data, self.outputs.value.data
-        depth = x[-1] if self.blocked_operand else x[1]
-        held = x[1] if self.blocked_operand else 1
-        block = self.block.value.data
+        depth, block = weight[-2], self.block.value.data
+        whole = depth == x[1]
+        if self.blocked_operand:
+            whole = depth > 0 and x[-1] % depth == 0 and x[1] == ceil_div(channels, x[-1])
         if group < 1 or channels % group or outputs % group:
             raise ShapeError(f"{channels} channels and {outputs} output channels do not divide into {group} groups")
-        if held != ceil_div(channels, depth) or weight[1] != self.panels.most or weight[-2] != depth:
+        if not whole or weight[1] != self.panels.most:
             raise ShapeError(
                 f"{channels} channels in {group} group(s) do not fit operand {list(x)}, weight {list(weight)}"
             )
@@ -228,8 +230,11 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
         return GroupedPanels(group, self.channels.value.data // group, self.outputs.value.data // group, width, depth)
 
     def source(self, batch: Scalar, outer: Scalar, position: Sequence[Scalar], inner: Scalar) -> list[Scalar]:
-        """The index of x for a channel given by its block and its place in it."""
-        return [batch, outer, *position, inner] if self.blocked_operand else [batch, inner, *position]
+        """The index of x for a channel given by its block of the weight and its place in that."""
+        if not self.blocked_operand:
+            return [batch, inner, *position]
+        parts = shape_of(self.x)[-1] // self.panels.depth
+        return [batch, outer / parts, *position, outer.b.rem(outer, outer.b.index(parts)) * self.panels.depth + inner]
 
     def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         shape, weight = shape_of(self.result), shape_of(self.weight)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from xdsl.ir import Attribute
 
 from aotc.dialects.dtypes import byte_width, is_float
-from aotc.dialects.graph.grouped import GroupedPanels
+from aotc.dialects.graph.grouped import GroupedPanels, block_depth
 from aotc.dialects.graph.products import UNROLL, asks_for_next, panel_order
 from aotc.dialects.graph.register_tiles import MOST_COLUMNS, MULTIPLIERS, register_tile, segments, step_cycles
 from aotc.dialects.graph.schedule import Machine, Schedule
@@ -79,10 +79,11 @@ def _grouped_tile(
     """
     best, depth, least = (1, 1), 1, float("inf")
     for columns in range(1, min(MOST_COLUMNS, ceil_div(groups * outputs, lanes)) + 1):
-        panels = GroupedPanels(groups, inputs, outputs, columns * lanes, lanes)
-        deep = panels.most * lanes * taps
+        width = columns * lanes
+        panels = GroupedPanels(groups, inputs, outputs, width, block_depth(groups, inputs, outputs, width, lanes))
+        deep = panels.most * panels.depth * taps
         tile = register_tile(machine, rows, columns, deep)
-        steps = sum(len(span) for span in panels.spans) * lanes * taps
+        steps = panels.channels * taps
         cycles = sum(part.count * steps * step_cycles(part.size, columns) for part in segments(rows, tile[0]))
         if tile[1] == columns and cycles < least:
             best, depth, least = tile, deep, cycles

@@ -23,6 +23,7 @@ from aotc.dialects.graph.blocked import (
 )
 from aotc.dialects.graph.blocked_window import BlockedDepthwiseConvOp
 from aotc.dialects.graph.conv_choice import conv_schedule, narrow_cycles, narrow_schedule
+from aotc.dialects.graph.grouped import block_depth
 from aotc.dialects.graph.interfaces import (
     ShapeError,
     common_element_type,
@@ -142,10 +143,12 @@ class ConvolutionOp(ConvolutionalOp, ABC):
         x = layouts.computed(self.x)
         if x is None:
             x = self.x if channels < lanes and self.groups == 1 else layouts.pack(self.x, lanes)
-        width, held = schedule.tile[1] * lanes, shape_of(x)[-1] if x is not self.x else channels
+        width, depth = schedule.tile[1] * lanes, channels
+        if x is not self.x:
+            depth = block_depth(self.groups, channels // self.groups, outputs // self.groups, width, shape_of(x)[-1])
         conv = blocked.get(
             x,
-            layouts.add(PackConvWeightOp.get(weight, width=width, depth=held, group=self.groups)),
+            layouts.add(PackConvWeightOp.get(weight, width=width, depth=depth, group=self.groups)),
             self._packed_bias(layouts, lanes),
             **window,
             group=self.group,

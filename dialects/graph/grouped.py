@@ -1,7 +1,8 @@
 """Which blocks of input channels the output channels of a convolution in groups see: arithmetic, on numbers and in IR.
 
 Groups need not begin or end with a block. A panel, which is some blocks of output channels, sees the blocks that the
-groups of its channels lie in; where an output channel does not see all of these channels, its weight is zero.
+groups of its channels lie in; where an output channel does not see all of these channels, its weight is zero. So
+blocks of the weight may be smaller than those of the operand: parts of these.
 """
 
 from __future__ import annotations
@@ -12,6 +13,18 @@ from functools import cached_property
 from aotc.dialects.graph.loops import LoopBuilder
 from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.shapes import ceil_div
+
+LEAST_DEPTH = 4
+"""Of blocks of the weight: a loop over one must not be too short."""
+
+
+def block_depth(groups: int, inputs: int, outputs: int, width: int, lanes: int) -> int:
+    """The depth of blocks of the weight, a part of `lanes`, with which panels of `width` see the fewest channels; the
+    greatest of those."""
+    if groups == 1:
+        return lanes
+    parts = [lanes >> halvings for halvings in range(lanes.bit_length()) if lanes >> halvings >= LEAST_DEPTH]
+    return min(parts or [lanes], key=lambda depth: GroupedPanels(groups, inputs, outputs, width, depth).channels)
 
 
 @dataclass(frozen=True)
@@ -56,6 +69,12 @@ class GroupedPanels:
     def most(self) -> int:
         """The greatest number of blocks that a panel sees."""
         return max((len(span) for span in self.spans), default=0)
+
+    @property
+    def channels(self) -> int:
+        """How many channels all panels see together."""
+        total = self.groups * self.inputs
+        return sum(min(span.stop * self.depth, total) - span.start * self.depth for span in self.spans)
 
     def first(self, panel: Scalar) -> Scalar:
         """The first block that `panel` sees."""

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import Block
 
 from aotc.dialects.graph.blocked import PackConvWeightOp
-from aotc.dialects.graph.grouped import GroupedPanels
+from aotc.dialects.graph.grouped import GroupedPanels, block_depth
 from aotc.dialects.graph.interfaces import ShapeError
 from aotc.dialects.graph.loops import LoopBuilder
 
@@ -35,6 +35,8 @@ CASES = (
     Grouped(6, 12, 3, (1, 2)),
     Grouped(104, 104, 13),
     Grouped(48, 48, 2),
+    Grouped(72, 36, 6),
+    Grouped(40, 120, 2, (1, 1)),
     Grouped(60, 240, 3, (1, 1)),
     Grouped(240, 60, 3, (1, 1)),
     Grouped(51, 17, 17),
@@ -80,6 +82,7 @@ def test_panels_hold_the_blocks_that_they_see() -> None:
         (GroupedPanels(32, 4, 4, 16, 16), [(block, block + 1) for block in range(8)], (1, 7, 16)),
         (GroupedPanels(13, 8, 8, 16, 16), [(block, block + 1) for block in range(7)], (1, 6, 8)),
         (GroupedPanels(2, 24, 24, 16, 16), [(0, 2), (0, 3), (1, 3)], (3, 2, 16)),
+        (GroupedPanels(2, 24, 24, 16, 8), [(0, 3), (0, 6), (3, 6)], (6, 5, 8)),
         (GroupedPanels(2, 16, 64, 32, 16), [(0, 1), (0, 1), (1, 2), (1, 2)], (1, 1, 16)),
     ],
     ids=str,
@@ -91,11 +94,29 @@ def test_blocks_that_panels_see(
     assert (panels.most, panels.last, panels.last_depth) == seen
 
 
+@pytest.mark.parametrize(
+    ("groups", "inputs", "outputs", "width", "depth"),
+    [
+        (1, 24, 24, 16, 16),  # one group sees all
+        (2, 24, 24, 16, 8),  # 24, 48 and 24 channels, where whole blocks are 32, 48 and 32
+        (3, 12, 12, 16, 4),  # 24, 24 and 12 channels, where whole blocks are 32, 48 and 16
+        (32, 8, 8, 16, 16),  # two groups are a block
+        (4, 6, 6, 16, 4),
+        (2, 16, 16, 16, 16),
+    ],
+)
+def test_blocks_are_as_deep_as_panels_see_few_channels(
+    groups: int, inputs: int, outputs: int, width: int, depth: int
+) -> None:
+    assert block_depth(groups, inputs, outputs, width, 16) == depth
+
+
+@pytest.mark.parametrize("depth", [16, 8, 4])
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_numbers_in_the_kernel_are_those_of_the_spans(case: Grouped) -> None:
+def test_numbers_in_the_kernel_are_those_of_the_spans(case: Grouped, depth: int) -> None:
     """What kernels compute is what weights were packed for."""
     inputs, outputs = case.channels // case.groups, case.outputs // case.groups
-    panels = GroupedPanels(case.groups, inputs, outputs, 16, 16)
+    panels = GroupedPanels(case.groups, inputs, outputs, 16, depth)
     b = LoopBuilder(Block())
     for number, span in enumerate(panels.spans):
         panel = b.index(number)

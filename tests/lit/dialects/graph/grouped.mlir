@@ -10,13 +10,19 @@
 // LAYOUT: %[[PANELS:.*]] = graph.pack_conv_weight %{{.*}} {width = 16 : i64, depth = 16 : i64, group = 3 : i64} : (tensor<24x8x1xf32>) -> tensor<2x1x1x16x16xf32>
 // LAYOUT: graph.blocked_conv %{{.*}}, %[[PANELS]] {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 3 : i64, channels = 24 : i64, outputs = 24 : i64,
 
+// Of two groups of 24 channels the panels of 16 outputs see 24, 48 and 24: in blocks of eight, halves of those of %y.
+// LAYOUT: %[[HALVES:.*]] = graph.pack_conv_weight %{{.*}} {width = 16 : i64, depth = 8 : i64, group = 2 : i64} : (tensor<48x24x1xf32>) -> tensor<3x6x1x8x16xf32>
+// LAYOUT: graph.blocked_conv %{{.*}}, %[[HALVES]] {{.*}} : (tensor<1x3x8x16xf32>, tensor<3x6x1x8x16xf32>) -> tensor<1x3x8x16xf32>
+
 // The second panel sees channels 2 and 3.
 // FOLDED-LABEL: func.func @main
 // FOLDED: graph.constant dense<{{\[\[\[\[\[}}1.000000e+00, 3.000000e+00], [2.000000e+00, 4.000000e+00], [0.000000e+00, 0.000000e+00], [0.000000e+00, 0.000000e+00]]]], {{\[\[\[\[}}0.000000e+00, 0.000000e+00], [0.000000e+00, 0.000000e+00], [5.000000e+00, 7.000000e+00], [6.000000e+00, 8.000000e+00]]]]]>
-func.func @main(%x: tensor<1x24x8xf32>) -> (tensor<2x1x1x4x2xf32>, tensor<1x24x8xf32>) attributes {aot.entry} {
+func.func @main(%x: tensor<1x24x8xf32>, %y: tensor<1x48x8xf32>) -> (tensor<2x1x1x4x2xf32>, tensor<1x24x8xf32>, tensor<1x48x8xf32>) attributes {aot.entry} {
   %w = graph.constant dense<[[[1.0], [2.0]], [[3.0], [4.0]], [[5.0], [6.0]], [[7.0], [8.0]]]> : tensor<4x2x1xf32>
   %0 = graph.pack_conv_weight %w {width = 2, depth = 4, group = 2} : (tensor<4x2x1xf32>) -> tensor<2x1x1x4x2xf32>
   %v = graph.constant dense<1.0> : tensor<24x8x1xf32>
   %1 = graph.conv %x, %v {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 3} : (tensor<1x24x8xf32>, tensor<24x8x1xf32>) -> tensor<1x24x8xf32>
-  func.return %0, %1 : tensor<2x1x1x4x2xf32>, tensor<1x24x8xf32>
+  %u = graph.constant dense<1.0> : tensor<48x24x1xf32>
+  %2 = graph.conv %y, %u {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 2} : (tensor<1x48x8xf32>, tensor<48x24x1xf32>) -> tensor<1x48x8xf32>
+  func.return %0, %1, %2 : tensor<2x1x1x4x2xf32>, tensor<1x24x8xf32>, tensor<1x48x8xf32>
 }
