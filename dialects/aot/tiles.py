@@ -313,6 +313,32 @@ class TileReduceOp(IRDLOperation):
 
 
 @irdl_op_definition
+class TileShuffleOp(IRDLOperation):
+    """Register by register, `lanes` of those of two tiles, counted through both: as many as a register has.
+
+    `aot.tile_shuffle %a, %b {lanes = array<i64: 0, 4, 1, 5>} : vector<3x4xf32>`
+    """
+
+    name = "aot.tile_shuffle"
+    T: ClassVar = VarConstraint("T", VectorType.constr(AnyAttr()))
+    a = operand_def(T)
+    b = operand_def(T)
+    lanes = prop_def(DenseArrayBase.constr(i64))
+    result = result_def(T)
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$a `,` $b attr-dict `:` type($a)"
+
+    def __init__(self, a: SSAValue, b: SSAValue, lanes: Sequence[int]) -> None:
+        super().__init__(operands=[a, b], result_types=[a.type], properties={"lanes": _array(lanes)})
+
+    def verify_(self) -> None:
+        count, lanes = tile_shape(self.a)[-1], _ints(self.lanes)
+        if len(lanes) != count or any(not 0 <= lane < 2 * count for lane in lanes):
+            raise VerifyException(f"{list(lanes)} are not {count} lanes of two registers of so many")
+
+
+@irdl_op_definition
 class TileTransposeOp(IRDLOperation):
     """A tile of L registers of L lanes, transposed: `aot.tile_transpose %t : vector<16x16xf32>`.
 
@@ -430,6 +456,7 @@ TILE_OPERATIONS: tuple[type[Operation], ...] = (
     TileSliceOp,
     TileInsertOp,
     TileReduceOp,
+    TileShuffleOp,
     TileTransposeOp,
     TileCompareOp,
     TileSelectOp,

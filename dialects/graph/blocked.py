@@ -1,7 +1,8 @@
 """Convolution on blocked tensors, and the operations that make and undo blocks.
 
 A blocked tensor is [N, ceil(C / B), spatial.., B]: channel c is at block c / B and lane c % B, so that one vector
-register holds B channels of one position. The lanes of the last block beyond C are arbitrary; nothing reads them.
+register holds B channels of one position; or in several such parts, side by side (see `channels`). The lanes of the
+last block of each beyond its channels are arbitrary; nothing reads them.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import I64, IntegerAttr, TensorType, i64
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType, i64
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
 from aotc.dialects.graph.arrays import to_blocks
+from aotc.dialects.graph.channels import Channels
 from aotc.dialects.graph.conv_choice import conv_schedule
-from aotc.dialects.graph.conv_nest import ConvNest
+from aotc.dialects.graph.conv_nest import ChunkBody, ConvNest
 from aotc.dialects.graph.grouped import GroupedPanels
 from aotc.dialects.graph.interfaces import (
     Array,
@@ -30,7 +32,7 @@ from aotc.dialects.graph.interfaces import (
     shape_of,
 )
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
-from aotc.dialects.graph.scalars import Scalar, ScalarLike
+from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.schedule import Machine, Schedule
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.tiling import NotTileable, TileBuilder
@@ -77,42 +79,59 @@ class PackChannelsOp(ElementOp):
 
 @irdl_op_definition
 class UnpackChannelsOp(ElementOp):
-    """The first `channels` channels of a blocked tensor: [N, blocks, spatial.., B] -> [N, channels, spatial..]."""
+    """The first `channels` channels of a blocked tensor: [N, blocks, spatial.., B] -> [N, channels, spatial..].
+
+    With `parts`, which add up to them, they are not in all lanes (see `channels`).
+    """
 
     name = "graph.unpack_channels"
     FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
     x = operand_def(TensorType)
     channels = prop_def(IntegerAttr[I64])
+    parts = opt_prop_def(DenseArrayBase)
     result = result_def(TensorType)
+
+    @property
+    def held(self) -> Channels:
+        """Where the channels are."""
+        parts = (self.channels.value.data,) if self.parts is None else self.ints("parts")
+        return Channels.of(parts, shape_of(self.x)[-1])
 
     def infer_types(self) -> Sequence[TensorType]:
         shape, channels = shape_of(self.x), self.channels.value.data
         if len(shape) < 3:
             raise ShapeError(f"the operand must be [N, blocks, spatial..., lanes], found {list(shape)}")
-        if ceil_div(channels, shape[-1]) != shape[1]:
+        if (self.held.count, self.held.blocks) != (channels, shape[1]):
             raise ShapeError(f"{channels} channels do not take {shape[1]} blocks of {shape[-1]}")
         return [TensorType(element_type_of(self.x), [shape[0], channels, *shape[2:-1]])]
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         x = np.moveaxis(operands[0], -1, 2)
         flat = x.reshape(x.shape[0], -1, *x.shape[3:])
-        return [np.ascontiguousarray(flat[:, : self.channels.value.data])]
+        return [np.ascontiguousarray(flat[:, list(self.held.places)])]
 
     def view_offset(self) -> int | None:
         shape = shape_of(self.x)
-        return (
-            0
-            if math.prod(shape[2:-1]) == 1 and (shape[0] == 1 or shape[1] * shape[-1] == self.channels.value.data)
-            else None
-        )
+        whole = shape[0] == 1 or shape[1] * shape[-1] == self.channels.value.data
+        return 0 if math.prod(shape[2:-1]) == 1 and whole and not self.held.has_gaps else None
 
     def reads_once(self) -> bool:
         return True
 
     def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         batch, channel, *position = index
-        block = b.index(shape_of(self.x)[-1])
-        return reads[0]([batch, channel / block, *position, b.rem(channel, block)])
+        block, places = b.index(shape_of(self.x)[-1]), self.held.places
+
+        def of_part(starts: Sequence[int]) -> list[Scalar]:
+            """The element in one of the parts that begin with these channels."""
+            start, *following = starts
+            if following:
+                here = b.compare("lt", channel, following[0])
+                return b.when(here, lambda: of_part([start]), lambda: of_part(following))
+            lane = channel + (places[start] - start)
+            return [reads[0]([batch, lane / block, *position, b.rem(lane, block)])]
+
+        return of_part(self.held.starts)[0]
 
 
 @irdl_op_definition
@@ -178,10 +197,14 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
 
     x is blocked, or plain [N, C, spatial..] (few channels: the first layer of a network); `channels` is C. The weight
     is that of `pack_conv_weight` for as many groups. The optional bias is [blocks * block].
+
+    With `parts`, which add up to C, the channels of x are not in all lanes (see `channels`): the weight is packed with
+    a channel for each lane, and lanes that belong to none are left out.
     """
 
     group = prop_def(IntegerAttr[I64])
     channels = prop_def(IntegerAttr[I64])
+    parts = opt_prop_def(DenseArrayBase)
     outputs = prop_def(IntegerAttr[I64])
     """M, the number of output channels."""
     block = prop_def(IntegerAttr[I64])
@@ -203,13 +226,15 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
         if len(x) not in (rank + 2, rank + 3) or len(weight) != rank + 4:
             raise ShapeError(f"operand {list(x)} and weight {list(weight)} do not fit {rank} spatial axes")
         group, channels, outputs = self.group.value.data, self.channels.value.data, self.outputs.value.data
-        depth, block = weight[-2], self.block.value.data
+        depth, block, held = weight[-2], self.block.value.data, self.held
         whole = depth == x[1]
         if self.blocked_operand:
             whole = depth > 0 and x[-1] % depth == 0 and x[1] == ceil_div(channels, x[-1])
+        if self.parts is not None:
+            whole = (group, depth, held.count, held.blocks) == (1, x[-1], channels, x[1])
         if group < 1 or channels % group or outputs % group:
             raise ShapeError(f"{channels} channels and {outputs} output channels do not divide into {group} groups")
-        if not whole or weight[1] != self.panels.most:
+        if not whole or weight[1] != (held.blocks if group == 1 else self.panels.most):
             raise ShapeError(
                 f"{channels} channels in {group} group(s) do not fit operand {list(x)}, weight {list(weight)}"
             )
@@ -222,6 +247,24 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
     def operations(self) -> int:
         channels = self.channels.value.data // self.group.value.data
         return 2 * math.prod((shape_of(self.x)[0], *self.meetings(), self.outputs.value.data, channels, *self.kernel()))
+
+    @property
+    def held(self) -> Channels:
+        """Where the channels of x are, in blocks of the weight."""
+        parts = (self.channels.value.data,) if self.parts is None else self.ints("parts")
+        return Channels.of(parts, max(shape_of(self.weight)[-2], 1))
+
+    def over_blocks(self, b: LoopBuilder, panel: Scalar, carried: list[Scalar], body: ChunkBody) -> list[Scalar]:
+        """Loops that carry values over the blocks of x that `panel` sees: `body` gets their numbers among these, and
+        how many channels they have."""
+        if self.group.value.data == 1:
+            return self.held.over_blocks(b, carried, lambda block, _, depth, now: body(block, depth, now))
+        panels = self.panels
+        whole, count = panels.seen(panel)
+        carried = b.loop(0, whole, 1, carried, lambda block, now: body(block, panels.depth, now))
+        if panels.last_depth == panels.depth:
+            return carried
+        return b.loop(whole, count, 1, carried, lambda block, now: body(block, panels.last_depth, now))
 
     @property
     def panels(self) -> GroupedPanels:
@@ -244,24 +287,21 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
             batch, outer, *position, lane = index
             output = outer * block + lane
             panel, column = output / width, b.rem(output, b.index(width))
-            first, (whole, count) = panels.first(panel), panels.seen(panel)
+            first = panels.first(panel)
 
-            def sums(low: ScalarLike, high: ScalarLike, depth: int, initial: Scalar) -> Scalar:
+            def chunk(chunk: Scalar, depth: int, carried: list[Scalar]) -> list[Scalar]:
                 axes = self.taps(b, position)
 
                 def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                    chunk, *steps, inner = at
+                    *steps, inner = at
                     seen = [axis.at(k) for axis, k in zip(axes, steps, strict=True)]
                     x = reads[0](self.source(batch, first + chunk, [place for place, _ in seen], inner))
                     return [carried[0] + x * reads[1]([panel, chunk, *(tap for _, tap in seen), inner, column])]
 
                 bounds = [(axis.low, axis.high) for axis in axes]
-                return b.reduce([(low, high), *bounds, (0, depth)], [initial], step)[0]
+                return b.reduce([*bounds, (0, depth)], carried, step)
 
-            total = sums(0, whole, panels.depth, self.initial(b, reads, [output]))
-            if panels.last_depth < panels.depth:
-                total = sums(whole, count, panels.last_depth, total)
-            writes[0](index, total)
+            writes[0](index, self.over_blocks(b, panel, [self.initial(b, reads, [output])], chunk)[0])
 
         b.for_each(shape, body)
 
@@ -287,6 +327,7 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
             element_type_of(self.result),
             shape_of(self.result),
             self.panels,
+            lambda panel, carried, body: self.over_blocks(b, panel, carried, body),
             weight[1:],
             lambda position: self.taps(b, position),
             self.phases()[-1],

@@ -36,6 +36,7 @@ from aotc.dialects.graph.interfaces import (
 from aotc.dialects.graph.logical import NotOp
 from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.movement import BroadcastOp, ConcatOp, PadOp, ReshapeOp, SliceOp, TransposeOp
+from aotc.dialects.graph.regrouping import NOTHING, RegroupChannelsOp, regrouped
 from aotc.dialects.graph.structure import ConstantOp
 
 Simplified: TypeAlias = "SSAValue | GraphOp | Sequence[GraphOp] | None"
@@ -130,6 +131,33 @@ def slice_of_slice(op: SliceOp) -> Simplified:
     both = [(first + start * stride, step * stride) for start, step, first, stride in outer]
     starts, steps = [start for start, _ in both], [step for _, step in both]
     return SliceOp.get(inner.x, starts=starts, steps=steps, shape=op.ints("shape"))
+
+
+@simplifies(RegroupChannelsOp)
+def regroup_of_regroup(op: RegroupChannelsOp) -> Simplified:
+    """Lanes of a block that was put together itself come from where that one takes them."""
+    if not any(producer(part, RegroupChannelsOp) for part in op.parts):
+        return None
+    origins: list[tuple[SSAValue, int] | None] = []
+    for part in op.parts:
+        if (inner := producer(part, RegroupChannelsOp)) is not None:
+            origins += inner.origins()
+        else:
+            origins += ((part, lane) for lane in range(shape_of(part)[1] * shape_of(part)[-1]))
+    return regrouped([None if source == NOTHING else origins[source] for source in op.ints("sources")], op)
+
+
+@simplifies(SliceOp)
+def slice_of_regroup(op: SliceOp) -> Simplified:
+    """Only those blocks are put together that are looked at."""
+    inner = producer(op.x, RegroupChannelsOp)
+    if inner is None or any(not isinstance(use.operation, SliceOp | RegroupChannelsOp) for use in op.x.uses):
+        return None
+    whole, shape, lanes = shape_of(op.x), shape_of(op.result), shape_of(op.x)[-1]
+    if (*shape[:1], *shape[2:]) != (*whole[:1], *whole[2:]) or any(step != 1 for step in op.ints("steps")):
+        return None
+    first = op.ints("starts")[1] * lanes
+    return regrouped(inner.origins()[first : first + shape[1] * lanes], inner)
 
 
 @simplifies(ConcatOp)

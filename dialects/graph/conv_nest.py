@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from xdsl.ir import Attribute
 
@@ -19,12 +20,15 @@ from aotc.dialects.graph.edges import RowTiles, row_tiles
 from aotc.dialects.graph.grouped import GroupedPanels
 from aotc.dialects.graph.loops import Reader, Writer
 from aotc.dialects.graph.products import ask_for_next, reduction
-from aotc.dialects.graph.scalars import Scalar, ScalarLike
+from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.schedule import Schedule
 from aotc.dialects.graph.shapes import linearize
 from aotc.dialects.graph.tiling import Tile, TileBuilder
 from aotc.dialects.graph.transposed import Phases
 from aotc.dialects.graph.windowed import Taps
+
+ChunkBody: TypeAlias = Callable[[Scalar, int, list[Scalar]], list[Scalar]]
+"""What is done with a block of x: its number among those that a panel sees, its channels, and carried values."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,8 @@ class ConvNest:
     """Its shape."""
     panels: GroupedPanels
     """Of the weight, and which blocks of x they see."""
+    over_blocks: Callable[[Scalar, list[Scalar], ChunkBody], list[Scalar]]
+    """Loops over the blocks that a panel sees."""
     panel: Sequence[int]
     """The shape of one: blocks of x, taps, channels of a block, columns."""
     outer: Callable[[list[Scalar]], list[Taps]]
@@ -106,22 +112,17 @@ class _Tile:
 
     def write(self) -> None:
         """Sum up the products and write the results."""
-        nest, b, panels = self.nest, self.nest.b, self.nest.panels
+        nest, b = self.nest, self.nest.b
         lanes, registers = nest.schedule.lanes, nest.schedule.tile[1]
         tile = Tile((self.part.size, self.count, lanes))
         place = tile.index(b, self.panel * (registers * lanes), {1: lanes, 2: 1})
         initial = b.splat(0, tile, nest.dtype) if nest.bias is None else b.splat(nest.bias([place]), tile)
-        first, (whole, count) = panels.first(self.panel), panels.seen(self.panel)
+        first = nest.panels.first(self.panel)
 
-        def chunks(low: ScalarLike, high: ScalarLike, depth: int, total: Scalar) -> Scalar:
-            def chunk(at: Scalar, sums: list[Scalar]) -> list[Scalar]:
-                return [self._chunk(first, at, depth, sums[0])]
+        def chunk(at: Scalar, depth: int, sums: list[Scalar]) -> list[Scalar]:
+            return [self._chunk(first, at, depth, sums[0])]
 
-            return b.loop(low, high, 1, [total], chunk)[0]
-
-        total = chunks(0, whole, panels.depth, initial)
-        if panels.last_depth < panels.depth:
-            total = chunks(whole, count, panels.last_depth, total)
+        (total,) = nest.over_blocks(self.panel, [initial], chunk)
         block = tile.index(b, self.panel * registers, {1: 1})
         start = self.row * self.phases.stride + (self.j + self.phases.start)
         position = tile.index(b, start, {0: self.phases.stride})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, StringAttr, TensorType, f32, i32, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
 
 from aotc.dialects.dtypes import ELEMENT_TYPES, compute_type, integer_range, is_float, is_minifloat, numpy_dtype
@@ -21,6 +21,7 @@ from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.shapes import ceil_div, normalize_axis
 
 if TYPE_CHECKING:
+    from aotc.dialects.graph.channels import Blocked
     from aotc.dialects.graph.layouts import Layouts
 
 
@@ -97,11 +98,11 @@ class AffineOp(ElementOp, ABC):
         Domain.NUMBER.require(element_type_of(self.scale), "the scale")
         return [TensorType(self.to, shape)]
 
-    def lay_out(self, layouts: Layouts) -> SSAValue | None:
+    def lay_out(self, layouts: Layouts) -> Blocked | None:
         x = layouts.computed(self.x)
         if x is None or shape_of(self.scale) not in ((), (1,)):
             return None
-        return layouts.again(self, [x, *self.operands[1:]])
+        return layouts.on_blocks(self, x, *self.operands[1:])
 
     def _parameters(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> list[Scalar]:
         """The scale and, if there is one, the zero point for the element at `index`."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import I64, IntegerAttr, TensorType
@@ -22,6 +22,7 @@ from aotc.dialects.graph.blocked import (
     PackConvWeightOp,
 )
 from aotc.dialects.graph.blocked_window import BlockedDepthwiseConvOp
+from aotc.dialects.graph.channels import Blocked, Channels, ChannelsOf
 from aotc.dialects.graph.conv_choice import conv_schedule, narrow_cycles, narrow_schedule
 from aotc.dialects.graph.grouped import block_depth
 from aotc.dialects.graph.interfaces import (
@@ -132,34 +133,49 @@ class ConvolutionOp(ConvolutionalOp, ABC):
         blocked: type[BlockedConvolutionOp],
         narrow: type[NarrowConvolutionOp],
         **properties: object,
-    ) -> SSAValue:
+    ) -> SSAValue | Blocked:
         """The operation as `blocked` or `narrow`, on `weight` [M, C / group, kernel...]; the former reads few channels
         where they lie."""
-        lanes, channels, outputs = schedule.lanes, shape_of(self.x)[1], shape_of(weight)[0]
+        lanes, channels = schedule.lanes, shape_of(self.x)[1]
         window = {"strides": self.strides, "pads": self.pads, "dilations": self.dilations, **properties}
         if len(schedule.tile) == 1:
-            conv = narrow.get(layouts.pack(self.x, lanes), layouts.pack(weight, lanes), self.bias, **window)
+            dense = Channels.of([channels], lanes)
+            conv = narrow.get(layouts.pack(self.x, dense), layouts.pack(weight, dense), self.bias, **window)
             return layouts.scheduled(conv, schedule)
-        x = layouts.computed(self.x)
-        if x is None:
-            x = self.x if channels < lanes and self.groups == 1 else layouts.pack(self.x, lanes)
-        width, depth = schedule.tile[1] * lanes, channels
-        if x is not self.x:
-            depth = block_depth(self.groups, channels // self.groups, outputs // self.groups, width, shape_of(x)[-1])
+        computed, dense = layouts.computed(self.x), Channels.of([channels], lanes)
+        if computed is not None and (self.groups == 1 or not computed.channels.has_gaps):
+            x = computed
+        elif channels < lanes and self.groups == 1:
+            x = Blocked(self.x, Channels.of([channels], channels))
+        else:
+            x = Blocked(layouts.pack(self.x, dense), dense)
+        results = self._results(layouts, lanes)
+        width, held, depth = schedule.tile[1] * lanes, x.channels, channels
+        if x.value is not self.x:
+            inputs, outputs = channels // self.groups, results.count // self.groups
+            depth = block_depth(self.groups, inputs, outputs, width, held.lanes)
+        weight = layouts.spread(layouts.spread(weight, 1, held), 0, results)
         conv = blocked.get(
-            x,
+            x.value,
             layouts.add(PackConvWeightOp.get(weight, width=width, depth=depth, group=self.groups)),
-            self._packed_bias(layouts, lanes),
+            self._packed_bias(layouts, results),
             **window,
             group=self.group,
             channels=channels,
-            outputs=outputs,
+            parts=held.parts if held.has_gaps else None,
+            outputs=results.slots,
             block=lanes,
         )
-        return layouts.scheduled(conv, schedule)
+        return Blocked(layouts.scheduled(conv, schedule), results)
 
-    def _packed_bias(self, layouts: Layouts, lanes: int) -> SSAValue | None:
-        return None if self.bias is None else layouts.pack_vector(self.bias, lanes)
+    def _results(self, layouts: Layouts, lanes: int) -> Channels:
+        """Where output channels are to be; a lane that belongs to none is computed as one whose weights are 0."""
+        if self.groups > 1:
+            return Channels.of([shape_of(self.result)[1]], lanes)
+        return layouts.wanted(self.result, lanes)
+
+    def _packed_bias(self, layouts: Layouts, channels: Channels) -> SSAValue | None:
+        return None if self.bias is None else layouts.pack_vector(self.bias, channels)
 
 
 @irdl_op_definition
@@ -202,7 +218,7 @@ class ConvOp(SlidingAxes, ConvolutionOp):
         outputs, channels = shape_of(self.weight)[:2]
         return channels == 1 and outputs == self.groups > 1
 
-    def lay_out(self, layouts: Layouts) -> SSAValue | None:
+    def lay_out(self, layouts: Layouts) -> SSAValue | Blocked | None:
         """A blocked convolution; few channels are read where they lie, more are packed."""
         if (schedule := schedule_of(self)) is None:
             return None
@@ -211,6 +227,9 @@ class ConvOp(SlidingAxes, ConvolutionOp):
         if isinstance(algorithm := self.attributes.get(self.ALGORITHM), WinogradAttr):
             return self._lay_out_winograd(layouts, schedule, algorithm)
         return self._lay_out_as(layouts, schedule, self.weight, BlockedConvOp, NarrowConvOp)
+
+    def block_starts(self, channels_of: ChannelsOf) -> Iterable[int] | None:
+        return None if self.is_depthwise else ()
 
     def algorithm_on(self, machine: Machine) -> Attribute | None:
         """Winograd's minimal filtering, where that takes less time."""
@@ -238,33 +257,37 @@ class ConvOp(SlidingAxes, ConvolutionOp):
         images, outputs, rows, columns = shape_of(self.result)
         return ConvolutionSizes(images, shape_of(self.x)[1], outputs, rows, columns)
 
-    def _lay_out_winograd(self, layouts: Layouts, schedule: Schedule, algorithm: WinogradAttr) -> SSAValue:
+    def _lay_out_winograd(self, layouts: Layouts, schedule: Schedule, algorithm: WinogradAttr) -> Blocked:
         output_tile, width = algorithm.output_tile.data, schedule.tile[1] * schedule.lanes
+        x, results = layouts.blocked(self.x, schedule.lanes), self._results(layouts, schedule.lanes)
+        weight = layouts.spread(self.weight, 0, results)
         conv = WinogradConvOp.get(
-            layouts.pack(self.x, schedule.lanes),
-            layouts.add(WinogradWeightOp.get(self.weight, output_tile=output_tile, width=width)),
-            self._packed_bias(layouts, schedule.lanes),
+            x.value,
+            layouts.add(WinogradWeightOp.get(weight, output_tile=output_tile, width=width)),
+            self._packed_bias(layouts, results),
             pads=self.pads,
-            channels=shape_of(self.x)[1],
-            outputs=shape_of(self.weight)[0],
+            channels=x.channels.count,
+            parts=x.channels.parts if x.channels.has_gaps else None,
+            outputs=results.slots,
             output_tile=output_tile,
             tile_rows=algorithm.tile_rows.data,
         )
-        return layouts.scheduled(conv, schedule)
+        return Blocked(layouts.scheduled(conv, schedule), results)
 
-    def _lay_out_depthwise(self, layouts: Layouts, schedule: Schedule) -> SSAValue:
+    def _lay_out_depthwise(self, layouts: Layouts, schedule: Schedule) -> Blocked:
+        x = layouts.blocked(self.x, schedule.lanes)
         channels, _, *kernel = shape_of(self.weight)
         plain = layouts.add(ReshapeOp.get(self.weight, shape=[1, channels, *kernel]))
-        packed = layouts.pack(plain, schedule.lanes)
+        packed = layouts.pack(plain, x.channels)
         conv = BlockedDepthwiseConvOp.get(
-            layouts.pack(self.x, schedule.lanes),
+            x.value,
             layouts.add(ReshapeOp.get(packed, shape=shape_of(packed)[1:])),
-            self._packed_bias(layouts, schedule.lanes),
+            self._packed_bias(layouts, x.channels),
             strides=self.strides,
             pads=self.pads,
             dilations=self.dilations,
         )
-        return layouts.scheduled(conv, schedule)
+        return Blocked(layouts.scheduled(conv, schedule), x.channels)
 
 
 @irdl_op_definition
@@ -302,7 +325,7 @@ class ConvTransposeOp(TransposedAxes, ConvolutionOp):
         longest = max((phases.window.positions for phases in windows[-1].phases()), default=0)
         return self._schedule_on(machine, [*shape_of(self.result)[2:-1], longest], taps)
 
-    def lay_out(self, layouts: Layouts) -> SSAValue | None:
+    def lay_out(self, layouts: Layouts) -> SSAValue | Blocked | None:
         """A blocked transposed convolution, on the weight with output channels first."""
         if (schedule := schedule_of(self)) is None:
             return None

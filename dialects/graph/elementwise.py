@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import Flag, auto
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import Float64Type, TensorType, f32, f64, i1
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from aotc.dialects.dtypes import is_float, numpy_dtype
 from aotc.dialects.graph import arrays
+from aotc.dialects.graph.channels import Blocked, ChannelsOf
 from aotc.dialects.graph.interfaces import Array, ElementOp, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.graph.loops import LoopBuilder, Reader
 from aotc.dialects.graph.scalars import Scalar
@@ -66,12 +67,21 @@ class BroadcastOp(ElementOp, ABC):
         ]
         return self.scalar(b, *values)
 
-    def lay_out(self, layouts: Layouts) -> SSAValue | None:
+    def lay_out(self, layouts: Layouts) -> Blocked | None:
         shape = shape_of(self.results[0])
-        block = layouts.block_of(*(value for value in self.operands if shape_of(value) == shape))
-        if block is None:
+        whole = [value for value in self.operands if shape_of(value) == shape]
+        channels = layouts.channels_of(*whole)
+        if channels is None:
             return None
-        return layouts.again(self, [layouts.pack_parameter(value, shape, block) for value in self.operands])
+        if len(set(whole)) == 1:
+            channels = layouts.closed(whole[0], self.results[0])
+        operands = [layouts.pack_parameter(value, shape, channels) for value in self.operands]
+        return Blocked(layouts.again(self, operands), channels)
+
+    def block_starts(self, channels_of: ChannelsOf) -> Iterable[int] | None:
+        shape = shape_of(self.results[0])
+        channels = channels_of(*(value for value in self.operands if shape_of(value) == shape))
+        return None if channels is None else channels.starts
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         with np.errstate(all="ignore"):

@@ -21,6 +21,7 @@ from aotc.dialects.graph.scalars import INDEX, Scalar
 from aotc.dialects.graph.shapes import require_axis
 
 if TYPE_CHECKING:
+    from aotc.dialects.graph.channels import Blocked
     from aotc.dialects.graph.layouts import Layouts
 
 
@@ -85,9 +86,9 @@ class GatherOp(AxisGatherOp):
         picked = _clamped(b, reads[1](index[axis : axis + rank]), shape_of(self.x)[axis])
         return reads[0]([*index[:axis], picked, *index[axis + rank :]])
 
-    def lay_out(self, layouts: Layouts) -> SSAValue | None:
+    def lay_out(self, layouts: Layouts) -> Blocked | None:
         x = layouts.computed(self.x)
-        return None if x is None or self.axis.value.data < 2 else layouts.again(self, [x, self.indices])
+        return None if x is None or self.axis.value.data < 2 else layouts.on_blocks(self, x, self.indices)
 
 
 @irdl_op_definition

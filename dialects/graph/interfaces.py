@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import Enum, IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
@@ -47,6 +47,7 @@ from aotc.dialects.graph.tiling import NotTileable, TileBuilder
 
 if TYPE_CHECKING:
     from aotc.dialects.graph.boxes import Box, Cutout, Strips
+    from aotc.dialects.graph.channels import Blocked, ChannelsOf
     from aotc.dialects.graph.layouts import Layouts
 
 Op = TypeVar("Op", bound=Operation)
@@ -170,14 +171,19 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
         of each one's first. What computes the operands can then write them where they belong. None: it is not."""
         return None
 
-    def lay_out(self, layouts: Layouts) -> SSAValue | None:
+    def lay_out(self, layouts: Layouts) -> SSAValue | Blocked | None:
         """The result as it is best computed: on tensors in blocks of channels, on packed weights, in working memory.
 
-        What is returned has the result's type or is its blocked form, [N, C / B, spatial.., B] for [N, C, spatial..].
         Instead of several results, it is the first one of an operation that begins with the same ones.
         None: the operation works on plain tensors.
         """
         return None
+
+    def block_starts(self, channels_of: ChannelsOf) -> Iterable[int] | None:
+        """The channels of its operands with which blocks should begin, so that `lay_out` leaves them where they are.
+
+        None: wherever they begin, they do so in the first result, too."""
+        return ()
 
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:

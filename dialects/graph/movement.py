@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from itertools import accumulate
 from operator import and_
@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, St
 from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def, var_operand_def
 
+from aotc.dialects.graph.channels import Blocked, Channels, ChannelsOf
 from aotc.dialects.graph.encodings import zero
 from aotc.dialects.graph.interfaces import (
     Array,
@@ -27,11 +28,12 @@ from aotc.dialects.graph.interfaces import (
     ShapeError,
     common_element_type,
     element_type_of,
+    producer,
     shape_of,
 )
 from aotc.dialects.graph.loops import LoopBuilder, Reader
 from aotc.dialects.graph.scalars import Scalar
-from aotc.dialects.graph.shapes import broadcast, broadcast_index, ceil_div, delinearize, linearize, require_axis
+from aotc.dialects.graph.shapes import broadcast, broadcast_index, delinearize, linearize, require_axis
 
 if TYPE_CHECKING:
     from aotc.dialects.graph.layouts import Layouts
@@ -66,13 +68,33 @@ class ReshapeOp(MovementOp):
     def view_offset(self) -> int | None:
         return 0
 
-    def lay_out(self, layouts: Layouts) -> SSAValue | None:
-        """Spatial axes may change while N and C stay."""
+    def lay_out(self, layouts: Layouts) -> Blocked | None:
+        """Spatial axes may change while N and C stay; at the end of a shuffle, channels move to other lanes."""
         x, target = layouts.computed(self.x), self.ints("shape")
+        if (shuffle := self._shuffle()) is not None and (shuffled := layouts.computed(shuffle[0])) is not None:
+            channels = layouts.wanted(self.result, shuffled.channels.lanes)
+            return Blocked(layouts.regroup([shuffled], shuffle[1], channels), channels)
         if x is None or target[:2] != shape_of(self.x)[:2]:
             return None
-        blocked = shape_of(x)
-        return layouts.again(self, [x], shape=[*blocked[:2], *target[2:], blocked[-1]])
+        blocked = shape_of(x.value)
+        return layouts.on_blocks(self, x, shape=[*blocked[:2], *target[2:], blocked[-1]])
+
+    def _shuffle(self) -> tuple[SSAValue, Sequence[int]] | None:
+        """The tensor [N, C, spatial..] whose channels, split into several axes and transposed, are those of the result,
+        and which channel each one is; None where more moves, or nothing."""
+        turned, shape = producer(self.x, TransposeOp), self.ints("shape")
+        split = None if turned is None else producer(turned.x, ReshapeOp)
+        if turned is None or split is None or shape_of(split.x) != shape or len(shape) < 3:
+            return None
+        extents, permutation = split.ints("shape"), turned.ints("permutation")
+        sizes = accumulate(extents[1:], lambda count, extent: count * extent)
+        axes = next((axis for axis, size in enumerate(sizes, 2) if size == shape[1]), None)
+        if axes is None or extents[0] != shape[0] or permutation[0] != 0 or 0 in shape:
+            return None
+        if permutation[axes:] != tuple(range(axes, len(extents))):
+            return None
+        order = np.arange(shape[1]).reshape(extents[1:axes])
+        return split.x, order.transpose([axis - 1 for axis in permutation[1:axes]]).ravel().tolist()
 
     def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         return reads[0](delinearize(b, linearize(b, index, self.ints("shape")), shape_of(self.x)))
@@ -166,17 +188,27 @@ class SliceOp(MovementOp):
             return None
         return sum(start * math.prod(source[axis + 1 :]) for axis, start in enumerate(starts))
 
-    def lay_out(self, layouts: Layouts) -> SSAValue | None:
-        """Of the channels a slice takes whole blocks, or the last ones."""
+    def lay_out(self, layouts: Layouts) -> Blocked | None:
+        """Channels that begin a block are a view; others are put together in new blocks."""
         x = layouts.computed(self.x)
         starts, steps, shape = list(self.ints("starts")), list(self.ints("steps")), list(self.ints("shape"))
-        if x is None or 0 in shape or (steps[1] != 1 and shape[1] > 1):
+        if x is None or 0 in shape:
             return None
-        lanes, channels = shape_of(x)[-1], shape_of(self.x)[1]
-        if starts[1] % lanes or (shape[1] % lanes and starts[1] + shape[1] < channels):
-            return None
-        starts[1], steps[1], shape[1] = starts[1] // lanes, 1, ceil_div(shape[1], lanes)
-        return layouts.again(self, [x], starts=[*starts, 0], steps=[*steps, 1], shape=[*shape, lanes])
+        lanes = x.channels.lanes
+        cut = x.channels.cut(starts[1], shape[1]) if steps[1] == 1 or shape[1] == 1 else None
+        if cut is None:
+            chosen = range(starts[1], starts[1] + shape[1] * steps[1], steps[1])
+            cut = 0, Channels.of([shape[1]], lanes)
+            x = Blocked(layouts.regroup([x], chosen, cut[1]), cut[1])
+        starts[1], steps[1], shape[1] = cut[0], 1, cut[1].blocks
+        if (*shape, lanes) == shape_of(x.value) and all(step == 1 for step in steps):
+            return Blocked(x.value, cut[1])
+        sliced = layouts.again(self, [x.value], starts=[*starts, 0], steps=[*steps, 1], shape=[*shape, lanes])
+        return Blocked(sliced, cut[1])
+
+    def block_starts(self, channels_of: ChannelsOf) -> Iterable[int] | None:
+        is_run = self.ints("steps")[1:2] == (1,) and 0 not in self.ints("shape")
+        return [self.ints("starts")[1]] if is_run else ()
 
     def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         starts, steps = self.ints("starts"), self.ints("steps")
@@ -225,12 +257,19 @@ class ConcatOp(ElementOp):
         ends = accumulate(shape_of(part)[axis] for part in self.parts)
         return [math.prod(shape[axis + 1 :]) * start for start in [0, *ends][:-1]]
 
-    def lay_out(self, layouts: Layouts) -> SSAValue | None:
-        """Along the channels, every part but the last one ends with a whole block."""
-        block = layouts.block_of(*self.parts)
-        if block is None or (self.dimension == 1 and any(shape_of(part)[1] % block for part in self.parts[:-1])):
+    def lay_out(self, layouts: Layouts) -> Blocked | None:
+        """Along the channels, blocks side by side; where these would have many gaps, channels move to new blocks."""
+        channels = layouts.channels_of(*self.parts)
+        if channels is None:
             return None
-        return layouts.again(self, [layouts.pack(part, block) for part in self.parts])
+        if self.dimension != 1:
+            return Blocked(layouts.again(self, [layouts.pack(part, channels) for part in self.parts]), channels)
+        parts = [layouts.blocked(part, channels.lanes) for part in self.parts if shape_of(part)[1] > 0]
+        joined = Channels.joined([part.channels for part in parts])
+        if joined.is_compact:
+            return Blocked(layouts.again(self, [part.value for part in parts]), joined)
+        dense = Channels.of([joined.count], joined.lanes)
+        return Blocked(layouts.regroup(parts, range(joined.count), dense), dense)
 
     def reads_once(self) -> bool:
         return True
@@ -284,11 +323,11 @@ class PadOp(ElementOp):
             raise ShapeError(f"mode {mode} cannot pad an axis of no elements")
         return [TensorType(element_type_of(self.x), [sum(axis) for axis in self._axes()])]
 
-    def lay_out(self, layouts: Layouts) -> SSAValue | None:
+    def lay_out(self, layouts: Layouts) -> Blocked | None:
         x, pads, rank = layouts.computed(self.x), self.ints("pads"), len(shape_of(self.x))
         if x is None or pads[1] or pads[1 + rank]:
             return None
-        return layouts.again(self, [x, *self.operands[1:]], pads=[*pads[:rank], 0, *pads[rank:], 0])
+        return layouts.on_blocks(self, x, *self.operands[1:], pads=[*pads[:rank], 0, *pads[rank:], 0])
 
     def _axes(self) -> list[tuple[int, int, int]]:
         """Extent, begin and end pad of each axis."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
 from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, StringAttr, TensorType, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.dtypes import integer_range, is_float
@@ -25,6 +25,7 @@ from aotc.dialects.graph.tiling import NotTileable
 
 if TYPE_CHECKING:
     from aotc.dialects.aot.tiles import Reduction
+    from aotc.dialects.graph.channels import Blocked, ChannelsOf
     from aotc.dialects.graph.layouts import Layouts
     from aotc.dialects.graph.schedule import Machine, Schedule
     from aotc.dialects.graph.tiling import TileBuilder
@@ -106,10 +107,13 @@ class RowwiseOp(AnchorOp, ABC):
         """The axes, counted from the front."""
         return normalize_axes(self.ints("axes"), len(shape_of(self.x)))
 
-    def lay_out(self, layouts: Layouts) -> SSAValue | None:
+    def lay_out(self, layouts: Layouts) -> Blocked | None:
         """Rows that lie within channels are the same in blocks of these."""
         x, axes = layouts.computed(self.x), self.along()
-        return None if x is None or min(axes, default=2) < 2 else layouts.again(self, [x], axes=axes)
+        return None if x is None or min(axes, default=2) < 2 else layouts.on_blocks(self, x, axes=axes)
+
+    def block_starts(self, channels_of: ChannelsOf) -> Iterable[int] | None:
+        return None if min(self.along(), default=2) >= 2 else ()
 
 
 @irdl_op_definition

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from xdsl.dialects.builtin import I64, IntegerAttr, TensorType, i64
-from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.graph import arrays
@@ -22,6 +21,7 @@ from aotc.dialects.graph.shapes import ceil_div, require_axis
 from aotc.dialects.graph.tiling import NotTileable, Tile, TileBuilder
 
 if TYPE_CHECKING:
+    from aotc.dialects.graph.channels import Blocked
     from aotc.dialects.graph.layouts import Layouts
 
 MOST_UNROLLED = 4
@@ -74,14 +74,14 @@ class ResampleOp(AnchorOp):
 
         b.for_each(shape_of(self.result), body)
 
-    def lay_out(self, layouts: Layouts) -> SSAValue | None:
+    def lay_out(self, layouts: Layouts) -> Blocked | None:
         """On blocks, but for what leaves the function larger than it came: that costs less to unpack before."""
         x, axis, shape = layouts.computed(self.x), self.axis.value.data, shape_of(self.result)
         if x is None or axis < 2:
             return None
         if axis < axis_of_lanes(shape) and shape[axis] > shape_of(self.x)[axis] and layouts.is_result(self.result):
             return None
-        return layouts.again(self, [x, *self.operands[1:]])
+        return layouts.on_blocks(self, x, *self.operands[1:])
 
     def schedule_on(self, machine: Machine) -> Schedule | None:
         axes, lanes = self._tile_axes(), machine.lanes(element_type_of(self.x))

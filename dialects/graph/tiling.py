@@ -135,6 +135,10 @@ class TileBuilder(LoopBuilder):
             return part
         return Scalar(self, whole.dtype, self.insert(aot.TileInsertOp(part.ssa, whole.ssa, offsets)))
 
+    def shuffle(self, a: Scalar, c: Scalar, lanes: Sequence[int]) -> Scalar:
+        """Register by register, `lanes` of those of two tiles, counted through both."""
+        return Scalar(self, a.dtype, self.insert(aot.TileShuffleOp(a.ssa, c.ssa, lanes)))
+
     def total(self, kind: Reduction, a: Scalar) -> Scalar:
         """All elements of a tile as one scalar (see `aot.tile_reduce` for the order)."""
         return Scalar(self, a.dtype, self.insert(aot.TileReduceOp(kind, a.ssa)))

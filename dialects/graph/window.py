@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, TensorType, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
 from aotc.dialects.dtypes import integer_range, is_float
@@ -30,6 +30,7 @@ from aotc.dialects.graph.window_tiles import Part, WindowNest, WindowReduction, 
 from aotc.dialects.graph.windowed import WindowedOp
 
 if TYPE_CHECKING:
+    from aotc.dialects.graph.channels import Blocked, ChannelsOf
     from aotc.dialects.graph.layouts import Layouts
 
 
@@ -112,9 +113,12 @@ class WindowOp(WindowedOp, ABC):
 
         b.for_each(shape_of(self.result), body)
 
-    def lay_out(self, layouts: Layouts) -> SSAValue | None:
+    def lay_out(self, layouts: Layouts) -> Blocked | None:
         x = layouts.computed(self.x) if self.BLOCKED else None
-        return None if x is None else layouts.again(self, [x])
+        return None if x is None else layouts.on_blocks(self, x)
+
+    def block_starts(self, channels_of: ChannelsOf) -> Iterable[int] | None:
+        return None if self.BLOCKED else ()
 
     def cut_out(self, box: Box) -> Cutout | None:
         blocked = self.BLOCKED and len(box) > 2 + self.rank

@@ -19,10 +19,11 @@ from typing import ClassVar
 import numpy as np
 from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType, f64
 from xdsl.ir import OpResult
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
 
 from aotc.dialects.dtypes import is_float
 from aotc.dialects.graph.arrays import to_blocks
+from aotc.dialects.graph.channels import Channels
 from aotc.dialects.graph.combinations import sums, terms
 from aotc.dialects.graph.interfaces import (
     AnchorOp,
@@ -122,6 +123,8 @@ class WinogradConvOp(AnchorOp):
     of `tile_rows` rows of tiles, counted through all images, T tiles together: `transformed` [n * n, T, C], and
     `products` [n * n, T, width] of one panel. T and the blocks of C are rounded up to odd numbers: then elements that
     are used together do not share a set of a cache.
+
+    With `parts`, which add up to C, the channels of x are not in all lanes (see `channels`).
     """
 
     name = "graph.winograd_conv"
@@ -131,6 +134,7 @@ class WinogradConvOp(AnchorOp):
     pads = prop_def(DenseArrayBase)
     """All begins, then all ends."""
     channels = prop_def(IntegerAttr[I64])
+    parts = opt_prop_def(DenseArrayBase)
     outputs = prop_def(IntegerAttr[I64])
     output_tile = prop_def(IntegerAttr[I64])
     """m: 4 or 2."""
@@ -149,6 +153,12 @@ class WinogradConvOp(AnchorOp):
         return sliding_windows(shape_of(self.x)[2:4], (TAPS, TAPS), (1, 1), self.ints("pads"), (1, 1))
 
     @property
+    def held(self) -> Channels:
+        """Where the channels of x are."""
+        parts = (self.channels.value.data,) if self.parts is None else self.ints("parts")
+        return Channels.of(parts, shape_of(self.x)[-1])
+
+    @property
     def sizes(self) -> WinogradSizes:
         """What the kernel is about; raises ShapeError."""
         rows, columns = self.windows()
@@ -157,9 +167,8 @@ class WinogradConvOp(AnchorOp):
             rows,
             columns,
             shape_of(self.x)[0],
-            self.channels.value.data,
+            self.held,
             self.outputs.value.data,
-            shape_of(self.x)[-1],
             shape_of(self.weight)[-1],
             self.tile_rows.value.data,
         )
@@ -170,7 +179,8 @@ class WinogradConvOp(AnchorOp):
             raise ShapeError(f"operand {list(x)} and weight {list(weight)} must be of rank 5 and 4")
         channels, outputs, block = self.channels.value.data, self.outputs.value.data, x[-1]
         size = self.transforms.inputs**2
-        if x[1] != ceil_div(channels, block) or weight[1:3] != (size, channels):
+        held = self.held
+        if (held.count, held.blocks) != (channels, x[1]) or weight[1:3] != (size, channels):
             raise ShapeError(f"{channels} channels do not fit operand {list(x)}, weight {list(weight)}")
         if weight[-1] % block or weight[0] != ceil_div(outputs, weight[-1]):
             raise ShapeError(f"{outputs} output channels in blocks of {block} do not fit weight {list(weight)}")
@@ -209,12 +219,11 @@ class WinogradConvOp(AnchorOp):
             panel, place = output / panel_width, b.rem(output, b.index(panel_width))
             start = [tile * f.outputs - pad for tile, pad in zip((row, column), before, strict=True)]
 
-            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                (channel,) = at
+            def step(within: Scalar, lane: Scalar, channel: Scalar, carried: list[Scalar]) -> list[Scalar]:
 
                 def element(i: int, j: int) -> Scalar:
                     at = [start[0] + i, start[1] + j]
-                    source = [image, channel / block, *at, b.rem(channel, b.index(block))]
+                    source = [image, within, *at, lane]
                     inside = _all_inside(b, at, extents)
                     return b.when(inside, lambda: [reads[0](source)], lambda: [zero])[0]
 
@@ -225,7 +234,10 @@ class WinogradConvOp(AnchorOp):
                     for number, (before, value) in enumerate(zip(carried, flat, strict=True))
                 ]
 
-            found = b.reduce([(0, self.channels.value.data)], [zero] * f.inputs**2, step)
+            def over_lanes(within: Scalar, first: Scalar, count: int, carried: list[Scalar]) -> list[Scalar]:
+                return b.loop(0, count, 1, carried, lambda lane, now: step(within, lane, first + lane, now))
+
+            found = self.held.over_blocks(b, [zero] * f.inputs**2, over_lanes)
             grid = [found[first : first + f.inputs] for first in range(0, len(found), f.inputs)]
             bias = zero if self.bias is None else reads[2]([output])
             for i, values in enumerate(in_two_dimensions("output", grid)):

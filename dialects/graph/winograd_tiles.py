@@ -19,6 +19,7 @@ from itertools import groupby
 from xdsl.ir import Attribute
 
 from aotc.dialects.aot.tiles import tile_shape
+from aotc.dialects.graph.channels import BlockRun, Channels
 from aotc.dialects.graph.combinations import sums
 from aotc.dialects.graph.loops import Reader, Writer
 from aotc.dialects.graph.products import stacked_products
@@ -55,10 +56,9 @@ class WinogradSizes:
     rows: SlidingWindow
     columns: SlidingWindow
     images: int
-    channels: int
+    channels: Channels
+    """Of the operand."""
     outputs: int
-    block: int
-    """Channels in a block of the operand and of the result."""
     width: int
     """Output channels in a panel of the weight."""
     tile_rows: int
@@ -74,6 +74,11 @@ class WinogradSizes:
     def block_tiles(self) -> int:
         """How many tiles there are in a block of rows."""
         return self.tile_rows * self.tiles[1]
+
+    @property
+    def block(self) -> int:
+        """Channels in a block of the operand and of the result."""
+        return self.channels.lanes
 
 
 class WinogradKernel:
@@ -100,11 +105,15 @@ class WinogradKernel:
     def run(self) -> None:
         """Write everything."""
         b, sizes = self._b, self._sizes
+        channels = sizes.channels
+        # behind the last channel lanes may be written that nothing reads
+        whole = channels if channels.has_gaps else Channels.of([channels.blocks * self._lanes], self._lanes)
         panel_blocks = sizes.width // self._lanes
         panels = list(segments(ceil_div(sizes.outputs, self._lanes), panel_blocks))
 
         def block(start: Scalar) -> None:
-            self._for_rows(start, ceil_div(sizes.channels, self._lanes), self._transform_row)
+            for run in whole.runs:
+                self._for_rows(start, (run.number, run.count), partial(self._transform_row, run))
             rest = (b.index(sizes.images * sizes.tiles[0]) - start) * sizes.tiles[1]
             exact = sizes.images * sizes.tiles[0] % sizes.tile_rows == 0
             tiles = b.index(sizes.block_tiles) if exact else b.min(rest, sizes.block_tiles)
@@ -112,15 +121,17 @@ class WinogradKernel:
 
                 def panel(number: Scalar, part: Segment = part) -> None:
                     self._multiply(number, part.size, tiles)
-                    self._for_rows(start, part.size, partial(self._store_row, number))
+                    self._for_rows(start, (part.size,), partial(self._store_row, number))
 
                 first = part.start // panel_blocks
                 b.each_in_order(first, first + part.count, 1, panel)
 
         b.each_in_order(0, sizes.images * sizes.tiles[0], sizes.tile_rows, block)
 
-    def _for_rows(self, start: Scalar, chunks: int, body: Callable[[Scalar, Scalar, Scalar, Scalar], None]) -> None:
-        """`body(chunk, image, row, first)` for each chunk and each row of tiles of the block at row `start`.
+    def _for_rows(
+        self, start: Scalar, chunks: Sequence[int], body: Callable[[list[Scalar], Scalar, Scalar, Scalar], None]
+    ) -> None:
+        """`body(chunk, image, row, first)` for each index into `chunks` and each row of tiles of the block at `start`.
 
         `first` is the number in the block of the first tile of the row.
         """
@@ -128,7 +139,7 @@ class WinogradKernel:
         images, (rows, columns) = self._sizes.images, self._sizes.tiles
 
         def at(index: list[Scalar]) -> None:
-            chunk, number = index
+            *chunk, number = index
             place = start + number
             image, row = (b.index(0), place) if images == 1 else (place / rows, b.rem(place, b.index(rows)))
 
@@ -140,30 +151,34 @@ class WinogradKernel:
             else:
                 b.only_when(b.compare("lt", place, images * rows), within)
 
-        b.for_each([chunks, step], at)
+        b.for_each([*chunks, step], at)
 
     def _for_tiles(self, tiles: range, body: Callable[[Scalar], None]) -> None:
         self._b.each(tiles.start, tiles.stop, 1, body)
 
     # The operand
 
-    def _transform_row(self, chunk: Scalar, image: Scalar, row: Scalar, first: Scalar) -> None:
+    def _transform_row(self, run: BlockRun, chunk: list[Scalar], image: Scalar, row: Scalar, first: Scalar) -> None:
+        block, channel = run.place(*chunk)
+        valid = None if run.channels == self._lanes else run.channels
         for tiles, elements, _ in alike(self._sizes.columns, self._f):
-            self._for_tiles(
-                tiles,
-                lambda tile, elements=elements: self._transform_tile(chunk, image, row, tile, elements, first + tile),
-            )
 
-    def _transform_tile(
-        self, chunk: Scalar, image: Scalar, row: Scalar, column: Scalar, elements: range, number: Scalar
-    ) -> None:
-        b, f = self._b, self._f
+            def transform(tile: Scalar, elements: range = elements) -> None:
+                for j, values in enumerate(self._transformed_tile(block, image, row, tile, elements)):
+                    registers = Tile((self._f.inputs, 1, self._lanes), valid)
+                    product = registers.index(self._b, j, {0: self._f.inputs})
+                    lane = registers.index(self._b, channel, {-1: 1})
+                    self._write_transformed([product, first + tile, lane], values)
+
+            self._for_tiles(tiles, transform)
+
+    def _transformed_tile(
+        self, chunk: Scalar, image: Scalar, row: Scalar, column: Scalar, elements: range
+    ) -> list[Scalar]:
+        f = self._f
         lines = [self._line(chunk, image, row, column, i, elements) for i in range(f.inputs)]
         grid = self._stacked(f.transform_input(lines, self._sum), 0)
-        for j, values in enumerate(f.transform_input(self._split(grid, 1), self._sum)):
-            tile = Tile((f.inputs, 1, self._lanes))
-            product, lane = tile.index(b, j, {0: f.inputs}), tile.index(b, chunk * self._lanes, {-1: 1})
-            self._write_transformed([product, number, lane], values)
+        return list(f.transform_input(self._split(grid, 1), self._sum))
 
     def _line(self, chunk: Scalar, image: Scalar, row: Scalar, column: Scalar, line: int, elements: range) -> Scalar:
         """Elements of one line of a tile of the operand, zero where there are none: [1, n, lanes]."""
@@ -193,17 +208,19 @@ class WinogradKernel:
 
     def _multiply(self, panel: Scalar, count: int, tiles: Scalar) -> None:
         """The products of the block's first `tiles` tiles with the first `count` blocks of a panel of the weight."""
-        sizes = (self._f.inputs**2, self._sizes.block_tiles, count, self._sizes.channels)
+        sizes = (self._f.inputs**2, self._sizes.block_tiles, count, self._sizes.channels.count)
         operands = self._transformed, self._weight, self._sizes.width
         stacked_products(self._b, self._schedule, self._kind, panel, sizes, *operands, self._write_products, tiles)
 
     # The result
 
-    def _store_row(self, panel: Scalar, chunk: Scalar, image: Scalar, row: Scalar, first: Scalar) -> None:
+    def _store_row(self, panel: Scalar, chunk: list[Scalar], image: Scalar, row: Scalar, first: Scalar) -> None:
         for tiles, results in self._result_runs():
             self._for_tiles(
                 tiles,
-                lambda tile, results=results: self._store_tile(panel, chunk, image, row, tile, results, first + tile),
+                lambda tile, results=results: self._store_tile(
+                    panel, chunk[0], image, row, tile, results, first + tile
+                ),
             )
 
     def _result_runs(self) -> list[tuple[range, int]]:

@@ -32,8 +32,8 @@ from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from aotc.dialects.graph.blocked import UnpackChannelsOp
-from aotc.dialects.graph.interfaces import GraphOp, shape_of
+from aotc.dialects.graph.channels import Blocked
+from aotc.dialects.graph.interfaces import GraphOp
 from aotc.dialects.graph.layouts import Layouts
 from aotc.passes.graph.groups import entries
 
@@ -51,7 +51,7 @@ class AssignLayoutsPass(ModulePass):
 
 def _lay_out(block: Block) -> None:
     layouts = Layouts()
-    replaced: list[tuple[GraphOp, SSAValue]] = []
+    replaced: list[tuple[GraphOp, SSAValue | Blocked]] = []
     for op in list(block.ops):
         if not isinstance(op, GraphOp):
             continue
@@ -63,12 +63,13 @@ def _lay_out(block: Block) -> None:
                 new.location = op.location
         Rewriter.insert_op(layouts.added, InsertPoint.before(op))
         result = op.results[0]
-        laid_out.name_hint = result.name_hint
-        if laid_out.type == result.type:
+        if isinstance(laid_out, Blocked):
+            laid_out.value.name_hint = result.name_hint
+            layouts.know(result, laid_out)
+        else:
+            laid_out.name_hint = result.name_hint
             for old, new in zip(op.results, layouts.added[-1].results, strict=False):
                 old.replace_all_uses_with(new)
-        else:
-            layouts.know(result, laid_out)
         replaced.append((op, laid_out))
     # Now it is known who reads plain tensors. Replaced operations still read each other's results: the last ones first.
     for op, laid_out in reversed(replaced):
@@ -76,7 +77,13 @@ def _lay_out(block: Block) -> None:
         if result.first_use is None:
             op.detach()
             op.erase()
-        else:
-            unpacked = UnpackChannelsOp.get(laid_out, channels=shape_of(result)[1])
-            unpacked.location = op.location
-            Rewriter.replace_op(op, unpacked)
+            continue
+        assert isinstance(laid_out, Blocked)
+        if (mover := layouts.moved_in_vain(laid_out)) is not None:
+            Rewriter.erase_op(mover)
+            continue
+        layouts.added = []
+        layouts.unpack(laid_out)
+        for new in layouts.added:
+            new.location = op.location
+        Rewriter.replace_op(op, layouts.added)

@@ -423,6 +423,11 @@ def _transpose(u: _Unrolling, op: tiles.TileTransposeOp) -> Sequence[Registers]:
     return [rows]
 
 
+def _shuffle(u: _Unrolling, op: tiles.TileShuffleOp) -> Sequence[Registers]:
+    lanes = [int(lane) for lane in op.lanes.get_values()]
+    return [[u.shuffle(a, b, lanes) for a, b in zip(u.registers(op.a), u.registers(op.b), strict=True)]]
+
+
 def _exchange(u: _Unrolling, rows: Sequence[SSAValue], step: int, low: list[int], further: int) -> list[SSAValue]:
     """Each two rows `step` apart become their lanes `low` and the lanes `further` on."""
     high = [lane + further for lane in low]
@@ -485,6 +490,7 @@ _UNROLLING: dict[type[Operation], Unroll] = {
     tiles.TileStoreOp: _store,
     tiles.TileSliceOp: _slice,
     tiles.TileInsertOp: _insert,
+    tiles.TileShuffleOp: _shuffle,
     tiles.TileTransposeOp: _transpose,
     tiles.TileReduceOp: _reduce,
 }

@@ -60,6 +60,25 @@ class Net:
         total = sum(self.channels[part] for part in parts) if axis == 1 else None
         return self.op("Concat", *parts, axis=axis, channels=total)
 
+    def pointwise(self, x: str) -> str:
+        """A batch norm as models write it, and an activation."""
+        channels = self.channels[x]
+        scaled = self.op("Mul", x, self.weight(channels, 1, 1))
+        return self.op("Relu", self.op("Add", scaled, self.weight(channels, 1, 1)))
+
+    def piece(self, x: str, start: int, stop: int, step: int = 1) -> str:
+        """Some channels."""
+        ends = [self.constant(value) for value in (start, stop, 1, step)]
+        return self.op("Slice", x, *ends, channels=len(range(start, stop, step)))
+
+    def shuffle(self, x: str, groups: int) -> str:
+        """Channels of several groups in turn, of a model in two dimensions."""
+        batch, _, *spatial = self.shape
+        channels = self.channels[x]
+        split = self.op("Reshape", x, self.constant(batch, groups, channels // groups, *spatial))
+        turned = self.op("Transpose", split, perm=[0, 2, 1, 3, 4])
+        return self.op("Reshape", turned, self.constant(batch, channels, *spatial), channels=channels)
+
     def model(self, *outputs: str) -> ModelProto:
         """The finished model."""
         x = helper.make_tensor_value_info("x", TensorProto.FLOAT, self.shape)
@@ -134,6 +153,90 @@ def spatial_attention() -> ModelProto:
     return net.model(net.conv(net.op("Add", net.conv(x, 1, 1), x, channels=40), 20))
 
 
+def odd_parts() -> ModelProto:
+    """Parts that end within blocks, of which a convolution reads all and a pointwise operation closes the gaps."""
+    net = Net(1, 3, 9, 9)
+    x = net.conv("x", 24, 5)
+    for _ in range(3):
+        x = net.concat(x, net.conv(net.conv(net.pointwise(x), 21, 1), 12))
+    y = net.conv(net.op("MaxPool", x, kernel_shape=[2, 2]), 33)
+    small = net.concat(net.conv(x, 8), net.conv(x, 5, 1))
+    return net.model(net.op("GlobalAveragePool", x), y, net.op("Softmax", small, axis=1), net.conv(small, 7))
+
+
+def odd_splits() -> ModelProto:
+    """Parts of a convolution's result, each convolved or kept, and joined again."""
+    net = Net(2, 5, 8, 7)
+    x = net.op("Sigmoid", net.conv("x", 104, 1))
+    outs = [net.piece(x, 0, 26)]
+    for start in (26, 52, 78):
+        outs.append(net.conv(net.op("Add", net.piece(x, start, start + 26), outs[-1]), 26, relu=start == 26))
+    gate = net.conv(net.op("GlobalMaxPool", net.concat(*outs)), 104, 1)
+    joined = net.op("Mul", net.concat(*outs), gate)
+    few = net.piece(joined, 3, 90, 9)
+    return net.model(net.conv(joined, 20), net.conv(few, 4), few, net.conv(net.conv(joined, 104, 5, group=104), 2))
+
+
+def shuffled() -> ModelProto:
+    """Halves of which one is convolved, shuffled with the other."""
+    net = Net(1, 3, 10, 6)
+    x = net.conv("x", 58)
+    for _ in range(3):
+        half = net.conv(net.conv(net.piece(x, 29, 58), 29, 3, group=29, relu=False), 29, 1)
+        x = net.shuffle(net.concat(net.piece(x, 0, 29), half), 2)
+    grouped = net.conv(net.shuffle(net.conv(x, 60, 1, group=2), 3), 60, 1, group=3)
+    return net.model(
+        net.op("Add", grouped, net.concat(x, net.piece(x, 0, 2))), net.op("MaxPool", x, kernel_shape=[3, 3])
+    )
+
+
+def ghosts() -> ModelProto:
+    """Channels and what a depthwise convolution makes of them, added to a result that is computed later."""
+    net = Net(1, 3, 8, 9)
+    x = net.conv("x", 20)
+    for count in (20, 36, 8):
+        first = net.conv(x, count // 2 + 1, 1)
+        second = net.conv(first, count // 2 + 1, group=count // 2 + 1)
+        ghost = net.piece(net.concat(first, second), 0, count)
+        x = net.op("Add", ghost, net.conv(x, count, 1, relu=False))
+    return net.model(x, net.conv(x, 3))
+
+
+def random_graph(seed: int) -> ModelProto:
+    """Convolutions, parts, joins and sums of any numbers of channels."""
+    rng = np.random.default_rng(seed)
+    net = Net(int(rng.integers(1, 3)), 3, int(rng.integers(4, 9)), int(rng.integers(4, 9)))
+    values = [net.conv("x", int(rng.integers(4, 60)), 3)]
+
+    def any_value() -> str:
+        return values[-1] if rng.random() < 0.5 else values[int(rng.integers(len(values)))]
+
+    def one_more() -> str:
+        x = any_value()
+        channels = net.channels[x]
+        match int(rng.integers(8)):
+            case 0 | 1:
+                return net.conv(x, int(rng.integers(1, 70)), int(rng.choice([1, 3])), relu=bool(rng.integers(2)))
+            case 2:
+                return net.conv(x, channels, 3, group=channels)
+            case 3:
+                return net.concat(*(any_value() for _ in range(int(rng.integers(2, 4)))))
+            case 4 if channels > 2:
+                start = int(rng.integers(channels - 1))
+                return net.piece(x, start, int(rng.integers(start + 1, channels + 1)), int(rng.integers(1, 3)))
+            case 5 if channels % 2 == 0:
+                return net.shuffle(x, 2)
+            case 6:
+                others = [value for value in values if net.channels[value] == channels]
+                return net.op("Add", x, others[int(rng.integers(len(others)))])
+            case _:
+                return net.pointwise(x)
+
+    for _ in range(14):
+        values.append(one_more())
+    return net.model(*dict.fromkeys((values[-1], any_value(), any_value())))
+
+
 NETWORKS = (
     dense_block,
     squeeze_and_excite,
@@ -142,6 +245,10 @@ NETWORKS = (
     in_three_dimensions,
     groups,
     spatial_attention,
+    odd_parts,
+    odd_splits,
+    shuffled,
+    ghosts,
 )
 
 
@@ -149,7 +256,16 @@ NETWORKS = (
     ("build", "accuracy"), [*((build, "fast") for build in NETWORKS), (dense_block, "strict"), (groups, "strict")]
 )
 def test_networks_are_what_onnxruntime_computes(build: Callable[[], ModelProto], accuracy: str) -> None:
-    model = build()
+    compare(build(), accuracy)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_graphs_are_what_onnxruntime_computes(seed: int) -> None:
+    compare(random_graph(seed), "fast")
+
+
+def compare(model: ModelProto, accuracy: str) -> None:
+    """Compile and run a model."""
     session = ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
     shape = session.get_inputs()[0].shape
     x = np.random.default_rng(1).standard_normal(shape).astype(np.float32)

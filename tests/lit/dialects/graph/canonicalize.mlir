@@ -161,3 +161,29 @@ func.func @concats(%x: tensor<1x2x3xf32>, %y: tensor<1x2x3xf32>, %z: tensor<1x2x
   %4 = graph.concat %x, %y, %z {axis = 2} : (tensor<1x2x3xf32>, tensor<1x2x3xf32>, tensor<1x2x3xf32>) -> tensor<1x2x9xf32>
   func.return %0, %1, %2, %3, %4 : tensor<1x4x3xf32>, tensor<1x6x3xf32>, tensor<1x10x3xf32>, tensor<1x2x6xf32>, tensor<1x2x9xf32>
 }
+
+// Lanes that move twice move once; of blocks that are only looked at in parts, these are put together.
+// CHECK-LABEL: func.func @regroups
+func.func @regroups(%x: tensor<1x2x5x4xf32>, %y: tensor<1x1x5x4xf32>) -> (tensor<1x1x5x4xf32>, tensor<1x1x5x4xf32>) {
+  // CHECK-NEXT: [[A:%.*]] = graph.regroup_channels %x {sources = array<i64: 5, 6, 2, 3>} : (tensor<1x2x5x4xf32>) -> tensor<1x1x5x4xf32>
+  // CHECK-NEXT: [[B:%.*]] = graph.regroup_channels %x, %y {sources = array<i64: 3, 8, -1, 5>} : (tensor<1x2x5x4xf32>, tensor<1x1x5x4xf32>) -> tensor<1x1x5x4xf32>
+  // CHECK-NEXT: func.return [[A]], [[B]]
+  %0 = graph.regroup_channels %x {sources = array<i64: 0, 1, 4, -1, 5, 6, 2, 3>} : (tensor<1x2x5x4xf32>) -> tensor<1x2x5x4xf32>
+  %1 = graph.slice %0 {starts = array<i64: 0, 1, 0, 0>, steps = array<i64: 1, 1, 1, 1>, shape = array<i64: 1, 1, 5, 4>} : (tensor<1x2x5x4xf32>) -> tensor<1x1x5x4xf32>
+  %2 = graph.regroup_channels %0, %y {sources = array<i64: 7, 8, 3, 4>} : (tensor<1x2x5x4xf32>, tensor<1x1x5x4xf32>) -> tensor<1x1x5x4xf32>
+  func.return %1, %2 : tensor<1x1x5x4xf32>, tensor<1x1x5x4xf32>
+}
+
+// Half of the positions, and blocks that others read whole, stay slices.
+// CHECK-LABEL: func.func @slices_of_regroups
+func.func @slices_of_regroups(%x: tensor<1x1x6x4xf32>) -> (tensor<1x1x3x4xf32>, tensor<1x1x6x4xf32>, tensor<1x2x6x4xf32>) {
+  // CHECK-NEXT: graph.regroup_channels
+  // CHECK-NEXT: graph.slice
+  // CHECK-NEXT: graph.regroup_channels
+  // CHECK-NEXT: graph.slice
+  %0 = graph.regroup_channels %x {sources = array<i64: 3, 2, 1, 0>} : (tensor<1x1x6x4xf32>) -> tensor<1x1x6x4xf32>
+  %1 = graph.slice %0 {starts = array<i64: 0, 0, 0, 0>, steps = array<i64: 1, 1, 2, 1>, shape = array<i64: 1, 1, 3, 4>} : (tensor<1x1x6x4xf32>) -> tensor<1x1x3x4xf32>
+  %2 = graph.regroup_channels %x {sources = array<i64: 3, 2, 1, 0, 0, 1, 2, 3>} : (tensor<1x1x6x4xf32>) -> tensor<1x2x6x4xf32>
+  %3 = graph.slice %2 {starts = array<i64: 0, 1, 0, 0>, steps = array<i64: 1, 1, 1, 1>, shape = array<i64: 1, 1, 6, 4>} : (tensor<1x2x6x4xf32>) -> tensor<1x1x6x4xf32>
+  func.return %1, %3, %2 : tensor<1x1x3x4xf32>, tensor<1x1x6x4xf32>, tensor<1x2x6x4xf32>
+}

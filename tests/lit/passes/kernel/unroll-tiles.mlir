@@ -166,3 +166,20 @@ func.func @elements(%a: memref<64xf32>, %y: memref<64xi32>, %c: i1) {
   aot.tile_store %i, %y[%c0] {strides = array<i64: 4, 1>} : vector<2x4xi32>, memref<64xi32>
   func.return
 }
+
+// Register by register; lanes of both are counted through.
+// CHECK-LABEL: func.func @shuffled(
+func.func @shuffled(%a: memref<64xf32>) {
+  %c0 = arith.constant 0 : index
+  // CHECK: %t = aot.tile_load
+  // CHECK-NEXT: %t_1 = aot.tile_load
+  %t = aot.tile_load %a[%c0] {strides = array<i64: 4, 1>} : memref<64xf32> -> vector<2x4xf32>
+  // CHECK-NEXT: %u = aot.tile_load
+  // CHECK-NEXT: %u_1 = aot.tile_load
+  %u = aot.tile_load %a[%c0] {strides = array<i64: 4, 1>, offset = 32 : i64} : memref<64xf32> -> vector<2x4xf32>
+  // CHECK-NEXT: %s = vector.shuffle %t, %u [0, 4, 3, 5] : vector<4xf32>, vector<4xf32>
+  // CHECK-NEXT: %s_1 = vector.shuffle %t_1, %u_1 [0, 4, 3, 5] : vector<4xf32>, vector<4xf32>
+  %s = aot.tile_shuffle %t, %u {lanes = array<i64: 0, 4, 3, 5>} : vector<2x4xf32>
+  aot.tile_store %s, %a[%c0] {strides = array<i64: 4, 1>} : vector<2x4xf32>, memref<64xf32>
+  func.return
+}

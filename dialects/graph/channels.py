@@ -1,0 +1,158 @@
+"""Which channel is where in a tensor in blocks of channels: arithmetic, on numbers and in loops.
+
+Channels lie in parts, one after the other, each of which begins with a block. So the blocks of tensors make, side by
+side, a blocked tensor of the channels of all of them. Lanes that are left at the end of a part belong to no channel:
+they hold anything, and nothing reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, groupby, pairwise
+from typing import TypeAlias
+
+from xdsl.ir import SSAValue
+
+from aotc.dialects.graph.loops import LoopBuilder
+from aotc.dialects.graph.scalars import Scalar
+from aotc.dialects.graph.shapes import ceil_div
+
+MOST_RUNS = 6
+"""Of code for blocks with different numbers of channels."""
+
+BlockBody: TypeAlias = Callable[[Scalar, Scalar, int, list[Scalar]], list[Scalar]]
+"""What is done with a block: its number, its first channel, how many it has, and carried values to the next ones."""
+
+
+@dataclass(frozen=True)
+class BlockRun:
+    """`number` times `count` neighbouring blocks of so many `channels` each."""
+
+    number: int
+    count: int
+    channels: int
+    first: tuple[int, int]
+    """The first block, and its first channel."""
+    step: tuple[int, int]
+    """Blocks and channels from one time to the next."""
+
+    def place(self, time: Scalar, neighbour: Scalar) -> tuple[Scalar, Scalar]:
+        """A block and its first channel."""
+        block, channel = (time * step + first for first, step in zip(self.first, self.step, strict=True))
+        return block + neighbour, channel + neighbour * self.channels
+
+
+@dataclass(frozen=True)
+class Channels:
+    """Parts of so many channels in blocks of `lanes`; all but the last one end within a block (see `of`)."""
+
+    parts: tuple[int, ...]
+    lanes: int
+
+    @staticmethod
+    def of(parts: Iterable[int], lanes: int) -> Channels:
+        """Parts of any sizes: what ends with a block, or is empty, is one with what follows, so layouts that are the
+        same are equal."""
+        merged = [0]
+        for part in parts:
+            if merged[-1] % lanes == 0:
+                merged[-1] += part
+            elif part:
+                merged.append(part)
+        return Channels(tuple(merged), lanes)
+
+    @staticmethod
+    def joined(all_parts: Sequence[Channels]) -> Channels:
+        """Blocks side by side."""
+        return Channels.of((part for each in all_parts for part in each.parts), all_parts[0].lanes)
+
+    @staticmethod
+    def beginning_at(starts: Iterable[int], channels: int, lanes: int) -> Channels:
+        """So many channels, some of which begin a block."""
+        bounds = sorted({0, *(start for start in starts if 0 < start < channels), channels})
+        return Channels.of((high - low for low, high in pairwise(bounds)), lanes)
+
+    @property
+    def count(self) -> int:
+        """How many channels there are."""
+        return sum(self.parts)
+
+    @property
+    def starts(self) -> tuple[int, ...]:
+        """The first channel of each part."""
+        return tuple(accumulate(self.parts, initial=0))[:-1]
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks they take."""
+        return sum(ceil_div(part, self.lanes) for part in self.parts)
+
+    @property
+    def slots(self) -> int:
+        """How many lanes there are up to the last channel's."""
+        return self.places[-1] + 1 if self.count else 0
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether there are lanes between channels that belong to none."""
+        return len(self.parts) > 1
+
+    @property
+    def is_compact(self) -> bool:
+        """Whether gaps cost little: lanes that are computed for nothing, and code for parts of many sizes."""
+        return 3 * self.blocks <= 4 * ceil_div(self.count, self.lanes) and len(self.runs) <= MOST_RUNS
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """The lane of each channel, counted through all blocks."""
+        sizes = (ceil_div(part, self.lanes) * self.lanes for part in self.parts)
+        starts = accumulate(sizes, initial=0)
+        return tuple(start + number for part, start in zip(self.parts, starts, strict=False) for number in range(part))
+
+    def cut(self, start: int, count: int) -> tuple[int, Channels] | None:
+        """The block that channel `start` begins, and the `count` channels from there on; None where it begins none."""
+        place = self.places[start]
+        if place % self.lanes:
+            return None
+        bounds = accumulate(self.parts, initial=0)
+        overlaps = (min(high, start + count) - max(low, start) for low, high in pairwise(bounds))
+        return place // self.lanes, Channels.of((max(overlap, 0) for overlap in overlaps), self.lanes)
+
+    @property
+    def runs(self) -> tuple[BlockRun, ...]:
+        """All blocks, those of neighbouring parts of one size together."""
+        runs: list[BlockRun] = []
+        block, channel = 0, 0
+        for part, alike in groupby(self.parts):
+            number, (whole, rest) = len(list(alike)), divmod(part, self.lanes)
+            step = ceil_div(part, self.lanes)
+            for first, count, channels in ((0, whole, self.lanes), (whole, 1, rest)):
+                if count and channels:
+                    begin = block + first, channel + first * self.lanes
+                    runs.append(BlockRun(number, count, channels, begin, (step, part)))
+            block += number * step
+            channel += number * part
+        return tuple(runs)
+
+    def over_blocks(self, b: LoopBuilder, carried: list[Scalar], body: BlockBody) -> list[Scalar]:
+        """Loops that carry values over all blocks, run by run."""
+        for run in self.runs:
+
+            def at(index: list[Scalar], now: list[Scalar], run: BlockRun = run) -> list[Scalar]:
+                return body(*run.place(*index), run.channels, now)
+
+            carried = b.reduce([(0, run.number), (0, run.count)], carried, at)
+        return carried
+
+
+ChannelsOf: TypeAlias = Callable[..., "Channels | None"]
+"""Where the channels are in some values, if they were computed in blocks."""
+
+
+@dataclass(frozen=True)
+class Blocked:
+    """A tensor [N, C, spatial..] in blocks of channels: [N, blocks, spatial.., lanes], and where its channels are."""
+
+    value: SSAValue
+    channels: Channels
