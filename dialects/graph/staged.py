@@ -11,18 +11,26 @@ makes weights of and a product sums up, the rows of a depthwise convolution that
 needs that the one before it needed, too, as the rows that windows of both see, is kept: working memory is a ring along
 that axis, and a stage computes what is new (`strips`). (Fusion of tiled loops with their producers; for convolutions,
 as "fused-layer" of Alwani et al., MICRO 2016, where that is called reuse.)
+
+Parts of the result may be computed at the same time, each in working memory of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import product
-from typing import cast
+from typing import Any, cast
 
 from xdsl.dialects.builtin import DenseArrayBase, TensorType
 from xdsl.ir import Attribute, Block, OpResult, Region, SSAValue
-from xdsl.irdl import irdl_op_definition, prop_def, region_def, result_def, var_operand_def, var_result_def
+from xdsl.irdl import (
+    irdl_op_definition,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    result_def,
+    var_operand_def,
+    var_result_def,
+)
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
@@ -44,25 +52,12 @@ from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
 from aotc.dialects.graph.products import LINE
 from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.schedule import Schedule, schedule_of
-from aotc.dialects.graph.strips import Stage, Strip, Walk, at_axis
+from aotc.dialects.graph.strips import Part, Place, Plan, Run, Stage, Strip, Walk, starts
 from aotc.dialects.graph.structure import ConstantOp, YieldOp, parse_signature, print_signature
 from aotc.dialects.graph.tiling import NotTileable, TileBuilder
 
 _SETS = 512
 """Bytes that distances in memory should not be multiples of."""
-
-
-@dataclass(frozen=True)
-class Run:
-    """Neighbouring strips along an axis that are alike: each is the one before, moved on."""
-
-    positions: range
-    """Of the first strip."""
-    strip: Strip
-    """The first one."""
-    count: int = 1
-    distance: Sequence[int] | None = None
-    """How far the starts of all boxes (`_starts`) are from those of the strip before; None for a single strip."""
 
 
 @irdl_op_definition
@@ -71,21 +66,28 @@ class StagedOp(AnchorOp):
 
     The region sees only its arguments, which are the inputs. It has at least two anchors; each reads, in one operand,
     what is pointwise from the result of the one before, and nobody else does. Elements are numbers as memory holds
-    them. The other results are working memory: of each stage but the last, what a strip needs, its axes perhaps longer.
+    them. The other results are working memory: of each stage but the last, what a strip needs, its axes perhaps longer,
+    one after the other along the first axis for all parts.
     """
 
     name = "graph.staged"
     inputs = var_operand_def(TensorType)
     strip = prop_def(DenseArrayBase)
     """Its extent along every axis of the result; the last strips may be smaller."""
+    parts = opt_prop_def(DenseArrayBase)
+    """Into how many parts strips are divided along every axis, which do not depend on each other; absent: one."""
     result = result_def(TensorType)
     memory = var_result_def(TensorType)
     body = region_def("single_block")
 
     @classmethod
-    def of(cls, inputs: Sequence[SSAValue], body: Region, strip: Sequence[int]) -> StagedOp:
+    def of(
+        cls, inputs: Sequence[SSAValue], body: Region, strip: Sequence[int], parts: Sequence[int] | None = None
+    ) -> StagedOp:
         """The operation with all its results; raises ShapeError."""
         properties = {"strip": to_attribute(list(strip))}
+        if parts is not None:
+            properties["parts"] = to_attribute(list(parts))
         unfinished = cls.create(operands=inputs, result_types=[inputs[0].type], properties=properties, regions=[body])
         try:
             kinds = unfinished.infer_types()
@@ -173,9 +175,13 @@ class StagedOp(AnchorOp):
         shape = shape_of(yielded)
         if len(strip := self.ints("strip")) != len(shape) or any(extent < 1 for extent in strip):
             raise ShapeError(f"a strip {list(strip)} does not fit the result {list(shape)}")
+        if self.parts and (len(parts := self.ints("parts")) != len(shape) or any(count < 1 for count in parts)):
+            raise ShapeError(f"the result {list(shape)} does not divide into {list(parts)} parts")
         kinds = [element_type_of(stage.value) for stage in stages[:-1]]
-        extents = self._walked(stages).extents
-        memory = [TensorType(kind, _apart(each, kind)) for kind, each in zip(kinds, extents, strict=True)]
+        plan, memory = self._plan(stages), list[TensorType]()
+        for kind, extents in zip(kinds, plan.walk.extents, strict=True):
+            outer, *inner = _apart(extents, kind)
+            memory.append(TensorType(kind, [plan.count * outer, *inner]))
         return [cast(TensorType, yielded.type), *memory]
 
     def operations(self) -> int:
@@ -190,52 +196,8 @@ class StagedOp(AnchorOp):
         found = [use.operation.prologue(use.index) for use in uses if isinstance(use.operation, AnchorOp)]
         return max(found, default=Prologue.COMPUTED)
 
-    # Strips
-
-    def _grid(self) -> list[list[range]]:
-        """The positions of strips along each axis."""
-        return [
-            [range(start, min(start + strip, extent)) for start in range(0, extent, strip)]
-            for extent, strip in zip(shape_of(self.yielded), self.ints("strip"), strict=True)
-        ]
-
-    @property
-    def in_order(self) -> int:
-        """The axis along which strips follow each other: the last one that has several."""
-        return max((axis for axis, places in enumerate(self._grid()) if len(places) > 1), default=0)
-
-    def _along(self, walk: Walk, axis: int, others: Box) -> Iterator[tuple[range, Strip]]:
-        """The strips along an axis at `others` along the others, and their positions."""
-        walk.begin()
-        for positions in self._grid()[axis]:
-            if axis != self.in_order:
-                walk.begin()
-            yield positions, walk.strip(at_axis(others, axis, positions))
-
-    def _walked(self, stages: Sequence[Stage]) -> Walk:
-        """What strips along all axes have held; raises ShapeError."""
-        walk = Walk(stages)
-        first = tuple(places[0] for places in self._grid())
-        for axis in range(len(first)):
-            for _ in self._along(walk, axis, first):
-                pass
-        return walk
-
-    def _runs(self, stages: Sequence[Stage], axis: int, others: Box) -> list[Run]:
-        """All strips along an axis of the result, at `others` along the others."""
-        runs: list[Run] = []
-        last: tuple[object, list[int]] | None = None
-        for positions, strip in self._along(Walk(stages), axis, others):
-            likeness, starts = _likeness(strip), _starts(stages, strip)
-            if last is not None and last[0] == likeness:
-                distance = [b - a for a, b in zip(last[1], starts, strict=True)]
-                if runs[-1].distance in (None, distance):
-                    runs[-1] = replace(runs[-1], count=runs[-1].count + 1, distance=distance)
-                    last = likeness, starts
-                    continue
-            runs.append(Run(positions, strip))
-            last = likeness, starts
-        return runs
+    def _plan(self, stages: Sequence[Stage]) -> Plan:
+        return Plan(stages, self.ints("strip"), self.ints("parts") if self.parts else [1] * len(self.ints("strip")))
 
     # Loops
 
@@ -251,19 +213,20 @@ class StagedOp(AnchorOp):
         given = dict(zip(self.block.args, reads, strict=False))
         values = Expressions(self.name, b, cast(Mapping[SSAValue, Reader], given), lambda op: op.inline_array())
         stages = self.stages()
-        kernel = _StagedKernel(b, stages, self._walked(stages), values, reads[len(self.inputs) :], writes)
-        first = tuple(places[0] for places in self._grid())
-        before = [self._runs(stages, axis, first) for axis in range(self.in_order)]
-        for outer in product(*before):
-            others = (*(run.positions for run in outer), *first[self.in_order :])
-            inner = self._runs(stages, self.in_order, others)
+        plan = self._plan(stages)
+        kernel = _StagedKernel(b, stages, plan.walk, values, reads[len(self.inputs) :], writes)
 
-            def strips(place: list[Scalar], outer: Sequence[Run] = outer, inner: Sequence[Run] = inner) -> None:
-                for run in inner:
-                    write = kernel.strip(run.strip, [*outer, run])
-                    b.each_in_order(0, run.count, 1, lambda at, write=write: write([*place, at]))
+        def part(number: Scalar) -> None:
+            first = 0
+            for run in plan.parts:
+                if run.count == plan.count:
+                    kernel.part(run, first, number)
+                else:
+                    inside = b.compare("ge", number, first) & b.compare("lt", number, first + run.count)
+                    b.only_when(inside, lambda run=run, first=first: kernel.part(run, first, number))
+                first += run.count
 
-            b.for_each_in_order([run.count for run in outer], strips)
+        b.each(0, plan.count, 1, part)
 
     # Assembly: `graph.staged (%a = %x : t, ...) -> (t, ...) attributes {strip = ..} { ... graph.yield }`
 
@@ -281,7 +244,7 @@ class StagedOp(AnchorOp):
         given = {} if attributes is None else dict(attributes.data)
         if "strip" not in given or not results:
             parser.raise_error("a staged operation has a result and a strip")
-        properties = {"strip": given.pop("strip")}
+        properties = {name: given.pop(name) for name in ("strip", "parts") if name in given}
         return cls.create(
             operands=operands, result_types=results, properties=properties, attributes=given, regions=[region]
         )
@@ -303,10 +266,26 @@ class _StagedKernel:
         for that."""
         self._b, self._stages, self._walk, self._values, self._memory = b, stages, walk, values, memory
         self._write_result, *self._write_memory = writes
+        self._number = b.index(0)
+        """Of the part that is being written."""
 
-    def strip(self, strip: Strip, runs: Sequence[Run]) -> Callable[[list[Scalar]], None]:
+    def part(self, run: Run[Part], first: int, number: Scalar) -> None:
+        """Write a part of a run that begins with part `first`."""
+        self._number, part = number, number - first
+        for outer, inner in run.first:
+
+            def strips(
+                place: list[Scalar], outer: Sequence[Run[Place]] = outer, inner: Sequence[Run[Place]] = inner
+            ) -> None:
+                for each in inner:
+                    write = self._strip(each.first.strip, [run, *outer, each])
+                    self._b.each_in_order(0, each.count, 1, lambda at, write=write: write([part, *place, at]))
+
+            self._b.for_each_in_order([each.count for each in outer], strips)
+
+    def _strip(self, strip: Strip, runs: Sequence[Run[Any]]) -> Callable[[list[Scalar]], None]:
         """What writes the strip at a place in the runs, of which `strip` is the first."""
-        firsts = _starts(self._stages, strip)
+        firsts = starts(self._stages, strip)
         distances = zip(*(run.distance or [0] * len(firsts) for run in runs), strict=True)
         ways = list(zip(firsts, distances, strict=True))
 
@@ -319,10 +298,10 @@ class _StagedKernel:
 
         return at
 
-    def _write(self, strip: Strip, starts: Iterator[Scalar]) -> None:
-        """All stages, on boxes that begin at `starts`, in the order of `_starts`."""
+    def _write(self, strip: Strip, firsts: Iterator[Scalar]) -> None:
+        """All stages, on boxes that begin at `firsts`, in the order of `starts`."""
         for number, (stage, step) in enumerate(zip(self._stages, strip, strict=True)):
-            boxes = [[next(starts) for _ in shape_of(value)] for value in (stage.value, *stage.anchor.operands)]
+            boxes = [[next(firsts) for _ in shape_of(value)] for value in (stage.value, *stage.anchor.operands)]
             if step is None:
                 continue
             place, *parts = boxes
@@ -359,19 +338,20 @@ class _StagedKernel:
     def _held(self, number: int, start: Sequence[Scalar], box: Box) -> Callable[[Sequence[Scalar]], Sequence[Scalar]]:
         """Where working memory has the elements of a box of a value that begins at `start`, at an index in the box.
 
-        It has the box itself; or, where some is kept, positions along that axis go round in it.
+        For each part it has the box itself; or, where some is kept, positions along that axis go round in it.
         """
-        axis = self._walk.rings[number]
-        if axis is None:
-            return lambda index: index
-        b, extent = self._b, self._walk.extents[number][axis]
-        first = b.rem(start[axis], b.index(extent))
+        b, axis, extents = self._b, self._walk.rings[number], self._walk.extents[number]
+        part = self._number * extents[0]
+        first = b.index(0) if axis is None else b.rem(start[axis], b.index(extents[axis]))
 
         def held(index: Sequence[Scalar]) -> Sequence[Scalar]:
-            place = first + index[axis]
-            if first.constant is None or int(first.constant) + len(box[axis]) > extent:
-                place = b.select(b.compare("ge", place, extent), place - extent, place)
-            return [*index[:axis], place, *index[axis + 1 :]]
+            place = list(index)
+            if axis is not None:
+                place[axis] = around = first + index[axis]
+                if first.constant is None or int(first.constant) + len(box[axis]) > extents[axis]:
+                    place[axis] = b.select(b.compare("ge", around, extents[axis]), around - extents[axis], around)
+            place[0] = place[0] + part
+            return place
 
         return held
 
@@ -393,27 +373,3 @@ def _apart(extents: Sequence[int], kind: Attribute) -> list[int]:
             result[axis] += unit // stride
         stride *= result[axis]
     return result
-
-
-def _starts(stages: Sequence[Stage], strip: Strip) -> list[int]:
-    """Where every box begins, along all its axes: of each stage that of its value, then those of its anchor's operands.
-
-    Of a stage without a step, 0.
-    """
-    starts: list[int] = []
-    for stage, step in zip(stages, strip, strict=True):
-        if step is None:
-            starts += [0 for value in (stage.value, *stage.anchor.operands) for _ in shape_of(value)]
-        else:
-            starts += [axis.start for box in (step.box, *step.cutout.boxes) for axis in box]
-    return starts
-
-
-def _likeness(strip: Strip) -> object:
-    """Equal for strips that the same code computes, wherever they begin."""
-    return [
-        None
-        if step is None
-        else ([[len(axis) for axis in box] for box in (step.box, *step.cutout.boxes)], step.cutout.properties)
-        for step in strip
-    ]

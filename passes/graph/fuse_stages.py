@@ -53,6 +53,9 @@ _STAYS, _STREAMS, _MEMORY, _OPERANDS = 1 / 2, 1, 1 / 4, 3 / 4
 """Shares of the second level of cache: what stays in it between two kernels; what is worth strips that keep something,
 whose first and last are code of their own; what strips may take for what is between anchors, and for operands."""
 
+_EVEN = 1.1
+"""So much longer than the average the longest share of threads may be."""
+
 _LOOKED_AT = 3
 """Strips that are looked at: the first ones compute more or less than those after them."""
 
@@ -100,16 +103,14 @@ def _fuse(last: AnchorOp, machine: Machine, forms: TileForms, threads: int) -> N
             break
         if buffers(chain.ops) > most_buffers(chain.ops):
             break
-        if threads > 1 and any(chain.kept):  # several would wait for each other after each stage of a low strip
-            break
-        if (strip := chain.strip(machine)) is not None:
+        if (strip := chain.strip(machine, threads)) is not None:
             found.append((chain, strip))
         elif any(chain.kept):
             break
         else:  # what no strips keep in the cache streams through it: strips of the rest would only be in the way
             return
     for chain, strip in reversed(found):
-        if _replace(chain, strip, forms):
+        if _replace(chain, strip, chain.parts(threads), forms):
             return
 
 
@@ -182,8 +183,19 @@ class _Chain:
         seen = self._seen(self.strips.multiple)
         return () if seen is None else seen.kept
 
-    def strip(self, machine: Machine) -> Box | None:
-        """The first of the largest strips that stay in the cache, all about equal; None where no strip does."""
+    def parts(self, threads: int) -> list[int]:
+        """How many parts for threads to compute on their own, along each axis: then none waits for another.
+
+        They are divided along the first axis with strips of one position where that is even, else along rows.
+        """
+        shape = shape_of(self.last.results[0])
+        even = [axis for axis in self.strips.single if ceil_div(shape[axis], threads) * threads <= _EVEN * shape[axis]]
+        divided = even[0] if even else self.strips.rows
+        return [threads if axis == divided else 1 for axis in range(len(shape))]
+
+    def strip(self, machine: Machine, threads: int) -> Box | None:
+        """The first of the largest strips that stay in the cache, all about equal, as many for each of the parts; None
+        where no strip does."""
         step = self.strips.multiple
         extent = shape_of(self.last.results[0])[self.strips.rows]
 
@@ -194,8 +206,9 @@ class _Chain:
         most = step * bisect_left(range(1, ceil_div(extent, step) + 1), True, key=is_too_large)
         if most == 0:
             return None
-        parts = ceil_div(extent, most)
-        return self._box(ceil_div(extent, parts * step) * step)
+        parts = self.parts(threads)[self.strips.rows]
+        count = ceil_div(ceil_div(extent, most), parts) * parts
+        return self._box(ceil_div(extent, count * step) * step)
 
     def _box(self, rows: int, number: int = 0) -> Box:
         """The strip of so many rows with a number, or the last one."""
@@ -249,13 +262,14 @@ def _bytes(value: SSAValue, box: Box) -> int:
     return size(box) * byte_width(element_type_of(value))
 
 
-def _replace(chain: _Chain, strip: Box, forms: TileForms) -> bool:
+def _replace(chain: _Chain, strip: Box, parts: Sequence[int], forms: TileForms) -> bool:
     """Put a chain into a staged operation in its place, if that has a form on tiles."""
     ops, last = chain.ops, chain.last
     block, inputs, inside = copy_group(ops)
     block.add_op(YieldOp([inside[last.results[0]]]))
     try:
-        staged = StagedOp.of(inputs, Region(block), [len(axis) for axis in strip])
+        divided = parts if max(parts) > 1 else None
+        staged = StagedOp.of(inputs, Region(block), [len(axis) for axis in strip], divided)
     except ShapeError:  # some strip, as one that sees nothing but padding, is not computed like that
         return False
     staged.attributes[ScheduleAttr.KEY] = last.attributes[ScheduleAttr.KEY]

@@ -235,6 +235,11 @@ class Shares:
         return _overwrites(a, b) or _overwrites(b, a)
 
 
+def is_arithmetic(op: Operation) -> bool:
+    """Whether `op` does nothing but compute its results."""
+    return is_side_effect_free(op) or isinstance(op, _ARITHMETIC)
+
+
 def splittable(op: Operation) -> list[int] | None:
     """The extents of a parallel loop that threads can share; None for everything else."""
     if not isinstance(op, scf.ParallelOp) or op.initVals:
@@ -293,7 +298,7 @@ class Accesses:
                     stores.add(inner.memref)
                 case aot.TileStoreOp():
                     stores.add(inner.buffer)
-                case _ if inner.regions or is_side_effect_free(inner) or isinstance(inner, _HARMLESS):
+                case _ if inner.regions or is_arithmetic(inner) or isinstance(inner, _HARMLESS):
                     pass
                 case _:
                     raise Indivisible(f"it is not known what {inner.name} reads and writes")
@@ -302,6 +307,8 @@ class Accesses:
         return Accesses(frozenset(loads), frozenset(stores))
 
 
+_ARITHMETIC = (arith.RemUIOp, arith.ExtSIOp)
+"""What xDSL does not say to be free of effects."""
 _HARMLESS = (ReturnOp, scf.YieldOp, scf.ReduceOp, scf.ReduceReturnOp, aot.PrefetchOp, aot.BarrierOp)
 
 

@@ -38,13 +38,12 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.traits import is_side_effect_free
 from xdsl.transforms.canonicalization_patterns.utils import const_evaluate_operand
 from xdsl.utils.exceptions import PassFailedException
 
 from aotc.dialects.aot import BarrierOp, ThreadOp
 from aotc.dialects.graph.scalars import INDEX, Scalar, ScalarBuilder
-from aotc.passes.kernel.loop_shares import Cut, Indivisible, Shares, Step, splittable, trips
+from aotc.passes.kernel.loop_shares import Cut, Indivisible, Shares, Step, is_arithmetic, splittable, trips
 from aotc.passes.kernel.serialize_parallel_loops import serialize
 
 THREADS = "aot.threads"
@@ -139,7 +138,7 @@ def _only_loop(ops: Iterable[Operation]) -> scf.ParallelOp | None:
     for op in ops:
         if isinstance(op, scf.ParallelOp) and found is None:
             found = op
-        elif not isinstance(op, scf.ReduceOp) and (op.regions or not is_side_effect_free(op)):
+        elif not isinstance(op, scf.ReduceOp) and (op.regions or not is_arithmetic(op)):
             return None
     return found
 

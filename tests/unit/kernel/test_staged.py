@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
@@ -42,6 +42,8 @@ class Case:
     """Shapes of the working memory."""
     tiles: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     """Of the schedule of each kind of anchor; where there are none, plain loops are the only ones."""
+    parts: tuple[int, ...] | None = None
+    """Into how many parts strips are divided along each axis."""
 
     def arrays(self, number: int) -> dict[str, Array]:
         rng = np.random.default_rng(number)
@@ -203,6 +205,23 @@ def pooled(op: str, strip: int, held: int) -> Case:
     return Case(inputs, body, (1, 2, strip, 5, 4), ((1, 2, held, 10, 4),), tiles)
 
 
+def parted(case: Case, parts: tuple[int, ...], count: int) -> Case:
+    """In parts, of which there will be `count`."""
+    return replace(case, parts=parts, memory=tuple((count * outer, *inner) for outer, *inner in case.memory))
+
+
+PARTED = (
+    parted(attention((2, 3), 13, 17, 5), (1, 2, 1, 1), 2),
+    parted(attention((4,), 13, 8, 3), (1, 2, 1), 2),
+    # Images; halves of both; images and quarters, of which three have strips; an axis; thirds, of which two have some.
+    parted(KEEPING[0], (2, 1, 1, 1, 1), 2),
+    parted(KEEPING[0], (1, 1, 2, 1, 1), 2),
+    parted(KEEPING[3], (2, 1, 4, 1, 1), 6),
+    parted(KEEPING[7], (1, 1, 2, 1), 2),
+    parted(KEEPING[8], (1, 1, 3, 1, 1, 1), 2),
+)
+
+
 CASES = (
     attention((2, 3), 13, 17, 5),
     attention((4,), 6, 8, 6),
@@ -214,8 +233,9 @@ CASES = (
     pooled("max_pool", 2, 4),
     pooled("average_pool", 3, 5),
     *KEEPING,
+    *PARTED,
 )
-IN_C = (0, 3, 4, len(CASES) - len(KEEPING), len(CASES) - 3)
+IN_C = (0, 3, 4, *(CASES.index(case) for case in (KEEPING[0], KEEPING[6], PARTED[3])))
 WAYS = [(n, way) for n, case in enumerate(CASES) for way in ("plain", *(["tiled"] if case.tiles else []))]
 
 
@@ -223,7 +243,7 @@ def staged(case: Case, ops: Sequence[Operation]) -> StagedOp:
     """A copy of `ops` in strips."""
     block, inputs, inside = copy_group(ops)
     block.add_op(YieldOp([inside[ops[-1].results[0]]]))
-    return StagedOp.of(inputs, Region(block), case.strip)
+    return StagedOp.of(inputs, Region(block), case.strip, case.parts)
 
 
 def module(numbers: Sequence[int]) -> str:

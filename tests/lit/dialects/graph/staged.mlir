@@ -64,3 +64,44 @@ func.func @pool(%x: tensor<1x1x17x5x4xf32>, %w: tensor<1x1x1x1x4x4xf32>) -> tens
   }
   func.return %y : tensor<1x1x8x2x4xf32>
 }
+
+// Four strips in two parts. They are alike, so that one loop over parts is for both, in whose memory five rows of the
+// second come after those of the first; only the code of a part's first strip, which keeps nothing, is another.
+
+// CHECK-LABEL: func.func @parts
+// CHECK:         graph.staged {{.*}} attributes {strip = array<i64: 1, 1, 2, 2, 4>, parts = array<i64: 1, 1, 2, 1, 1>}
+
+// LOOPS-LABEL: func.func private @blocked_conv_max_pool_1(
+// LOOPS-SAME:    %out: memref<1x1x8x2x4xf32>, [[M:%.*]]: memref<2x1x5x5x4xf32>)
+// LOOPS:         "scf.parallel"
+// LOOPS-NEXT:    ([[PART:%.*]]: index):
+// LOOPS-NOT:       scf.if
+// LOOPS:           memref.store {{%.*}}, [[M]][[[PART]], {{.*}}]
+// LOOPS:           memref.load [[M]][[[PART]], {{.*}}]
+// LOOPS:           memref.store {{%.*}}, %out
+// LOOPS:           memref.store {{%.*}}, [[M]][[[PART]], {{.*}}]
+// LOOPS:           memref.load [[M]][[[PART]], {{.*}}]
+// LOOPS:           memref.store {{%.*}}, %out
+// LOOPS-NOT:       memref.store
+// LOOPS:         func.return
+
+// Padding before the first part and none before the second is code of its own for each.
+
+// LOOPS-LABEL: func.func private @blocked_conv_max_pool_2(
+// LOOPS:         "scf.parallel"
+// LOOPS:           scf.if
+// LOOPS:           scf.if
+// LOOPS:         func.return
+func.func @parts(%x: tensor<1x1x17x5x4xf32>, %w: tensor<1x1x1x1x4x4xf32>) -> (tensor<1x1x8x2x4xf32>, tensor<1x1x8x2x4xf32>) attributes {aot.entry} {
+  %y, %m = graph.staged (%a = %x : tensor<1x1x17x5x4xf32>, %b = %w : tensor<1x1x1x1x4x4xf32>) -> (tensor<1x1x8x2x4xf32>, tensor<2x1x5x5x4xf32>) attributes {strip = array<i64: 1, 1, 2, 2, 4>, parts = array<i64: 1, 1, 2, 1, 1>} {
+    %0 = graph.blocked_conv %a, %b {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, channels = 4 : i64, outputs = 4 : i64, block = 4 : i64} : (tensor<1x1x17x5x4xf32>, tensor<1x1x1x1x4x4xf32>) -> tensor<1x1x17x5x4xf32>
+    %1 = graph.max_pool %0 {kernel = array<i64: 3, 3>, strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>} : (tensor<1x1x17x5x4xf32>) -> tensor<1x1x8x2x4xf32>
+    graph.yield %1 : tensor<1x1x8x2x4xf32>
+  }
+  %z, %n = graph.staged (%a = %x : tensor<1x1x17x5x4xf32>, %b = %w : tensor<1x1x1x1x4x4xf32>) -> (tensor<1x1x8x2x4xf32>, tensor<2x1x5x5x4xf32>) attributes {strip = array<i64: 1, 1, 2, 2, 4>, parts = array<i64: 1, 1, 2, 1, 1>} {
+    %0 = graph.blocked_conv %a, %b {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, channels = 4 : i64, outputs = 4 : i64, block = 4 : i64} : (tensor<1x1x17x5x4xf32>, tensor<1x1x1x1x4x4xf32>) -> tensor<1x1x17x5x4xf32>
+    %1 = graph.max_pool %0 {kernel = array<i64: 3, 3>, strides = array<i64: 2, 2>, pads = array<i64: 1, 0, -1, 0>, dilations = array<i64: 1, 1>} : (tensor<1x1x17x5x4xf32>) -> tensor<1x1x8x2x4xf32>
+    graph.yield %1 : tensor<1x1x8x2x4xf32>
+  }
+  func.return %y, %z : tensor<1x1x8x2x4xf32>, tensor<1x1x8x2x4xf32>
+}

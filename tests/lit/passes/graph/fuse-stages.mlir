@@ -18,6 +18,13 @@
 // CHECK-NEXT:      graph.yield [[D]]
 // CHECK-NEXT:    }
 // CHECK-NEXT:    func.return [[Y]]
+
+// Of heads two threads take half each.
+
+// THREADS-LABEL: func.func @attention
+// THREADS-NEXT:    graph.staged
+// THREADS-SAME:      -> (tensor<8x256x64xf32>, tensor<2x[[R:[0-9]+]]x272xf32>, tensor<2x[[R]]x272xf32>)
+// THREADS-SAME:      strip = array<i64: 1, [[R]], 64>, parts = array<i64: 2, 1, 1>
 func.func @attention(%q: tensor<8x256x64xf32>, %k: tensor<8x64x256xf32>, %m: tensor<1x256xf32>, %v: tensor<8x256x64xf32>) -> tensor<8x256x64xf32> attributes {aot.entry} {
   %0 = graph.matmul %q, %k : (tensor<8x256x64xf32>, tensor<8x64x256xf32>) -> tensor<8x256x256xf32>
   %1 = graph.add %0, %m : (tensor<8x256x256xf32>, tensor<1x256xf32>) -> tensor<8x256x256xf32>
@@ -59,11 +66,12 @@ func.func @used(%q: tensor<8x256x64xf32>, %k: tensor<8x64x256xf32>, %v: tensor<8
 // CHECK-NEXT:      graph.blocked_conv
 // CHECK-NEXT:      graph.yield
 
-// For several threads, strips that keep rows are not worth it.
+// Two threads compute halves of the rows, each with working memory of its own.
 
 // THREADS-LABEL: func.func @separable
-// THREADS-NEXT:    graph.blocked_depthwise_conv %x
 // THREADS-NEXT:    graph.staged
+// THREADS-SAME:      -> (tensor<1x2x112x112x16xf32>, tensor<2x6x4x113x16xf32>, tensor<2x6x2x113x16xf32>)
+// THREADS-SAME:      strip = array<i64: 1, 2, 2, 112, 16>, parts = array<i64: 1, 1, 2, 1, 1>
 func.func @separable(%x: tensor<1x6x112x112x16xf32>, %w: tensor<6x3x3x16xf32>, %p: tensor<1x6x1x1x16x32xf32>) -> tensor<1x2x112x112x16xf32> attributes {aot.entry} {
   %0 = graph.blocked_depthwise_conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x6x112x112x16xf32>, tensor<6x3x3x16xf32>) -> tensor<1x6x112x112x16xf32>
   %1 = graph.blocked_depthwise_conv %0, %w {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x6x112x112x16xf32>, tensor<6x3x3x16xf32>) -> tensor<1x6x112x112x16xf32>

@@ -189,3 +189,21 @@ func.func private @small(%x: memref<64xf32>, %y: memref<64xf32>) attributes {aot
 // CHECK-LABEL: @small
 // CHECK-NOT:     aot.thread
 // CHECK:         scf.for %i = %c0 to %c64 step %c1
+
+// Remainders are arithmetic, too.
+func.func private @remainders(%x: memref<56x128xf32>, %y: memref<56x128xf32>) attributes {aot.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c56 = arith.constant 56 : index
+  %c128 = arith.constant 128 : index
+  "scf.parallel"(%c0, %c0, %c56, %c128, %c1, %c1) <{operandSegmentSizes = array<i32: 2, 2, 2, 0>}> ({
+  ^bb0(%i: index, %j: index):
+    %k = arith.remui %j, %c56 : index
+    %v = memref.load %x[%i, %k] : memref<56x128xf32>
+    memref.store %v, %y[%i, %j] : memref<56x128xf32>
+    scf.reduce
+  }) : (index, index, index, index, index, index) -> ()
+  func.return
+}
+// CHECK-LABEL: @remainders
+// CHECK:         aot.thread
