@@ -29,14 +29,14 @@ def vector_registers() -> tuple[int, int, bool] | None:
 
 
 def caches() -> dict[str, int]:
-    """The sizes of the first two data caches, `l1` and `l2`, in bytes, as far as Linux says them."""
+    """The sizes of the data caches, `l1`, `l2` and `l3`, in bytes, as far as Linux says them."""
     found: dict[str, int] = {}
     for place in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"):
         try:
             level, kind, size = ((place / name).read_text().strip() for name in ("level", "type", "size"))
         except OSError:
             continue
-        if level in "12" and kind != "Instruction" and size.endswith("K"):
+        if level in "123" and kind != "Instruction" and size.endswith("K"):
             found[f"l{level}"] = int(size[:-1]) << 10
     return found
 

@@ -34,6 +34,7 @@ class VectorUnit:
     """Whether a * b + c with one rounding is an instruction."""
     l1: int = 32 << 10
     l2: int = 512 << 10
+    l3: int = 8 << 20
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from aotc.driver import Source, in_process, lower, new_context
 from aotc.errors import AotcError, Problem, UsageError
 from aotc.locations import node_names
 from aotc.options import CompileOptions
+from aotc.passes.graph.choose_algorithms import machine_for
 from aotc.passes.graph.choose_schedule import machine_of
 from aotc.passes.interface.signature import set_signature
 from aotc.pipelines import PHASE_NAMES, PHASES, PassRunner, phase_index, pipeline_of
@@ -88,6 +89,7 @@ def tune(
     table.processor = processor_name
     options = replace(in_process(options), tuned=None)
     compilation = lower(source, replace(options, stop_after="graph"), report)
+    machine = machine_for(compilation.module, "host") or machine
     seen: set[str] = set()
     for op in compilation.module.walk():
         if not isinstance(op, AnchorOp) or signature(op) in seen or not _is_measurable(op, machine, compilation.store):

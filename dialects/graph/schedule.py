@@ -48,6 +48,10 @@ class Machine:
     """How many vector registers there are."""
     l1: int = 32 << 10
     l2: int = 512 << 10
+    l3: int = 8 << 20
+    """Shared with other cores."""
+    near: bool = False
+    """Whether all weights of the model stay in the third cache from one inference to the next."""
 
     def lanes(self, dtype: Attribute) -> int:
         """How many f32 or f64 elements a register holds; 1 for every other type, which is not computed in vectors."""

@@ -15,7 +15,8 @@ After:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -23,7 +24,10 @@ from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from aotc.dialects.graph.interfaces import AnchorOp
+from aotc.dialects.dtypes import byte_width
+from aotc.dialects.graph.interfaces import AnchorOp, element_type_of, shape_of
+from aotc.dialects.graph.schedule import Machine
+from aotc.dialects.graph.structure import ConstantOp
 from aotc.passes.graph.choose_schedule import machine_of
 from aotc.tuned import TuningTable
 
@@ -44,7 +48,7 @@ class ChooseAlgorithmsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.accuracy not in ("fast", "strict"):
             raise PassFailedException(f"the accuracy is fast or strict, found {self.accuracy}")
-        machine = machine_of(self.target)
+        machine = machine_for(op, self.target)
         if machine is None or self.accuracy == "strict":
             return
         table = TuningTable.read(self.table) if self.table else TuningTable()
@@ -54,3 +58,17 @@ class ChooseAlgorithmsPass(ModulePass):
             algorithm = table.algorithm_of(ctx, each) or each.algorithm_on(machine)
             if isinstance(algorithm, Attribute):
                 each.attributes[AnchorOp.ALGORITHM] = algorithm
+
+
+_THIRD_CACHE = 1 / 4
+"""What weights may take of the third cache to stay in it, as models have them: algorithms make them up to 7 / 4 times
+as large, and other cores use that cache, too."""
+
+
+def machine_for(model: ModuleOp, target: str) -> Machine | None:
+    """What of a target, and of how near the weights of a model are, decides algorithms; None without vectors."""
+    if (machine := machine_of(target)) is None:
+        return None
+    constants = (op.result for op in model.walk() if isinstance(op, ConstantOp))
+    weights = sum(prod(shape_of(value)) * byte_width(element_type_of(value)) for value in constants)
+    return replace(machine, near=weights <= machine.l3 * _THIRD_CACHE)

@@ -60,7 +60,7 @@ def machine_of(target: str) -> Machine | None:
     """What of a target decides schedules; None where it has no vectors."""
     if (unit := vector_unit(target)) is None:
         return None
-    return Machine(unit.width, unit.registers, unit.l1, unit.l2)
+    return Machine(unit.width, unit.registers, unit.l1, unit.l2, unit.l3)
 
 
 def _say(op: AnchorOp | FuncOp, key: str, schedule: Schedule | None) -> None:

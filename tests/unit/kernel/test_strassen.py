@@ -6,7 +6,7 @@ The kernels of all cases are one model, compiled once for each way to run it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -65,10 +65,19 @@ def test_large_products_are_worth_it(machine: Machine, rows: int, depth: int, co
 
 @pytest.mark.parametrize(
     ("rows", "depth", "columns"),
-    [(1, 2048, 1000), (8, 768, 768), (16, 768, 3072), (128, 128, 128), (128, 128, 512), (197, 64, 197), (0, 768, 768)],
+    [(1, 2048, 1000), (8, 768, 768), (16, 768, 3072), (128, 128, 128), (32, 128, 512), (197, 64, 197), (0, 768, 768)],
 )
 def test_small_and_narrow_ones_are_not(rows: int, depth: int, columns: int) -> None:
     assert choose_strassen(AVX512, f32, ProductSizes(1, rows, columns, depth)) is None
+
+
+@pytest.mark.parametrize(
+    ("rows", "depth", "columns", "worth"),
+    [(32, 128, 512, True), (16, 384, 384, True), (50, 192, 192, True), (8, 512, 512, False), (31, 100, 300, False)],
+)
+def test_few_rows_are_worth_it_where_weights_are_near(rows: int, depth: int, columns: int, worth: bool) -> None:
+    near = replace(AVX512, near=True)
+    assert (choose_strassen(near, f32, ProductSizes(1, rows, columns, depth)) is not None) == worth
 
 
 def test_it_is_for_floats_in_vectors() -> None:

@@ -10,7 +10,7 @@
 // Stride 2, 5 x 5 taps, a weight that is not constant:
 // CHECK-NEXT: graph.conv
 // CHECK-NOT:  algorithm
-// A large product, on a constant stored by rows of results; few rows, a shallow one, a computed right-hand side, integers:
+// A large product, on a constant stored by rows of results; few rows where weights are not near, a shallow one, a computed right-hand side, integers:
 // CHECK-LABEL: func.func @products
 // CHECK:      graph.matmul %x, %{{[0-9]+}} {transpose_rhs = true, algorithm = #graph.strassen<rows = 200>}
 // CHECK-NOT:  algorithm
@@ -32,12 +32,12 @@ func.func @main(%x: tensor<1x16x64x64xf32>, %v: tensor<32x16x3x3xf32>) -> (tenso
 // LAYOUT-LABEL: func.func @products
 // LAYOUT:      %[[W:.*]] = graph.strassen_weight %{{.*}} {left = 384 : i64, width = 32 : i64, transpose = true} : (tensor<760x512xf32>) -> tensor<12x7x256x32xf32>
 // LAYOUT-NEXT: graph.strassen_matmul %x, %[[W]] {columns = 760 : i64, left = 384 : i64, block_rows = 200 : i64, schedule = #graph.schedule<lanes = 16, tile = [13, 2], unroll = 2, order = columns, prefetch>} : (tensor<2x400x512xf32>, tensor<12x7x256x32xf32>) -> (tensor<2x400x760xf32>, tensor<7x101x272xf32>, tensor<7x101x32xf32>)
-func.func @products(%x: tensor<2x400x512xf32>, %few: tensor<8x512xf32>, %shallow: tensor<400x64xf32>, %v: tensor<512x760xf32>, %i: tensor<400x512xi32>) attributes {aot.entry} {
+func.func @products(%x: tensor<2x400x512xf32>, %few: tensor<32x512xf32>, %shallow: tensor<400x64xf32>, %v: tensor<512x760xf32>, %i: tensor<400x512xi32>) attributes {aot.entry} {
   %0 = graph.constant dense<1.0> : tensor<760x512xf32>
   %1 = graph.constant dense<1.0> : tensor<64x760xf32>
   %2 = graph.constant dense<1> : tensor<512x760xi32>
   %3 = graph.matmul %x, %0 {transpose_rhs = true} : (tensor<2x400x512xf32>, tensor<760x512xf32>) -> tensor<2x400x760xf32>
-  %4 = graph.matmul %few, %0 {transpose_rhs = true} : (tensor<8x512xf32>, tensor<760x512xf32>) -> tensor<8x760xf32>
+  %4 = graph.matmul %few, %0 {transpose_rhs = true} : (tensor<32x512xf32>, tensor<760x512xf32>) -> tensor<32x760xf32>
   %5 = graph.matmul %shallow, %1 : (tensor<400x64xf32>, tensor<64x760xf32>) -> tensor<400x760xf32>
   %6 = graph.matmul %x, %v : (tensor<2x400x512xf32>, tensor<512x760xf32>) -> tensor<2x400x760xf32>
   %7 = graph.matmul %i, %2 : (tensor<400x512xi32>, tensor<512x760xi32>) -> tensor<400x760xi32>

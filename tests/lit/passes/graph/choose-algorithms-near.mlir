@@ -1,0 +1,12 @@
+// RUN: aotc-opt %s -p 'choose-algorithms{target=x86-64-v4}' | filecheck %s
+
+// All weights stay in the third cache, so that of Strassen comes fast enough for few rows; for very few it does not.
+// CHECK-LABEL: func.func @main
+// CHECK:      graph.matmul %x, %0 {algorithm = #graph.strassen<rows = 32>}
+// CHECK-NOT:  algorithm
+func.func @main(%x: tensor<32x512xf32>, %few: tensor<8x512xf32>) -> (tensor<32x760xf32>, tensor<8x760xf32>) attributes {aot.entry} {
+  %0 = graph.constant dense<1.0> : tensor<512x760xf32>
+  %1 = graph.matmul %x, %0 : (tensor<32x512xf32>, tensor<512x760xf32>) -> tensor<32x760xf32>
+  %2 = graph.matmul %few, %0 : (tensor<8x512xf32>, tensor<512x760xf32>) -> tensor<8x760xf32>
+  func.return %1, %2 : tensor<32x760xf32>, tensor<8x760xf32>
+}
