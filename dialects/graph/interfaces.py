@@ -179,6 +179,12 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
         """
         return None
 
+    def lay_out_reshaped(self, layouts: Layouts, shape: Sequence[int]) -> Blocked | None:
+        """The result as a tensor of another `shape` [N, C, spatial..], in blocks; None where that is no better.
+
+        For what happens between two reshapes, of which the first splits channels and the second undoes that."""
+        return None
+
     def block_starts(self, channels_of: ChannelsOf) -> Iterable[int] | None:
         """The channels of its operands with which blocks should begin, so that `lay_out` leaves them where they are.
 

@@ -14,7 +14,7 @@ from xdsl.ir import OpResult, SSAValue
 from aotc.dialects.graph.blocked import PackChannelsOp, UnpackChannelsOp
 from aotc.dialects.graph.channels import Blocked, Channels
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, GraphOp, producer, shape_of, to_attribute
-from aotc.dialects.graph.movement import ReshapeOp, SliceOp
+from aotc.dialects.graph.movement import BroadcastOp, ReshapeOp, SliceOp
 from aotc.dialects.graph.regrouping import NOTHING, RegroupChannelsOp
 from aotc.dialects.graph.schedule import Schedule, ScheduleAttr, schedule_of
 from aotc.dialects.graph.structure import ConstantOp
@@ -132,6 +132,15 @@ class Layouts:
             return self.add(ReshapeOp.get(value, shape=[*extents, 1]))
         ones, zeros = [1] * (len(extents) + 1), [0] * (len(extents) + 1)
         return self.add(SliceOp.get(blocked.value, starts=zeros, steps=ones, shape=[*extents, 1]))
+
+    def per_channel(self, value: SSAValue, shape: Sequence[int], channels: Channels) -> SSAValue:
+        """`value` [N or 1, G, 1..], an element for each group of channels of a tensor of `shape` [N, C, spatial..], in
+        blocks that broadcast to those of the tensor."""
+        images, groups = shape_of(value)[:2]
+        column = self.add(ReshapeOp.get(value, shape=[images, groups, 1]))
+        repeated = self.add(BroadcastOp.get(column, shape=[images, groups, shape[1] // groups]))
+        flat = self.add(ReshapeOp.get(repeated, shape=[images, shape[1], *[1] * (len(shape) - 2)]))
+        return self.pack(flat, channels)
 
     def pack_vector(self, value: SSAValue, channels: Channels) -> SSAValue:
         """`value` [C] with as many elements as blocks have lanes, zero where there are no channels."""

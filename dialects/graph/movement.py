@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, StringAttr, TensorType, i64
-from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def, var_operand_def
 
 from aotc.dialects.graph.channels import Blocked, Channels, ChannelsOf
@@ -25,6 +24,7 @@ from aotc.dialects.graph.interfaces import (
     Array,
     ElementOp,
     Fusion,
+    GraphOp,
     ShapeError,
     common_element_type,
     element_type_of,
@@ -69,32 +69,14 @@ class ReshapeOp(MovementOp):
         return 0
 
     def lay_out(self, layouts: Layouts) -> Blocked | None:
-        """Spatial axes may change while N and C stay; at the end of a shuffle, channels move to other lanes."""
+        """Spatial axes may change while N and C stay; channels that were split up come together again."""
         x, target = layouts.computed(self.x), self.ints("shape")
-        if (shuffle := self._shuffle()) is not None and (shuffled := layouts.computed(shuffle[0])) is not None:
-            channels = layouts.wanted(self.result, shuffled.channels.lanes)
-            return Blocked(layouts.regroup([shuffled], shuffle[1], channels), channels)
+        if (maker := producer(self.x, GraphOp)) is not None and x is None:
+            return maker.lay_out_reshaped(layouts, target)
         if x is None or target[:2] != shape_of(self.x)[:2]:
             return None
         blocked = shape_of(x.value)
         return layouts.on_blocks(self, x, shape=[*blocked[:2], *target[2:], blocked[-1]])
-
-    def _shuffle(self) -> tuple[SSAValue, Sequence[int]] | None:
-        """The tensor [N, C, spatial..] whose channels, split into several axes and transposed, are those of the result,
-        and which channel each one is; None where more moves, or nothing."""
-        turned, shape = producer(self.x, TransposeOp), self.ints("shape")
-        split = None if turned is None else producer(turned.x, ReshapeOp)
-        if turned is None or split is None or shape_of(split.x) != shape or len(shape) < 3:
-            return None
-        extents, permutation = split.ints("shape"), turned.ints("permutation")
-        sizes = accumulate(extents[1:], lambda count, extent: count * extent)
-        axes = next((axis for axis, size in enumerate(sizes, 2) if size == shape[1]), None)
-        if axes is None or extents[0] != shape[0] or permutation[0] != 0 or 0 in shape:
-            return None
-        if permutation[axes:] != tuple(range(axes, len(extents))):
-            return None
-        order = np.arange(shape[1]).reshape(extents[1:axes])
-        return split.x, order.transpose([axis - 1 for axis in permutation[1:axes]]).ravel().tolist()
 
     def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         return reads[0](delinearize(b, linearize(b, index, self.ints("shape")), shape_of(self.x)))
@@ -115,6 +97,23 @@ class TransposeOp(MovementOp):
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         return [operands[0].transpose(self.ints("permutation"))]
+
+    def lay_out_reshaped(self, layouts: Layouts, shape: Sequence[int]) -> Blocked | None:
+        """A shuffle: axes that channels were split into change places, so channels move to other lanes."""
+        split = producer(self.x, ReshapeOp)
+        x = None if split is None else layouts.computed(split.x)
+        if split is None or x is None or shape_of(split.x) != tuple(shape) or 0 in shape:
+            return None
+        extents, permutation = split.ints("shape"), self.ints("permutation")
+        sizes = accumulate(extents[1:], lambda count, extent: count * extent)
+        axes = next((axis for axis, size in enumerate(sizes, 2) if size == shape[1]), None)
+        if axes is None or extents[0] != shape[0] or permutation[0] != 0:
+            return None
+        if permutation[axes:] != tuple(range(axes, len(extents))):
+            return None
+        order = np.arange(shape[1]).reshape(extents[1:axes]).transpose([axis - 1 for axis in permutation[1:axes]])
+        channels = Channels.of([shape[1]], x.channels.lanes)
+        return Blocked(layouts.regroup([x], order.ravel().tolist(), channels), channels)
 
     def view_offset(self) -> int | None:
         moved = [axis for axis in self.ints("permutation") if shape_of(self.x)[axis] != 1]

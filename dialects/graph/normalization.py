@@ -7,27 +7,42 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from xdsl.dialects.builtin import BoolAttr, Float64Type, FloatAttr, TensorType, f32
+from xdsl.dialects.builtin import (
+    BoolAttr,
+    DenseIntOrFPElementsAttr,
+    Float32Type,
+    Float64Type,
+    FloatAttr,
+    TensorType,
+    f32,
+)
+from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph import arrays
 from aotc.dialects.graph.boxes import Box, Cutout, whole
-from aotc.dialects.graph.elementwise import Domain
+from aotc.dialects.graph.channels import Blocked
+from aotc.dialects.graph.elementwise import AddOp, DivOp, Domain, MulOp, SubOp
+from aotc.dialects.graph.functions import SqrtOp
 from aotc.dialects.graph.interfaces import (
     Array,
     ElementOp,
     ShapeError,
     element_type_of,
+    producer,
     shape_of,
     tensor_type,
 )
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
-from aotc.dialects.graph.reduction import RowwiseOp, merge_index, reduced_shape, rows
+from aotc.dialects.graph.movement import ReshapeOp
+from aotc.dialects.graph.reduction import ReduceOp, RowwiseOp, merge_index, reduced_shape, rows
 from aotc.dialects.graph.row_tiles import Part, Row, Rows, row_schedule
 from aotc.dialects.graph.scalars import Scalar
+from aotc.dialects.graph.structure import ConstantOp
 
 if TYPE_CHECKING:
+    from aotc.dialects.graph.layouts import Layouts
     from aotc.dialects.graph.schedule import Machine, Schedule
     from aotc.dialects.graph.tiling import TileBuilder
 
@@ -173,6 +188,35 @@ class NormalizeOp(RowOp):
 
     name = "graph.normalize"
     epsilon = prop_def(FloatAttr[Float64Type])
+
+    def lay_out_reshaped(self, layouts: Layouts, shape: Sequence[int]) -> Blocked | None:
+        """Groups of channels, which lanes of a block need not be: by means of the means of their channels."""
+        split, own, kind = producer(self.x, ReshapeOp), shape_of(self.x), element_type_of(self.x)
+        x = None if split is None else layouts.computed(split.x)
+        if split is None or x is None or shape_of(split.x) != tuple(shape) or 0 in shape:
+            return None
+        if not isinstance(kind, Float32Type | Float64Type):
+            return None  # means would be rounded to few digits
+        if own[0] != shape[0] or shape[1] % own[1] or self.along() != tuple(range(2, len(own))):
+            return None
+
+        def means(value: SSAValue) -> SSAValue:
+            """Of all groups, [N, G, 1]."""
+            positions = list(range(2, len(shape)))
+            of_channels = layouts.add(ReduceOp.get(value, kind="mean", axes=positions, keepdims=True))
+            plain = layouts.unpack(Blocked(of_channels, x.channels))
+            split = layouts.add(ReshapeOp.get(plain, shape=[*own[:2], shape[1] // own[1]]))
+            return layouts.add(ReduceOp.get(split, kind="mean", axes=[2], keepdims=True))
+
+        def number(value: float) -> SSAValue:
+            return layouts.add(ConstantOp(DenseIntOrFPElementsAttr.from_list(TensorType(kind, []), [value])))
+
+        mean = layouts.per_channel(means(x.value), shape, x.channels)
+        distance = layouts.add(SubOp.get(x.value, mean))
+        variance = means(layouts.add(MulOp.get(distance, distance)))
+        root = layouts.add(SqrtOp.get(layouts.add(AddOp.get(variance, number(self.epsilon.value.data)))))
+        inverse = layouts.per_channel(layouts.add(DivOp.get(number(1.0), root)), shape, x.channels)
+        return Blocked(layouts.add(MulOp.get(distance, inverse)), x.channels)
 
     def row(self, b: LoopBuilder, read: Reader, write: Writer) -> None:
         extents = self._row()

@@ -202,6 +202,19 @@ def ghosts() -> ModelProto:
     return net.model(x, net.conv(x, 3))
 
 
+def group_norms() -> ModelProto:
+    """Groups that are parts of blocks, with parameters for each group and for each channel."""
+    net = Net(2, 3, 6, 7)
+    x = net.conv("x", 40, relu=False)
+    for groups, source in ((8, x), (1, x), (6, net.concat(net.conv(x, 20), net.conv(x, 10, 1)))):
+        channels = net.channels[source]
+        flat = net.op("Reshape", source, net.constant(2, groups, -1))
+        normal = net.op("InstanceNormalization", flat, net.weight(groups), net.weight(groups), epsilon=1e-5)
+        shaped = net.op("Reshape", normal, net.constant(2, channels, 6, 7), channels=channels)
+        x = net.conv(net.pointwise(shaped), 40, relu=False)
+    return net.model(x)
+
+
 def random_graph(seed: int) -> ModelProto:
     """Convolutions, parts, joins and sums of any numbers of channels."""
     rng = np.random.default_rng(seed)
@@ -249,6 +262,7 @@ NETWORKS = (
     odd_splits,
     shuffled,
     ghosts,
+    group_norms,
 )
 
 

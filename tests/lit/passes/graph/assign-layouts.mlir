@@ -227,3 +227,37 @@ func.func @shuffle(%x: tensor<1x3x6xf32>) -> (tensor<1x16x6xf32>, tensor<1x4x6xf
   %9 = graph.reshape %8 {shape = array<i64: 1, 16, 6>} : (tensor<1x4x6x4xf32>) -> tensor<1x16x6xf32>
   func.return %4, %6, %9 : tensor<1x16x6xf32>, tensor<1x4x6xf32>, tensor<1x16x6xf32>
 }
+
+// -----
+
+// Groups of channels that are normalised between two reshapes: by means of the means of channels, which are few. What
+// each group has one of, each of its channels gets.
+
+// CHECK-LABEL: func.func @groups
+// CHECK:         [[X:%.*]] = graph.blocked_conv %x{{.*}} -> tensor<1x1x6x16xf32>
+// CHECK:         [[S:%.*]] = graph.reduce [[X]] {kind = "mean", axes = array<i64: 2>, keepdims = true} : {{.*}} -> tensor<1x1x1x16xf32>
+// CHECK-NEXT:    [[C:%.*]] = graph.unpack_channels [[S]] {channels = 16 : i64}
+// CHECK-NEXT:    [[G:%.*]] = graph.reshape [[C]] {shape = array<i64: 1, 4, 4>}
+// CHECK-NEXT:    [[M:%.*]] = graph.reduce [[G]] {kind = "mean", axes = array<i64: 2>, keepdims = true} : {{.*}} -> tensor<1x4x1xf32>
+// CHECK:         [[B:%.*]] = graph.broadcast {{.*}} {shape = array<i64: 1, 4, 4>}
+// CHECK:         [[P:%.*]] = graph.pack_channels {{.*}} -> tensor<1x1x1x16xf32>
+// CHECK-NEXT:    [[D:%.*]] = graph.sub [[X]], [[P]] : {{.*}} -> tensor<1x1x6x16xf32>
+// CHECK-NEXT:    [[Q:%.*]] = graph.mul [[D]], [[D]]
+// CHECK-NEXT:    graph.reduce [[Q]] {kind = "mean"
+// CHECK:         [[R:%.*]] = graph.sqrt
+// CHECK:         graph.div {{.*}}, [[R]]
+// CHECK:         [[I:%.*]] = graph.pack_channels
+// CHECK-NEXT:    [[N:%.*]] = graph.mul [[D]], [[I]]
+// CHECK:         [[W:%.*]] = graph.pack_channels {{.*}} -> tensor<1x1x1x16xf32>
+// CHECK-NEXT:    [[Y:%.*]] = graph.add [[N]], [[W]] : {{.*}} -> tensor<1x1x6x16xf32>
+// CHECK-NEXT:    graph.relu [[Y]]
+func.func @groups(%x: tensor<1x3x6xf32>, %w: tensor<1x4x1xf32>) -> tensor<1x16x6xf32> attributes {aot.entry} {
+  %w0 = graph.constant dense<1.0> : tensor<16x3x1xf32>
+  %0 = graph.conv %x, %w0 {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 1, schedule = #graph.schedule<lanes = 16, tile = [6, 1], unroll = 4, order = rows>} : (tensor<1x3x6xf32>, tensor<16x3x1xf32>) -> tensor<1x16x6xf32>
+  %1 = graph.reshape %0 {shape = array<i64: 1, 4, 24>} : (tensor<1x16x6xf32>) -> tensor<1x4x24xf32>
+  %2 = graph.normalize %1 {axes = array<i64: 2>, epsilon = 0.25 : f64} : (tensor<1x4x24xf32>) -> tensor<1x4x24xf32>
+  %3 = graph.add %2, %w : (tensor<1x4x24xf32>, tensor<1x4x1xf32>) -> tensor<1x4x24xf32>
+  %4 = graph.reshape %3 {shape = array<i64: 1, 16, 6>} : (tensor<1x4x24xf32>) -> tensor<1x16x6xf32>
+  %5 = graph.relu %4 : (tensor<1x16x6xf32>) -> tensor<1x16x6xf32>
+  func.return %5 : tensor<1x16x6xf32>
+}
