@@ -21,7 +21,7 @@ from aotc.dialects.graph.blocked import (
     BlockedConvTransposeOp,
     PackConvWeightOp,
 )
-from aotc.dialects.graph.blocked_window import BlockedDepthwiseConvOp
+from aotc.dialects.graph.blocked_window import BlockedDepthwiseConvOp, BlockedLanesConvOp
 from aotc.dialects.graph.channels import Blocked, Channels, ChannelsOf
 from aotc.dialects.graph.conv_choice import conv_schedule, narrow_cycles, narrow_schedule
 from aotc.dialects.graph.grouped import block_depth
@@ -204,12 +204,13 @@ class ConvOp(SlidingAxes, ConvolutionOp):
 
     def schedule_on(self, machine: Machine) -> Schedule | None:
         """That of `graph.blocked_conv`, which `assign-layouts` makes of it; where each channel is a group, that of
-        `graph.blocked_depthwise_conv`."""
+        `graph.blocked_depthwise_conv`, and of groups of few channels that of `graph.blocked_lanes_conv`."""
         kind = element_type_of(self.x)
         if isinstance(algorithm := self.attributes.get(self.ALGORITHM), WinogradAttr):
             return winograd_schedule(machine, kind, self._sizes(), algorithm)
-        if self.is_depthwise:
-            return window_schedule(machine, kind, machine.lanes_of_products(kind))
+        lanes = machine.lanes_of_products(kind)
+        if self.is_depthwise or self._groups_are_lanes(lanes):
+            return window_schedule(machine, kind, lanes)
         return self._schedule_on(machine, shape_of(self.result)[2:], shape_of(self.weight)[2:])
 
     @property
@@ -218,12 +219,19 @@ class ConvOp(SlidingAxes, ConvolutionOp):
         outputs, channels = shape_of(self.weight)[:2]
         return channels == 1 and outputs == self.groups > 1
 
+    def _groups_are_lanes(self, lanes: int) -> bool:
+        """Whether groups have as many output as input channels, a few that divide a block of `lanes`."""
+        outputs, inputs = shape_of(self.weight)[:2]
+        return outputs == self.groups * inputs and 1 < inputs < lanes and lanes % inputs == 0
+
     def lay_out(self, layouts: Layouts) -> SSAValue | Blocked | None:
         """A blocked convolution; few channels are read where they lie, more are packed."""
         if (schedule := schedule_of(self)) is None:
             return None
         if self.is_depthwise:
             return self._lay_out_depthwise(layouts, schedule)
+        if self.groups > 1 and len(schedule.tile) == 1:
+            return self._lay_out_lanes(layouts, schedule)
         if isinstance(algorithm := self.attributes.get(self.ALGORITHM), WinogradAttr):
             return self._lay_out_winograd(layouts, schedule, algorithm)
         return self._lay_out_as(layouts, schedule, self.weight, BlockedConvOp, NarrowConvOp)
@@ -273,6 +281,20 @@ class ConvOp(SlidingAxes, ConvolutionOp):
             tile_rows=algorithm.tile_rows.data,
         )
         return Blocked(layouts.scheduled(conv, schedule), results)
+
+    def _lay_out_lanes(self, layouts: Layouts, schedule: Schedule) -> Blocked:
+        dense = Channels.of([shape_of(self.x)[1]], schedule.lanes)  # so that no group is in two blocks
+        axes = range(len(shape_of(self.weight)))
+        inputs_first = layouts.add(TransposeOp.get(self.weight, permutation=[1, 0, *axes[2:]]))
+        conv = BlockedLanesConvOp.get(
+            layouts.pack(self.x, dense),
+            layouts.pack(inputs_first, dense),
+            self._packed_bias(layouts, dense),
+            strides=self.strides,
+            pads=self.pads,
+            dilations=self.dilations,
+        )
+        return Blocked(layouts.scheduled(conv, schedule), dense)
 
     def _lay_out_depthwise(self, layouts: Layouts, schedule: Schedule) -> Blocked:
         x = layouts.blocked(self.x, schedule.lanes)

@@ -1,4 +1,4 @@
-"""Windows over blocked tensors on register tiles: the loop nest of depthwise convolution and of pooling.
+"""Windows over blocked tensors on register tiles: the loop nest of pooling, and of convolution within blocks.
 
 A tile is some neighbouring positions of the result, times the lanes: one register for each position. Every tap of the
 window is one operation on the whole tile; tiles at the ends of a row leave out the registers for which a tap lies in
@@ -52,6 +52,14 @@ class Part:
 
 class WindowReduction(ABC):
     """What a window computes: the reduction over its taps."""
+
+    def passes(self) -> Sequence[WindowReduction]:
+        """What goes through the taps in a row, one after the other: each steps with its view of what they see."""
+        return [self]
+
+    def view(self, value: Scalar) -> Scalar:
+        """What is made of a tile of x before its taps are stepped through."""
+        return value
 
     @abstractmethod
     def initial(self, part: Part) -> list[Scalar]:
@@ -164,7 +172,10 @@ class WindowNest:
 
     def _step(self, part: Part, taps: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
         source = self._source(part.index, taps)
-        return self.reduction.step(part, taps, self.b.splat(self.read(source), part.tile), carried)
+        value = self.b.splat(self.read(source), part.tile)
+        for each in self.reduction.passes():
+            carried = each.step(part, taps, each.view(value), carried)
+        return carried
 
     def _row(self, index: list[Scalar], taps: list[Scalar], tiles: RowTiles, carried: list[Scalar]) -> list[Scalar]:
         """All taps along `across`, in order; `taps` are those along the other axes."""
@@ -184,21 +195,29 @@ class WindowNest:
         self, index: list[Scalar], taps: list[Scalar], ranges: Sequence[TapRange], carried: list[Scalar]
     ) -> list[Scalar]:
         """As `_row`, tap by tap; what several of them see is read once."""
-        window = self.windows[self.across]
+        places = [*tap_places(self.windows[self.across], ranges)]
         read: dict[Run, Scalar] = {}
-        for place in tap_places(window, ranges):
-            if place.run not in read:
-                tile = Tile((place.run.count, self.lanes))
-                source = self._source([*index, tile.index(self.b, 0, {-1: 1})], taps)
-                start = source[self._place] + place.run.element
-                source[self._place] = tile.index(self.b, start, {0: window.stride})
-                read[place.run] = self.b.splat(self.read(source), tile)
-            seen = self.b.slice(read[place.run], [place.offset], [place.last - place.first])
-            part = self._part(index, place.first, place.last)
-            before = self._slices(carried, place.first, place.last)
-            after = self.reduction.step(part, self._with_tap(taps, self.b.index(place.tap)), seen, before)
-            carried = self._replaced(carried, after, place.first)
+        for each in self.reduction.passes():
+            views: dict[Run, Scalar] = {}
+            for place in places:
+                if place.run not in read:
+                    read[place.run] = self._read(index, taps, place.run)
+                if place.run not in views:
+                    views[place.run] = each.view(read[place.run])
+                seen = self.b.slice(views[place.run], [place.offset], [place.last - place.first])
+                part = self._part(index, place.first, place.last)
+                before = self._slices(carried, place.first, place.last)
+                after = each.step(part, self._with_tap(taps, self.b.index(place.tap)), seen, before)
+                carried = self._replaced(carried, after, place.first)
         return carried
+
+    def _read(self, index: list[Scalar], taps: list[Scalar], run: Run) -> Scalar:
+        """What the positions of a run see."""
+        tile = Tile((run.count, self.lanes))
+        source = self._source([*index, tile.index(self.b, 0, {-1: 1})], taps)
+        start = source[self._place] + run.element
+        source[self._place] = tile.index(self.b, start, {0: self.windows[self.across].stride})
+        return self.b.splat(self.read(source), tile)
 
     def _with_tap(self, taps: list[Scalar], tap: Scalar) -> list[Scalar]:
         return [*taps[: self.across], tap, *taps[self.across + 1 :]]

@@ -144,6 +144,15 @@ def groups() -> ModelProto:
     return net.model(net.conv(net.op("Clip", y, net.weight(), net.op("Exp", net.weight())), 8), broken)
 
 
+def small_groups() -> ModelProto:
+    """Groups of few channels, also on parts that end within blocks."""
+    net = Net(2, 5, 9, 7)
+    parts = net.concat(*(net.conv("x", channels, 1) for channels in (24, 20, 20)))
+    ending = net.conv(net.conv(parts, 64, group=16, strides=[2, 1]), 64, group=8)
+    broken = net.conv(net.conv(parts, 64, group=8), 40, 1)
+    return net.model(net.conv(net.op("Add", ending, net.conv(ending, 64, group=32)), 64, 1), broken)
+
+
 def spatial_attention() -> ModelProto:
     """Gates of one channel, which lie in blocks, too, are for all channels."""
     net = Net(1, 3, 9, 10)
@@ -257,6 +266,7 @@ NETWORKS = (
     in_one_dimension,
     in_three_dimensions,
     groups,
+    small_groups,
     spatial_attention,
     odd_parts,
     odd_splits,

@@ -36,6 +36,8 @@ CASES = (
     Grouped(104, 104, 13),
     Grouped(48, 48, 2),
     Grouped(72, 36, 6),
+    Grouped(36, 36, 18),
+    Grouped(40, 40, 5, (1, 1)),
     Grouped(40, 120, 2, (1, 1)),
     Grouped(60, 240, 3, (1, 1)),
     Grouped(240, 60, 3, (1, 1)),

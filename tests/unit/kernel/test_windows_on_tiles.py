@@ -22,7 +22,9 @@ from aotc.dialects.graph.sliding import SlidingWindow, sliding_windows
 LANES = 4
 OUTER = (2, 2)
 """Batch and blocks."""
-CONV = "blocked_depthwise_conv"
+CONV, GROUPED = "blocked_depthwise_conv", "blocked_lanes_conv"
+RUN = 2
+"""Channels of a group."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class Case:
 
     def attributes(self, tiled: bool) -> str:
         """As in the IR."""
-        values = self.values() | ({} if self.op == CONV else {"kernel": self.kernel})
+        values = self.values() | ({} if self.op in (CONV, GROUPED) else {"kernel": self.kernel})
         texts = [array_attributes(values)]
         if tiled:
             schedule = f"lanes = {self.lanes}, tile = [{self.tile}], unroll = 1, order = columns"
@@ -72,12 +74,12 @@ class Case:
         """x, with some NaN for a pool; weight; bias."""
         rng = np.random.default_rng(prod(self.extents))
         shapes: list[tuple[int, ...]] = [(*OUTER, *self.extents, self.lanes)]
-        if self.op == CONV:
-            shapes.append((OUTER[1], *self.kernel, self.lanes))
+        if self.op in (CONV, GROUPED):
+            shapes.append((*([RUN] if self.op == GROUPED else []), OUTER[1], *self.kernel, self.lanes))
             if self.bias:
                 shapes.append((OUTER[1] * self.lanes,))
         arrays = [rng.standard_normal(shape).astype(self.number) for shape in shapes]
-        if self.op != CONV:
+        if self.op not in (CONV, GROUPED):
             arrays[0][rng.random(shapes[0]) < 0.01] = np.nan
         return arrays
 
@@ -105,6 +107,13 @@ class Case:
         if self.op == CONV:
             initial = parameters[1].reshape(OUTER[1], self.lanes) if self.bias else zero
             return initial + sum((x * parameters[0][(slice(None), *taps)] for x, taps in seen), zero)
+        if self.op == GROUPED:
+            initial = parameters[1].reshape(OUTER[1], self.lanes) if self.bias else zero
+            first = np.arange(self.lanes) // RUN * RUN
+            return initial + sum(
+                (x[..., first + i] * parameters[0][(i, slice(None), *taps)] for x, taps in seen for i in range(RUN)),
+                zero,
+            )
         values = [x for x, _ in seen]
         if self.op == "max_pool":
             return np.max(values, axis=0) if values else zero - np.inf
@@ -132,6 +141,12 @@ CASES = (
     Case(CONV, (1, 1), (1, 1), pads=(4, 9, 4, 9)),
     Case(CONV, (64,), (64,), pads=(40, 50), tile=2),
     Case(CONV, (9, 11), (3, 3), pads=(1, 1, 1, 1), bias=True, dtype="f64"),
+    Case(GROUPED, (9, 11), (3, 3), pads=(1, 1, 1, 1), bias=True),
+    Case(GROUPED, (9, 18), (3, 3), (2, 2), (0, 0, 1, 1)),
+    Case(GROUPED, (70,), (12,), (2,), (5, 6), (2,), tile=7, bias=True),
+    Case(GROUPED, (1, 1), (1, 1), pads=(4, 9, 4, 9)),
+    Case(GROUPED, (64,), (64,), pads=(40, 50), tile=2),
+    Case(GROUPED, (5, 11), (3, 1), pads=(1, 0, 1, 0), dtype="f64"),
     Case("max_pool", (12, 23), (3, 3), (2, 2), (1, 1, 1, 1)),
     Case("max_pool", (9, 13), (2, 3), (2, 3), (0, 1, 1, 2), more="ceil = true"),
     Case("max_pool", (4, 6), (2, 2), (1, 1), (2, 2, 2, 2)),
@@ -178,7 +193,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_tiles_plain_loops_and_counting_agree(route: str, number: int, folder: Path) -> None:
     case, found = CASES[number], results(route, folder)
     plain, tiled = found[f"plain{number}"], found[f"tiled{number}"]
-    if case.op == CONV:
+    if case.op in (CONV, GROUPED):
         np.testing.assert_allclose(tiled, plain, rtol=1e-5, atol=1e-5)
     else:
         np.testing.assert_array_equal(tiled, plain)

@@ -29,3 +29,19 @@ func.func @types(%x: tensor<1x2x8x16xf32>, %w: tensor<2x3x16xf64>) {
   %0 = graph.blocked_depthwise_conv %x, %w {strides = array<i64: 1>, pads = array<i64: 1, 1>, dilations = array<i64: 1>} : (tensor<1x2x8x16xf32>, tensor<2x3x16xf64>) -> tensor<1x2x8x16xf32>
   func.return
 }
+
+// -----
+
+// CHECK: operand [N, blocks, spatial..., B] and weight [inputs, blocks, kernel..., B] do not have shapes [1, 2, 8, 16] and [2, 3, 16]
+func.func @inputs(%x: tensor<1x2x8x16xf32>, %w: tensor<2x3x16xf32>) {
+  %0 = graph.blocked_lanes_conv %x, %w {strides = array<i64: 1>, pads = array<i64: 1, 1>, dilations = array<i64: 1>} : (tensor<1x2x8x16xf32>, tensor<2x3x16xf32>) -> tensor<1x2x8x16xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: groups of 3 channels do not divide blocks of 16
+func.func @groups(%x: tensor<1x2x8x16xf32>, %w: tensor<3x2x3x16xf32>) {
+  %0 = graph.blocked_lanes_conv %x, %w {strides = array<i64: 1>, pads = array<i64: 1, 1>, dilations = array<i64: 1>} : (tensor<1x2x8x16xf32>, tensor<3x2x3x16xf32>) -> tensor<1x2x8x16xf32>
+  func.return
+}

@@ -4,9 +4,11 @@
 // CHECK-LABEL: func.func @forms
 // CHECK-NEXT: graph.blocked_depthwise_conv %x, %w {strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x2x8x8x16xf32>, tensor<2x3x3x16xf32>) -> tensor<1x2x4x4x16xf32>
 // CHECK-NEXT: graph.blocked_depthwise_conv %x, %w, %b
-func.func @forms(%x: tensor<1x2x8x8x16xf32>, %w: tensor<2x3x3x16xf32>, %b: tensor<32xf32>) {
+// CHECK-NEXT: graph.blocked_lanes_conv %x, %g, %b {strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x2x8x8x16xf32>, tensor<4x2x3x3x16xf32>, tensor<32xf32>) -> tensor<1x2x4x4x16xf32>
+func.func @forms(%x: tensor<1x2x8x8x16xf32>, %w: tensor<2x3x3x16xf32>, %g: tensor<4x2x3x3x16xf32>, %b: tensor<32xf32>) {
   %1 = graph.blocked_depthwise_conv %x, %w {strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x2x8x8x16xf32>, tensor<2x3x3x16xf32>) -> tensor<1x2x4x4x16xf32>
   %2 = graph.blocked_depthwise_conv %x, %w, %b {strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x2x8x8x16xf32>, tensor<2x3x3x16xf32>, tensor<32xf32>) -> tensor<1x2x4x4x16xf32>
+  %3 = graph.blocked_lanes_conv %x, %g, %b {strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x2x8x8x16xf32>, tensor<4x2x3x3x16xf32>, tensor<32xf32>) -> tensor<1x2x4x4x16xf32>
   func.return
 }
 
@@ -50,6 +52,24 @@ func.func private @rows(%x: memref<1x1x9x12x16xf32>, %w: memref<1x3x3x16xf32>, %
   %3 = graph.blocked_depthwise_conv %0, %1, %2 {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, schedule = #graph.schedule<lanes = 16, tile = [4], unroll = 1, order = columns>} : (tensor<1x1x9x12x16xf32>, tensor<1x3x3x16xf32>, tensor<16xf32>) -> tensor<1x1x9x12x16xf32>
   %4 = graph.relu %3 : (tensor<1x1x9x12x16xf32>) -> tensor<1x1x9x12x16xf32>
   bufferization.materialize_in_destination %4 in %out : (tensor<1x1x9x12x16xf32>, memref<1x1x9x12x16xf32>) -> ()
+  func.return
+}
+
+// Groups of two channels: a row is loaded once, and once spread for each channel of the groups before its taps.
+// LOOPS-LABEL: func.func private @groups
+// LOOPS:      %[[X:.*]] = aot.tile_load %x{{.*}} {strides = array<i64: 16, 1>} : memref<1x1x6x16xf32> -> vector<6x16xf32>
+// LOOPS-NEXT: %[[FIRST:.*]] = aot.tile_shuffle %[[X]], %[[X]] {lanes = array<i64: 0, 0, 2, 2, 4, 4, 6, 6, 8, 8, 10, 10, 12, 12, 14, 14>}
+// LOOPS-NEXT: aot.tile_slice %[[FIRST]]
+// LOOPS-COUNT-3: math.fma %{{.*}}, %{{.*}}, %{{.*}} : vector<4x16xf32>
+// LOOPS-NEXT: %[[SECOND:.*]] = aot.tile_shuffle %[[X]], %[[X]] {lanes = array<i64: 1, 1, 3, 3, 5, 5, 7, 7, 9, 9, 11, 11, 13, 13, 15, 15>}
+// LOOPS-NEXT: aot.tile_slice %[[SECOND]]
+// LOOPS-COUNT-3: math.fma %{{.*}}, %{{.*}}, %{{.*}} : vector<4x16xf32>
+// LOOPS-NEXT: aot.tile_store
+func.func private @groups(%x: memref<1x1x6x16xf32>, %w: memref<2x1x3x16xf32>, %out: memref<1x1x4x16xf32>) attributes {aot.kernel} {
+  %0 = bufferization.to_tensor %x : memref<1x1x6x16xf32> to tensor<1x1x6x16xf32>
+  %1 = bufferization.to_tensor %w : memref<2x1x3x16xf32> to tensor<2x1x3x16xf32>
+  %2 = graph.blocked_lanes_conv %0, %1 {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, schedule = #graph.schedule<lanes = 16, tile = [4], unroll = 1, order = columns>} : (tensor<1x1x6x16xf32>, tensor<2x1x3x16xf32>) -> tensor<1x1x4x16xf32>
+  bufferization.materialize_in_destination %2 in %out : (tensor<1x1x4x16xf32>, memref<1x1x4x16xf32>) -> ()
   func.return
 }
 

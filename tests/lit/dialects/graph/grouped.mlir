@@ -5,10 +5,10 @@
 // CHECK-LABEL: func.func @main
 // CHECK: graph.pack_conv_weight %w {width = 2 : i64, depth = 4 : i64, group = 2 : i64} : (tensor<4x2x1xf32>) -> tensor<2x1x1x4x2xf32>
 
-// Of three groups of eight channels, two fill a block of sixteen; nobody sees more than one block.
+// Of groups of eight channels, two fill a block of sixteen lanes: lanes of which each sees the eight of its group.
 // LAYOUT-LABEL: func.func @main
-// LAYOUT: %[[PANELS:.*]] = graph.pack_conv_weight %{{.*}} {width = 16 : i64, depth = 16 : i64, group = 3 : i64} : (tensor<24x8x1xf32>) -> tensor<2x1x1x16x16xf32>
-// LAYOUT: graph.blocked_conv %{{.*}}, %[[PANELS]] {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 3 : i64, channels = 24 : i64, outputs = 24 : i64,
+// LAYOUT: %[[PANELS:.*]] = graph.pack_channels %{{.*}} {block = 16 : i64} : (tensor<8x24x1xf32>) -> tensor<8x2x1x16xf32>
+// LAYOUT: graph.blocked_lanes_conv %{{.*}}, %[[PANELS]] {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>
 
 // Of two groups of 24 channels the panels of 16 outputs see 24, 48 and 24: in blocks of eight, halves of those of %y.
 // LAYOUT: %[[HALVES:.*]] = graph.pack_conv_weight %{{.*}} {width = 16 : i64, depth = 8 : i64, group = 2 : i64} : (tensor<48x24x1xf32>) -> tensor<3x6x1x8x16xf32>
