@@ -73,7 +73,7 @@ def key_of(source: object, options: CompileOptions, purpose: str) -> str | None:
         except OSError:
             return None
     if options.target == "host":
-        digest.update(processor.identity().encode())
+        digest.update(f"{processor.identity()}\0{sorted(processor.caches().items())}".encode())
     return digest.hexdigest()
 
 

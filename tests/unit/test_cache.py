@@ -13,7 +13,7 @@ import onnx
 import pytest
 
 import aotc
-from aotc import cache, driver
+from aotc import cache, driver, processor
 from aotc.cli.main import run
 from aotc.options import CompileOptions
 
@@ -69,6 +69,15 @@ def test_another_model_or_option_is_another_entry(folder: Path, tmp_path: Path) 
     for content in ("1", "2"):
         table.write_text(content)
         keys.append(key(tuned=str(table)))
+    assert None not in keys and len(set(keys)) == len(keys)
+
+
+def test_another_machine_is_another_entry(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = [cache.key_of(MODEL, CompileOptions(), "files")]
+    monkeypatch.setattr(processor, "caches", lambda: {"l1": 1 << 15, "l2": 1 << 18, "l3": 1 << 21})
+    keys.append(cache.key_of(MODEL, CompileOptions(), "files"))
+    monkeypatch.setattr(processor, "identity", lambda: "another")
+    keys.append(cache.key_of(MODEL, CompileOptions(), "files"))
     assert None not in keys and len(set(keys)) == len(keys)
 
 
