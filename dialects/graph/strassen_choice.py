@@ -55,11 +55,19 @@ PRODUCTS = len(LEFT_SUMS)
 MOST_ROWS = 256
 """Rows in a block: more take working memory, fewer read the weight more often."""
 
-SUM_CYCLES = 5
-"""To add up one register of the operand or of the result: arithmetic, loads and stores."""
 
-WEIGHT_BYTES_A_CYCLE, NEAR_BYTES_A_CYCLE = 6, 16
-"""At which a weight that is not in the caches comes beside the arithmetic; one that is in the third one."""
+@dataclass(frozen=True)
+class Costs:
+    """What is measured of a machine."""
+
+    sum_cycles: int
+    """To add up one register of the operand or of the result: arithmetic, loads and stores."""
+    weight_bytes: int
+    """A cycle, of a weight that is not in the first two caches, beside the arithmetic."""
+
+
+FAR, NEAR = Costs(5, 6), Costs(4, 16)
+"""Of large models, and of those whose weights stay in the third cache."""
 
 WORTH = 0.98
 """Of the direct product's time: what Strassen's may take at most, as the weight grows."""
@@ -127,21 +135,21 @@ def direct_cycles(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> fl
     registers = ceil_div(sizes.columns, machine.lanes(dtype))
     weight = sizes.depth * registers * machine.vector_bytes
     products = sizes.rows * sizes.depth * registers / MULTIPLIERS
-    return sizes.batch * max(products, weight / _bytes_a_cycle(machine))
+    return sizes.batch * max(products, weight / _costs(machine).weight_bytes)
 
 
 def strassen_cycles(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> float:
     """Estimated cycles of the seven products and the sums."""
-    lanes = machine.lanes(dtype)
+    lanes, costs = machine.lanes(dtype), _costs(machine)
     half, registers = ceil_div(sizes.rows, 2), sizes.left(lanes) // lanes
     weight = ceil_div(sizes.rows, MOST_ROWS) * PRODUCTS * sizes.upper * registers * machine.vector_bytes
     products = half * PRODUCTS * sizes.upper * registers / MULTIPLIERS
     summed = 4 * half * (ceil_div(sizes.upper, lanes) + registers)
-    return sizes.batch * (max(products, weight / _bytes_a_cycle(machine)) + summed * SUM_CYCLES)
+    return sizes.batch * (max(products, weight / costs.weight_bytes) + summed * costs.sum_cycles)
 
 
-def _bytes_a_cycle(machine: Machine) -> int:
-    return NEAR_BYTES_A_CYCLE if machine.near else WEIGHT_BYTES_A_CYCLE
+def _costs(machine: Machine) -> Costs:
+    return NEAR if machine.near else FAR
 
 
 def strassen_schedule(machine: Machine, dtype: Attribute, rows: int, columns: int, depth: int) -> Schedule | None:
