@@ -97,7 +97,7 @@ class BroadcastOp(ElementOp, ABC):
         ones = [1] * len(own[2:])
         for value in self.operands:
             extents = [1] * (len(own) - len(shape_of(value))) + [*shape_of(value)]
-            if value not in whole and any(extents) and extents not in ([1, 1, *ones], [1, *own[1:2], *ones]):
+            if value not in whole and extents not in ([1, 1, *ones], [1, *own[1:2], *ones]):
                 return None
         if maker is None or len(own) < 2 or own[0] != shape[0] or shape[1] % own[1]:
             return None

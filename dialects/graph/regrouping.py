@@ -229,7 +229,7 @@ class RegroupChannelsOp(AnchorOp):
         self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
     ) -> None:
         """A register is shuffled together from those that its lanes come from."""
-        batch, blocks, *spatial, lanes = shape_of(self.result)
+        batch, _, *spatial, lanes = shape_of(self.result)
         if schedule.lanes != lanes or not spatial:
             raise NotTileable("a block of channels is not one register of some")
         *outer, across = spatial
@@ -259,17 +259,20 @@ class RegroupChannelsOp(AnchorOp):
 
                 b.each(part.start, part.start + part.count * part.size, part.size, body)
 
-        for stretch in _stretches([self._registers(block) for block in range(blocks)]):
+        for stretch in _stretches(self._registers()):
             b.for_each([stretch.times, batch, *outer], lambda index, stretch=stretch: row(stretch, index))
 
-    def _registers(self, block: int) -> tuple[_Register, ...]:
-        """What the lanes of a block of the result come from."""
-        lanes = self._lanes
-        found: dict[tuple[int, int], list[tuple[int, int]]] = {}
-        for to, origin in enumerate(self._origins()[block * lanes : (block + 1) * lanes]):
-            if origin is not None:
-                found.setdefault((origin[0], origin[1] // lanes), []).append((to, origin[1] % lanes))
-        return tuple(_Register(part, source, tuple(moved)) for (part, source), moved in found.items())
+    def _registers(self) -> list[tuple[_Register, ...]]:
+        """For each block of the result, what its lanes come from."""
+        lanes, origins = self._lanes, self._origins()
+        blocks: list[tuple[_Register, ...]] = []
+        for first in range(0, len(origins), lanes):
+            found: dict[tuple[int, int], list[tuple[int, int]]] = {}
+            for to, origin in enumerate(origins[first : first + lanes]):
+                if origin is not None:
+                    found.setdefault((origin[0], origin[1] // lanes), []).append((to, origin[1] % lanes))
+            blocks.append(tuple(_Register(part, source, tuple(moved)) for (part, source), moved in found.items()))
+        return blocks
 
 
 def regrouped(origins: Sequence[tuple[SSAValue, int] | None], like: RegroupChannelsOp) -> RegroupChannelsOp:
