@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from aotc.driver import compile, compile_to
+    from aotc.compiler.driver import compile, compile_to
     from aotc.errors import AotcError, BudgetError, CompileError, Problem, UsageError
     from aotc.executor import CompiledModel, cpu, load
 
@@ -34,8 +34,8 @@ __all__ = [
 ]
 
 _HOME = {
-    "compile": "aotc.driver",
-    "compile_to": "aotc.driver",
+    "compile": "aotc.compiler.driver",
+    "compile_to": "aotc.compiler.driver",
     "CompiledModel": "aotc.executor",
     "cpu": "aotc.executor",
     "load": "aotc.executor",

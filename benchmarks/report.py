@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from aotc.bench.rounds import Result, ratio
+from aotc.measuring.bench.rounds import Result, ratio
 
 OURS = ("aotc shared", "aotc C")
 Results: TypeAlias = dict[str, dict[str, Result]]

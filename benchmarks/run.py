@@ -21,12 +21,12 @@ import numpy as np
 from networks import MODELS, write
 from report import OURS, Results, row, write_report
 
-from aotc.bench.peers import OTHERS, PEERS
-from aotc.bench.rounds import Rounds, installed, run_peers
-from aotc.options import CompileOptions
-from aotc.processor import model_name
-from aotc.profiling import processor
-from aotc.targets import lookup
+from aotc.machines.processor import model_name
+from aotc.machines.targets import lookup
+from aotc.measuring.bench.peers import OTHERS, PEERS
+from aotc.measuring.bench.rounds import Rounds, installed, run_peers
+from aotc.measuring.profiling import processor
+from aotc.pipeline.options import CompileOptions
 
 HERE = Path(__file__).resolve().parent
 

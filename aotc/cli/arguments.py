@@ -6,7 +6,7 @@ import argparse
 from dataclasses import fields
 from typing import Any
 
-from aotc.options import CHOICES, CompileOptions, parse_dims, parse_shapes
+from aotc.pipeline.options import CHOICES, CompileOptions, parse_dims, parse_shapes
 
 _CONVENTIONS = {
     "interface_api": "convention of the entry (default: packed with --runtime host, else c)",
@@ -113,7 +113,7 @@ def options_from(arguments: argparse.Namespace, **overrides: Any) -> CompileOpti
     names = [field.name for field in fields(CompileOptions) if field.name not in _OTHERWISE]
     given = {name: value for name in names if (value := getattr(arguments, name, None)) is not None}
     if (table := getattr(arguments, "tuned", None)) is not None:
-        from aotc.cache import tuning_table
+        from aotc.compiler.cache import tuning_table
 
         given["tuned"] = table or str(tuning_table())
     given |= {"dims": parse_dims(arguments.dim), "input_shapes": parse_shapes(arguments.input_shape)}

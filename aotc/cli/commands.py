@@ -14,13 +14,13 @@ from aotc.cli.arguments import options_from
 from aotc.errors import EXIT_MODEL, EXIT_OK, EXIT_WRONG, AotcError, Problem, UsageError
 
 if TYPE_CHECKING:
-    from aotc.pipelines import PassTiming
+    from aotc.pipeline.phases import PassTiming
 
 
 def compile_command(arguments: argparse.Namespace) -> int:
     """`aotc compile`."""
     from aotc.cli.report import print_footprint
-    from aotc.driver import compile_with
+    from aotc.compiler.driver import compile_with
 
     options = options_from(arguments, emit=arguments.emit)
     with _progress() as report:
@@ -46,15 +46,15 @@ def run_command(arguments: argparse.Namespace) -> int:
     """`aotc run`."""
     import numpy as np
 
-    from aotc.files import write_files
-    from aotc.recordings import read_inputs
-    from aotc.routes import open_model
+    from aotc.checking.recordings import read_inputs
+    from aotc.measuring.routes import open_model
+    from aotc.pipeline.files import write_files
 
     with _progress() as report:
         model = open_model(arguments.model, arguments.emit, options_from(arguments), report)
     outputs = model(read_inputs(arguments.inputs, model.inputs))
     if arguments.outputs is not None:
-        from aotc.weights import npz_bytes
+        from aotc.model.weights import npz_bytes
 
         target = Path(arguments.outputs)
         write_files(target.parent, {target.name: npz_bytes(outputs)})
@@ -69,10 +69,10 @@ def run_command(arguments: argparse.Namespace) -> int:
 
 def verify_command(arguments: argparse.Namespace) -> int:
     """`aotc verify`."""
+    from aotc.checking.recordings import read_inputs
+    from aotc.checking.reference import reference_outputs, reference_session
     from aotc.cli.comparison import compare
-    from aotc.recordings import read_inputs
-    from aotc.reference import reference_outputs, reference_session
-    from aotc.routes import open_model
+    from aotc.measuring.routes import open_model
 
     with _progress() as report:
         model = open_model(arguments.model, arguments.emit, options_from(arguments), report)
@@ -97,7 +97,7 @@ def verify_command(arguments: argparse.Namespace) -> int:
 
 def plan_command(arguments: argparse.Namespace) -> int:
     """`aotc plan`."""
-    from aotc.driver import lower
+    from aotc.compiler.driver import lower
 
     with _progress() as report:
         info = lower(arguments.model, options_from(arguments), report).info()
@@ -122,7 +122,7 @@ def plan_command(arguments: argparse.Namespace) -> int:
 
 def check_command(arguments: argparse.Namespace) -> int:
     """`aotc check`."""
-    from aotc.driver import lower
+    from aotc.compiler.driver import lower
 
     problems: tuple[Problem, ...] = ()
     try:
@@ -185,11 +185,11 @@ def bench_command(arguments: argparse.Namespace) -> int:
 
 def tune_command(arguments: argparse.Namespace) -> int:
     """`aotc tune`."""
-    from aotc.cache import tuning_table
     from aotc.cli import timings
-    from aotc.files import write_files
-    from aotc.tuned import TuningTable
-    from aotc.tuning import Gain, tune
+    from aotc.compiler.cache import tuning_table
+    from aotc.machines.tuning_table import TuningTable
+    from aotc.measuring.tuning import Gain, tune
+    from aotc.pipeline.files import write_files
 
     path = Path(arguments.output) if arguments.output is not None else tuning_table()
     table = TuningTable.read(path) if path.exists() else TuningTable()
@@ -208,7 +208,7 @@ def tune_command(arguments: argparse.Namespace) -> int:
 
 def cache_command(arguments: argparse.Namespace) -> int:
     """`aotc cache`."""
-    from aotc import cache
+    from aotc.compiler import cache
 
     if arguments.clear:
         count, size = cache.clear()
@@ -223,7 +223,7 @@ def cache_command(arguments: argparse.Namespace) -> int:
 
 def targets_command(arguments: argparse.Namespace) -> int:
     """`aotc targets`."""
-    from aotc.targets import named_targets, targets_table
+    from aotc.machines.targets import named_targets, targets_table
 
     if arguments.json:
         _print_json({target.name: asdict(target) for target in named_targets()})
@@ -249,7 +249,7 @@ def runtime_command(arguments: argparse.Namespace) -> int:
     """`aotc runtime`."""
     from importlib.resources import files
 
-    from aotc.files import write_files
+    from aotc.pipeline.files import write_files
 
     sources = {
         source.name: source.read_bytes()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from aotc.errors import Problem, UsageError
-from aotc.metadata import from_json
+from aotc.model.metadata import from_json
 
 
 def describe(path: Path) -> dict[str, Any]:

@@ -70,7 +70,7 @@ def build_parser() -> argparse.ArgumentParser:
     """Every command and option."""
     from aotc.cli import commands
     from aotc.cli.arguments import add_compile_options, add_output_options, add_shape_options
-    from aotc.options import KINDS
+    from aotc.pipeline.options import KINDS
 
     parser = _Parser(
         prog="aotc",

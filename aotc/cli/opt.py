@@ -22,9 +22,9 @@ from xdsl.utils.exceptions import ArgSpecParseError
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from aotc.errors import EXIT_USAGE
-from aotc.textual_ir import IRPrinter
-from aotc.universe import UNIVERSE, multiverse
-from aotc.weights import WeightStore
+from aotc.model.weights import WeightStore
+from aotc.pipeline.textual_ir import IRPrinter
+from aotc.pipeline.universe import UNIVERSE, multiverse
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from aotc.conventions import PREFIX
-from aotc.metadata import Footprint, FunctionFootprint, ModelInfo
+from aotc.model.conventions import PREFIX
+from aotc.model.metadata import Footprint, FunctionFootprint, ModelInfo
 
 
 def print_footprint(info: ModelInfo) -> None:

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from aotc.conventions import PREFIX
-from aotc.options import CompileOptions
+from aotc.model.conventions import PREFIX
+from aotc.pipeline.options import CompileOptions
 
 if TYPE_CHECKING:
-    from aotc.tuning import Gain
+    from aotc.measuring.tuning import Gain
 
 ROUTES = {"jit": "aotc", "shared": "aotc shared", "c": "aotc C"}
 """Our peers by what `--emit` says."""
@@ -21,7 +21,7 @@ def compare(
     model: str, options: CompileOptions, arguments: argparse.Namespace, report: Callable[[str], None] | None
 ) -> dict[str, Any]:
     """Time a model, in turns with others; seconds are medians, a ratio is the other's time over ours."""
-    from aotc.bench.rounds import Rounds, parse_peers, ratio, run_peers
+    from aotc.measuring.bench.rounds import Rounds, parse_peers, ratio, run_peers
 
     ours = ROUTES[arguments.emit]
     others = [] if arguments.against is None else parse_peers(arguments.against)
@@ -62,7 +62,7 @@ def profile(
     model: str, options: CompileOptions, inputs: str | None, report: Callable[[str], None] | None
 ) -> dict[str, Any]:
     """What each call of a kernel takes, in the order of execution."""
-    from aotc.profiling import profile as measure
+    from aotc.measuring.profiling import profile as measure
 
     found = measure(model, options, inputs, report=report)
     calls = [

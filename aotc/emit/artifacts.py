@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from aotc.compilation import Compilation
-from aotc.files import Content
-from aotc.metadata import ModelInfo, to_json
-from aotc.options import NATIVE_KINDS
+from aotc.model.metadata import ModelInfo, to_json
+from aotc.pipeline.compilation import Compilation
+from aotc.pipeline.files import Content
+from aotc.pipeline.options import NATIVE_KINDS
 
 if TYPE_CHECKING:
-    from aotc.emit.object import NativeCode
+    from aotc.emit.llvm.object import NativeCode
 
 Files = dict[str, Content]
 
@@ -40,14 +40,14 @@ class Emission:
         budget = options.flash is not None or options.stack is not None
         if not (native or budget or (options.target != "host" and "c" in options.emit)):
             return info
-        from aotc.footprint import measure_footprint
+        from aotc.emit.footprint import measure_footprint
 
         stack = options.stack is not None or not native or bool((NATIVE_KINDS - {"shared"}) & {*options.emit})
         return replace(info, footprint=measure_footprint(self.native, info, estimate=not native, stack=stack))
 
     def new_c_files(self) -> Files:
         """Everything of the C end; contents that are iterators serve once."""
-        from aotc.emit.c import emit_c
+        from aotc.emit.c.files import emit_c
 
         return emit_c(self.compilation.module, self.compilation.store, self.info, self.compilation.options.split)
 
@@ -59,14 +59,14 @@ class Emission:
     @cached_property
     def native(self) -> NativeCode:
         """The LLVM end."""
-        from aotc.emit.object import NativeCode
+        from aotc.emit.llvm.object import NativeCode
 
         return NativeCode(self.compilation)
 
     @cached_property
     def beside(self) -> Files:
         """What code needs to be used: header, report and weights not embedded."""
-        from aotc.emit.c import emit_header
+        from aotc.emit.c.files import emit_header
 
         return emit_header(self.compilation.module, self.compilation.store, self.info)
 
@@ -92,7 +92,7 @@ def _object(emission: Emission) -> Files:
 
 
 def _static(emission: Emission) -> Files:
-    from aotc.emit.link import static_library
+    from aotc.emit.llvm.link import static_library
 
     member = f"{emission.name}.o"
     archive = static_library({member: emission.native.object}, {member: emission.native.exports})
@@ -100,8 +100,8 @@ def _static(emission: Emission) -> Files:
 
 
 def _shared(emission: Emission) -> Files:
-    from aotc.conventions import json_symbol
-    from aotc.emit.link import shared_library, string_object
+    from aotc.emit.llvm.link import shared_library, string_object
+    from aotc.model.conventions import json_symbol
 
     target = emission.native.target
     metadata = string_object(json_symbol(emission.name), to_json(emission.info), target)

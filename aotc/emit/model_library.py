@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from math import prod
 
 from aotc.dialects.dtypes import numpy_dtype
-from aotc.dlpack import CPU
-from aotc.files import Content
-from aotc.metadata import ModelInfo, TensorInfo
+from aotc.model.dlpack import CPU
+from aotc.model.metadata import ModelInfo, TensorInfo
+from aotc.pipeline.files import Content
 
 FORMAT_VERSION = 7
 """Of the Model Library Format."""

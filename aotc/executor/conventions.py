@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from aotc.dlpack import CPU, DLPACK_TYPES, HANDLE_CODE, TENSOR_CODE
+from aotc.model.dlpack import CPU, DLPACK_TYPES, HANDLE_CODE, TENSOR_CODE
 
 Array = np.ndarray[Any, Any]
 Arrays = Sequence[Array]

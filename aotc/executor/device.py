@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from aotc.dlpack import CPU
+from aotc.model.dlpack import CPU
 
 
 class Device(NamedTuple):

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aotc.conventions import entry_symbol, json_symbol
 from aotc.errors import UsageError
 from aotc.executor.model import CompiledModel
 from aotc.executor.native import Array, NativeModel, aligned_bytes
-from aotc.metadata import ModelInfo, from_json
+from aotc.model.conventions import entry_symbol, json_symbol
+from aotc.model.metadata import ModelInfo, from_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from aotc.compilation import Compilation
-    from aotc.emit.jit import JitLibrary
+    from aotc.emit.llvm.jit import JitLibrary
+    from aotc.pipeline.compilation import Compilation
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class HostCode:
     @staticmethod
     def of(compilation: Compilation) -> HostCode:
         """The code of a module that went through all phases."""
-        from aotc.emit.jit import host_object
+        from aotc.emit.llvm.jit import host_object
         from aotc.passes.interface.place_weights import weights_blob
 
         blob = weights_blob(compilation.module, compilation.store)
@@ -56,7 +56,7 @@ class HostCode:
 
     def load_with(self, exports: Sequence[str]) -> tuple[CompiledModel, JitLibrary]:
         """The model, and its code, which has the addresses of the symbols `exports`."""
-        from aotc.emit.jit import JitModule
+        from aotc.emit.llvm.jit import JitModule
 
         module = JitModule(self.info.name, self.image, exports, self.info.threads)
         weights = self.weights if self.weights.nbytes else None

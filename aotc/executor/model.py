@@ -11,7 +11,7 @@ from aotc.errors import EXIT_WRONG, AotcError, Problem
 from aotc.executor.device import Device, cpu
 from aotc.executor.native import Array, Call, NativeModel
 from aotc.executor.timing import Timing, measure
-from aotc.metadata import ModelInfo, PlanInfo, TensorInfo
+from aotc.model.metadata import ModelInfo, PlanInfo, TensorInfo
 
 Inputs: TypeAlias = "Mapping[str, Any] | Sequence[Any]"
 """Arrays by name, or all of them in order."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from aotc.executor.conventions import CONVENTIONS
-from aotc.metadata import ModelInfo
+from aotc.model.metadata import ModelInfo
 
 Array = np.ndarray[Any, Any]
 Call = Callable[[], int]

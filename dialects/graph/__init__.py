@@ -10,8 +10,6 @@ from types import ModuleType
 from xdsl.ir import Dialect
 
 from aotc.dialects.graph import (
-    blocked,
-    blocked_window,
     conversion,
     convolution,
     elementwise,
@@ -21,23 +19,22 @@ from aotc.dialects.graph import (
     logical,
     matmul,
     movement,
-    narrow,
     normalization,
-    packed,
     reduction,
-    regrouping,
     resampling,
     scatter,
     staged,
-    strassen,
     structure,
     window,
-    winograd,
 )
 from aotc.dialects.graph.interfaces import GraphOp
+from aotc.dialects.graph.packed import conv as blocked
+from aotc.dialects.graph.packed import matmul as packed
+from aotc.dialects.graph.packed import narrow, regrouping, strassen, winograd
+from aotc.dialects.graph.packed import window as blocked_window
 from aotc.dialects.graph.schedule import ScheduleAttr
-from aotc.dialects.graph.strassen_choice import StrassenAttr
-from aotc.dialects.graph.winograd_choice import WinogradAttr
+from aotc.passes.kernel.costs.strassen import StrassenAttr
+from aotc.passes.kernel.costs.winograd import WinogradAttr
 
 _FAMILIES = (
     structure,

@@ -36,7 +36,7 @@ from aotc.dialects.graph.interfaces import (
 from aotc.dialects.graph.logical import NotOp
 from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.movement import BroadcastOp, ConcatOp, PadOp, ReshapeOp, SliceOp, TransposeOp
-from aotc.dialects.graph.regrouping import NOTHING, RegroupChannelsOp, regrouped
+from aotc.dialects.graph.packed.regrouping import NOTHING, RegroupChannelsOp, regrouped
 from aotc.dialects.graph.structure import ConstantOp
 
 Simplified: TypeAlias = "SSAValue | GraphOp | Sequence[GraphOp] | None"

@@ -21,8 +21,8 @@ from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.shapes import ceil_div, normalize_axis
 
 if TYPE_CHECKING:
-    from aotc.dialects.graph.channels import Blocked
-    from aotc.dialects.graph.layouts import Layouts
+    from aotc.dialects.graph.packed.channels import Blocked
+    from aotc.passes.kernel.layouts import Layouts
 
 
 @irdl_op_definition

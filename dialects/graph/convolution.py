@@ -15,16 +15,6 @@ from xdsl.dialects.builtin import I64, IntegerAttr, TensorType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, prop_def
 
-from aotc.dialects.graph.blocked import (
-    BlockedConvolutionOp,
-    BlockedConvOp,
-    BlockedConvTransposeOp,
-    PackConvWeightOp,
-)
-from aotc.dialects.graph.blocked_window import BlockedDepthwiseConvOp, BlockedLanesConvOp
-from aotc.dialects.graph.channels import Blocked, Channels, ChannelsOf
-from aotc.dialects.graph.conv_choice import conv_schedule, narrow_cycles, narrow_schedule
-from aotc.dialects.graph.grouped import block_depth
 from aotc.dialects.graph.interfaces import (
     ShapeError,
     common_element_type,
@@ -33,19 +23,29 @@ from aotc.dialects.graph.interfaces import (
 )
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
 from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
-from aotc.dialects.graph.narrow import (
+from aotc.dialects.graph.packed.channels import Blocked, Channels, ChannelsOf
+from aotc.dialects.graph.packed.conv import (
+    BlockedConvolutionOp,
+    BlockedConvOp,
+    BlockedConvTransposeOp,
+    PackConvWeightOp,
+)
+from aotc.dialects.graph.packed.grouped import block_depth
+from aotc.dialects.graph.packed.narrow import (
     NarrowConvolutionOp,
     NarrowConvOp,
     NarrowConvTransposeOp,
 )
+from aotc.dialects.graph.packed.window import BlockedDepthwiseConvOp, BlockedLanesConvOp
+from aotc.dialects.graph.packed.winograd import WinogradConvOp, WinogradWeightOp
+from aotc.dialects.graph.packed.winograd_transforms import TAPS
 from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.schedule import Machine, Schedule, schedule_of
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.structure import ConstantOp
-from aotc.dialects.graph.window_tiles import window_schedule
-from aotc.dialects.graph.windowed import ConvolutionalOp, SlidingAxes, TransposedAxes, check_bias
-from aotc.dialects.graph.winograd import WinogradConvOp, WinogradWeightOp
-from aotc.dialects.graph.winograd_choice import (
+from aotc.dialects.graph.windows.axes import ConvolutionalOp, SlidingAxes, TransposedAxes, check_bias
+from aotc.passes.kernel.costs.conv import conv_schedule, narrow_cycles, narrow_schedule
+from aotc.passes.kernel.costs.winograd import (
     ConvolutionSizes,
     WinogradAttr,
     choose_winograd,
@@ -53,10 +53,10 @@ from aotc.dialects.graph.winograd_choice import (
     winograd_cycles,
     winograd_schedule,
 )
-from aotc.dialects.graph.winograd_transforms import TAPS
+from aotc.passes.kernel.nests.window import window_schedule
 
 if TYPE_CHECKING:
-    from aotc.dialects.graph.layouts import Layouts
+    from aotc.passes.kernel.layouts import Layouts
 
 
 class ConvolutionOp(ConvolutionalOp, ABC):

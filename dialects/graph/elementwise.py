@@ -15,7 +15,6 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from aotc.dialects.dtypes import is_float, numpy_dtype
 from aotc.dialects.graph import arrays
-from aotc.dialects.graph.channels import Blocked, ChannelsOf
 from aotc.dialects.graph.interfaces import (
     Array,
     ElementOp,
@@ -28,11 +27,12 @@ from aotc.dialects.graph.interfaces import (
 )
 from aotc.dialects.graph.loops import LoopBuilder, Reader
 from aotc.dialects.graph.movement import ReshapeOp
+from aotc.dialects.graph.packed.channels import Blocked, ChannelsOf
 from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.shapes import broadcast, broadcast_index
 
 if TYPE_CHECKING:
-    from aotc.dialects.graph.layouts import Layouts
+    from aotc.passes.kernel.layouts import Layouts
 
 
 class Domain(Flag):

@@ -28,7 +28,7 @@ from aotc.dialects.dtypes import ELEMENT_TYPES, Array, compute_type, extended, i
 from aotc.dialects.graph import arrays
 from aotc.dialects.graph.loops import LoopBuilder
 from aotc.dialects.graph.scalars import Scalar
-from aotc.dialects.graph.tiling import NotTileable, is_tile
+from aotc.passes.kernel.builders.tile_builder import NotTileable, is_tile
 
 Rounding: TypeAlias = Literal["up", "down", "nearest"]
 """How a power of two without mantissa (f8E8M0FNU) is found: `up` is away from zero, `nearest` takes ties up."""

@@ -22,7 +22,7 @@ from aotc.dialects.graph.scalars import INDEX, Scalar
 from aotc.dialects.graph.scattering import ScatteringElements, ScatteringSlices, ScatterOp, Selecting
 from aotc.dialects.graph.schedule import Schedule
 from aotc.dialects.graph.shapes import inside
-from aotc.dialects.graph.tiling import TileBuilder
+from aotc.passes.kernel.builders.tile_builder import TileBuilder
 
 
 class _ScatteringInMemory(ScatterOp, ABC):

@@ -43,12 +43,12 @@ from xdsl.utils.exceptions import VerifyException
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
 from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.schedule import Machine, Schedule
-from aotc.dialects.graph.tiling import NotTileable, TileBuilder
+from aotc.passes.kernel.builders.tile_builder import NotTileable, TileBuilder
 
 if TYPE_CHECKING:
-    from aotc.dialects.graph.boxes import Box, Cutout, Strips
-    from aotc.dialects.graph.channels import Blocked, ChannelsOf
-    from aotc.dialects.graph.layouts import Layouts
+    from aotc.dialects.graph.packed.channels import Blocked, ChannelsOf
+    from aotc.passes.kernel.layouts import Layouts
+    from aotc.passes.kernel.spatial_tiling import Box, Cutout, Strips
 
 Op = TypeVar("Op", bound=Operation)
 Array = np.ndarray[Any, Any]

@@ -24,24 +24,24 @@ from aotc.dialects.graph.interfaces import (
     shape_of,
 )
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
-from aotc.dialects.graph.packed import Elements, PackColumnsOp, PackedMatMulOp, ProductOp
-from aotc.dialects.graph.products import product_schedule
+from aotc.dialects.graph.packed.matmul import Elements, PackColumnsOp, PackedMatMulOp, ProductOp
+from aotc.dialects.graph.packed.strassen import StrassenMatMulOp, StrassenWeightOp
 from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.schedule import Machine, Schedule, schedule_of
 from aotc.dialects.graph.shapes import broadcast
-from aotc.dialects.graph.strassen import StrassenMatMulOp, StrassenWeightOp
-from aotc.dialects.graph.strassen_choice import (
+from aotc.dialects.graph.structure import ConstantOp
+from aotc.passes.kernel.builders.tile_builder import NotTileable, TileBuilder
+from aotc.passes.kernel.costs.strassen import (
     ProductSizes,
     StrassenAttr,
     choose_strassen,
     strassen_choices,
     strassen_schedule,
 )
-from aotc.dialects.graph.structure import ConstantOp
-from aotc.dialects.graph.tiling import NotTileable, TileBuilder
+from aotc.passes.kernel.nests.matmul import product_schedule
 
 if TYPE_CHECKING:
-    from aotc.dialects.graph.layouts import Layouts
+    from aotc.passes.kernel.layouts import Layouts
 
 
 @irdl_op_definition

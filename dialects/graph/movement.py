@@ -18,7 +18,6 @@ import numpy as np
 from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, StringAttr, TensorType, i64
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def, var_operand_def
 
-from aotc.dialects.graph.channels import Blocked, Channels, ChannelsOf
 from aotc.dialects.graph.encodings import zero
 from aotc.dialects.graph.interfaces import (
     Array,
@@ -32,11 +31,12 @@ from aotc.dialects.graph.interfaces import (
     shape_of,
 )
 from aotc.dialects.graph.loops import LoopBuilder, Reader
+from aotc.dialects.graph.packed.channels import Blocked, Channels, ChannelsOf
 from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.shapes import broadcast, broadcast_index, delinearize, linearize, require_axis
 
 if TYPE_CHECKING:
-    from aotc.dialects.graph.layouts import Layouts
+    from aotc.passes.kernel.layouts import Layouts
 
 
 class MovementOp(ElementOp, ABC):

@@ -21,8 +21,6 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph import arrays
-from aotc.dialects.graph.boxes import Box, Cutout, whole
-from aotc.dialects.graph.channels import Blocked
 from aotc.dialects.graph.elementwise import AddOp, DivOp, Domain, MulOp, SubOp
 from aotc.dialects.graph.functions import SqrtOp
 from aotc.dialects.graph.interfaces import (
@@ -36,15 +34,17 @@ from aotc.dialects.graph.interfaces import (
 )
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
 from aotc.dialects.graph.movement import ReshapeOp
+from aotc.dialects.graph.packed.channels import Blocked
 from aotc.dialects.graph.reduction import ReduceOp, RowwiseOp, merge_index, reduced_shape, rows
-from aotc.dialects.graph.row_tiles import Part, Row, Rows, row_schedule
 from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.structure import ConstantOp
+from aotc.passes.kernel.nests.rows import Part, Row, Rows, row_schedule
+from aotc.passes.kernel.spatial_tiling import Box, Cutout, whole
 
 if TYPE_CHECKING:
-    from aotc.dialects.graph.layouts import Layouts
     from aotc.dialects.graph.schedule import Machine, Schedule
-    from aotc.dialects.graph.tiling import TileBuilder
+    from aotc.passes.kernel.builders.tile_builder import TileBuilder
+    from aotc.passes.kernel.layouts import Layouts
 
 
 class RowOp(RowwiseOp, ABC):

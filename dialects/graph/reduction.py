@@ -18,17 +18,17 @@ from aotc.dialects.graph.arithmetic import Comparison
 from aotc.dialects.graph.elementwise import Domain
 from aotc.dialects.graph.interfaces import AnchorOp, Array, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
-from aotc.dialects.graph.row_tiles import Part, Row, Rows, axis_of_lanes, lane_numbers, reduction_schedule
 from aotc.dialects.graph.scalars import Number, Scalar
 from aotc.dialects.graph.shapes import normalize_axis
-from aotc.dialects.graph.tiling import NotTileable
+from aotc.passes.kernel.builders.tile_builder import NotTileable
+from aotc.passes.kernel.nests.rows import Part, Row, Rows, axis_of_lanes, lane_numbers, reduction_schedule
 
 if TYPE_CHECKING:
     from aotc.dialects.aot.tiles import Reduction
-    from aotc.dialects.graph.channels import Blocked, ChannelsOf
-    from aotc.dialects.graph.layouts import Layouts
+    from aotc.dialects.graph.packed.channels import Blocked, ChannelsOf
     from aotc.dialects.graph.schedule import Machine, Schedule
-    from aotc.dialects.graph.tiling import TileBuilder
+    from aotc.passes.kernel.builders.tile_builder import TileBuilder
+    from aotc.passes.kernel.layouts import Layouts
 
 _FALSE = BoolAttr.from_bool(False)
 _FEW = 4

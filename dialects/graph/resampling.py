@@ -13,16 +13,16 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 from aotc.dialects.graph import arrays
 from aotc.dialects.graph.interfaces import AnchorOp, Array, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
-from aotc.dialects.graph.register_tiles import Segment, segments
-from aotc.dialects.graph.row_tiles import Piece, axis_of_lanes, pieces
 from aotc.dialects.graph.scalars import INDEX, Scalar
 from aotc.dialects.graph.schedule import REGISTERS_OF_A_CHAIN, Machine, Schedule
 from aotc.dialects.graph.shapes import ceil_div, require_axis
-from aotc.dialects.graph.tiling import NotTileable, Tile, TileBuilder
+from aotc.passes.kernel.builders.tile_builder import NotTileable, Tile, TileBuilder
+from aotc.passes.kernel.costs.register_tiles import Segment, segments
+from aotc.passes.kernel.nests.rows import Piece, axis_of_lanes, pieces
 
 if TYPE_CHECKING:
-    from aotc.dialects.graph.channels import Blocked
-    from aotc.dialects.graph.layouts import Layouts
+    from aotc.dialects.graph.packed.channels import Blocked
+    from aotc.passes.kernel.layouts import Layouts
 
 MOST_UNROLLED = 4
 """More taps than that are a loop."""

@@ -19,7 +19,7 @@ from aotc.dialects.graph.scattering import ScatteringElements, ScatteringSlices,
 from aotc.dialects.graph.schedule import Machine, Schedule
 
 if TYPE_CHECKING:
-    from aotc.dialects.graph.layouts import Layouts
+    from aotc.passes.kernel.layouts import Layouts
 
 FEW_STEPS = 4
 """So many steps for an element are not worth working memory."""

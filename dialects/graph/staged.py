@@ -35,8 +35,6 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from aotc.dialects.dtypes import byte_width, is_encoded
-from aotc.dialects.graph.boxes import Box
-from aotc.dialects.graph.expressions import Expressions
 from aotc.dialects.graph.interfaces import (
     AnchorOp,
     ElementOp,
@@ -49,12 +47,14 @@ from aotc.dialects.graph.interfaces import (
     to_attribute,
 )
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
-from aotc.dialects.graph.products import LINE
 from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.schedule import Schedule, schedule_of
-from aotc.dialects.graph.strips import Part, Place, Plan, Run, Stage, Strip, Walk, starts
 from aotc.dialects.graph.structure import ConstantOp, YieldOp, parse_signature, print_signature
-from aotc.dialects.graph.tiling import NotTileable, TileBuilder
+from aotc.passes.kernel.builders.expressions import Expressions
+from aotc.passes.kernel.builders.tile_builder import NotTileable, TileBuilder
+from aotc.passes.kernel.nests.matmul import LINE
+from aotc.passes.kernel.nests.tile_walk import Part, Place, Plan, Run, Stage, Strip, Walk, starts
+from aotc.passes.kernel.spatial_tiling import Box
 
 _SETS = 512
 """Bytes that distances in memory should not be multiples of."""

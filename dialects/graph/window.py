@@ -18,20 +18,20 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
 from aotc.dialects.dtypes import integer_range, is_float
-from aotc.dialects.graph.boxes import Box, Cutout, Strips, cut_out_windows, window_strips
 from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
 from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.schedule import Machine, Schedule
 from aotc.dialects.graph.shapes import linearize
-from aotc.dialects.graph.sliding import SlidingWindow, sliding_windows
-from aotc.dialects.graph.tiling import NotTileable, Tile, TileBuilder
-from aotc.dialects.graph.window_tiles import Part, WindowNest, WindowReduction, window_schedule
-from aotc.dialects.graph.windowed import WindowedOp
+from aotc.dialects.graph.windows.axes import WindowedOp
+from aotc.dialects.graph.windows.sliding import SlidingWindow, sliding_windows
+from aotc.passes.kernel.builders.tile_builder import NotTileable, Tile, TileBuilder
+from aotc.passes.kernel.nests.window import Part, WindowNest, WindowReduction, window_schedule
+from aotc.passes.kernel.spatial_tiling import Box, Cutout, Strips, cut_out_windows, window_strips
 
 if TYPE_CHECKING:
-    from aotc.dialects.graph.channels import Blocked, ChannelsOf
-    from aotc.dialects.graph.layouts import Layouts
+    from aotc.dialects.graph.packed.channels import Blocked, ChannelsOf
+    from aotc.passes.kernel.layouts import Layouts
 
 
 class WindowOp(WindowedOp, ABC):

@@ -41,7 +41,7 @@ from aotc.dialects.graph.interfaces import ElementOp, Fusion, GraphOp, shape_of
 from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
 from aotc.dialects.graph.structure import ConstantOp
-from aotc.passes.graph.groups import entries
+from aotc.passes.fuse.groups import entries
 
 
 @dataclass(frozen=True)

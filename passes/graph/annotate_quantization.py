@@ -30,11 +30,11 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
-from aotc.constants import known_array
 from aotc.dialects.dtypes import number_kind
 from aotc.dialects.graph.conversion import AffineOp, DequantizeOp, QuantizeOp
 from aotc.dialects.graph.movement import MovementOp
-from aotc.weights import WeightStore
+from aotc.model.constants import known_array
+from aotc.model.weights import WeightStore
 
 Attributes = dict[str, Attribute]
 

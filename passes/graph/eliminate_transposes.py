@@ -31,7 +31,7 @@ from aotc.dialects.graph.elementwise import BroadcastOp
 from aotc.dialects.graph.interfaces import ElementOp, Fusion, element_type_of, shape_of
 from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
 from aotc.dialects.graph.structure import ConstantOp
-from aotc.passes.graph.groups import entries
+from aotc.passes.fuse.groups import entries
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from xdsl.passes import ModulePass
 from aotc.dialects.graph.interfaces import GraphOp, ShapeError
 from aotc.dialects.graph.structure import FusedOp
 from aotc.errors import CompileError, Problem
-from aotc.locations import node_names
+from aotc.model.locations import node_names
 
 
 @dataclass(frozen=True)

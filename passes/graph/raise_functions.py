@@ -29,13 +29,13 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
-from aotc.constants import known_array
 from aotc.dialects.graph.elementwise import AddOp, MulOp
 from aotc.dialects.graph.functions import ExpOp, LogOp, MishOp, SoftplusOp, TanhOp
 from aotc.dialects.graph.interfaces import GraphOp, producer, shape_of
-from aotc.passes.graph.groups import entries
+from aotc.model.constants import known_array
+from aotc.model.weights import WeightStore
+from aotc.passes.fuse.groups import entries
 from aotc.passes.graph.raising import put_in_place
-from aotc.weights import WeightStore
 
 Raised: TypeAlias = "tuple[GraphOp, Sequence[GraphOp]] | None"
 """An operation and those that it stands for, the last one first."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from xdsl.rewriter import Rewriter
 
 from aotc.dialects.graph.interfaces import GraphOp
-from aotc.locations import fuse_locations
+from aotc.model.locations import fuse_locations
 
 
 def put_in_place(new: GraphOp, ops: Sequence[GraphOp]) -> None:

@@ -24,14 +24,14 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from aotc.constants import constant_op, known_array
 from aotc.dialects.graph.conversion import AffineOp
 from aotc.dialects.graph.elementwise import BroadcastOp
 from aotc.dialects.graph.interfaces import ShapeError
 from aotc.dialects.graph.structure import ConstantOp
-from aotc.passes.graph.groups import entries
+from aotc.model.constants import constant_op, known_array
+from aotc.model.weights import Array, WeightStore
+from aotc.passes.fuse.groups import entries
 from aotc.passes.graph.weights import erase_unused_constants
-from aotc.weights import Array, WeightStore
 
 
 @dataclass(frozen=True)

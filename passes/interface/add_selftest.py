@@ -57,10 +57,11 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from aotc.conventions import operator_symbol
 from aotc.dialects.aot import BufferOp, CheckOp, DataOp, NullOp, PtrType, WeightOp, WorkspaceOp
 from aotc.dialects.dtypes import byte_width, element_type, storage_type
-from aotc.metadata import BufferInfo
+from aotc.model.conventions import operator_symbol
+from aotc.model.metadata import BufferInfo
+from aotc.model.plan import PLAN, plan_attribute, plan_info, text_of
 from aotc.passes.interface.signature import (
     TENSORS,
     Attributes,
@@ -70,7 +71,6 @@ from aotc.passes.interface.signature import (
     set_signature,
     tensor_attributes,
 )
-from aotc.plan import PLAN, plan_attribute, plan_info, text_of
 
 SELFTEST = "aot.selftest"
 

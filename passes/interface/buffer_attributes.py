@@ -22,8 +22,8 @@ from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from aotc.dialects.aot import BufferOp, DataOp, TileStoreOp, WeightOp, WeightsOp, WorkspaceOp
 from aotc.dialects.dtypes import byte_width
+from aotc.model.plan import PLAN, plan_info
 from aotc.passes.interface.signature import Attributes, argument_attributes, entry, kernels
-from aotc.plan import PLAN, plan_info
 
 _VIEWS = (memref.ViewOp, memref.ReinterpretCastOp, memref.CastOp)
 

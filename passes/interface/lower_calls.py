@@ -41,8 +41,8 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from aotc.conventions import operator_symbol
 from aotc.dialects.aot import VOID_PTR, CheckOp, Convention, PtrType, StructType
+from aotc.model.conventions import operator_symbol
 from aotc.passes.interface.buffer_uses import replace_buffer, used_extents
 from aotc.passes.interface.packing import CALL_PACKED, PACKED_NAMES, PACKED_TYPES, Packer, Unpacker
 from aotc.passes.interface.signature import (

@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.passes import ModulePass
 
-from aotc.conventions import entry_symbol, operator_symbol, require_identifier
+from aotc.model.conventions import entry_symbol, operator_symbol, require_identifier
 from aotc.passes.interface.signature import entry, model_name
 
 

@@ -21,7 +21,6 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute
 from xdsl.rewriter import InsertPoint
 
-from aotc.conventions import operator_symbol
 from aotc.dialects.aot import (
     VOID_PTR,
     Convention,
@@ -35,9 +34,11 @@ from aotc.dialects.aot import (
     SymbolOp,
     integers,
 )
-from aotc.dlpack import HANDLE_CODE
-from aotc.metadata import METADATA_VERSION
-from aotc.naming import c_identifier
+from aotc.model.conventions import operator_symbol
+from aotc.model.dlpack import HANDLE_CODE
+from aotc.model.metadata import METADATA_VERSION
+from aotc.model.naming import c_identifier
+from aotc.model.plan import text_of
 from aotc.passes.interface.packing import PACKED_NAMES, PACKED_TYPES, DLType
 from aotc.passes.interface.signature import (
     Attributes,
@@ -46,7 +47,6 @@ from aotc.passes.interface.signature import (
     model_name,
     set_signature,
 )
-from aotc.plan import text_of
 
 
 def add_metadata(module: ModuleOp, main: FuncOp, run: str) -> tuple[str, str]:

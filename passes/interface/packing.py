@@ -39,8 +39,8 @@ from aotc.dialects.aot import (
     SymbolOp,
 )
 from aotc.dialects.dtypes import dtype_name
-from aotc.dlpack import CPU, DLPACK_TYPES, HANDLE_CODE, TENSOR_CODE
 from aotc.errors import CompileError, Problem
+from aotc.model.dlpack import CPU, DLPACK_TYPES, HANDLE_CODE, TENSOR_CODE
 
 PACKED_TYPES: Final[tuple[Attribute, ...]] = (VOID_PTR, VOID_PTR, i32, VOID_PTR, VOID_PTR, VOID_PTR)
 """The argument types of every packed function; it returns an i32 status."""

@@ -27,11 +27,11 @@ from xdsl.dialects.func import CallOp
 from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
-from aotc.conventions import weights_symbol
 from aotc.dialects.aot import WeightOp, WeightsOp
 from aotc.dialects.dtypes import byte_width
+from aotc.model.conventions import weights_symbol
+from aotc.model.weights import WeightStore
 from aotc.passes.interface.signature import append_argument, entry, kernels, model_name, option
-from aotc.weights import WeightStore
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,8 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from aotc.conventions import profile_symbol
 from aotc.dialects.aot import CheckOp, CountersOp, TicksOp
+from aotc.model.conventions import profile_symbol
 from aotc.passes.interface.signature import entry, kernels, model_name
 
 

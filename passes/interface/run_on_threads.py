@@ -50,7 +50,6 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.transforms.canonicalization_patterns.utils import const_evaluate_operand
 
-from aotc.conventions import operator_symbol
 from aotc.dialects.aot import (
     VOID_PTR,
     AllocaOp,
@@ -70,6 +69,7 @@ from aotc.dialects.aot import (
     WorkspaceOp,
 )
 from aotc.dialects.dtypes import byte_width
+from aotc.model.conventions import operator_symbol
 from aotc.passes.interface.signature import (
     append_argument,
     argument_attributes,
@@ -78,7 +78,7 @@ from aotc.passes.interface.signature import (
     model_name,
     set_signature,
 )
-from aotc.passes.kernel.split_parallel_loops import threads_of
+from aotc.passes.loops.split_parallel_loops import threads_of
 
 RUN, BARRIER = "aotc_threads_run", "aotc_threads_barrier"
 """Functions of the runtime."""

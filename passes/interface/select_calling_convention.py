@@ -24,10 +24,10 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr, UnitAttr
 from xdsl.passes import ModulePass
 
-from aotc.conventions import Conventions
 from aotc.dialects.aot import Convention, ConventionAttr
+from aotc.model.conventions import Conventions
 from aotc.passes.interface.signature import TENSORS, entry, kernels
-from aotc.passes.kernel.split_parallel_loops import threads_of
+from aotc.passes.loops.split_parallel_loops import threads_of
 
 _ENTRY = {"c": Convention.C, "micro": Convention.MICRO, "packed": Convention.PACKED_ENTRY}
 

@@ -42,7 +42,6 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from aotc.conventions import entry_symbol, model_symbol, operator_symbol
 from aotc.dialects.aot import (
     VOID_PTR,
     Convention,
@@ -54,6 +53,8 @@ from aotc.dialects.aot import (
     StructType,
     integers,
 )
+from aotc.model.conventions import entry_symbol, model_symbol, operator_symbol
+from aotc.model.plan import text_of
 from aotc.passes.interface.metadata_tables import add_metadata
 from aotc.passes.interface.packing import PACKED_NAMES, PACKED_TYPES, DLType, Unpacker
 from aotc.passes.interface.signature import (
@@ -66,7 +67,6 @@ from aotc.passes.interface.signature import (
     set_signature,
     tensor_attributes,
 )
-from aotc.plan import text_of
 
 _HANDLES: Final = PtrType(VOID_PTR)
 _CALLER_MEMORY: Final = {"workspace": 1, "weights": 2}

@@ -37,10 +37,10 @@ from xdsl.passes import ModulePass
 
 from aotc.dialects import aot
 from aotc.errors import CompileError, Problem
+from aotc.machines.targets import lookup
 from aotc.passes.lower import llvm_arith, llvm_control, llvm_memory, llvm_tiles
 from aotc.passes.lower.llvm_function import FunctionLowering, Lowerings
 from aotc.passes.lower.llvm_module import ModuleLowering, ModuleOptions
-from aotc.targets import lookup
 
 LOWERINGS: Lowerings = {
     **llvm_control.LOWERINGS,

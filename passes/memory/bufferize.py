@@ -62,13 +62,13 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from aotc.constants import constant_array
 from aotc.dialects.aot import WeightOp
 from aotc.dialects.graph.interfaces import AnchorOp, GraphOp, tensor_type
 from aotc.dialects.graph.structure import ConstantOp
-from aotc.passes.graph.groups import entries
-from aotc.passes.graph.views import is_join, is_view, viewed_whole
-from aotc.weights import WeightStore
+from aotc.model.constants import constant_array
+from aotc.model.weights import WeightStore
+from aotc.passes.fuse.groups import entries
+from aotc.passes.fuse.views import is_join, is_view, viewed_whole
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ A result takes over the buffer of an operand that dies at the call where the ker
 output of the entry may hold intermediates before it is written. `order` is `given`, `least-memory`, or `auto` for the
 better of both. With `io=workspace` inputs and outputs are buffers of the workspace, too, alive from the start and to
 the end; they leave the signature, and the entry says in `aot.tensors` what and where they are. The planner itself is
-`aotc.memory_planner`; `aotc.plan.plan_info` reads `aot.plan`.
+`aotc.passes.memory.planner`; `aotc.model.plan.plan_info` reads `aot.plan`.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ from xdsl.traits import IsTerminator, is_side_effect_free
 from aotc.dialects.aot import WorkspaceOp
 from aotc.dialects.dtypes import byte_width
 from aotc.errors import CompileError
-from aotc.locations import node_names
-from aotc.memory_planner.plan import MemoryPlan, plan_memory
-from aotc.memory_planner.program import Access, Program, Role, Step, Storage
-from aotc.metadata import BufferInfo, PlanInfo
+from aotc.model.locations import node_names
+from aotc.model.metadata import BufferInfo, PlanInfo
+from aotc.model.plan import PLAN, plan_attribute, text_of
 from aotc.passes.interface.signature import TENSORS, Attributes, argument_attributes, set_signature
-from aotc.plan import PLAN, plan_attribute, text_of
+from aotc.passes.memory.planner.plan import MemoryPlan, plan_memory
+from aotc.passes.memory.planner.program import Access, Program, Role, Step, Storage
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from cases import Case, decided
 from harness import Array
 from onnx import ModelProto, numpy_helper, save
 
-from aotc.options import CompileOptions
-from aotc.routes import open_model
+from aotc.measuring.routes import open_model
+from aotc.pipeline.options import CompileOptions
 
 NODES = 60
 """How many cases make one model."""

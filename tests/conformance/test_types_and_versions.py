@@ -9,9 +9,9 @@ from onnx import ModelProto
 from xdsl.context import Context
 from xdsl.dialects.func import FuncOp
 
-from aotc.constants import known_array
 from aotc.frontend.onnx import import_model, load_model
-from aotc.weights import WeightStore
+from aotc.model.constants import known_array
+from aotc.model.weights import WeightStore
 
 
 def folded(model: ModelProto, feed: Feed) -> list[Array | None]:

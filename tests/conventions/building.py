@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import aotc
-from aotc.conventions import Conventions
+from aotc.model.conventions import Conventions
 
 HERE = Path(__file__).parent
 MODELS = HERE.parent / "models" / "data"

@@ -13,7 +13,7 @@ import pytest
 from building import COMPILERS, HERE, MODELS, WARNINGS, compile_c, compile_model, exported, identity, link, runtime
 
 import aotc
-from aotc.conventions import Conventions, entry_symbol, legal, model_symbol
+from aotc.model.conventions import Conventions, entry_symbol, legal, model_symbol
 
 pytestmark = pytest.mark.skipif("gcc" not in COMPILERS, reason="needs gcc")
 

@@ -12,7 +12,7 @@ import pytest
 from building import COMPILERS, HERE, MODELS, WARNINGS, compile_c, compile_model, exported, link, runtime
 
 import aotc
-from aotc.conventions import Conventions, entry_symbol, model_symbol
+from aotc.model.conventions import Conventions, entry_symbol, model_symbol
 
 pytestmark = pytest.mark.skipif("gcc" not in COMPILERS, reason="needs gcc")
 

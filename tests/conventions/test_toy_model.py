@@ -15,9 +15,9 @@ import pytest
 from building import COMPILERS, HERE, MODELS, WARNINGS, compile_c, identity, link, runtime
 
 import aotc
-from aotc.conventions import Conventions, entry_symbol, model_symbol
 from aotc.executor import CompiledModel, NativeModel
-from aotc.metadata import from_json
+from aotc.model.conventions import Conventions, entry_symbol, model_symbol
+from aotc.model.metadata import from_json
 
 pytestmark = pytest.mark.skipif("gcc" not in COMPILERS, reason="needs gcc")
 

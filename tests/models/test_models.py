@@ -10,8 +10,8 @@ import pytest
 from zoo import MODELS, ZooModel, tolerance
 
 import aotc
-from aotc.options import CompileOptions
-from aotc.routes import open_model
+from aotc.measuring.routes import open_model
+from aotc.pipeline.options import CompileOptions
 
 ROUTES = ("jit", "shared", "c")
 

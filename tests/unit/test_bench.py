@@ -11,14 +11,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from aotc.bench import rounds
-from aotc.bench.peers import OTHERS
-from aotc.bench.rounds import Result, Rounds, parse_peers, ratio, run_peers
-from aotc.driver import in_process, lower
-from aotc.emit.jit import host_object
+from aotc.compiler.driver import in_process, lower
+from aotc.emit.llvm.jit import host_object
 from aotc.errors import AotcError, UsageError
-from aotc.options import CompileOptions
-from aotc.profiling import compile_profiled, processor, profile
+from aotc.measuring.bench import rounds
+from aotc.measuring.bench.peers import OTHERS
+from aotc.measuring.bench.rounds import Result, Rounds, parse_peers, ratio, run_peers
+from aotc.measuring.profiling import compile_profiled, processor, profile
+from aotc.pipeline.options import CompileOptions
 
 AOTC = Path(sys.executable).with_name("aotc")
 MODEL = Path(__file__).parents[2] / "examples" / "micro_speech" / "micro_speech.onnx"

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 import aotc
-from aotc.emit.frames import Frame, frames
-from aotc.emit.object_sizes import object_sizes
+from aotc.emit.footprint import CallTree
+from aotc.emit.llvm.frames import Frame, frames
+from aotc.emit.llvm.sizes import object_sizes
 from aotc.errors import BudgetError, UsageError
-from aotc.footprint import CallTree
-from aotc.metadata import from_json
-from aotc.targets import binding, lookup
+from aotc.machines.targets import binding, lookup
+from aotc.model.metadata import from_json
 
 MODEL = Path(__file__).parents[2] / "examples" / "micro_speech" / "micro_speech.onnx"
 READS_STACK = 4096
@@ -104,7 +104,7 @@ def test_the_deepest_path() -> None:
 # --- footprints ------------------------------------------------------------------------------------------------------
 
 
-def footprint(tmp_path: Path, model: Path = MODEL, **options: object) -> aotc.metadata.Footprint:
+def footprint(tmp_path: Path, model: Path = MODEL, **options: object) -> aotc.model.metadata.Footprint:
     info = aotc.compile_to(model, tmp_path, name="m", **options).info
     assert info is not None and info.footprint is not None
     assert from_json((tmp_path / "m.json").read_text()) == info, "the report says the same"
@@ -266,8 +266,8 @@ def test_inputs_and_outputs_in_the_workspace_are_not_counted_twice(tmp_path: Pat
 
 
 def test_pipelines_that_name_nothing() -> None:
-    from aotc.driver import new_context
-    from aotc.pipelines import PassRunner
+    from aotc.compiler.driver import new_context
+    from aotc.pipeline.phases import PassRunner
 
     runner = PassRunner(new_context())
     with pytest.raises(UsageError, match="did you mean fuse-epilogues"):

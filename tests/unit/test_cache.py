@@ -13,9 +13,10 @@ import onnx
 import pytest
 
 import aotc
-from aotc import cache, driver, processor
 from aotc.cli.main import run
-from aotc.options import CompileOptions
+from aotc.compiler import cache, driver
+from aotc.machines import processor
+from aotc.pipeline.options import CompileOptions
 
 MODEL = Path(__file__).parents[1] / "models" / "data" / "ic_resnet_int8" / "model.onnx"
 

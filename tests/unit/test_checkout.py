@@ -25,6 +25,6 @@ def test_aotc_compiles(tmp_path: Path) -> None:
 
 
 def test_aotc_opt_knows_our_passes() -> None:
-    test = ROOT / "tests/lit/passes/kernel/serialize-parallel-loops.mlir"
+    test = ROOT / "tests/lit/passes/loops/serialize-parallel-loops.mlir"
     done = tool("aotc-opt", str(test), "-p", "serialize-parallel-loops")
     assert done.returncode == 0 and "scf.for" in done.stdout, done.stderr

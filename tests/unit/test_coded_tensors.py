@@ -13,15 +13,15 @@ import pytest
 from onnx import ModelProto, helper, numpy_helper, save
 
 import aotc
+from aotc.checking.recordings import random_array, read_arrays
 from aotc.cli.main import run
 from aotc.dialects.dtypes import ELEMENT_TYPES, element_type, is_encoded, numpy_dtype
-from aotc.dlpack import DLPACK_TYPES
 from aotc.frontend.onnx.tensors import ONNX_TYPES
-from aotc.metadata import TensorInfo
-from aotc.options import CompileOptions
-from aotc.recordings import random_array, read_arrays
-from aotc.routes import open_model
-from aotc.weights import npz_bytes
+from aotc.measuring.routes import open_model
+from aotc.model.dlpack import DLPACK_TYPES
+from aotc.model.metadata import TensorInfo
+from aotc.model.weights import npz_bytes
+from aotc.pipeline.options import CompileOptions
 
 Array = np.ndarray[Any, Any]
 ENCODED = [name for name, kind in ELEMENT_TYPES.items() if is_encoded(kind)]

@@ -13,7 +13,8 @@ from xdsl.parser import Parser
 from xdsl.universe import Universe
 
 import aotc
-from aotc.conventions import (
+from aotc.errors import CompileError, UsageError
+from aotc.model.conventions import (
     INTERFACE_APIS,
     OPERATOR_APIS,
     RUNTIMES,
@@ -27,12 +28,11 @@ from aotc.conventions import (
     require_identifier,
     table,
 )
-from aotc.errors import CompileError, UsageError
-from aotc.options import CompileOptions
+from aotc.model.weights import WeightStore
 from aotc.passes.interface.buffers_to_pointers import BuffersToPointersPass
 from aotc.passes.interface.place_weights import PlaceWeightsPass, weights_blob
 from aotc.passes.interface.select_calling_convention import SelectCallingConventionPass
-from aotc.weights import WeightStore
+from aotc.pipeline.options import CompileOptions
 
 ABI = Path(__file__).parents[2] / "docs" / "abi.md"
 

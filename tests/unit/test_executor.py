@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import aotc.executor as executor
-from aotc.metadata import BufferInfo, KernelInfo, ModelInfo, PlanInfo, TensorInfo, from_json, to_json
+from aotc.model.metadata import BufferInfo, KernelInfo, ModelInfo, PlanInfo, TensorInfo, from_json, to_json
 
 SOURCE = """
 #include <stdint.h>

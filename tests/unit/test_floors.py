@@ -10,40 +10,40 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 LEAVES = (
-    "aotc.constants",
-    "aotc.conventions",
+    "aotc.model.constants",
+    "aotc.model.conventions",
     "aotc.dialects.dtypes",
-    "aotc.dlpack",
+    "aotc.model.dlpack",
     "aotc.errors",
-    "aotc.locations",
-    "aotc.memory_planner",
-    "aotc.metadata",
-    "aotc.naming",
-    "aotc.plan",
-    "aotc.targets",
-    "aotc.tuned",
-    "aotc.weights",
+    "aotc.model.locations",
+    "aotc.passes.memory.planner",
+    "aotc.model.metadata",
+    "aotc.model.naming",
+    "aotc.model.plan",
+    "aotc.machines.targets",
+    "aotc.machines.tuning_table",
+    "aotc.model.weights",
 )
 """Usable from passes."""
 
 MAY_IMPORT = {
     "dialects": ("aotc.dialects",),
     "passes": ("aotc.dialects", "aotc.passes", *LEAVES),
-    "aotc/memory_planner": ("aotc.memory_planner", "aotc.errors", "aotc.metadata"),
+    "aotc/memory_planner": ("aotc.passes.memory.planner", "aotc.errors", "aotc.model.metadata"),
     "aotc/frontend": ("aotc.frontend", "aotc.dialects", *LEAVES),
     "aotc/emit": (
         "aotc.emit",
-        "aotc.footprint",
+        "aotc.emit.footprint",
         "aotc.dialects",
         "aotc.passes",
-        "aotc.compilation",
-        "aotc.files",
-        "aotc.metadata_extract",
-        "aotc.options",
-        "aotc.pipelines",
+        "aotc.pipeline.compilation",
+        "aotc.pipeline.files",
+        "aotc.pipeline.model_info",
+        "aotc.pipeline.options",
+        "aotc.pipeline.phases",
         *LEAVES,
     ),
-    "aotc/executor": ("aotc.executor", "aotc.emit", "aotc.passes", "aotc.compilation", *LEAVES),
+    "aotc/executor": ("aotc.executor", "aotc.emit", "aotc.passes", "aotc.pipeline.compilation", *LEAVES),
 }
 """Room -> what it may import of the project; aotc's other modules are the driver's floor."""
 

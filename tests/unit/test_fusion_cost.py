@@ -17,9 +17,9 @@ from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.movement import ConcatOp, TransposeOp
 from aotc.dialects.graph.normalization import SoftmaxOp
 from aotc.dialects.graph.reduction import ReduceOp
-from aotc.passes.graph.cost import anchor_reads, element_cost
-from aotc.passes.graph.fusion_policy import CHEAP, FREE, may_duplicate, may_recompute
-from aotc.passes.graph.reads import reads_of
+from aotc.passes.fuse.cost import anchor_reads, element_cost
+from aotc.passes.fuse.fusion_policy import CHEAP, FREE, may_duplicate, may_recompute
+from aotc.passes.fuse.reads import reads_of
 
 
 def value(*shape: int, element_type: Attribute = f32) -> SSAValue:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from aotc.universe import UNIVERSE
+from aotc.pipeline.universe import UNIVERSE
 
 HEAVY = ("xdsl", "onnx", "llvmlite", "numpy", "rich")
 

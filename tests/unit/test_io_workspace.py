@@ -108,7 +108,7 @@ def test_only_entries_without_tensors(model: Path, tmp_path: Path) -> None:
 
 
 def test_the_reports_inputs_say_where_they_are(model: Path, tmp_path: Path) -> None:
-    from aotc.metadata import from_json
+    from aotc.model.metadata import from_json
 
     aotc.compile_to(model, tmp_path, io="workspace")
     info = from_json((tmp_path / "m.json").read_text())

@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 from xdsl.parser import Parser
 
+from aotc.compiler.driver import new_context
 from aotc.dialects.aot import tiles
-from aotc.driver import new_context
-from aotc.emit.jit import JitLibrary, load_object
-from aotc.emit.llvm_ir import llvm_ir
+from aotc.emit.llvm.ir import llvm_ir
+from aotc.emit.llvm.jit import JitLibrary, load_object
+from aotc.machines.targets import binding, lookup
 from aotc.passes.lower.convert_to_llvm import ConvertToLLVMPass
 from aotc.passes.lower.llvm_arith import LIBM
-from aotc.targets import binding, lookup
 
 Array = np.ndarray[Any, Any]
 TARGETS = ("host", None)

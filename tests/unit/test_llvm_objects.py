@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 from xdsl.parser import Parser
 
-from aotc.compilation import Compilation
-from aotc.driver import new_context
-from aotc.emit.jit import JitModule, host_object, load_object
-from aotc.emit.link import shared_library, static_library, string_object
-from aotc.emit.object import EmbeddedWeights, NativeCode
+from aotc.compiler.driver import new_context
+from aotc.emit.llvm.jit import JitModule, host_object, load_object
+from aotc.emit.llvm.link import shared_library, static_library, string_object
+from aotc.emit.llvm.object import EmbeddedWeights, NativeCode
 from aotc.errors import CompileError, UsageError
-from aotc.options import CompileOptions
-from aotc.targets import TARGETS, binding, lookup
-from aotc.weights import WeightStore
+from aotc.machines.targets import TARGETS, binding, lookup
+from aotc.model.weights import WeightStore
+from aotc.pipeline.compilation import Compilation
+from aotc.pipeline.options import CompileOptions
 
 ROWS, COLUMNS = 5, 7
 WEIGHTS = np.linspace(-1, 1, COLUMNS, dtype=np.float32)

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from aotc.memory_planner.placement import PORTFOLIO, Buffer, Placement, Problem, place, validate
-from aotc.memory_planner.plan import MemoryPlan, plan_memory
-from aotc.memory_planner.program import Access, Program, Role, Step, Storage
-from aotc.memory_planner.schedule import SCHEDULERS, least_memory_order
+from aotc.passes.memory.planner.placement import PORTFOLIO, Buffer, Placement, Problem, place, validate
+from aotc.passes.memory.planner.plan import MemoryPlan, plan_memory
+from aotc.passes.memory.planner.program import Access, Program, Role, Step, Storage
+from aotc.passes.memory.planner.schedule import SCHEDULERS, least_memory_order
 
 
 def buffers(*rows: tuple[int, int, int]) -> list[Buffer]:

@@ -7,10 +7,10 @@ from xdsl.parser import Parser
 from xdsl.universe import Universe
 
 from aotc.errors import CompileError
-from aotc.metadata import KernelInfo, ModelInfo, TensorInfo, from_json, to_json
-from aotc.metadata_extract import model_info
-from aotc.pipelines import PassRunner
-from aotc.plan import plan_attribute, plan_info
+from aotc.model.metadata import KernelInfo, ModelInfo, TensorInfo, from_json, to_json
+from aotc.model.plan import plan_attribute, plan_info
+from aotc.pipeline.model_info import model_info
+from aotc.pipeline.phases import PassRunner
 
 MODULE = """
 builtin.module attributes {aot.name = "toy"} {

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import aotc
-from aotc.conventions import entry_symbol
+from aotc.compiler.driver import lower
 from aotc.dialects.aot import WeightOp
-from aotc.driver import lower
 from aotc.errors import UsageError
 from aotc.executor import CompiledModel, NativeModel
-from aotc.metadata import from_json
-from aotc.options import CompileOptions
+from aotc.model.conventions import entry_symbol
+from aotc.model.metadata import from_json
 from aotc.passes.interface.signature import argument_attributes, entry, kernels
+from aotc.pipeline.options import CompileOptions
 
 MODEL = Path(__file__).parents[1] / "models" / "data" / "kws_float"
 

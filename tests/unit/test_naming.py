@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from aotc.naming import MAX_LENGTH, bare_identifier, c_identifier
+from aotc.model.naming import MAX_LENGTH, bare_identifier, c_identifier
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ import pytest
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 import aotc
+from aotc.compiler.driver import lower
 from aotc.dialects.graph.normalization import NormalizeOp
-from aotc.driver import lower
-from aotc.options import CompileOptions
+from aotc.pipeline.options import CompileOptions
 
 Array = np.ndarray[Any, Any]
 RANDOM = np.random.default_rng(7)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from aotc.driver import new_context
-from aotc.options import CompileOptions
-from aotc.pipelines import PHASES, PassRunner
-from aotc.universe import UNIVERSE
+from aotc.compiler.driver import new_context
+from aotc.pipeline.options import CompileOptions
+from aotc.pipeline.phases import PHASES, PassRunner
+from aotc.pipeline.universe import UNIVERSE
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "architecture.md").read_text()

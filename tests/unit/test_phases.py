@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 import aotc
-from aotc.driver import lower
+from aotc.compiler.driver import lower
 from aotc.errors import CompileError, UsageError
-from aotc.options import CompileOptions
-from aotc.pipelines import PHASES, pipeline_of
+from aotc.pipeline.options import CompileOptions
+from aotc.pipeline.phases import PHASES, pipeline_of
 
 AOTC_OPT = Path(sys.executable).with_name("aotc-opt")
 MODELS = Path(__file__).parents[1] / "models" / "data"

@@ -14,7 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import aotc
 from aotc.errors import UsageError
-from aotc.options import CompileOptions
+from aotc.pipeline.options import CompileOptions
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 

@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from aotc import processor
 from aotc.errors import UsageError
-from aotc.targets import TARGETS, VectorUnit, binding, lookup, probed_vectors, targets_table, vector_unit
+from aotc.machines import processor
+from aotc.machines.targets import TARGETS, VectorUnit, binding, lookup, probed_vectors, targets_table, vector_unit
 
 PROMISED = (
     "host x86-64-v3 x86-64-v4 cortex-m0 cortex-m3 cortex-m4 cortex-m4f cortex-m7 cortex-m33 cortex-m55 rv32imac "
@@ -143,7 +143,7 @@ def test_refusals_say_why(spec: str, message: str) -> None:
 
 @pytest.mark.parametrize("closed", ["2>&-", "0<&- 2>&-"])
 def test_standard_error_may_be_closed(closed: str) -> None:
-    program = "import os, aotc.targets; print(aotc.targets.lookup('x86_64-linux-gnu:haswell').cpu); os.fstat(2)"
+    program = "from aotc.machines import targets; import os; print(targets.lookup('x86_64-linux-gnu:haswell').cpu); os.fstat(2)"
     command = ["sh", "-c", f'"$0" -c "$1" {closed}', sys.executable, program]
     run = subprocess.run(command, check=False, stdout=subprocess.PIPE, text=True)
     assert run.stdout == "haswell\n"
@@ -174,5 +174,5 @@ def test_what_a_processor_has_instructions_for(name: str, operation: str, expect
 
 
 def test_the_table_of_names_does_not_load_llvm() -> None:
-    program = "import sys, aotc.targets; sys.exit('llvmlite' in sys.modules)"
+    program = "import sys, aotc.machines.targets; sys.exit('llvmlite' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -15,11 +15,11 @@ import onnx.parser
 import pytest
 
 import aotc
-from aotc.emit.threads import pool_module
+from aotc.emit.llvm.threads import pool_module
 from aotc.errors import UsageError
 from aotc.executor import CompiledModel, load
-from aotc.options import MOST_THREADS
-from aotc.targets import lookup
+from aotc.machines.targets import lookup
+from aotc.pipeline.options import MOST_THREADS
 
 HERE = Path(__file__).parent / "runtime"
 RUNTIME = Path(__file__).parents[2] / "aotc" / "runtime"

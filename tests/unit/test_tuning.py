@@ -13,15 +13,15 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import aotc
-from aotc import tuning
+from aotc.compiler.driver import lower
 from aotc.dialects.graph.interfaces import AnchorOp
 from aotc.dialects.graph.schedule import Schedule, ScheduleAttr
-from aotc.driver import lower
 from aotc.errors import FileError, UsageError
-from aotc.options import CompileOptions
-from aotc.targets import lookup
-from aotc.tuned import DIRECT, TuningTable, signature
-from aotc.tuning import tune
+from aotc.machines.targets import lookup
+from aotc.machines.tuning_table import DIRECT, TuningTable, signature
+from aotc.measuring import tuning
+from aotc.measuring.tuning import tune
+from aotc.pipeline.options import CompileOptions
 
 AOTC = Path(sys.executable).with_name("aotc")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from aotc.universe import UNIVERSE
+from aotc.pipeline.universe import UNIVERSE
 
 
 @pytest.mark.parametrize("name", sorted(UNIVERSE.all_dialects))

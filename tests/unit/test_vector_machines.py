@@ -13,7 +13,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import aotc
-from aotc.targets import lookup
+from aotc.machines.targets import lookup
 
 Array = np.ndarray[Any, Any]
 

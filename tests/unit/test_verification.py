@@ -10,8 +10,8 @@ from xdsl.ir import Operation
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 
-from aotc.driver import new_context
-from aotc.verification import verify
+from aotc.compiler.driver import new_context
+from aotc.pipeline.verification import verify
 
 TEXT = """
 func.func @f(%x: f32, %n: index, %m: memref<8xf32>) -> f32 {

@@ -32,7 +32,6 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from aotc.constants import constant_op, known_array
 from aotc.dialects.dtypes import dtype_name, element_type
 from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
 from aotc.errors import AotcError, CompileError, FileError, Problem
@@ -54,8 +53,9 @@ from aotc.frontend.onnx.operators import (
 from aotc.frontend.onnx.registry import IMPORTERS, Node, load_importers
 from aotc.frontend.onnx.signature import type_mismatch
 from aotc.frontend.onnx.tensors import ONNX_TYPES, TensorError, dtype_of, read_tensor, type_name, type_proto
-from aotc.naming import c_identifier
-from aotc.weights import WeightStore
+from aotc.model.constants import constant_op, known_array
+from aotc.model.naming import c_identifier
+from aotc.model.weights import WeightStore
 
 MAX_NODES = 1 << 18
 """More nodes than this, counted after functions are expanded, and the model is refused."""

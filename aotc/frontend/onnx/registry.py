@@ -26,13 +26,13 @@ from xdsl.builder import Builder
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Attribute, SSAValue
 
-from aotc.constants import constant_op, folded, known_array
 from aotc.dialects.dtypes import ELEMENT_TYPES
 from aotc.dialects.graph.interfaces import GraphOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.errors import AotcError, CompileError, Problem
 from aotc.frontend.onnx.tensors import DTYPES, MAX_ELEMENTS, UNSUPPORTED, type_name
-from aotc.weights import Array, WeightStore
+from aotc.model.constants import constant_op, folded, known_array
+from aotc.model.weights import Array, WeightStore
 
 EXTENSIONS = "aotc.onnx_importers"
 """The entry point group of modules with more importers."""

@@ -17,8 +17,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 from xdsl.universe import Universe
 
-from aotc.emit.c_source import CSource
-from aotc.weights import Array, WeightStore
+from aotc.emit.c.source import CSource
+from aotc.model.weights import Array, WeightStore
 
 WARNINGS = (
     *("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-pedantic", "-Wvla"),

@@ -14,15 +14,15 @@ import pytest
 from c_program import WARNINGS, elementwise, parse, run, source
 
 from aotc import compile_to
-from aotc.emit.c import emit_c
-from aotc.emit.c_macros import BYTES, MACROS
-from aotc.emit.c_text import comment_text, string_literal
-from aotc.emit.c_types import F32, F64, float_literal
-from aotc.emit.c_weights import definition
+from aotc.emit.c.files import emit_c
+from aotc.emit.c.macros import BYTES, MACROS
+from aotc.emit.c.text import comment_text, string_literal
+from aotc.emit.c.types import F32, F64, float_literal
+from aotc.emit.c.weights import definition
 from aotc.errors import CompileError
-from aotc.files import write_files
-from aotc.metadata import ModelInfo, PlanInfo, TensorInfo
-from aotc.weights import Array, WeightStore
+from aotc.model.metadata import ModelInfo, PlanInfo, TensorInfo
+from aotc.model.weights import Array, WeightStore
+from aotc.pipeline.files import write_files
 
 MODEL = """
 builtin.module attributes {aot.name = "tiny"} {

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from c_program import elementwise, run, source
 
-from aotc.weights import Array
+from aotc.model.weights import Array
 
 Reference = Callable[[Array, Array], Array]
 

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from c_program import elementwise, run, source
 
-from aotc.targets import lookup
-from aotc.weights import Array
+from aotc.machines.targets import lookup
+from aotc.model.weights import Array
 
 DTYPES: dict[str, np.dtype[Any]] = {
     "f32": np.dtype(np.float32),

@@ -11,10 +11,10 @@ from typing import Any, Protocol
 import numpy as np
 from kernel_program import DTYPES, on_tiles
 
+from aotc.compiler.driver import lower
 from aotc.dialects.dtypes import element_type
-from aotc.driver import lower
-from aotc.options import CompileOptions
-from aotc.routes import open_model
+from aotc.measuring.routes import open_model
+from aotc.pipeline.options import CompileOptions
 
 Array = np.ndarray[Any, Any]
 

@@ -12,15 +12,15 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
-from aotc.driver import new_context
-from aotc.emit.c_source import CSource
-from aotc.emit.jit import load_object
-from aotc.emit.llvm_ir import llvm_ir
-from aotc.options import CompileOptions
+from aotc.compiler.driver import new_context
+from aotc.emit.c.source import CSource
+from aotc.emit.llvm.ir import llvm_ir
+from aotc.emit.llvm.jit import load_object
+from aotc.machines.targets import binding, lookup
+from aotc.model.weights import WeightStore
 from aotc.passes.lower.convert_to_llvm import ConvertToLLVMPass
-from aotc.pipelines import PHASES, PassRunner, pipeline_of
-from aotc.targets import binding, lookup
-from aotc.weights import WeightStore
+from aotc.pipeline.options import CompileOptions
+from aotc.pipeline.phases import PHASES, PassRunner, pipeline_of
 
 Array = np.ndarray[Any, Any]
 Kernel = Callable[..., None]

@@ -11,11 +11,11 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from ulps import CHUNK, Array, chunks, errors
 
 import aotc
+from aotc.compiler.driver import lower
 from aotc.dialects.graph.functions import MishOp, SoftplusOp
 from aotc.dialects.graph.interfaces import GraphOp
 from aotc.dialects.graph.structure import ConstantOp
-from aotc.driver import lower
-from aotc.options import CompileOptions
+from aotc.pipeline.options import CompileOptions
 
 STEP = 2511
 """Of the bit patterns that are tested; odd, so that every exponent and low bit occurs."""

@@ -27,18 +27,18 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Block, Region, SSAValue
 
-from aotc.compilation import Compilation
+from aotc.compiler.driver import new_context
 from aotc.dialects.dtypes import ELEMENT_TYPES, numpy_dtype
 from aotc.dialects.graph import conversion, elementwise, functions, indexing, logical, movement
-from aotc.dialects.graph.blocked import PackChannelsOp, UnpackChannelsOp
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of, shape_of
+from aotc.dialects.graph.packed.conv import PackChannelsOp, UnpackChannelsOp
 from aotc.dialects.graph.schedule import Schedule, ScheduleAttr
 from aotc.dialects.graph.structure import ConstantOp
-from aotc.driver import new_context
 from aotc.executor import compiled_in_process
-from aotc.options import CompileOptions
-from aotc.pipelines import PHASES, PassRunner, phase_index, pipeline_of
-from aotc.weights import WeightStore
+from aotc.model.weights import WeightStore
+from aotc.pipeline.compilation import Compilation
+from aotc.pipeline.options import CompileOptions
+from aotc.pipeline.phases import PHASES, PassRunner, phase_index, pipeline_of
 
 Array = np.ndarray[Any, Any]
 Expression: TypeAlias = "Callable[..., SSAValue | list[SSAValue]]"

@@ -11,10 +11,10 @@ from convolution_model import assert_as_onnxruntime, convolution
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import Block
 
-from aotc.dialects.graph.blocked import PackConvWeightOp
-from aotc.dialects.graph.grouped import GroupedPanels, block_depth
 from aotc.dialects.graph.interfaces import ShapeError
 from aotc.dialects.graph.loops import LoopBuilder
+from aotc.dialects.graph.packed.conv import PackConvWeightOp
+from aotc.dialects.graph.packed.grouped import GroupedPanels, block_depth
 
 
 @dataclass(frozen=True)

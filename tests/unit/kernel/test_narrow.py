@@ -13,11 +13,11 @@ from convolution_model import assert_as_onnxruntime, convolution
 from kernel_program import ENTRY, as_loops, kernel, lowered, on_tiles, through_c, through_llvm
 from xdsl.dialects.builtin import f32, f64, i32
 
-from aotc.dialects.graph.conv_choice import narrow_schedule
-from aotc.dialects.graph.narrow import NarrowConvolutionOp
+from aotc.dialects.graph.packed.narrow import NarrowConvolutionOp
 from aotc.dialects.graph.schedule import Machine, Schedule, ScheduleAttr
-from aotc.dialects.graph.sliding import sliding_windows
-from aotc.dialects.graph.transposed import transposed_windows
+from aotc.dialects.graph.windows.sliding import sliding_windows
+from aotc.dialects.graph.windows.transposed import transposed_windows
+from aotc.passes.kernel.costs.conv import narrow_schedule
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from kernel_program import ENTRY, as_loops, kernel, lowered, on_tiles, through_c, through_llvm
 
-from aotc.dialects.graph.channels import Channels
-from aotc.dialects.graph.regrouping import NOTHING, RegroupChannelsOp
+from aotc.dialects.graph.packed.channels import Channels
+from aotc.dialects.graph.packed.regrouping import NOTHING, RegroupChannelsOp
 from aotc.dialects.graph.schedule import Machine, Schedule, ScheduleAttr
 
 

@@ -19,14 +19,14 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, Region, SSAValue
 from xdsl.parser import Parser
 
+from aotc.compiler.driver import new_context
 from aotc.dialects.graph.interfaces import AnchorOp, shape_of
 from aotc.dialects.graph.schedule import Schedule, ScheduleAttr
 from aotc.dialects.graph.staged import StagedOp
-from aotc.dialects.graph.strips import Walk
 from aotc.dialects.graph.structure import ConstantOp, YieldOp
-from aotc.driver import new_context
-from aotc.passes.graph.groups import copy_group
-from aotc.textual_ir import ir_text
+from aotc.passes.fuse.groups import copy_group
+from aotc.passes.kernel.nests.tile_walk import Walk
+from aotc.pipeline.textual_ir import ir_text
 
 LANES = 4
 

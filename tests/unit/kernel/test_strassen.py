@@ -20,7 +20,8 @@ from xdsl.dialects.builtin import f32, f64, i32
 
 from aotc.dialects.graph.schedule import Machine
 from aotc.dialects.graph.shapes import ceil_div
-from aotc.dialects.graph.strassen_choice import (
+from aotc.measuring.routes import open_model
+from aotc.passes.kernel.costs.strassen import (
     LEFT_SUMS,
     RESULT_SUMS,
     RIGHT_SUMS,
@@ -30,8 +31,7 @@ from aotc.dialects.graph.strassen_choice import (
     strassen_choices,
     strassen_cycles,
 )
-from aotc.options import CompileOptions
-from aotc.routes import open_model
+from aotc.pipeline.options import CompileOptions
 
 AVX512 = Machine(64, 32, 48 << 10, 1 << 20)
 AVX2 = Machine(32, 16, 32 << 10, 512 << 10)

@@ -16,11 +16,11 @@ import pytest
 from kernel_program import Array, lowered, through_llvm
 from xdsl.dialects.builtin import ModuleOp
 
-from aotc.emit.llvm_ir import llvm_ir
-from aotc.emit.object import optimize
+from aotc.emit.llvm.ir import llvm_ir
+from aotc.emit.llvm.object import optimize
 from aotc.errors import CompileError
+from aotc.machines.targets import binding, lookup
 from aotc.passes.lower.convert_to_llvm import ConvertToLLVMPass
-from aotc.targets import binding, lookup
 
 TYPES: dict[str, Any] = {
     "f32": np.float32,

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from case_model import Array, CaseModel, array_attributes, tensor, window_values
 
-from aotc.dialects.graph.sliding import SlidingWindow, sliding_windows
+from aotc.dialects.graph.windows.sliding import SlidingWindow, sliding_windows
 
 LANES = 4
 OUTER = (2, 2)

@@ -18,10 +18,10 @@ from case_model import Array, CaseModel, tensor
 from xdsl.dialects.builtin import f32, f64
 
 from aotc.dialects.graph.arrays import to_blocks
+from aotc.dialects.graph.packed.winograd_transforms import OUTPUT_TILES, Transforms, transforms
 from aotc.dialects.graph.schedule import Machine
 from aotc.dialects.graph.shapes import ceil_div
-from aotc.dialects.graph.winograd_choice import ConvolutionSizes, choose_winograd, winograd_schedule
-from aotc.dialects.graph.winograd_transforms import OUTPUT_TILES, Transforms, transforms
+from aotc.passes.kernel.costs.winograd import ConvolutionSizes, choose_winograd, winograd_schedule
 
 AVX512 = Machine(64, 32, 48 << 10, 1 << 20)
 AVX2 = Machine(32, 16, 32 << 10, 512 << 10)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from aotc.dialects.graph.edges import RowTiles, TapRange, row_tiles, tap_places
-from aotc.dialects.graph.sliding import SlidingWindow
+from aotc.dialects.graph.windows.sliding import SlidingWindow
+from aotc.passes.kernel.nests.edges import RowTiles, TapRange, row_tiles, tap_places
 
 
 def windows() -> Iterator[SlidingWindow]:

@@ -13,8 +13,8 @@ from onnx import ModelProto, helper, save
 from aotc.dialects.dtypes import ELEMENT_TYPES, is_encoded, is_minifloat, number_kind, numpy_dtype
 from aotc.dialects.graph import arrays
 from aotc.frontend.onnx.tensors import ONNX_TYPES
-from aotc.options import CompileOptions
-from aotc.routes import open_model
+from aotc.measuring.routes import open_model
+from aotc.pipeline.options import CompileOptions
 
 Array = np.ndarray[Any, Any]
 

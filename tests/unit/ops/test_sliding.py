@@ -9,7 +9,7 @@ from xdsl.ir import Block
 
 from aotc.dialects.graph.interfaces import ShapeError
 from aotc.dialects.graph.loops import LoopBuilder
-from aotc.dialects.graph.sliding import SlidingWindow, sliding_windows
+from aotc.dialects.graph.windows.sliding import SlidingWindow, sliding_windows
 
 
 def windows(ceil: bool) -> list[SlidingWindow]:

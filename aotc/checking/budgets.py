@@ -1,0 +1,121 @@
+"""Budgets: `--ram`, `--flash` and `--stack` against what the compiled model needs, with the responsible named.
+
+RAM is the arena, and the inputs and outputs unless they are in the arena. Flash is code, constants and weights, unless
+the caller has the weights. Stack is what the entry and all it calls need, without the C library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import prod
+from typing import TYPE_CHECKING
+
+from aotc.dialects.dtypes import numpy_dtype
+from aotc.errors import BudgetError, Problem
+from aotc.model.metadata import Footprint, ModelInfo
+
+if TYPE_CHECKING:
+    from aotc.pipeline.compilation import Compilation
+
+_NAMED = 4
+"""How many of the largest consumers a message names."""
+
+
+def check_budgets(compilation: Compilation, info: ModelInfo) -> None:
+    """Raise BudgetError with one problem for each budget that does not hold.
+
+    `info` is the compilation's metadata, with a footprint where there is a budget for flash or stack.
+    """
+    options, footprint = compilation.options, info.footprint
+    problems: list[Problem] = []
+    if options.ram is not None and info.ram_bytes > options.ram:
+        problems.append(_ram_problem(info, options.ram))
+    if options.flash is not None:
+        assert footprint is not None
+        if footprint.flash_bytes > options.flash:
+            problems.append(_flash_problem(compilation, info, footprint, options.flash))
+    if options.stack is not None:
+        assert footprint is not None
+        if footprint.stack_bytes is None or footprint.stack_bytes > options.stack:
+            problems.append(_stack_problem(info, footprint, options.stack))
+    if problems:
+        raise BudgetError(problems)
+
+
+def _ram_problem(info: ModelInfo, allowed: int) -> Problem:
+    buffers = info.plan.buffers
+    steps = sorted({step for buffer in buffers for step in (buffer.first, buffer.last)})
+    total = f"the model needs {info.ram_bytes:,} bytes of RAM"
+    if not steps:
+        tensors = [(each.name, prod(each.shape) * numpy_dtype(each.dtype).itemsize) for each in info.tensors]
+        why = f"the inputs and outputs are {_largest(tensors)}"
+        return Problem(f"{total}, --ram allows {allowed:,}", why=why, fix=_SMALLER)
+    live = {step: [buffer for buffer in buffers if buffer.first <= step <= buffer.last] for step in steps}
+    peak = max(steps, key=lambda step: sum(buffer.size for buffer in live[step]))
+    names = _largest(("/".join(buffer.nodes) or buffer.name, buffer.size) for buffer in live[peak])
+    step = info.plan.order[peak] if peak < len(info.plan.order) else "the end"
+    return Problem(
+        f"{total} (arena {info.workspace_bytes:,}, inputs and outputs {info.io_bytes:,}), --ram allows {allowed:,}",
+        why=f"at step {peak} ({step}) the arena holds {names}",
+        fix=_SMALLER,
+    )
+
+
+_SMALLER = "quantise the model to int8, or make those tensors smaller"
+
+
+def _flash_problem(compilation: Compilation, info: ModelInfo, footprint: Footprint, allowed: int) -> Problem:
+    weights = 0 if info.weights == "caller" else info.weights_bytes
+    functions = _largest((each.symbol, each.text_bytes or 0) for each in footprint.functions)
+    why = [f"the largest functions are {functions}"] if functions else []
+    fixes: list[str] = []
+    if weights:
+        why.append(f"the largest weights are {_largest(_weights(compilation).items())}")
+        fixes.append("quantise the weights to int8 or keep them elsewhere with --weights caller")
+    if compilation.options.optimize != "s":
+        fixes.append("compile with -Os")
+    if compilation.options.target == "host":
+        fixes.append("name the machine with --target: this is code for the host")
+    code, other = footprint.text_bytes, footprint.flash_bytes - footprint.text_bytes - weights
+    parts = f"code {code:,}, weights {weights:,}, other {other:,}"
+    what = f"the model needs {footprint.flash_bytes:,} bytes of flash ({parts}), --flash allows {allowed:,}"
+    return Problem(what, why=", ".join(why), fix=", or ".join(fixes))
+
+
+def _weights(compilation: Compilation) -> dict[str, int]:
+    """Bytes of each weight of the model by name, embedded or laid out in a blob."""
+    from aotc.passes.interface.place_weights import weight_offsets, weight_sizes
+
+    store, offsets = compilation.store, weight_offsets(compilation.module)
+    return {key: store[key].nbytes for key in offsets} or weight_sizes(compilation.module)
+
+
+def _stack_problem(info: ModelInfo, footprint: Footprint, allowed: int) -> Problem:
+    frames = {each.symbol: each.frame_bytes for each in footprint.functions}
+    nodes = {kernel.symbol: "/".join(kernel.nodes) for kernel in info.kernels}
+    path = " calls ".join(_frame(symbol, frames.get(symbol), nodes.get(symbol)) for symbol in footprint.stack_path)
+    if footprint.stack_bytes is None:
+        return Problem(
+            f"the stack cannot be bounded, --stack allows {allowed:,}",
+            why=f"a frame depends on the machine's vector length: {path}" if path else "only ELF code is measured",
+            fix="choose a --target without scalable vectors",
+        )
+    fixes: list[str] = []
+    if info.operator_api != "unpacked":
+        fixes.append("use --operator-api unpacked, which has no argument structures")
+    elif info.interface_api == "packed":
+        fixes.append("use --interface-api c")
+    fixes.append("compile with -O1 or -Os, which inline and unroll less")
+    what = f"the stack needs {footprint.stack_bytes:,} bytes, --stack allows {allowed:,}"
+    on_top = f", and on top what {', '.join(footprint.library_calls)} use" if footprint.library_calls else ""
+    return Problem(what, why=path + on_top, fix=", or ".join(fixes))
+
+
+def _frame(symbol: str, size: int | None, nodes: str | None) -> str:
+    where = f" [{nodes}]" if nodes else ""
+    return f"{symbol}{where} {'?' if size is None else f'{size:,}'}"
+
+
+def _largest(consumers: Iterable[tuple[str, int]]) -> str:
+    ranked = sorted(consumers, key=lambda each: (-each[1], each[0]))
+    return ", ".join(f"{name} {size:,}" for name, size in ranked[:_NAMED])

@@ -1,0 +1,73 @@
+"""Tensors to run a model on: npz files of its inputs or outputs, and random values where there are none."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
+
+import ml_dtypes
+import numpy as np
+
+from aotc.dialects.dtypes import number_kind, numpy_dtype
+from aotc.errors import Problem, UsageError
+
+if TYPE_CHECKING:
+    from aotc.model.metadata import TensorInfo
+
+Array = np.ndarray[Any, Any]
+
+
+def read_inputs(path: str | None, expected: Sequence[TensorInfo]) -> dict[str, Array]:
+    """The arrays of an npz file, or without one seeded random values for each input. Raises OSError, UsageError."""
+    if path is None:
+        return {info.name: random_array(info) for info in expected}
+    return read_arrays(path, {info.name: (numpy_dtype(info.dtype), info.shape) for info in expected})
+
+
+def random_array(info: TensorInfo) -> Array:
+    """Reproducible values for an input: standard normal floats, small non-negative integers, coin tosses.
+
+    Floats without a sign are positive.
+    """
+    generator = np.random.default_rng(zlib.crc32(info.name.encode()))
+    dtype = numpy_dtype(info.dtype)
+    match number_kind(dtype):
+        case "i" | "u":
+            return generator.integers(0, min(100, int(ml_dtypes.iinfo(dtype).max) + 1), info.shape).astype(dtype)
+        case "b":
+            return generator.integers(0, 2, info.shape).astype(dtype)
+        case _:
+            values = generator.standard_normal(info.shape)
+            return (np.abs(values) if ml_dtypes.finfo(dtype).min >= 0 else values).astype(dtype)
+
+
+def read_arrays(path: str, tensors: Mapping[str, tuple[np.dtype[Any], tuple[int, ...]]]) -> dict[str, Array]:
+    """The arrays of an npz file that `tensors` (name: dtype and shape) asks for; it may hold others.
+
+    Raises OSError, and UsageError where one is missing or is of another dtype or shape. Types that npz does not know,
+    like bfloat16, come from arrays of their bytes: void, or for those of one byte also int8 or uint8.
+    """
+    try:
+        archive = np.load(path, allow_pickle=False)
+        if isinstance(archive, np.ndarray):
+            raise ValueError("it holds a single array")
+        with archive:
+            found: dict[str, Array] = {name: archive[name] for name in tensors if name in archive}
+    except (ValueError, EOFError, zlib.error, BadZipFile) as error:
+        raise UsageError(Problem(f"{path} is not an npz file of arrays", why=str(error))) from error
+    problems: list[Problem] = []
+    for name, (dtype, shape) in tensors.items():
+        array = found.get(name)
+        if array is not None and dtype.isbuiltin != 1 and array.dtype.itemsize == dtype.itemsize:
+            is_bytes = array.dtype.kind == "V" or array.dtype in (np.int8, np.uint8)
+            found[name] = array = array.view(dtype) if is_bytes else array
+        if array is None:
+            problems.append(Problem(f"{path} has no array {name!r}", why=f"the model has {dtype}{list(shape)}"))
+        elif (array.dtype, array.shape) != (dtype, shape):
+            why = f"the model has {dtype}{list(shape)}"
+            problems.append(Problem(f"{path}: {name!r} is {array.dtype}{list(array.shape)}", why=why))
+    if problems:
+        raise UsageError(problems)
+    return found

@@ -1,0 +1,232 @@
+"""Compiled results kept on disk, by content: compiling the same model with the same options again is a copy.
+
+An entry is a folder named by the SHA-256 of everything that decides the result: the model and its external data, the
+options, this package's and LLVM's versions, the processor where the target is the host, installed extensions. Entries
+are written under a temporary name and renamed, so that processes may share the cache; the least recently used go first
+when it is larger than `LIMIT`. `AOTC_CACHE_DIR` says where it is (empty: nowhere), else the user's cache folder. What
+else is in that folder is left alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import fields
+from functools import cache
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+
+from aotc import __version__
+from aotc.errors import Problem, UsageError
+from aotc.machines import processor
+from aotc.pipeline.options import CompileOptions
+
+LIMIT = 4 << 30
+"""Bytes that the cache may take."""
+
+ENTRY_POINTS = ("aotc.pipeline.phases", "aotc.onnx_importers", "xdsl.universe")
+"""Groups through which other packages take part in a compilation."""
+
+_NAME = re.compile(r"[0-9a-f]{64}")
+_UNFINISHED = ".aotc-"
+"""How the names of entries begin while they are written."""
+
+_UNCACHED = ("stop_after", "start_at", "dump_phases", "print_ir_after_all", "verify_each", "time_passes")
+"""Options whose point is that the passes run."""
+
+
+def directory() -> Path | None:
+    """Where the cache is; None where it is turned off."""
+    given = os.environ.get("AOTC_CACHE_DIR")
+    if given is not None:
+        return Path(given) if given else None
+    from platformdirs import user_cache_path
+
+    return user_cache_path("aotc", appauthor=False)
+
+
+def key_of(source: object, options: CompileOptions, purpose: str) -> str | None:
+    """The name of the entry for compiling the model file or bytes `source`; None where that is not cached."""
+    if directory() is None or options.selftest is not None or any(getattr(options, name) for name in _UNCACHED):
+        return None
+    digest = hashlib.sha256()
+    for part in (purpose, __version__, _fingerprint(), _options(options)):
+        digest.update(part.encode() + b"\0")
+    if isinstance(source, bytes):
+        digest.update(source)
+    elif isinstance(source, str | os.PathLike):
+        path = Path(source)
+        if not _add_files(digest, path):
+            return None
+        if options.name is None:
+            digest.update(path.stem.encode() + b"\0")
+    else:
+        return None
+    if options.tuned is not None:
+        try:
+            digest.update(Path(options.tuned).read_bytes())
+        except OSError:
+            return None
+    if options.target == "host":
+        digest.update(f"{processor.identity()}\0{sorted(processor.caches().items())}".encode())
+    return digest.hexdigest()
+
+
+def find(key: str) -> dict[str, Path] | None:
+    """The files of an entry by name, or None. Marks it as used."""
+    root = directory()
+    if root is None:
+        return None
+    try:
+        os.utime(root / key)
+        return {path.name: path for path in sorted((root / key).iterdir())}
+    except OSError:
+        return None
+
+
+def store(key: str, files: Mapping[str, Path | bytes]) -> None:
+    """Keep copies of `files` as an entry. A cache that cannot be written is no error: there is just none."""
+    root = directory()
+    if root is None:
+        return
+    with suppress(OSError):
+        root.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=root))
+        try:
+            for name, content in files.items():
+                if isinstance(content, bytes):
+                    (temporary / name).write_bytes(content)
+                else:
+                    shutil.copyfile(content, temporary / name)
+            os.rename(temporary, root / key)
+        except BaseException:
+            shutil.rmtree(temporary, ignore_errors=True)
+            raise
+        _evict(root)
+
+
+def tuning_table() -> Path:
+    """Where `aotc tune` keeps what it measures on this machine. Raises UsageError where the cache is turned off."""
+    root = directory()
+    if root is None:
+        raise UsageError(Problem("there is no table of decisions", why="AOTC_CACHE_DIR is empty", fix="name a file"))
+    return root / f"tuned-{hashlib.sha256(processor.identity().encode()).hexdigest()[:16]}.json"
+
+
+def clear() -> tuple[int, int]:
+    """Remove every entry; how many there were, and their bytes."""
+    root = directory()
+    if root is None or not root.is_dir():
+        return 0, 0
+    found = [(entry, _size(entry)) for entry in _folders(root)]
+    for entry, _ in found:
+        shutil.rmtree(entry, ignore_errors=True)
+    return len(found), sum(size for _, size in found)
+
+
+def entries() -> Iterator[tuple[Path, int]]:
+    """Each entry and its bytes."""
+    root = directory()
+    if root is not None and root.is_dir():
+        for entry in _folders(root):
+            if not entry.name.startswith(_UNFINISHED):
+                yield entry, _size(entry)
+
+
+def _folders(root: Path) -> list[Path]:
+    """What the cache has written, finished or not."""
+    mine = (each for each in root.iterdir() if _NAME.fullmatch(each.name) or each.name.startswith(_UNFINISHED))
+    return sorted(each for each in mine if each.is_dir())
+
+
+def _evict(root: Path) -> None:
+    found = [(entry.stat().st_mtime, _size(entry), entry) for entry in _folders(root)]
+    total = sum(size for _, size, _ in found)
+    for _, size, entry in sorted(found):
+        if total <= LIMIT:
+            return
+        shutil.rmtree(entry, ignore_errors=True)
+        total -= size
+
+
+def _size(entry: Path) -> int:
+    total = 0
+    with suppress(OSError):
+        for path in entry.iterdir():
+            total += path.stat().st_size
+    return total
+
+
+def _add_files(digest: hashlib._Hash, path: Path) -> bool:  # pyright: ignore[reportPrivateUsage]
+    """Take in a model file and the external data it names; False where that cannot be read (compiling says why)."""
+    try:
+        content = path.read_bytes()
+        digest.update(content)
+        for name in _external_files(content):
+            place = (path.parent / name).resolve()
+            if not place.is_relative_to(path.parent.resolve()):
+                return False
+            with place.open("rb") as stream:
+                digest.update(name.encode() + b"\0" + hashlib.file_digest(stream, "sha256").digest())
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def _external_files(content: bytes) -> list[str]:
+    """The files that a serialized model's tensors name. Raises ValueError where it is no model."""
+    if b"location" not in content:  # the key under which a tensor names its file
+        return []
+    from google.protobuf.message import DecodeError
+    from onnx import GraphProto, ModelProto, TensorProto
+
+    try:
+        model = ModelProto.FromString(content)
+    except DecodeError as error:
+        raise ValueError("not a model") from error
+    graphs: list[GraphProto] = [model.graph]
+    nodes = [node for function in model.functions for node in function.node]
+    tensors: list[TensorProto] = []
+    while graphs or nodes:
+        if graphs:
+            graph = graphs.pop()
+            tensors.extend(graph.initializer)
+            nodes.extend(graph.node)
+            continue
+        for attribute in nodes.pop().attribute:
+            tensors += [attribute.t, *attribute.tensors]
+            graphs += [attribute.g, *attribute.graphs]
+    return sorted({entry.value for tensor in tensors for entry in tensor.external_data if entry.key == "location"})
+
+
+def _options(options: CompileOptions) -> str:
+    values = {field.name: getattr(options, field.name) for field in fields(options)}
+    return repr({name: sorted(v.items()) if isinstance(v, Mapping) else v for name, v in values.items()})
+
+
+@cache
+def _fingerprint() -> str:
+    """This package and all that takes part: versions, and for what is under development the state of its files."""
+    root = Path(__file__).parents[1]
+    found: set[str] = set()
+    for folder, _, names in os.walk(root, followlinks=True):
+        for name in names:
+            if name.endswith((".py", ".c", ".h", ".hpp", ".ll")):
+                state = os.stat(os.path.join(folder, name))
+                found.add(f"{os.path.relpath(folder, root)}/{name} {state.st_size} {state.st_mtime_ns}")
+    for package in ("llvmlite", "xdsl", "onnx"):
+        found.add(f"{package} {metadata.version(package)}")
+    for group in ENTRY_POINTS:
+        for point in metadata.entry_points(group=group):
+            spec = find_spec(point.module.split(".")[0])
+            if spec is None or spec.name == "aotc" or spec.origin is None:
+                continue
+            state = max(path.stat().st_mtime_ns for path in Path(spec.origin).parent.rglob("*.py"))
+            found.add(f"{group} {point.name} {point.value} {state}")
+    return "\n".join(sorted(found))

@@ -1,0 +1,62 @@
+"""The files of a model in C99, from the `interface` phase.
+
+`emit_c` makes them; the target `c` of `aotc-opt` prints the source of any module in that phase, for reading and for
+tests.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import IO, ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.target import Target
+
+from aotc.emit.c.header import header_text
+from aotc.emit.c.source import THREADS, CSource, Part
+from aotc.model.metadata import ModelInfo, to_json
+from aotc.model.weights import WeightStore
+from aotc.passes.interface.place_weights import weights_blob
+from aotc.pipeline.files import Content
+
+
+def emit_c(module: ModuleOp, store: WeightStore, info: ModelInfo, split: bool = False) -> dict[str, Content]:
+    """The files of a model in the `interface` phase: NAME.c and all of `emit_header`.
+
+    `info` is what `model_info(module)` says. With `split` the operators, which must be exported, are in
+    NAME_operators.c. Raises CompileError with one problem for each operation that has no C.
+    """
+    header = f"{info.name}.h"
+    result: dict[str, Content] = {}
+    if split:
+        result[f"{info.name}_operators.c"] = CSource(module, store, Part.OPERATORS).text(header)
+    result[f"{info.name}.c"] = CSource(module, store, Part.NETWORK if split else Part.ALL).text(header)
+    return result | emit_header(module, store, info)
+
+
+def emit_header(module: ModuleOp, store: WeightStore, info: ModelInfo) -> dict[str, Content]:
+    """What the code of a model needs beside it, be it C or an object: NAME.h, NAME.json, weights not embedded."""
+    source = CSource(module, store)
+    result: dict[str, Content] = {
+        f"{info.name}.h": header_text(info, source.exported(), source.descriptors(), source.local_headers),
+        f"{info.name}.json": to_json(info),
+    }
+    needed = source.local_headers
+    if THREADS[1] in source.inner_headers:
+        needed = [*needed, *THREADS]
+    result |= {name: files("aotc.runtime").joinpath(name).read_text() for name in needed}
+    if info.weights != "embedded":
+        result[f"{info.name}.weights.bin"] = weights_blob(module, store)
+    return result
+
+
+@dataclass(frozen=True)
+class CTarget(Target):
+    """`aotc-opt -t c`: C source of a module in the `interface` phase."""
+
+    name: ClassVar[str] = "c"
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        output.writelines(CSource(module, WeightStore.of(ctx)).text())

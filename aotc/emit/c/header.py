@@ -1,0 +1,164 @@
+"""NAME.h: what an application must know of a compiled model, for C and C++.
+
+Macros for everything that is a number or a name (so that they serve static arrays and the preprocessor), prototypes,
+and the model's descriptor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from aotc.dialects.dtypes import numpy_dtype
+from aotc.emit.c.text import comment_text, string_literal
+from aotc.emit.c.types import F32, dtype_ctype, float_literal
+from aotc.model.conventions import entry_symbol, model_symbol, operator_symbol, weights_symbol, workspace_symbol
+from aotc.model.metadata import ModelInfo, TensorInfo
+
+ABI_VERSION = 1
+"""Counts incompatible changes of what a header promises."""
+
+
+@dataclass(frozen=True)
+class Prototype:
+    """An exported function: result type, symbol, and its parameters as declarations."""
+
+    result: str
+    symbol: str
+    parameters: tuple[str, ...]
+
+    def declaration(self, name: str | None = None) -> str:
+        """`int32_t f(const float *x)`; with `name`, that instead of the symbol."""
+        return f"{self.result} {name or self.symbol}({', '.join(self.parameters) or 'void'})"
+
+
+@dataclass(frozen=True)
+class Descriptor:
+    """The model's public table: its symbol, its C type, and for a typed model the function that it points to."""
+
+    symbol: str
+    ctype: str
+    run: Prototype | None
+
+    def declaration(self) -> str:
+        """The declaration, after that of the type where the model has one of its own."""
+        type_ = ""
+        if self.run is not None:
+            type_ = (
+                "typedef struct {\n"
+                f"  {self.run.declaration('(*run_func)')};\n"
+                "  uint32_t num_input_tensors;\n"
+                "  uint32_t num_output_tensors;\n"
+                f"}} {self.ctype};\n"
+            )
+        return f"{type_}extern const {self.ctype} {self.symbol};\n"
+
+
+def header_text(
+    info: ModelInfo, prototypes: Sequence[Prototype], descriptors: Sequence[Descriptor], includes: Sequence[str] = ()
+) -> str:
+    """The header of the model `info` with these exported functions and descriptors."""
+    prefix = f"AOTC_{info.name.upper()}"
+    headers = ["<stdint.h>", *(f'"{name}"' for name in includes)]
+    parameters = " ".join(parameter for prototype in prototypes for parameter in prototype.parameters)
+    if "bool " in parameters:
+        headers.insert(0, "<stdbool.h>")
+    parts = [
+        f"/* The model {info.name}, compiled by aotc. */\n#ifndef {prefix}_H_\n#define {prefix}_H_\n",
+        "".join(f"#include {header}\n" for header in headers),
+        _model_macros(prefix, info),
+        *(_tensor_macros(f"{prefix}_INPUT_{i}", "Input", i, tensor) for i, tensor in enumerate(info.inputs)),
+        *(_tensor_macros(f"{prefix}_OUTPUT_{i}", "Output", i, tensor) for i, tensor in enumerate(info.outputs)),
+        '#ifdef __cplusplus\nextern "C" {\n#endif\n',
+        *(f"{_purpose(info, prototype.symbol)}{prototype.declaration()};\n" for prototype in prototypes),
+        *(f"/* The descriptor. */\n{descriptor.declaration()}" for descriptor in descriptors),
+        _workspace_declaration(prefix, info),
+        _weights_declaration(info),
+        "#ifdef __cplusplus\n}\n#endif\n",
+        _aliases(info, descriptors),
+        f"#endif /* {prefix}_H_ */\n",
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _model_macros(prefix: str, info: ModelInfo) -> str:
+    macros = {
+        "ABI_VERSION": str(ABI_VERSION),
+        "NAME": string_literal(info.name),
+        "NUM_INPUTS": str(len(info.inputs)),
+        "NUM_OUTPUTS": str(len(info.outputs)),
+        "WORKSPACE_SIZE": str(info.workspace_bytes),
+        "WORKSPACE_ALIGNMENT": str(info.workspace_alignment),
+        "WEIGHTS_SIZE": str(info.weights_bytes),
+        "IO_SIZE": str(info.io_bytes),
+    }
+    offset = ", OFFSET from the start of the workspace" if info.io == "workspace" else ""
+    return f"/* SIZE and ALIGNMENT are in bytes, LENGTH in elements{offset}. */\n" + _defines(prefix, macros)
+
+
+def _tensor_macros(prefix: str, what: str, position: int, tensor: TensorInfo) -> str:
+    elements = prod(tensor.shape)
+    shape = "x".join(map(str, tensor.shape)) or "scalar"
+    macros = {
+        "NAME": string_literal(tensor.name),
+        "TYPE": dtype_ctype(tensor.dtype).text,
+        "DTYPE": string_literal(tensor.dtype),
+        "NDIM": str(len(tensor.shape)),
+        "SHAPE": "{" + (", ".join(map(str, tensor.shape)) or "0") + "}",
+        "LENGTH": str(elements),
+        "SIZE": str(elements * numpy_dtype(tensor.dtype).itemsize),
+    }
+    if tensor.offset is not None:
+        macros["OFFSET"] = str(tensor.offset)
+    if tensor.scale is not None:
+        macros["SCALE"] = float_literal(tensor.scale, F32)
+        macros["ZERO_POINT"] = str(tensor.zero_point or 0)
+    comment = comment_text(f"{what} {position}: {tensor.name}, {tensor.dtype} {shape}")
+    return f"/* {comment} */\n" + _defines(prefix, macros)
+
+
+def _defines(prefix: str, macros: dict[str, str]) -> str:
+    return "".join(f"#define {prefix}_{name} {value}\n" for name, value in macros.items())
+
+
+def _purpose(info: ModelInfo, symbol: str) -> str:
+    """What an exported function does, as a comment."""
+    if symbol == operator_symbol(info.name, "selftest"):
+        return (
+            "/* Runs the model on recorded inputs. 0: the outputs are as recorded; n > 0: their n-th element is not;\n"
+            " * n < 0: the model failed with that status. */\n"
+        )
+    if any(symbol == kernel.symbol for kernel in info.kernels):
+        return "/* An operator. 0 is success. */\n"
+    if symbol == entry_symbol(info.name, "packed"):
+        return (
+            "/* Runs the model on packed arguments: inputs, outputs, then what the caller supplies. 0 is success. */\n"
+        )
+    if symbol == entry_symbol(info.name, "micro"):
+        return "/* Runs the model: inputs[i] and outputs[i] point to the tensors described above. 0 is success. */\n"
+    if info.io == "workspace":
+        return "/* Runs the model once on what is in the workspace; its inputs are gone afterwards. 0 is success. */\n"
+    return "/* Runs the model once: row-major tensors as described above; outputs overlap nothing. 0 is success. */\n"
+
+
+def _workspace_declaration(prefix: str, info: ModelInfo) -> str:
+    if info.io != "workspace" or info.workspace != "internal":
+        return ""
+    array = f"{workspace_symbol(info.name)}[{prefix}_WORKSPACE_SIZE]"
+    return f"/* Inputs and outputs are here, each at its OFFSET. */\nextern unsigned char {array};\n"
+
+
+def _weights_declaration(info: ModelInfo) -> str:
+    if info.weights != "external":
+        return ""
+    symbol = weights_symbol(info.name)
+    return f"/* {info.name}.weights.bin, which the application links. */\nextern const unsigned char {symbol}[];\n"
+
+
+def _aliases(info: ModelInfo, descriptors: Sequence[Descriptor]) -> str:
+    """The name without the convention, where no descriptor bears it."""
+    plain = model_symbol(info.name, "c")
+    if not descriptors or any(descriptor.symbol == plain for descriptor in descriptors):
+        return ""
+    return f"#define {plain} {descriptors[0].symbol}\n"

@@ -1,0 +1,303 @@
+"""Values on their way into C statements: what is inlined where it is used, what gets a name, and in which order.
+
+A pure value used once, in the block that defines it, is inlined; a load only as long as no store that may overwrite it
+comes first. Everything else gets a name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Protocol
+
+from xdsl.dialects import arith, func, memref
+from xdsl.dialects.builtin import IndexType, IntegerType, i1
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.traits import is_side_effect_free
+
+from aotc.dialects import aot
+from aotc.emit.c import memory as c_memory
+from aotc.emit.c.expressions import Expressions
+from aotc.emit.c.placement import Expr, Scope, name_expr
+from aotc.emit.c.ranges import Interval, Ranges
+from aotc.emit.c.text import WIDTH
+from aotc.emit.c.types import BOOL, SIGNED, UNSIGNED, CType
+from aotc.emit.c.vectors import Vectors, is_vector
+from aotc.model.naming import c_identifier
+
+INLINE = 80
+"""The longest expression that is still inlined into another."""
+_WORTH_A_NAME = 24
+"""Characters; naming shorter parts makes an expression hardly shorter."""
+_MULTIPLE = (arith.MulSIExtendedOp, arith.MulUIExtendedOp, arith.AddUIExtendedOp)
+"""Operations of several results, which mention their operands more than once."""
+
+
+class Unit(Protocol):
+    """What a function needs of its file."""
+
+    index: CType
+    freestanding: bool
+    """Whether the file shall do without libm as far as it can."""
+    taken: set[str]
+    """Global names."""
+
+    def helper(self, name: str) -> str:
+        """Have a helper function defined; returns its name."""
+        ...
+
+    def include(self, header: str) -> None:
+        """Have a standard header included."""
+        ...
+
+    def parameters(self, symbol: str) -> Sequence[CType]:
+        """The C types of a function's parameters."""
+        ...
+
+    def weight(self, op: aot.WeightOp) -> Expr:
+        """The array of a weight."""
+        ...
+
+    def workspace(self, op: aot.WorkspaceOp) -> Expr:
+        """The arena."""
+        ...
+
+    def weights(self, op: aot.WeightsOp) -> Expr:
+        """The blob of external weights."""
+        ...
+
+    def struct(self, kind: Attribute) -> None:
+        """Have a structure of the packed convention declared."""
+        ...
+
+    def table(self, symbol: str) -> Expr:
+        """A constant table as a pointer to its first element."""
+        ...
+
+    def provided(self, symbol: str) -> bool:
+        """Whether a header declares a function, with types of its own."""
+        ...
+
+    def contents(self, buffer: SSAValue) -> Interval | None:
+        """The interval of a buffer's elements, where the values that it is called with are known."""
+        ...
+
+
+class FunctionScope(Scope):
+    """The values, names and lines of one function while it is being printed."""
+
+    def __init__(self, unit: Unit, function: func.FuncOp) -> None:
+        self.unit = unit
+        self.index = unit.index
+        self.freestanding = unit.freestanding
+        self.ranges = Ranges(unit.contents)
+        self.expressions = Expressions(self)
+        self.vectors = Vectors(self)
+        self._values: dict[SSAValue, Expr] = {}
+        self._pending: set[SSAValue] = set()
+        self._order: dict[SSAValue, int] = {}
+        self._mutable: set[str] = set()
+        self._scopes: list[list[str]] = [[]]
+        self._taken = set(unit.taken)
+        self._lines: list[str] = []
+        self._declarations: dict[str, str] = {}
+        self._depth = 1
+        self._consumed: list[SSAValue] = []
+        self._reads: set[SSAValue] = set()
+        self._variables: set[str] = set()
+        self._dead = _dead_operations(function)
+
+    # Scope, for expressions
+
+    def operand(self, value: SSAValue) -> Expr:
+        if value in self._pending and is_vector(value) and len(self._uses(value)) > 1:
+            self._declare(value)
+        e = self._values[value]
+        if value in self._pending:
+            self._consumed.append(value)
+        self._reads |= e.reads
+        self._variables |= e.variables
+        return e
+
+    def atom(self, value: SSAValue) -> Expr:
+        if not self._values[value].is_atom:
+            self._declare(value)
+        return self.operand(value)
+
+    def temporary(self, e: Expr) -> Expr:
+        """A name for a part of the expression being built."""
+        if e.is_atom:
+            return e
+        name = self._name(self._fresh("v"))
+        self._constant(name, e.ctype, e.text)
+        return name_expr(name, e.ctype)
+
+    def helper(self, name: str) -> str:
+        self.include("stdint.h")
+        return self.unit.helper(name)
+
+    def include(self, header: str) -> None:
+        self.unit.include(header)
+
+    def note_read(self, base: SSAValue) -> None:
+        """The expression being built loads from the memory behind `base`."""
+        self._reads.add(base)
+
+    # Composition
+
+    def _compose(self, build: Callable[[], Expr], limit: int = WIDTH) -> Expr:
+        """Build an expression; while it is too long, give its longest inlined part a name and build it again."""
+        while True:
+            self._consumed, self._reads, self._variables = [], set(), set()
+            e = build()
+            inlined = [value for value in self._consumed if value in self._pending]
+            if len(e.text) <= limit or not inlined:
+                break
+            longest = max(inlined, key=lambda value: len(self._values[value].text))
+            if len(self._values[longest].text) < _WORTH_A_NAME:
+                break
+            self._declare(longest)
+        self._pending.difference_update(self._consumed)
+        return replace(e, reads=frozenset(self._reads), variables=frozenset(self._variables))
+
+    def _define(self, value: SSAValue, e: Expr) -> None:
+        """Keep the expression of `value` for its one use, or declare it."""
+        self._values[value] = e
+        if e.is_atom and not e.variables:
+            return
+        uses = self._uses(value)
+        if not uses:
+            return
+        self._order[value] = len(self._order)
+        self._pending.add(value)
+        alone = len(uses) == 1 and uses[0].parent is value.owner.parent and not isinstance(uses[0], _MULTIPLE)
+        if is_vector(value) and all(use.parent is value.owner.parent for use in uses):
+            return  # named where it is first used: the fewer are alive at a time, the more accumulators have registers
+        if not alone or (len(e.text) > INLINE and not e.text.startswith("(")):
+            self._declare(value)
+
+    def _declare(self, value: SSAValue) -> None:
+        """Give `value` a name, here."""
+        e = self._values[value]
+        ctype, e = self._variable(value, e)
+        hint = value.name_hint or c_memory.name_hint(value)
+        name = self._name(hint or self._fresh("t" if ctype.kind == "pointer" else "v"))
+        if self.vectors.streams(value):
+            self._emit(f"{ctype.declare(name)} = {self._convert(e, value, ctype).text};")
+            self._emit(self.vectors.keep(value, name))
+        else:
+            self._constant(name, ctype, self._convert(e, value, ctype).text)
+        self._values[value] = name_expr(name, ctype, e.unsigned)
+        self._pending.discard(value)
+
+    def _constant(self, name: str, ctype: CType, text: str) -> None:
+        qualifier = "" if ctype.kind == "pointer" else "const "
+        declaration = f"{qualifier}{ctype.declare(name)} = {text};"
+        self._declarations[declaration] = name
+        self._emit(declaration)
+
+    def _variable(self, value: SSAValue, e: Expr) -> tuple[CType, Expr]:
+        """The type of a constant variable for `e`."""
+        kind = value.type
+        if kind == i1:
+            self.include("stdbool.h")
+            return BOOL, e
+        if isinstance(kind, IntegerType):
+            bits = kind.width.data
+            return (UNSIGNED if e.unsigned else SIGNED)[bits], e
+        if isinstance(kind, IndexType):
+            return self.index, e
+        return e.ctype, e
+
+    def _convert(self, e: Expr, value: SSAValue, target: CType) -> Expr:
+        if target.kind == "pointer":
+            return c_memory.convert_pointer(e, target)
+        if target.is_integer and isinstance(value.type, IntegerType | IndexType):
+            return self.expressions.convert(e, value, target)
+        return self.vectors.mask(e, target.bits) if target.kind == "mask" else e
+
+    def _assigned(self, value: SSAValue, target: CType) -> Expr:
+        """The expression of `value` for a mutable variable of type `target`, which holds signed readings."""
+        if isinstance(value.type, IntegerType) and value.type != i1:
+            return self.expressions.convert(self.expressions.signed(value), value, target)
+        return self._convert(self.operand(value), value, target)
+
+    # Names and lines
+
+    def _name(self, hint: str) -> str:
+        name = c_identifier(hint, self._taken)
+        self._taken.add(name)
+        self._scopes[-1].append(name)
+        return name
+
+    def _fresh(self, prefix: str) -> str:
+        number = 0
+        while f"{prefix}{number}" in self._taken:
+            number += 1
+        return f"{prefix}{number}"
+
+    def _emit(self, line: str) -> None:
+        self._lines.append("    " * self._depth + line)
+
+    @contextmanager
+    def _scope(self) -> Generator[None]:
+        self._scopes.append([])
+        self._depth += 1
+        yield
+        self._depth -= 1
+        gone = self._scopes.pop()
+        self._taken.difference_update(gone)
+        self._mutable.difference_update(gone)
+
+    # Memory order
+
+    def _flush(self, roots: Iterable[SSAValue] | None) -> None:
+        """Name every pending value that loads from memory which a write to `roots` (None: anywhere) may change."""
+        written = None if roots is None else list(roots)
+        changed = [
+            value
+            for value in self._pending
+            if any(
+                c_memory.is_mutable(read) and (written is None or any(c_memory.may_alias(read, w) for w in written))
+                for read in self._values[value].reads
+            )
+        ]
+        for value in sorted(changed, key=self._order.__getitem__):
+            self._declare(value)
+
+    def _overwrite(self, variable: Expr) -> None:
+        """Name every pending value that mentions a variable, which is about to change."""
+        for value in sorted(self._pending, key=self._order.__getitem__):
+            if variable.text in self._values[value].variables:
+                self._declare(value)
+
+    def _flush_region(self, op: Operation) -> None:
+        roots: list[SSAValue] = []
+        for inner in op.walk():
+            if isinstance(inner, func.CallOp | aot.SetElementOp | aot.SetFieldOp):
+                self._flush(None)
+                return
+            if isinstance(inner, memref.StoreOp):
+                roots.append(c_memory.root(inner.memref))
+            elif isinstance(inner, aot.TileStoreOp):
+                roots.append(c_memory.root(inner.buffer))
+        if roots:
+            self._flush(roots)
+
+    # Uses
+
+    def _uses(self, value: SSAValue) -> list[Operation]:
+        """The live operations that use `value`, once for each use."""
+        return [use.operation for use in value.uses if use.operation not in self._dead]
+
+
+def _dead_operations(function: func.FuncOp) -> set[Operation]:
+    """Operations without effect whose results no live operation uses."""
+    dead: set[Operation] = set()
+    for op in reversed(list(function.walk())):
+        if op.results and all(use.operation in dead for result in op.results for use in result.uses):
+            pure = is_side_effect_free(op) or isinstance(op, memref.LoadOp | aot.TileLoadOp)
+            if pure and not op.regions:
+                dead.add(op)
+    return dead

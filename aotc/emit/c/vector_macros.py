@@ -1,0 +1,134 @@
+"""Vector types and operations of generated C: GCC's vector extension, and instructions it has no operator for.
+
+A name says what it is: `aotc_f32x16` is sixteen floats, `aotc_fma_f32x16` a fused multiply-add of them. Integer vectors
+are unsigned (`u32`), where arithmetic wraps; `i32` vectors are their signed readings and the results of comparisons,
+all ones or all zeros. Operations are macros, since vectors may not be passed to functions without the instructions
+that a target may lack. Each is an instruction where the compiler may use it, and the same in plain C elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from aotc.emit.c.vector_operations import OPERATIONS, PARTIAL, Variants, Vector, type_name
+
+_NAME = re.compile(r"\baotc_(?:([a-z]+)(\d*)_)?([fui])(8|16|32|64)x(\d+)\b")
+_INTRINSICS = re.compile(r"\b(?:_mm\d*_|__m\d|v[a-z]+q?_[fsu]\d|float\d+x\d+_t)")
+_HELPERS = re.compile(r"\baotc_(?:f16_to_f32|bf16_to_f32|f32_to_f16|f32_to_bf16|f64_to_f32_odd|roundevenf?)\b")
+_MATH = re.compile(r"(?<!\w)(?:sqrt|floor|ceil|trunc)f?\(")
+
+
+@dataclass(frozen=True)
+class Prologue:
+    """What a file must have before its functions."""
+
+    text: str
+    headers: frozenset[str]
+    helpers: frozenset[str]
+    """Scalar helpers that the macros call (`c_helpers`)."""
+
+
+_COMPILER = """
+#if !defined(__clang__) && (!defined(__GNUC__) || __GNUC__ < 12)
+#error "vector code needs GCC 12 or Clang"
+#endif
+"""
+
+_INCLUDES = """
+#if defined(__x86_64__) || defined(__i386__)
+#include <immintrin.h>
+#elif defined(__ARM_NEON)
+#include <arm_neon.h>
+#endif
+"""
+
+
+RESERVED = frozenset(
+    type_name(kind, bits, 1 << power) for kind in "fui" for bits in (8, 16, 32, 64) for power in range(11)
+)
+"""Names of types, which no variable may take."""
+
+
+def prologue(functions: Iterable[str]) -> Prologue:
+    """The types and macros that the text of `functions` mentions, and all that those mention."""
+    definitions: dict[_Name, str] = {}
+    pending = [name for text in functions for name in _names(text)]
+    while pending:
+        name = pending.pop()
+        if name not in definitions:
+            definitions[name] = text = _definition(name)
+            pending += _names(text) - definitions.keys()
+    types = [definitions[name] for name in sorted(definitions, key=_Name.order) if name.is_type]
+    macros = [definitions[name] for name in sorted(definitions, key=_Name.order) if not name.is_type]
+    body = "\n".join([*types, "", *macros])
+    headers = {"math.h"} if _MATH.search(body) else set[str]()
+    if "memcpy(" in body:
+        headers.add("string.h")
+    includes = _INCLUDES if _INTRINSICS.search(body) else ""
+    return Prologue(f"{_COMPILER}{includes}\n{body}\n", frozenset(headers), frozenset(_HELPERS.findall(body)))
+
+
+def _names(text: str) -> set[_Name]:
+    found = {_Name(m[1] or "", int(m[2] or 0), Vector(m[3], int(m[4]), int(m[5]))) for m in _NAME.finditer(text)}
+    return {name for name in found if name.operation in ("", "memory", *OPERATIONS)}
+
+
+@dataclass(frozen=True)
+class _Name:
+    """What `aotc_load13_f32x16` says."""
+
+    operation: str
+    count: int
+    vector: Vector
+
+    @property
+    def is_type(self) -> bool:
+        return self.operation in ("", "memory")
+
+    def order(self) -> tuple[object, ...]:
+        """By type, then by operation."""
+        vector = self.vector
+        return "fui".index(vector.kind), vector.bits, vector.lanes, self.operation, self.count
+
+
+def _definition(name: _Name) -> str:
+    vector = name.vector
+    if name.operation == "":
+        return f"typedef {vector.element} {vector.name} __attribute__((vector_size({vector.size})));"
+    if name.operation == "memory":
+        attributes = f"vector_size({vector.size}), aligned({vector.bits // 8}), may_alias"
+        return f"typedef {vector.element} {vector.operation('memory')} __attribute__(({attributes}));"
+    if name.count:
+        parameters, variants = PARTIAL[name.operation](vector, name.count)
+    else:
+        parameters, variants = OPERATIONS[name.operation](vector)
+    full = f"{name.operation}{name.count or ''}"
+    return _macro(f"{vector.operation(full)}({', '.join(parameters)})", variants)
+
+
+def _macro(head: str, variants: Variants) -> str:
+    lines: list[str] = []
+    for position, (condition, expansion) in enumerate(variants):
+        if condition:
+            lines.append(f"#{'el' if position else ''}if {condition}")
+        elif position:
+            lines.append("#else")
+        lines += _continued(f"#define {head}", expansion)
+    if len(variants) > 1:
+        lines.append("#endif")
+    return "\n".join(lines)
+
+
+def _continued(head: str, expansion: str) -> list[str]:
+    """`head expansion` on lines of at most 118 columns, broken at blanks."""
+    if len(head) + 1 + len(expansion) <= 118:
+        return [f"{head} {expansion}"]
+    lines, line = [f"{head} \\"], "   "
+    for word in expansion.split(" "):
+        if len(line) + 1 + len(word) > 116:
+            lines.append(f"{line} \\")
+            line = "   "
+        line += f" {word}"
+    return [*lines, line]

@@ -1,0 +1,129 @@
+"""What a model costs on its target: code, constants, RAM, and a bound of the stack for each function and the whole."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from aotc.emit.llvm.frames import Frame, frames
+from aotc.emit.llvm.sizes import object_sizes
+from aotc.machines.targets import binding
+from aotc.model.conventions import entry_symbol, operator_symbol, weights_symbol
+from aotc.model.metadata import Footprint, FunctionFootprint, ModelInfo
+from aotc.pipeline.phases import PassTiming
+
+if TYPE_CHECKING:
+    from aotc.emit.llvm.object import NativeCode
+
+
+def measure_footprint(native: NativeCode, info: ModelInfo, *, estimate: bool, stack: bool = True) -> Footprint:
+    """The footprint of the object that `native` makes of the model `info`; see `Footprint.estimate`.
+
+    The stack of the functions takes code generation once more, which can be left out.
+    """
+    sizes = object_sizes(native.object)
+    start = time.perf_counter()
+    found = frames(_assembly(native)) if stack else {}
+    native.compilation.timings.append(PassTiming("llvm", "measure-stack", time.perf_counter() - start))
+    tree = CallTree(found, _called_by_name(native), {weights_symbol(info.name)})
+    entry = tree.stack(entry_symbol(info.name, info.interface_api))
+    linked = info.weights_bytes if info.weights == "external" else 0
+    constants = sizes.constants
+    if native.target.triple.startswith("wasm") and info.workspace == "internal":
+        constants -= info.workspace_bytes  # zeros, which the linker leaves out
+    return Footprint(
+        target=native.target.name,
+        estimate=estimate,
+        text_bytes=sizes.text,
+        constants_bytes=constants,
+        data_bytes=sizes.data,
+        flash_bytes=sizes.text + constants + sizes.data + linked,
+        ram_bytes=info.ram_bytes + sizes.data,
+        stack_bytes=entry.size,
+        stack_path=entry.path,
+        library_calls=tuple(sorted({call for symbol in tree.frames for call in tree.library_calls(symbol)})),
+        functions=tuple(
+            FunctionFootprint(
+                symbol=symbol,
+                text_bytes=sizes.functions.get(symbol),
+                frame_bytes=frame.size,
+                stack_bytes=tree.stack(symbol).size,
+                calls=tree.calls(symbol),
+                library_calls=tree.library_calls(symbol),
+            )
+            for symbol, frame in tree.frames.items()
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class StackPath:
+    """The most stack that a function and its callees need, in bytes (None: not known), and the calls that need it."""
+
+    size: int | None
+    path: tuple[str, ...]
+
+
+class CallTree:
+    """Who calls whom. `by_name` maps an external function to those that it calls on behalf of its caller; `data` are
+    external symbols that are no functions."""
+
+    def __init__(
+        self, frames: dict[str, Frame], by_name: dict[str, tuple[str, ...]] | None = None, data: Collection[str] = ()
+    ) -> None:
+        self.frames = frames
+        self._by_name = by_name or {}
+        self._data = data
+        self._known: dict[str, StackPath] = {}
+
+    def calls(self, symbol: str) -> tuple[str, ...]:
+        """The functions of the object that `symbol` calls, by itself or by name."""
+        direct = self.frames[symbol].calls
+        outside = [name for name in direct if name not in self.frames]
+        found = [*direct, *(callee for name in (symbol, *outside) for callee in self._by_name.get(name, ()))]
+        return tuple(dict.fromkeys(callee for callee in found if callee in self.frames and callee != symbol))
+
+    def library_calls(self, symbol: str) -> tuple[str, ...]:
+        """The functions outside the object that `symbol` calls."""
+        return tuple(name for name in self.frames[symbol].calls if name not in self.frames and name not in self._data)
+
+    def stack(self, symbol: str) -> StackPath:
+        """The deepest path from `symbol` down."""
+        if symbol not in self.frames:
+            return StackPath(None, ())
+        if symbol not in self._known:
+            below = [self.stack(callee) for callee in self.calls(symbol)]
+            unknown = [each for each in below if each.size is None]
+            deepest = max(unknown or below, key=lambda each: each.size or 0, default=StackPath(0, ()))
+            own = self.frames[symbol].size
+            size = None if own is None or deepest.size is None else own + deepest.size
+            self._known[symbol] = StackPath(size, (symbol, *deepest.path))
+        return self._known[symbol]
+
+
+def _assembly(native: NativeCode) -> str:
+    """Assembly that describes the frames. Weights are zeros there; on Arm it is that of the object, elsewhere that of
+    functions which can be unwound, whose frames are the same."""
+    module = native.optimized.clone()
+    if not native.target.triple.startswith(("arm", "thumb")):
+        text = str(module)
+        groups = set(re.findall(r"^define .*? #(\d+)", text, re.MULTILINE))
+        named = "|".join(sorted(groups)) or "none"
+        module = binding().parse_assembly(re.sub(rf"^(attributes #(?:{named}) = {{)", r"\1 uwtable", text, flags=re.M))
+    return native.machine.emit_assembly(module)
+
+
+def _called_by_name(native: NativeCode) -> dict[str, tuple[str, ...]]:
+    """The packed operators and the share of a thread, which the runtime calls for the entry."""
+    from aotc.dialects.aot import Convention
+    from aotc.passes.interface.packing import CALL_PACKED
+    from aotc.passes.interface.run_on_threads import RUN
+    from aotc.passes.interface.signature import convention, kernels, model_name
+
+    module = native.compilation.module
+    packed = [each for each in kernels(module) if convention(each) is Convention.PACKED]
+    shares = (operator_symbol(model_name(module), "share"),)
+    return {CALL_PACKED: tuple(each.sym_name.data for each in packed), RUN: shares}

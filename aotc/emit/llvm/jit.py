@@ -1,0 +1,98 @@
+"""Machine code in this process, through LLVM's ORC."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import sys
+import threading
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from aotc.emit.llvm.object import NativeCode
+from aotc.emit.llvm.threads import SYMBOLS, pool_module
+from aotc.errors import CompileError, Problem
+from aotc.machines.targets import binding, lookup
+from aotc.model.conventions import entry_symbol
+
+if TYPE_CHECKING:
+    from aotc.pipeline.compilation import Compilation
+
+
+class JitLibrary:
+    """Code that is callable as long as this object lives."""
+
+    def __init__(self, tracker: Any) -> None:
+        self._tracker = tracker
+
+    def address(self, symbol: str) -> int:
+        """The address of an exported symbol; KeyError for any other."""
+        return self._tracker[symbol]
+
+
+class JitModule:
+    """The object of model `name`, with a typed (`c`) entry, as code of this process; `address` is the entry's.
+
+    `library` has the addresses of the other symbols in `exports`, too. All models for several threads share one pool.
+    """
+
+    def __init__(self, name: str, image: bytes, exports: Iterable[str] = (), threads: int = 1) -> None:
+        symbol = entry_symbol(name, "c")
+        self.library = load_object(image, [symbol, *exports], pool_in_process() if threads > 1 else None)
+        self.address = self.library.address(symbol)
+
+
+def host_object(compilation: Compilation) -> bytes:
+    """The object file of a compilation for this machine."""
+    return NativeCode(compilation, lookup("host"), pool=False).object
+
+
+def load_object(image: bytes, exports: Iterable[str], imports: Mapping[str, int] | None = None) -> JitLibrary:
+    """Load an object file for the host and resolve it.
+
+    Symbols come from `imports` (name -> address, which the caller keeps valid), then from the process: the C library
+    and libm. Raises CompileError where one is missing.
+    """
+    builder = binding().JITLibraryBuilder()
+    builder.add_object_img(image)
+    builder.add_current_process()
+    for name, address in (imports or {}).items():
+        builder.import_symbol(name, address)
+    for name in exports:
+        builder.export_symbol(name)
+    with _lock:
+        try:
+            tracker = builder.link(_compiler(), f"aotc{next(_numbers)}")
+        except RuntimeError as error:
+            raise CompileError(Problem("the compiled model cannot be loaded", why=str(error))) from error
+    return JitLibrary(tracker)
+
+
+_lock = threading.Lock()
+_numbers = itertools.count()
+
+
+@lru_cache(maxsize=1)
+def pool_in_process() -> dict[str, int]:
+    """The addresses of the one pool of threads in this process; these never end, so its code stays."""
+    target = lookup("host")
+    machine = target.machine(2)
+    module = pool_module(target, machine)
+    for symbol in SYMBOLS:
+        function = module.get_function(symbol)
+        function.linkage, function.visibility = "external", "default"
+    library = load_object(machine.emit_object(module), SYMBOLS)
+    _kept.append(library)
+    return {symbol: library.address(symbol) for symbol in SYMBOLS}
+
+
+_kept: list[JitLibrary] = []
+
+
+@lru_cache(maxsize=1)
+def _compiler() -> Any:
+    """One LLJIT for the process, with JITLink: the older linker loses relocations to far symbols."""
+    if sys.platform.startswith("linux"):
+        ctypes.CDLL("libm.so.6", mode=ctypes.RTLD_GLOBAL)
+    return binding().create_lljit_compiler(lookup("host").machine(jit=True), use_jit_link=True)

@@ -1,0 +1,90 @@
+"""Archives and shared libraries out of objects."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from aotc.emit.llvm.object import optimize
+from aotc.emit.llvm.values import bytes_text
+from aotc.errors import CompileError, Problem, UsageError
+from aotc.machines.targets import Target, binding, lookup
+
+
+def static_library(members: Mapping[str, bytes], symbols: Mapping[str, Sequence[str]]) -> bytes:
+    """An archive in the format of GNU ar: member name -> object file, and the symbols that each defines.
+
+    Nothing in it depends on the time or the user. Names have at most 15 characters or are in the table of long names.
+    """
+    long_names = "".join(f"{name}/\n" for name in members if len(name) > 15).encode()
+    index_size = 4 + sum(4 + len(symbol) + 1 for names in symbols.values() for symbol in names)
+    position = 8 + 60 + _even(index_size) + (60 + _even(len(long_names)) if long_names else 0)
+    body: list[bytes] = []
+    offsets: list[int] = []
+    for name, image in members.items():
+        offsets += [position] * len(symbols[name])
+        header = f"/{long_names.index(f'{name}/'.encode())}" if len(name) > 15 else f"{name}/"
+        member = _member(header, image)
+        body.append(member)
+        position += len(member)
+    names = b"".join(f"{symbol}\0".encode() for name in members for symbol in symbols[name])
+    index = struct.pack(f">{len(offsets) + 1}I", len(offsets), *offsets) + names
+    table = [_member("//", long_names)] if long_names else []
+    return b"".join([b"!<arch>\n", _member("/", index), *table, *body])
+
+
+def _member(name: str, content: bytes) -> bytes:
+    mode = "" if name == "//" else "0"
+    header = f"{name:<16}{mode:<12}{mode:<6}{mode:<6}{'644' if mode else '':<8}{len(content):<10}`\n"
+    return header.encode() + content + b"\n" * (len(content) % 2)
+
+
+def _even(size: int) -> int:
+    return size + size % 2
+
+
+def shared_library(objects: Sequence[bytes], target: Target, name: str, *, threads: bool = False) -> bytes:
+    """Link objects into a shared library of the host with the system's C compiler; one with threads is never unloaded.
+
+    Raises UsageError for a target that is not of the host's kind and CompileError where there is no `cc` or it fails.
+    """
+    host = lookup("host")
+    if target.triple.split("-")[0] != host.triple.split("-")[0] or target.freestanding:
+        raise UsageError(
+            Problem(
+                f"--emit shared --target {target.name}",
+                why="shared libraries are linked for this machine only",
+                fix="use --emit object or --emit static and link with the target's tools",
+            )
+        )
+    compiler = shutil.which("cc")
+    if compiler is None:
+        raise CompileError(
+            Problem("--emit shared", why="there is no C compiler `cc` to link with", fix="install one or --emit static")
+        )
+    with tempfile.TemporaryDirectory(prefix="aotc-") as folder:
+        inputs: list[str] = []
+        for number, image in enumerate(objects):
+            inputs.append(f"{number}.o")
+            (Path(folder) / inputs[-1]).write_bytes(image)
+        command = [compiler, "-shared", "-Wl,--build-id=none", "-Wl,-z,noexecstack", "-o", "out.so", *inputs, "-lm"]
+        command += ["-pthread", "-Wl,-z,nodelete"] if threads else []
+        result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        if result.returncode:
+            raise CompileError(Problem(f"{name}: linking failed", why=result.stderr.strip() or "cc gave no reason"))
+        return (Path(folder) / "out.so").read_bytes()
+
+
+def string_object(symbol: str, text: str, target: Target) -> bytes:
+    """An object that exports `text` as a constant C string."""
+    content = text.encode() + b"\0"
+    constant = f"[{len(content)} x i8] {bytes_text(content)}"
+    source = f'target triple = "{target.triple}"\n@{symbol} = constant {constant}\n'
+    machine = target.machine(0)
+    module = binding().parse_assembly(source)
+    optimize(module, machine, "0")
+    return machine.emit_object(module)

@@ -1,0 +1,444 @@
+"""Machines to compile for: a name, or `triple[:cpu[:features]]`, to everything LLVM and the passes need to know.
+
+A leaf: no IR, and llvmlite is imported only by what needs it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from aotc.errors import Problem, UsageError
+from aotc.machines import processor
+
+if TYPE_CHECKING:
+    from llvmlite.binding import TargetMachine
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class VectorUnit:
+    """The vector registers that kernels are scheduled for, and the caches behind them; sizes in bytes."""
+
+    width: int
+    """Of one register."""
+    registers: int
+    """How many there are."""
+    fma: bool
+    """Whether a * b + c with one rounding is an instruction."""
+    l1: int = 32 << 10
+    l2: int = 512 << 10
+    l3: int = 8 << 20
+
+
+@dataclass(frozen=True)
+class Target:
+    """One machine. `name` is what `lookup` takes; widths are in bits, alignments in bytes."""
+
+    name: str
+    description: str
+    triple: str
+    cpu: str
+    features: str = ""
+    abi: str = ""
+    """The name LLVM gives a calling convention that the triple does not decide (RISC-V: ilp32, ilp32f, lp64d)."""
+    pointer_width: int = 64
+    weight_alignment: int = 64
+    """Alignment of each constant array: a vector register where there are some, a word on a microcontroller."""
+    relocation: str = "pic"
+    code_model: str = "default"
+    freestanding: bool = False
+    """No C library can be counted on: loops stay loops and are not turned into calls of memset and memcpy."""
+    vectors: VectorUnit | None = None
+    """None: every kernel is computed by plain loops."""
+
+    def machine(self, optimize: int = 2, *, jit: bool = False) -> TargetMachine:
+        """A new LLVM target machine; `optimize` is 0..3. UsageError where LLVM does not know the target."""
+        llvm = binding()
+        try:
+            target = llvm.Target.from_triple(self.triple)
+        except RuntimeError as error:
+            raise UsageError(Problem(f"--target {self.name}", why=str(error))) from error
+        return target.create_target_machine(
+            cpu=self.cpu,
+            features=self.features,
+            opt=optimize,
+            reloc=self.relocation,
+            codemodel="jitdefault" if jit else self.code_model,
+            jit=jit,
+            abiname=self.abi,
+        )
+
+    @property
+    def tune(self) -> str:
+        """The processor whose timings LLVM takes for code on vectors, where those of `cpu` will not do.
+
+        By the timings that LLVM has for Zen and for AVX-512 in general it moves so many loads ahead that the registers
+        of a kernel run out. By those of Sapphire Rapids the same kernels reach 92..97 % of the peak of a Zen 5.
+        """
+        wide = self.triple.startswith("x86_64") and self.vectors is not None and self.vectors.width == 64
+        return "sapphirerapids" if wide else ""
+
+    @property
+    def aligns_frames(self) -> bool:
+        """Whether functions on vectors align their own stack frames: registers wider than what the ABI aligns them to.
+
+        LLVM does so only where it keeps a frame pointer; else what it spills lies across cache lines.
+        """
+        return self.triple.startswith("x86_64") and self.vectors is not None and self.vectors.width > 16
+
+    @property
+    def threads(self) -> bool:
+        """Whether there are POSIX threads as `aotc_threads` of the runtime takes them."""
+        return "linux" in self.triple
+
+    @cached_property
+    def native(self) -> frozenset[str]:
+        """Which operations the target computes with instructions of its own, without calling a library.
+
+        Those of `PROBES` are found by compiling each, so the answer holds for every processor and feature string.
+        """
+        machine = self.machine()
+        names: set[str] = set()
+        for name, (body, calls) in PROBES.items():
+            module = binding().parse_assembly(body)
+            module.triple = self.triple
+            assembly = machine.emit_assembly(module)
+            if not re.search(rf"(?<![.\w])\w*({'|'.join(calls)})\b", assembly):
+                names.add(name)
+        if self.triple.split("-")[0] in _WITH_MAXIMUM:
+            names |= {"maximum-f32", "maximum-f64"}
+        return frozenset(names)
+
+
+def _rounding(kind: str, suffix: str) -> tuple[str, tuple[str, ...]]:
+    lines = [f"define {kind} @probe({kind} %x) optsize {{"]
+    source = "%x"
+    for name in ("floor", "ceil", "trunc", "roundeven"):
+        lines.append(f"  %{name} = call {kind} @llvm.{name}.{'f32' if kind == 'float' else 'f64'}({kind} {source})")
+        source = f"%{name}"
+    lines.append(f"  ret {kind} {source}\n}}")
+    return "\n".join(lines), tuple(f"{name}{suffix}" for name in ("floor", "ceil", "trunc", "roundeven"))
+
+
+_HALF_CALLS: Final = ("hfsf2", "sfhf2", "h2f_ieee", "f2h_ieee", "_h2f", "_f2h")
+
+PROBES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
+    "round-f32": _rounding("float", "f"),
+    "round-f64": _rounding("double", ""),
+    "convert-f16": (
+        "define i16 @probe(i16 %x) optsize {\n"
+        "  %h = bitcast i16 %x to half\n  %f = fpext half %h to float\n  %g = fadd float %f, 1.0\n"
+        "  %t = fptrunc float %g to half\n  %r = bitcast half %t to i16\n  ret i16 %r\n}",
+        _HALF_CALLS,
+    ),
+}
+"""Operations that some targets leave to a library: LLVM text that uses them, and what the library call contains.
+
+Some do so only where code is to be small, so that is what is asked for."""
+
+_WITH_MAXIMUM: Final = ("x86_64", "aarch64", "wasm32")
+"""Where `llvm.maximum` and `llvm.minimum` are instructions. Not probed: LLVM 22 aborts on them for some processors."""
+
+
+_VECTOR_ADDITIONS: Final = (
+    (r"\tv?addps\t.*zmm", 32),
+    (r"\tv?addps\t", 16),
+    (r"\tfadd\tv", 32),
+    (r"\tvadd\.f32\tq", 16),
+    (r"\tvfadd\.vv\t", 32),
+    (r"\tf32x4\.add", 16),
+    (r"\txvaddsp ", 64),
+    (r"\tx?vfadd\.s\t", 32),
+)
+"""How an addition of vectors of f32 looks in assembly, and how many registers there are where it looks like that."""
+
+
+def probed_vectors(target: Target) -> VectorUnit | None:
+    """The vectors that LLVM computes with on `target`: those of hosted machines in general, and of WebAssembly.
+
+    A sum of sixteen f32 is compiled: as many instructions as it takes, so wide are the registers.
+    """
+    if target.triple.startswith("i") or (target.freestanding and not target.triple.startswith("wasm")):
+        return None
+    kind = "<16 x float>"
+    text = (
+        f"define {kind} @sum({kind} %x, {kind} %y) {{\n  %s = fadd {kind} %x, %y\n  ret {kind} %s\n}}\n"
+        f"define {kind} @fma({kind} %x, {kind} %y) {{\n"
+        f"  %s = call {kind} @llvm.fma.v16f32({kind} %x, {kind} %y, {kind} %x)\n  ret {kind} %s\n}}\n"
+        f"declare {kind} @llvm.fma.v16f32({kind}, {kind}, {kind})"
+    )
+    module = binding().parse_assembly(text)
+    module.triple = target.triple
+    assembly = target.machine().emit_assembly(module)
+    for pattern, registers in _VECTOR_ADDITIONS:
+        if count := len(re.findall(pattern, assembly)):
+            # RISC-V adds whole groups of registers in one instruction; 128 bits are what each has at least.
+            width = 16 if target.triple.startswith("riscv") else 64 // count
+            return VectorUnit(width, registers, fma="fmaf" not in assembly)
+    return None
+
+
+def _arm(name: str, arch: str, description: str, features: str = "", *, cpu: str, hard: bool = False) -> Target:
+    return Target(
+        name,
+        description,
+        f"{arch}-none-unknown-eabi{'hf' if hard else ''}",
+        cpu,
+        features,
+        pointer_width=32,
+        weight_alignment=4,
+        relocation="static",
+        freestanding=True,
+    )
+
+
+def _riscv32(name: str, description: str, features: str, abi: str) -> Target:
+    return Target(
+        name,
+        description,
+        "riscv32-unknown-unknown-elf",
+        "generic-rv32",
+        features,
+        abi,
+        pointer_width=32,
+        weight_alignment=4,
+        relocation="static",
+        code_model="medium",
+        freestanding=True,
+    )
+
+
+_X86 = "x86_64-unknown-linux-gnu"
+_SSE = VectorUnit(16, 16, fma=False)
+_AVX2 = VectorUnit(32, 16, fma=True)
+_AVX512 = VectorUnit(64, 32, fma=True, l2=1 << 20)
+_NO_FPU = "-fpregs"
+
+TARGETS: Final[dict[str, Target]] = {
+    target.name: target
+    for target in (
+        Target("x86-64", "64-bit x86, any (SSE2)", _X86, "x86-64", vectors=_SSE),
+        Target("x86-64-v2", "64-bit x86 with SSE4.2", _X86, "x86-64-v2", vectors=_SSE),
+        Target("x86-64-v3", "64-bit x86 with AVX2 and FMA", _X86, "x86-64-v3", vectors=_AVX2),
+        Target("x86-64-v4", "64-bit x86 with AVX-512", _X86, "x86-64-v4", "-prefer-256-bit", vectors=_AVX512),
+        Target(
+            "aarch64",
+            "64-bit Arm, Linux",
+            "aarch64-unknown-linux-gnu",
+            "generic",
+            vectors=VectorUnit(16, 32, fma=True),
+        ),
+        Target(
+            "armv7",
+            "32-bit Arm with NEON, Linux",
+            "armv7-unknown-linux-gnueabihf",
+            "generic",
+            "+neon",
+            pointer_width=32,
+            vectors=VectorUnit(16, 16, fma=False),
+        ),
+        Target(
+            "rv64gc", "64-bit RISC-V, Linux", "riscv64-unknown-linux-gnu", "generic-rv64", "+m,+a,+f,+d,+c", "lp64d"
+        ),
+        Target(
+            "rv64gcv",
+            "64-bit RISC-V with vectors, Linux",
+            "riscv64-unknown-linux-gnu",
+            "generic-rv64",
+            "+m,+a,+f,+d,+c,+v",
+            "lp64d",
+            vectors=VectorUnit(16, 32, fma=True),
+        ),
+        _arm("cortex-m0", "thumbv6m", "Arm Cortex-M0/M0+, no FPU", cpu="cortex-m0"),
+        _arm("cortex-m3", "thumbv7m", "Arm Cortex-M3, no FPU", cpu="cortex-m3"),
+        _arm("cortex-m4", "thumbv7em", "Arm Cortex-M4 with DSP, no FPU", _NO_FPU, cpu="cortex-m4"),
+        _arm("cortex-m4f", "thumbv7em", "Arm Cortex-M4 with DSP, single precision FPU", cpu="cortex-m4", hard=True),
+        _arm("cortex-m7", "thumbv7em", "Arm Cortex-M7, single precision FPU", "-fp64", cpu="cortex-m7", hard=True),
+        _arm("cortex-m33", "thumbv8m.main", "Arm Cortex-M33 with DSP and FPU", cpu="cortex-m33", hard=True),
+        _arm("cortex-m55", "thumbv8.1m.main", "Arm Cortex-M55 with Helium (MVE)", cpu="cortex-m55", hard=True),
+        _riscv32("rv32imc", "32-bit RISC-V, no FPU, no atomics", "+m,+c", "ilp32"),
+        _riscv32("rv32imac", "32-bit RISC-V, no FPU", "+m,+a,+c", "ilp32"),
+        _riscv32("rv32imafc", "32-bit RISC-V, single precision FPU", "+m,+a,+f,+c", "ilp32f"),
+        Target(
+            "wasm32",
+            "WebAssembly",
+            "wasm32-unknown-unknown",
+            "generic",
+            pointer_width=32,
+            weight_alignment=16,
+            relocation="static",
+            freestanding=True,
+        ),
+        Target(
+            "wasm32-simd128",
+            "WebAssembly with 128-bit vectors",
+            "wasm32-unknown-unknown",
+            "generic",
+            "+simd128",
+            pointer_width=32,
+            weight_alignment=16,
+            relocation="static",
+            freestanding=True,
+            vectors=VectorUnit(16, 16, fma=False),
+        ),
+    )
+}
+"""Targets by name; `host` is one more, made at run time."""
+
+_ENVIRONMENTS = ("eabi", "eabihf", "gnueabi", "gnueabihf", "musleabi", "musleabihf", "elf", "macho", "coff")
+
+
+@lru_cache(maxsize=64)
+def lookup(spec: str) -> Target:
+    """The target called `spec`, or the one that `triple[:cpu[:features]]` describes.
+
+    Raises UsageError with near matches for an unknown name, and for a triple, a processor or a feature that LLVM does
+    not know, or a triple that is big-endian (constants are stored little-endian).
+    """
+    if spec == "host":
+        return _host()
+    if (target := TARGETS.get(spec)) is not None:
+        return target
+    triple, _, rest = spec.partition(":")
+    if "-" not in triple or triple in TARGETS or triple == "host":
+        raise _unknown(spec)
+    return _described(spec, triple, *rest.partition(":")[::2])
+
+
+@lru_cache(maxsize=64)
+def vector_unit(spec: str) -> VectorUnit | None:
+    """The vectors of a target, of the host without LLVM where the operating system says what it has. As `lookup`."""
+    if spec != "host":
+        return lookup(spec).vectors
+    if (found := processor.vector_registers()) is not None:
+        return VectorUnit(*found, **processor.caches())
+    llvm = binding()
+    host = Target(spec, "", llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+    unit = probed_vectors(host)
+    return None if unit is None else replace(unit, **processor.caches())
+
+
+def named_targets() -> list[Target]:
+    """`host` and every target of the table."""
+    return [_host(), *TARGETS.values()]
+
+
+def targets_table() -> str:
+    """What `aotc targets` prints: a line for each target."""
+    rows = [("NAME", "TRIPLE", "CPU", "VECTORS", "DESCRIPTION")]
+    rows += [(each.name, each.triple, each.cpu, _vectors_text(each), each.description) for each in named_targets()]
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    lines = [
+        "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[4]]) for row in rows
+    ]
+    return "\n".join([*lines, "", "or triple[:cpu[:features]], e.g. aarch64-linux-gnu:neoverse-v1:+sve", ""])
+
+
+def _vectors_text(target: Target) -> str:
+    return "-" if target.vectors is None else f"{target.vectors.registers} x {8 * target.vectors.width} bits"
+
+
+def binding() -> Any:
+    """`llvmlite.binding` with every target initialised."""
+    import llvmlite.binding as llvm
+
+    _initialize()
+    return llvm
+
+
+@lru_cache(maxsize=1)
+def _initialize() -> None:
+    import llvmlite.binding as llvm
+
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+
+
+@lru_cache(maxsize=1)
+def _host() -> Target:
+    llvm = binding()
+    unit = vector_unit("host")
+    features = llvm.get_host_cpu_features().flatten()
+    return Target(
+        "host",
+        "this machine, every feature it has",
+        llvm.get_process_triple(),
+        llvm.get_host_cpu_name(),
+        # Which LLVM does for some processors with AVX-512.
+        f"{features},-prefer-256-bit" if unit is not None and unit.width == 64 else features,
+        vectors=unit,
+    )
+
+
+def _described(spec: str, triple: str, cpu: str, features: str) -> Target:
+    parts = triple.split("-")
+    if len(parts) == 3 and parts[2] in _ENVIRONMENTS:  # LLVM itself takes the third part for an operating system
+        parts.insert(2, "unknown")
+        triple = "-".join(parts)
+    elif len(parts) == 3 and parts[1] in ("linux", "none") and parts[0] != "wasm32":
+        parts.insert(1, "unknown")
+        triple = "-".join(parts)
+    try:
+        binding().Target.from_triple(triple)
+    except RuntimeError:
+        raise _unknown(spec) from None
+    if unclear := [each for each in features.split(",") if each and each[0] not in "+-"]:  # LLVM would end the process
+        fix = f"write {','.join(f'+{each}' for each in unclear)} or {','.join(f'-{each}' for each in unclear)}"
+        raise UsageError(Problem(f"--target {spec}", why="a feature is there or not", fix=fix))
+    machine, said = _listened(Target(spec, "", triple, cpu, features).machine)
+    if refused := dict.fromkeys(re.findall(r"^('.*' is not a recognized \w+) for this target", said, re.MULTILINE)):
+        raise UsageError([Problem(f"--target {spec}", why=each) for each in refused])
+    data = str(machine.target_data)
+    if data.startswith("E"):
+        raise UsageError(Problem(f"--target {spec}", why="it is big-endian", fix="choose a little-endian target"))
+    width = 32 if "p:32:" in data else 16 if "p:16:" in data else 64
+    bare = any(part in ("none", "elf", "eabi", "eabihf") for part in parts) or parts[0].startswith("wasm")
+    target = Target(
+        spec,
+        "",
+        triple,
+        cpu,
+        features,
+        pointer_width=width,
+        weight_alignment=4 if bare and width < 64 else 64,
+        relocation="static" if bare else "pic",
+        code_model="medium" if bare and triple.startswith("riscv") else "default",
+        freestanding=bare,
+    )
+    return replace(target, vectors=probed_vectors(target))
+
+
+def _listened(make: Callable[[], _T]) -> tuple[_T, str]:
+    """What `make` returns, and what LLVM prints on standard error meanwhile: all that it does about a processor or a
+    feature it does not know, before it goes on without or ends the process."""
+    import tempfile
+
+    with tempfile.TemporaryFile() as stream:
+        try:
+            kept = os.dup(2)
+        except OSError:  # standard error is closed
+            kept = None
+        os.dup2(stream.fileno(), 2)
+        try:
+            made = make()
+        finally:
+            if kept is None:
+                os.close(2)
+            else:
+                os.dup2(kept, 2)
+                os.close(kept)
+        stream.seek(0)
+        return made, stream.read().decode(errors="replace")
+
+
+def _unknown(spec: str) -> UsageError:
+    near = difflib.get_close_matches(spec, ["host", *TARGETS], n=3, cutoff=0.5)
+    fix = f"did you mean {' or '.join(near)}?" if near else "`aotc targets` lists them"
+    return UsageError(Problem(f"--target {spec}", why="there is no such target", fix=fix))

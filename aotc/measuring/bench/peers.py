@@ -1,0 +1,291 @@
+"""Who takes part in a benchmark: this compiler by its routes, and other runtimes where they are installed.
+
+A peer opens a model (ahead-of-time peers compile it in the folder they are given) and binds it to inputs: what is timed
+is a call without arguments on bound tensors, the cheapest that each has.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from aotc.checking.reference import reference_session
+from aotc.errors import AotcError, Problem
+from aotc.pipeline.options import CompileOptions
+
+Array = np.ndarray[Any, Any]
+Inputs: TypeAlias = Mapping[str, Array]
+NATIVE_C_FLAGS = ("-O3", "-march=native", "-w", "-fPIC", "-shared")
+
+
+@dataclass(frozen=True)
+class Job:
+    """A model to open: its file, a folder for what is made of it, and how it is to run."""
+
+    model: Path
+    folder: Path
+    threads: int
+    options: CompileOptions
+
+
+class Session(ABC):
+    """A model that is ready to run."""
+
+    @abstractmethod
+    def bind(self, inputs: Inputs) -> Callable[[], object]:
+        """A call on these inputs."""
+
+    @abstractmethod
+    def run(self, inputs: Inputs) -> Sequence[Array]:
+        """The outputs in the model's order."""
+
+
+class Peer(ABC):
+    """One way to run a model."""
+
+    package: str | None = None
+    """The Python package it is in; None for what is part of this one."""
+
+    def version(self) -> str | None:
+        """Its version, None where it is not installed."""
+        try:
+            return version(self.package or "aotc")
+        except PackageNotFoundError:
+            return None
+
+    @abstractmethod
+    def open(self, job: Job) -> Session:
+        """Get a model ready. Raises AotcError, or whatever the peer raises, where it cannot be."""
+
+
+# --- aotc ------------------------------------------------------------------------------------------------------------
+
+
+class AotcSession(Session):
+    """A model of ours, by whatever route."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def bind(self, inputs: Inputs) -> Callable[[], object]:
+        return self.model.bind(inputs)
+
+    def run(self, inputs: Inputs) -> Sequence[Array]:
+        return list(self.model(inputs).values())
+
+
+class Aotc(Peer):
+    """`aotc.compile`, in the process that runs it."""
+
+    def open(self, job: Job) -> AotcSession:
+        from aotc.compiler.driver import in_process, lower
+        from aotc.executor import compiled_in_process
+
+        return AotcSession(compiled_in_process(lower(str(job.model), in_process(job.options))))
+
+
+class AotcShared(Peer):
+    """`aotc compile --emit shared`, loaded."""
+
+    def open(self, job: Job) -> AotcSession:
+        from aotc.compiler.driver import compile_with
+        from aotc.executor import load
+
+        written = compile_with(str(job.model), job.folder, replace(job.options, emit=("shared",)))
+        return AotcSession(load(_only(written.files, ".so"), threads=job.threads))
+
+
+class AotcC(Peer):
+    """`aotc compile --emit c`, compiled by the system's C compiler, loaded."""
+
+    def open(self, job: Job) -> AotcSession:
+        from aotc.compiler.driver import compile_with
+        from aotc.executor import load
+        from aotc.measuring.routes import build_shared
+
+        written = compile_with(str(job.model), job.folder, replace(job.options, emit=("c",)))
+        return AotcSession(load(build_shared(_only(written.files, ".c"), NATIVE_C_FLAGS), threads=job.threads))
+
+
+def _only(files: Sequence[Path], suffix: str) -> Path:
+    return next(path for path in files if path.suffix == suffix)
+
+
+# --- runtimes --------------------------------------------------------------------------------------------------------
+
+
+class OnnxRuntime(Peer):
+    """ONNX Runtime with all its graph optimisations, inputs and outputs bound."""
+
+    package = "onnxruntime"
+
+    def open(self, job: Job) -> Session:
+        session = reference_session(str(job.model), job.threads)
+
+        class OrtSession(Session):
+            def bind(self, inputs: Inputs) -> Callable[[], object]:
+                binding = session.io_binding()
+                for name, array in inputs.items():
+                    binding.bind_cpu_input(name, array)
+                for output in session.get_outputs():
+                    binding.bind_output(output.name, "cpu")
+                return lambda: session.run_with_iobinding(binding)
+
+            def run(self, inputs: Inputs) -> Sequence[Array]:
+                return session.run(None, dict(inputs))
+
+        return OrtSession()
+
+
+class OpenVino(Peer):
+    """OpenVINO on the CPU in f32; `infer` stays on the calling thread."""
+
+    package = "openvino"
+
+    def open(self, job: Job) -> Session:
+        openvino: Any = import_module("openvino")
+        core = openvino.Core()
+        settings = {
+            "INFERENCE_NUM_THREADS": job.threads,
+            "NUM_STREAMS": 1,
+            "PERFORMANCE_HINT": "LATENCY",
+            "INFERENCE_PRECISION_HINT": "f32",
+            "ENABLE_CPU_PINNING": False,
+        }
+        compiled = core.compile_model(core.read_model(str(job.model)), "CPU", settings)
+
+        class OpenVinoSession(Session):
+            def bind(self, inputs: Inputs) -> Callable[[], object]:
+                request = compiled.create_infer_request()
+                for name, array in inputs.items():
+                    request.set_tensor(name, openvino.Tensor(array, shared_memory=True))
+                return lambda: request.infer(None, share_inputs=True, share_outputs=True)
+
+            def run(self, inputs: Inputs) -> Sequence[Array]:
+                found = compiled(dict(inputs))
+                return [np.array(found[output]) for output in compiled.outputs]
+
+        return OpenVinoSession()
+
+
+class Ncnn(Peer):
+    """ncnn in f32, on a model that pnnx has converted."""
+
+    package = "ncnn"
+
+    def open(self, job: Job) -> Session:
+        import onnx
+
+        ncnn: Any = import_module("ncnn")
+        copy = job.folder / "m.onnx"
+        onnx.save(onnx.load(str(job.model)), str(copy))  # one file, whatever was beside it
+        _run([_tool("pnnx"), str(copy), "fp16=0"])
+        parameters = job.folder / "m.ncnn.param"
+        if any(mark in parameters.read_text() for mark in ("pnnx.", "\nTensor.")):
+            raise AotcError(Problem("pnnx leaves operators unconverted"))
+        net = ncnn.Net()
+        net.opt.num_threads, net.opt.use_vulkan_compute = job.threads, False
+        for name in ("use_fp16_packed", "use_fp16_storage", "use_fp16_arithmetic", "use_bf16_storage"):
+            setattr(net.opt, name, False)
+        if net.load_param(str(parameters)) or net.load_model(str(job.folder / "m.ncnn.bin")):
+            raise AotcError(Problem("ncnn cannot load what pnnx wrote"))
+        shapes = _output_shapes(job.model)
+
+        def call(inputs: Sequence[Any]) -> list[Any]:
+            extractor = net.create_extractor()
+            for number, value in enumerate(inputs):
+                extractor.input(f"in{number}", value)
+            return [extractor.extract(f"out{number}")[1] for number in range(len(shapes))]
+
+        def values(inputs: Inputs) -> list[Any]:
+            return [ncnn.Mat(np.ascontiguousarray(array[0])).clone() for array in inputs.values()]
+
+        class NcnnSession(Session):
+            def bind(self, inputs: Inputs) -> Callable[[], object]:
+                bound = values(inputs)
+                return lambda: call(bound)
+
+            def run(self, inputs: Inputs) -> Sequence[Array]:
+                found = call(values(inputs))
+                return [np.array(value).reshape(shape) for value, shape in zip(found, shapes, strict=True)]
+
+        return NcnnSession()
+
+
+class EmxC(Peer):
+    """emx-onnx-cgen, another generator of C, compiled by the system's C compiler with `-Ofast`."""
+
+    package = "emx-onnx-cgen"
+    LARGEST = 32 << 20
+    """Bytes of a model: weights are written as text."""
+
+    def open(self, job: Job) -> Session:
+        import onnx
+
+        if job.threads != 1 or job.model.stat().st_size > self.LARGEST:
+            raise AotcError(Problem("one thread and models of 32 MB at most"))
+        source, library = job.folder / "net.c", job.folder / "net.so"
+        settings = ("--model-name", "net", "--restrict-arrays", "--large-weight-threshold", "0")
+        _run([_tool("emx-onnx-cgen"), "compile", str(job.model), str(source), *settings])
+        flags = ["-Ofast", *NATIVE_C_FLAGS[1:]]
+        _run(["cc", *flags, *map(str, sorted(job.folder.glob("*.c"))), "-o", str(library), "-lm"])
+        function = ctypes.CDLL(str(library)).net
+        function.restype = None
+        graph = onnx.load(str(job.model), load_external_data=False).graph
+        outputs = [
+            np.zeros(shape, onnx.helper.tensor_dtype_to_np_dtype(info.type.tensor_type.elem_type))
+            for info, shape in zip(graph.output, _output_shapes(job.model), strict=True)
+        ]
+
+        class EmxSession(Session):
+            def bind(self, inputs: Inputs) -> Callable[[], object]:
+                arrays = [*map(np.ascontiguousarray, inputs.values()), *outputs]
+                arguments = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
+                self._keep = arrays
+                return lambda: function(*arguments)
+
+            def run(self, inputs: Inputs) -> Sequence[Array]:
+                self.bind(inputs)()
+                return [array.copy() for array in outputs]
+
+        return EmxSession()
+
+
+def _output_shapes(model: Path) -> list[tuple[int, ...]]:
+    import onnx
+
+    graph = onnx.load(str(model), load_external_data=False).graph
+    return [tuple(dim.dim_value for dim in info.type.tensor_type.shape.dim) for info in graph.output]
+
+
+def _tool(name: str) -> str:
+    """A command that was installed beside this Python, or is found elsewhere."""
+    beside = Path(sys.executable).with_name(name)
+    return str(beside) if beside.exists() else name
+
+
+def _run(command: Sequence[str]) -> None:
+    """Run a command of a peer's; raises AotcError with what it said last."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError as error:
+        raise AotcError(Problem(f"{command[0]} is not installed")) from error
+    if done.returncode != 0:
+        said = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
+        raise AotcError(Problem(f"{Path(command[0]).name} failed", why=" | ".join(said[-3:])[:400]))
+
+
+OURS: dict[str, Peer] = {"aotc": Aotc(), "aotc shared": AotcShared(), "aotc C": AotcC()}
+OTHERS: dict[str, Peer] = {"onnxruntime": OnnxRuntime(), "openvino": OpenVino(), "ncnn": Ncnn(), "emx": EmxC()}
+PEERS: dict[str, Peer] = OURS | OTHERS
+"""By name."""

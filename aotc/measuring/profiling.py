@@ -1,0 +1,223 @@
+"""What each kernel of a model takes on this machine: time, arithmetic, share of the processor's peak, ONNX nodes."""
+
+from __future__ import annotations
+
+import ctypes
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from aotc.pipeline.options import CompileOptions
+
+if TYPE_CHECKING:
+    from aotc.compiler.driver import Source
+    from aotc.executor import CompiledModel
+    from aotc.pipeline.compilation import Compilation
+
+MOST_RUNS = 1000
+
+
+@dataclass(frozen=True)
+class CallProfile:
+    """One call of a kernel."""
+
+    symbol: str
+    nodes: tuple[str, ...]
+    """The ONNX nodes it computes."""
+    operations: int
+    """Arithmetic operations (`GraphOp.operations`)."""
+    plain: str | None
+    """Why it is computed by plain loops on a target with vectors; None where it is not."""
+    seconds: float
+    """Median over the runs."""
+
+    @property
+    def rate(self) -> float:
+        """Operations in a second."""
+        return self.operations / self.seconds if self.seconds else 0.0
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What one run of a model takes, call by call."""
+
+    calls: tuple[CallProfile, ...]
+    peak: float
+    """Operations in a second that one core computes at most in f32."""
+
+    @property
+    def seconds(self) -> float:
+        """All calls together."""
+        return sum(call.seconds for call in self.calls)
+
+
+@dataclass(frozen=True)
+class ProfiledModel:
+    """A model compiled with `profile`, and its counters."""
+
+    model: CompiledModel
+    counters: np.ndarray[Any, np.dtype[np.int64]]
+    """Ticks that each call of a kernel has taken so far."""
+    calls: tuple[CallProfile, ...]
+    """What the counters stand for; seconds are 0."""
+
+    def ticks(
+        self, step: Callable[[], object], seconds: float, before: Callable[[], object] | None = None
+    ) -> list[float]:
+        """The median ticks of each call over runs for about `seconds`, after one that does not count.
+
+        `before` is called ahead of each run.
+        """
+        step()
+        runs: list[np.ndarray[Any, np.dtype[np.int64]]] = []
+        end = time.perf_counter() + seconds
+        while len(runs) < MOST_RUNS and (not runs or time.perf_counter() < end):
+            if before is not None:
+                before()
+            self.counters[:] = 0
+            step()
+            runs.append(self.counters.copy())
+        return [statistics.median(int(value) for value in column) for column in zip(*runs, strict=True)]
+
+
+def profile(
+    source: Source,
+    options: CompileOptions,
+    inputs: str | None = None,
+    seconds: float = 1.0,
+    report: Callable[[str], None] | None = None,
+) -> Profile:
+    """Profile a model in this process for about `seconds`, on the npz file `inputs` or on seeded random values.
+
+    Raises as `aotc.compile`.
+    """
+    from aotc.checking.recordings import read_inputs
+
+    profiled = compile_profiled(source, options, report)
+    if report is not None:
+        report("measuring")
+    tick = processor().seconds_per_tick
+    step = profiled.model.bind(read_inputs(inputs, profiled.model.inputs))
+    taken = profiled.ticks(step, seconds)
+    calls = tuple(replace(call, seconds=ticks * tick) for call, ticks in zip(profiled.calls, taken, strict=True))
+    return Profile(calls, processor().peak)
+
+
+def compile_profiled(
+    source: Source, options: CompileOptions, report: Callable[[str], None] | None = None
+) -> ProfiledModel:
+    """Compile a model in this process with a counter for each call of a kernel. Raises as `aotc.compile`."""
+    from aotc.compiler.driver import in_process, lower
+
+    return load_profiled(lower(source, in_process(replace(options, profile=True)), report))
+
+
+def load_profiled(compilation: Compilation) -> ProfiledModel:
+    """Code of this process from a module that went through all phases with `profile`."""
+    from aotc.executor import HostCode
+    from aotc.model.conventions import profile_symbol
+
+    calls = _calls(compilation)
+    symbol = profile_symbol(compilation.name)
+    model, library = HostCode.of(compilation).load_with([symbol] if calls else [])
+    counters = np.zeros(0, np.int64)
+    if calls:
+        address = library.address(symbol)
+        counters = np.ctypeslib.as_array((ctypes.c_int64 * len(calls)).from_address(address))
+    return ProfiledModel(model, counters, calls)
+
+
+def _calls(compilation: Compilation) -> tuple[CallProfile, ...]:
+    from xdsl.dialects.builtin import IntegerAttr, StringAttr
+
+    from aotc.model.locations import node_names
+    from aotc.passes.fuse.count_operations import OPERATIONS
+    from aotc.passes.interface.profile_kernels import kernel_calls
+    from aotc.passes.interface.signature import kernels
+
+    functions = {kernel.sym_name.data: kernel for kernel in kernels(compilation.module)}
+    found: list[CallProfile] = []
+    for call in kernel_calls(compilation.module):
+        symbol = call.callee.string_value()
+        attributes = functions[symbol].attributes
+        count, plain = attributes.get(OPERATIONS), attributes.get("aot.plain")
+        operations = count.value.data if isinstance(count, IntegerAttr) else 0
+        why = plain.data if isinstance(plain, StringAttr) else None
+        found.append(CallProfile(symbol, tuple(node_names(call.location)), operations, why, 0.0))
+    return tuple(found)
+
+
+# --- the machine -----------------------------------------------------------------------------------------------------
+
+_STEPS, _UNROLL, _REPEAT = 100_000, 4, 50
+
+_FUSED = "      {to} = math.fma {by}, %half, %half : {tile}"
+_SPLIT = "      {to}p = arith.mulf {by}, %half : {tile}\n      {to} = arith.addf {to}p, %half : {tile}"
+_MULTIPLY_ADDS = """\
+builtin.module attributes {{aot.name = "peak", aot.plan = {{
+    peak_bytes = 0, lower_bound_bytes = 0, optimal = true, alignment = 64, order = [], buffers = []}}}} {{
+  func.func private @multiply_adds(%x: memref<{size}xf32>, %y: memref<{size}xf32>) attributes {{aot.kernel}} {{
+    %first = arith.constant 0 : index
+    %step = arith.constant {unroll} : index
+    %end = arith.constant {steps} : index
+    %start = aot.tile_load %x[%first] {{strides = array<i64: {lanes}, 1>}} : memref<{size}xf32> -> {tile}
+    %half = aot.tile_load %x[%first] {{strides = array<i64: 0, 1>}} : memref<{size}xf32> -> {tile}
+    %sums = scf.for %i = %first to %end step %step iter_args(%s0 = %start) -> ({tile}) {{
+{body}
+      scf.yield %s{unroll} : {tile}
+    }}
+    aot.tile_store %sums, %y[%first] {{strides = array<i64: {lanes}, 1>}} : {tile}, memref<{size}xf32>
+    func.return
+  }}
+  func.func @main(%x: memref<{size}xf32> {{aot.name = "x", aot.dtype = "float32", aot.io = "input"}},
+                  %y: memref<{size}xf32> {{aot.name = "y", aot.dtype = "float32", aot.io = "output"}})
+      attributes {{aot.entry}} {{
+    func.call @multiply_adds(%x, %y) : (memref<{size}xf32>, memref<{size}xf32>) -> ()
+    func.return
+  }}
+}}
+"""
+"""IR after the phase `loops`: as many sums as leave a few registers free, more than multiply-adds are under way."""
+
+
+@dataclass(frozen=True)
+class Processor:
+    """What was measured of one core of this machine."""
+
+    peak: float
+    """Operations in a second that it computes at most in f32."""
+    seconds_per_tick: float
+    """Of `aot.ticks`."""
+
+
+@cache
+def processor() -> Processor:
+    """Measure this machine with multiply-adds on registers, compiled as kernels are; 20 ms of them."""
+    from aotc.machines.targets import lookup
+
+    unit = lookup("host").vectors
+    lanes, registers = (1, 8) if unit is None else (unit.width // 4, unit.registers * 3 // 4)
+    size, tile = registers * lanes, f"vector<{registers}x{lanes}xf32>"
+    one = _FUSED if unit is not None and unit.fma else _SPLIT
+    body = "\n".join(one.format(to=f"%s{n + 1}", by=f"%s{n}", tile=tile) for n in range(_UNROLL))
+    text = _MULTIPLY_ADDS.format(size=size, lanes=lanes, tile=tile, steps=_STEPS, unroll=_UNROLL, body=body)
+    with tempfile.TemporaryDirectory(prefix="aotc-") as folder:
+        path = Path(folder) / "peak.mlir"
+        path.write_text(text)
+        profiled = compile_profiled(str(path), CompileOptions(start_at="loops"))
+    step = profiled.model.bind(np.full(size, 0.5, np.float32))
+    step()
+    profiled.counters[:] = 0
+    times: list[float] = []
+    for _ in range(_REPEAT):
+        start = time.perf_counter()
+        step()
+        times.append(time.perf_counter() - start)
+    return Processor(2 * size * _STEPS / min(times), sum(times) / int(profiled.counters[0]))

@@ -1,0 +1,270 @@
+"""Search for schedules and algorithms by measuring: each distinct operation of a model alone.
+
+Analytic choices are where the search begins, and stay where nothing is faster by more than `LEAST_GAIN`. Before each
+run the first two caches are filled with something else, as between the kernels of a network.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, UnitAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, SSAValue
+
+from aotc.checking.recordings import read_inputs
+from aotc.compiler.driver import Source, in_process, lower, new_context
+from aotc.dialects.dtypes import dtype_name
+from aotc.dialects.graph.interfaces import AnchorOp, element_type_of
+from aotc.dialects.graph.schedule import Machine, Schedule, ScheduleAttr
+from aotc.errors import AotcError, Problem, UsageError
+from aotc.machines.targets import lookup
+from aotc.machines.tuning_table import DIRECT, TuningTable, signature
+from aotc.measuring.profiling import ProfiledModel, load_profiled, processor
+from aotc.model.constants import constant_op, known_array
+from aotc.model.locations import node_names
+from aotc.model.weights import Array, WeightStore
+from aotc.passes.interface.signature import set_signature
+from aotc.passes.schedule.choose_algorithms import machine_for
+from aotc.passes.schedule.choose_schedule import machine_of
+from aotc.pipeline.compilation import Compilation
+from aotc.pipeline.options import CompileOptions
+from aotc.pipeline.phases import PHASE_NAMES, PHASES, PassRunner, phase_index, pipeline_of
+
+LEAST_GAIN = 0.03
+LEAST_SECONDS = 50e-9
+"""What a gain must be, at the resolution of the counter."""
+TOLERANCE = 1e-3
+"""Of the greatest result: what a candidate may differ by from the first choice."""
+SECONDS = 0.02
+"""For each measurement."""
+ROUNDS = 5
+"""In which the winner is compared with the first choice, in turns."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How one operation is computed: by its own algorithm if `algorithm` is None, as the compiler schedules it if
+    `schedule` is None."""
+
+    algorithm: Attribute | None
+    schedule: Schedule | None = None
+
+    def __str__(self) -> str:
+        schedule = "" if self.schedule is None else f" {ScheduleAttr.of(self.schedule)}"
+        return f"{DIRECT if self.algorithm is None else self.algorithm}{schedule}"
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What was found for one operation."""
+
+    nodes: tuple[str, ...]
+    before: float
+    """Seconds as the compiler chooses."""
+    after: float
+    choice: str
+    """The winner; empty where that is what the compiler chooses."""
+
+
+def tune(
+    source: Source, options: CompileOptions, table: TuningTable, report: Callable[[str], None] | None = None
+) -> Iterator[Gain]:
+    """Measure every distinct operation of a model that has a schedule, and note in `table` what is faster.
+
+    Raises as `aotc.compile`, and UsageError for another machine than this one, where it has no vectors, and for a table
+    that was measured on another processor.
+    """
+    machine = machine_of("host")
+    if options.target != "host" or machine is None:
+        raise UsageError(Problem("tuning is for the vectors of this machine", why=f"the target is {options.target}"))
+    processor_name = lookup("host").cpu
+    if table.processor not in ("", processor_name):
+        why = f"this one is {processor_name}"
+        raise UsageError(Problem(f"the table is for the processor {table.processor}", why=why, fix="name another file"))
+    table.processor = processor_name
+    options = replace(in_process(options), tuned=None)
+    compilation = lower(source, replace(options, stop_after="graph"), report)
+    machine = machine_for(compilation.module, "host") or machine
+    seen: set[str] = set()
+    for op in compilation.module.walk():
+        if not isinstance(op, AnchorOp) or signature(op) in seen or not _is_measurable(op, machine, compilation.store):
+            continue
+        seen.add(signature(op))
+        nodes = tuple(node_names(op.location))
+        if report is not None:
+            report(", ".join(nodes) or op.name)
+        yield _Search(op, options, machine, compilation.store).run(table, nodes)
+
+
+def _is_measurable(op: AnchorOp, machine: Machine, store: WeightStore) -> bool:
+    """Whether there is something to choose, and random values will do for what is not constant."""
+    if op.schedule_on(machine) is None:
+        return False
+    computed = (value for value in op.operands if known_array(value, store) is None)
+    return all(dtype_name(element_type_of(value)).startswith("float") for value in computed)
+
+
+class _Search:
+    """One operation, by every choice in turn."""
+
+    def __init__(self, op: AnchorOp, options: CompileOptions, machine: Machine, store: WeightStore) -> None:
+        self._op, self._options, self._machine, self._store = op, options, machine, store
+        self._first = Choice(None if options.accuracy == "strict" else op.algorithm_on(machine))
+        self._other = np.zeros(2 * (machine.l1 + machine.l2) // 4, np.float32)
+        """What fills the caches."""
+        self._times: dict[Choice, float] = {}
+        self._models: dict[Choice, ProfiledModel] = {}
+
+    def run(self, table: TuningTable, nodes: tuple[str, ...]) -> Gain:
+        """Find the best choice."""
+        best = self._best([self._first, *self._algorithms()])
+        given = self._scheduled(best)
+        best = self._best([best, *(replace(best, schedule=each) for each in self._tiles(given))])
+        given = best.schedule or given
+        if len(given.tile) == 2:
+            orders = [replace(given, order=order) for order in ("rows", "columns")]
+            best = self._best([best, *(replace(best, schedule=each) for each in orders)])
+            given = best.schedule or given
+            unrolled = [replace(given, unroll=count) for count in (1, 2, 4, 8)]
+            best = self._best([best, *(replace(best, schedule=each) for each in unrolled)])
+        before, after = self._compare(best)
+        if before - after < max(before * LEAST_GAIN, LEAST_SECONDS):
+            return Gain(nodes, before, before, "")
+        self._note(table, best)
+        return Gain(nodes, before, after, str(best))
+
+    def _note(self, table: TuningTable, best: Choice) -> None:
+        name = signature(self._op)
+        if best.algorithm != self._first.algorithm:
+            table.algorithms[name] = DIRECT if best.algorithm is None else str(best.algorithm)
+        if best.schedule is not None:
+            if best.algorithm is not None:
+                name = signature(self._op, best.algorithm)
+            table.schedules[name] = str(ScheduleAttr.of(best.schedule))
+
+    # Candidates
+
+    def _algorithms(self) -> Iterator[Choice]:
+        others = [] if self._options.accuracy == "strict" else self._op.algorithms_on(self._machine)
+        return (Choice(each) for each in (None, *others) if each != self._first.algorithm)
+
+    def _scheduled(self, choice: Choice) -> Schedule:
+        """The schedule that the compiler chooses with an algorithm."""
+        if choice.schedule is not None:
+            return choice.schedule
+        if choice.algorithm is not None:
+            self._op.attributes[AnchorOp.ALGORITHM] = choice.algorithm
+        schedule = self._op.schedule_on(self._machine)
+        self._op.attributes.pop(AnchorOp.ALGORITHM, None)
+        assert schedule is not None
+        return schedule
+
+    def _tiles(self, given: Schedule) -> Iterator[Schedule]:
+        """Tiles of about the size of the given one that fit the registers."""
+        registers = self._machine.registers
+        if len(given.tile) == 1:
+            return (replace(given, tile=(count,)) for count in (1, 2, 3, 4, 6, 8, 12) if count < registers)
+        if len(given.tile) == 3:
+            several = [(parts, rows) for parts in (1, 2, 4) for rows in (1, 2, 4, 8) if parts * rows <= 8]
+            return (replace(given, tile=(*each, given.tile[2])) for each in several if each != given.tile[:2])
+        rows, columns = given.tile
+        found: set[tuple[int, int]] = set()
+        for width in {columns // 2, columns - 1, columns, columns + 1, 2 * columns} - {0}:
+            most = (registers - 1) // width - 1
+            found |= {(height, width) for height in (most, most - 1, rows, rows - 1, rows + 1) if 1 <= height <= most}
+        return (replace(given, tile=tile) for tile in sorted(found - {given.tile}))
+
+    # Measurements
+
+    def _best(self, choices: Iterable[Choice]) -> Choice:
+        return min(choices, key=self._time)
+
+    def _time(self, choice: Choice) -> float:
+        """Seconds; infinite where the operation cannot be computed so."""
+        if choice not in self._times:
+            try:
+                profiled = self._build(choice)
+            except AotcError:
+                self._times[choice] = float("inf")
+            else:
+                self._models[choice] = profiled
+                self._times[choice] = self._measure(profiled) if self._is_right(choice, profiled) else float("inf")
+        return self._times[choice]
+
+    def _measure(self, profiled: ProfiledModel) -> float:
+        """Seconds that arithmetic takes; packing is shared with other operations of a network."""
+        step = profiled.model.bind(read_inputs(None, profiled.model.inputs))
+        ticks = profiled.ticks(step, SECONDS, before=lambda: np.add(self._other, 1, out=self._other))
+        kernels = zip(profiled.calls, ticks, strict=True)
+        return sum(taken for call, taken in kernels if call.operations) * processor().seconds_per_tick
+
+    def _compare(self, best: Choice) -> tuple[float, float]:
+        """Seconds of the first choice and of the best, in turns."""
+        pairs = [[self._measure(self._models[choice]) for choice in (self._first, best)] for _ in range(ROUNDS)]
+        before, after = (statistics.median(side) for side in zip(*pairs, strict=True))
+        return before, after
+
+    def _is_right(self, choice: Choice, profiled: ProfiledModel) -> bool:
+        if choice.schedule is not None and any(call.plain for call in profiled.calls):
+            return False
+        got = self._outputs(profiled)
+        pairs = zip(got, self._expected, strict=True)
+        return all(float(np.abs(a - b).max(initial=0)) <= TOLERANCE * float(np.abs(b).max(initial=0)) for a, b in pairs)
+
+    @cached_property
+    def _expected(self) -> list[Array]:
+        return self._outputs(self._build(self._first))
+
+    def _outputs(self, profiled: ProfiledModel) -> list[Array]:
+        return list(profiled.model(read_inputs(None, profiled.model.inputs)).values())
+
+    # The operation alone as a model
+
+    def _build(self, choice: Choice) -> ProfiledModel:
+        options = replace(self._options, profile=True, accuracy="strict" if choice.algorithm is None else "fast")
+        ctx = new_context()
+        store = WeightStore.of(ctx)
+        module = self._module(choice, store)
+        runner = PassRunner(ctx)
+        for phase in PHASES[phase_index("graph") + 1 :]:
+            runner.run(phase.name, pipeline_of(phase, options), module)
+        return load_profiled(Compilation(options, ctx, module, store, PHASE_NAMES[-1]))
+
+    def _module(self, choice: Choice, store: WeightStore) -> ModuleOp:
+        arrays = [known_array(value, self._store) for value in self._op.operands]
+        free = [value for value, array in zip(self._op.operands, arrays, strict=True) if array is None]
+        results = [result for result in self._op.results if result not in self._op.scratch()]
+        main = FuncOp("main", ([value.type for value in free], [result.type for result in results]))
+        main.attributes["aot.entry"] = UnitAttr()
+        named = [_named(f"x{number}", value) for number, value in enumerate(free)]
+        set_signature(main, named, [result.type for result in results])
+        main.properties["res_attrs"] = _attributes(_named(f"y{number}", each) for number, each in enumerate(results))
+        block, arguments = main.body.block, iter(main.args)
+        operands: dict[SSAValue, SSAValue] = {}
+        for value, array in zip(self._op.operands, arrays, strict=True):
+            if array is None:
+                operands[value] = next(arguments)
+            else:
+                constant = constant_op(array, "w", store)
+                block.add_op(constant)
+                operands[value] = constant.result
+        op = self._op.clone(operands)
+        if choice.algorithm is not None:
+            op.attributes[AnchorOp.ALGORITHM] = choice.algorithm
+        if choice.schedule is not None:
+            op.attributes[ScheduleAttr.KEY] = ScheduleAttr.of(choice.schedule)
+        block.add_ops([op, ReturnOp(*op.results[: len(results)])])
+        return ModuleOp([main], {"aot.name": StringAttr("k")})
+
+
+def _named(name: str, value: SSAValue) -> dict[str, Attribute]:
+    return {"aot.name": StringAttr(name), "aot.dtype": StringAttr(dtype_name(element_type_of(value)))}
+
+
+def _attributes(each: Iterable[dict[str, Attribute]]) -> ArrayAttr[DictionaryAttr]:
+    return ArrayAttr([DictionaryAttr(given) for given in each])

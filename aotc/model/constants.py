@@ -1,0 +1,94 @@
+"""Arrays in and out of `graph.constant`, inline when small, in the WeightStore otherwise; and what folds to one."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, DenseResourceAttr, ModuleOp, TensorType
+from xdsl.ir import Operation, OpResult, SSAValue
+
+from aotc.dialects.aot import WeightOp
+from aotc.dialects.dtypes import byte_width, element_type, extended, numpy_dtype
+from aotc.dialects.graph.interfaces import GraphOp, element_type_of, shape_of
+from aotc.dialects.graph.structure import ConstantOp
+from aotc.model.weights import Array, WeightStore
+
+
+def constant_op(array: Array, hint: str, store: WeightStore) -> ConstantOp:
+    """A constant of `array`'s shape and dtype; `hint` names it in the store."""
+    array = extended(np.asarray(array, order="C"))
+    kind = TensorType(element_type(array.dtype), array.shape)
+    if array.size <= ConstantOp.INLINE_LIMIT:
+        value = DenseIntOrFPElementsAttr(kind, BytesAttr(array.tobytes()))  # pyright: ignore[reportArgumentType]
+        return ConstantOp(value)
+    return ConstantOp(DenseResourceAttr.from_params(store.add(hint, array), kind))
+
+
+def constant_array(op: ConstantOp, store: WeightStore) -> Array:
+    """The value of a constant, read-only, with its own shape and dtype."""
+    return op.inline_array() if op.key is None else store[op.key]
+
+
+def weight_keys(module: ModuleOp) -> set[str]:
+    """The keys of the arrays that are constants of a module, in any phase."""
+    found: set[str] = set()
+    for op in module.walk():
+        if isinstance(op, ConstantOp) and op.key is not None:
+            found.add(op.key)
+        elif isinstance(op, WeightOp):
+            found.add(op.key.data)
+    return found
+
+
+def known_array(value: SSAValue | Operation, store: WeightStore) -> Array | None:
+    """The value of an SSA value that a `graph.constant` defines, else None."""
+    owner = value.owner if isinstance(value, OpResult) else value
+    return constant_array(owner, store) if isinstance(owner, ConstantOp) else None
+
+
+GROWTH_LIMIT = 1 << 16
+"""The most bytes that folding may make out of constants small enough to stand in the IR: a range, a mask."""
+
+
+def _computed_array(value: SSAValue, store: WeightStore) -> Array | None:
+    """The value of what is a constant or computed from constants only, else None."""
+    known: dict[SSAValue, Array] = {}
+    waiting = [value]
+    while waiting:  # each value once, however many ways lead to it, and no further than to one that is not constant
+        at = waiting[-1]
+        if at not in known:
+            array, op = known_array(at, store), at.owner
+            if array is None:
+                if not isinstance(op, GraphOp) or not op.operands:
+                    return None
+                if missing := [operand for operand in op.operands if operand not in known]:
+                    waiting.append(missing[0])
+                    continue
+                if (results := op.evaluate([known[operand] for operand in op.operands])) is None:
+                    return None
+                array = results[op.results.index(at)]
+            known[at] = array
+        waiting.pop()
+    return known[value]
+
+
+def folded(op: GraphOp, store: WeightStore) -> list[Array] | None:
+    """The results of `op` where its operands are constants, or where there is nothing to compute; else None.
+
+    Folding must not make a model larger: dequantised weights stay as they are stored, widened where they are read. What
+    packs weights for a kernel may, by what fills up its panels, and widens them as the kernel reads them.
+    """
+    if op.results and all(0 in shape_of(result) for result in op.results):
+        return [np.empty(shape_of(result), numpy_dtype(element_type_of(result))) for result in op.results]
+    find = _computed_array if op.ORDERS_WEIGHTS else known_array
+    known = [array for operand in op.operands if (array := find(operand, store)) is not None]
+    if not op.operands or len(known) < len(op.operands):
+        return None
+    size = sum(math.prod(shape_of(result)) * byte_width(element_type_of(result)) for result in op.results)
+    is_small = all(array.size <= ConstantOp.INLINE_LIMIT for array in known) and size <= GROWTH_LIMIT
+    if size > sum(array.nbytes for array in known) and not is_small and not op.ORDERS_WEIGHTS:
+        return None
+    with np.errstate(all="ignore"):
+        values = op.evaluate(known)
+    return None if values is None else list(values)

@@ -1,0 +1,110 @@
+"""The WeightStore: every constant of a model, by key, outside the IR.
+
+IR refers to an array as `dense_resource<key>`; the bytes stay here as read-only numpy views, usually straight onto the
+model file's own buffer. A store belongs to one xDSL `Context`, so that passes reach it without a global.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import numpy as np
+from xdsl.context import Context
+
+from aotc.model.naming import bare_identifier
+
+Array = np.ndarray[Any, Any]
+
+_SLOT = "_aotc_weights"
+"""Where a `Context` (not hashable, so no weak dictionary) keeps its store."""
+
+
+class WeightStore:
+    """Named, read-only, C-contiguous arrays. Keys are unique; equal arrays may share memory but keep their names."""
+
+    def __init__(self) -> None:
+        self._arrays: dict[str, Array] = {}
+        self.keeps_all = False
+        """IR of every phase is written: nothing is forgotten."""
+
+    @staticmethod
+    def of(ctx: Context) -> WeightStore:
+        """The store of this compilation, created empty at first use."""
+        return vars(ctx).setdefault(_SLOT, WeightStore())
+
+    def attach(self, ctx: Context) -> None:
+        """Make this the store of `ctx`."""
+        vars(ctx)[_SLOT] = self
+
+    def add(self, hint: str, array: Array) -> str:
+        """Store `array` under `hint` or, where that names another array, under `hint` with a number; returns the key.
+
+        An equal array that is there already is reused, so that a pass run again on the same IR gives the same keys.
+        """
+        hint = bare_identifier(hint)
+        key, number = hint, 0
+        while key in self._arrays:
+            if _identical(self._arrays[key], array):
+                return key
+            number += 1
+            key = f"{hint}_{number}"
+        view = np.asarray(array, order="C").view()
+        view.flags.writeable = False
+        self._arrays[key] = view
+        return key
+
+    def discard(self, keys: Iterable[str]) -> None:
+        """Forget arrays that no IR names any more, so that their memory can go."""
+        for key in () if self.keeps_all else keys:
+            self._arrays.pop(key, None)
+
+    def __getitem__(self, key: str) -> Array:
+        return self._arrays[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._arrays
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+    def to_bytes(self) -> bytes:
+        """Every array as the bytes of an uncompressed npz file (see `load`)."""
+        return npz_bytes({f"{array.dtype.name}:{key}": array for key, array in self._arrays.items()})
+
+    @staticmethod
+    def load(path: Path) -> WeightStore:
+        """The store that `to_bytes` wrote. Raises OSError or ValueError."""
+        import ml_dtypes
+
+        store = WeightStore()
+        with np.load(path, allow_pickle=False) as archive:
+            for name in archive.files:
+                dtype, _, key = name.partition(":")
+                array = archive[name]
+                store.add(key, array.view(getattr(ml_dtypes, dtype)) if array.dtype.kind == "V" else array)
+        return store
+
+
+def _identical(a: Array, b: Array) -> bool:
+    return a is b or (a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes())
+
+
+def npz_bytes(arrays: Mapping[str, Array]) -> bytes:
+    """An uncompressed npz file of `arrays` by name; unlike np.savez it takes any name, `file` too.
+
+    Dtypes that numpy does not know by itself, those of ml_dtypes, become void of their width: it could not read them.
+    """
+    stream = BytesIO()
+    with ZipFile(stream, "w") as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                plain = array if array.dtype.isbuiltin == 1 else array.view(f"V{array.dtype.itemsize}")
+                np.lib.format.write_array(member, plain, allow_pickle=False)
+    return stream.getvalue()

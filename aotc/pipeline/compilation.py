@@ -1,0 +1,43 @@
+"""A model on its way through the phases: what the driver hands to emitters and executor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from aotc.pipeline.options import CompileOptions
+from aotc.pipeline.phases import PassTiming
+
+if TYPE_CHECKING:
+    from xdsl.context import Context
+    from xdsl.dialects.builtin import ModuleOp
+
+    from aotc.model.metadata import ModelInfo
+    from aotc.model.weights import WeightStore
+
+
+@dataclass
+class Compilation:
+    """A model on its way: the module as of `phase`, its weights, and how long each pass took."""
+
+    options: CompileOptions
+    ctx: Context
+    module: ModuleOp
+    store: WeightStore
+    phase: str
+    timings: list[PassTiming] = field(default_factory=list[PassTiming])
+
+    @property
+    def name(self) -> str:
+        """The model's name as part of C identifiers."""
+        from xdsl.dialects.builtin import StringAttr
+
+        attribute = self.module.attributes["aot.name"]
+        assert isinstance(attribute, StringAttr)
+        return attribute.data
+
+    def info(self) -> ModelInfo:
+        """The metadata of the compiled model; only after the last phase."""
+        from aotc.pipeline.model_info import model_info
+
+        return model_info(self.module)

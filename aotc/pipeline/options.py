@@ -1,0 +1,169 @@
+"""Everything a user can ask of a compilation, as one frozen value; parsing and checking of its parts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from aotc.errors import Problem, UsageError
+from aotc.model import conventions
+from aotc.model.conventions import default_interface, default_operators
+
+KINDS = ("c", "header", "llvm-ir", "asm", "object", "static", "shared", "mlf")
+"""What `--emit` takes."""
+
+NATIVE_KINDS = frozenset(("llvm-ir", "asm", "object", "static", "shared"))
+"""Those that LLVM makes."""
+
+CHOICES: dict[str, tuple[str, ...]] = conventions.CHOICES | {
+    "optimize": ("0", "1", "2", "3", "s"),
+    "accuracy": ("fast", "strict"),
+}
+"""Options of fixed choice, by field name."""
+
+MOST_THREADS = 64
+"""As `AOTC_THREADS_MAX` of the runtime says."""
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+@dataclass(frozen=True)
+class CompileOptions:
+    """Options of one compilation; the interface page of the documentation describes each."""
+
+    name: str | None = None
+    emit: tuple[str, ...] = ("c",)
+    target: str = "host"
+    interface_api: str = ""
+    """Empty: what suits the runtime (`aotc.model.conventions.default_interface`)."""
+    operator_api: str = ""
+    """Empty: what suits interface and runtime (`aotc.model.conventions.default_operators`)."""
+    runtime: str = "c"
+    workspace: str = "internal"
+    weights: str = "embedded"
+    io: str = "caller"
+    operator_arguments: str = "tensors"
+    resource_handle: bool = False
+    packed_wrapper: bool = False
+    export_operators: bool = False
+    split: bool = False
+    weights_section: str | None = None
+    workspace_section: str | None = None
+    selftest: str | None = None
+    selftest_outputs: str | None = None
+    optimize: str = "2"
+    accuracy: str = "fast"
+    """Whether faster algorithms may round differently, by up to 1e-4 of the greatest result, or no sum may change."""
+    tuned: str | None = None
+    """A table of measured decisions that `aotc tune` wrote; without one, results depend on no measurement."""
+    profile: bool = False
+    """Whether the code counts what each call of a kernel takes (`aotc.measuring.profiling`); not in C."""
+    threads: int = 1
+    """How many threads run a call together; results do not depend on it."""
+    dims: Mapping[str, int] = field(default_factory=dict[str, int])
+    input_shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    ram: int | None = None
+    flash: int | None = None
+    stack: int | None = None
+    stop_after: str | None = None
+    start_at: str | None = None
+    dump_phases: str | None = None
+    print_ir_after_all: bool = False
+    verify_each: bool = False
+    time_passes: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.interface_api:
+            object.__setattr__(self, "interface_api", default_interface(self.runtime))
+        if not self.operator_api:
+            object.__setattr__(self, "operator_api", default_operators(self.interface_api, self.runtime))
+        problems = [
+            Problem(f"--{name.replace('_', '-')} {value}", why="unknown value", fix="choose from " + ", ".join(choices))
+            for name, choices in CHOICES.items()
+            if (value := getattr(self, name)) not in choices
+        ]
+        problems += [
+            Problem(f"--emit {kind}", why="unknown kind", fix="choose from " + ", ".join(KINDS))
+            for kind in self.emit
+            if kind not in KINDS
+        ]
+        if not self.emit:
+            problems.append(Problem("--emit is empty", fix="choose from " + ", ".join(KINDS)))
+        if self.selftest_outputs is not None and self.selftest is None:
+            problems.append(Problem("--selftest-outputs without --selftest", why="outputs belong to inputs"))
+        if self.io == "workspace" and self.packed_wrapper:
+            why = "a packed entry is given its tensors, and with --io workspace there are none to give"
+            problems.append(Problem("--io workspace with --packed-wrapper", why=why, fix="use --io caller"))
+        sections = {"weights": self.weights_section, "workspace": self.workspace_section}
+        problems += [
+            Problem(f"--{what}-section {section}", why="no object is written", fix=f"in C, define AOTC_{what.upper()}")
+            for what, section in sections.items()
+            if section is not None and not NATIVE_KINDS & {*self.emit}
+        ]
+        problems += self._thread_problems()
+        if problems:
+            raise UsageError(problems)
+
+    def _thread_problems(self) -> list[Problem]:
+        flag = f"--threads {self.threads}"
+        if not 1 <= self.threads <= MOST_THREADS:
+            return [Problem(flag, why=f"not from 1 to {MOST_THREADS}")]
+        if self.threads > 1 and self.export_operators:
+            why = "an operator is called by all threads of the model's entry together, not by the application"
+            return [Problem(f"{flag} with --export-operators", why=why, fix="use --threads 1")]
+        if self.threads > 1 and self.profile:
+            return [Problem(f"{flag} with a profile", why="kernels are timed on one thread", fix="use --threads 1")]
+        return []
+
+    @staticmethod
+    def of(base: CompileOptions | None = None, **changes: Any) -> CompileOptions:
+        """Options from keyword arguments, strings where the command line has strings; TypeError on an unknown one."""
+        known = {item.name for item in fields(CompileOptions)}
+        for name in changes:
+            if name not in known:
+                raise TypeError(f"unknown option {name!r}; there are {', '.join(sorted(known))}")
+        if isinstance(emit := changes.get("emit"), str):
+            changes["emit"] = tuple(part.strip() for part in emit.split(",") if part.strip())
+        elif emit is not None:
+            changes["emit"] = tuple(emit)
+        for budget in ("ram", "flash", "stack"):
+            if isinstance(value := changes.get(budget), str):
+                changes[budget] = parse_size(value, budget)
+        if shapes := changes.get("input_shapes"):
+            changes["input_shapes"] = {name: tuple(int(n) for n in shape) for name, shape in dict(shapes).items()}
+        if (level := changes.get("optimize")) is not None:
+            changes["optimize"] = str(level)
+        return CompileOptions(**changes) if base is None else replace(base, **changes)
+
+
+def parse_size(text: str, option: str) -> int:
+    """Bytes from "16K", "1M", "512"; raises UsageError."""
+    match = re.fullmatch(r"(\d+)\s*([KMG]?)(?:i?B)?", text.strip(), re.IGNORECASE)
+    if match is None:
+        raise UsageError(Problem(f"--{option} {text}", why="not a size", fix="write bytes or 16K, 1M, 2G"))
+    return int(match[1]) * _UNITS[match[2].upper()]
+
+
+def parse_dims(items: Sequence[str]) -> dict[str, int]:
+    """{"batch": 4} from ["batch=4"]; raises UsageError."""
+    result: dict[str, int] = {}
+    for item in items:
+        name, _, value = item.rpartition("=")
+        if not name or not value.isdigit() or int(value) < 1:
+            raise UsageError(Problem(f"--dim {item}", why="not NAME=SIZE with a size of 1 or more"))
+        result[name] = int(value)
+    return result
+
+
+def parse_shapes(items: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    """{"x": (1, 3, 224, 224)} from ["x=1,3,224,224"]; "x=" is a scalar; raises UsageError."""
+    result: dict[str, tuple[int, ...]] = {}
+    for item in items:
+        name, equals, value = item.rpartition("=")
+        sizes = [part.strip() for part in value.split(",")] if value.strip() else []
+        if not name or not equals or not all(size.isdigit() for size in sizes):
+            raise UsageError(Problem(f"--input-shape {item}", why="not NAME=SIZE,SIZE,..."))
+        result[name] = tuple(int(size) for size in sizes)
+    return result

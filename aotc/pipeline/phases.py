@@ -1,0 +1,234 @@
+"""The order of things: named phases, each a sentence and a pipeline of passes.
+
+Nothing else knows which pass follows which. A phase's pipeline is text in the syntax of `aotc-opt -p`, so that what
+runs can be printed, copied and run by hand. A package from outside adds passes at the end of a phase through the entry
+point group `aotc.pipeline.phases`: the entry's name is the phase, its value a pipeline.
+"""
+
+from __future__ import annotations
+
+import difflib
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
+from xdsl.utils.exceptions import ArgSpecParseError, PassFailedException
+
+from aotc.errors import CompileError, Problem, UsageError
+from aotc.machines.targets import vector_unit
+from aotc.pipeline.options import CompileOptions
+from aotc.pipeline.universe import multiverse
+from aotc.pipeline.verification import verify
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A stage of compilation; the IR after it is described in docs/architecture.md."""
+
+    name: str
+    sentence: str
+    pipeline: Callable[[CompileOptions], str]
+
+
+def _fixed(pipeline: str) -> Callable[[CompileOptions], str]:
+    return lambda options: pipeline
+
+
+def _schedule(options: CompileOptions) -> str:
+    if not is_vectorized(options):
+        return ""
+    table = "" if options.tuned is None else f' table="{options.tuned}"'
+    choose = f'choose-schedule{{target="{options.target}"{table}}}'
+    algorithms = f'choose-algorithms{{target="{options.target}" accuracy={options.accuracy}{table}}}'
+    return f"{algorithms},{choose},assign-layouts,fold-constants,canonicalize,cse,{choose},dce"
+
+
+def _fuse(options: CompileOptions) -> str:
+    threads = f" threads={options.threads}" if options.threads > 1 else ""
+    stages = f'fuse-stages{{target="{options.target}"{threads}}},' if is_vectorized(options) else ""
+    return f"{stages}fuse-epilogues,fuse-prologues,fuse-elementwise,dce"
+
+
+def _outline(options: CompileOptions) -> str:
+    schedules = f',choose-schedule{{target="{options.target}"}}' if is_vectorized(options) else ""
+    counts = ",count-operations" if options.profile else ""
+    return f"outline-kernels,cse{schedules}{counts}"
+
+
+def is_vectorized(options: CompileOptions) -> bool:
+    """Whether kernels are written for vector registers: if the target has some, and code is to be fast."""
+    return options.optimize in ("1", "2", "3") and vector_unit(options.target) is not None
+
+
+def _alignment(options: CompileOptions, least: int) -> int:
+    """Bytes to align buffers to: no vector in them crosses a cache line."""
+    unit = vector_unit(options.target) if is_vectorized(options) else None
+    return least if unit is None else max(least, unit.width)
+
+
+def _loops(options: CompileOptions) -> str:
+    unit = vector_unit(options.target) if is_vectorized(options) else None
+    split = "" if unit is None or unit.fma else ",split-fma"
+    parallel = "serialize-parallel-loops"
+    if options.threads > 1:
+        parallel = f"split-parallel-loops{{threads={options.threads}}}"
+    return f"convert-graph-to-loops,{parallel},simplify-functions,licm,expand-math{split}"
+
+
+def _interface(options: CompileOptions) -> str:
+    selection = " ".join(
+        f"{option}={value}"
+        for option, value in {
+            "interface-api": options.interface_api,
+            "operator-api": options.operator_api,
+            "runtime": options.runtime,
+            "workspace": options.workspace,
+            "weights": options.weights,
+            "operator-arguments": options.operator_arguments,
+            "resource-handle": _flag(options.resource_handle),
+        }.items()
+    )
+    profile = ",profile-kernels" if options.profile else ""
+    exported = _flag(options.export_operators or options.split)
+    threads = "run-on-threads," if options.threads > 1 else ""
+    return (
+        f"select-calling-convention{{{selection}}},mangle-symbols{{export-operators={exported}}},"
+        f"place-weights{{alignment={_alignment(options, 8)}}},buffers-to-pointers,lower-calls,{threads}add-selftest,"
+        f"wrap-entry{{packed-wrapper={_flag(options.packed_wrapper)}}},simplify-functions,unroll-tiles{profile}"
+    )
+
+
+def _flag(value: bool) -> str:
+    return "true" if value else "false"
+
+
+PHASES: tuple[Phase, ...] = (
+    Phase("import", "the model as tensors, with static shapes and ONNX gone", _fixed("")),
+    Phase(
+        "graph",
+        "what is computed: shapes inferred, constants and batch normalisation folded, transposes removed",
+        _fixed(
+            "annotate-quantization,infer-shapes,fold-constants,canonicalize,fold-batch-norm,shrink-constants,"
+            "eliminate-transposes,absorb-transposes,fold-constants,canonicalize,cse,raise-functions,"
+            "raise-normalization,dce"
+        ),
+    ),
+    Phase("schedule", "how it is computed on vectors: schedules, layouts, packed weights", _schedule),
+    Phase(
+        "fuse",
+        "what is one kernel: groups of operations",
+        _fuse,
+    ),
+    Phase("outline", "one function for each distinct kernel", _outline),
+    Phase("bufferize", "who owns which buffer: kernels write to destinations", _fixed("bufferize")),
+    Phase(
+        "plan",
+        "order and offsets: one workspace of known size",
+        lambda options: f"plan-memory{{io={options.io} alignment={_alignment(options, 16)}}}",
+    ),
+    Phase(
+        "loops",
+        "how it is computed: kernels as loops over memory",
+        _loops,
+    ),
+    Phase("interface", "how it is called: conventions, pointers, status codes", _interface),
+)
+"""Every phase in order. LLVM ends run `convert-to-llvm` after the last; C is printed from it."""
+
+PHASE_NAMES = tuple(phase.name for phase in PHASES)
+
+
+def pipeline_of(phase: Phase, options: CompileOptions) -> str:
+    """What runs in a phase: its own pipeline, then those of installed packages in order of their packages' names."""
+    return ",".join(part for part in (phase.pipeline(options), *_extensions().get(phase.name, ())) if part)
+
+
+@cache
+def _extensions() -> dict[str, list[str]]:
+    """The pipelines of installed packages by phase; finding them reads files, so once a process."""
+    from importlib.metadata import entry_points
+
+    found: dict[str, list[str]] = {}
+    for point in sorted(entry_points(group="aotc.pipeline.phases"), key=lambda point: point.value):
+        phase_index(point.name)
+        found.setdefault(point.name, []).append(str(point.load()))
+    return found
+
+
+def phase_index(name: str) -> int:
+    """Position of a phase; UsageError for an unknown one."""
+    if name not in PHASE_NAMES:
+        raise UsageError(Problem(f"no phase {name}", fix="choose from " + ", ".join(PHASE_NAMES)))
+    return PHASE_NAMES.index(name)
+
+
+@dataclass
+class PassTiming:
+    """Seconds one pass took."""
+
+    phase: str
+    pass_name: str
+    seconds: float
+
+
+class PassRunner:
+    """Runs pipelines by text and tells observers about it."""
+
+    def __init__(
+        self,
+        ctx: Context,
+        *,
+        verify_each: bool = False,
+        after_pass: Callable[[str, str, ModuleOp], None] | None = None,
+    ) -> None:
+        self._ctx = ctx
+        self._passes = multiverse().all_passes
+        self._verify_each = verify_each
+        self._after_pass = after_pass
+        self.timings: list[PassTiming] = []
+
+    def passes(self, pipeline: str) -> Sequence[ModulePass]:
+        """The passes of a pipeline in the syntax of `aotc-opt -p`. Raises UsageError for one that it cannot be."""
+        try:
+            specs = list(parse_pipeline(pipeline)) if pipeline else []
+        except ArgSpecParseError as error:
+            why = str(error).strip().splitlines()[-1].strip()
+            raise UsageError(Problem(f"the pipeline {pipeline} cannot be read", why=why)) from None
+        return [self._pass(spec) for spec in specs]
+
+    def _pass(self, spec: ArgSpec) -> ModulePass:
+        if spec.name not in self._passes:
+            near = difflib.get_close_matches(spec.name, self._passes, n=3)
+            fix = f"did you mean {' or '.join(near)}?" if near else "`aotc-opt --help` lists them"
+            raise UsageError(Problem(f"no pass {spec.name}", fix=fix))
+        try:
+            return self._passes[spec.name]().from_pass_spec(spec)
+        except ValueError as error:
+            raise UsageError(Problem(f"the pass {spec.name} cannot be made", why=str(error))) from error
+
+    def run(self, phase: str, pipeline: str, module: ModuleOp, *, verified: bool = True) -> None:
+        """Run `pipeline` on `module`, verify at its end unless told not to (after each pass if `verify_each`).
+
+        Raises CompileError.
+        """
+        for item in self.passes(pipeline):
+            start = time.perf_counter()
+            try:
+                item.apply(self._ctx, module)
+            except PassFailedException as error:
+                raise CompileError(Problem(f"the pass {item.name} cannot go on", why=str(error))) from error
+            self.timings.append(PassTiming(phase, item.name, time.perf_counter() - start))
+            if self._verify_each:
+                module.verify()
+                verify(module)
+            if self._after_pass is not None:
+                self._after_pass(phase, item.name, module)
+        if verified and not self._verify_each:
+            start = time.perf_counter()
+            verify(module)
+            self.timings.append(PassTiming(phase, "verify", time.perf_counter() - start))

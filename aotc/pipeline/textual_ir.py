@@ -1,0 +1,126 @@
+"""IR as files: what `--stop-after` and `--dump-phases` write and `--start-at` reads, with the weights in an npz."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from io import StringIO
+from pathlib import Path
+from zipfile import BadZipFile
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, ModuleOp, TensorType, VectorType, f64
+from xdsl.ir import Attribute
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import ParseError, VerifyException
+
+from aotc.dialects.graph.interfaces import GraphOp
+from aotc.errors import CompileError, Problem, UsageError
+from aotc.model.constants import weight_keys
+from aotc.model.plan import PLAN
+from aotc.model.weights import WeightStore
+from aotc.passes.interface.signature import convention, entry, kernels
+from aotc.pipeline.compilation import Compilation
+from aotc.pipeline.files import Content
+from aotc.pipeline.options import CompileOptions
+
+
+def ir_text(module: ModuleOp) -> str:
+    """A module as text, with the names of the ONNX nodes."""
+    stream = StringIO()
+    IRPrinter(stream, print_debuginfo=True).print_op(module)
+    return stream.getvalue() + "\n"
+
+
+class IRPrinter(Printer):
+    """Prints vectors of floats so that they are read back as they were.
+
+    xDSL prints what is not finite, or has many digits and no fraction, as a number in hexadecimal, which within dense<>
+    it reads as an integer; and zeros of both signs as zeros of one.
+    """
+
+    def print_attribute(self, attribute: Attribute) -> None:
+        if isinstance(attribute, DenseIntOrFPElementsAttr) and isinstance(attribute.type, VectorType):
+            data = attribute.data.data
+            kind = attribute.get_element_type()
+            if isinstance(kind, AnyFloat) and not _reads_back(list(kind.iter_unpack(data)), kind):
+                one = data[: kind.compile_time_size]
+                text = one if one * (len(data) // len(one)) == data else data
+                self.print_string(f'dense<"0x{text.hex().upper()}"> : ')
+                self.print_attribute(attribute.type)
+                return
+        super().print_attribute(attribute)
+
+
+def _reads_back(values: Sequence[float], kind: AnyFloat) -> bool:
+    digits = 17 if kind == f64 else 9
+    has_form = all(float(f"{value:.5e}") == value or "." in f"{value:.{digits}g}" for value in values)
+    return (
+        has_form
+        and all(map(math.isfinite, values))
+        and len({math.copysign(1, value) for value in values if value == 0}) < 2
+    )
+
+
+def ir_files(compilation: Compilation, stem: str) -> dict[str, Content]:
+    """The files STEM.mlir and STEM.npz."""
+    return {f"{stem}.mlir": ir_text(compilation.module), f"{stem}.npz": compilation.store.to_bytes()}
+
+
+def read_ir(source: object, start_at: str, options: CompileOptions, ctx: Context) -> Compilation:
+    """The IR after the phase `start_at` in the file `source`; its weights are `FILE.npz` or `weights.npz` beside it.
+
+    Raises OSError, CompileError where it cannot be read or weights are missing, UsageError where it is the IR of
+    another phase.
+    """
+    if not isinstance(source, str | os.PathLike):
+        raise UsageError(Problem("--start-at reads a file of textual IR"))
+    path = Path(source)
+    text = path.read_bytes()
+    store = _read_weights(path, ctx)
+    try:
+        module = Parser(ctx, text.decode(), str(path)).parse_module()
+        module.verify()
+    except (ParseError, VerifyException, UnicodeDecodeError) as error:
+        raise CompileError(Problem(f"{path} is not IR that can be read", why=str(error))) from error
+    if missing := sorted(weight_keys(module) - set(store)):
+        why = f"neither {path.with_suffix('.npz').name} nor weights.npz beside it holds them"
+        raise CompileError(Problem(f"{path} has no weights {', '.join(missing)}", why=why))
+    _check_phase(module, path, start_at)
+    return Compilation(options, ctx, module, store, start_at)
+
+
+def _read_weights(path: Path, ctx: Context) -> WeightStore:
+    for beside in (path.with_suffix(".npz"), path.with_name("weights.npz")):
+        if beside.exists():
+            try:
+                WeightStore.load(beside).attach(ctx)
+            except (ValueError, EOFError, BadZipFile) as error:
+                raise CompileError(Problem(f"{beside} is not an npz file of weights", why=str(error))) from error
+            break
+    return WeightStore.of(ctx)
+
+
+def _check_phase(module: ModuleOp, path: Path, start_at: str) -> None:
+    """Raise UsageError where the module does not look like one after `start_at`."""
+    given = _stages(module)
+    if start_at not in given:
+        raise UsageError(
+            Problem(f"{path} is not IR after {start_at}", why=f"it looks like IR after {' or '.join(given)}")
+        )
+
+
+def _stages(module: ModuleOp) -> Sequence[str]:
+    """The phases that `module` may have just been through; docs/architecture.md says what each leaves."""
+    function = entry(module)
+    signature = function.function_type
+    bodies = list(kernels(module))
+    if convention(function) is not None:
+        return ("interface",)
+    if any(isinstance(kind, TensorType) for kind in (*signature.inputs, *signature.outputs)):
+        return ("outline",) if bodies else ("import", "graph", "schedule", "fuse")
+    if PLAN not in module.attributes:
+        return ("bufferize",)
+    return ("plan",) if any(isinstance(op, GraphOp) for body in bodies for op in body.walk()) else ("loops",)

@@ -1,0 +1,90 @@
+"""Every dialect, pass and target of the project, by name and loaded when first used.
+
+This is the entry point `xdsl.universe`: it makes them appear in `aotc-opt` and in `xdsl-opt`. A package from outside
+adds its own universe the same way. Each row is one line; a unit test loads them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from xdsl.universe import Universe
+
+
+def _lazy(module: str, name: str) -> Callable[[], Any]:
+    return lambda: getattr(import_module(module), name)
+
+
+UNIVERSE = Universe(
+    all_dialects={
+        "aot": _lazy("aotc.dialects.aot", "AOT"),
+        "graph": _lazy("aotc.dialects.graph", "GRAPH"),
+        "llvm_ext": _lazy("aotc.dialects.llvm_ext", "LLVM_EXT"),
+    },
+    all_passes={
+        # graph
+        "annotate-quantization": _lazy("aotc.passes.graph.annotate_quantization", "AnnotateQuantizationPass"),
+        "infer-shapes": _lazy("aotc.passes.graph.infer_shapes", "InferShapesPass"),
+        "fold-constants": _lazy("aotc.passes.graph.fold_constants", "FoldConstantsPass"),
+        "fold-batch-norm": _lazy("aotc.passes.graph.fold_batch_norm", "FoldBatchNormPass"),
+        "raise-functions": _lazy("aotc.passes.graph.raise_functions", "RaiseFunctionsPass"),
+        "raise-normalization": _lazy("aotc.passes.graph.raise_normalization", "RaiseNormalizationPass"),
+        "eliminate-transposes": _lazy("aotc.passes.graph.eliminate_transposes", "EliminateTransposesPass"),
+        "absorb-transposes": _lazy("aotc.passes.graph.absorb_transposes", "AbsorbTransposesPass"),
+        "shrink-constants": _lazy("aotc.passes.graph.shrink_constants", "ShrinkConstantsPass"),
+        "choose-algorithms": _lazy("aotc.passes.schedule.choose_algorithms", "ChooseAlgorithmsPass"),
+        "choose-schedule": _lazy("aotc.passes.schedule.choose_schedule", "ChooseSchedulePass"),
+        "assign-layouts": _lazy("aotc.passes.schedule.assign_layouts", "AssignLayoutsPass"),
+        "fuse-stages": _lazy("aotc.passes.fuse.fuse_stages", "FuseStagesPass"),
+        "fuse-epilogues": _lazy("aotc.passes.fuse.fuse_epilogues", "FuseEpiloguesPass"),
+        "fuse-prologues": _lazy("aotc.passes.fuse.fuse_prologues", "FuseProloguesPass"),
+        "fuse-elementwise": _lazy("aotc.passes.fuse.fuse_elementwise", "FuseElementwisePass"),
+        "count-operations": _lazy("aotc.passes.fuse.count_operations", "CountOperationsPass"),
+        "outline-kernels": _lazy("aotc.passes.fuse.outline_kernels", "OutlineKernelsPass"),
+        # memory
+        "bufferize": _lazy("aotc.passes.memory.bufferize", "BufferizePass"),
+        "plan-memory": _lazy("aotc.passes.memory.plan_memory", "PlanMemoryPass"),
+        # kernel
+        "convert-graph-to-loops": _lazy("aotc.passes.loops.convert_graph_to_loops", "ConvertGraphToLoopsPass"),
+        "serialize-parallel-loops": _lazy("aotc.passes.loops.serialize_parallel_loops", "SerializeParallelLoopsPass"),
+        "simplify-functions": _lazy("aotc.passes.loops.simplify_functions", "SimplifyFunctionsPass"),
+        "split-parallel-loops": _lazy("aotc.passes.loops.split_parallel_loops", "SplitParallelLoopsPass"),
+        "expand-math": _lazy("aotc.passes.loops.expand_math", "ExpandMathPass"),
+        "split-fma": _lazy("aotc.passes.loops.split_fma", "SplitFmaPass"),
+        "unroll-tiles": _lazy("aotc.passes.loops.unroll_tiles", "UnrollTilesPass"),
+        # interface
+        "select-calling-convention": _lazy(
+            "aotc.passes.interface.select_calling_convention", "SelectCallingConventionPass"
+        ),
+        "mangle-symbols": _lazy("aotc.passes.interface.mangle_symbols", "MangleSymbolsPass"),
+        "place-weights": _lazy("aotc.passes.interface.place_weights", "PlaceWeightsPass"),
+        "buffers-to-pointers": _lazy("aotc.passes.interface.buffers_to_pointers", "BuffersToPointersPass"),
+        "lower-calls": _lazy("aotc.passes.interface.lower_calls", "LowerCallsPass"),
+        "run-on-threads": _lazy("aotc.passes.interface.run_on_threads", "RunOnThreadsPass"),
+        "add-selftest": _lazy("aotc.passes.interface.add_selftest", "AddSelftestPass"),
+        "wrap-entry": _lazy("aotc.passes.interface.wrap_entry", "WrapEntryPass"),
+        "profile-kernels": _lazy("aotc.passes.interface.profile_kernels", "ProfileKernelsPass"),
+        # lower
+        "convert-to-llvm": _lazy("aotc.passes.lower.convert_to_llvm", "ConvertToLLVMPass"),
+    },
+    all_targets={
+        "c": _lazy("aotc.emit.c.files", "CTarget"),
+        "llvm-text": _lazy("aotc.emit.llvm.ir", "LLVMTextTarget"),
+    },
+)
+
+
+@cache
+def multiverse() -> Universe:
+    """Every installed universe, and ours in a checkout that is not installed."""
+    found = Universe.get_multiverse()
+    if "graph" in found.all_dialects:
+        return found
+    return Universe(
+        all_dialects=found.all_dialects | UNIVERSE.all_dialects,
+        all_passes=found.all_passes | UNIVERSE.all_passes,
+        all_targets=found.all_targets | UNIVERSE.all_targets,
+    )

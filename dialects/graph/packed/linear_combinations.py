@@ -1,0 +1,38 @@
+"""Sums of multiples by exact constants, of which algorithms are made that multiply less and add more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import TypeVar
+
+from aotc.dialects.graph.loops import LoopBuilder
+from aotc.dialects.graph.scalars import Scalar
+from aotc.passes.kernel.builders.tile_builder import TileBuilder
+
+Value = TypeVar("Value")
+Sum = Callable[[Sequence[tuple[Fraction, Value]]], Value]
+"""Computes the sum of factor * value over at least one term; no factor is 0."""
+
+
+def terms(factors: Sequence[Fraction | float], values: Sequence[Value]) -> list[tuple[Fraction, Value]]:
+    """What a sum with these factors is made of."""
+    return [(Fraction(factor), value) for factor, value in zip(factors, values, strict=True) if factor]
+
+
+def sums(b: LoopBuilder) -> Sum[Scalar]:
+    """Sums of multiples, on scalars or tiles; on tiles with fused multiply-adds."""
+
+    def total(terms: Sequence[tuple[Fraction, Scalar]]) -> Scalar:
+        (factor, value), *rest = sorted(terms, key=lambda term: term[0] != 1)
+        result = value if factor == 1 else value * float(factor)
+        for factor, value in rest:
+            if abs(factor) == 1:
+                result = result + value if factor > 0 else result - value
+            elif isinstance(b, TileBuilder):
+                result = b.fma(value, b.const(float(factor), value.dtype), result)
+            else:
+                result = result + value * float(factor)
+        return result
+
+    return total

@@ -1,0 +1,217 @@
+"""Matrix products of every layout, the one with a matrix packed into panels of columns, and the packing."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import ClassVar, TypeAlias
+
+import numpy as np
+from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, TensorType
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
+
+from aotc.dialects.dtypes import byte_width
+from aotc.dialects.graph.arrays import to_blocks
+from aotc.dialects.graph.interfaces import (
+    AnchorOp,
+    Array,
+    ElementOp,
+    Fusion,
+    Prologue,
+    ShapeError,
+    common_element_type,
+    element_type_of,
+    shape_of,
+)
+from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
+from aotc.dialects.graph.scalars import Scalar
+from aotc.dialects.graph.schedule import Machine, Schedule
+from aotc.dialects.graph.shapes import broadcast, broadcast_index, ceil_div
+from aotc.passes.kernel.builders.tile_builder import NotTileable, TileBuilder
+from aotc.passes.kernel.nests.matmul import (
+    Factors,
+    Place,
+    ask_for_next,
+    cut_out_product,
+    product_loops,
+    product_schedule,
+    product_strips,
+)
+from aotc.passes.kernel.spatial_tiling import Box, Cutout, Strips
+
+
+@irdl_op_definition
+class PackColumnsOp(ElementOp):
+    """A matrix [.., K, N] (with `transpose`: [.., N, K]) as panels of `width` columns: [.., ceil(N / width), K, width].
+
+    Missing columns are zero.
+    """
+
+    name = "graph.pack_columns"
+    FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
+    ORDERS_WEIGHTS: ClassVar[bool] = True
+    x = operand_def(TensorType)
+    width = prop_def(IntegerAttr[I64])
+    transpose = opt_prop_def(BoolAttr)
+    result = result_def(TensorType)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        shape, width = shape_of(self.x), self.width.value.data
+        if len(shape) < 2:
+            raise ShapeError(f"the operand must be a matrix or a batch of them, found {list(shape)}")
+        if width < 1:
+            raise ShapeError(f"the width must be positive, found {width}")
+        depth, columns = reversed(shape[-2:]) if self.flag("transpose") else shape[-2:]
+        return [TensorType(element_type_of(self.x), [*shape[:-2], ceil_div(columns, width), depth, width])]
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        x = operands[0].swapaxes(-1, -2) if self.flag("transpose") else operands[0]
+        return [np.ascontiguousarray(np.moveaxis(to_blocks(x, x.ndim - 1, self.width.value.data), -3, -2))]
+
+    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+        *batch, panel, row, lane = index
+        columns = shape_of(self.x)[-2 if self.flag("transpose") else -1]
+        column = panel * self.width.value.data + lane
+        place = [*batch, column, row] if self.flag("transpose") else [*batch, row, column]
+        if columns % self.width.value.data == 0:
+            return reads[0](place)
+        inside = b.compare("lt", column, columns)
+        zero = b.const(0, element_type_of(self.x))
+        return b.when(inside, lambda: [reads[0](place)], lambda: [zero])[0]
+
+
+Elements: TypeAlias = Callable[[Scalar], Scalar]
+"""Those of a row or column, by their place along the reduction."""
+
+
+class ProductOp(AnchorOp, ABC):
+    """lhs [.., M, K] times a matrix [K, N] for each index of the batch dimensions, which broadcast: [.., M, N].
+
+    `transpose_lhs` says that lhs is stored [.., K, M].
+    """
+
+    lhs = operand_def(TensorType)
+    rhs = operand_def(TensorType)
+    transpose_lhs = opt_prop_def(BoolAttr)
+    result = result_def(TensorType)
+
+    MATRIX_RANK: ClassVar[int]
+    """How many dimensions of rhs, the last ones, are a matrix."""
+
+    @abstractmethod
+    def sizes(self) -> tuple[tuple[int, ...], int, int, int]:
+        """The broadcast batch shape, M, N and K; raises ShapeError."""
+
+    @abstractmethod
+    def right(self, b: LoopBuilder, read: Reader, outer: Sequence[Scalar], column: Scalar) -> Elements:
+        """A column of the matrix."""
+
+    def operations(self) -> int:
+        batch, *sizes = self.sizes()
+        return 2 * math.prod((*batch, *sizes))
+
+    def infer_types(self) -> Sequence[TensorType]:
+        batch, m, n, _ = self.sizes()
+        return [TensorType(common_element_type(self.lhs, self.rhs), [*batch, m, n])]
+
+    def left(self, b: LoopBuilder, read: Reader, outer: Sequence[Scalar], row: Scalar) -> Elements:
+        """A row of lhs."""
+        batch = broadcast_index(b, outer, shape_of(self.lhs)[:-2])
+        return lambda k: read([*batch, *((k, row) if self.flag("transpose_lhs") else (row, k))])
+
+    def matrix(self, b: LoopBuilder, outer: Sequence[Scalar]) -> list[Scalar]:
+        """The index of a matrix in rhs."""
+        return broadcast_index(b, outer, shape_of(self.rhs)[: -self.MATRIX_RANK])
+
+    def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        batch, m, n, depth = self.sizes()
+        zero = b.const(0, element_type_of(self.result))
+
+        def body(index: list[Scalar]) -> None:
+            *outer, row, column = index
+            left, right = self.left(b, reads[0], outer, row), self.right(b, reads[1], outer, column)
+
+            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+                x = left(at[0])
+                return [carried[0] + x * right(at[0])]
+
+            writes[0](index, b.reduce([(0, depth)], [zero], step)[0])
+
+        b.for_each([*batch, m, n], body)
+
+    def cut_out(self, box: Box) -> Cutout | None:
+        return cut_out_product(self, box, self.flag("transpose_lhs"), self.MATRIX_RANK)
+
+    def strips(self, schedule: Schedule) -> Strips | None:
+        return product_strips(self, schedule)
+
+    def factors(self, b: TileBuilder, reads: Sequence[Reader], schedule: Schedule, place: Place) -> Factors:
+        """What is multiplied in a tile at each step of the reduction."""
+        left = self.left(b, reads[0], place.outer, place.row)
+        right = self.right(b, reads[1], place.outer, place.column)
+        return lambda k: (left(k), right(k))
+
+    def tiled_loops(
+        self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
+    ) -> None:
+        batch, m, n, depth = self.sizes()
+
+        def factors(place: Place) -> Factors:
+            return self.factors(b, reads, schedule, place)
+
+        def store(place: Place, total: Scalar) -> None:
+            writes[0]([*place.outer, place.row, place.column], total)
+
+        product_loops(b, schedule, element_type_of(self.lhs), batch, (m, n, depth), factors, store)
+
+
+@irdl_op_definition
+class PackedMatMulOp(ProductOp):
+    """A product with matrices [.., K, `columns`] packed by `pack_columns`."""
+
+    name = "graph.packed_matmul"
+    columns = prop_def(IntegerAttr[I64])
+    MATRIX_RANK: ClassVar[int] = 3
+
+    def sizes(self) -> tuple[tuple[int, ...], int, int, int]:
+        lhs, rhs = shape_of(self.lhs), shape_of(self.rhs)
+        if len(lhs) < 2 or len(rhs) < 3:
+            raise ShapeError(f"operands must be matrices or batches of them, found {list(lhs)} and {list(rhs)}")
+        m, depth = reversed(lhs[-2:]) if self.flag("transpose_lhs") else lhs[-2:]
+        columns = self.columns.value.data
+        if rhs[-2] != depth or rhs[-3] != ceil_div(columns, rhs[-1]):
+            raise ShapeError(f"{list(lhs)} and panels {list(rhs)} of {columns} columns do not multiply")
+        return broadcast(lhs[:-2], rhs[:-3]), m, columns, depth
+
+    def right(self, b: LoopBuilder, read: Reader, outer: Sequence[Scalar], column: Scalar) -> Elements:
+        width = b.index(shape_of(self.rhs)[-1])
+        panel, lane = column / width, b.rem(column, width)
+        matrix = self.matrix(b, outer)
+        return lambda k: read([*matrix, panel, k, lane])
+
+    def prologue(self, operand: int) -> Prologue:
+        return Prologue.MOVED if operand == 0 else Prologue.STORED
+
+    def schedule_on(self, machine: Machine) -> Schedule | None:
+        _, m, n, depth = self.sizes()
+        return product_schedule(machine, element_type_of(self.lhs), m, n, depth, streamed=True)
+
+    def factors(self, b: TileBuilder, reads: Sequence[Reader], schedule: Schedule, place: Place) -> Factors:
+        left, matrix = self.left(b, reads[0], place.outer, place.row), self.matrix(b, place.outer)
+        lanes = place.tile.index(b, 0, {-2: schedule.lanes, -1: 1})
+        share = self.sizes()[1], byte_width(element_type_of(self.lhs))
+
+        def at(k: Scalar) -> tuple[Scalar, Scalar]:
+            following = [*matrix, place.panel + 1]
+            ask_for_next(b, schedule, reads[1], following, place.first, share, shape_of(self.rhs)[-2:], k)
+            return left(k), reads[1]([*matrix, place.panel, k, lanes])
+
+        return at
+
+    def tiled_loops(
+        self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
+    ) -> None:
+        if shape_of(self.rhs)[-1] != schedule.tile[1] * schedule.lanes:
+            raise NotTileable("the panels are not as wide as the tile")
+        super().tiled_loops(b, reads, writes, schedule)

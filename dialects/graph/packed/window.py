@@ -1,0 +1,190 @@
+"""Convolution of each lane of blocked tensors [N, ceil(C / B), spatial.., B] (see `blocked`), or of some neighbours."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.irdl import irdl_op_definition
+
+from aotc.dialects.graph.interfaces import (
+    Prologue,
+    ShapeError,
+    common_element_type,
+    element_type_of,
+    shape_of,
+)
+from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
+from aotc.dialects.graph.scalars import Scalar
+from aotc.dialects.graph.schedule import Machine, Schedule
+from aotc.dialects.graph.windows.axes import BlockedSlidingAxes, check_bias
+from aotc.passes.kernel.builders.tile_builder import TileBuilder
+from aotc.passes.kernel.nests.window import Part, WindowNest, WindowReduction, window_schedule
+
+
+class LanesConvolutionOp(BlockedSlidingAxes, ABC):
+    """Convolution in groups of `run` channels, each of which is that many neighbouring lanes of a block.
+
+    x is [N, blocks, spatial.., B], the optional bias [blocks * B].
+    """
+
+    @property
+    @abstractmethod
+    def run(self) -> int:
+        """Input channels, and output channels, of a group."""
+
+    @abstractmethod
+    def weight_index(self, block: Scalar, taps: Sequence[Scalar], lane: Scalar, number: Scalar) -> list[Scalar]:
+        """Where the weight of an output channel for input channel `number` of its group is."""
+
+    def spatial(self) -> tuple[int, ...]:
+        return shape_of(self.x)[2:-1]
+
+    def infer_types(self) -> Sequence[TensorType]:
+        x, weight = shape_of(self.x), shape_of(self.weight)
+        if (x[1], x[-1]) != (weight[-2 - len(self.spatial())], weight[-1]):
+            raise ShapeError(f"operand {list(x)} and weight {list(weight)} have different blocks")
+        if x[-1] % self.run:
+            raise ShapeError(f"groups of {self.run} channels do not divide blocks of {x[-1]}")
+        check_bias(self.bias, x[1], x[-1])
+        shape = [*x[:2], *self.extents(), x[-1]]
+        return [TensorType(common_element_type(*self.operands), shape)]
+
+    def operations(self) -> int:
+        """Missing channels count."""
+        return 2 * math.prod(shape_of(self.result)) * math.prod(self.kernel()) * self.run
+
+    def bias_index(self, index: Sequence[Scalar]) -> list[Scalar]:
+        """Where the bias of the result element at `index` is."""
+        return [index[1] * shape_of(self.x)[-1] + index[-1]]
+
+    def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        def body(index: list[Scalar]) -> None:
+            batch, block, *position, lane = index
+            axes = self.taps(b, position)
+
+            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+                *steps, number = at
+                seen = [axis.at(k) for axis, k in zip(axes, steps, strict=True)]
+                x = reads[0](
+                    [batch, block, *(place for place, _ in seen), lane - b.rem(lane, b.index(self.run)) + number]
+                )
+                weight = reads[1](self.weight_index(block, [tap for _, tap in seen], lane, number))
+                return [carried[0] + x * weight]
+
+            bounds = [*((axis.low, axis.high) for axis in axes), (0, self.run)]
+            writes[0](index, b.reduce(bounds, [self.initial(b, reads, self.bias_index(index))], step)[0])
+
+        b.for_each(shape_of(self.result), body)
+
+    def prologue(self, operand: int) -> Prologue:
+        return Prologue.STORED
+
+    def schedule_on(self, machine: Machine) -> Schedule | None:
+        return window_schedule(machine, element_type_of(self.x), shape_of(self.x)[-1])
+
+    def tiled_loops(
+        self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
+    ) -> None:
+        shape = shape_of(self.x)
+        sums = _ChannelSums(self, b, reads, writes)
+        WindowNest(b, schedule, shape[:2], self.windows(), shape[-1], reads[0], sums).run()
+
+
+@irdl_op_definition
+class BlockedDepthwiseConvOp(LanesConvolutionOp):
+    """Convolution of each channel with a kernel of its own: x [N, blocks, spatial.., B], weight [blocks, kernel.., B].
+
+    The weight is what `pack_channels` makes of [C, 1, kernel..] seen as [1, C, kernel..], the optional bias
+    [blocks * B].
+    """
+
+    name = "graph.blocked_depthwise_conv"
+
+    @property
+    def run(self) -> int:
+        return 1
+
+    def kernel(self) -> tuple[int, ...]:
+        return shape_of(self.weight)[1:-1]
+
+    def infer_types(self) -> Sequence[TensorType]:
+        x, weight = shape_of(self.x), shape_of(self.weight)
+        if len(x) < 4 or len(weight) != len(x) - 1:
+            raise ShapeError(
+                f"operand [N, blocks, spatial..., B] and weight [blocks, kernel..., B] do not have shapes {list(x)} and"
+                f" {list(weight)}"
+            )
+        return super().infer_types()
+
+    def weight_index(self, block: Scalar, taps: Sequence[Scalar], lane: Scalar, number: Scalar) -> list[Scalar]:
+        return [block, *taps, lane]
+
+
+@irdl_op_definition
+class BlockedLanesConvOp(LanesConvolutionOp):
+    """Convolution in groups of as many output as input channels: x [N, blocks, spatial.., B], weight
+    [group's inputs, blocks, kernel.., B].
+
+    The weight is what `pack_channels` makes of [C, inputs, kernel..] with its first axes swapped, the optional bias
+    [blocks * B]. Inputs divide B.
+    """
+
+    name = "graph.blocked_lanes_conv"
+
+    @property
+    def run(self) -> int:
+        return shape_of(self.weight)[0]
+
+    def kernel(self) -> tuple[int, ...]:
+        return shape_of(self.weight)[2:-1]
+
+    def infer_types(self) -> Sequence[TensorType]:
+        x, weight = shape_of(self.x), shape_of(self.weight)
+        if len(x) < 4 or len(weight) != len(x) or not weight[0]:
+            raise ShapeError(
+                f"operand [N, blocks, spatial..., B] and weight [inputs, blocks, kernel..., B] do not have shapes"
+                f" {list(x)} and {list(weight)}"
+            )
+        return super().infer_types()
+
+    def weight_index(self, block: Scalar, taps: Sequence[Scalar], lane: Scalar, number: Scalar) -> list[Scalar]:
+        return [number, block, *taps, lane]
+
+
+@dataclass(frozen=True)
+class _ChannelSums(WindowReduction):
+    op: LanesConvolutionOp
+    b: TileBuilder
+    reads: Sequence[Reader]
+    writes: Sequence[Writer]
+    number: int = 0
+    """Of the input channel of each group that is added."""
+
+    def passes(self) -> Sequence[WindowReduction]:
+        return [replace(self, number=number) for number in range(self.op.run)]
+
+    def view(self, value: Scalar) -> Scalar:
+        if (run := self.op.run) == 1:
+            return value
+        return self.b.shuffle(value, value, [lane - lane % run + self.number for lane in range(self.lanes)])
+
+    @property
+    def lanes(self) -> int:
+        """Of a block."""
+        return shape_of(self.op.x)[-1]
+
+    def initial(self, part: Part) -> list[Scalar]:
+        if self.op.bias is None:
+            return [self.b.splat(0, part.tile, element_type_of(self.op.result))]
+        return [self.b.splat(self.reads[2](self.op.bias_index(part.index)), part.tile)]
+
+    def step(self, part: Part, taps: list[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
+        index = self.op.weight_index(part.index[1], taps, part.index[-1], self.b.index(self.number))
+        return [self.b.fma(value, self.reads[1](index), carried[0])]
+
+    def finish(self, part: Part, carried: list[Scalar]) -> None:
+        self.writes[0](part.index, carried[0])

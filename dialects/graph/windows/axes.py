@@ -1,0 +1,142 @@
+"""Operations that move a window along the spatial axes of x, and what the positions of a convolution see there."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import DenseArrayBase, TensorType
+from xdsl.ir import SSAValue
+from xdsl.irdl import operand_def, opt_operand_def, prop_def, result_def
+
+from aotc.dialects.graph.interfaces import AnchorOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.loops import LoopBuilder, Reader
+from aotc.dialects.graph.scalars import Scalar
+from aotc.dialects.graph.schedule import Schedule
+from aotc.dialects.graph.windows.sliding import SlidingWindow, sliding_windows
+from aotc.dialects.graph.windows.transposed import Phases, TransposedWindow, transposed_windows
+from aotc.passes.kernel.spatial_tiling import Box, Cutout, Strips, cut_out_windows, window_strips
+
+
+@dataclass(frozen=True)
+class Taps:
+    """What a position along one axis sees: step k in low..high is `at`(k), an element of x and a tap of the weight."""
+
+    low: Scalar
+    high: Scalar
+    at: Callable[[Scalar], tuple[Scalar, Scalar]]
+
+
+def check_bias(bias: SSAValue | None, channels: int, lanes: int | None = None) -> None:
+    """Raise ShapeError unless the bias, if there is one, is [channels]; [blocks * lanes] of so many blocks of lanes."""
+    if bias is not None and shape_of(bias) != (channels * (1 if lanes is None else lanes),):
+        of = f"{channels} channels" if lanes is None else f"{channels} blocks of {lanes}"
+        raise ShapeError(f"the bias of {of} has shape {list(shape_of(bias))}")
+
+
+class WindowedOp(AnchorOp, ABC):
+    """How a window moves: one value for each spatial axis, of pads two."""
+
+    strides = prop_def(DenseArrayBase)
+    pads = prop_def(DenseArrayBase)
+    """All begins, then all ends."""
+    dilations = prop_def(DenseArrayBase)
+
+
+class ConvolutionalOp(WindowedOp, ABC):
+    """Convolution or transposed convolution of x with a weight; only the spatial axes are the same for all of them.
+
+    The optional bias is what sums start with.
+    """
+
+    x = operand_def(TensorType)
+    weight = operand_def(TensorType)
+    bias = opt_operand_def(TensorType)
+    result = result_def(TensorType)
+
+    def initial(self, b: LoopBuilder, reads: Sequence[Reader], place: Sequence[Scalar]) -> Scalar:
+        """What a sum starts with whose bias, if there is one, is at `place`."""
+        return b.const(0, element_type_of(self.result)) if self.bias is None else reads[2](place)
+
+    @abstractmethod
+    def spatial(self) -> tuple[int, ...]:
+        """The spatial extents of x."""
+
+    @abstractmethod
+    def kernel(self) -> tuple[int, ...]:
+        """The extents of the kernel."""
+
+    @abstractmethod
+    def extents(self) -> list[int]:
+        """The spatial extents of the result; raises ShapeError."""
+
+    @abstractmethod
+    def meetings(self) -> Sequence[int]:
+        """Spatial extents at each position of which all taps of the kernel are multiplied once."""
+
+    @abstractmethod
+    def taps(self, b: LoopBuilder, position: Sequence[Scalar]) -> list[Taps]:
+        """What a position sees along the first spatial axes."""
+
+    @abstractmethod
+    def phases(self) -> list[Sequence[Phases]]:
+        """The positions along each axis, as sliding windows."""
+
+
+class SlidingAxes(ConvolutionalOp, ABC):
+    """The spatial axes of a convolution."""
+
+    def windows(self) -> list[SlidingWindow]:
+        """The window along each spatial axis; raises ShapeError."""
+        strides, pads, dilations = (self.ints(name) for name in ("strides", "pads", "dilations"))
+        return sliding_windows(self.spatial(), self.kernel(), strides, pads, dilations)
+
+    def extents(self) -> list[int]:
+        return [window.positions for window in self.windows()]
+
+    def meetings(self) -> Sequence[int]:
+        return self.extents()
+
+    def taps(self, b: LoopBuilder, position: Sequence[Scalar]) -> list[Taps]:
+        def along(window: SlidingWindow, at: Scalar) -> Taps:
+            return Taps(*window.taps(b, at), lambda k: (window.source(at, k), k))
+
+        return [along(window, at) for window, at in zip(self.windows(), position, strict=False)]
+
+    def phases(self) -> list[Sequence[Phases]]:
+        return [[Phases(window)] for window in self.windows()]
+
+
+class BlockedSlidingAxes(SlidingAxes, ABC):
+    """The spatial axes of a convolution of [N, blocks or channels, spatial..] to [N, blocks, spatial.., lanes]."""
+
+    def cut_out(self, box: Box) -> Cutout | None:
+        return cut_out_windows(self, self.windows(), box)
+
+    def strips(self, schedule: Schedule) -> Strips | None:
+        return window_strips(self, schedule)
+
+
+class TransposedAxes(ConvolutionalOp, ABC):
+    """The spatial axes of a transposed convolution: its result has `output_padding` more elements at their ends."""
+
+    output_padding = prop_def(DenseArrayBase)
+
+    def windows(self) -> list[TransposedWindow]:
+        """The window along each spatial axis; raises ShapeError."""
+        names = ("strides", "pads", "dilations", "output_padding")
+        return transposed_windows(self.spatial(), self.kernel(), *(self.ints(name) for name in names))
+
+    def extents(self) -> list[int]:
+        return [window.positions for window in self.windows()]
+
+    def meetings(self) -> Sequence[int]:
+        return self.spatial()
+
+    def taps(self, b: LoopBuilder, position: Sequence[Scalar]) -> list[Taps]:
+        meetings = [window.meeting(b, at) for window, at in zip(self.windows(), position, strict=False)]
+        return [Taps(m.low, m.high, lambda k, m=m: (m.source(k), m.tap(k))) for m in meetings]
+
+    def phases(self) -> list[Sequence[Phases]]:
+        return [window.phases() for window in self.windows()]

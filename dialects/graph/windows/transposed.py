@@ -1,0 +1,157 @@
+"""The arithmetic of transposed convolution along one spatial axis.
+
+Element h of the operand meets tap k of the kernel at position h * stride + k * dilation - before of the result. What
+meets at positions `stride` apart is alike but for its place: the positions fall into `stride` phases, and along each
+one a transposed convolution is a convolution of stride 1 with every so manyeth tap of the kernel, reversed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from aotc.dialects.graph.interfaces import ShapeError
+from aotc.dialects.graph.loops import LoopBuilder
+from aotc.dialects.graph.scalars import Scalar
+from aotc.dialects.graph.shapes import ceil_div, ceil_div_index
+from aotc.dialects.graph.windows.sliding import SlidingWindow
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """The pairs (element, tap) that meet at one result position: step s pairs
+    element `first_source - s * source_step` with tap `first_tap + s * tap_step`, for s in low..high."""
+
+    low: Scalar
+    high: Scalar
+    first_tap: Scalar
+    tap_step: int
+    first_source: Scalar
+    source_step: int
+
+    def tap(self, step: Scalar) -> Scalar:
+        """The tap of a step."""
+        return self.first_tap + step * self.tap_step
+
+    def source(self, step: Scalar) -> Scalar:
+        """The element of a step."""
+        return self.first_source - step * self.source_step
+
+
+@dataclass(frozen=True)
+class Phases:
+    """`count` neighbouring phases: sliding windows that see the same elements with neighbouring taps.
+
+    Position q of `window` is, in the phase j of these, position `start` + j + q * `stride` of the result; its tap k is
+    tap `first_tap` + j + k * `tap_step` of the kernel. A convolution is one such phase.
+    """
+
+    window: SlidingWindow
+    start: int = 0
+    stride: int = 1
+    first_tap: int = 0
+    tap_step: int = 1
+    count: int = 1
+
+
+@dataclass(frozen=True)
+class TransposedWindow:
+    """A kernel of `size` taps, every `dilation`, moved by `stride` for each of `extent` elements.
+
+    `before` and `after` are cropped from the result, `more` positions are added to its end.
+    """
+
+    extent: int
+    size: int
+    stride: int
+    dilation: int
+    before: int
+    after: int
+    more: int
+
+    @property
+    def positions(self) -> int:
+        """The extent of the result; negative where cropping leaves nothing."""
+        full = (self.extent - 1) * self.stride + (self.size - 1) * self.dilation + 1
+        return full + self.more - self.before - self.after
+
+    def meeting(self, b: LoopBuilder, position: Scalar) -> Meeting:
+        """Solve h * stride + k * dilation = position + before for 0 <= h < extent, 0 <= k < size.
+
+        Divided by g = gcd(stride, dilation) it says k = first_tap modulo stride / g, from which h follows.
+        """
+        divisor = math.gcd(self.stride, self.dilation)
+        tap_step, source_step = self.stride // divisor, self.dilation // divisor
+        target = position + self.before
+        reduced = target / divisor
+        first_tap = b.rem(reduced * pow(source_step, -1, tap_step), b.index(tap_step))
+        room = b.max(reduced - first_tap * source_step + tap_step, 0) / tap_step  # first_source + 1, or 0
+        low = ceil_div_index(b.max(room - self.extent, 0), source_step)
+        high = b.min(ceil_div_index(room, source_step), (self.size + tap_step - 1 - first_tap) / tap_step)
+        if divisor > 1:
+            high = b.select(b.compare("eq", b.rem(target, b.index(divisor)), 0), high, 0)
+        return Meeting(low, high, first_tap, tap_step, room - 1, source_step)
+
+    def phases(self) -> list[Phases]:
+        """All positions of the result, phase by phase; alike ones together."""
+        together: list[Phases] = []
+        for phase in range(self.stride):
+            new = self._phase(phase)
+            if new is None:
+                continue
+            last = together[-1] if together else None
+            if last is not None and new == Phases(
+                last.window, last.start + last.count, new.stride, last.first_tap + last.count, new.tap_step
+            ):
+                new = Phases(last.window, last.start, last.stride, last.first_tap, last.tap_step, last.count + 1)
+                together.pop()
+            together.append(new)
+        return together
+
+    def _phase(self, phase: int) -> Phases | None:
+        """The positions p with p + before = phase modulo stride, if there are any."""
+        low = ceil_div(self.before - phase, self.stride)
+        count = (self.positions - 1 + self.before - phase) // self.stride + 1 - low
+        if count <= 0:
+            return None
+        divisor = math.gcd(self.stride, self.dilation)
+        tap_step, source_step = self.stride // divisor, self.dilation // divisor
+        tap, missing = phase // divisor * pow(source_step, -1, tap_step) % tap_step, phase % divisor
+        size = 0 if missing else max(ceil_div(self.size - tap, tap_step), 0)
+        # The last tap of a phase sees the earliest element, so the window begins with it.
+        ahead = 0 if missing else (size - 1) * source_step - (phase - tap * self.dilation) // self.stride - low
+        seen = SlidingWindow(self.extent, size, 1, source_step, ahead, 0)
+        after = count - 1 + seen.span - self.extent - ahead
+        window = SlidingWindow(self.extent, size, 1, source_step, ahead, after)
+        last_tap = tap + tap_step * (size - 1)
+        return Phases(window, low * self.stride + phase - self.before, self.stride, last_tap, -tap_step)
+
+
+def transposed_windows(
+    extents: Sequence[int],
+    sizes: Sequence[int],
+    strides: Sequence[int],
+    pads: Sequence[int],
+    dilations: Sequence[int],
+    output_padding: Sequence[int],
+) -> list[TransposedWindow]:
+    """One window per spatial axis, from the attributes as ONNX spells them; raises ShapeError."""
+    rank = len(extents)
+    given = {"the kernel": sizes, "strides": strides, "dilations": dilations, "output_padding": output_padding}
+    for name, values in given.items():
+        if len(values) != rank:
+            raise ShapeError(f"{name} has {len(values)} values for {rank} spatial axes")
+    if len(pads) != 2 * rank:
+        raise ShapeError(f"pads has {len(pads)} values for {rank} spatial axes")
+    if any(value < 1 for value in (*strides, *dilations)):
+        raise ShapeError("strides and dilations must be positive")
+    if any(value < 0 for value in (*pads, *output_padding)):
+        raise ShapeError(f"pads {list(pads)} and output_padding {list(output_padding)} must not be negative")
+    windows = [
+        TransposedWindow(*axis)
+        for axis in zip(extents, sizes, strides, dilations, pads[:rank], pads[rank:], output_padding, strict=True)
+    ]
+    if any(window.positions < 0 for window in windows):
+        raise ShapeError(f"pads {list(pads)} leave nothing of the result")
+    return windows

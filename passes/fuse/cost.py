@@ -1,0 +1,117 @@
+"""What operations cost, measured on the code they write: no operator has to say it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects import math as math_dialect
+from xdsl.dialects.builtin import IndexType, MemRefType
+from xdsl.ir import Block, Operation, SSAValue
+
+from aotc.dialects.dtypes import storage_type
+from aotc.dialects.graph.encodings import decode, load
+from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, GraphOp, element_type_of, shape_of
+from aotc.dialects.graph.loops import LoopBuilder, Reader
+from aotc.dialects.graph.scalars import INDEX, Scalar
+from aotc.passes.fuse.groups import body_key
+from aotc.passes.loops.loop_shares import trips
+
+BRANCH = 8
+"""A branch, in arithmetic operations: it also keeps a loop from becoming vector code."""
+FUNCTION = 20
+"""A mathematical function (exp, erf, sqrt...) or a division, in arithmetic operations."""
+
+_CHEAP_FUNCTIONS = (math_dialect.AbsFOp, math_dialect.FloorOp, math_dialect.CeilOp, math_dialect.RoundEvenOp)
+_DIVISIONS = (arith.DivfOp, arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp)
+
+
+class _Probe:
+    """An operation's own code, written into a block nobody keeps."""
+
+    def __init__(self, op: GraphOp) -> None:
+        self.op = op
+        self.values = [*op.operands, *(op.scratch() if isinstance(op, AnchorOp) else ())]
+        buffers = [MemRefType(storage_type(element_type_of(value)), shape_of(value)) for value in self.values]
+        rank = max((len(shape_of(result)) for result in op.results), default=0)
+        self.block = Block(arg_types=[*buffers, *([INDEX] * rank)])
+        self.buffers = self.block.args[: len(buffers)]
+        self.b = LoopBuilder(self.block)
+        self.index = [Scalar(self.b, INDEX, arg) for arg in self.block.args[len(buffers) :]]
+
+    def reads(self) -> list[Reader]:
+        def reader(buffer: SSAValue, value: SSAValue) -> Reader:
+            return lambda index: decode(self.b, load(self.b, buffer, index, element_type_of(value)))
+
+        return [reader(buffer, value) for buffer, value in zip(self.buffers, self.values, strict=True)]
+
+
+_element_costs: dict[tuple[object, ...], int] = {}
+_anchor_reads: dict[tuple[object, ...], tuple[float, ...]] = {}
+
+
+def _key(op: GraphOp) -> tuple[object, ...]:
+    inner = (body_key(region.block) for region in op.regions)
+    return (type(op), tuple(op.properties.items()), tuple(value.type for value in op.operands), *inner)
+
+
+def element_cost(op: ElementOp) -> int:
+    """Arithmetic operations for one result element, reads and index arithmetic aside."""
+    key = _key(op)
+    if key not in _element_costs:
+        probe = _Probe(op)
+        op.element(probe.b, probe.index[: len(shape_of(op.results[0]))], probe.reads())
+        _element_costs[key] = sum(_weight(inner) for inner in probe.block.walk())
+    return _element_costs[key]
+
+
+def _nowhere(index: Sequence[Scalar], value: Scalar) -> None:
+    """A writer that stores nothing: only what is read counts."""
+
+
+def anchor_reads(op: AnchorOp) -> tuple[float, ...]:
+    """For each operand, how many elements the loops read in all; infinite where a loop's bounds are not constant."""
+    key = _key(op)
+    if key not in _anchor_reads:
+        probe = _Probe(op)
+        counts = [0.0] * len(op.operands)
+        op.loops(probe.b, probe.reads(), [_nowhere for _ in op.results])
+        for load in probe.block.walk():
+            if isinstance(load, memref.LoadOp) and load.memref in probe.buffers[: len(counts)]:
+                counts[probe.buffers.index(load.memref)] += _times(load)
+        _anchor_reads[key] = tuple(counts)
+    return _anchor_reads[key]
+
+
+def _weight(op: Operation) -> int:
+    if isinstance(op, scf.IfOp):
+        return BRANCH
+    if any(isinstance(value.type, IndexType) for value in (*op.operands, *op.results)):
+        return 0
+    if isinstance(op, _DIVISIONS):
+        return FUNCTION
+    if op.dialect_name() == "math":
+        return 1 if isinstance(op, _CHEAP_FUNCTIONS) else FUNCTION
+    return 1 if op.dialect_name() == "arith" and not isinstance(op, arith.ConstantOp) else 0
+
+
+def _times(op: Operation) -> float:
+    """How often `op` runs: the product of the trip counts of the loops around it; infinite where one is not known."""
+    count = 1.0
+    while (parent := op.parent_op()) is not None:
+        match parent:
+            case scf.ForOp():
+                found = [trips(parent.lb, parent.ub, parent.step)]
+            case scf.ParallelOp():
+                found = list(map(trips, parent.lowerBound, parent.upperBound, parent.step))
+            case scf.WhileOp():
+                found = [None]
+            case _:
+                found = []
+        for each in found:
+            if each is None:
+                return math.inf
+            count *= each
+        op = parent
+    return count

@@ -1,0 +1,51 @@
+"""Join elementwise operations and data movement into groups of one loop nest, with several results where they align.
+
+A concatenation whose parts can be computed in their places takes in nothing: that would copy the other parts.
+
+Before:
+```mlir
+%0 = graph.exp %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
+%1 = graph.transpose %0 {permutation = array<i64: 1, 0>} : (tensor<4x8xf32>) -> tensor<8x4xf32>
+%2 = graph.add %1, %y : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+```
+After:
+```mlir
+%2 = graph.fused (%a = %x : tensor<4x8xf32>, %b = %y : tensor<8x4xf32>) -> (tensor<8x4xf32>) {
+  %3 = graph.exp %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %4 = graph.transpose %3 {permutation = array<i64: 1, 0>} : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  %5 = graph.add %4, %b : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+  graph.yield %5 : tensor<8x4xf32>
+}
+```
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from aotc.dialects.graph.interfaces import ElementOp, Fusion
+from aotc.passes.fuse.groups import entries, sort_operations
+from aotc.passes.fuse.growing import Growth
+from aotc.passes.fuse.views import is_join, is_kernel
+
+
+@dataclass(frozen=True)
+class FuseElementwisePass(ModulePass):
+    """Join elementwise operations and data movement into groups of one loop nest."""
+
+    name = "fuse-elementwise"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for entry in entries(op):
+            block = entry.body.block
+            position = {each: number for number, each in enumerate(block.ops)}
+            for root in reversed(list(position)):
+                if root.parent is not block or not isinstance(root, ElementOp) or not is_kernel(root):
+                    continue
+                if root.FUSION in (Fusion.POINTWISE, Fusion.INJECTIVE) and not is_join(root):
+                    Growth(root, position, several_outputs=True).grow()
+            sort_operations(block)

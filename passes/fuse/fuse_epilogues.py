@@ -1,0 +1,114 @@
+"""Apply the pointwise operations on an anchor's result where the anchor writes it.
+
+An epilogue ends where a value is needed by more than the group, which has one result, and, where the anchor is computed
+on register tiles, before what cannot be. It does not end with a
+dequantisation or another widening, which the readers of a narrow tensor do better themselves.
+
+Before:
+```mlir
+%0 = graph.matmul %x, %w : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+%1 = graph.add %0, %bias : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+%2 = graph.relu %1 : (tensor<2x4xf32>) -> tensor<2x4xf32>
+```
+After:
+```mlir
+%2 = graph.fused (%a = %x : tensor<2x8xf32>, %b = %w : tensor<8x4xf32>, %c = %bias : tensor<4xf32>)
+    -> (tensor<2x4xf32>) {
+  %3 = graph.matmul %a, %b : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+  %4 = graph.add %3, %c : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+  %5 = graph.relu %4 : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  graph.yield %5 : tensor<2x4xf32>
+}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, Fusion, shape_of
+from aotc.dialects.graph.structure import FusedOp
+from aotc.model.weights import WeightStore
+from aotc.passes.fuse.fusion_policy import MAX_OPERATIONS, buffers, may_duplicate, most_buffers
+from aotc.passes.fuse.groups import entries, make_group
+from aotc.passes.fuse.vectorizable import TileForms, is_tiled
+from aotc.passes.fuse.views import is_kernel
+
+
+@dataclass(frozen=True)
+class FuseEpiloguesPass(ModulePass):
+    """Apply the pointwise operations on an anchor's result where the anchor writes it."""
+
+    name = "fuse-epilogues"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        forms = TileForms(WeightStore.of(ctx))
+        for entry in entries(op):
+            position = {each: number for number, each in enumerate(entry.body.block.ops)}
+            for anchor in position:
+                if isinstance(anchor, AnchorOp) and anchor.parent is entry.body.block:
+                    _fuse(anchor, position, forms)
+
+
+def _fuse(anchor: AnchorOp, position: Mapping[Operation, int], forms: TileForms) -> None:
+    used = [result for result in anchor.results if result.first_use is not None]
+    if len(used) != 1:
+        return
+    epilogue = _epilogue(anchor, used[0], position, forms if is_tiled(anchor) else None)
+    if epilogue:
+        make_group([anchor, *epilogue], [epilogue[-1].results[0]])
+
+
+def _epilogue(
+    anchor: AnchorOp, result: SSAValue, position: Mapping[Operation, int], forms: TileForms | None
+) -> list[Operation]:
+    """The operations to apply to `result`, in order: the longest sequence of which only the last is used elsewhere.
+
+    Users are taken in program order up to the first that does not fit: what it reads is needed outside, so that from
+    there on a group would have two results. With `forms` the anchor is computed on tiles, and so must they be.
+    """
+    members: list[Operation] = [anchor]
+    values = {result}
+    longest: list[Operation] = []
+    waiting = {use.operation for use in result.uses}
+    while waiting:
+        op = min(waiting, key=lambda user: position.get(user, -1))
+        waiting.remove(op)
+        if len(members) == MAX_OPERATIONS or not _fits(op, result, forms):
+            break
+        if buffers([*members, op]) > most_buffers(members):
+            break
+        members.append(op)
+        values.add(op.results[0])
+        waiting |= {use.operation for use in op.results[0].uses}
+        if sum(any(use.operation not in members for use in value.uses) for value in values) == 1:
+            longest = members[1:]
+    while longest and _readers_widen(longest[-1]):
+        longest.pop()
+    return longest
+
+
+def _readers_widen(op: Operation) -> bool:
+    """Whether the kernels that read the result had better compute `op` themselves, the tensor being narrower before."""
+    readers = [use.operation for use in op.results[0].uses]
+    return (
+        isinstance(op, ElementOp)
+        and may_duplicate(op)
+        and all(is_kernel(reader) or isinstance(reader, FusedOp) for reader in readers)
+    )
+
+
+def _fits(op: Operation, result: SSAValue, forms: TileForms | None) -> bool:
+    return (
+        isinstance(op, ElementOp)
+        and is_kernel(op)
+        and op.FUSION is Fusion.POINTWISE
+        and shape_of(op.results[0]) == shape_of(result)
+        and (forms is None or forms.has_element(op))
+    )

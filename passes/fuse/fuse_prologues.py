@@ -1,0 +1,51 @@
+"""Compute the operands of an anchor where it reads them, if they are read once or cheap, instead of storing them.
+
+Dequantised and cast weights stay narrow in memory this way; what several anchors read, each computes for itself. An
+anchor on register tiles takes in what it says it can (`AnchorOp.prologue`) and what leaves it on tiles, with operands
+that lie along the lanes.
+
+Before:
+```mlir
+%w = graph.dequantize %q, %scale {to = f32} : (tensor<8x4xi8>, tensor<f32>) -> tensor<8x4xf32>
+%0 = graph.matmul %x, %w : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+```
+After:
+```mlir
+%0 = graph.fused (%a = %q : tensor<8x4xi8>, %b = %x : tensor<2x8xf32>) -> (tensor<2x4xf32>) {
+  %1 = graph.constant dense<0.5> : tensor<f32>
+  %2 = graph.dequantize %a, %1 {to = f32} : (tensor<8x4xi8>, tensor<f32>) -> tensor<8x4xf32>
+  %3 = graph.matmul %b, %2 : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+  graph.yield %3 : tensor<2x4xf32>
+}
+```
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from aotc.dialects.graph.interfaces import AnchorOp
+from aotc.dialects.graph.structure import FusedOp
+from aotc.model.weights import WeightStore
+from aotc.passes.fuse.groups import entries
+from aotc.passes.fuse.growing import Growth
+from aotc.passes.fuse.vectorizable import TileForms
+
+
+@dataclass(frozen=True)
+class FuseProloguesPass(ModulePass):
+    """Compute cheap operands of an anchor where it reads them."""
+
+    name = "fuse-prologues"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        forms = TileForms(WeightStore.of(ctx))
+        for entry in entries(op):
+            position = {each: number for number, each in enumerate(entry.body.block.ops)}
+            for root in reversed(list(position)):
+                if isinstance(root, AnchorOp | FusedOp):
+                    Growth(root, position, several_outputs=False, forms=forms).grow()

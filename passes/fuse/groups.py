@@ -1,0 +1,141 @@
+"""Making `graph.fused` groups out of operations of a block: the mechanism of fusion, without any choice."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
+
+from aotc.dialects.graph.interfaces import shape_of
+from aotc.dialects.graph.structure import ConstantOp, FusedOp, YieldOp
+from aotc.model.locations import fuse_locations
+
+
+def entries(module: ModuleOp) -> Iterator[FuncOp]:
+    """The entry functions of a module."""
+    for op in module.body.block.ops:
+        if isinstance(op, FuncOp) and "aot.entry" in op.attributes:
+            yield op
+
+
+def is_single_constant(value: SSAValue) -> bool:
+    """Whether `value` is a constant of one element, which stands in the kernel itself."""
+    return isinstance(value, OpResult) and isinstance(value.op, ConstantOp) and math.prod(shape_of(value)) == 1
+
+
+def make_group(ops: Sequence[Operation], outputs: Sequence[SSAValue]) -> FusedOp:
+    """Put copies of `ops` into a group in place of the last one, and let it compute `outputs`.
+
+    `ops` are in order, groups among them are opened. An operation that somebody still needs stays where it is too, as a
+    producer that several groups recompute does. With several outputs `sort_operations` must follow.
+    """
+    block, inputs, inside = copy_group(ops)
+    block.add_op(YieldOp([inside[output] for output in outputs]))
+
+    group = FusedOp(inputs, [output.type for output in outputs], Region(block))
+    group.location = fuse_locations(op.location for op in block.ops if not isinstance(op, ConstantOp | YieldOp))
+    parent = ops[-1].parent
+    assert parent is not None
+    parent.insert_op_before(group, ops[-1])
+    for output, result in zip(outputs, group.outputs, strict=True):
+        result.name_hint = output.name_hint
+        output.replace_all_uses_with(result)
+    for op in reversed(ops):
+        if not any(result.first_use is not None for result in op.results):
+            op.detach()
+            op.erase()
+    return group
+
+
+def copy_group(ops: Sequence[Operation]) -> tuple[Block, list[SSAValue], dict[SSAValue, SSAValue]]:
+    """Copies of `ops`, which are in order, in a block of their own, groups among them opened.
+
+    With the block come the values that are its arguments, and what became of every value, by the value that it was.
+    """
+    block = Block()
+    inputs: list[SSAValue] = []
+    inside: dict[SSAValue, SSAValue] = {}
+
+    def enter(value: SSAValue) -> None:
+        if value in inside:
+            return
+        if is_single_constant(value):
+            assert isinstance(value, OpResult)
+            constant = value.op.clone()
+            block.add_op(constant)
+            inside[value] = constant.results[0]
+        else:
+            inputs.append(value)
+            inside[value] = block.insert_arg(value.type, len(block.args))
+            inside[value].name_hint = value.name_hint
+
+    def add(op: Operation) -> None:
+        for operand in op.operands:
+            enter(operand)
+        block.add_op(op.clone(inside))
+
+    for op in ops:
+        if isinstance(op, FusedOp):
+            for operand, arg in zip(op.inputs, op.block.args, strict=True):
+                enter(operand)
+                inside[arg] = inside[operand]
+            for inner in op.block.ops:
+                if isinstance(inner, YieldOp):
+                    for result, value in zip(op.outputs, inner.values, strict=True):
+                        inside[result] = inside[value]
+                else:
+                    add(inner)
+        else:
+            add(op)
+    return block, inputs, inside
+
+
+def body_key(block: Block) -> object:
+    """Equal for two groups exactly when their operations, types and constants are, whatever their names.
+
+    Regions in it see only their own arguments.
+    """
+    number: dict[SSAValue, int] = {}
+
+    def define(values: Sequence[SSAValue]) -> tuple[object, ...]:
+        for value in values:
+            number[value] = len(number)
+        return tuple(value.type for value in values)
+
+    parts: list[object] = [define(block.args)]
+    for op in block.ops:
+        operands = tuple(number[operand] for operand in op.operands)
+        dictionaries = (frozenset(op.properties.items()), frozenset(op.attributes.items()))
+        inner = tuple(body_key(region.block) for region in op.regions)
+        parts.append((op.name, operands, *dictionaries, define(op.results), inner))
+    return tuple(parts)
+
+
+def sort_operations(block: Block) -> None:
+    """Put every operation of `block` after the ones it needs, otherwise keeping the order."""
+    ops = list(block.ops)
+    placed: set[Operation] = set()
+    order: list[Operation] = []
+    for root in ops:
+        pending = [root]
+        while pending:
+            op = pending[-1]
+            if op in placed:
+                pending.pop()
+                continue
+            needed = [
+                v.op for v in op.operands if isinstance(v, OpResult) and v.op not in placed and v.op.parent is block
+            ]
+            if needed:
+                pending.extend(reversed(needed))
+            else:
+                pending.pop()
+                placed.add(op)
+                order.append(op)
+    if order != ops:
+        for op in ops:
+            op.detach()
+        block.add_ops(order)

@@ -1,0 +1,170 @@
+"""A group that grows towards its producers: what it may take in, and what that does to its reads."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Operation, OpResult, SSAValue
+
+from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, Fusion, GraphOp, Prologue, shape_of
+from aotc.dialects.graph.structure import ConstantOp, FusedOp, YieldOp
+from aotc.passes.fuse.fusion_policy import (
+    MAX_OPERATIONS,
+    may_duplicate,
+    may_recompute,
+    most_buffers,
+    recomputing_cost,
+)
+from aotc.passes.fuse.groups import is_single_constant, make_group
+from aotc.passes.fuse.reads import Reads, operand_reads, reads_of
+from aotc.passes.fuse.vectorizable import TileForms, is_tiled
+from aotc.passes.fuse.views import is_join, is_kernel
+
+
+@dataclass
+class _Need:
+    """How the group reads a value, and the cost of what it recomputes between the value and its first reader."""
+
+    reads: Reads
+    prologue: Prologue
+    """What an anchor on tiles lets be computed there."""
+    repeated: int = 0
+
+    def merge(self, other: _Need | None) -> _Need:
+        if other is None:
+            return self
+        prologue = max(self.prologue, other.prologue)
+        return _Need(self.reads.merge(other.reads), prologue, max(self.repeated, other.repeated))
+
+
+class Growth:
+    """A group with `root` as its last operation, taking in producers in reverse program order."""
+
+    def __init__(
+        self,
+        root: GraphOp | FusedOp,
+        position: Mapping[Operation, int],
+        *,
+        several_outputs: bool,
+        forms: TileForms | None = None,
+    ) -> None:
+        self._position = position
+        self._several_outputs = several_outputs
+        self._forms = forms
+        self.members: list[Operation] = [root]
+        self._moved: set[Operation] = {root}
+        """The members that no other group computes too."""
+        self.outputs: list[SSAValue] = [result for result in root.results if result.first_use is not None]
+        self._needs: dict[SSAValue, _Need] = {}
+        self._size = 1
+        inner: list[Operation] = [root]
+        if isinstance(root, FusedOp):
+            inner = [op for op in root.block.ops if not isinstance(op, YieldOp)]
+            self._size = sum(not isinstance(op, ConstantOp) for op in inner)
+            inside = reads_of(inner, root.yield_op.values)
+            found = {
+                value: inside[arg] for arg, value in zip(root.block.args, root.inputs, strict=True) if arg in inside
+            }
+        else:
+            found = reads_of([root], self.outputs)
+        self._tiled = any(is_tiled(op) for op in inner)
+        prologues = _prologues(inner, root)
+        for value in dict.fromkeys(root.operands):
+            if value in found:
+                self._needs[value] = _Need(found[value], max(prologues.get(value, ()), default=Prologue.COMPUTED))
+
+    def grow(self) -> FusedOp | None:
+        """Take in all producers that pay; the group, or None where there is none."""
+        waiting: list[tuple[int, Operation]] = []
+        seen: set[Operation] = set()
+
+        def wait_for(value: SSAValue) -> None:
+            if isinstance(value, OpResult) and value.op in self._position and value.op not in seen:
+                seen.add(value.op)
+                heapq.heappush(waiting, (-self._position[value.op], value.op))
+
+        for value in self._needs:
+            wait_for(value)
+        while waiting:
+            _, op = heapq.heappop(waiting)
+            if isinstance(op, ElementOp) and self._accepts(op):
+                self._take(op)
+                for operand in op.operands:
+                    wait_for(operand)
+        if len(self.members) == 1:
+            return None
+        return make_group(self._in_order(), self.outputs)
+
+    def _accepts(self, op: ElementOp) -> bool:
+        if not is_kernel(op) or op.FUSION not in (Fusion.POINTWISE, Fusion.INJECTIVE):
+            return False
+        result = op.results[0]
+        need = self._needs[result]
+        if self._size >= MAX_OPERATIONS or self._buffers_with(op) > most_buffers(self.members):
+            return False
+        if need.reads.count > math.prod(shape_of(result)) and not may_recompute(op, need.repeated):
+            return False
+        if not (all(use.operation in self._moved for use in result.uses) or may_duplicate(op)):
+            aligned = self._several_outputs and need.reads.aligned and not is_join(op)
+            return aligned and not self._depends_on_use_outside(op)
+        return not self._tiled or self._stays_tiled(op, need)
+
+    def _stays_tiled(self, op: ElementOp, need: _Need) -> bool:
+        """Whether the anchor, which is computed on tiles, is so with `op` as well, and lets it be computed there."""
+        if need.prologue is Prologue.STORED or (need.prologue is Prologue.MOVED and recomputing_cost(op)):
+            return False
+        assert self._forms is not None, "growing from an anchor takes forms"
+        return self._forms.of(self._in_order(op), self.outputs) >= self._forms.of(self._in_order(), self.outputs)
+
+    def _in_order(self, *more: Operation) -> list[Operation]:
+        return sorted((*self.members, *more), key=lambda op: self._position[op])
+
+    def _take(self, op: ElementOp) -> None:
+        result = op.results[0]
+        need = self._needs.pop(result)
+        if all(use.operation in self._moved for use in result.uses):
+            self._moved.add(op)
+        elif not may_duplicate(op):
+            self._moved.add(op)
+            self.outputs.append(result)
+        again = need.reads.count > math.prod(shape_of(result))
+        repeated = need.repeated + recomputing_cost(op) if again else 0
+        for operand in op.operands:
+            new = _Need(operand_reads(op, operand, need.reads), need.prologue, repeated)
+            self._needs[operand] = new.merge(self._needs.get(operand))
+        self.members.append(op)
+        self._size += 1
+
+    def _buffers_with(self, op: ElementOp) -> int:
+        inputs = {value for value in (*self._needs, *op.operands) if not is_single_constant(value)}
+        return len(inputs - set(op.results)) + len(self.outputs)
+
+    def _depends_on_use_outside(self, op: ElementOp) -> bool:
+        """Whether the group, having taken `op`, would need something that others compute from `op`."""
+        inside = {*self._moved, op}
+        pending = [use.operation for use in op.results[0].uses if use.operation not in inside]
+        seen: set[Operation] = set()
+        while pending:
+            user = pending.pop()
+            if user in inside:
+                return True
+            if user not in seen:
+                seen.add(user)
+                pending.extend(use.operation for result in user.results for use in result.uses)
+        return False
+
+
+def _prologues(ops: Sequence[Operation], root: Operation) -> dict[SSAValue, list[Prologue]]:
+    """What the anchor among `ops`, the operations of `root`, lets be computed where it reads the operands of `root`."""
+    outside: dict[SSAValue, SSAValue] = {}
+    if isinstance(root, FusedOp):
+        outside = dict(zip(root.block.args, root.inputs, strict=True))
+    found: dict[SSAValue, list[Prologue]] = {}
+    for op in ops:
+        if isinstance(op, AnchorOp):
+            for position, operand in enumerate(op.operands):
+                found.setdefault(outside.get(operand, operand), []).append(op.prologue(position))
+    return found

@@ -1,0 +1,108 @@
+"""How a kernel's body reads its values: how often, and whether only at the index it writes.
+
+This is what fusion and in-place execution need to know about operations, taken from their interfaces alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, i64
+from xdsl.ir import Block, Operation, SSAValue
+
+from aotc.dialects.dtypes import byte_width
+from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, Fusion, element_type_of, shape_of
+from aotc.passes.fuse.cost import anchor_reads
+
+
+@dataclass(frozen=True)
+class Reads:
+    """How one value is read in a run of the kernel."""
+
+    count: float
+    """Reads of elements in all; infinite where that is not known."""
+    aligned: bool
+    """Whether every read is at the index being written."""
+    outputs: frozenset[int]
+    """The positions of the outputs that need it."""
+
+    def merge(self, other: Reads | None) -> Reads:
+        """Both kinds of reads; what is aligned twice is read once."""
+        if other is None:
+            return self
+        aligned = self.aligned and other.aligned
+        count = max(self.count, other.count) if aligned else self.count + other.count
+        return Reads(count, aligned, self.outputs | other.outputs)
+
+
+def reads_of(ops: Sequence[Operation], outputs: Sequence[SSAValue]) -> dict[SSAValue, Reads]:
+    """How `outputs`, computed by `ops` (in order, as one kernel), read every value they need."""
+    reads: dict[SSAValue, Reads] = {}
+
+    def add(value: SSAValue, new: Reads) -> None:
+        reads[value] = new.merge(reads.get(value))
+
+    for position, output in enumerate(outputs):
+        add(output, Reads(math.prod(shape_of(output)), True, frozenset([position])))
+    for op in reversed(ops):
+        needed = [reads[result] for result in op.results if result in reads]
+        if not needed:
+            continue
+        if isinstance(op, ElementOp):
+            for operand in op.operands:
+                add(operand, operand_reads(op, operand, needed[0]))
+        elif isinstance(op, AnchorOp):
+            needing = frozenset[int]().union(*(each.outputs for each in needed))
+            for position, operand in enumerate(op.operands):
+                add(operand, Reads(anchor_reads(op)[position], False, needing))
+    return reads
+
+
+def operand_reads(op: ElementOp, operand: SSAValue, result: Reads) -> Reads:
+    """How `op` reads an operand when its own result is read as in `result`."""
+    target, source = shape_of(op.results[0]), shape_of(operand)
+    share = math.prod(source) / max(math.prod(target), 1)
+    count = result.count * min(share, 1) if op.reads_once() else result.count
+    same_index = op.FUSION is Fusion.POINTWISE and source == target
+    return Reads(count, result.aligned and same_index, result.outputs)
+
+
+def in_place(block: Block, outputs: Sequence[SSAValue]) -> ArrayAttr[ArrayAttr[IntegerAttr]]:
+    """For each output the positions of the block arguments whose buffer it may take over.
+
+    Each element of such an argument is read only while the same element of the output is computed. Outputs are stored
+    together only when they are written by one nest, so all that read the argument must be.
+    """
+    reads = reads_of(list(block.ops), outputs)
+    nests = [_nest(block, output) for output in outputs]
+
+    def fits(arg: SSAValue, position: int) -> bool:
+        how, output = reads.get(arg), outputs[position]
+        return (
+            how is not None
+            and how.aligned
+            and shape_of(arg) == shape_of(output)
+            and byte_width(element_type_of(arg)) == byte_width(element_type_of(output))
+            and all(nests[other] == nests[position] for other in how.outputs)
+        )
+
+    return ArrayAttr(
+        ArrayAttr(IntegerAttr(arg.index, i64) for arg in block.args if fits(arg, position))
+        for position in range(len(outputs))
+    )
+
+
+def _nest(block: Block, output: SSAValue) -> tuple[SSAValue | None, tuple[int, ...]]:
+    """What identifies the loop nest that writes `output`: the anchor result it depends on, and its shape."""
+    depends = {output}
+    anchor_result: SSAValue | None = None
+    for op in reversed(list(block.ops)):
+        for result in op.results:
+            if result in depends:
+                if isinstance(op, AnchorOp):
+                    anchor_result = result
+                else:
+                    depends.update(op.operands)
+    return anchor_result, shape_of(output)

@@ -1,0 +1,90 @@
+"""How a convolution is computed directly: with sums along which lanes, on which register tiles: sizes only, no IR."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from xdsl.ir import Attribute
+
+from aotc.dialects.dtypes import byte_width, is_float
+from aotc.dialects.graph.packed.grouped import GroupedPanels, block_depth
+from aotc.dialects.graph.schedule import Machine, Schedule
+from aotc.dialects.graph.shapes import ceil_div
+from aotc.passes.kernel.costs.register_tiles import MOST_COLUMNS, MULTIPLIERS, register_tile, segments, step_cycles
+from aotc.passes.kernel.nests.matmul import UNROLL, asks_for_next, panel_order
+
+GAIN = 0.75
+"""Of the estimated cycles of another way, what this one must not exceed to be taken."""
+
+
+def narrow_cycles(lanes: int, channels: int, outputs: int, taps: int) -> float:
+    """Estimated cycles for each position of the result: products, then the lanes of each output channel's sum.
+
+    A square of as many sums as lanes is transposed, which takes a shuffle for each register and power of two, and its
+    registers are added.
+    """
+    return outputs * (channels / lanes * taps / MULTIPLIERS + math.log2(lanes) + 1)
+
+
+def narrow_schedule(
+    machine: Machine, dtype: Attribute, channels: int, outputs: int, taps: int, groups: int
+) -> Schedule | None:
+    """The schedule of a convolution with sums along the lanes; None where they are better along output channels.
+
+    Channels must fill their blocks, of which nobody knows what is in lanes beyond them.
+    """
+    lanes = machine.lanes_of_products(dtype)
+    if lanes == 1 or not is_float(dtype) or groups > 1 or channels == 0 or channels % lanes or 0 in (outputs, taps):
+        return None
+    direct = channels * taps * ceil_div(outputs, lanes) / MULTIPLIERS
+    if narrow_cycles(lanes, channels, outputs, taps) > GAIN * direct:
+        return None
+    return Schedule(lanes, (lanes,))
+
+
+def conv_schedule(
+    machine: Machine,
+    dtype: Attribute,
+    operand: int,
+    extents: Sequence[int],
+    outputs: int,
+    channels: int,
+    kernel: Sequence[int],
+    groups: int = 1,
+) -> Schedule | None:
+    """The schedule of a convolution of `channels` to `outputs` whose result has `extents` positions along its axes.
+
+    The operand has so many elements. None where the type is not computed in vectors.
+    """
+    lanes, taps = machine.lanes_of_products(dtype), math.prod(kernel)
+    if lanes == 1 or 0 in (*extents, outputs, channels):
+        return None
+    registers, depth, rows = ceil_div(outputs, lanes), channels * taps, extents[-1]
+    tile = register_tile(machine, rows, registers, depth)
+    if groups > 1:
+        tile, depth = _grouped_tile(machine, rows, outputs // groups, channels // groups, taps, groups, lanes)
+    matrix = depth * registers * machine.vector_bytes
+    order = panel_order(machine, ceil_div(registers, tile[1]), matrix, operand * byte_width(dtype))
+    prefetch = order == "columns" and asks_for_next(machine, math.prod(extents), tile)
+    return Schedule(lanes, tile, UNROLL, order, prefetch)
+
+
+def _grouped_tile(
+    machine: Machine, rows: int, outputs: int, inputs: int, taps: int, groups: int, lanes: int
+) -> tuple[tuple[int, int], int]:
+    """The tile of least estimated time for `groups` of `inputs` to `outputs` channels, and the depth of its panels.
+
+    The wider a panel, the more of what it sees some of its channels do not see.
+    """
+    best, depth, least = (1, 1), 1, float("inf")
+    for columns in range(1, min(MOST_COLUMNS, ceil_div(groups * outputs, lanes)) + 1):
+        width = columns * lanes
+        panels = GroupedPanels(groups, inputs, outputs, width, block_depth(groups, inputs, outputs, width, lanes))
+        deep = panels.most * panels.depth * taps
+        tile = register_tile(machine, rows, columns, deep)
+        steps = panels.channels * taps
+        cycles = sum(part.count * steps * step_cycles(part.size, columns) for part in segments(rows, tile[0]))
+        if tile[1] == columns and cycles < least:
+            best, depth, least = tile, deep, cycles
+    return best, depth

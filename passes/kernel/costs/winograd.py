@@ -1,0 +1,158 @@
+"""When a convolution is worth computing by Winograd's minimal filtering, and in what portions: sizes only, no IR.
+
+The estimate counts cycles: those of the products (a register of multiply-adds at a time), of the transforms, and of
+fetching the weight, which is 1.78 (m = 2) or 4 (m = 4) times larger than for direct convolution and at batch 1, in a
+network larger than the caches, comes from memory each time. Measured on a Zen 5 at 4 GHz, one core, in us; "cold" with
+everything out of the caches; direct convolution at its peak of 256 GFLOP/s:
+
+| C -> M, H = W | direct | m = 2 | m = 4 | m = 2 cold | m = 4 cold |
+|---|---|---|---|---|---|
+| 64 -> 64, 56 | 903 | | 276 | | 342 |
+| 128 -> 128, 28 | 903 | | 258 | | 349 |
+| 256 -> 256, 14 | 903 | 423 | 315 | 518 | 504 |
+| 512 -> 512, 7 | 903 | 579 | 804 | 813 | 1009 |
+| 128 -> 32, 56 | 903 | | 314 | | |
+| 128 -> 32, 28 | 226 | | 93 | | |
+| 128 -> 32, 14 | 56 | | 24 | | 61 |
+| 128 -> 32, 7 | 14 | 10 | 7 | 26 | 30 |
+| 16 -> 16, 32 | 18 | 13 | 9 | | |
+| 32 -> 32, 16 | 18 | 11 | 7 | | |
+| 64 -> 64, 8 | 18 | 10 | 6 | | |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import IntAttr, f32
+from xdsl.ir import Attribute, ParametrizedAttribute
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from aotc.dialects.graph.packed.winograd_transforms import OUTPUT_TILES, TAPS
+from aotc.dialects.graph.schedule import Machine, Schedule
+from aotc.dialects.graph.shapes import ceil_div
+from aotc.passes.kernel.costs.register_tiles import MULTIPLIERS
+from aotc.passes.kernel.nests.matmul import stacked_schedule
+
+TRANSFORM_CYCLES = 4
+"""To transform one register of the operand or of the products: arithmetic, a load and a store."""
+
+NEAR_BYTES_A_CYCLE = 32
+"""At which a weight smaller than the second cache takes time beside the arithmetic: it is in the third, or nearer."""
+FAR_BYTES_A_CYCLE = 16
+"""The same for a larger one, which is in memory."""
+
+FEWEST_TILES = 16
+"""Of a block: with fewer the weight would be read too often."""
+
+
+@irdl_attr_definition
+class WinogradAttr(ParametrizedAttribute):
+    """`#graph.winograd<output_tile = 4, tile_rows = 2>`: the algorithm of a convolution; see `winograd_conv`."""
+
+    name = "graph.winograd"
+    output_tile: IntAttr
+    tile_rows: IntAttr
+
+    def verify(self) -> None:
+        if self.output_tile.data not in OUTPUT_TILES or self.tile_rows.data < 1:
+            raise VerifyException("the output tile is 2 or 4, and there is at least one row of tiles in a block")
+
+    def print_parameters(self, printer: Printer) -> None:
+        printer.print_string(f"<output_tile = {self.output_tile.data}, tile_rows = {self.tile_rows.data}>")
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        numbers: list[Attribute] = []
+        with parser.in_angle_brackets():
+            for name in ("output_tile", "tile_rows"):
+                if numbers:
+                    parser.parse_punctuation(",")
+                parser.parse_keyword(name)
+                parser.parse_punctuation("=")
+                numbers.append(IntAttr(parser.parse_integer()))
+        return numbers
+
+
+@dataclass(frozen=True)
+class ConvolutionSizes:
+    """A convolution of 3 x 3 taps with stride 1."""
+
+    images: int
+    channels: int
+    outputs: int
+    rows: int
+    """Of the result, as are the columns."""
+    columns: int
+
+    @property
+    def positions(self) -> int:
+        """In all images."""
+        return self.images * self.rows * self.columns
+
+    def tiles(self, size: int) -> tuple[int, int]:
+        """Rows of tiles in all images, and tiles in a row, with `size` x `size` results in each."""
+        return self.images * ceil_div(self.rows, size), ceil_div(self.columns, size)
+
+
+def choose_winograd(machine: Machine, dtype: Attribute, sizes: ConvolutionSizes) -> WinogradAttr | None:
+    """The output tile of least estimated time and how many rows of tiles are a block; None: convolve directly.
+
+    With fewer channels than a register has lanes the operand is not blocked, and half empty where it is.
+    """
+    found = winograd_choices(machine, dtype, sizes)
+    cycles = {each: winograd_cycles(machine, sizes, each.output_tile.data) for each in found}
+    best = min(found, key=lambda each: cycles[each], default=None)
+    return None if best is None or cycles[best] >= direct_cycles(machine, sizes) else best
+
+
+def winograd_choices(machine: Machine, dtype: Attribute, sizes: ConvolutionSizes) -> list[WinogradAttr]:
+    """Each output tile, with as many rows of tiles in a block as suit it."""
+    if dtype != f32 or sizes.channels < machine.lanes(dtype) or 0 in (sizes.images, sizes.outputs):
+        return []
+    return [WinogradAttr(IntAttr(size), IntAttr(_tile_rows(machine, sizes, size))) for size in OUTPUT_TILES]
+
+
+def winograd_schedule(machine: Machine, dtype: Attribute, sizes: ConvolutionSizes, chosen: WinogradAttr) -> Schedule:
+    """The schedule of the products; the width of its tile is that of a panel of the weight."""
+    lanes = machine.lanes(dtype)
+    size = chosen.output_tile.data
+    tiles, count = chosen.tile_rows.data * sizes.tiles(size)[1], (size + TAPS - 1) ** 2
+    return stacked_schedule(machine, lanes, (count, tiles, ceil_div(sizes.outputs, lanes), sizes.channels))
+
+
+def direct_cycles(machine: Machine, sizes: ConvolutionSizes) -> float:
+    """Estimated cycles of direct convolution."""
+    products = sizes.positions * TAPS**2
+    return _product_cycles(machine, sizes, products) + _weight_cycles(machine, sizes, TAPS**2)
+
+
+def winograd_cycles(machine: Machine, sizes: ConvolutionSizes, output_tile: int) -> float:
+    """Estimated cycles with tiles of `output_tile` results."""
+    lanes, size = machine.lanes(f32), (output_tile + TAPS - 1) ** 2
+    rows, columns = sizes.tiles(output_tile)
+    tiles = rows * columns
+    transforms = tiles * size * (ceil_div(sizes.channels, lanes) + ceil_div(sizes.outputs, lanes)) * TRANSFORM_CYCLES
+    return _product_cycles(machine, sizes, tiles * size) + transforms + _weight_cycles(machine, sizes, size)
+
+
+def _product_cycles(machine: Machine, sizes: ConvolutionSizes, count: int) -> float:
+    """Of `count` products of a row of all channels with the weight."""
+    return count * sizes.channels * ceil_div(sizes.outputs, machine.lanes(f32)) / MULTIPLIERS
+
+
+def _weight_cycles(machine: Machine, sizes: ConvolutionSizes, products: int) -> float:
+    weight = products * sizes.channels * sizes.outputs * 4
+    return weight / (NEAR_BYTES_A_CYCLE if weight <= machine.l2 else FAR_BYTES_A_CYCLE)
+
+
+def _tile_rows(machine: Machine, sizes: ConvolutionSizes, output_tile: int) -> int:
+    """Rows of tiles in blocks of equal size whose buffers take little more than half of the second cache."""
+    rows, columns = sizes.tiles(output_tile)
+    elements = columns * (output_tile + TAPS - 1) ** 2 * (sizes.channels + 4 * machine.lanes(f32))
+    most = max(machine.l2 * 5 // 8 // (elements * 4), ceil_div(FEWEST_TILES, columns), 1)
+    return ceil_div(rows, ceil_div(rows, most))

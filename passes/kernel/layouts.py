@@ -1,0 +1,207 @@
+"""How tensors lie in memory while `assign-layouts` goes through a function: plain, or in blocks of channels.
+
+An operation that has a form on blocked tensors says so in `GraphOp.lay_out`, which takes its operands from here as it
+wants them and gives its result back as it came out. What no operation asks for is never made.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from xdsl.ir import OpResult, SSAValue
+
+from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, GraphOp, producer, shape_of, to_attribute
+from aotc.dialects.graph.movement import BroadcastOp, ReshapeOp, SliceOp
+from aotc.dialects.graph.packed.channels import Blocked, Channels
+from aotc.dialects.graph.packed.conv import PackChannelsOp, UnpackChannelsOp
+from aotc.dialects.graph.packed.regrouping import NOTHING, RegroupChannelsOp
+from aotc.dialects.graph.schedule import Schedule, ScheduleAttr, schedule_of
+from aotc.dialects.graph.structure import ConstantOp
+
+
+class Layouts:
+    """The blocked forms of values, as far as there are any, and the operations to insert for what was asked."""
+
+    def __init__(self) -> None:
+        self._computed: dict[SSAValue, Blocked] = {}
+        self._packed: dict[tuple[SSAValue, Channels], SSAValue] = {}
+        self.added: list[GraphOp] = []
+        """In order, to go before the operation at hand."""
+
+    def computed(self, value: SSAValue) -> Blocked | None:
+        """The blocked form that `value` was computed in."""
+        return self._computed.get(value)
+
+    def channels_of(self, *values: SSAValue) -> Channels | None:
+        """Where channels are in the one of `values` that takes the fewest blocks of those computed in such."""
+        found = [blocked.channels for value in values if (blocked := self.computed(value)) is not None]
+        alike = [channels for channels in found if channels.lanes == found[0].lanes]
+        return min(alike, key=lambda channels: channels.blocks, default=None)
+
+    def blocked(self, value: SSAValue, lanes: int) -> Blocked:
+        """`value` [N, C, spatial..] in blocks of `lanes` channels as it was computed, else packed."""
+        computed = self.computed(value)
+        if computed is not None and computed.channels.lanes == lanes:
+            return computed
+        channels = Channels.of([shape_of(value)[1]], lanes)
+        return Blocked(self.pack(value, channels), channels)
+
+    def pack(self, value: SSAValue, channels: Channels) -> SSAValue:
+        """`value` [N, C, spatial..] in blocks, with its channels where they should be."""
+        computed = self.computed(value)
+        if computed is not None and computed.channels == channels:
+            return computed.value
+        if (value, channels) not in self._packed:
+            if computed is not None and computed.channels.lanes == channels.lanes:
+                packed = self.regroup([computed], range(channels.count), channels)
+            elif channels.has_gaps:
+                dense = Channels.of([channels.count], channels.lanes)
+                packed = self.regroup([Blocked(self.pack(value, dense), dense)], range(channels.count), channels)
+            else:
+                packed = self.add(PackChannelsOp.get(value, block=channels.lanes))
+            self._packed[value, channels] = packed
+        return self._packed[value, channels]
+
+    def regroup(self, parts: Sequence[Blocked], chosen: Sequence[int], channels: Channels) -> SSAValue:
+        """The `chosen` of the channels of all parts, counted through, where `channels` says."""
+        places: list[int] = []
+        first = 0
+        for part in parts:
+            places += [first + place for place in part.channels.places]
+            first += part.channels.blocks * part.channels.lanes
+        sources = [NOTHING] * (channels.blocks * channels.lanes)
+        for place, channel in zip(channels.places, chosen, strict=True):
+            sources[place] = places[channel]
+        return self.add(RegroupChannelsOp.get([part.value for part in parts], sources=sources))
+
+    def unpack(self, blocked: Blocked) -> SSAValue:
+        """A blocked value as [N, C, spatial..]."""
+        channels = blocked.channels
+        parts = channels.parts if channels.has_gaps else None
+        return self.add(UnpackChannelsOp.get(blocked.value, channels=channels.count, parts=parts))
+
+    def spread(self, value: SSAValue, axis: int, channels: Channels) -> SSAValue:
+        """`value` with zeros between its elements along `axis`, so that each is where its channel is among lanes."""
+        if not channels.has_gaps:
+            return value
+        shape = shape_of(value)
+        folded = self.add(ReshapeOp.get(value, shape=[math.prod(shape[:axis]), *shape[axis:]]))
+        wide = self.add(UnpackChannelsOp.get(self.pack(folded, channels), channels=channels.slots))
+        return self.add(ReshapeOp.get(wide, shape=[*shape[:axis], channels.slots, *shape[axis + 1 :]]))
+
+    def wanted(self, value: SSAValue, lanes: int) -> Channels:
+        """Where the channels of `value`, a result in blocks, should be, so that those who read it leave them there."""
+        count = shape_of(value)[1]
+        starts: set[int] = set()
+        seen, pending = {value}, [value]
+        while pending:
+            for use in pending.pop().uses:
+                if not isinstance(op := use.operation, GraphOp) or self.is_result(op.results[0]):
+                    continue
+                if (found := op.block_starts(self.channels_of)) is not None:
+                    starts |= set(found)
+                elif op.results[0] not in seen and shape_of(op.results[0])[1:2] == (count,):
+                    seen.add(op.results[0])
+                    pending.append(op.results[0])
+        channels = Channels.beginning_at(starts, count, lanes)
+        return channels if channels.is_compact else Channels.of([count], lanes)
+
+    def closed(self, value: SSAValue, result: SSAValue) -> Channels:
+        """Where the channels of `result` should be, which is computed of `value` element by element.
+
+        Where that is only put together, and read anyway, gaps in it are closed on the way."""
+        blocked = self._computed[value]
+        if not _has_gaps_of_a_join(blocked):
+            return blocked.channels
+        wanted = self.wanted(result, blocked.channels.lanes)
+        return wanted if wanted.blocks < blocked.channels.blocks else blocked.channels
+
+    def pack_parameter(self, value: SSAValue, shape: Sequence[int], channels: Channels) -> SSAValue:
+        """`value`, which broadcasts to the tensor `shape` [N, C, spatial..], as it broadcasts to that in blocks."""
+        extents = shape_of(value)
+        if math.prod(extents) == 1:
+            return value
+        if len(extents) < len(shape):
+            extents = (1,) * (len(shape) - len(extents)) + extents
+            value = self.add(ReshapeOp.get(value, shape=extents))
+        if extents[1] == shape[1]:
+            return self.pack(value, channels)
+        blocked = self.computed(value)
+        if blocked is None:
+            return self.add(ReshapeOp.get(value, shape=[*extents, 1]))
+        ones, zeros = [1] * (len(extents) + 1), [0] * (len(extents) + 1)
+        return self.add(SliceOp.get(blocked.value, starts=zeros, steps=ones, shape=[*extents, 1]))
+
+    def per_channel(self, value: SSAValue, shape: Sequence[int], channels: Channels) -> SSAValue:
+        """`value` [N or 1, G, 1..], an element for each group of channels of a tensor of `shape` [N, C, spatial..], in
+        blocks that broadcast to those of the tensor."""
+        images, groups = shape_of(value)[:2]
+        column = self.add(ReshapeOp.get(value, shape=[images, groups, 1]))
+        repeated = self.add(BroadcastOp.get(column, shape=[images, groups, shape[1] // groups]))
+        flat = self.add(ReshapeOp.get(repeated, shape=[images, shape[1], *[1] * (len(shape) - 2)]))
+        return self.pack(flat, channels)
+
+    def pack_vector(self, value: SSAValue, channels: Channels) -> SSAValue:
+        """`value` [C] with as many elements as blocks have lanes, zero where there are no channels."""
+        packed = self.pack(self.add(ReshapeOp.get(value, shape=[1, *shape_of(value)])), channels)
+        return self.add(ReshapeOp.get(packed, shape=[math.prod(shape_of(packed))]))
+
+    @staticmethod
+    def is_result(value: SSAValue) -> bool:
+        """Whether `value` is only given back by the function, as a plain tensor."""
+        return all(not isinstance(use.operation, GraphOp) for use in value.uses)
+
+    @staticmethod
+    def is_constant(value: SSAValue) -> bool:
+        """Whether `value` is known at compile time: a constant, or computed from some, as dequantised weights are."""
+        op = value.op if isinstance(value, OpResult) else None
+        if isinstance(op, ElementOp):
+            return type(op).evaluate is not GraphOp.evaluate and all(map(Layouts.is_constant, op.operands))
+        return isinstance(op, ConstantOp)
+
+    def add(self, op: GraphOp) -> SSAValue:
+        """The first result of `op`, which is to go before the operation at hand."""
+        self.added.append(op)
+        return op.results[0]
+
+    def scheduled(self, op: AnchorOp, schedule: Schedule) -> SSAValue:
+        """The first result of `op`, which gets `schedule`."""
+        op.attributes[ScheduleAttr.KEY] = ScheduleAttr.of(schedule)
+        return self.add(op)
+
+    def again(self, op: GraphOp, operands: Sequence[SSAValue], **properties: object) -> SSAValue:
+        """The result of a copy of `op` on other operands, with other properties, and without its schedule."""
+        new = op.clone()
+        new.attributes.pop(ScheduleAttr.KEY, None)
+        new.operands = operands
+        new.properties |= {name: to_attribute(value) for name, value in properties.items()}
+        new.refine()
+        return self.add(new)
+
+    def on_blocks(self, op: GraphOp, x: Blocked, *operands: SSAValue, **properties: object) -> Blocked:
+        """As `again`, of an operation that leaves channels where they are, on x and other operands."""
+        return Blocked(self.again(op, [x.value, *operands], **properties), x.channels)
+
+    def rescheduled(self, op: AnchorOp, other: type[AnchorOp]) -> SSAValue | None:
+        """The first result of `op` as another operation of the same operands and properties, if it has a schedule."""
+        if (schedule := schedule_of(op)) is None:
+            return None
+        return self.scheduled(other.get(*op.operands, **op.properties), schedule)
+
+    @staticmethod
+    def moved_in_vain(blocked: Blocked) -> GraphOp | None:
+        """What put channels together in blocks that nobody reads, though plain ones would cost less, if it did."""
+        maker = producer(blocked.value, GraphOp)
+        moved = isinstance(maker, RegroupChannelsOp) or _has_gaps_of_a_join(blocked)
+        return maker if moved and blocked.value.first_use is None else None
+
+    def know(self, value: SSAValue, blocked: Blocked) -> None:
+        """Note the blocked form that `value` was computed in."""
+        self._computed[value] = blocked
+
+
+def _has_gaps_of_a_join(blocked: Blocked) -> bool:
+    """Whether there are gaps because parts were put side by side, which nothing had to be computed for."""
+    maker = producer(blocked.value, GraphOp)
+    return blocked.channels.has_gaps and maker is not None and maker.part_offsets() is not None

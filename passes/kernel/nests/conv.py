@@ -1,0 +1,180 @@
+"""Convolutions on blocked tensors as register tiles: the loop nest of convolution and of transposed convolution.
+
+A tile is some neighbouring positions along the last axis times some blocks of output channels: for each tap and input
+channel it adds the elements at these positions, each broadcast along the lanes, times registers of the packed weight.
+Tiles at the ends of a row leave out the registers for which a tap lies in the padding (`edges`); along the other axes
+the bounds of the loops over taps leave them out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from xdsl.ir import Attribute
+
+from aotc.dialects.dtypes import byte_width
+from aotc.dialects.graph.loops import Reader, Writer
+from aotc.dialects.graph.packed.grouped import GroupedPanels
+from aotc.dialects.graph.scalars import Scalar
+from aotc.dialects.graph.schedule import Schedule
+from aotc.dialects.graph.shapes import linearize
+from aotc.dialects.graph.windows.axes import Taps
+from aotc.dialects.graph.windows.transposed import Phases
+from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder
+from aotc.passes.kernel.nests.edges import RowTiles, row_tiles
+from aotc.passes.kernel.nests.matmul import ask_for_next, reduction
+
+ChunkBody: TypeAlias = Callable[[Scalar, int, list[Scalar]], list[Scalar]]
+"""What is done with a block of x: its number among those that a panel sees, its channels, and carried values."""
+
+
+@dataclass(frozen=True)
+class ConvNest:
+    """The nest over all positions of a blocked result [N, blocks, spatial.., lanes]."""
+
+    b: TileBuilder
+    schedule: Schedule
+    dtype: Attribute
+    result: Sequence[int]
+    """Its shape."""
+    panels: GroupedPanels
+    """Of the weight, and which blocks of x they see."""
+    over_blocks: Callable[[Scalar, list[Scalar], ChunkBody], list[Scalar]]
+    """Loops over the blocks that a panel sees."""
+    panel: Sequence[int]
+    """The shape of one: blocks of x, taps, channels of a block, columns."""
+    outer: Callable[[list[Scalar]], list[Taps]]
+    """What a position along all spatial axes but the last sees."""
+    phases: Sequence[Phases]
+    """Of the last axis."""
+    x: Callable[[Scalar, Scalar, list[Scalar], Scalar], Scalar]
+    """The operand at batch, block, position and channel of the block."""
+    weight: Reader
+    """At panel, block, taps, channel of the block, column."""
+    bias: Reader | None
+    """At a channel; None: sums start with 0."""
+    write: Writer
+
+    def run(self) -> None:
+        """Emit the nest; every position is written once."""
+        b, panels, registers = self.b, self.panels.count, self.schedule.tile[1]
+        batches, blocks, *spatial, _ = self.result
+        rest = blocks - (panels - 1) * registers
+        whole = panels if rest == registers else panels - 1
+
+        def by_columns(index: list[Scalar], start: int, count: int) -> None:
+            b.for_each(spatial[:-1], lambda outer: self._row(index[0], index[1] + start, count, outer))
+
+        def by_rows(index: list[Scalar]) -> None:
+            batch, *outer = index
+            b.each(0, whole, 1, lambda panel: self._row(batch, panel, registers, outer))
+            if whole < panels:
+                self._row(batch, b.index(whole), rest, outer)
+
+        if self.schedule.order == "columns":
+            b.for_each([batches, whole], lambda index: by_columns(index, 0, registers))
+            if whole < panels:
+                b.for_each([batches, 1], lambda index: by_columns(index, whole, rest))
+        else:
+            b.for_each([batches, *spatial[:-1]], by_rows)
+
+    def _row(self, batch: Scalar, panel: Scalar, count: int, outer: list[Scalar]) -> None:
+        """All positions along the last axis, for `count` blocks of output channels."""
+
+        def phase(j: Scalar, phases: Phases) -> None:
+            for part in row_tiles(phases.window, self.schedule.tile[0]):
+
+                def body(row: Scalar, part: RowTiles = part) -> None:
+                    _Tile(self, batch, panel, count, outer, phases, j, part, row).write()
+
+                self.b.each(part.start, part.positions.stop, part.size, body)
+
+        for phases in self.phases:
+            self.b.each(0, phases.count, 1, lambda j, phases=phases: phase(j, phases))
+
+
+@dataclass(frozen=True)
+class _Tile:
+    """A tile of results: in phase j of `phases` the positions from `row` on, times `count` blocks of a panel."""
+
+    nest: ConvNest
+    batch: Scalar
+    panel: Scalar
+    count: int
+    outer: list[Scalar]
+    phases: Phases
+    j: Scalar
+    part: RowTiles
+    row: Scalar
+
+    def write(self) -> None:
+        """Sum up the products and write the results."""
+        nest, b = self.nest, self.nest.b
+        lanes, registers = nest.schedule.lanes, nest.schedule.tile[1]
+        tile = Tile((self.part.size, self.count, lanes))
+        place = tile.index(b, self.panel * (registers * lanes), {1: lanes, 2: 1})
+        initial = b.splat(0, tile, nest.dtype) if nest.bias is None else b.splat(nest.bias([place]), tile)
+        first = nest.panels.first(self.panel)
+
+        def chunk(at: Scalar, depth: int, sums: list[Scalar]) -> list[Scalar]:
+            return [self._chunk(first, at, depth, sums[0])]
+
+        (total,) = nest.over_blocks(self.panel, [initial], chunk)
+        block = tile.index(b, self.panel * registers, {1: 1})
+        start = self.row * self.phases.stride + (self.j + self.phases.start)
+        position = tile.index(b, start, {0: self.phases.stride})
+        nest.write([self.batch, block, *self.outer, position, tile.index(b, 0, {2: 1})], total)
+
+    def _chunk(self, first: Scalar, chunk: Scalar, depth: int, total: Scalar) -> Scalar:
+        """Add one block of input channels: all taps along all spatial axes."""
+        axes = self.nest.outer(self.outer)
+
+        def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+            seen = [axis.at(k) for axis, k in zip(axes, at, strict=True)]
+            places, taps = [place for place, _ in seen], [tap for _, tap in seen]
+            return [self._taps(first, chunk, places, taps, depth, carried[0])]
+
+        return self.nest.b.reduce([(axis.low, axis.high) for axis in axes], [total], step)[0]
+
+    def _ask_for_next(self, at: list[Scalar]) -> None:
+        """At the step `at` (chunk, taps, channel) of the reduction, ask for some of the next panel."""
+        nest, b = self.nest, self.nest.b
+        (*steps, columns), spatial = nest.panel, nest.result[2:-1]
+        if len(nest.phases) > 1:
+            return
+        following = [self.panel + 1, *(b.index(0) for _ in at[1:])]
+        first, step = linearize(b, [*self.outer, self.row], spatial), linearize(b, at, steps)
+        sizes, shape = (math.prod(spatial), byte_width(nest.dtype)), (math.prod(steps), columns)
+        ask_for_next(b, nest.schedule, nest.weight, following, first, sizes, shape, step)
+
+    def _taps(
+        self, first: Scalar, chunk: Scalar, places: list[Scalar], taps: list[Scalar], depth: int, total: Scalar
+    ) -> Scalar:
+        """Add the taps along the last axis, where it depends on the position which there are."""
+        nest, b = self.nest, self.nest.b
+        for seen in self.part.taps:
+            size = seen.last - seen.first
+            some = Tile((size, self.count, nest.schedule.lanes))
+            position = some.index(b, self.row + seen.first, {0: 1})
+            columns = some.index(b, 0, {1: nest.schedule.lanes, 2: 1})
+
+            def step(
+                k: Scalar, carried: list[Scalar], position: Scalar = position, columns: Scalar = columns
+            ) -> list[Scalar]:
+                place = [*places, self.phases.window.source(position, k)]
+                tap = k * self.phases.tap_step + (self.j + self.phases.first_tap)
+
+                def factors(inner: Scalar) -> tuple[Scalar, Scalar]:
+                    self._ask_for_next([chunk, *taps, tap, inner])
+                    x = nest.x(self.batch, first + chunk, place, inner)
+                    return x, nest.weight([self.panel, chunk, *taps, tap, inner, columns])
+
+                return reduction(b, nest.schedule.unroll, depth, carried, factors)
+
+            part_total = b.slice(total, [seen.first, 0], [size, self.count])
+            (part_total,) = b.loop(seen.low, seen.high, 1, [part_total], step)
+            total = b.replace(part_total, total, [seen.first, 0])
+        return total

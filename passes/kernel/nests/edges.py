@@ -1,0 +1,134 @@
+"""A row of results of a sliding window, cut into tiles of which it is known what each tap sees: sizes only, no IR.
+
+Where a tile meets an end of the operand, a tap sees elements at some of its positions only. As the tiles are cut when
+the kernel is written, so are these ranges: an edge is fewer registers, and needs neither padding nor tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from aotc.dialects.graph.shapes import ceil_div
+from aotc.dialects.graph.windows.sliding import SlidingWindow
+
+
+@dataclass(frozen=True)
+class TapRange:
+    """The taps low..high; each sees an element at the positions first..last of a tile, and none at the others."""
+
+    low: int
+    high: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class RowTiles:
+    """`count` tiles of `size` positions each, side by side from position `start` on, alike in what their taps see."""
+
+    start: int
+    count: int
+    size: int
+    taps: tuple[TapRange, ...]
+    """In order; taps that see nothing are in none. Where all see all, this is one range."""
+
+    @property
+    def positions(self) -> range:
+        """The first position of each tile."""
+        return range(self.start, self.start + self.count * self.size, self.size)
+
+
+def row_tiles(window: SlidingWindow, size: int) -> list[RowTiles]:
+    """All positions of `window` in tiles of equal size, at most `size`; only the last may be smaller.
+
+    Tiles next to each other that are alike stand together, so the interior is one of the results.
+    """
+    positions = window.positions
+    if positions == 0:
+        return []
+    size = ceil_div(positions, ceil_div(positions, size))
+    # Positions begin..end see an element with every tap; the tiles low..high are whole and have no others.
+    begin = max(ceil_div(window.before, window.stride), 0)
+    end = (window.extent + window.before - window.span) // window.stride + 1
+    low, high = ceil_div(begin, size), min(end, positions) // size
+    tiles: list[RowTiles] = []
+    start = 0
+    while start < positions:
+        if start == low * size and low < high:
+            more = RowTiles(start, high - low, size, (TapRange(0, window.size, 0, size),))
+        else:
+            length = min(size, positions - start)
+            more = RowTiles(start, 1, length, _taps(window, start, length))
+        if tiles and (tiles[-1].size, tiles[-1].taps) == (more.size, more.taps):
+            more = RowTiles(tiles[-1].start, tiles.pop().count + more.count, more.size, more.taps)
+        tiles.append(more)
+        start = more.positions.stop
+    return tiles
+
+
+def _taps(window: SlidingWindow, start: int, size: int) -> tuple[TapRange, ...]:
+    ranges: list[TapRange] = []
+    for tap in range(window.size):
+        # Position p sees element p * stride - ahead.
+        ahead = window.before - tap * window.dilation
+        first = max(ceil_div(ahead, window.stride) - start, 0)
+        last = min(ceil_div(window.extent + ahead, window.stride) - start, size)
+        if first >= last:
+            continue
+        if ranges and (ranges[-1].high, ranges[-1].first, ranges[-1].last) == (tap, first, last):
+            ranges[-1] = TapRange(ranges[-1].low, tap + 1, first, last)
+        else:
+            ranges.append(TapRange(tap, tap + 1, first, last))
+    return tuple(ranges)
+
+
+@dataclass(frozen=True)
+class Run:
+    """Elements that a tile reads together: `count` of them, one every stride.
+
+    `element` is the first, counted from the one that tap 0 sees, or would, at the tile's first position.
+    """
+
+    element: int
+    count: int
+
+
+@dataclass(frozen=True)
+class TapPlace:
+    """What `tap` sees at the positions first..last of a tile: that many elements of `run`, from `offset` on."""
+
+    tap: int
+    first: int
+    last: int
+    run: Run
+    offset: int
+
+
+def tap_places(window: SlidingWindow, taps: Iterable[TapRange]) -> list[TapPlace]:
+    """Where to find what each of `taps` sees, tap by tap, so that each element is read once for all of them."""
+    each = [(tap, some.first, some.last) for some in taps for tap in range(some.low, some.high)]
+    # Taps whose elements are a multiple of the stride apart share runs; along one, elements are numbered in strides.
+    numbers: dict[int, list[tuple[int, int]]] = {}
+    for tap, first, last in each:
+        whole, phase = divmod(tap * window.dilation, window.stride)
+        numbers.setdefault(phase, []).append((whole + first, whole + last))
+    merged = {phase: _merged(intervals) for phase, intervals in numbers.items()}
+    places: list[TapPlace] = []
+    for tap, first, last in each:
+        whole, phase = divmod(tap * window.dilation, window.stride)
+        low, high = next(run for run in merged[phase] if run[0] <= whole + first < run[1])
+        run = Run(low * window.stride + phase, high - low)
+        places.append(TapPlace(tap, first, last, run, whole + first - low))
+    return places
+
+
+def _merged(intervals: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Intervals that touch or overlap, as one."""
+    merged: list[tuple[int, int]] = []
+    for low, high in sorted(intervals):
+        if merged and low <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], high))
+        else:
+            merged.append((low, high))
+    return merged

@@ -1,0 +1,160 @@
+"""Loop nests on tiles for results that no anchor computes: pointwise chains, broadcasts, transposes, concatenations.
+
+A first run of the expression, on a scratch block, tells where the index space must be split (the parts of a
+concatenation, the rim of padding) and how each operand lies along its loops. Loops that every operand steps through as
+through one become a `Band`. The band in which the result is contiguous goes along the lanes; further registers along
+it, too, or, where it is short, along the next one. Where an operand is contiguous along another band instead, tiles
+are squares over both, which `TileBuilder.load` transposes in registers. What is left over at the end of a band is a
+smaller tile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TypeAlias
+
+from xdsl.ir import Block
+
+from aotc.dialects.graph.scalars import INDEX, Scalar
+from aotc.dialects.graph.schedule import Schedule
+from aotc.dialects.graph.shapes import ceil_div
+from aotc.passes.kernel.builders.iteration_space import Loop, Space
+from aotc.passes.kernel.builders.space_builder import Access, Refine, SpaceBuilder
+from aotc.passes.kernel.builders.tile_builder import NotTileable, Tile
+from aotc.passes.kernel.costs.register_tiles import Segment, segments
+
+Write: TypeAlias = Callable[[SpaceBuilder, Sequence[Scalar]], None]
+"""Computes and stores the results at an index."""
+
+_Sides: TypeAlias = "dict[Band | None, tuple[Segment, dict[int, int]]]"
+"""Of a tile: along which bands it lies, how much of each it covers, and the steps of its axes there."""
+
+MOST_SPACES = 64
+"""Into how many parts an index space is split at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Band:
+    """Neighbouring loops, outermost first, that no address tells from a single one of as many steps."""
+
+    loops: tuple[Loop, ...]
+
+    @property
+    def extent(self) -> int:
+        """How many steps there are."""
+        return prod(loop.extent for loop in self.loops)
+
+    def stride(self, access: Access) -> int:
+        """Elements that an address moves in a step."""
+        return access.stride(self.loops[-1])
+
+
+@dataclass(frozen=True)
+class Nest:
+    """How one space is run through: its bands, the two that tiles lie in, and the most elements of a tile along both.
+
+    Without `lanes` everything is done element by element.
+    """
+
+    space: Space
+    bands: tuple[Band, ...]
+    lanes: Band | None = None
+    length: int = 1
+    rows: Band | None = None
+    height: int = 1
+
+
+def write_on_tiles(b: SpaceBuilder, schedule: Schedule, shape: tuple[int, ...], write: Write) -> None:
+    """Write the nests that compute results of `shape`; NotTileable where it is a single one and not on tiles."""
+    if 0 in shape:
+        return
+    nests = [_nest(space, probe, schedule) for space, probe in _probed(Space.of(shape), write)]
+    if len(nests) == 1 and nests[0].lanes is None:
+        raise NotTileable("nothing is contiguous along the lanes")
+    for nest in nests:
+        _emit(b, nest, schedule.lanes, write)
+
+
+# What the expression does in which part of the index space
+
+
+def _probed(space: Space, write: Write) -> list[tuple[Space, SpaceBuilder]]:
+    """The spaces to split `space` into, with a builder that has written the expression for each."""
+    done: list[tuple[Space, SpaceBuilder]] = []
+    pending = [space]
+    while pending:
+        if len(done) + len(pending) > MOST_SPACES:
+            raise NotTileable("the index space falls into too many parts")
+        current = pending.pop(0)
+        block = Block(arg_types=[INDEX] * len(current.loops))
+        probe = SpaceBuilder(block)
+        probe.place({loop: probe.scalar(arg, INDEX) for loop, arg in zip(current.loops, block.args, strict=True)})
+        try:
+            write(probe, [probe.affine(form) for form in current.index])
+            done.append((current, probe))
+        except Refine as refine:
+            pending[:0] = current.refined(refine.refinement)
+        finally:
+            block.erase(safe_erase=False)
+    return done
+
+
+# How to run through a part
+
+
+def _nest(space: Space, probe: SpaceBuilder, schedule: Schedule) -> Nest:
+    """Choose the tiles of one space."""
+    accesses = probe.accesses
+    store = next(access for access in accesses if access.stored)
+    loops = sorted(space.loops, key=lambda loop: -store.stride(loop))
+    bands = _bands(loops, probe)
+    free = [band for band in bands if not probe.uniform.intersection(band.loops)]
+    lanes = next((band for band in free if band.stride(store) == 1), None)
+    if lanes is None or (2 * lanes.extent <= schedule.lanes and not probe.computes_functions):
+        return Nest(space, bands)  # few lanes are used: compilers do better on the elements, unless these take long
+    others = [band for band in free if band is not lanes]
+    across = [access for access in accesses if lanes.stride(access) not in (0, 1)]
+    partners = {band: sum(band.stride(access) == 1 for access in across) for band in others}
+    partner = max(others, key=lambda band: partners[band], default=None)
+    if partner is not None and partners[partner]:
+        return Nest(space, bands, lanes, schedule.lanes, partner, schedule.lanes)
+    registers = schedule.tile[0]
+    columns = min(registers, ceil_div(lanes.extent, schedule.lanes))
+    height = registers // columns if others else 1
+    return Nest(space, bands, lanes, columns * schedule.lanes, others[-1] if height > 1 else None, height)
+
+
+def _bands(loops: Iterable[Loop], probe: SpaceBuilder) -> tuple[Band, ...]:
+    """Merge neighbours, in the order of `loops`, where an outer step is a whole run of the inner loop for all."""
+    bands: list[Band] = []
+    for loop in loops:
+        inner = Band((loop,))
+        merges = bands and not probe.uniform.intersection((*bands[-1].loops, loop))
+        if merges and all(bands[-1].stride(a) == inner.stride(a) * loop.extent for a in probe.accesses):
+            inner = Band((*bands.pop().loops, loop))
+        bands.append(inner)
+    return tuple(bands)
+
+
+def _emit(b: SpaceBuilder, nest: Nest, lanes: int, write: Write) -> None:
+    """The loops over all bands, once for each combination of whole and remaining tiles."""
+    for column in segments(nest.lanes.extent, nest.length) if nest.lanes else [Segment(0, 1, 1)]:
+        for row in segments(nest.rows.extent, nest.height) if nest.rows else [Segment(0, 1, 1)]:
+            registers = ceil_div(column.size, lanes)
+            tile = Tile((row.size, registers, lanes), column.size if column.size % lanes else None)
+            sides = {nest.lanes: (column, {-2: lanes, -1: 1}), nest.rows: (row, {0: 1})}
+
+            def body(at: Sequence[Scalar], tile: Tile = tile, sides: _Sides = sides) -> None:
+                positions: dict[Loop, Scalar] = {}
+                for band, position in zip(nest.bands, at, strict=True):
+                    if band in sides:
+                        segment, steps = sides[band]
+                        position = tile.index(b, position * segment.size + segment.start, steps)
+                    positions |= dict.fromkeys(band.loops[:-1], b.index(0))
+                    positions[band.loops[-1]] = position
+                b.place(positions)
+                write(b, [b.affine(form) for form in nest.space.index])
+
+            b.for_each([sides[band][0].count if band in sides else band.extent for band in nest.bands], body)

@@ -1,0 +1,398 @@
+"""Rows on register tiles: the loop nest of reductions and normalisations.
+
+A row is the elements along the reduced axes. Lanes lie along the last axis that is longer than 1. Where that is kept, a
+step works on neighbouring rows, one in each lane. Where it is reduced, lanes lie along the row, and reducing it ends
+with the lanes of a register. Several rows at once hide how long that takes: rows together in one tile, and parts of
+such rows, each a step behind the one before. A tile is `[many, registers, lanes]`: registers follow each other along
+the axis of the lanes; many are rows or, where that is one, steps along the innermost reduced axis but the lanes'. A row
+that is one tile is loaded once and stays in registers, for reading it again gives the same values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, Float64Type, i32, i64
+from xdsl.ir import Attribute
+
+from aotc.dialects.aot.tiles import Reduction, tile_shape, tile_type
+from aotc.dialects.graph.scalars import Number, Scalar
+from aotc.dialects.graph.schedule import Machine, Schedule
+from aotc.dialects.graph.shapes import ceil_div
+from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder, is_tile
+
+Combine = Callable[[Scalar, Scalar], Scalar]
+
+
+def axis_of_lanes(shape: Sequence[int]) -> int:
+    """The last axis that is longer than 1; the last one where none is."""
+    return max((axis for axis, extent in enumerate(shape) if extent > 1), default=len(shape) - 1)
+
+
+def axis_of_steps(shape: Sequence[int], axes: Sequence[int]) -> int | None:
+    """The innermost of the reduced `axes` that is longer than 1 and not the lanes'."""
+    lanes = axis_of_lanes(shape)
+    return max((axis for axis in axes if axis != lanes and shape[axis] > 1), default=None)
+
+
+def reduction_schedule(
+    machine: Machine, dtype: Attribute, shape: Sequence[int], axes: Sequence[int]
+) -> Schedule | None:
+    """How rows along `axes` of a tensor of `dtype` are read once; None where there are no vectors for it.
+
+    A quarter of the registers add up, which hides the latency of additions.
+    """
+    if (lanes := _lanes(machine, dtype, shape, axes)) == 1:
+        return None
+    step_axis = axis_of_steps(shape, axes)
+    few = max(machine.registers // 4, 2)
+    registers = _even(ceil_div(shape[axis_of_lanes(shape)], lanes), few)
+    return Schedule(lanes, (registers,), 1 if step_axis is None else _even(shape[step_axis], max(few // registers, 1)))
+
+
+def row_schedule(machine: Machine, dtype: Attribute, shape: Sequence[int], axes: Sequence[int]) -> Schedule | None:
+    """How rows are worked on that are read several times; None where there are no vectors for it.
+
+    They stay in registers where they fit, several at once: what is spilled beside them is no longer away than x.
+    """
+    if (lanes := _lanes(machine, dtype, shape, axes)) == 1:
+        return None
+    lane_axis, step_axis = axis_of_lanes(shape), axis_of_steps(shape, axes)
+    needed = ceil_div(shape[lane_axis], lanes)
+    steps = 1 if step_axis is None else shape[step_axis]
+    most = machine.registers
+    if prod(shape[axis] for axis in axes if axis not in (lane_axis, step_axis)) == 1:
+        if lane_axis not in axes and steps <= most:
+            return Schedule(lanes, (_even(needed, max(machine.registers // 4 // steps, 1)),), steps)
+        if lane_axis in axes and steps == 1 and needed <= most:
+            return Schedule(lanes, (*_rows_at_once(most, needed), needed))
+        if lane_axis in axes and steps * needed <= most:
+            return Schedule(lanes, (needed,), steps)
+    return reduction_schedule(machine, dtype, shape, axes)
+
+
+def _rows_at_once(registers: int, needed: int) -> tuple[int, int]:
+    """Of rows of `needed` registers: how many parts follow each other, and how many rows each of them is.
+
+    Rows together fill three quarters of the registers, which hides the latency of what is combined across lanes where
+    rows are short; those of parts may be half again as many as there are, for a part that waits needs few.
+    """
+    together = _power_of_two(registers * 3 // 4 // needed)
+    return max(_power_of_two(registers * 3 // 2 // needed), _LEAST_ROWS) // together, together
+
+
+_LEAST_ROWS, _MOST_ROWS = 4, 8
+"""At once; more hide nothing more."""
+
+
+def _power_of_two(count: int) -> int:
+    """The largest one up to `count` that is a number of rows."""
+    return min(1 << max(count, 1).bit_length() - 1, _MOST_ROWS)
+
+
+def _lanes(machine: Machine, dtype: Attribute, shape: Sequence[int], axes: Sequence[int]) -> int:
+    return machine.lanes(dtype) if axes and prod(shape) > 1 else 1
+
+
+def _even(count: int, most: int) -> int:
+    """The size of the least number of parts of `count`, none larger than `most`, where they are as equal as can be."""
+    return ceil_div(count, ceil_div(count, most))
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A stretch of the axis of the lanes, in tiles of `registers`; one may be all there is."""
+
+    start: int
+    end: int
+    registers: int
+    lanes: int
+    valid: int | None = None
+    """Elements of the tile, where not all of its lanes are within the axis."""
+
+    @property
+    def width(self) -> int:
+        """Elements from one tile to the next."""
+        return self.registers * self.lanes
+
+
+def pieces(extent: int, registers: int, lanes: int) -> list[Piece]:
+    """`extent` elements as tiles of `registers`, the rest as a smaller one."""
+    rest = extent % (registers * lanes)
+    found = [Piece(0, extent - rest, registers, lanes)] if rest < extent else []
+    if rest:
+        found.append(Piece(extent - rest, extent, ceil_div(rest, lanes), lanes, rest if rest % lanes else None))
+    return found
+
+
+@dataclass(frozen=True)
+class Part:
+    """A tile of elements of one row, or of neighbouring rows."""
+
+    b: TileBuilder
+    tile: Tile
+    index: list[Scalar]
+    """Of its elements, one entry for each axis of the tensor."""
+    outer: Mapping[int, Scalar]
+    """The index of its first element, where that is not 0."""
+    across: bool
+    """Whether lanes lie along the row, so that those that are not valid must not be reduced."""
+
+    def base(self, axis: int) -> Scalar:
+        """The index of its first element along `axis`."""
+        return self.outer.get(axis, self.b.index(0))
+
+    def masked(self, value: Scalar, neutral: Number) -> Scalar:
+        """`value` with `neutral` in lanes beyond the end of the row."""
+        if self.tile.valid is None or not self.across:
+            return value
+        b, (steps, registers, lanes) = self.b, self.tile.shape
+        value = b.splat(value, self.tile)
+        last = b.slice(value, [0, registers - 1], [steps, 1])
+        inside = b.compare(
+            "lt", lane_numbers(b, (steps, 1, lanes), value.dtype), self.tile.valid - (registers - 1) * lanes
+        )
+        return b.replace(b.select(inside, last, neutral), value, [0, registers - 1])
+
+    def spread(self, value: Scalar) -> Scalar:
+        """What `fold` gave for a row, for each of its elements in this part."""
+        if not is_tile(value) or tile_shape(value.ssa) == self.tile.shape:
+            return value
+        kind = tile_type(self.tile.shape, value.dtype)
+        return Scalar(self.b, value.dtype, self.b.insert(vector.BroadcastOp(value.ssa, kind)))
+
+
+def lane_numbers(b: TileBuilder, shape: Sequence[int], beside: Attribute) -> Scalar:
+    """The positions of a tile's elements along the axis of the lanes, integers as wide as the floats `beside`."""
+    kind = i64 if isinstance(beside, Float64Type) else i32
+    steps, registers, lanes = shape
+    values = list(range(registers * lanes)) * steps
+    constant = DenseIntOrFPElementsAttr.from_list(tile_type(shape, kind), values)  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownVariableType]
+    return Scalar(b, kind, b.insert(arith.ConstantOp(constant)))  # pyright: ignore[reportUnknownArgumentType]
+
+
+class Rows:
+    """The rows of a tensor of `shape` along `axes` (ascending), as a schedule says."""
+
+    def __init__(self, b: TileBuilder, shape: Sequence[int], axes: Sequence[int], schedule: Schedule) -> None:
+        self.b = b
+        self.shape = tuple(shape)
+        self.axes = tuple(axes)
+        self.lanes = schedule.lanes
+        self.lane_axis = axis_of_lanes(shape)
+        self.step_axis = axis_of_steps(shape, axes)
+        self.across = self.lane_axis in self.axes
+        self.steps = 1 if self.step_axis is None else min(schedule.unroll, shape[self.step_axis])
+        self._kept = [axis for axis in range(len(shape)) if axis not in self.axes and axis != self.lane_axis]
+        self.row_axis = max((axis for axis in self._kept if shape[axis] > 1), default=None)
+        """Along which there are several rows at once, with lanes along rows and one step at a time."""
+        several = self.row_axis is not None and self.across and self.steps == 1
+        self._parts, self._together = schedule.tile[:2] if several and len(schedule.tile) == 3 else (1, 1)
+        self.pieces = pieces(shape[self.lane_axis], schedule.tile[-1], self.lanes)
+        self._tiles: dict[tuple[int, int, int | None], Tile] = {}
+
+    def for_each(self, body: Callable[[Row], None]) -> None:
+        """A parallel nest over all rows, one after the other."""
+        self._for_each(1, lambda rows: body(rows[0]))
+
+    def for_each_in_waves(self, steps: Callable[[Row], Iterator[None]]) -> None:
+        """The same for code in steps, and several rows at once: each part a step behind the one before, which hides
+        how long a step waits for the last one."""
+
+        def waves(rows: Sequence[Row]) -> None:
+            running = [steps(row) for row in rows]
+            started = 0
+            while running:
+                started = min(started + 1, len(running))
+                for part in reversed(running[:started]):
+                    if next(part, _END) is _END:
+                        running.remove(part)
+                        started -= 1
+
+        self._for_each(self._parts * self._together, waves)
+
+    def _for_each(self, at_once: int, body: Callable[[Sequence[Row]], None]) -> None:
+        """A parallel nest over all rows; `body` gets those that are at once."""
+        if self.across:
+            extent = 1 if self.row_axis is None else self.shape[self.row_axis]
+            rest = extent % at_once
+
+            def several(at: dict[int, Scalar], count: int) -> None:
+                body([self._row(at, start, min(self._together, count - start)) for start in range(0, count, step)])
+
+            step = min(self._together, at_once)
+            self._nest(self.row_axis, 0, extent - rest, at_once, several)
+            self._nest(self.row_axis, extent - rest, extent, rest, several)
+            return
+        for piece in self.pieces:
+
+            def each(at: dict[int, Scalar], width: int, piece: Piece = piece) -> None:
+                body([Row(self, at, 1, piece)])
+
+            self._nest(self.lane_axis, piece.start, piece.end, piece.width, each)
+
+    def _row(self, at: Mapping[int, Scalar], start: int, many: int) -> Row:
+        """`many` rows, `start` rows after the one at `at`."""
+        moved = {} if self.row_axis is None else {self.row_axis: at[self.row_axis] + start}
+        return Row(self, {**at, **moved}, many)
+
+    def _nest(
+        self, cut: int | None, low: int, high: int, width: int, body: Callable[[dict[int, Scalar], int], None]
+    ) -> None:
+        """A parallel nest over all kept axes; of axis `cut` over the part from `low` to `high`, `width` at a time."""
+        if low == high:
+            return
+        axes = [*(axis for axis in self._kept if axis != cut), *([] if cut is None else [cut])]
+        extents = [ceil_div(high - low, width) if axis == cut else self.shape[axis] for axis in axes]
+
+        def each(index: list[Scalar]) -> None:
+            at = dict(zip(axes, index, strict=True))
+            if cut is not None:
+                at[cut] = at[cut] * width + low
+            body(at, width)
+
+        self.b.for_each(extents, each)
+
+    def part(self, at: Mapping[int, Scalar], rows: int, steps: int, piece: Piece) -> Part:
+        """The tile that starts at `at`; one object for each shape, so that equal reads are one."""
+        key = (rows * steps, piece.registers, piece.valid)
+        if key not in self._tiles:
+            self._tiles[key] = Tile((rows * steps, piece.registers, self.lanes), piece.valid)
+        tile = self._tiles[key]
+        index = [at.get(axis, self.b.index(0)) for axis in range(len(self.shape))]
+        if (axis := self.row_axis if rows > 1 else self.step_axis) is not None:
+            index[axis] = tile.index(self.b, index[axis], {0: 1})
+        index[self.lane_axis] = tile.index(self.b, index[self.lane_axis], {-2: self.lanes, -1: 1})
+        return Part(self.b, tile, index, at, self.across)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row, several (`many`) or, with lanes along another axis, the rows of `piece`."""
+
+    rows: Rows
+    outer: Mapping[int, Scalar]
+    """Where it is: an index for each axis that is not reduced, that of the first row."""
+    many: int
+    piece: Piece | None = None
+
+    def result_index(self, axes: Sequence[int]) -> list[Scalar]:
+        """The index of what `fold` gives on `axes`, 0 on those that are reduced."""
+        if self.piece is None:
+            return [self.outer.get(axis, self.rows.b.index(0)) for axis in axes]
+        part = self.rows.part(self.outer, 1, 1, self.piece)
+        return [part.index[axis] if axis in self.outer else self.rows.b.index(0) for axis in axes]
+
+    def first(self, axis: int) -> Part:
+        """Where lanes lie along the row, its first element for all of the largest part; else the first of each row."""
+        if self.piece is not None:
+            return self.at(axis, self.rows.b.index(0))
+        whole = Tile((1, max(piece.registers for piece in self.rows.pieces), self.rows.lanes))
+        return Part(self.rows.b, whole, self.result_index(range(len(self.rows.shape))), self.outer, self.rows.across)
+
+    def at(self, axis: int, position: Scalar) -> Part:
+        """The elements of neighbouring rows at a position along `axis`, the only one that is reduced."""
+        assert self.piece is not None, "lanes lie along the row"
+        return self.rows.part({**self.outer, axis: position}, 1, 1, self.piece)
+
+    def walk(self, init: Sequence[Scalar], step: Callable[[Part, list[Scalar]], Sequence[Scalar]]) -> list[Scalar]:
+        """Sequential loops over the row's parts that carry `init`."""
+        rows = self.rows
+
+        def nest(
+            level: int, at: Mapping[int, Scalar], steps: int, piece: Piece | None, carried: list[Scalar]
+        ) -> list[Scalar]:
+            if level == len(rows.axes):
+                assert piece is not None
+                return list(step(rows.part(at, self.many, steps, piece), carried))
+            axis = rows.axes[level]
+
+            def loop(
+                low: int, high: int, stride: int, steps: int, piece: Piece | None, carried: list[Scalar]
+            ) -> list[Scalar]:
+                return rows.b.loop(
+                    low, high, stride, carried, lambda i, now: nest(level + 1, {**at, axis: i}, steps, piece, now)
+                )
+
+            extent = rows.shape[axis]
+            if axis == rows.lane_axis:
+                for each in rows.pieces:
+                    carried = loop(each.start, each.end, each.width, steps, each, carried)
+            elif axis == rows.step_axis:
+                whole = extent - extent % rows.steps
+                carried = loop(0, whole, rows.steps, rows.steps, piece, carried)
+                carried = loop(whole, extent, rows.steps, extent - whole, piece, carried)
+            else:
+                carried = loop(0, extent, 1, steps, piece, carried)
+            return carried
+
+        return nest(0, dict(self.outer), 1, self.piece, list(init))
+
+    def for_each(self, body: Callable[[Part], None]) -> None:
+        """Sequential loops over the row's parts."""
+
+        def step(part: Part, carried: list[Scalar]) -> list[Scalar]:
+            body(part)
+            return carried
+
+        self.walk([], step)
+
+    def fold(
+        self,
+        kind: Reduction,
+        neutral: Number,
+        dtype: Attribute,
+        value: Callable[[Part], Scalar],
+        combine: Combine,
+    ) -> Scalar:
+        """All of the values combined: a scalar; of several rows a tile `[rows, 1, lanes]`, lanes of a row alike;
+        of neighbouring rows a tile `[1, registers, lanes]`.
+
+        In a fixed order: each place of the tile along the row, then steps by halves and, with lanes along the row,
+        registers by halves and lanes as `aot.tile_reduce` does.
+        """
+        b, rows = self.rows.b, self.rows
+        most = max(piece.registers for piece in rows.pieces) if self.piece is None else self.piece.registers
+        total = b.splat(neutral, Tile((self.many * rows.steps, most, rows.lanes)), dtype)
+
+        def step(part: Part, carried: list[Scalar]) -> list[Scalar]:
+            old, now = carried[0], b.splat(value(part), part.tile)
+            if old.ssa is total.ssa and part.tile.shape == tile_shape(total.ssa):
+                return [now]  # the first one, and none would come before it
+            mine = b.slice(old, [0, 0], part.tile.shape[:-1])
+            return [b.replace(combine(mine, now), old, [0, 0])]
+
+        (total,) = self.walk([total], step)
+        if self.many == 1:
+            total = by_halves(b, total, 0, combine)
+        if not rows.across:
+            return total
+        total = by_halves(b, total, 1, combine)
+        each = [b.total(kind, b.slice(total, [row, 0], [1, 1])) for row in range(self.many)]
+        if self.many == 1:
+            return each[0]
+        for row, scalar in enumerate(each):
+            total = b.replace(b.splat(scalar, Tile((1, 1, rows.lanes))), total, [row, 0])
+        return total
+
+
+_END = object()
+
+
+def by_halves(b: TileBuilder, value: Scalar, axis: int, combine: Combine) -> Scalar:
+    """The tile with one register along `axis`: register i is combined with i + ceil(n / 2), until one is left."""
+    while (count := (sizes := list(tile_shape(value.ssa)[:-1]))[axis]) > 1:
+        half = ceil_div(count, 2)
+
+        def registers(start: int, many: int, value: Scalar = value, sizes: list[int] = sizes) -> Scalar:
+            offsets, extents = [0] * len(sizes), list(sizes)
+            offsets[axis], extents[axis] = start, many
+            return b.slice(value, offsets, extents)
+
+        low = registers(0, half)
+        pairs = b.slice(low, [0] * len(sizes), [count - half if k == axis else n for k, n in enumerate(sizes)])
+        value = b.replace(combine(pairs, registers(half, count - half)), low, [0] * len(sizes))
+    return value

@@ -1,0 +1,197 @@
+"""The loops of `strassen_matmul` on register tiles: a block of rows after the other, in three stages.
+
+    for each matrix, block of rows:
+      for each row of half the block:      seven sums of the operand's quarters into `sums`
+      for each panel of the weight:
+        for each of the seven, tile of registers:   a product of matrices into `products`
+        for each row of half the block:             sums of the products, written to the four quarters of the result
+
+The weight is read once for each block, in the order of memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Attribute
+
+from aotc.dialects.graph.loops import Reader, Writer
+from aotc.dialects.graph.packed.linear_combinations import sums, terms
+from aotc.dialects.graph.scalars import Scalar
+from aotc.dialects.graph.schedule import Schedule
+from aotc.dialects.graph.shapes import ceil_div
+from aotc.passes.kernel.builders.tile_builder import NotTileable, Tile, TileBuilder
+from aotc.passes.kernel.costs.register_tiles import segments
+from aotc.passes.kernel.costs.strassen import LEFT_SUMS, PRODUCTS, RESULT_SUMS
+from aotc.passes.kernel.nests.matmul import stacked_products
+
+REGISTERS = 4
+"""Of results that are worked on at a time."""
+SUMMED = 2
+"""Registers of a row that are added to others at a time."""
+
+
+@dataclass(frozen=True)
+class StrassenSizes:
+    """What a kernel is about."""
+
+    batch: tuple[int, ...]
+    rows: int
+    columns: int
+    depth: int
+    block_rows: int
+    left: int
+    """Columns in the left half of the result."""
+    width: int
+    """Columns in a panel of the weight."""
+
+    @property
+    def height(self) -> int:
+        """Rows of the upper half of a block."""
+        return min(self.block_rows, self.rows + 1) // 2
+
+    @property
+    def upper(self) -> int:
+        """The depth of the upper half of the weight."""
+        return ceil_div(self.depth, 2)
+
+
+class StrassenKernel:
+    """Writes the loops of one operation."""
+
+    def __init__(
+        self,
+        sizes: StrassenSizes,
+        kind: Attribute,
+        b: TileBuilder,
+        reads: Sequence[Reader],
+        writes: Sequence[Writer],
+        schedule: Schedule,
+    ) -> None:
+        """`reads`: operand, weight, sums, products; `writes`: result and the last two."""
+        if sizes.left % schedule.lanes or sizes.width % schedule.lanes:
+            raise NotTileable("halves and panels are not whole registers")
+        self._sizes, self._kind, self._b, self._schedule = sizes, kind, b, schedule
+        self._lanes, self._total = schedule.lanes, sums(b)
+        self._lhs, self._weight, self._sums, self._products = reads
+        self._write, self._write_sums, self._write_products = writes
+
+    def run(self) -> None:
+        """Write everything."""
+        self._b.for_each_in_order(self._sizes.batch, self._matrix)
+
+    def _matrix(self, outer: list[Scalar]) -> None:
+        """One block after the other: each overwrites what the one before needed."""
+        for part in segments(self._sizes.rows, self._sizes.block_rows):
+
+            def block(number: Scalar, start: int = part.start, size: int = part.size) -> None:
+                self._block(outer, number * size + start, size)
+
+            self._b.each_in_order(0, part.count, 1, block)
+
+    def _block(self, outer: list[Scalar], start: Scalar, size: int) -> None:
+        """`size` rows from `start` on; where they are odd, the last of the upper half has none below it."""
+        b, sizes, half = self._b, self._sizes, ceil_div(size, 2)
+        paired = size - half
+        b.for_each([paired], lambda at: self._sum_row(outer, at[0], [start + at[0], start + half + at[0]]))
+        if paired < half:
+            self._sum_row(outer, b.index(paired), [start + paired])
+
+        def panel(number: Scalar, columns: int, present: Sequence[int]) -> None:
+            self._multiply(number, half, columns // self._lanes)
+            self._store_panel(outer, start, number * sizes.width, present, half, paired)
+
+        right = sizes.columns - sizes.left
+        whole = max(right, 0) // sizes.width  # panels of which both halves of the result have all columns
+        for part in segments(sizes.left, sizes.width):
+            first = part.start // sizes.width
+            last = first + part.count
+            alike = min(max(whole, first), last)
+
+            def at(number: Scalar, first: int = first, size: int = part.size) -> None:
+                panel(number + first, size, [size, size])
+
+            b.each_in_order(0, alike - first, 1, at)
+            for number in range(alike, last):
+                column = number * sizes.width
+                present = [min(part.size, max(end - column, 0)) for end in (sizes.columns, right)]
+                panel(b.index(number), part.size, present)
+
+    # The operand
+
+    def _sum_row(self, outer: list[Scalar], row: Scalar, sources: Sequence[Scalar]) -> None:
+        """The sums of row `row` of the quarters: rows `sources` of the operand, the lower of which may be missing."""
+        b, sizes, wide = self._b, self._sizes, SUMMED * self._lanes
+        halves = (sizes.upper, sizes.depth - sizes.upper)
+
+        def sum_at(column: Scalar, count: int, present: Sequence[int]) -> None:
+            tile = Tile((1, count, self._lanes))
+            quarters = [
+                self._elements(outer, source, column + side * sizes.upper, count, present[side])
+                for source in (*sources, None)[:2]
+                for side in (0, 1)
+            ]
+            across = tile.index(b, column, {1: self._lanes, 2: 1})
+            for product, factors in enumerate(LEFT_SUMS):
+                self._write_sums([b.index(product), row, across], self._total(terms(factors, quarters)))
+
+        whole = halves[1] // wide * wide
+        b.each_in_order(0, whole // wide, 1, lambda number: sum_at(number * wide, SUMMED, [wide, wide]))
+        if rest := halves[0] - whole:
+            sum_at(b.index(whole), ceil_div(rest, self._lanes), [rest, halves[1] - whole])
+
+    def _elements(
+        self, outer: list[Scalar], row: Scalar | None, column: Scalar, registers: int, present: int
+    ) -> Scalar:
+        """`present` elements of a row from `column` on in some registers, then zeros."""
+        b = self._b
+        zeros = b.splat(0, Tile((1, registers, self._lanes)), self._kind)
+        if row is None or present == 0:
+            return zeros
+        tile = Tile((1, ceil_div(present, self._lanes), self._lanes), present if present % self._lanes else None)
+        part = self._lhs([*outer, row, tile.index(b, column, {1: self._lanes, 2: 1})])
+        return b.replace(part, zeros, [0, 0])
+
+    # Matrix products
+
+    def _multiply(self, panel: Scalar, rows: int, registers: int) -> None:
+        """The seven products of `rows` rows with the first `registers` of a panel of the weight."""
+        sizes, operands = (PRODUCTS, rows, registers, self._sizes.upper), (self._sums, self._weight, self._sizes.width)
+        stacked_products(self._b, self._schedule, self._kind, panel, sizes, *operands, self._write_products)
+
+    # The result
+
+    def _store_panel(
+        self, outer: list[Scalar], start: Scalar, column: Scalar, present: Sequence[int], half: int, paired: int
+    ) -> None:
+        """Columns from `column` on of the two halves, as many as are `present`, of the rows from `start` on."""
+        b, sizes = self._b, self._sizes
+        height = max(REGISTERS * self._lanes // max(*present, 1), 1)
+
+        def rows(first: Scalar, count: int, quarters: Sequence[int]) -> None:
+            for quarter in quarters:
+                down, side = divmod(quarter, 2)
+                if present[side] == 0:
+                    continue
+                valid = present[side] if present[side] % self._lanes else None
+                tile = Tile((count, ceil_div(present[side], self._lanes), self._lanes), valid)
+                across = tile.index(b, 0, {1: self._lanes, 2: 1})
+                found = [
+                    self._products([b.index(product), tile.index(b, first, {0: 1}), across])
+                    if factor
+                    else b.const(0, self._kind)
+                    for product, factor in enumerate(RESULT_SUMS[quarter])
+                ]
+                place = tile.index(b, start + first + down * half, {0: 1})
+                value = self._total(terms(RESULT_SUMS[quarter], found))
+                self._write([*outer, place, across + (column + side * sizes.left)], value)
+
+        for part in segments(paired, height):
+
+            def at(index: list[Scalar], size: int = part.size, first: int = part.start) -> None:
+                rows(index[0] * size + first, size, (0, 1, 2, 3))
+
+            b.for_each([part.count], at)
+        if paired < half:
+            rows(b.index(paired), 1, (0, 1))

@@ -1,0 +1,232 @@
+"""Strips of a result one after the other: what each needs of the stages before the last, and what of that is new.
+
+Where a strip sees again some of what the one before it needed, as the rows that windows of both see, a stage keeps
+that and computes only the rest: nothing is computed twice. Strips that are alike are runs, for which code is written
+once. Parts of the result may be computed apart, each from strips of its own, at the same time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Generic, TypeAlias, TypeVar
+
+from xdsl.ir import SSAValue
+
+from aotc.dialects.graph.interfaces import AnchorOp, ShapeError, shape_of
+from aotc.dialects.graph.shapes import ceil_div
+from aotc.passes.kernel.spatial_tiling import Box, Cutout
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Stage:
+    """An anchor and what becomes of its result before the next one reads it."""
+
+    anchor: AnchorOp
+    value: SSAValue
+    """What the next stage reads, pointwise from the anchor's result; of the last stage, that result."""
+    chained: int | None
+    """Which operand of the anchor is the value of the stage before; None in the first stage."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a stage computes for a strip."""
+
+    box: Box
+    """Of the stage's value."""
+    cutout: Cutout
+
+
+Strip: TypeAlias = Sequence[Step | None]
+"""The steps that compute a strip, in order; None of a stage of which nothing new is needed."""
+
+
+class Walk:
+    """Strips in the order in which they are computed, and what is held of the stages' values meanwhile."""
+
+    def __init__(self, stages: Sequence[Stage]) -> None:
+        self._stages = stages
+        self.begin()
+        self.extents = [[0] * len(shape_of(stage.value)) for stage in stages[:-1]]
+        """How much was held at a time of each value but the last, along every axis."""
+        self.rings: list[int | None] = [None] * (len(stages) - 1)
+        """The axis of each value along which some was kept."""
+        self.repeats = False
+        """Whether some was computed again."""
+
+    def begin(self) -> None:
+        """The next strip is a first one: nothing is held."""
+        self._held: list[Box | None] = [None] * (len(self._stages) - 1)
+
+    def strip(self, box: Box) -> Strip:
+        """The next one, which computes `box` of the result; raises ShapeError where a stage has no such part."""
+        strip: list[Step | None] = [None] * len(self._stages)
+        for number, stage in reversed(list(enumerate(self._stages))):
+            if (cutout := stage.anchor.cut_out(box)) is None:
+                raise ShapeError(f"{stage.anchor.name} cannot be computed in strips {[len(axis) for axis in box]}")
+            strip[number] = Step(box, cutout)
+            if stage.chained is None or (new := self._hold(number - 1, cutout.boxes[stage.chained])) is None:
+                break
+            box = new
+        return strip
+
+    def _hold(self, number: int, needed: Box) -> Box | None:
+        """Have `needed` of a value from now on; what of it is new, if anything."""
+        held = self._held[number]
+        new: Box | None = needed
+        if held is not None and all(_overlap(a, b) for a, b in zip(held, needed, strict=True)):
+            moved = [axis for axis, (a, b) in enumerate(zip(held, needed, strict=True)) if a != b]
+            if not moved:
+                new = None
+            elif len(moved) == 1 and self._keeps(number, moved[0]) and held[moved[0]].start <= needed[moved[0]].start:
+                (axis,) = moved
+                self.rings[number] = axis
+                stop = max(held[axis].stop, needed[axis].stop)
+                rest = range(held[axis].stop, stop)
+                new = at_axis(needed, axis, rest) if rest else None
+                needed = at_axis(needed, axis, range(needed[axis].start, stop))
+            else:
+                self.repeats = True
+        self._held[number] = needed
+        self.extents[number] = list(map(max, self.extents[number], map(len, needed)))
+        return new
+
+    def _keeps(self, number: int, axis: int) -> bool:
+        return self.rings[number] in (None, axis)
+
+
+def at_axis(box: Box, axis: int, positions: range) -> Box:
+    """`box` with other positions along an axis."""
+    return (*box[:axis], positions, *box[axis + 1 :])
+
+
+def _overlap(a: range, b: range) -> bool:
+    return max(a.start, b.start) < min(a.stop, b.stop)
+
+
+@dataclass(frozen=True)
+class Run(Generic[T]):
+    """Neighbours that are alike, each the one before, moved on."""
+
+    first: T
+    count: int = 1
+    distance: Sequence[int] | None = None
+    """How far the starts of all boxes (`starts`) are from those of the one before; None where there is none."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A strip and its positions along an axis."""
+
+    positions: range
+    strip: Strip
+
+
+Grid: TypeAlias = Sequence[Sequence[range]]
+"""The positions of strips along each axis of the result."""
+
+Part: TypeAlias = Sequence[tuple[Sequence[Run[Place]], Sequence[Run[Place]]]]
+"""The runs along the axis that strips follow each other along, for every choice of runs along the axes before it."""
+
+
+class Plan:
+    """In which order the strips of a result are computed; raises ShapeError where a stage has not the parts for that.
+
+    Strips follow each other along the last axis that has several.
+    """
+
+    def __init__(self, stages: Sequence[Stage], strip: Sequence[int], parts: Sequence[int]) -> None:
+        """`strip` are the extents of one along each axis, `parts` how many neighbouring strips are divided into."""
+        shape = shape_of(stages[-1].value)
+        grid = [
+            [range(start, min(start + by, extent)) for start in range(0, extent, by)]
+            for extent, by in zip(shape, strip, strict=True)
+        ]
+        self._stages = stages
+        self._in_order = max((axis for axis, places in enumerate(grid) if len(places) > 1), default=0)
+        self.walk = Walk(stages)
+        """What is held meanwhile for each part."""
+        self.parts = _runs(self._parts(grid, parts))
+
+    @property
+    def count(self) -> int:
+        """How many parts there are."""
+        return sum(run.count for run in self.parts)
+
+    def _parts(self, grid: Grid, parts: Sequence[int]) -> Iterator[tuple[Part, object, list[int]]]:
+        for chosen in product(*(_divided(places, count) for places, count in zip(grid, parts, strict=True))):
+            part = self._part(chosen)
+            runs = [run for outer, inner in part for run in (*outer, *inner)]
+            first, *others = (starts(self._stages, run.first.strip) for run in runs)
+            moved = [[b - a for a, b in zip(first, other, strict=True)] for other in others]
+            yield part, (moved, [(_likeness(run.first.strip), run.count, run.distance) for run in runs]), first
+
+    def _part(self, grid: Grid) -> Part:
+        first = tuple(places[0] for places in grid)
+        found: list[tuple[Sequence[Run[Place]], Sequence[Run[Place]]]] = []
+        for outer in product(*(self._along(grid, axis, first) for axis in range(self._in_order))):
+            others = (*(run.first.positions for run in outer), *first[self._in_order :])
+            found.append((outer, self._along(grid, self._in_order, others)))
+        return found
+
+    def _along(self, grid: Grid, axis: int, others: Box) -> list[Run[Place]]:
+        """All strips along an axis at `others` along the others."""
+
+        def places() -> Iterator[tuple[Place, object, list[int]]]:
+            self.walk.begin()
+            for positions in grid[axis]:
+                if axis != self._in_order:
+                    self.walk.begin()
+                strip = self.walk.strip(at_axis(others, axis, positions))
+                yield Place(positions, strip), _likeness(strip), starts(self._stages, strip)
+
+        return _runs(places())
+
+
+def _divided(places: Sequence[range], parts: int) -> list[Sequence[range]]:
+    each = ceil_div(len(places), parts)
+    return [places[first : first + each] for first in range(0, len(places), each)]
+
+
+def _runs(found: Iterable[tuple[T, object, list[int]]]) -> list[Run[T]]:
+    """What is alike, with equal second entries and third ones equally far apart, as one."""
+    runs: list[Run[T]] = []
+    last: tuple[object, list[int]] | None = None
+    for each, likeness, here in found:
+        if last is not None and last[0] == likeness:
+            distance = [b - a for a, b in zip(last[1], here, strict=True)]
+            if runs[-1].distance in (None, distance):
+                runs[-1] = replace(runs[-1], count=runs[-1].count + 1, distance=distance)
+                last = likeness, here
+                continue
+        runs.append(Run(each))
+        last = likeness, here
+    return runs
+
+
+def starts(stages: Sequence[Stage], strip: Strip) -> list[int]:
+    """Where every box begins, along all its axes: of each stage that of its value, then those of its anchor's operands.
+
+    Of a stage without a step, 0.
+    """
+    found: list[int] = []
+    for stage, step in zip(stages, strip, strict=True):
+        if step is None:
+            found += [0 for value in (stage.value, *stage.anchor.operands) for _ in shape_of(value)]
+        else:
+            found += [axis.start for box in (step.box, *step.cutout.boxes) for axis in box]
+    return found
+
+
+def _likeness(strip: Strip) -> object:
+    """Equal for strips that the same code computes, wherever they begin."""
+    return [
+        None
+        if step is None
+        else ([[len(axis) for axis in box] for box in (step.box, *step.cutout.boxes)], step.cutout.properties)
+        for step in strip
+    ]

@@ -1,0 +1,229 @@
+"""Windows over blocked tensors on register tiles: the loop nest of pooling, and of convolution within blocks.
+
+A tile is some neighbouring positions of the result, times the lanes: one register for each position. Every tap of the
+window is one operation on the whole tile; tiles at the ends of a row leave out the registers for which a tap lies in
+the padding (`edges`). Along the other axes the bounds of the loops over taps leave them out.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from xdsl.ir import Attribute
+
+from aotc.dialects.graph.loops import Reader
+from aotc.dialects.graph.scalars import Scalar
+from aotc.dialects.graph.schedule import Machine, Schedule
+from aotc.dialects.graph.windows.sliding import SlidingWindow
+from aotc.passes.kernel.builders.tile_builder import NotTileable, Tile, TileBuilder
+from aotc.passes.kernel.nests.edges import RowTiles, Run, TapRange, row_tiles, tap_places
+
+MOST_UNROLLED = 9
+"""Taps in a row; registers that several of them see are read once."""
+MOST_EDGES = 16
+"""Where more tiles than that meet the ends of a row, its positions there are computed one at a time."""
+
+
+def window_schedule(machine: Machine, dtype: Attribute, block: int) -> Schedule | None:
+    """The schedule of windows over blocks of channels; None where they are no vectors of the machine.
+
+    As many accumulators as hide latency, so few that rows of the operand and of the weight have room beside them.
+    """
+    if block == 1 or machine.lanes_of_products(dtype) != block:
+        return None
+    return Schedule(block, (max(machine.registers // 4, 6),))
+
+
+@dataclass(frozen=True)
+class Part:
+    """Neighbouring positions of the result, all of a tile or some: what one step works on."""
+
+    tile: Tile
+    index: list[Scalar]
+    """Of the result: batch, block, positions, lane."""
+    across: int
+    """The spatial axis along which the positions are neighbours."""
+    example: int | None = None
+    """A first position for which the taps along `across` see what they see here; None where they are not known."""
+
+
+class WindowReduction(ABC):
+    """What a window computes: the reduction over its taps."""
+
+    def passes(self) -> Sequence[WindowReduction]:
+        """What goes through the taps in a row, one after the other: each steps with its view of what they see."""
+        return [self]
+
+    def view(self, value: Scalar) -> Scalar:
+        """What is made of a tile of x before its taps are stepped through."""
+        return value
+
+    @abstractmethod
+    def initial(self, part: Part) -> list[Scalar]:
+        """The tiles that the reduction starts with."""
+
+    @abstractmethod
+    def step(self, part: Part, taps: list[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
+        """The tiles after one more tap, which sees `value` in x; `taps` has its place along each axis."""
+
+    @abstractmethod
+    def finish(self, part: Part, carried: list[Scalar]) -> None:
+        """Write the result of the reduction."""
+
+
+@dataclass(frozen=True)
+class WindowNest:
+    """The nest over `outer` (batch and blocks) and the positions of `windows`, along each spatial axis."""
+
+    b: TileBuilder
+    schedule: Schedule
+    outer: Sequence[int]
+    windows: Sequence[SlidingWindow]
+    lanes: int
+    read: Reader
+    """Of x [batch, block, spatial.., lane]."""
+    reduction: WindowReduction
+    most_unrolled: int = MOST_UNROLLED
+    """More taps than that in a row are a loop, in which they share no registers."""
+
+    def run(self) -> None:
+        """Emit the nest; every position is finished once."""
+        if self.lanes == 1 or self.lanes != self.schedule.lanes:
+            raise NotTileable(f"blocks of {self.lanes} channels for vectors of {self.schedule.lanes}")
+        rows = [1 if axis == self.across else window.positions for axis, window in enumerate(self.windows)]
+        tiles = row_tiles(self.windows[self.across], self.schedule.tile[0])
+        few = sum(each.count == 1 for each in tiles) <= MOST_EDGES
+
+        def row(index: list[Scalar]) -> None:
+            for each in tiles:
+                if few or each.count > 1:
+                    self._sweep(index, each.positions, lambda at, each=each: self._tile(at, each))
+                else:
+                    self._sweep(index, range(each.start, each.start + each.size), self._position)
+
+        self.b.for_each([*self.outer, *rows], row)
+
+    @cached_property
+    def across(self) -> int:
+        """The axis that tiles lie along: the last one, or where it is short one before it that keeps taps in order."""
+        count, most = len(self.windows), self.schedule.tile[0]
+        axes = [axis for axis in range(count) if all(window.size == 1 for window in self.windows[axis + 1 :])]
+        return max(axes, key=lambda axis: (min(self.windows[axis].positions, most), axis))
+
+    @property
+    def _place(self) -> int:
+        """Where an index has its position along `across`."""
+        return len(self.outer) + self.across
+
+    def _sweep(self, index: list[Scalar], positions: range, body: Callable[[list[Scalar]], None]) -> None:
+        """`body` at each of `positions` along `across`."""
+
+        def at(position: Scalar) -> None:
+            body([*index[: self._place], position, *index[self._place + 1 :]])
+
+        self.b.each_in_order(positions.start, positions.stop, positions.step, at)
+
+    def _part(self, index: list[Scalar], first: int, last: int) -> Part:
+        """The positions first..last of the tile that begins at `index`."""
+        tile = Tile((last - first, self.lanes))
+        position = tile.index(self.b, index[self._place] + first, {0: 1})
+        lane = tile.index(self.b, 0, {-1: 1})
+        return Part(tile, [*index[: self._place], position, *index[self._place + 1 :], lane], self.across)
+
+    def _source(self, index: list[Scalar], taps: list[Scalar]) -> list[Scalar]:
+        """The index of x that `taps` see at `index` of the result."""
+        count = len(self.outer)
+        positions = index[count:-1]
+        seen = (w.source(p, tap) for w, p, tap in zip(self.windows, positions, taps, strict=True))
+        return [*index[:count], *seen, index[-1]]
+
+    def _position(self, index: list[Scalar]) -> None:
+        """One position, where the bounds of loops tell which taps see something."""
+        part = self._part(index, 0, 1)
+
+        def step(taps: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+            return self._step(part, taps, carried)
+
+        self._reduce(part, index, range(len(self.windows)), step)
+
+    def _tile(self, index: list[Scalar], tiles: RowTiles) -> None:
+        """A tile, of which `tiles` tells what the taps along `across` see."""
+
+        def row(taps: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+            taps.insert(self.across, self.b.index(0))
+            return self._row(index, taps, tiles, carried)
+
+        others = [axis for axis in range(len(self.windows)) if axis != self.across]
+        self._reduce(replace(self._part(index, 0, tiles.size), example=tiles.start), index, others, row)
+
+    def _reduce(
+        self,
+        part: Part,
+        index: list[Scalar],
+        axes: Sequence[int],
+        step: Callable[[list[Scalar], list[Scalar]], list[Scalar]],
+    ) -> None:
+        """Loops over the taps along `axes` that see something, from the start of the reduction to its end."""
+        bounds = [self.windows[axis].taps(self.b, index[len(self.outer) + axis]) for axis in axes]
+        self.reduction.finish(part, self.b.reduce(bounds, self.reduction.initial(part), lambda at, c: step([*at], c)))
+
+    def _step(self, part: Part, taps: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+        source = self._source(part.index, taps)
+        value = self.b.splat(self.read(source), part.tile)
+        for each in self.reduction.passes():
+            carried = each.step(part, taps, each.view(value), carried)
+        return carried
+
+    def _row(self, index: list[Scalar], taps: list[Scalar], tiles: RowTiles, carried: list[Scalar]) -> list[Scalar]:
+        """All taps along `across`, in order; `taps` are those along the other axes."""
+        if self.windows[self.across].size <= self.most_unrolled:
+            return self._unrolled(index, taps, tiles.taps, carried)
+        for some in tiles.taps:
+            part = self._part(index, some.first, some.last)
+
+            def step(tap: Scalar, before: list[Scalar], part: Part = part) -> list[Scalar]:
+                return self._step(part, self._with_tap(taps, tap), before)
+
+            after = self.b.loop(some.low, some.high, 1, self._slices(carried, some.first, some.last), step)
+            carried = self._replaced(carried, after, some.first)
+        return carried
+
+    def _unrolled(
+        self, index: list[Scalar], taps: list[Scalar], ranges: Sequence[TapRange], carried: list[Scalar]
+    ) -> list[Scalar]:
+        """As `_row`, tap by tap; what several of them see is read once."""
+        places = [*tap_places(self.windows[self.across], ranges)]
+        read: dict[Run, Scalar] = {}
+        for each in self.reduction.passes():
+            views: dict[Run, Scalar] = {}
+            for place in places:
+                if place.run not in read:
+                    read[place.run] = self._read(index, taps, place.run)
+                if place.run not in views:
+                    views[place.run] = each.view(read[place.run])
+                seen = self.b.slice(views[place.run], [place.offset], [place.last - place.first])
+                part = self._part(index, place.first, place.last)
+                before = self._slices(carried, place.first, place.last)
+                after = each.step(part, self._with_tap(taps, self.b.index(place.tap)), seen, before)
+                carried = self._replaced(carried, after, place.first)
+        return carried
+
+    def _read(self, index: list[Scalar], taps: list[Scalar], run: Run) -> Scalar:
+        """What the positions of a run see."""
+        tile = Tile((run.count, self.lanes))
+        source = self._source([*index, tile.index(self.b, 0, {-1: 1})], taps)
+        start = source[self._place] + run.element
+        source[self._place] = tile.index(self.b, start, {0: self.windows[self.across].stride})
+        return self.b.splat(self.read(source), tile)
+
+    def _with_tap(self, taps: list[Scalar], tap: Scalar) -> list[Scalar]:
+        return [*taps[: self.across], tap, *taps[self.across + 1 :]]
+
+    def _slices(self, tiles: list[Scalar], first: int, last: int) -> list[Scalar]:
+        return [self.b.slice(tile, [first], [last - first]) for tile in tiles]
+
+    def _replaced(self, tiles: list[Scalar], parts: list[Scalar], first: int) -> list[Scalar]:
+        return [self.b.replace(part, tile, [first]) for part, tile in zip(parts, tiles, strict=True)]

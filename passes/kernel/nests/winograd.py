@@ -1,0 +1,276 @@
+"""The loops of `winograd_conv` on register tiles: a block of rows of tiles after the other, in three stages.
+
+    for each block of rows of tiles (of all images, counted through):
+      for each block of channels, row, tile:         transform the operand's n x n elements into `transformed`
+      for each panel of the weight:
+        for each of the n * n products, tile of registers:   a product of matrices into `products`
+        for each block of channels of the panel, row, tile:  transform n x n products, write m x m results
+
+The two buffers of a block stay in the level 2 cache, the weight is read once for each block, in the order of memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+
+from xdsl.ir import Attribute
+
+from aotc.dialects.aot.tiles import tile_shape
+from aotc.dialects.graph.loops import Reader, Writer
+from aotc.dialects.graph.packed.channels import BlockRun, Channels
+from aotc.dialects.graph.packed.linear_combinations import sums
+from aotc.dialects.graph.packed.winograd_transforms import Transforms
+from aotc.dialects.graph.scalars import Scalar
+from aotc.dialects.graph.schedule import Schedule
+from aotc.dialects.graph.shapes import ceil_div
+from aotc.dialects.graph.windows.sliding import SlidingWindow
+from aotc.passes.kernel.builders.tile_builder import NotTileable, Tile, TileBuilder
+from aotc.passes.kernel.costs.register_tiles import Segment, segments
+from aotc.passes.kernel.nests.matmul import stacked_products
+
+
+def alike(window: SlidingWindow, f: Transforms) -> list[tuple[range, range, int]]:
+    """The tiles along an axis, in runs: (tiles, which of the n elements exist, how many results exist)."""
+
+    def seen(tile: int) -> tuple[range, int]:
+        start = tile * f.outputs - window.before
+        first = min(max(-start, 0), f.inputs)
+        last = max(min(window.extent - start, f.inputs), first)
+        return range(first, last), min(window.positions - tile * f.outputs, f.outputs)
+
+    runs: list[tuple[range, range, int]] = []
+    for (elements, results), tiles in groupby(range(ceil_div(window.positions, f.outputs)), seen):
+        run = list(tiles)
+        runs.append((range(run[0], run[-1] + 1), elements, results))
+    return runs
+
+
+@dataclass(frozen=True)
+class WinogradSizes:
+    """What a kernel is about."""
+
+    transforms: Transforms
+    rows: SlidingWindow
+    columns: SlidingWindow
+    images: int
+    channels: Channels
+    """Of the operand."""
+    outputs: int
+    width: int
+    """Output channels in a panel of the weight."""
+    tile_rows: int
+    """Rows of tiles in a block of them, counted through all images."""
+
+    @property
+    def tiles(self) -> tuple[int, int]:
+        """How many tiles there are along each spatial axis of an image."""
+        size = self.transforms.outputs
+        return ceil_div(self.rows.positions, size), ceil_div(self.columns.positions, size)
+
+    @property
+    def block_tiles(self) -> int:
+        """How many tiles there are in a block of rows."""
+        return self.tile_rows * self.tiles[1]
+
+    @property
+    def block(self) -> int:
+        """Channels in a block of the operand and of the result."""
+        return self.channels.lanes
+
+
+class WinogradKernel:
+    """Writes the loops of one operation."""
+
+    def __init__(
+        self,
+        sizes: WinogradSizes,
+        kind: Attribute,
+        b: TileBuilder,
+        reads: Sequence[Reader],
+        writes: Sequence[Writer],
+        schedule: Schedule,
+    ) -> None:
+        """`reads`: operand, weight, perhaps bias, transformed operand, products; `writes`: result and the last two."""
+        if schedule.lanes != sizes.block:
+            raise NotTileable("a block of channels is not one register")
+        self._sizes, self._kind, self._b, self._schedule = sizes, kind, b, schedule
+        self._lanes, self._f, self._sum = sizes.block, sizes.transforms, sums(b)
+        self._x, self._weight, *bias, self._transformed, self._products = reads
+        self._bias = bias[0] if bias else None
+        self._write, self._write_transformed, self._write_products = writes
+
+    def run(self) -> None:
+        """Write everything."""
+        b, sizes = self._b, self._sizes
+        channels = sizes.channels
+        # behind the last channel lanes may be written that nothing reads
+        whole = channels if channels.has_gaps else Channels.of([channels.blocks * self._lanes], self._lanes)
+        panel_blocks = sizes.width // self._lanes
+        panels = list(segments(ceil_div(sizes.outputs, self._lanes), panel_blocks))
+
+        def block(start: Scalar) -> None:
+            for run in whole.runs:
+                self._for_rows(start, (run.number, run.count), partial(self._transform_row, run))
+            rest = (b.index(sizes.images * sizes.tiles[0]) - start) * sizes.tiles[1]
+            exact = sizes.images * sizes.tiles[0] % sizes.tile_rows == 0
+            tiles = b.index(sizes.block_tiles) if exact else b.min(rest, sizes.block_tiles)
+            for part in panels:
+
+                def panel(number: Scalar, part: Segment = part) -> None:
+                    self._multiply(number, part.size, tiles)
+                    self._for_rows(start, (part.size,), partial(self._store_row, number))
+
+                first = part.start // panel_blocks
+                b.each_in_order(first, first + part.count, 1, panel)
+
+        b.each_in_order(0, sizes.images * sizes.tiles[0], sizes.tile_rows, block)
+
+    def _for_rows(
+        self, start: Scalar, chunks: Sequence[int], body: Callable[[list[Scalar], Scalar, Scalar, Scalar], None]
+    ) -> None:
+        """`body(chunk, image, row, first)` for each index into `chunks` and each row of tiles of the block at `start`.
+
+        `first` is the number in the block of the first tile of the row.
+        """
+        b, step = self._b, self._sizes.tile_rows
+        images, (rows, columns) = self._sizes.images, self._sizes.tiles
+
+        def at(index: list[Scalar]) -> None:
+            *chunk, number = index
+            place = start + number
+            image, row = (b.index(0), place) if images == 1 else (place / rows, b.rem(place, b.index(rows)))
+
+            def within() -> None:
+                body(chunk, image, row, number * columns)
+
+            if images * rows % step == 0:
+                within()
+            else:
+                b.only_when(b.compare("lt", place, images * rows), within)
+
+        b.for_each([*chunks, step], at)
+
+    def _for_tiles(self, tiles: range, body: Callable[[Scalar], None]) -> None:
+        self._b.each(tiles.start, tiles.stop, 1, body)
+
+    # The operand
+
+    def _transform_row(self, run: BlockRun, chunk: list[Scalar], image: Scalar, row: Scalar, first: Scalar) -> None:
+        block, channel = run.place(*chunk)
+        valid = None if run.channels == self._lanes else run.channels
+        for tiles, elements, _ in alike(self._sizes.columns, self._f):
+
+            def transform(tile: Scalar, elements: range = elements) -> None:
+                for j, values in enumerate(self._transformed_tile(block, image, row, tile, elements)):
+                    registers = Tile((self._f.inputs, 1, self._lanes), valid)
+                    product = registers.index(self._b, j, {0: self._f.inputs})
+                    lane = registers.index(self._b, channel, {-1: 1})
+                    self._write_transformed([product, first + tile, lane], values)
+
+            self._for_tiles(tiles, transform)
+
+    def _transformed_tile(
+        self, chunk: Scalar, image: Scalar, row: Scalar, column: Scalar, elements: range
+    ) -> list[Scalar]:
+        f = self._f
+        lines = [self._line(chunk, image, row, column, i, elements) for i in range(f.inputs)]
+        grid = self._stacked(f.transform_input(lines, self._sum), 0)
+        return list(f.transform_input(self._split(grid, 1), self._sum))
+
+    def _line(self, chunk: Scalar, image: Scalar, row: Scalar, column: Scalar, line: int, elements: range) -> Scalar:
+        """Elements of one line of a tile of the operand, zero where there are none: [1, n, lanes]."""
+        b, f, window = self._b, self._f, self._sizes.rows
+        zeros = b.splat(0, Tile((1, f.inputs, self._lanes)), self._kind)
+        first, last = line - window.before, line - window.before + (self._sizes.tiles[0] - 1) * f.outputs
+        if not elements or first >= window.extent or last < 0:
+            return zeros
+        place = row * f.outputs + (line - window.before)
+
+        def read() -> list[Scalar]:
+            tile = Tile((1, len(elements), self._lanes))
+            across = tile.index(b, column * f.outputs + (elements.start - self._sizes.columns.before), {1: 1})
+            part = self._x([image, chunk, place, across, tile.index(b, 0, {-1: 1})])
+            return [b.replace(part, zeros, [0, elements.start])]
+
+        tests: list[Scalar] = []
+        if first < 0:
+            tests.append(b.compare("ge", place, 0))
+        if last >= window.extent:
+            tests.append(b.compare("lt", place, window.extent))
+        if not tests:
+            return read()[0]
+        return b.when(tests[0] if len(tests) == 1 else tests[0] & tests[1], read, lambda: [zeros])[0]
+
+    # Matrix products
+
+    def _multiply(self, panel: Scalar, count: int, tiles: Scalar) -> None:
+        """The products of the block's first `tiles` tiles with the first `count` blocks of a panel of the weight."""
+        sizes = (self._f.inputs**2, self._sizes.block_tiles, count, self._sizes.channels.count)
+        operands = self._transformed, self._weight, self._sizes.width
+        stacked_products(self._b, self._schedule, self._kind, panel, sizes, *operands, self._write_products, tiles)
+
+    # The result
+
+    def _store_row(self, panel: Scalar, chunk: list[Scalar], image: Scalar, row: Scalar, first: Scalar) -> None:
+        for tiles, results in self._result_runs():
+            self._for_tiles(
+                tiles,
+                lambda tile, results=results: self._store_tile(
+                    panel, chunk[0], image, row, tile, results, first + tile
+                ),
+            )
+
+    def _result_runs(self) -> list[tuple[range, int]]:
+        """The tiles of a row with equally many columns of results."""
+        count, size = self._sizes.tiles[1], self._f.outputs
+        rest = self._sizes.columns.positions % size
+        runs = [(range(count - (1 if rest else 0)), size), (range(count - 1, count), rest)]
+        return [run for run in runs if run[0] and run[1]]
+
+    def _store_tile(
+        self, panel: Scalar, chunk: Scalar, image: Scalar, row: Scalar, column: Scalar, columns: int, number: Scalar
+    ) -> None:
+        b, f = self._b, self._f
+        tile = Tile((f.inputs, f.inputs, self._lanes))
+        product, lane = tile.index(b, 0, {0: f.inputs, 1: 1}), tile.index(b, chunk * self._lanes, {-1: 1})
+        grid = self._products([product, number, lane])
+        lines = f.transform_output(self._split(grid, 0), self._sum)
+        sides = f.transform_output(self._split(self._stacked(lines, 0), 1), self._sum)[:columns]
+        values = self._stacked(sides, 1)
+
+        def write(rows: int) -> list[Scalar]:
+            block = panel * (self._sizes.width // self._lanes) + chunk
+            tile = Tile((rows, columns, self._lanes))
+            value = b.slice(values, [0, 0], [rows, columns])
+            if self._bias is not None:
+                value = value + self._bias([tile.index(b, block * self._lanes, {-1: 1})])
+            down, across = tile.index(b, row * f.outputs, {0: 1}), tile.index(b, column * f.outputs, {1: 1})
+            self._write([image, block, down, across, tile.index(b, 0, {-1: 1})], value)
+            return []
+
+        rest = self._sizes.rows.positions % f.outputs
+        if rest == 0:
+            write(f.outputs)
+        else:
+            last = b.compare("eq", row, self._sizes.tiles[0] - 1)
+            b.when(last, lambda: write(rest), lambda: write(f.outputs))
+
+    # Tiles of values
+
+    def _split(self, grid: Scalar, axis: int) -> list[Scalar]:
+        """The parts of a tile along axis 0 or 1."""
+        sizes = list(tile_shape(grid.ssa)[:2])
+        count, sizes[axis] = sizes[axis], 1
+        return [self._b.slice(grid, [place if axis == each else 0 for each in (0, 1)], sizes) for place in range(count)]
+
+    def _stacked(self, parts: Sequence[Scalar], axis: int) -> Scalar:
+        """Parts put together along axis 0 or 1."""
+        sizes = list(tile_shape(parts[0].ssa)[:2])
+        sizes[axis] = len(parts)
+        whole = self._b.splat(0, Tile((*sizes, self._lanes)), self._kind)
+        for place, part in enumerate(parts):
+            whole = self._b.replace(part, whole, [place if axis == each else 0 for each in (0, 1)])
+        return whole

@@ -1,0 +1,234 @@
+"""Write every kernel's body as loops: the anchor's nest, or a parallel nest over the result; all else is inlined.
+
+A kernel's tensors are expressions, its destinations the roots. With an AnchorOp the anchor's loops call back for every
+result element, and the operations after it (the epilogue) are evaluated there; without one, a parallel nest over the
+destination's index space evaluates the expression. Operands are read where they are used (the prologue). With a
+schedule, on the anchor or as the function's `aot.schedule`, all of this happens a register tile at a time (see
+`elementwise_tiles`); `aot.plain` says why it could not. All memrefs of the module become signless on the way.
+
+Before:
+```mlir
+func.func private @add_relu_0(%x: memref<4x8xf32>, %y: memref<8xf32>, %out: memref<4x8xf32>) attributes {aot.kernel} {
+  %0 = bufferization.to_tensor %x : memref<4x8xf32> to tensor<4x8xf32>
+  %1 = bufferization.to_tensor %y : memref<8xf32> to tensor<8xf32>
+  %2 = graph.add %0, %1 : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  %3 = graph.relu %2 : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  bufferization.materialize_in_destination %3 in %out : (tensor<4x8xf32>, memref<4x8xf32>) -> ()
+  func.return
+}
+```
+After:
+```mlir
+func.func private @add_relu_0(%x: memref<4x8xf32>, %y: memref<8xf32>, %out: memref<4x8xf32>) attributes {aot.kernel} {
+  scf.parallel (%i, %j) = (0, 0) to (4, 8) step (1, 1) {
+    %0 = memref.load %x[%i, %j]
+    %1 = memref.load %y[%j]
+    %2 = arith.addf %0, %1
+    %3 = arith.select (arith.cmpf olt, %2, %zero), %zero, %2
+    memref.store %3, %out[%i, %j]
+  }
+  func.return
+}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.bufferization import MaterializeInDestinationOp, ToTensorOp
+from xdsl.dialects.builtin import FunctionType, MemRefType, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from aotc.dialects.dtypes import storage_type
+from aotc.dialects.graph.encodings import load
+from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, element_type_of, shape_of
+from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
+from aotc.dialects.graph.scalars import Scalar
+from aotc.dialects.graph.schedule import ScheduleAttr, schedule_of
+from aotc.dialects.graph.structure import ConstantOp
+from aotc.model.constants import constant_array
+from aotc.model.weights import WeightStore
+from aotc.passes.kernel.builders.expressions import Destination, Expressions, failure
+from aotc.passes.kernel.builders.space_builder import SpaceBuilder
+from aotc.passes.kernel.builders.tile_builder import NotTileable, TileBuilder
+from aotc.passes.kernel.nests.elementwise import write_on_tiles
+
+
+@dataclass(frozen=True)
+class ConvertGraphToLoopsPass(ModulePass):
+    """Lower the graph operations of kernels to scf, arith, math and memref."""
+
+    name = "convert-graph-to-loops"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        store = WeightStore.of(ctx)
+        for function in [f for f in op.walk() if isinstance(f, FuncOp)]:
+            if "aot.kernel" in function.attributes and not function.is_declaration:
+                _lower(function, store)
+        for function in [f for f in op.walk() if isinstance(f, FuncOp)]:
+            _make_signless(function)
+
+
+def _lower(function: FuncOp, store: WeightStore) -> None:
+    """Write one kernel: on tiles where it has a schedule and can be, else as plain loops."""
+    anchored = any(schedule_of(op) is not None for op in function.body.block.ops)
+    if anchored or schedule_of(function, ScheduleAttr.FUNCTION_KEY) is not None:
+        try:
+            KernelLowering(function, store, TileBuilder if anchored else SpaceBuilder).run()
+            return
+        except NotTileable as error:
+            function.attributes["aot.plain"] = StringAttr(str(error))
+    KernelLowering(function, store, LoopBuilder).run()
+
+
+class KernelLowering:
+    """Replaces the body of one kernel."""
+
+    def __init__(self, function: FuncOp, store: WeightStore, builder: type[LoopBuilder]) -> None:
+        self._function = function
+        self._store = store
+        old = function.body.block
+        block = Block(arg_types=[_signless(arg.type) for arg in old.args])
+        for arg, before in zip(block.args, old.args, strict=True):
+            arg.name_hint = before.name_hint
+        self._block = block
+        self._b = builder(block)
+        buffer_of: dict[SSAValue, SSAValue] = dict(zip(old.args, block.args, strict=True))
+        self._buffers: dict[SSAValue, SSAValue] = {}
+        self._destinations: list[Destination] = []
+        anchors: list[AnchorOp] = []
+        for op in old.ops:
+            match op:
+                case ToTensorOp():
+                    self._buffers[op.tensor] = buffer_of[op.memref]
+                case MaterializeInDestinationOp():
+                    self._destinations.append((op.source, buffer_of[op.dest]))
+                case AnchorOp():
+                    anchors.append(op)
+                case ElementOp() | ConstantOp() | ReturnOp():
+                    pass
+                case _:
+                    raise self._failure(f"{op.name} has no loops: it is neither an ElementOp nor an AnchorOp")
+        if len(anchors) > 1:
+            raise self._failure("more than one anchor: " + ", ".join(anchor.name for anchor in anchors))
+        self._anchor = anchors[0] if anchors else None
+        self._expressions = self._values(self._b)
+
+    def run(self) -> None:
+        """Emit the loops and swap the body."""
+        roots: dict[SSAValue | None, list[Destination]] = {}
+        for value, buffer in self._destinations:
+            roots.setdefault(self._root(value), []).append((value, buffer))
+        self._emit_parallel(roots.pop(None, []))
+        if (anchor := self._anchor) is not None:
+            writes = [self._writer(result, roots.get(result, [])) for result in anchor.results]
+            reads = [self._expressions.reader(operand) for operand in anchor.operands]
+            for result in anchor.scratch():
+                if result not in roots:
+                    raise self._failure("the anchor's working memory has no buffer")
+                ((_, buffer),) = roots[result]
+                writes[result.index] = lambda index, value, buffer=buffer: self._b.store(value, buffer, index)
+                kind = element_type_of(result)
+                reads.append(lambda index, buffer=buffer, kind=kind: self._b.load(buffer, index, kind))
+            if isinstance(self._b, TileBuilder):
+                if (schedule := schedule_of(anchor)) is None:
+                    raise NotTileable("the anchor has no schedule")
+                anchor.tiled_loops(self._b, reads, writes, schedule)
+            else:
+                anchor.loops(self._b, reads, writes)
+        self._b.effect(ReturnOp())
+        function = self._function
+        function.body.detach_block(function.body.block).erase(safe_erase=False)
+        function.body.add_block(self._block)
+        function.properties["function_type"] = FunctionType.from_lists([arg.type for arg in self._block.args], [])
+
+    def _failure(self, why: str) -> PassFailedException:
+        return failure(self._function.sym_name.data, why)
+
+    def _root(self, value: SSAValue) -> SSAValue | None:
+        """The anchor result that `value` depends on, if any."""
+        found: set[SSAValue] = set()
+        seen: set[SSAValue] = set()
+        pending = [value]
+        while pending:
+            current = pending.pop()
+            if current in seen or current in self._buffers or not isinstance(current, OpResult):
+                continue
+            seen.add(current)
+            if current.op is self._anchor:
+                found.add(current)
+            else:
+                pending.extend(current.op.operands)
+        if len(found) > 1:
+            raise self._failure("a result depends on two results of the anchor")
+        return found.pop() if found else None
+
+    def _emit_parallel(self, destinations: Sequence[Destination]) -> None:
+        """Destinations that depend on no anchor: one nest for each shape."""
+        by_shape: dict[tuple[int, ...], list[Destination]] = {}
+        for value, buffer in destinations:
+            by_shape.setdefault(shape_of(value), []).append((value, buffer))
+        schedule = schedule_of(self._function, ScheduleAttr.FUNCTION_KEY)
+        for shape, group in by_shape.items():
+            if isinstance(self._b, SpaceBuilder) and schedule is not None:
+                write_on_tiles(self._b, schedule, shape, lambda b, i, group=group: self._values(b).store(group, i))
+            else:
+                self._b.for_each(shape, lambda i, group=group: self._expressions.store(group, i))
+
+    def _values(self, b: LoopBuilder) -> Expressions:
+        """The kernel's tensors, as `b` writes them."""
+
+        def reader(value: SSAValue, buffer: SSAValue) -> Reader:
+            return lambda index: load(b, buffer, index, element_type_of(value))
+
+        given = {value: reader(value, buffer) for value, buffer in self._buffers.items()}
+        return Expressions(self._function.sym_name.data, b, given, lambda op: constant_array(op, self._store))
+
+    def _writer(self, result: SSAValue, destinations: list[Destination]) -> Writer:
+        for value, _ in destinations:
+            if shape_of(value) != shape_of(result):
+                raise self._failure(f"the epilogue's shape {shape_of(value)} is not the anchor's {shape_of(result)}")
+
+        def write(index: Sequence[Scalar], value: Scalar) -> None:
+            with self._expressions.bound(result, index, value):
+                self._expressions.store(destinations, index)
+
+        return write
+
+
+def _signless(kind: Attribute) -> Attribute:
+    if not isinstance(kind, MemRefType):
+        return kind
+    return MemRefType(storage_type(kind.get_element_type()), kind.shape, kind.layout, kind.memory_space)
+
+
+def _make_signless(function: FuncOp) -> None:
+    """Give every memref in `function` the storage type of its elements."""
+
+    def retype(value: SSAValue) -> None:
+        value._type = _signless(value.type)  # pyright: ignore[reportPrivateUsage]
+
+    def visit(op: Operation) -> None:
+        for result in op.results:
+            retype(result)
+        for region in op.regions:
+            visit_region(region)
+
+    def visit_region(region: Region) -> None:
+        for block in region.blocks:
+            for arg in block.args:
+                retype(arg)
+            for inner in block.ops:
+                visit(inner)
+
+    visit_region(function.body)
+    kind = function.function_type
+    function.properties["function_type"] = FunctionType.from_lists(
+        [_signless(t) for t in kind.inputs], [_signless(t) for t in kind.outputs]
+    )

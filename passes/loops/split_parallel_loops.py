@@ -1,0 +1,296 @@
+"""Let several threads run each kernel together: every one does its share of the parallel loops.
+
+Shares are static: equal runs of iterations of the outermost loop that divides evenly, several dimensions of it taken
+together if need be. What is between such loops and stores is left to one thread; where a thread reads what others
+wrote, all wait for each other. A kernel of little work, or without parallel loops, stays with one thread.
+
+Before, with `split-parallel-loops{threads=2}`:
+```mlir
+scf.parallel (%i, %j) = (0, 0) to (56, 8) step (1, 1) {
+  "body"(%i, %j)
+}
+```
+After:
+```mlir
+%t = aot.thread
+%low = arith.muli %t, %c28
+%high = arith.addi %low, %c28
+scf.for %i = %low to %high step %c1 {
+  scf.for %j = %c0 to %c8 step %c1 {
+    "body"(%i, %j)
+  }
+}
+```
+No iteration does anything else than with one thread, so results are the same to the last bit. Kernels with `aot.thread`
+are called by all threads, others by one (see `run-on-threads`). All remaining parallel loops become sequential ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.transforms.canonicalization_patterns.utils import const_evaluate_operand
+from xdsl.utils.exceptions import PassFailedException
+
+from aotc.dialects.aot import BarrierOp, ThreadOp
+from aotc.dialects.graph.scalars import INDEX, Scalar, ScalarBuilder
+from aotc.passes.loops.loop_shares import Cut, Indivisible, Shares, Step, is_arithmetic, splittable, trips
+from aotc.passes.loops.serialize_parallel_loops import serialize
+
+THREADS = "aot.threads"
+"""On the module: how many threads run a model together."""
+
+SMALL = 4000
+"""Operations on registers, about a microsecond: kernels of less are not worth waiting for other threads."""
+_WORTH = 0.9
+"""Of the time that one thread takes; above that, a kernel is left to one."""
+
+
+def threads_of(module: ModuleOp) -> int:
+    """How many threads run a model together, 1 where nothing is said."""
+    found = module.attributes.get(THREADS)
+    return found.value.data if isinstance(found, IntegerAttr) else 1
+
+
+@dataclass(frozen=True)
+class SplitParallelLoopsPass(ModulePass):
+    """See the module."""
+
+    name = "split-parallel-loops"
+
+    threads: int = 2
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.threads < 1:
+            raise PassFailedException(f"the number of threads must be positive, found {self.threads}")
+        op.attributes[THREADS] = IntegerAttr(self.threads, i64)
+        for function in op.walk():
+            if isinstance(function, FuncOp) and "aot.kernel" in function.attributes and function.body.blocks:
+                _merge_nests(function)
+                if (shares := self._shares(function)) is not None:
+                    _Split(shares).run()
+        for loop in [inner for inner in op.walk() if isinstance(inner, scf.ParallelOp)]:
+            serialize(loop)
+
+    def _shares(self, function: FuncOp) -> Shares | None:
+        """How to share a kernel, None where it is better left to one thread."""
+        if self.threads == 1:
+            return None
+        try:
+            shares = Shares(function, self.threads)
+        except Indivisible:
+            return None
+        alone = shares.costs.of_block(function.body.block)
+        return shares if alone >= SMALL and shares.time < _WORTH * alone else None
+
+
+def _merge_nests(function: FuncOp) -> None:
+    """Make one loop of parallel loops with nothing but index arithmetic between them, which goes to the inner one."""
+    for outer in [op for op in function.walk() if isinstance(op, scf.ParallelOp)]:
+        while outer.parent is not None and (merged := _merged(outer)) is not None:
+            outer = merged
+
+
+def _merged(outer: scf.ParallelOp) -> scf.ParallelOp | None:
+    body = outer.body.block
+    inner = _only_loop(body.ops)
+    if inner is None or splittable(outer) is None or splittable(inner) is None:
+        return None
+    bounds = [*inner.lowerBound, *inner.upperBound, *inner.step]
+    if any(value.owner.parent is body for value in bounds if isinstance(value.owner, Operation)):
+        return None
+    inner_body = inner.body.block
+    first = inner_body.first_op
+    assert first is not None
+    for op in [op for op in body.ops if op is not inner and not isinstance(op, scf.ReduceOp)]:
+        op.detach()
+        inner_body.insert_op_before(op, first)
+    block = Block(arg_types=[INDEX] * (len(body.args) + len(inner_body.args)))
+    for new, old in zip(block.args, (*body.args, *inner_body.args), strict=True):
+        new.name_hint = old.name_hint
+        old.replace_all_uses_with(new)
+    for op in list(inner_body.ops):
+        op.detach()
+        block.add_op(op)
+    both = scf.ParallelOp(
+        [*outer.lowerBound, *inner.lowerBound],
+        [*outer.upperBound, *inner.upperBound],
+        [*outer.step, *inner.step],
+        Region(block),
+    )
+    both.location = outer.location
+    Rewriter.replace_op(outer, both)
+    return both
+
+
+def _only_loop(ops: Iterable[Operation]) -> scf.ParallelOp | None:
+    """The one parallel loop among operations that are index arithmetic otherwise."""
+    found: scf.ParallelOp | None = None
+    for op in ops:
+        if isinstance(op, scf.ParallelOp) and found is None:
+            found = op
+        elif not isinstance(op, scf.ReduceOp) and (op.regions or not is_arithmetic(op)):
+            return None
+    return found
+
+
+class _Arithmetic(ScalarBuilder):
+    """A ScalarBuilder that writes before an operation."""
+
+    def before(self, op: Operation) -> None:
+        """Go there."""
+        self._builder.insertion_point = InsertPoint.before(op)
+
+    def until(self, block: Block) -> None:
+        """Go to the end of a block."""
+        self._builder.insertion_point = InsertPoint.at_end(block)
+
+
+class _Split:
+    """Rewrites one kernel."""
+
+    def __init__(self, shares: Shares) -> None:
+        self._shares = shares
+        block = shares.function.body.block
+        self._b = _Arithmetic(block)
+        thread = ThreadOp()
+        assert block.first_op is not None
+        block.insert_op_before(thread, block.first_op)
+        self._thread = self._b.scalar(thread.result, INDEX)
+        self._thread.ssa.name_hint = "thread"
+
+    def run(self) -> None:
+        """Insert the barriers, then split."""
+        body = self._shares.function.body.block
+        self._wait(body, [])
+        self._share(body)
+
+    # Waiting
+
+    def _wait(self, block: Block, pending: list[Step]) -> list[Step]:
+        """Insert barriers into a block that begins when `pending` may still go on; returns what may at its end."""
+        for step in self._shares.steps[block]:
+            if step.how == "entered":
+                pending = self._wait_inside(step.operations[0], pending)
+                continue
+            place = step.operations[-1]
+            if isinstance(place.prev_op, BarrierOp):
+                pending = []
+            elif any(self._shares.conflict(before, step) for before in pending):
+                block.insert_op_before(BarrierOp(), place)
+                pending = []
+            if step not in pending:
+                pending = [*pending, step]
+        return pending
+
+    def _wait_inside(self, op: Operation, pending: list[Step]) -> list[Step]:
+        blocks = [block for region in op.regions for block in region.blocks if block in self._shares.steps]
+        if isinstance(op, scf.IfOp):
+            return _union(pending, *(self._wait(block, pending) for block in blocks))
+        (body,) = blocks
+        after = self._wait(body, pending)
+        after = self._wait(body, _union(pending, after))  # an iteration comes after those before it, too
+        runs = isinstance(op, scf.ParallelOp) or (isinstance(op, scf.ForOp) and trips(op.lb, op.ub, op.step))
+        return after if runs else _union(pending, after)
+
+    # Sharing
+
+    def _share(self, block: Block) -> None:
+        for step in self._shares.steps[block]:
+            op = step.operations[-1]
+            match step.how:
+                case Cut():
+                    assert isinstance(op, scf.ParallelOp)
+                    self._split(op, step.how)
+                case int():
+                    self._leave_to_one(step.operations, step.how)
+                case "entered":
+                    for region in op.regions:
+                        for inner in region.blocks:
+                            if inner in self._shares.steps:
+                                self._share(inner)
+                case _:
+                    pass
+
+    def _leave_to_one(self, operations: Sequence[Operation], number: int) -> None:
+        last = operations[-1]
+        self._b.before(last)
+        mine = self._b.compare("eq", self._thread, number)
+        block = Block()
+        conditional = scf.IfOp(mine.ssa, [], Region(block), Region(Block([scf.YieldOp()])))
+        self._b.effect(conditional)
+        for op in operations:
+            op.detach()
+            block.add_op(op)
+        block.add_op(scf.YieldOp())
+
+    def _split(self, op: scf.ParallelOp, cut: Cut) -> None:
+        """Replace a parallel loop by a nest of loops over this thread's share.
+
+        The share is a run of the iterations of the first dimensions, counted through; a loop of these covers the part
+        of it that lies in one iteration of the loops around.
+        """
+        b, block = self._b, op.parent
+        assert block is not None
+        b.before(op)
+        low, high = self._range(cut)
+        sizes, body = splittable(op) or [], op.body.block
+        base, index, blocks = b.index(0), list[SSAValue](), list[Block]()
+        for axis, (size, argument) in enumerate(zip(sizes, body.args, strict=True)):
+            first, step = (
+                b.index(const_evaluate_operand(value) or 0) for value in (op.lowerBound[axis], op.step[axis])
+            )
+            inside = Block(arg_types=[INDEX])
+            inside.args[0].name_hint = argument.name_hint
+            here = b.scalar(inside.args[0], INDEX)
+            inner = prod(sizes[axis + 1 : cut.dimensions])
+            if axis < cut.dimensions:
+                begin, end = low - base, high - base
+                if axis > 0:
+                    begin, end = b.max(begin, 0), b.min(end, size * inner)
+                begin, end, by = begin / inner, (end + (inner - 1)) / inner, b.index(1)
+                if axis == cut.dimensions - 1:
+                    begin, end, by = begin * step + first, end * step + first, step
+            else:
+                begin, end, by = first, b.scalar(op.upperBound[axis], INDEX), step
+            loop = scf.ForOp(begin.ssa, end.ssa, by.ssa, [], Region(inside))
+            loop.location = op.location
+            b.effect(loop)
+            b.until(inside)
+            blocks.append(inside)
+            if axis < cut.dimensions - 1:
+                base = base + here * inner
+                here = here * step + first
+            index.append(here.ssa)
+        Rewriter.inline_block(body, InsertPoint.at_end(blocks[-1]), index)
+        for inside in blocks:
+            if isinstance(reduce := inside.last_op, scf.ReduceOp):
+                Rewriter.erase_op(reduce)
+            inside.add_op(scf.YieldOp())
+        Rewriter.erase_op(op)
+
+    def _range(self, cut: Cut) -> tuple[Scalar, Scalar]:
+        """The iterations of this thread: from the first to the one behind the last."""
+        b, threads = self._b, self._shares.threads
+        rank = b.rem(self._thread + (threads - cut.first), b.index(threads)) if cut.first else self._thread
+        each, more = divmod(cut.total, threads)
+        low = rank * each
+        if not more:
+            return low, low + each
+        return low + b.min(rank, more), low + b.min(rank + 1, more) + each
+
+
+def _union(*parts: Sequence[Step]) -> list[Step]:
+    found: list[Step] = []
+    for part in parts:
+        found += [step for step in part if step not in found]
+    return found

@@ -1,0 +1,131 @@
+"""Order, sharing and offsets together: the memory plan of a program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from aotc.passes.memory.planner.placement import Buffer, Placement, place
+from aotc.passes.memory.planner.program import Program, Role
+from aotc.passes.memory.planner.schedule import SCHEDULERS
+
+
+@dataclass(frozen=True)
+class Block:
+    """Storages that use the same memory one after the other. `host` is the output whose memory it is, or None."""
+
+    storages: tuple[int, ...]
+    size: int
+    first: int
+    last: int
+    host: int | None
+
+    @property
+    def buffer(self) -> Buffer:
+        """The block as something to place."""
+        return Buffer(f"block of {self.storages[0]}", self.size, self.first, self.last)
+
+
+@dataclass(frozen=True)
+class MemoryPlan:
+    """`order` holds step numbers, `placement.offsets` are those of `blocks`; `hosted` blocks lie in outputs instead."""
+
+    order: tuple[int, ...]
+    blocks: tuple[Block, ...]
+    placement: Placement
+    hosted: tuple[Block, ...]
+
+
+def plan_memory(program: Program, alignment: int = 16, schedule: str = "auto", in_place: bool = True) -> MemoryPlan:
+    """The plan with the smallest arena among those of the schedulers asked for (`auto`: all of them)."""
+    if schedule != "auto" and schedule not in SCHEDULERS:
+        raise ValueError(f"no schedule {schedule!r}; there are auto, {', '.join(SCHEDULERS)}")
+    chosen = [run for name, run in SCHEDULERS.items() if schedule in ("auto", name)]
+    best: MemoryPlan | None = None
+    for order in dict.fromkeys(tuple(run(program)) for run in chosen):
+        plan = _plan_order(program, order, alignment, in_place)
+        if best is None or plan.placement.peak < best.placement.peak:
+            best = plan
+    assert best is not None
+    return best
+
+
+def _plan_order(program: Program, order: Sequence[int], alignment: int, in_place: bool) -> MemoryPlan:
+    blocks = share_in_place(program, order) if in_place else share_nothing(program, order)
+    inside = tuple(block for block in blocks if block.host is None)
+    hosted = tuple(block for block in blocks if block.host is not None)
+    placement = place([block.buffer for block in inside], alignment)
+    plan = MemoryPlan(tuple(order), inside, placement, hosted)
+    return _use_outputs_as_scratch(program, plan)
+
+
+def share_nothing(program: Program, order: Sequence[int]) -> list[Block]:
+    """A block for each storage of the arena that is used."""
+    lifetimes = program.lifetimes(order).items()
+    arena = [(s, lifetime) for s, lifetime in lifetimes if program.storages[s].role is Role.ARENA]
+    return [Block((s,), program.storages[s].size, first, last, None) for s, (first, last) in arena]
+
+
+def share_in_place(program: Program, order: Sequence[int]) -> list[Block]:
+    """Let results take over the memory of operands that die where they are born, outputs that of their whole chain."""
+    lifetimes = program.lifetimes(order)
+    chains: dict[int, list[int]] = {s: [s] for s in lifetimes if program.storages[s].role is not Role.FIXED}
+    chain_of = dict.fromkeys(chains, -1) | {s: s for s in chains}
+    for position, number in enumerate(order):
+        for result, operand in program.steps[number].in_place:
+            born = lifetimes[result][0] == position and chain_of[result] == result
+            if not born or program.storages[operand].role is not Role.ARENA or lifetimes[operand][1] != position:
+                continue
+            head = chain_of[operand]
+            if chains[head][-1] != operand:
+                continue  # another result has it already
+            chains[head].append(result)
+            chain_of[result] = head
+            del chains[result]
+    blocks: list[Block] = []
+    for chain in chains.values():
+        last = chain[-1]
+        host = last if program.storages[last].role is Role.OUTPUT else None
+        members = tuple(chain if host is None else chain[:-1])
+        if members:
+            size = max(program.storages[s].size for s in members)
+            blocks.append(Block(members, size, lifetimes[members[0]][0], lifetimes[members[-1]][1], host))
+    return blocks
+
+
+def _use_outputs_as_scratch(program: Program, plan: MemoryPlan) -> MemoryPlan:
+    """Move blocks that are dead before an output is first written into its memory, where that shrinks the arena."""
+    occupied = {s: range(first, last + 1) for s, (first, last) in program.lifetimes(plan.order).items()}
+    guests: dict[Block, Block] = {}
+    by_size = sorted(plan.blocks, key=lambda block: (-block.size, block.first))
+    for output, storage in enumerate(program.storages):
+        if storage.role is not Role.OUTPUT or output not in occupied:
+            continue
+        start = min([occupied[output].start, *(block.first for block in plan.hosted if block.host == output)])
+        tenants: list[Block] = []
+        for block in by_size:
+            same_kind = all(program.storages[s].kind == storage.kind for s in block.storages)
+            fits = block not in guests and block.size <= storage.size and block.last < start and same_kind
+            if fits and not any(block.buffer.overlaps(tenant.buffer) for tenant in tenants):
+                tenants.append(block)
+                guests[block] = Block(block.storages, block.size, block.first, block.last, output)
+    ranked = sorted(guests, key=lambda block: (-block.size, block.first))
+    best = _without(plan, ranked, guests)
+    if best.placement.peak >= plan.placement.peak:
+        return plan
+    few, many = 0, len(ranked)  # as few of them as reach the same peak
+    while many - few > 1:
+        middle = (few + many) // 2
+        trial = _without(plan, ranked[:middle], guests)
+        if trial.placement.peak <= best.placement.peak:
+            best, many = trial, middle
+        else:
+            few = middle
+    return best
+
+
+def _without(plan: MemoryPlan, moved: Sequence[Block], guests: dict[Block, Block]) -> MemoryPlan:
+    """The plan with the blocks `moved` in outputs."""
+    blocks = tuple(block for block in plan.blocks if block not in moved)
+    placement = place([block.buffer for block in blocks], plan.placement.alignment)
+    return MemoryPlan(plan.order, blocks, placement, (*plan.hosted, *(guests[block] for block in moved)))

@@ -1,0 +1,89 @@
+"""Lay tensors out as the schedules want them: convolutional parts in blocks of channels, weights in panels.
+
+Operations say themselves what they are on blocked operands and packed weights (`GraphOp.lay_out`); those without such
+a form get plain operands. A value is unpacked for these only, so between operations that work on blocks nothing is
+moved. What is packed is constant, for `fold-constants` to do, or comes from outside of such a part.
+
+Before:
+```mlir
+%0 = graph.conv %x, %w, %b {.., schedule = #graph.schedule<lanes = 16, tile = [8, 2], unroll = 4, order = rows>}
+    : (tensor<1x32x8x8xf32>, tensor<32x32x1x1xf32>, tensor<32xf32>) -> tensor<1x32x8x8xf32>
+%1 = graph.relu %0 : (tensor<1x32x8x8xf32>) -> tensor<1x32x8x8xf32>
+```
+After:
+```mlir
+%2 = graph.pack_channels %x {block = 16 : i64} : (tensor<1x32x8x8xf32>) -> tensor<1x2x8x8x16xf32>
+%3 = graph.pack_conv_weight %w {width = 32 : i64, depth = 16 : i64, group = 1 : i64}
+    : (tensor<32x32x1x1xf32>) -> tensor<1x2x1x1x16x32xf32>
+%0 = graph.blocked_conv %2, %3, %b {.., block = 16 : i64, schedule = #graph.schedule<..>}
+    : (tensor<1x2x8x8x16xf32>, tensor<1x2x1x1x16x32xf32>, tensor<32xf32>) -> tensor<1x2x8x8x16xf32>
+%4 = graph.relu %0 : (tensor<1x2x8x8x16xf32>) -> tensor<1x2x8x8x16xf32>
+%1 = graph.unpack_channels %4 {channels = 32 : i64} : (tensor<1x2x8x8x16xf32>) -> tensor<1x32x8x8xf32>
+```
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp
+from xdsl.ir import Block, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from aotc.dialects.graph.interfaces import GraphOp
+from aotc.dialects.graph.packed.channels import Blocked
+from aotc.passes.fuse.groups import entries
+from aotc.passes.kernel.layouts import Layouts
+
+
+@dataclass(frozen=True)
+class AssignLayoutsPass(ModulePass):
+    """Lay tensors out as the schedules want them: convolutional parts in blocks of channels, weights in panels."""
+
+    name = "assign-layouts"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for entry in entries(op):
+            _lay_out(entry.body.block)
+
+
+def _lay_out(block: Block) -> None:
+    layouts = Layouts()
+    replaced: list[tuple[GraphOp, SSAValue | Blocked]] = []
+    for op in list(block.ops):
+        if not isinstance(op, GraphOp):
+            continue
+        layouts.added = []
+        if (laid_out := op.lay_out(layouts)) is None:
+            continue
+        for new in layouts.added:
+            if new.location == UNKNOWN_LOC:
+                new.location = op.location
+        Rewriter.insert_op(layouts.added, InsertPoint.before(op))
+        result = op.results[0]
+        if isinstance(laid_out, Blocked):
+            laid_out.value.name_hint = result.name_hint
+            layouts.know(result, laid_out)
+        else:
+            laid_out.name_hint = result.name_hint
+            for old, new in zip(op.results, layouts.added[-1].results, strict=False):
+                old.replace_all_uses_with(new)
+        replaced.append((op, laid_out))
+    # Now it is known who reads plain tensors. Replaced operations still read each other's results: the last ones first.
+    for op, laid_out in reversed(replaced):
+        result = op.results[0]
+        if result.first_use is None:
+            op.detach()
+            op.erase()
+            continue
+        assert isinstance(laid_out, Blocked)
+        if (mover := layouts.moved_in_vain(laid_out)) is not None:
+            Rewriter.erase_op(mover)
+            continue
+        layouts.added = []
+        layouts.unpack(laid_out)
+        for new in layouts.added:
+            new.location = op.location
+        Rewriter.replace_op(op, layouts.added)

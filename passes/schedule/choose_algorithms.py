@@ -1,0 +1,74 @@
+"""Choose faster algorithms, where some suit the vectors of a target, for operations that may round differently.
+
+The operation says itself what is faster (`AnchorOp.algorithm_on`) and what that does to its error; with
+`accuracy=strict` nothing is chosen.
+
+Before, with `choose-algorithms{target=x86-64-v4}`:
+```mlir
+%0 = graph.conv %x, %w {pads = array<i64: 1, 1, 1, 1>, ..} : (tensor<1x64x56x56xf32>, tensor<64x64x3x3xf32>) -> ..
+```
+After:
+```mlir
+%0 = graph.conv %x, %w {.., algorithm = #graph.winograd<output_tile = 4, tile_rows = 2>} : ..
+```
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from aotc.dialects.dtypes import byte_width
+from aotc.dialects.graph.interfaces import AnchorOp, element_type_of, shape_of
+from aotc.dialects.graph.schedule import Machine
+from aotc.dialects.graph.structure import ConstantOp
+from aotc.machines.tuning_table import TuningTable
+from aotc.passes.schedule.choose_schedule import machine_of
+
+
+@dataclass(frozen=True)
+class ChooseAlgorithmsPass(ModulePass):
+    """Choose faster algorithms for operations that may round differently."""
+
+    name = "choose-algorithms"
+
+    target: str = "host"
+    accuracy: str = "fast"
+    """`fast`: up to 1e-4 of the greatest result away from the exact one; `strict`: every sum as it is written."""
+
+    table: str = ""
+    """A file of measured decisions (`aotc.machines.tuning_table`), which come first."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.accuracy not in ("fast", "strict"):
+            raise PassFailedException(f"the accuracy is fast or strict, found {self.accuracy}")
+        machine = machine_for(op, self.target)
+        if machine is None or self.accuracy == "strict":
+            return
+        table = TuningTable.read(self.table) if self.table else TuningTable()
+        for each in op.walk():
+            if not isinstance(each, AnchorOp) or AnchorOp.ALGORITHM in each.attributes:
+                continue
+            algorithm = table.algorithm_of(ctx, each) or each.algorithm_on(machine)
+            if isinstance(algorithm, Attribute):
+                each.attributes[AnchorOp.ALGORITHM] = algorithm
+
+
+_THIRD_CACHE = 1 / 4
+"""What weights may take of the third cache to stay in it, as models have them: algorithms make them up to 7 / 4 times
+as large, and other cores use that cache, too."""
+
+
+def machine_for(model: ModuleOp, target: str) -> Machine | None:
+    """What of a target, and of how near the weights of a model are, decides algorithms; None without vectors."""
+    if (machine := machine_of(target)) is None:
+        return None
+    constants = (op.result for op in model.walk() if isinstance(op, ConstantOp))
+    weights = sum(prod(shape_of(value)) * byte_width(element_type_of(value)) for value in constants)
+    return replace(machine, near=weights <= machine.l3 * _THIRD_CACHE)

@@ -1,0 +1,78 @@
+"""Choose how every kernel is computed on the vector registers of a target, as an attribute; without vectors, nothing.
+
+An anchor says itself what suits it (`AnchorOp.schedule_on`). A kernel without one, which `outline-kernels` makes of
+elementwise operations and data movement, gets a schedule as a function. What has a schedule keeps it.
+
+Before, with `choose-schedule{target=x86-64-v4}`:
+```mlir
+%0 = graph.softmax %x {axis = 1 : i64} : (tensor<8x64xf32>) -> tensor<8x64xf32>
+func.func private @relu_0(%x: tensor<8x64xf32>) -> tensor<8x64xf32> attributes {aot.kernel} {...}
+```
+After:
+```mlir
+%0 = graph.softmax %x {axis = 1 : i64, schedule = #graph.schedule<lanes = 16, tile = [1], unroll = 1, order = columns>}
+    : (tensor<8x64xf32>) -> tensor<8x64xf32>
+func.func private @relu_0(..) attributes {aot.kernel, aot.schedule = #graph.schedule<lanes = 16, tile = [4], ..>} {...}
+```
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.passes import ModulePass
+
+from aotc.dialects.graph.interfaces import AnchorOp, element_type_of
+from aotc.dialects.graph.schedule import Machine, Schedule, ScheduleAttr, elementwise_schedule
+from aotc.machines.targets import vector_unit
+from aotc.machines.tuning_table import TuningTable
+
+
+@dataclass(frozen=True)
+class ChooseSchedulePass(ModulePass):
+    """Choose how every kernel is computed on the vector registers of a target."""
+
+    name = "choose-schedule"
+
+    target: str = "host"
+    table: str = ""
+    """A file of measured decisions (`aotc.machines.tuning_table`), which come first."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        machine = machine_of(self.target)
+        if machine is None:
+            return
+        table = TuningTable.read(self.table) if self.table else TuningTable()
+        for each in op.walk():
+            if isinstance(each, AnchorOp) and ScheduleAttr.KEY not in each.attributes:
+                if (measured := table.schedule_of(ctx, each)) is not None:
+                    each.attributes[ScheduleAttr.KEY] = measured
+                else:
+                    _say(each, ScheduleAttr.KEY, each.schedule_on(machine))
+            elif isinstance(each, FuncOp) and ScheduleAttr.FUNCTION_KEY not in each.attributes:
+                _say(each, ScheduleAttr.FUNCTION_KEY, _elementwise_schedule(each, machine))
+
+
+def machine_of(target: str) -> Machine | None:
+    """What of a target decides schedules; None where it has no vectors."""
+    if (unit := vector_unit(target)) is None:
+        return None
+    return Machine(unit.width, unit.registers, unit.l1, unit.l2, unit.l3)
+
+
+def _say(op: AnchorOp | FuncOp, key: str, schedule: Schedule | None) -> None:
+    if schedule is not None:
+        op.attributes[key] = ScheduleAttr.of(schedule)
+
+
+def _elementwise_schedule(function: FuncOp, machine: Machine) -> Schedule | None:
+    """The schedule of a kernel without an anchor."""
+    end = None if function.is_declaration else function.body.block.last_op
+    if "aot.kernel" not in function.attributes or not isinstance(end, ReturnOp):
+        return None
+    if any(isinstance(op, AnchorOp) for op in function.body.block.ops):
+        return None
+    return elementwise_schedule(machine, map(element_type_of, (*function.body.block.args, *end.operands)))
