@@ -25,7 +25,7 @@ from aotc.errors import CompileError, Problem
 from aotc.machines.targets import Target, binding, lookup
 from aotc.model.weights import WeightStore
 from aotc.passes.lower.convert_to_llvm import ConvertToLLVMPass
-from aotc.passes.lower.llvm_module import MINIMUM_BLOB
+from aotc.passes.lower.module import MINIMUM_BLOB
 from aotc.pipeline.phases import PassTiming, is_vectorized
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from aotc.passes.lower.llvm_builder import LLVMBuilder, element, integer, like, suffix, width
+from aotc.passes.lower.builder import LLVMBuilder, element, integer, like, suffix, width
 
 _NATIVE_ROUNDING = {
     "floor": llvm.FFloorOp,

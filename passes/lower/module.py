@@ -24,9 +24,9 @@ from aotc.dialects import aot
 from aotc.machines.targets import Target
 from aotc.model.conventions import PREFIX, operator_symbol, weights_symbol, workspace_symbol
 from aotc.passes.interface.signature import shares_workspace
-from aotc.passes.lower.llvm_builder import PTR, UNIT, LLVMBuilder
-from aotc.passes.lower.llvm_helpers import Helpers
-from aotc.passes.lower.llvm_types import TypeConverter
+from aotc.passes.lower.builder import PTR, UNIT, LLVMBuilder
+from aotc.passes.lower.helpers import Helpers
+from aotc.passes.lower.types import TypeConverter
 
 MINIMUM_BLOB = 32
 """Bytes; a blob of weights is at least this long, so that an object file can be searched for its beginning."""

@@ -23,10 +23,10 @@ from aotc.dialects.aot import (
     TileStoreOp,
 )
 from aotc.errors import CompileError, Problem
-from aotc.passes.lower.llvm_arith import CONVERSION, compare, convert
-from aotc.passes.lower.llvm_builder import alignment, like
-from aotc.passes.lower.llvm_function import FunctionLowering, Lowerings
-from aotc.passes.lower.llvm_memory import element_address, read, write
+from aotc.passes.lower.arith import CONVERSION, compare, convert
+from aotc.passes.lower.builder import alignment, like
+from aotc.passes.lower.function import FunctionLowering, Lowerings
+from aotc.passes.lower.memory import element_address, read, write
 
 
 def _lanes(kind: Attribute) -> int:

@@ -11,8 +11,8 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
 from aotc.dialects import aot
 from aotc.errors import CompileError, Problem
-from aotc.passes.lower.llvm_builder import UNIT, LLVMBuilder
-from aotc.passes.lower.llvm_module import ModuleLowering
+from aotc.passes.lower.builder import UNIT, LLVMBuilder
+from aotc.passes.lower.module import ModuleLowering
 
 _ARGUMENT_ATTRIBUTES = {"aot.noalias": "llvm.noalias", "aot.readonly": "llvm.readonly", "aot.align": "llvm.align"}
 
