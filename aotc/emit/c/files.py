@@ -15,7 +15,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.target import Target
 
 from aotc.emit.c.header import header_text
-from aotc.emit.c.source import THREADS, CSource, Part
+from aotc.emit.c.source import CSource
+from aotc.emit.c.unit import THREADS, Part
 from aotc.model.metadata import ModelInfo, to_json
 from aotc.model.weights import WeightStore
 from aotc.passes.interface.place_weights import weights_blob

@@ -1,60 +1,17 @@
 """What each vector operation of generated C is: an instruction where the compiler may use it, else the same in plain C.
 
-`c_vector_macros` makes the macros of it.
+`vectors.macros` makes the macros of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from aotc.emit.c.vectors.vector import Vector
 
 Variants: TypeAlias = "list[tuple[str, str]]"
 """(preprocessor condition, expansion) in order of preference; the last one's condition is empty."""
-
-
-def type_name(kind: str, bits: int, lanes: int) -> str:
-    """`aotc_f32x16`; `kind` is f, u or i."""
-    return f"aotc_{kind}{bits}x{lanes}"
-
-
-@dataclass(frozen=True)
-class Vector:
-    kind: str
-    bits: int
-    lanes: int
-
-    @property
-    def size(self) -> int:
-        """Bytes."""
-        return self.bits * self.lanes // 8
-
-    @property
-    def name(self) -> str:
-        return type_name(self.kind, self.bits, self.lanes)
-
-    def operation(self, name: str) -> str:
-        """`aotc_fma_f32x16`."""
-        return self.name.replace("_", f"_{name}_", 1)
-
-    @property
-    def signed(self) -> str:
-        return type_name("i", self.bits, self.lanes)
-
-    @property
-    def unsigned(self) -> str:
-        return type_name("u", self.bits, self.lanes)
-
-    @property
-    def element(self) -> str:
-        if self.kind == "f":
-            return {32: "float", 64: "double"}[self.bits]
-        return f"{'u' if self.kind == 'u' else ''}int{self.bits}_t"
-
-    def each(self, lane: Callable[[int], str]) -> str:
-        """A vector, lane by lane."""
-        return f"(({self.name}){{{', '.join(lane(i) for i in range(self.lanes))}}})"
-
 
 # --- which instructions ----------------------------------------------------------------------------------------------
 

@@ -12,7 +12,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from aotc.emit.c.vector_operations import OPERATIONS, PARTIAL, Variants, Vector, type_name
+from aotc.emit.c.vectors.operations import OPERATIONS, PARTIAL, Variants
+from aotc.emit.c.vectors.vector import Vector, type_name
 
 _NAME = re.compile(r"\baotc_(?:([a-z]+)(\d*)_)?([fui])(8|16|32|64)x(\d+)\b")
 _INTRINSICS = re.compile(r"\b(?:_mm\d*_|__m\d|v[a-z]+q?_[fsu]\d|float\d+x\d+_t)")
@@ -27,7 +28,7 @@ class Prologue:
     text: str
     headers: frozenset[str]
     helpers: frozenset[str]
-    """Scalar helpers that the macros call (`c_helpers`)."""
+    """Scalar helpers that the macros call (`helpers`)."""
 
 
 _COMPILER = """
