@@ -53,7 +53,7 @@ class ControlFlow(FunctionScope):
         if high.reads or high.variables:
             high = self._compose(lambda: self.scalars.signed(op.ub, atom=True))
         if any(map(is_vector, op.iter_args)) and _is_short(low, high, step):
-            high = self.temporary(call(self.helper(f"aotc_unknown{self.index.bits}"), high, ctype=self.index))
+            high = self.temporary(call(self.helper(f"aotc_opaque_i{self.index.bits}"), high, ctype=self.index))
         body = op.body.block
         lines, self._lines = self._lines, []
         with self._scope():

@@ -132,7 +132,7 @@ class FunctionScope(Scope):
         name = self._name(hint or self._fresh("t" if ctype.kind == "pointer" else "v"))
         if self.vectors.streams(value):
             self._emit(f"{ctype.declare(name)} = {self._convert(e, value, ctype).text};")
-            self._emit(self.vectors.keep(value, name))
+            self._emit(self.vectors.keep_in_register(value, name))
         else:
             self._constant(name, ctype, self._convert(e, value, ctype).text)
         self._values[value] = name_expr(name, ctype, e.unsigned)

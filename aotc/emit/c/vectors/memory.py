@@ -65,10 +65,10 @@ class VectorMemory(VectorReadings):
             return None
         return self.macro("accumulate", self.ctype(op.result), c, a, b)
 
-    def keep(self, value: SSAValue, name: str) -> str:
+    def keep_in_register(self, value: SSAValue, name: str) -> str:
         """The statement that has a variable in a register, which compilers would load again for every use."""
         e = Expr(name, Level.PRIMARY, self.ctype(value))
-        return f"{self.macro('keep', self.ctype(value), e).text};"
+        return f"{self.macro('keep_in_register', self.ctype(value), e).text};"
 
     def store(self, op: aot.TileStoreOp) -> Expr:
         """The statement, without its semicolon."""

@@ -80,11 +80,11 @@ def _splat(v: Vector) -> tuple[Sequence[str], Variants]:
 
 
 def _load(v: Vector) -> tuple[Sequence[str], Variants]:
-    return "p", [("", f"(*(const {v.operation('memory')} *)(p))")]
+    return "p", [("", f"(*(const {v.operation('unaligned')} *)(p))")]
 
 
 def _store(v: Vector) -> tuple[Sequence[str], Variants]:
-    return "pv", [("", f"(*({v.operation('memory')} *)(p) = (v))")]
+    return "pv", [("", f"(*({v.operation('unaligned')} *)(p) = (v))")]
 
 
 def _in_registers(v: Vector, operands: str, before: str = "") -> Variants:
@@ -98,7 +98,7 @@ def _in_registers(v: Vector, operands: str, before: str = "") -> Variants:
     ]
 
 
-def _keep(v: Vector) -> tuple[Sequence[str], Variants]:
+def _keep_in_register(v: Vector) -> tuple[Sequence[str], Variants]:
     """Nothing, by which GCC keeps a vector that it would rather load again for every use."""
     return "v", [*_in_registers(v, '"+v"(v)'), ("", "((void)0)")]
 
@@ -304,36 +304,37 @@ def _narrow(helper: str, native: bool) -> _Operation:
 
 
 OPERATIONS: dict[str, _Operation] = {
-    "splat": _splat,
-    "load": _load,
-    "store": _store,
-    "keep": _keep,
-    "accumulate": _accumulate,
-    "gather": lambda v: _gather_part(v, v.lanes),
-    "scatter": lambda v: _scatter_part(v, v.lanes),
-    "fma": _fma,
-    "sqrt": _sqrt,
-    "roundeven": _rounding("aotc_roundeven", 0, "vrndn"),
-    "floor": _rounding("floor", 1, "vrndm"),
-    "ceil": _rounding("ceil", 2, "vrndp"),
-    "trunc": _rounding("trunc", 3, "vrnd"),
     "abs": _abs,
-    "copysign": _copysign,
-    "select": _select,
-    "max": _extreme(">", "max"),
-    "min": _extreme("<", "min"),
-    "maximum": _ieee_extreme("maximum"),
-    "minimum": _ieee_extreme("minimum"),
-    "maxnum": _number_extreme("max"),
-    "minnum": _number_extreme("min"),
-    "floordiv": _floordiv,
+    "accumulate": _accumulate,
+    "f32_to_bf16": _narrow("aotc_f32_to_bf16", False),
+    "ceil": _rounding("ceil", 2, "vrndp"),
     "ceildiv": _ceildiv,
-    "ofhalf": _widen("aotc_f16_to_f32", True),
-    "ofbrief": _widen("aotc_bf16_to_f32", False),
-    "half": _narrow("aotc_f32_to_f16", True),
-    "brief": _narrow("aotc_f32_to_bf16", False),
-    "odd": lambda v: ("x", [("", v.each(lambda i: f"aotc_f64_to_f32_odd((x)[{i}])"))]),
+    "copysign": _copysign,
+    "floor": _rounding("floor", 1, "vrndm"),
+    "floordiv": _floordiv,
+    "fma": _fma,
+    "gather": lambda v: _gather_part(v, v.lanes),
+    "f32_to_f16": _narrow("aotc_f32_to_f16", True),
+    "keep_in_register": _keep_in_register,
+    "load": _load,
+    "max": _extreme(">", "max"),
+    "maximum": _ieee_extreme("maximum"),
+    "maxnum": _number_extreme("max"),
+    "min": _extreme("<", "min"),
+    "minimum": _ieee_extreme("minimum"),
+    "minnum": _number_extreme("min"),
+    "f64_to_f32_odd": lambda v: ("x", [("", v.each(lambda i: f"aotc_f64_to_f32_odd((x)[{i}])"))]),
+    "bf16_to_f32": _widen("aotc_bf16_to_f32", False),
+    "f16_to_f32": _widen("aotc_f16_to_f32", True),
+    "roundeven": _rounding("aotc_roundeven", 0, "vrndn"),
+    "scatter": lambda v: _scatter_part(v, v.lanes),
+    "select": _select,
+    "splat": _splat,
+    "sqrt": _sqrt,
+    "store": _store,
+    "trunc": _rounding("trunc", 3, "vrnd"),
 }
+"""Of whole vectors; generated C defines the macros in this order."""
 
 PARTIAL: dict[str, Callable[[Vector, int], tuple[Sequence[str], Variants]]] = {
     "load": _load_part,
@@ -341,3 +342,4 @@ PARTIAL: dict[str, Callable[[Vector, int], tuple[Sequence[str], Variants]]] = {
     "gather": _gather_part,
     "scatter": _scatter_part,
 }
+"""Of the first lanes of vectors: the macro's name has their number behind the operation's."""

@@ -60,17 +60,16 @@ class VectorReadings:
         element = element_of(e.ctype)
         if element not in (F16, BF16):
             return e
-        wide = self.macro(
-            "ofhalf" if element == F16 else "ofbrief", vector_ctype(F32, lanes_of(e)), self.scope.temporary(e)
-        )
-        return self.scope.temporary(wide)
+        name = "f16_to_f32" if element == F16 else "bf16_to_f32"
+        return self.scope.temporary(self.macro(name, vector_ctype(F32, lanes_of(e)), self.scope.temporary(e)))
 
     def narrowed(self, e: Expr, target: VectorCType) -> Expr:
         """Floats or doubles rounded to `target`."""
         if target.element in (F16, BF16):
             if element_of(e.ctype) == F64:
-                e = self.macro("odd", vector_ctype(F32, target.lanes), self.scope.temporary(e))
-            return self.macro("half" if target.element == F16 else "brief", target, self.scope.temporary(e))
+                e = self.macro("f64_to_f32_odd", vector_ctype(F32, target.lanes), self.scope.temporary(e))
+            name = "f32_to_f16" if target.element == F16 else "f32_to_bf16"
+            return self.macro(name, target, self.scope.temporary(e))
         return self.converted(e, target)
 
     def converted(self, e: Expr, target: VectorCType) -> Expr:
