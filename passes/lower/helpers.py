@@ -1,7 +1,8 @@
-"""Functions that the compiled module brings along where the target would call a library that need not exist.
+"""Helper functions that the module defines where the target has no instruction and may have no library.
 
-Rounding to an integer and extremes on processors without instructions for them, and conversions of f16 and bf16: exact,
-and made of a few basic operations. Each is an internal function, emitted when first used, for LLVM to inline.
+Rounding to an integer, maximum and minimum, and conversions of f16 and bf16: exact, and made of a few basic operations.
+Each is an internal function, emitted when first used, for LLVM to inline. Names are those of the helpers in C:
+`aotc.f32_to_bf16` of scalars, `aotc.f32_to_bf16.v8` of eight lanes.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Helpers:
             inner = LLVMBuilder(block)
             inner.ret(body(inner, *block.args))
             properties = dict(self._base)
-            if isinstance(to, VectorType):  # a call would spill every register
+            if isinstance(to, VectorType):  # a call would spill every vector register
                 given = properties.get("passthrough")
                 words = given.data if isinstance(given, ArrayAttr) else ()
                 properties["passthrough"] = ArrayAttr([*words, StringAttr("alwaysinline")])
@@ -98,12 +99,12 @@ class Helpers:
         return self._call(b, f"aotc.f32_to_{name}{_lanes(a)}", [a], like(a.type, i16), body)
 
     def round_to_odd(self, b: LLVMBuilder, a: SSAValue) -> SSAValue:
-        """An f64 as the f32 that rounds on to any narrower format as the f64 itself would."""
+        """An f64 as the f32 that rounds to any narrower format as the f64 itself would (round to odd)."""
         return self._call(b, f"aotc.f64_to_f32_odd{_lanes(a)}", [a], like(a.type, f32), _f64_to_f32_odd)
 
 
 def _lanes(value: SSAValue) -> str:
-    """What the name of a function of vectors ends in."""
+    """The suffix of a helper's name: its lanes; nothing for scalars."""
     return f".v{value.type.get_shape()[0]}" if isinstance(value.type, VectorType) else ""
 
 

@@ -1,6 +1,7 @@
-"""Small static functions that generated C brings along where it needs them, so that it needs no library for them.
+"""Small static functions that generated C defines where it needs them, instead of calling a library.
 
-Each is exactly what the IR operation says: rounding to nearest even, NaN and signed zeros as IEEE 754 has them.
+A function that stands in for one of libm has its name; others say what they do. Each is exactly what the IR operation
+says: rounding to nearest even, NaN and signed zeros as IEEE 754 has them.
 """
 
 from __future__ import annotations
@@ -274,7 +275,7 @@ def _helpers() -> dict[str, tuple[tuple[str, ...], str]]:
 HELPERS = _helpers()
 
 _ROUNDING = {"aotc_expf", "aotc_roundevenf", "aotc_roundeven", "aotc_f32_to_f16", "aotc_f64_to_f32_odd"}
-"""What algebraic simplification of floats would break."""
+"""Helpers that -ffast-math would break."""
 
 _FAST_MATH = """\
 #ifdef __FAST_MATH__

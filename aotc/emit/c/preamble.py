@@ -1,9 +1,9 @@
-"""What generated C says before its functions: pragmas, and macros that its users may define."""
+"""Text before the functions of generated C: pragmas, and macros that its users may define."""
 
 from __future__ import annotations
 
 MACROS = ("AOTC_WEIGHTS", "AOTC_WORKSPACE", "AOTC_ALIGNED", "AOTC_OPERATOR")
-"""Their names, which nothing else may have."""
+"""Names of macros, reserved."""
 CONTRACTION = """
 /* No fused multiply-add: results do not depend on the machine. GCC needs -std=c99 or -ffp-contract=off. */
 #if defined(__clang__)

@@ -1,6 +1,6 @@
-"""One file of C99 from the `interface` phase: weights, arena, kernels, entry and descriptor, or some of them.
+"""One file of C99 from the `interface` phase: weights, workspace, kernels, entry and descriptor, or some of them.
 
-Only the entry and the descriptor have external linkage, and operators that are asked for.
+Only the entry, the descriptor, and operators that the options export have external linkage.
 """
 
 from __future__ import annotations
@@ -146,10 +146,10 @@ class CSource(Unit):
             yield "\n" + "\n".join(lines) + "\n"
 
     def _constants(self) -> Iterator[str]:
-        """The weights."""
+        """The definitions of the weights."""
         defined = {key: value for key, value in self._weights.items() if key in self.store}
         aligned = f" AOTC_ALIGNED({self.widest})" if self.widest else ""
-        if aligned and (defined or self._arena is not None):
+        if aligned and (defined or self._workspace is not None):
             yield preamble.ALIGNED
         if any(map(self._as_bytes, defined)):
             yield preamble.BYTES
@@ -168,10 +168,10 @@ class CSource(Unit):
             yield f"\n/* The application links the weights. */\nextern const unsigned char {symbol}[{max(1, size)}];\n"
 
     def _static_memory(self) -> Iterator[str]:
-        """The arena."""
-        if self._arena is None:
+        """The definition of the workspace."""
+        if self._workspace is None:
             return
-        name, size = self._arena
+        name, size = self._workspace
         alignment = workspace_alignment(self.module)
         yield preamble.SECTION.format(name="WORKSPACE", what="workspace")
         if not self.widest:

@@ -64,7 +64,7 @@ class Unit:
     _weights: dict[str, tuple[str, MemRefType[Attribute]]] = field(
         default_factory=dict[str, tuple[str, MemRefType[Attribute]]]
     )
-    _arena: tuple[str, int] | None = None
+    _workspace: tuple[str, int] | None = None
     _external: dict[str, int] = field(default_factory=dict[str, int])
     _helpers: set[str] = field(default_factory=set[str])
     _headers: set[str] = field(default_factory=lambda: {"stdint.h"})
@@ -117,7 +117,7 @@ class Unit:
         return (op for function in self._defined() for op in function.walk())
 
     def _is_integer_model(self) -> bool:
-        """Whether no input or output of the entry is a float: such a model shall not need libm."""
+        """Whether no input or output of the entry is a float: such a model should not need libm."""
         entries = [f for f in self._functions.values() if "aot.entry" in f.attributes]
         dtypes = [
             text_of(given["aot.dtype"]) for f in entries for given in argument_attributes(f) if "aot.dtype" in given
@@ -174,16 +174,16 @@ class Unit:
         return name_expr(place, pointer_to(self._weight_ctype(key, kind), const=True))
 
     def workspace(self, op: aot.WorkspaceOp) -> Expr:
-        """The arena."""
-        if self._arena is None:
+        """The array of the workspace."""
+        if self._workspace is None:
             shared = shares_workspace(self.module)
             name = workspace_symbol(self.model_name) if shared else c_identifier("workspace", self.taken)
             self.taken.add(name)
-            self._arena = name, op.result.type.get_shape()[0]
-        return name_expr(self._arena[0], pointer_to(UNSIGNED[8]))
+            self._workspace = name, op.result.type.get_shape()[0]
+        return name_expr(self._workspace[0], pointer_to(UNSIGNED[8]))
 
     def weights(self, op: aot.WeightsOp) -> Expr:
-        """The blob of external weights."""
+        """The array of external weights."""
         self._external[op.symbol.data] = op.result.type.get_shape()[0]
         return name_expr(op.symbol.data, pointer_to(UNSIGNED[8], const=True))
 
@@ -215,7 +215,7 @@ class Unit:
         return None
 
     def _as_bytes(self, key: str) -> bool:
-        """Whether a weight is written as a string: long ones where the code is GNU C anyway."""
+        """Whether a weight is written as a string literal of its bytes: long ones in files that are GNU C anyway."""
         return self.widest > 0 and key in self.store and self.store[key].nbytes >= LONG
 
     def _weight_ctype(self, key: str, kind: MemRefType[Attribute]) -> CType:

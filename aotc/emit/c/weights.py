@@ -2,7 +2,7 @@
 
 Integers go through a table of strings where they are 8 bits wide; floats are printed with 9 significant digits
 (doubles 17), which read back as the same number. Where code is GNU C anyway, long arrays are string literals of their
-bytes: GCC keeps a node of its tree for each number, and takes minutes and gigabytes for some ten million of them.
+bytes: GCC has a tree node for each number, and takes minutes and gigabytes for ten million of them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from aotc.emit.c.types import (
 from aotc.model.weights import Array
 
 LONG = 1 << 12
-"""Bytes of an array that nobody reads as numbers."""
+"""Bytes from which on an array may be a string literal."""
 _CHUNK = 1 << 14
 """Elements formatted at once; a multiple of every row length."""
 _LINE = 36

@@ -1,4 +1,4 @@
-"""Weights on their way into an object file: never through text.
+"""Embedded weights, which go into an object file without passing through text.
 
 The text has a marker of 32 bytes and zeros where they belong; after code generation the marker is searched in the
 object file and the bytes are written over it.
@@ -41,7 +41,7 @@ class EmbeddedWeights:
 
     @cached_property
     def marker(self) -> bytes:
-        """What stands in the object for the beginning of the blob: the same in every compilation of the model."""
+        """The bytes that mark the beginning of the blob in the object: the same in every compilation of the model."""
         return hashlib.sha256(f"{self.symbol}:{self.size}".encode()).digest()[:MINIMUM_BLOB]
 
     def blob(self, store: WeightStore) -> bytearray:

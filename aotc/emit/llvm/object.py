@@ -28,7 +28,7 @@ class NativeCode:
     """A compilation on its way through LLVM; every step runs once, when first asked for."""
 
     def __init__(self, compilation: Compilation, target: Target | None = None, *, pool: bool = True) -> None:
-        """With `pool` code for several threads has these in it, else it refers to symbols of the runtime."""
+        """With `pool`, code for several threads contains their pool, else it refers to symbols of the runtime."""
         self.compilation = compilation
         self._pool = pool
         self.target = target or lookup(compilation.options.target)

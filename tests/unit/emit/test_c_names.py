@@ -16,8 +16,10 @@ LIBRARY = {"abs", "ceil", "copysign", "exp", "floor", "fma", "roundeven", "sqrt"
 """Functions of libm, with and without the suffix of float."""
 TERMS = {"ceildiv", "ceildivu", "floordiv", "max", "maximum", "maxnum", "min", "minimum", "minnum"}
 """Of MLIR and IEEE 754; some with a width behind them."""
-WORDS = {"accumulate", "bits", "gather", "in", "keep", "load", "odd", "of", "opaque", "register", "scatter", "select"}
-WORDS |= {"splat", "store", "to"}
+WORDS = {
+    *("accumulate", "bits", "gather", "in", "keep", "load", "odd", "of", "opaque", "register", "scatter", "select"),
+    *("splat", "store", "to"),
+}
 KNOWN = TYPES | LIBRARY | {f"{name}f" for name in LIBRARY | TERMS} | TERMS | WORDS
 
 

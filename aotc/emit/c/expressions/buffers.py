@@ -13,7 +13,7 @@ from aotc.dialects import aot
 
 
 def root(value: SSAValue) -> SSAValue:
-    """What a buffer or pointer was derived from: an argument, a weight, the arena, a stack array."""
+    """What a buffer or pointer was derived from: an argument, a weight, the workspace, an array on the stack."""
     while not isinstance(value, BlockArgument):
         op = cast(Operation, value.owner)
         match op:

@@ -130,7 +130,7 @@ class Memory:
         return convert_pointer(e, pointer_to(wanted, e.ctype.const), explicit=True)
 
     def _view(self, op: memref.ViewOp) -> Expr:
-        """`(float *)(arena + 64)`."""
+        """`(float *)(workspace + 64)`."""
         base = self._scope.operand(op.source)
         offset = op.byte_shift.owner
         assert isinstance(offset, arith.ConstantOp) and isinstance(offset.value, IntegerAttr)

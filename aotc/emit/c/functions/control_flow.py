@@ -78,7 +78,7 @@ class ControlFlow(FunctionScope):
         return name if name not in self._taken else self._fresh("i")
 
     def _carry(self, op: scf.ForOp, position: int, initial: SSAValue) -> None:
-        """The variable of a loop-carried value: the initial value's own where nobody else reads that, or a new one."""
+        """The variable of a loop-carried value: that of the initial value where nothing else reads it, or a new one."""
         argument, result = op.body.block.args[position + 1], op.results[position]
         given = self._values[initial]
         if given.text in self._mutable and len(self._uses(initial)) == 1 and block_of(initial) is op.parent:
@@ -171,7 +171,7 @@ class ControlFlow(FunctionScope):
         return lines
 
     def _hands_on(self, op: scf.IfOp, last: scf.YieldOp) -> bool:
-        """Whether the results of an inner conditional are just those of the outer one."""
+        """Whether the results of an inner conditional are exactly those of the outer one."""
         return (
             bool(op.results)
             and tuple(op.results) == tuple(last.arguments)
@@ -179,7 +179,7 @@ class ControlFlow(FunctionScope):
         )
 
     def _result_variable(self, op: scf.IfOp, position: int) -> Expr:
-        """The variable of a result: that of a value which one side hands on and nobody reads later, or a new one."""
+        """The variable of a result: that of a value which one side yields and nothing reads later, or a new one."""
         result = op.results[position]
         sides = [cast(scf.YieldOp, region.block.last_op).arguments[position] for region in op.regions]
         claimed = {self._values[r].text for r in op.results[:position]}
@@ -255,7 +255,7 @@ def block_of(value: SSAValue) -> Block | None:
 
 
 def _is_short(low: Expr, high: Expr, step: Expr) -> bool:
-    """Whether a loop has so few iterations that compilers write them out (GCC's `max-completely-peel-times`)."""
+    """Whether a loop has so few iterations that compilers unroll it completely (GCC's `max-completely-peel-times`)."""
     if low.literal is None or high.literal is None or step.literal is None:
         return False
     return high.literal - low.literal <= 16 * step.literal

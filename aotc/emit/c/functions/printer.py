@@ -114,7 +114,7 @@ class FunctionPrinter(ControlFlow):
                     self._define(result, self._compose(lambda k=position: self._expression(op, k), INLINE))
 
     def _vector(self, op: Operation) -> None:
-        """A vector operation; products are written with the sums that they go into, so that few are alive at a time."""
+        """A vector operation; a product is written with the sum that it goes into, so that few vectors are live."""
         if not self._is_summand(op):
             for value in op.operands:
                 if value not in self._values:
@@ -134,7 +134,7 @@ class FunctionPrinter(ControlFlow):
     def _write(self, op: Operation) -> None:
         """A vector operation, into the variable of an accumulator that only it reads where there is one.
 
-        Accumulators are updated where the IR does it: compilers keep to that order, and have registers for no other.
+        Accumulators are updated in the order of the IR, which compilers keep: another would need more registers.
         """
         result = op.results[0]
         e = self._compose(lambda: self.vectors.build(op), INLINE)

@@ -1,4 +1,4 @@
-"""Values on their way into C statements: what is inlined where it is used, what gets a name, and in which order.
+"""Values of a function in C: which are inlined where they are used, which get a name, and in which order.
 
 A pure value used once, in the block that defines it, is inlined; a load only as long as no store that may overwrite it
 comes first. Everything else gets a name.
@@ -120,7 +120,7 @@ class FunctionScope(Scope):
         self._pending.add(value)
         alone = len(uses) == 1 and uses[0].parent is value.owner.parent and not isinstance(uses[0], _MULTIPLE)
         if is_vector(value) and all(use.parent is value.owner.parent for use in uses):
-            return  # named where it is first used: the fewer are alive at a time, the more accumulators have registers
+            return  # named where it is first used: fewer live vectors leave more registers for accumulators
         if not alone or (len(e.text) > INLINE and not e.text.startswith("(")):
             self._declare(value)
 

@@ -16,7 +16,7 @@ from aotc.emit.c.vectors.operations import OPERATIONS, PARTIAL, Variants
 from aotc.emit.c.vectors.vector import Vector, type_name
 
 _TYPES = ("", "unaligned")
-"""A vector's own type, and the one that it is read and written as: at any address, whatever else is there."""
+"""A vector's own type, and the one for access to memory: at any address, of whatever type the memory is."""
 _ORDER = {operation: place for place, operation in enumerate((*_TYPES, *OPERATIONS))}
 _NAME = re.compile(rf"\baotc_(?:({'|'.join([*_TYPES[1:], *OPERATIONS])})(\d*)_)?([fui])(8|16|32|64)x(\d+)\b")
 _INTRINSICS = re.compile(r"\b(?:_mm\d*_|__m\d|v[a-z]+q?_[fsu]\d|float\d+x\d+_t)")

@@ -1,4 +1,4 @@
-"""Vectors in and out of memory as C expressions, and statements about registers."""
+"""Loads and stores of vectors as C expressions, and statements that keep vectors in registers."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class VectorMemory(VectorReadings):
         return self.macro("accumulate", self.ctype(op.result), c, a, b)
 
     def keep_in_register(self, value: SSAValue, name: str) -> str:
-        """The statement that has a variable in a register, which compilers would load again for every use."""
+        """The statement that keeps a vector in a register: compilers would load it again for every use."""
         e = Expr(name, Level.PRIMARY, self.ctype(value))
         return f"{self.macro('keep_in_register', self.ctype(value), e).text};"
 
@@ -84,7 +84,7 @@ class VectorMemory(VectorReadings):
         return self.macro("scatter" + _part(op.count(), ctype), ctype, address, number_expr(step), e)
 
     def prefetch(self, op: aot.PrefetchOp) -> Expr:
-        """The statement, without its semicolon: for reading, into the second level, as LLVM is told."""
+        """The statement, without its semicolon: for reading, into L2, as in LLVM IR."""
         return call("__builtin_prefetch", self.address(op), number_expr(0), number_expr(2), ctype=VOID)
 
 

@@ -88,7 +88,7 @@ def _store(v: Vector) -> tuple[Sequence[str], Variants]:
 
 
 def _in_registers(v: Vector, operands: str, before: str = "") -> Variants:
-    """After `before`, an empty statement that says of vectors that they are in registers: for GCC on x86."""
+    """`before`, then an empty statement whose operands must be in vector registers: for GCC on x86."""
     flags = {64: "__AVX512F__", 32: "__AVX__", 16: "__SSE2__"}
     if v.size not in flags:
         return []
@@ -99,12 +99,12 @@ def _in_registers(v: Vector, operands: str, before: str = "") -> Variants:
 
 
 def _keep_in_register(v: Vector) -> tuple[Sequence[str], Variants]:
-    """Nothing, by which GCC keeps a vector that it would rather load again for every use."""
+    """No instruction; GCC keeps the vector in a register, where it would load it again for every use."""
     return "v", [*_in_registers(v, '"+v"(v)'), ("", "((void)0)")]
 
 
 def _accumulate(v: Vector) -> tuple[Sequence[str], Variants]:
-    """The sum in the register of `c`: GCC would rather take that of a factor which is not used again, and run short."""
+    """`c += a * b` in the register of `c`: GCC would take that of a factor which is not used again, and run short."""
     sum_ = f"(c) = {v.operation('fma')}(a, b, c)"
     return "cab", [*_in_registers(v, '"+v"(c) : "v"(a), "v"(b)', f"{sum_};"), ("", f"({sum_})")]
 
