@@ -13,6 +13,8 @@ def type_name(kind: str, bits: int, lanes: int) -> str:
 
 @dataclass(frozen=True)
 class Vector:
+    """A vector of `lanes` elements of `bits` bits; `kind` is f (floats), u (unsigned integers) or i (signed ones)."""
+
     kind: str
     bits: int
     lanes: int
@@ -24,6 +26,7 @@ class Vector:
 
     @property
     def name(self) -> str:
+        """The C type."""
         return type_name(self.kind, self.bits, self.lanes)
 
     def operation(self, name: str) -> str:
@@ -32,14 +35,17 @@ class Vector:
 
     @property
     def signed(self) -> str:
+        """The type of the same bits as signed integers."""
         return type_name("i", self.bits, self.lanes)
 
     @property
     def unsigned(self) -> str:
+        """The type of the same bits as unsigned integers."""
         return type_name("u", self.bits, self.lanes)
 
     @property
     def element(self) -> str:
+        """The C type of an element."""
         if self.kind == "f":
             return {32: "float", 64: "double"}[self.bits]
         return f"{'u' if self.kind == 'u' else ''}int{self.bits}_t"
