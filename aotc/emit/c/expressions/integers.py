@@ -148,8 +148,8 @@ class Integers(Readings):
         """Two signed readings as they can be compared: never one of them as uint32_t."""
         if a.ctype == b.ctype:
             return a, b
-        wide = SIGNED[64]
-        return tuple(cast_expr(e, wide) if e.ctype == UNSIGNED[32] else e for e in (a, b))  # pyright: ignore[reportReturnType]
+        a, b = (cast_expr(e, SIGNED[64]) if e.ctype == UNSIGNED[32] else e for e in (a, b))
+        return a, b
 
     def _common(self, a: Expr, b: Expr) -> CType:
         """The type of `c ? a : b`."""
