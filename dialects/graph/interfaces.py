@@ -40,10 +40,9 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
-from aotc.dialects.graph.scalars import Scalar
+from aotc.dialects.graph.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.schedule import Machine, Schedule
-from aotc.passes.kernel.builders.tile_builder import NotTileable, TileBuilder
+from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
 
 if TYPE_CHECKING:
     from aotc.dialects.graph.packed.channels import Blocked, ChannelsOf
@@ -309,7 +308,7 @@ class ElementOp(GraphOp, ABC):
         return False
 
     @abstractmethod
-    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+    def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         """Emit the value of the result element at `index`.
 
         `index` has one index per result dimension; `reads[k](i)` emits the value of operand k at `i`: a number or,
@@ -324,7 +323,7 @@ class AnchorOp(GraphOp, ABC):
     FUSION: ClassVar[Fusion] = Fusion.ANCHOR
 
     @abstractmethod
-    def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         """Emit the whole nest; call `writes[k](index, value)` exactly once for every element of result k.
 
         A result is write-only: it may have another type in memory (a fused epilogue), so it cannot hold partial sums.
@@ -369,6 +368,6 @@ class AnchorOp(GraphOp, ABC):
     ) -> None:
         """As `loops`, on tiles: indices may be `TileIndex`es and what is read and written tiles, as `schedule` says.
 
-        Raises `NotTileable` where the operation has no such form; its kernel is then computed by `loops`.
+        Raises `NotVectorizable` where the operation has no such form; its kernel is then computed by `loops`.
         """
-        raise NotTileable(f"{self.name} has plain loops only")
+        raise NotVectorizable(f"{self.name} has plain loops only")

@@ -11,12 +11,11 @@ from xdsl.dialects.builtin import I64, IntegerAttr, TensorType, i64
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.graph import arrays
+from aotc.dialects.graph.builder import INDEX, Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import AnchorOp, Array, ShapeError, common_element_type, element_type_of, shape_of
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
-from aotc.dialects.graph.scalars import INDEX, Scalar
 from aotc.dialects.graph.schedule import REGISTERS_OF_A_CHAIN, Machine, Schedule
 from aotc.dialects.graph.shapes import ceil_div, require_axis
-from aotc.passes.kernel.builders.tile_builder import NotTileable, Tile, TileBuilder
+from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
 from aotc.passes.kernel.costs.register_tiles import Segment, segments
 from aotc.passes.kernel.nests.rows import Piece, axis_of_lanes, pieces
 
@@ -60,7 +59,7 @@ class ResampleOp(AnchorOp):
         sums = (taps * weights.astype(wide)).sum(-1)
         return [arrays.convert(np.moveaxis(sums, -1, self.axis.value.data), x.dtype)]
 
-    def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         axis, taps = self.axis.value.data, shape_of(self.places)[1]
         zero = b.const(0, element_type_of(self.result))
 
@@ -72,7 +71,7 @@ class ResampleOp(AnchorOp):
 
             writes[0](index, b.reduce([(0, taps)], [zero], step)[0])
 
-        b.for_each(shape_of(self.result), body)
+        b.parallel_for(shape_of(self.result), body)
 
     def lay_out(self, layouts: Layouts) -> Blocked | None:
         """On blocks, but for what leaves the function larger than it came: that costs less to unpack before."""
@@ -104,7 +103,7 @@ class ResampleOp(AnchorOp):
         shape, taps, axis = shape_of(self.result), shape_of(self.places)[1], self.axis.value.data
         row_axis, lane_axis = self._tile_axes()
         if lane_axis == axis:
-            raise NotTileable("elements that follow each other come from anywhere")
+            raise NotVectorizable("elements that follow each other come from anywhere")
         kind, lanes = element_type_of(self.x), schedule.lanes
         height = 1 if row_axis is None else min(schedule.tile[0], shape[row_axis])
 
@@ -138,4 +137,4 @@ class ResampleOp(AnchorOp):
                 bounds[lane_axis] = ceil_div(piece.end - piece.start, piece.width)
                 if row_axis is not None:
                     bounds[row_axis] = rows.count
-                b.for_each(bounds, place)
+                b.parallel_for(bounds, place)

@@ -13,12 +13,11 @@ from typing import TypeAlias
 from xdsl.ir import Attribute
 
 from aotc.dialects.dtypes import byte_width
+from aotc.dialects.graph.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import AnchorOp, shape_of
-from aotc.dialects.graph.loops import Reader, Writer
-from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.schedule import Machine, Order, Schedule
 from aotc.dialects.graph.shapes import ceil_div
-from aotc.passes.kernel.builders.tile_builder import NotTileable, Tile, TileBuilder
+from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
 from aotc.passes.kernel.costs.register_tiles import LATENCY, MULTIPLIERS, Segment, register_tile, segments
 from aotc.passes.kernel.spatial_tiling import Box, Cutout, Strips, whole
 
@@ -166,7 +165,7 @@ def product_loops(
     gives the factors of each reduction step there.
     """
     if len(schedule.tile) != 2:
-        raise NotTileable("a product needs a tile of rows and columns")
+        raise NotVectorizable("a product needs a tile of rows and columns")
     rows, columns, depth = sizes
     height, width = schedule.tile
     wide = width * schedule.lanes
@@ -185,7 +184,7 @@ def product_loops(
 
     def over(parts: Sequence[Segment], body: Callable[[Segment, Scalar], None]) -> None:
         for part in parts:
-            b.each(0, part.count, 1, lambda position, part=part: body(part, position))
+            b.parallel_range(0, part.count, 1, lambda position, part=part: body(part, position))
 
     def by_columns(index: list[Scalar], c: Segment) -> None:
         over(row_parts, lambda r, row: at(index[:-1], r, row, c, index[-1]))
@@ -195,7 +194,7 @@ def product_loops(
 
     parts, nest = (column_parts, by_columns) if schedule.order == "columns" else (row_parts, by_rows)
     for part in parts:
-        b.for_each([*batch, part.count], lambda index, part=part: nest(index, part))
+        b.parallel_for([*batch, part.count], lambda index, part=part: nest(index, part))
 
 
 def stacked_products(
@@ -216,7 +215,7 @@ def stacked_products(
     many as `registers` have. `write` gets the results at product, row, column. No more than `present` rows are needed.
     """
     if len(schedule.tile) != 2:
-        raise NotTileable("a product needs a tile of rows and columns")
+        raise NotVectorizable("a product needs a tile of rows and columns")
     count, rows, registers, depth = sizes
     height, width = schedule.tile
 
@@ -240,16 +239,16 @@ def stacked_products(
 
             stop = r.start + r.count * r.size
             if present is None:
-                b.each(r.start, stop, r.size, at)
+                b.parallel_range(r.start, stop, r.size, at)
             else:
-                b.each_in_order(r.start, b.min(present, stop), r.size, at)
+                b.sequential_range(r.start, b.min(present, stop), r.size, at)
 
     def at(index: list[Scalar]) -> None:
         for c in segments(registers, width):
             stop = c.start + c.count * c.size
-            b.each(c.start, stop, c.size, lambda column, c=c: over_rows(index[0], column, c.size))
+            b.parallel_range(c.start, stop, c.size, lambda column, c=c: over_rows(index[0], column, c.size))
 
-    b.for_each([count], at)
+    b.parallel_for([count], at)
 
 
 def ask_for_next(

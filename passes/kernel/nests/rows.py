@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, Float64Type, i32, i6
 from xdsl.ir import Attribute
 
 from aotc.dialects.aot.tiles import Reduction, tile_shape, tile_type
-from aotc.dialects.graph.scalars import Number, Scalar
+from aotc.dialects.graph.builder import Number, Scalar
 from aotc.dialects.graph.schedule import Machine, Schedule
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder, is_tile
@@ -254,7 +254,7 @@ class Rows:
                 at[cut] = at[cut] * width + low
             body(at, width)
 
-        self.b.for_each(extents, each)
+        self.b.parallel_for(extents, each)
 
     def part(self, at: Mapping[int, Scalar], rows: int, steps: int, piece: Piece) -> Part:
         """The tile that starts at `at`; one object for each shape, so that equal reads are one."""

@@ -14,11 +14,10 @@ from functools import cached_property
 
 from xdsl.ir import Attribute
 
-from aotc.dialects.graph.loops import Reader
-from aotc.dialects.graph.scalars import Scalar
+from aotc.dialects.graph.builder import Reader, Scalar
 from aotc.dialects.graph.schedule import Machine, Schedule
 from aotc.dialects.graph.windows.sliding import SlidingWindow
-from aotc.passes.kernel.builders.tile_builder import NotTileable, Tile, TileBuilder
+from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
 from aotc.passes.kernel.nests.edges import RowTiles, Run, TapRange, row_tiles, tap_places
 
 MOST_UNROLLED = 9
@@ -92,7 +91,7 @@ class WindowNest:
     def run(self) -> None:
         """Emit the nest; every position is finished once."""
         if self.lanes == 1 or self.lanes != self.schedule.lanes:
-            raise NotTileable(f"blocks of {self.lanes} channels for vectors of {self.schedule.lanes}")
+            raise NotVectorizable(f"blocks of {self.lanes} channels for vectors of {self.schedule.lanes}")
         rows = [1 if axis == self.across else window.positions for axis, window in enumerate(self.windows)]
         tiles = row_tiles(self.windows[self.across], self.schedule.tile[0])
         few = sum(each.count == 1 for each in tiles) <= MOST_EDGES
@@ -104,7 +103,7 @@ class WindowNest:
                 else:
                     self._sweep(index, range(each.start, each.start + each.size), self._position)
 
-        self.b.for_each([*self.outer, *rows], row)
+        self.b.parallel_for([*self.outer, *rows], row)
 
     @cached_property
     def across(self) -> int:
@@ -124,7 +123,7 @@ class WindowNest:
         def at(position: Scalar) -> None:
             body([*index[: self._place], position, *index[self._place + 1 :]])
 
-        self.b.each_in_order(positions.start, positions.stop, positions.step, at)
+        self.b.sequential_range(positions.start, positions.stop, positions.step, at)
 
     def _part(self, index: list[Scalar], first: int, last: int) -> Part:
         """The positions first..last of the tile that begins at `index`."""
