@@ -39,10 +39,11 @@ from aotc.dialects.graph.packed.narrow import (
 from aotc.dialects.graph.packed.window import BlockedDepthwiseConvOp, BlockedLanesConvOp
 from aotc.dialects.graph.packed.winograd import WinogradConvOp, WinogradWeightOp
 from aotc.dialects.graph.packed.winograd_transforms import TAPS
-from aotc.dialects.graph.schedule import Machine, Schedule, schedule_of
+from aotc.dialects.graph.schedules import InnerProductSchedule, Schedule, WindowSchedule, schedule_of
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.dialects.graph.windows.axes import ConvolutionalOp, SlidingAxes, TransposedAxes, check_bias
+from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.conv import conv_schedule, narrow_cycles, narrow_schedule
 from aotc.passes.kernel.costs.winograd import (
     ConvolutionSizes,
@@ -137,7 +138,7 @@ class ConvolutionOp(ConvolutionalOp, ABC):
         where they lie."""
         lanes, channels = schedule.lanes, shape_of(self.x)[1]
         window = {"strides": self.strides, "pads": self.pads, "dilations": self.dilations, **properties}
-        if len(schedule.tile) == 1:
+        if isinstance(schedule, InnerProductSchedule):
             dense = Channels.of([channels], lanes)
             conv = narrow.get(layouts.pack(self.x, dense), layouts.pack(weight, dense), self.bias, **window)
             return layouts.scheduled(conv, schedule)
@@ -149,7 +150,7 @@ class ConvolutionOp(ConvolutionalOp, ABC):
         else:
             x = Blocked(layouts.pack(self.x, dense), dense)
         results = self._results(layouts, lanes)
-        width, held, depth = schedule.tile[1] * lanes, x.channels, channels
+        width, held, depth = schedule.nr * lanes, x.channels, channels
         if x.value is not self.x:
             inputs, outputs = channels // self.groups, results.count // self.groups
             depth = block_depth(self.groups, inputs, outputs, width, held.lanes)
@@ -229,7 +230,7 @@ class ConvOp(SlidingAxes, ConvolutionOp):
             return None
         if self.is_depthwise:
             return self._lay_out_depthwise(layouts, schedule)
-        if self.groups > 1 and len(schedule.tile) == 1:
+        if isinstance(schedule, WindowSchedule):
             return self._lay_out_lanes(layouts, schedule)
         if isinstance(algorithm := self.attributes.get(self.ALGORITHM), WinogradAttr):
             return self._lay_out_winograd(layouts, schedule, algorithm)
@@ -265,7 +266,7 @@ class ConvOp(SlidingAxes, ConvolutionOp):
         return ConvolutionSizes(images, shape_of(self.x)[1], outputs, rows, columns)
 
     def _lay_out_winograd(self, layouts: Layouts, schedule: Schedule, algorithm: WinogradAttr) -> Blocked:
-        output_tile, width = algorithm.output_tile.data, schedule.tile[1] * schedule.lanes
+        output_tile, width = algorithm.output_tile.data, schedule.nr * schedule.lanes
         x, results = layouts.blocked(self.x, schedule.lanes), self._results(layouts, schedule.lanes)
         weight = layouts.spread(self.weight, 0, results)
         conv = WinogradConvOp.get(

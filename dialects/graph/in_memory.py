@@ -19,7 +19,7 @@ from aotc.dialects.graph.builder import INDEX, Reader, Scalar, Writer
 from aotc.dialects.graph.indexing import from_front
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.scattering import ScatteringElements, ScatteringSlices, ScatterOp, Selecting
-from aotc.dialects.graph.schedule import Schedule
+from aotc.dialects.graph.schedules import Schedule
 from aotc.dialects.graph.shapes import inside
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 

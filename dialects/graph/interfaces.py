@@ -41,13 +41,14 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from aotc.dialects.graph.builder import Builder, Reader, Scalar, Writer
-from aotc.dialects.graph.schedule import Machine, Schedule
+from aotc.dialects.graph.schedules import Schedule
+from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
 
 if TYPE_CHECKING:
     from aotc.dialects.graph.packed.channels import Blocked, ChannelsOf
     from aotc.passes.kernel.layouts import Layouts
-    from aotc.passes.kernel.spatial_tiling import Box, Cutout, Strips
+    from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation
 
 Op = TypeVar("Op", bound=Operation)
 Array = np.ndarray[Any, Any]
@@ -340,12 +341,12 @@ class AnchorOp(GraphOp, ABC):
         """What may be computed where `tiled_loops` reads an operand; for `loops` that depends on its cost alone."""
         return Prologue.COMPUTED
 
-    def cut_out(self, box: Box) -> Cutout | None:
+    def tiled_implementation(self, box: Box) -> TiledImplementation | None:
         """What computes a box of the first result alone, at no cost beside the box; None where there is no such."""
         return None
 
-    def strips(self, schedule: Schedule) -> Strips | None:
-        """How the first result may be computed strip by strip (see `cut_out`); None: it is best computed as a whole."""
+    def spatial_tiling(self, schedule: Schedule) -> SpatialTiling | None:
+        """How the first result may be computed in spatial tiles; None: it is best computed as a whole."""
         return None
 
     ALGORITHM: ClassVar[str] = "algorithm"

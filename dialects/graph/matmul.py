@@ -26,9 +26,10 @@ from aotc.dialects.graph.interfaces import (
 )
 from aotc.dialects.graph.packed.matmul import Elements, PackColumnsOp, PackedMatMulOp, ProductOp
 from aotc.dialects.graph.packed.strassen import StrassenMatMulOp, StrassenWeightOp
-from aotc.dialects.graph.schedule import Machine, Schedule, schedule_of
+from aotc.dialects.graph.schedules import Schedule, schedule_of
 from aotc.dialects.graph.shapes import broadcast
 from aotc.dialects.graph.structure import ConstantOp
+from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
 from aotc.passes.kernel.costs.strassen import (
     ProductSizes,
@@ -107,7 +108,7 @@ class MatMulOp(ProductOp):
         schedule, transposed = schedule_of(self), self.flag("transpose_rhs")
         if schedule is None or not (transposed or layouts.is_constant(self.rhs)):
             return None
-        width = schedule.tile[1] * schedule.lanes
+        width = schedule.nr * schedule.lanes
         if isinstance(algorithm := self.attributes.get(self.ALGORITHM), StrassenAttr):
             left = self._sizes().left(schedule.lanes)
             weight = StrassenWeightOp.get(self.rhs, left=left, width=width, transpose=transposed or None)

@@ -38,10 +38,11 @@ from aotc.dialects.graph.packed.channels import Blocked
 from aotc.dialects.graph.reduction import ReduceOp, RowwiseOp, merge_index, reduced_shape, rows
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.passes.kernel.nests.rows import Part, Row, Rows, row_schedule
-from aotc.passes.kernel.spatial_tiling import Box, Cutout, whole
+from aotc.passes.kernel.spatial_tiling import Box, TiledImplementation, whole
 
 if TYPE_CHECKING:
-    from aotc.dialects.graph.schedule import Machine, Schedule
+    from aotc.dialects.graph.schedules import Schedule
+    from aotc.machines.machine import Machine
     from aotc.passes.kernel.builders.tile_builder import TileBuilder
     from aotc.passes.kernel.layouts import Layouts
 
@@ -74,9 +75,11 @@ class RowOp(RowwiseOp, ABC):
 
         b.parallel_for(reduced_shape(shape, axes, keepdims=False), each)
 
-    def cut_out(self, box: Box) -> Cutout | None:
+    def tiled_implementation(self, box: Box) -> TiledImplementation | None:
         everything = whole(self.x)
-        return Cutout(self, (box,)) if all(box[axis] == everything[axis] for axis in self.along()) else None
+        return (
+            TiledImplementation(self, (box,)) if all(box[axis] == everything[axis] for axis in self.along()) else None
+        )
 
     @abstractmethod
     def row(self, b: Builder, read: Reader, write: Writer) -> None:

@@ -24,7 +24,8 @@ from aotc.passes.kernel.nests.rows import Part, Row, Rows, axis_of_lanes, lane_n
 if TYPE_CHECKING:
     from aotc.dialects.aot.tiles import Reduction
     from aotc.dialects.graph.packed.channels import Blocked, ChannelsOf
-    from aotc.dialects.graph.schedule import Machine, Schedule
+    from aotc.dialects.graph.schedules import Schedule
+    from aotc.machines.machine import Machine
     from aotc.passes.kernel.builders.tile_builder import TileBuilder
     from aotc.passes.kernel.layouts import Layouts
 

@@ -47,7 +47,7 @@ from aotc.dialects.graph.interfaces import (
     shape_of,
     to_attribute,
 )
-from aotc.dialects.graph.schedule import Schedule, schedule_of
+from aotc.dialects.graph.schedules import Schedule, schedule_of
 from aotc.dialects.graph.structure import ConstantOp, YieldOp, parse_signature, print_signature
 from aotc.passes.kernel.builders.expressions import Expressions
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder

@@ -20,13 +20,14 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 from aotc.dialects.dtypes import integer_range, is_float
 from aotc.dialects.graph.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
-from aotc.dialects.graph.schedule import Machine, Schedule
+from aotc.dialects.graph.schedules import Schedule
 from aotc.dialects.graph.shapes import linearize
 from aotc.dialects.graph.windows.axes import WindowedOp
 from aotc.dialects.graph.windows.sliding import SlidingWindow, sliding_windows
+from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
 from aotc.passes.kernel.nests.window import Part, WindowNest, WindowReduction, window_schedule
-from aotc.passes.kernel.spatial_tiling import Box, Cutout, Strips, cut_out_windows, window_strips
+from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation, tiled_windows, window_tiling
 
 if TYPE_CHECKING:
     from aotc.dialects.graph.packed.channels import Blocked, ChannelsOf
@@ -119,12 +120,12 @@ class WindowOp(WindowedOp, ABC):
     def block_starts(self, channels_of: ChannelsOf) -> Iterable[int] | None:
         return None if self.BLOCKED else ()
 
-    def cut_out(self, box: Box) -> Cutout | None:
+    def tiled_implementation(self, box: Box) -> TiledImplementation | None:
         blocked = self.BLOCKED and len(box) > 2 + self.rank
-        return cut_out_windows(self, self.windows(), box) if blocked else None
+        return tiled_windows(self, self.windows(), box) if blocked else None
 
-    def strips(self, schedule: Schedule) -> Strips | None:
-        return window_strips(self, schedule)
+    def spatial_tiling(self, schedule: Schedule) -> SpatialTiling | None:
+        return window_tiling(self, schedule)
 
     def schedule_on(self, machine: Machine) -> Schedule | None:
         x = shape_of(self.x)

@@ -13,10 +13,10 @@ from aotc.dialects.aot import TileLoadOp
 from aotc.dialects.dtypes import storage_type
 from aotc.dialects.graph.builder import INDEX, Reader, Scalar
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, element_type_of, shape_of
-from aotc.dialects.graph.schedule import schedule_of
 from aotc.model.weights import WeightStore
 from aotc.passes.fuse.groups import body_key, copy_group
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
+from aotc.passes.kernel.strategy import follows_schedule
 from aotc.passes.loops.convert_graph_to_loops import KernelLowering
 from aotc.passes.memory.bufferize import bufferize_kernel
 
@@ -93,4 +93,4 @@ def _has_element(op: ElementOp) -> bool:
 
 def is_tiled(op: Operation) -> bool:
     """Whether `op` is an anchor that is to be computed on tiles."""
-    return isinstance(op, AnchorOp) and schedule_of(op) is not None and type(op).tiled_loops is not AnchorOp.tiled_loops
+    return follows_schedule(op) and type(op).tiled_loops is not AnchorOp.tiled_loops

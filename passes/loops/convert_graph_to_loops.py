@@ -48,7 +48,7 @@ from xdsl.utils.exceptions import PassFailedException
 from aotc.dialects.dtypes import storage_type
 from aotc.dialects.graph.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, element_type_of, shape_of
-from aotc.dialects.graph.schedule import ScheduleAttr, schedule_of
+from aotc.dialects.graph.schedules import ScheduleAttr, schedule_of
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.model.constants import constant_array
 from aotc.model.weights import WeightStore
@@ -57,6 +57,7 @@ from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 from aotc.passes.kernel.builders.space_builder import SpaceBuilder
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
 from aotc.passes.kernel.nests.elementwise import write_on_tiles
+from aotc.passes.kernel.strategy import strategy_of
 
 
 @dataclass(frozen=True)
@@ -138,9 +139,9 @@ class KernelLowering:
             if isinstance(self._b, TileBuilder):
                 if (schedule := schedule_of(anchor)) is None:
                     raise NotVectorizable("the anchor has no schedule")
-                anchor.tiled_loops(self._b, reads, writes, schedule)
+                strategy_of(anchor).nest(anchor, self._b, reads, writes, schedule)
             else:
-                anchor.loops(self._b, reads, writes)
+                strategy_of(anchor).scalar_nest(anchor, self._b, reads, writes)
         self._b.effect(ReturnOp())
         function = self._function
         function.body.detach_block(function.body.block).erase(safe_erase=False)

@@ -30,9 +30,10 @@ from aotc.dialects.graph.interfaces import (
 )
 from aotc.dialects.graph.packed.channels import Channels
 from aotc.dialects.graph.packed.grouped import GroupedPanels
-from aotc.dialects.graph.schedule import Machine, Schedule
+from aotc.dialects.graph.schedules import Schedule
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.axes import BlockedSlidingAxes, ConvolutionalOp, TransposedAxes, check_bias
+from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
 from aotc.passes.kernel.costs.conv import conv_schedule
 from aotc.passes.kernel.nests.conv import ChunkBody, ConvNest
@@ -318,7 +319,7 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
         self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
     ) -> None:
         weight, lanes = shape_of(self.weight), self.block.value.data
-        if schedule.lanes != lanes or schedule.tile[1:] != (weight[-1] // lanes,):
+        if schedule.lanes != lanes or schedule.nr != weight[-1] // lanes:
             raise NotVectorizable("the blocks and panels are not those of the schedule")
         ConvNest(
             b,

@@ -25,19 +25,20 @@ from aotc.dialects.graph.interfaces import (
     element_type_of,
     shape_of,
 )
-from aotc.dialects.graph.schedule import Machine, Schedule
+from aotc.dialects.graph.schedules import Schedule
 from aotc.dialects.graph.shapes import broadcast, broadcast_index, ceil_div
+from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
 from aotc.passes.kernel.nests.matmul import (
     Factors,
     Place,
     ask_for_next,
-    cut_out_product,
     product_loops,
     product_schedule,
-    product_strips,
+    product_tiling,
+    tiled_product,
 )
-from aotc.passes.kernel.spatial_tiling import Box, Cutout, Strips
+from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation
 
 
 @irdl_op_definition
@@ -139,11 +140,11 @@ class ProductOp(AnchorOp, ABC):
 
         b.parallel_for([*batch, m, n], body)
 
-    def cut_out(self, box: Box) -> Cutout | None:
-        return cut_out_product(self, box, self.flag("transpose_lhs"), self.MATRIX_RANK)
+    def tiled_implementation(self, box: Box) -> TiledImplementation | None:
+        return tiled_product(self, box, self.flag("transpose_lhs"), self.MATRIX_RANK)
 
-    def strips(self, schedule: Schedule) -> Strips | None:
-        return product_strips(self, schedule)
+    def spatial_tiling(self, schedule: Schedule) -> SpatialTiling | None:
+        return product_tiling(self, schedule)
 
     def factors(self, b: TileBuilder, reads: Sequence[Reader], schedule: Schedule, place: Place) -> Factors:
         """What is multiplied in a tile at each step of the reduction."""
@@ -211,6 +212,6 @@ class PackedMatMulOp(ProductOp):
     def tiled_loops(
         self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
     ) -> None:
-        if shape_of(self.rhs)[-1] != schedule.tile[1] * schedule.lanes:
+        if shape_of(self.rhs)[-1] != schedule.nr * schedule.lanes:
             raise NotVectorizable("the panels are not as wide as the tile")
         super().tiled_loops(b, reads, writes, schedule)

@@ -25,10 +25,11 @@ from aotc.dialects.graph.interfaces import (
     element_type_of,
     shape_of,
 )
-from aotc.dialects.graph.schedule import Machine, Schedule
+from aotc.dialects.graph.schedules import InnerProductSchedule, Schedule
 from aotc.dialects.graph.windows.axes import ConvolutionalOp, SlidingAxes, TransposedAxes, check_bias
 from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.dialects.graph.windows.transposed import Phases
+from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder, TileIndex
 from aotc.passes.kernel.nests.rows import by_halves
 from aotc.passes.kernel.nests.window import Part, WindowNest, WindowReduction
@@ -83,7 +84,9 @@ class NarrowConvolutionOp(ConvolutionalOp, ABC):
 
     def schedule_on(self, machine: Machine) -> Schedule | None:
         lanes = shape_of(self.x)[-1]
-        return Schedule(lanes, (lanes,)) if lanes == machine.lanes_of_products(element_type_of(self.x)) else None
+        return (
+            InnerProductSchedule(lanes, lanes) if lanes == machine.lanes_of_products(element_type_of(self.x)) else None
+        )
 
     def tiled_loops(
         self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule

@@ -24,8 +24,10 @@ from aotc.dialects.graph.interfaces import (
     element_type_of,
     shape_of,
 )
-from aotc.dialects.graph.schedule import REGISTERS_OF_A_CHAIN, Machine, Schedule
+from aotc.dialects.graph.schedules import ElementwiseSchedule, Schedule
+from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
+from aotc.passes.kernel.costs.elementwise import REGISTERS_OF_A_CHAIN
 from aotc.passes.kernel.costs.register_tiles import segments
 
 NOTHING = -1
@@ -222,7 +224,9 @@ class RegroupChannelsOp(AnchorOp):
     def schedule_on(self, machine: Machine) -> Schedule | None:
         lanes = self._lanes
         fits = lanes * byte_width(element_type_of(self.result)) <= machine.vector_bytes
-        return Schedule(lanes, (REGISTERS_OF_A_CHAIN,)) if fits and lanes > 1 and not lanes & (lanes - 1) else None
+        return (
+            ElementwiseSchedule(lanes, REGISTERS_OF_A_CHAIN) if fits and lanes > 1 and not lanes & (lanes - 1) else None
+        )
 
     def tiled_loops(
         self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
@@ -248,7 +252,7 @@ class RegroupChannelsOp(AnchorOp):
 
         def row(stretch: _Stretch, index: list[Scalar]) -> None:
             time, *at = index
-            for part in segments(across, schedule.tile[0]):
+            for part in segments(across, schedule.registers):
 
                 def body(position: Scalar, size: int = part.size) -> None:
                     for number, (registers, steps) in enumerate(zip(stretch.blocks, stretch.steps, strict=True)):

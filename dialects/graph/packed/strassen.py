@@ -40,8 +40,9 @@ from aotc.dialects.graph.interfaces import (
     shape_of,
 )
 from aotc.dialects.graph.packed.linear_combinations import sums, terms
-from aotc.dialects.graph.schedule import Machine, Schedule
+from aotc.dialects.graph.schedules import Schedule
 from aotc.dialects.graph.shapes import ceil_div
+from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.costs.register_tiles import segments
 from aotc.passes.kernel.costs.strassen import LEFT_SUMS, PRODUCTS, RESULT_SUMS, RIGHT_SUMS, strassen_schedule

@@ -18,8 +18,9 @@ from aotc.dialects.graph.interfaces import (
     element_type_of,
     shape_of,
 )
-from aotc.dialects.graph.schedule import Machine, Schedule
+from aotc.dialects.graph.schedules import Schedule
 from aotc.dialects.graph.windows.axes import BlockedSlidingAxes, check_bias
+from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.nests.window import Part, WindowNest, WindowReduction, window_schedule
 

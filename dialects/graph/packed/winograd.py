@@ -36,10 +36,11 @@ from aotc.dialects.graph.interfaces import (
 from aotc.dialects.graph.packed.channels import Channels
 from aotc.dialects.graph.packed.linear_combinations import sums, terms
 from aotc.dialects.graph.packed.winograd_transforms import OUTPUT_TILES, TAPS, Transforms, transforms
-from aotc.dialects.graph.schedule import Machine, Schedule
+from aotc.dialects.graph.schedules import Schedule
 from aotc.dialects.graph.shapes import ceil_div, inside
 from aotc.dialects.graph.windows.axes import check_bias
 from aotc.dialects.graph.windows.sliding import SlidingWindow, sliding_windows
+from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.nests.matmul import stacked_schedule
 from aotc.passes.kernel.nests.winograd import WinogradKernel, WinogradSizes

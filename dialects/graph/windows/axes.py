@@ -12,10 +12,10 @@ from xdsl.irdl import operand_def, opt_operand_def, prop_def, result_def
 
 from aotc.dialects.graph.builder import Builder, Reader, Scalar
 from aotc.dialects.graph.interfaces import AnchorOp, ShapeError, element_type_of, shape_of
-from aotc.dialects.graph.schedule import Schedule
+from aotc.dialects.graph.schedules import Schedule
 from aotc.dialects.graph.windows.sliding import SlidingWindow, sliding_windows
 from aotc.dialects.graph.windows.transposed import Phases, TransposedWindow, transposed_windows
-from aotc.passes.kernel.spatial_tiling import Box, Cutout, Strips, cut_out_windows, window_strips
+from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation, tiled_windows, window_tiling
 
 
 @dataclass(frozen=True)
@@ -110,11 +110,11 @@ class SlidingAxes(ConvolutionalOp, ABC):
 class BlockedSlidingAxes(SlidingAxes, ABC):
     """The spatial axes of a convolution of [N, blocks or channels, spatial..] to [N, blocks, spatial.., lanes]."""
 
-    def cut_out(self, box: Box) -> Cutout | None:
-        return cut_out_windows(self, self.windows(), box)
+    def tiled_implementation(self, box: Box) -> TiledImplementation | None:
+        return tiled_windows(self, self.windows(), box)
 
-    def strips(self, schedule: Schedule) -> Strips | None:
-        return window_strips(self, schedule)
+    def spatial_tiling(self, schedule: Schedule) -> SpatialTiling | None:
+        return window_tiling(self, schedule)
 
 
 class TransposedAxes(ConvolutionalOp, ABC):

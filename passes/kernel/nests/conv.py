@@ -18,7 +18,7 @@ from xdsl.ir import Attribute
 from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.packed.grouped import GroupedPanels
-from aotc.dialects.graph.schedule import Schedule
+from aotc.dialects.graph.schedules import MatmulSchedule
 from aotc.dialects.graph.shapes import linearize
 from aotc.dialects.graph.windows.axes import Taps
 from aotc.dialects.graph.windows.transposed import Phases
@@ -35,7 +35,7 @@ class ConvNest:
     """The nest over all positions of a blocked result [N, blocks, spatial.., lanes]."""
 
     b: TileBuilder
-    schedule: Schedule
+    schedule: MatmulSchedule
     dtype: Attribute
     result: Sequence[int]
     """Its shape."""
@@ -59,7 +59,7 @@ class ConvNest:
 
     def run(self) -> None:
         """Emit the nest; every position is written once."""
-        b, panels, registers = self.b, self.panels.count, self.schedule.tile[1]
+        b, panels, registers = self.b, self.panels.count, self.schedule.nr
         batches, blocks, *spatial, _ = self.result
         rest = blocks - (panels - 1) * registers
         whole = panels if rest == registers else panels - 1
@@ -84,7 +84,7 @@ class ConvNest:
         """All positions along the last axis, for `count` blocks of output channels."""
 
         def phase(j: Scalar, phases: Phases) -> None:
-            for part in row_tiles(phases.window, self.schedule.tile[0]):
+            for part in row_tiles(phases.window, self.schedule.mr):
 
                 def body(row: Scalar, part: RowTiles = part) -> None:
                     _Tile(self, batch, panel, count, outer, phases, j, part, row).write()
@@ -112,7 +112,7 @@ class _Tile:
     def write(self) -> None:
         """Sum up the products and write the results."""
         nest, b = self.nest, self.nest.b
-        lanes, registers = nest.schedule.lanes, nest.schedule.tile[1]
+        lanes, registers = nest.schedule.lanes, nest.schedule.nr
         tile = Tile((self.part.size, self.count, lanes))
         place = tile.index(b, self.panel * (registers * lanes), {1: lanes, 2: 1})
         initial = b.splat(0, tile, nest.dtype) if nest.bias is None else b.splat(nest.bias([place]), tile)

@@ -18,7 +18,7 @@ from typing import TypeAlias
 from xdsl.ir import Block
 
 from aotc.dialects.graph.builder import INDEX, Scalar
-from aotc.dialects.graph.schedule import Schedule
+from aotc.dialects.graph.schedules import ElementwiseSchedule
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.passes.kernel.builders.iteration_space import Loop, Space
 from aotc.passes.kernel.builders.space_builder import Access, Refine, SpaceBuilder
@@ -66,7 +66,7 @@ class Nest:
     height: int = 1
 
 
-def write_on_tiles(b: SpaceBuilder, schedule: Schedule, shape: tuple[int, ...], write: Write) -> None:
+def write_on_tiles(b: SpaceBuilder, schedule: ElementwiseSchedule, shape: tuple[int, ...], write: Write) -> None:
     """Write the nests that compute results of `shape`; NotVectorizable where it is a single one and not on tiles."""
     if 0 in shape:
         return
@@ -104,7 +104,7 @@ def _probed(space: Space, write: Write) -> list[tuple[Space, SpaceBuilder]]:
 # How to run through a part
 
 
-def _nest(space: Space, probe: SpaceBuilder, schedule: Schedule) -> Nest:
+def _nest(space: Space, probe: SpaceBuilder, schedule: ElementwiseSchedule) -> Nest:
     """Choose the tiles of one space."""
     accesses = probe.accesses
     store = next(access for access in accesses if access.stored)
@@ -120,7 +120,7 @@ def _nest(space: Space, probe: SpaceBuilder, schedule: Schedule) -> Nest:
     partner = max(others, key=lambda band: partners[band], default=None)
     if partner is not None and partners[partner]:
         return Nest(space, bands, lanes, schedule.lanes, partner, schedule.lanes)
-    registers = schedule.tile[0]
+    registers = schedule.registers
     columns = min(registers, ceil_div(lanes.extent, schedule.lanes))
     height = registers // columns if others else 1
     return Nest(space, bands, lanes, columns * schedule.lanes, others[-1] if height > 1 else None, height)

@@ -18,7 +18,7 @@ from xdsl.ir import Attribute
 
 from aotc.dialects.graph.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.packed.linear_combinations import sums, terms
-from aotc.dialects.graph.schedule import Schedule
+from aotc.dialects.graph.schedules import MatmulSchedule
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
 from aotc.passes.kernel.costs.register_tiles import segments
@@ -66,7 +66,7 @@ class StrassenKernel:
         b: TileBuilder,
         reads: Sequence[Reader],
         writes: Sequence[Writer],
-        schedule: Schedule,
+        schedule: MatmulSchedule,
     ) -> None:
         """`reads`: operand, weight, sums, products; `writes`: result and the last two."""
         if sizes.left % schedule.lanes or sizes.width % schedule.lanes:

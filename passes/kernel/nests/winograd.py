@@ -23,7 +23,7 @@ from aotc.dialects.graph.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.packed.channels import BlockRun, Channels
 from aotc.dialects.graph.packed.linear_combinations import sums
 from aotc.dialects.graph.packed.winograd_transforms import Transforms
-from aotc.dialects.graph.schedule import Schedule
+from aotc.dialects.graph.schedules import MatmulSchedule
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
@@ -90,7 +90,7 @@ class WinogradKernel:
         b: TileBuilder,
         reads: Sequence[Reader],
         writes: Sequence[Writer],
-        schedule: Schedule,
+        schedule: MatmulSchedule,
     ) -> None:
         """`reads`: operand, weight, perhaps bias, transformed operand, products; `writes`: result and the last two."""
         if schedule.lanes != sizes.block:
