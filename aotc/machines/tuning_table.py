@@ -16,7 +16,7 @@ from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError
 
 from aotc.dialects.graph.interfaces import AnchorOp
-from aotc.dialects.graph.schedule import ScheduleAttr
+from aotc.dialects.graph.schedules import ScheduleAttr
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.errors import FileError, Problem
 

@@ -20,8 +20,9 @@ from aotc.checking.recordings import read_inputs
 from aotc.compiler.driver import Source, in_process, lower, new_context
 from aotc.dialects.dtypes import dtype_name
 from aotc.dialects.graph.interfaces import AnchorOp, element_type_of
-from aotc.dialects.graph.schedule import Machine, Schedule, ScheduleAttr
+from aotc.dialects.graph.schedules import Schedule, ScheduleAttr
 from aotc.errors import AotcError, Problem, UsageError
+from aotc.machines.machine import Machine
 from aotc.machines.targets import lookup
 from aotc.machines.tuning_table import DIRECT, TuningTable, signature
 from aotc.measuring.profiling import ProfiledModel, load_profiled, processor

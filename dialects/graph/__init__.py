@@ -32,7 +32,7 @@ from aotc.dialects.graph.packed import conv as blocked
 from aotc.dialects.graph.packed import matmul as packed
 from aotc.dialects.graph.packed import narrow, regrouping, strassen, winograd
 from aotc.dialects.graph.packed import window as blocked_window
-from aotc.dialects.graph.schedule import ScheduleAttr
+from aotc.dialects.graph.schedules import SCHEDULE_ATTRIBUTES
 from aotc.passes.kernel.costs.strassen import StrassenAttr
 from aotc.passes.kernel.costs.winograd import WinogradAttr
 
@@ -72,5 +72,5 @@ def _operations(family: ModuleType) -> list[type[GraphOp]]:
 GRAPH = Dialect(
     "graph",
     [structure.YieldOp, structure.FusedOp, *(op for family in _FAMILIES for op in _operations(family))],
-    [ScheduleAttr, StrassenAttr, WinogradAttr],
+    [*SCHEDULE_ATTRIBUTES, StrassenAttr, WinogradAttr],
 )

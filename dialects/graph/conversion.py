@@ -13,11 +13,9 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop
 
 from aotc.dialects.dtypes import ELEMENT_TYPES, compute_type, integer_range, is_float, is_minifloat, numpy_dtype
 from aotc.dialects.graph import arrays
+from aotc.dialects.graph.builder import Builder, Reader, Rounding, Scalar
 from aotc.dialects.graph.elementwise import BroadcastOp, Domain
-from aotc.dialects.graph.encodings import Rounding, convert, decode
 from aotc.dialects.graph.interfaces import Array, ElementOp, ShapeError, element_type_of, shape_of
-from aotc.dialects.graph.loops import LoopBuilder, Reader
-from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.shapes import ceil_div, normalize_axis
 
 if TYPE_CHECKING:
@@ -53,8 +51,10 @@ class CastOp(BroadcastOp):
     def result_element_type(self) -> Attribute:
         return self.to
 
-    def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
-        return convert(b, operands[0], self.to, saturate=not self.flag("keep_overflow"), rounding=self._rounding())
+    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
+        return b.convert_element(
+            operands[0], self.to, saturate=not self.flag("keep_overflow"), rounding=self._rounding()
+        )
 
     def compute(self, *operands: Array) -> Array:
         saturate, rounding = not self.flag("keep_overflow"), self._rounding()
@@ -104,7 +104,7 @@ class AffineOp(ElementOp, ABC):
             return None
         return layouts.on_blocks(self, x, *self.operands[1:])
 
-    def _parameters(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> list[Scalar]:
+    def _parameters(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> list[Scalar]:
         """The scale and, if there is one, the zero point for the element at `index`."""
         block = self.block_size.value.data
         axis = self.axis.value.data
@@ -157,16 +157,16 @@ class QuantizeOp(AffineOp):
             raise ShapeError(f"the zero point has element type {element_type_of(self.zero_point)}, not {self.to}")
         return super().infer_types()
 
-    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+    def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         scale, *zero_point = self._parameters(b, index, reads)
         quotient = b.cast(reads[0](index), f32) / b.cast(scale, f32)
         if self.precision is not None:
-            quotient = b.cast(decode(b, convert(b, quotient, self.precision)), f32)
+            quotient = b.cast(b.decode(b.convert_element(quotient, self.precision)), f32)
         value = quotient if is_minifloat(self.to) else b.math("roundeven", quotient)
         if zero_point:
             value = value + b.cast(zero_point[0], f32)
         if is_minifloat(self.to):
-            return convert(b, value, self.to, saturate=not self.flag("keep_overflow"))
+            return b.convert_element(value, self.to, saturate=not self.flag("keep_overflow"))
         low, high = integer_range(self.to)
         value = b.select(b.compare("gt", value, low), value, low)
         value = b.select(b.compare("lt", value, high), value, high)
@@ -205,7 +205,7 @@ class DequantizeOp(AffineOp):
             )
         return super().infer_types()
 
-    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+    def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         scale, *zero_point = self._parameters(b, index, reads)
         stored = self._difference_type()
         value = b.cast(reads[0](index), stored)

@@ -15,13 +15,13 @@ from xdsl.dialects.builtin import I64, IntegerAttr, TensorType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, prop_def
 
+from aotc.dialects.graph.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import (
     ShapeError,
     common_element_type,
     element_type_of,
     shape_of,
 )
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
 from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
 from aotc.dialects.graph.packed.channels import Blocked, Channels, ChannelsOf
 from aotc.dialects.graph.packed.conv import (
@@ -39,11 +39,11 @@ from aotc.dialects.graph.packed.narrow import (
 from aotc.dialects.graph.packed.window import BlockedDepthwiseConvOp, BlockedLanesConvOp
 from aotc.dialects.graph.packed.winograd import WinogradConvOp, WinogradWeightOp
 from aotc.dialects.graph.packed.winograd_transforms import TAPS
-from aotc.dialects.graph.scalars import Scalar
-from aotc.dialects.graph.schedule import Machine, Schedule, schedule_of
+from aotc.dialects.graph.schedules import InnerProductSchedule, Schedule, WindowSchedule, schedule_of
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.dialects.graph.windows.axes import ConvolutionalOp, SlidingAxes, TransposedAxes, check_bias
+from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.conv import conv_schedule, narrow_cycles, narrow_schedule
 from aotc.passes.kernel.costs.winograd import (
     ConvolutionSizes,
@@ -94,10 +94,10 @@ class ConvolutionOp(ConvolutionalOp, ABC):
         """How many channels of x, and of the result, a group has."""
 
     @abstractmethod
-    def weight_place(self, b: LoopBuilder, output: Scalar, first: Scalar) -> Callable[[Scalar], list[Scalar]]:
+    def weight_place(self, b: Builder, output: Scalar, first: Scalar) -> Callable[[Scalar], list[Scalar]]:
         """Where the weight of each channel of a group, of which `first` is the first, is for the channel `output`."""
 
-    def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         inputs, outputs = self.group_channels()
 
         def body(index: list[Scalar]) -> None:
@@ -115,7 +115,7 @@ class ConvolutionOp(ConvolutionalOp, ABC):
             bounds = [(0, inputs), *((axis.low, axis.high) for axis in axes)]
             writes[0](index, b.reduce(bounds, [self.initial(b, reads, [output])], step)[0])
 
-        b.for_each(shape_of(self.result), body)
+        b.parallel_for(shape_of(self.result), body)
 
     def _schedule_on(self, machine: Machine, extents: Sequence[int], taps: Sequence[int]) -> Schedule | None:
         """The schedule where `taps` meet at each of `extents` positions; one number of registers is
@@ -138,7 +138,7 @@ class ConvolutionOp(ConvolutionalOp, ABC):
         where they lie."""
         lanes, channels = schedule.lanes, shape_of(self.x)[1]
         window = {"strides": self.strides, "pads": self.pads, "dilations": self.dilations, **properties}
-        if len(schedule.tile) == 1:
+        if isinstance(schedule, InnerProductSchedule):
             dense = Channels.of([channels], lanes)
             conv = narrow.get(layouts.pack(self.x, dense), layouts.pack(weight, dense), self.bias, **window)
             return layouts.scheduled(conv, schedule)
@@ -150,7 +150,7 @@ class ConvolutionOp(ConvolutionalOp, ABC):
         else:
             x = Blocked(layouts.pack(self.x, dense), dense)
         results = self._results(layouts, lanes)
-        width, held, depth = schedule.tile[1] * lanes, x.channels, channels
+        width, held, depth = schedule.nr * lanes, x.channels, channels
         if x.value is not self.x:
             inputs, outputs = channels // self.groups, results.count // self.groups
             depth = block_depth(self.groups, inputs, outputs, width, held.lanes)
@@ -199,7 +199,7 @@ class ConvOp(SlidingAxes, ConvolutionOp):
         outputs, inputs = shape_of(self.weight)[:2]
         return inputs, outputs // self.groups
 
-    def weight_place(self, b: LoopBuilder, output: Scalar, first: Scalar) -> Callable[[Scalar], list[Scalar]]:
+    def weight_place(self, b: Builder, output: Scalar, first: Scalar) -> Callable[[Scalar], list[Scalar]]:
         return lambda channel: [output, channel]
 
     def schedule_on(self, machine: Machine) -> Schedule | None:
@@ -230,7 +230,7 @@ class ConvOp(SlidingAxes, ConvolutionOp):
             return None
         if self.is_depthwise:
             return self._lay_out_depthwise(layouts, schedule)
-        if self.groups > 1 and len(schedule.tile) == 1:
+        if isinstance(schedule, WindowSchedule):
             return self._lay_out_lanes(layouts, schedule)
         if isinstance(algorithm := self.attributes.get(self.ALGORITHM), WinogradAttr):
             return self._lay_out_winograd(layouts, schedule, algorithm)
@@ -266,7 +266,7 @@ class ConvOp(SlidingAxes, ConvolutionOp):
         return ConvolutionSizes(images, shape_of(self.x)[1], outputs, rows, columns)
 
     def _lay_out_winograd(self, layouts: Layouts, schedule: Schedule, algorithm: WinogradAttr) -> Blocked:
-        output_tile, width = algorithm.output_tile.data, schedule.tile[1] * schedule.lanes
+        output_tile, width = algorithm.output_tile.data, schedule.nr * schedule.lanes
         x, results = layouts.blocked(self.x, schedule.lanes), self._results(layouts, schedule.lanes)
         weight = layouts.spread(self.weight, 0, results)
         conv = WinogradConvOp.get(
@@ -336,7 +336,7 @@ class ConvTransposeOp(TransposedAxes, ConvolutionOp):
         inputs, outputs = shape_of(self.weight)[:2]
         return inputs // self.groups, outputs
 
-    def weight_place(self, b: LoopBuilder, output: Scalar, first: Scalar) -> Callable[[Scalar], list[Scalar]]:
+    def weight_place(self, b: Builder, output: Scalar, first: Scalar) -> Callable[[Scalar], list[Scalar]]:
         within = output if self.groups == 1 else b.rem(output, b.index(self.group_channels()[1]))
         return lambda channel: [first + channel, within]
 

@@ -15,6 +15,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from aotc.dialects.dtypes import is_float, numpy_dtype
 from aotc.dialects.graph import arrays
+from aotc.dialects.graph.builder import Builder, Reader, Scalar
 from aotc.dialects.graph.interfaces import (
     Array,
     ElementOp,
@@ -25,10 +26,8 @@ from aotc.dialects.graph.interfaces import (
     producer,
     shape_of,
 )
-from aotc.dialects.graph.loops import LoopBuilder, Reader
 from aotc.dialects.graph.movement import ReshapeOp
 from aotc.dialects.graph.packed.channels import Blocked, ChannelsOf
-from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.shapes import broadcast, broadcast_index
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ class BroadcastOp(ElementOp, ABC):
     """An operation whose result element depends on the operands' elements at the same (broadcast) index."""
 
     @abstractmethod
-    def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
+    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         """Emit the result element from the operands' elements."""
 
     def compute(self, *operands: Array) -> Array | None:
@@ -72,7 +71,7 @@ class BroadcastOp(ElementOp, ABC):
     def infer_types(self) -> Sequence[TensorType]:
         return [TensorType(self.result_element_type(), broadcast(*(shape_of(value) for value in self.operands)))]
 
-    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+    def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         values = [
             read(broadcast_index(b, index, shape_of(value))) for read, value in zip(reads, self.operands, strict=True)
         ]
@@ -159,7 +158,7 @@ class AddOp(BinaryOp):
 
     name = "graph.add"
 
-    def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
+    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return operands[0] + operands[1]
 
     def compute(self, *operands: Array) -> Array:
@@ -172,7 +171,7 @@ class SubOp(BinaryOp):
 
     name = "graph.sub"
 
-    def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
+    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return operands[0] - operands[1]
 
     def compute(self, *operands: Array) -> Array:
@@ -185,7 +184,7 @@ class MulOp(BinaryOp):
 
     name = "graph.mul"
 
-    def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
+    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return operands[0] * operands[1]
 
     def compute(self, *operands: Array) -> Array:
@@ -198,7 +197,7 @@ class DivOp(BinaryOp):
 
     name = "graph.div"
 
-    def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
+    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return operands[0] / operands[1]
 
     def compute(self, *operands: Array) -> Array:
@@ -211,7 +210,7 @@ class RemOp(BinaryOp):
 
     name = "graph.rem"
 
-    def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
+    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return b.rem(*operands)
 
     def compute(self, *operands: Array) -> Array:
@@ -224,7 +223,7 @@ class ModOp(BinaryOp):
 
     name = "graph.mod"
 
-    def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
+    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         lhs, rhs = operands
         rest = b.rem(lhs, rhs)
         opposite = b.compare("ne", b.compare("lt", rest, 0), b.compare("lt", rhs, 0))
@@ -254,7 +253,7 @@ class PowOp(BroadcastOp):
         base, exponent = element_type_of(self.lhs), element_type_of(self.rhs)
         return not is_float(base) or isinstance(base, Float64Type) or isinstance(exponent, Float64Type)
 
-    def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
+    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         kind = f64 if self._computes_in_f64() else f32
         power = b.pow(b.cast(operands[0], kind), b.cast(operands[1], kind))
         return b.convert(power, operands[0].dtype)
@@ -270,7 +269,7 @@ class MaxOp(BinaryOp):
 
     name = "graph.max"
 
-    def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
+    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return b.max(*operands)
 
     def compute(self, *operands: Array) -> Array:
@@ -283,7 +282,7 @@ class MinOp(BinaryOp):
 
     name = "graph.min"
 
-    def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
+    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return b.min(*operands)
 
     def compute(self, *operands: Array) -> Array:
@@ -296,7 +295,7 @@ class NegOp(UnaryOp):
 
     name = "graph.neg"
 
-    def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
+    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return -operands[0]
 
     def compute(self, *operands: Array) -> Array:
@@ -309,7 +308,7 @@ class AbsOp(UnaryOp):
 
     name = "graph.abs"
 
-    def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
+    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return b.abs(operands[0])
 
     def compute(self, *operands: Array) -> Array:
@@ -322,7 +321,7 @@ class SignOp(UnaryOp):
 
     name = "graph.sign"
 
-    def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
+    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         x = operands[0]
         negative = b.select(b.compare("lt", x, 0), b.const(-1, x.dtype), x)
         return b.select(b.compare("gt", x, 0), b.const(1, x.dtype), negative)
@@ -337,7 +336,7 @@ class ReluOp(UnaryOp):
 
     name = "graph.relu"
 
-    def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
+    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return b.max(operands[0], 0)
 
     def compute(self, *operands: Array) -> Array:

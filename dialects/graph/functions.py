@@ -10,10 +10,9 @@ import numpy as np
 from xdsl.irdl import irdl_op_definition
 
 from aotc.dialects.graph import arrays
+from aotc.dialects.graph.builder import Builder, Scalar
 from aotc.dialects.graph.elementwise import Domain, UnaryOp
 from aotc.dialects.graph.interfaces import Array
-from aotc.dialects.graph.loops import LoopBuilder
-from aotc.dialects.graph.scalars import Scalar
 
 
 class FunctionOp(UnaryOp, ABC):
@@ -21,11 +20,11 @@ class FunctionOp(UnaryOp, ABC):
 
     DOMAIN: ClassVar = Domain.FLOAT
     FUNCTION: ClassVar[str]
-    """The name of the function in `LoopBuilder.math`."""
+    """The name of the function in `Builder.math`."""
     NUMPY: ClassVar[Callable[[Array], Array]]
     """The function on arrays."""
 
-    def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
+    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return b.math(self.FUNCTION, operands[0])
 
     def compute(self, *operands: Array) -> Array:
@@ -210,9 +209,9 @@ class SigmoidOp(UnaryOp):
     name = "graph.sigmoid"
     DOMAIN: ClassVar = Domain.FLOAT
 
-    def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
+    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         (x,) = operands
-        power = b.exp_of_negative(-b.abs(x))
+        power = b.exp_of_nonpositive(-b.abs(x))
         return b.select(b.compare("lt", x, 0), power, b.const(1, x.dtype)) / (1 + power)
 
     def compute(self, *operands: Array) -> Array:
@@ -229,9 +228,9 @@ class SoftplusOp(UnaryOp):
     name = "graph.softplus"
     DOMAIN: ClassVar = Domain.FLOAT
 
-    def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
+    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         x = operands[0]
-        return b.max(x, 0.0) + b.math("log1p", b.exp_of_negative(-b.abs(x)))
+        return b.max(x, 0.0) + b.math("log1p", b.exp_of_nonpositive(-b.abs(x)))
 
     def compute(self, *operands: Array) -> Array:
         x = operands[0].astype(np.float64)
@@ -251,7 +250,7 @@ class MishOp(UnaryOp):
     LARGE: ClassVar = 20.0
     """From here on the quotient is 1 in every type."""
 
-    def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
+    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         x = operands[0]
         power = b.math("exp", b.min(x, self.LARGE))
         numerator = power * (power + 2.0)

@@ -15,12 +15,11 @@ from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import OpResult
 from xdsl.irdl import irdl_op_definition, result_def
 
+from aotc.dialects.graph.builder import INDEX, Reader, Scalar, Writer
 from aotc.dialects.graph.indexing import from_front
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
-from aotc.dialects.graph.loops import Reader, Writer
-from aotc.dialects.graph.scalars import INDEX, Scalar
 from aotc.dialects.graph.scattering import ScatteringElements, ScatteringSlices, ScatterOp, Selecting
-from aotc.dialects.graph.schedule import Schedule
+from aotc.dialects.graph.schedules import Schedule
 from aotc.dialects.graph.shapes import inside
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 
@@ -52,7 +51,7 @@ class ScatterElementsInMemoryOp(_ScatteringInMemory, ScatteringElements):
 
         def piece(outer: list[Scalar]) -> None:
             def over(extents: Sequence[int], body: Writer, read: Reader) -> None:
-                b.for_each_in_order(extents, lambda inner: body([*outer, *inner], read([*outer, *inner])))
+                b.sequential_for(extents, lambda inner: body([*outer, *inner], read([*outer, *inner])))
 
             def update(place: Sequence[Scalar], found: Scalar) -> None:
                 where = from_front(b, found, x[axis])
@@ -73,7 +72,7 @@ class ScatterElementsInMemoryOp(_ScatteringInMemory, ScatteringElements):
                 b.only_when(reduce(and_, tests), updates) if tests else updates()
             over(x[axis:], writes[0], memory)
 
-        b.for_each(x[:axis], piece)
+        b.parallel_for(x[:axis], piece)
 
 
 @irdl_op_definition
@@ -97,11 +96,11 @@ class ScatterNdInMemoryOp(_ScatteringInMemory, ScatteringSlices):
                 remember(place, self.combine(b, memory(place), reads[2]([*at, *inner])))
 
             tests = (inside(b, i, extent) for i, extent in zip(where, x, strict=False))
-            b.only_when(reduce(and_, tests), lambda: b.for_each_in_order(x[depth:], element))
+            b.only_when(reduce(and_, tests), lambda: b.sequential_for(x[depth:], element))
 
-        b.for_each(x, lambda index: remember(index, reads[0](index)))
-        b.for_each_in_order(indices[:-1], update)
-        b.for_each(x, lambda index: writes[0](index, memory(index)))
+        b.parallel_for(x, lambda index: remember(index, reads[0](index)))
+        b.sequential_for(indices[:-1], update)
+        b.parallel_for(x, lambda index: writes[0](index, memory(index)))
 
 
 @irdl_op_definition
@@ -198,9 +197,9 @@ class TopKInMemoryOp(Selecting):
                 b.only_when(b.compare("lt", rank, k), then)
                 sink([worst[0], last])
 
-            b.each_in_order(0, size, 1, start)
-            b.each_in_order(0, x[axis], 1, offer)
-            b.each_in_order(0, size, 1, take)
+            b.sequential_range(0, size, 1, start)
+            b.sequential_range(0, x[axis], 1, offer)
+            b.sequential_range(0, size, 1, take)
 
         if k:
-            b.for_each([*x[:axis], 1, *x[axis + 1 :]], line)
+            b.parallel_for([*x[:axis], 1, *x[axis + 1 :]], line)

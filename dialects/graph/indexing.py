@@ -15,9 +15,8 @@ from xdsl.dialects.builtin import I64, IntegerAttr, IntegerType, TensorType, i1,
 from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
+from aotc.dialects.graph.builder import INDEX, Builder, Reader, Scalar
 from aotc.dialects.graph.interfaces import Array, ElementOp, Fusion, ShapeError, element_type_of, shape_of
-from aotc.dialects.graph.loops import LoopBuilder, Reader
-from aotc.dialects.graph.scalars import INDEX, Scalar
 from aotc.dialects.graph.shapes import require_axis
 
 if TYPE_CHECKING:
@@ -32,13 +31,13 @@ def require_indices(value: SSAValue) -> None:
         raise ShapeError(f"indices must be integers, found {kind}")
 
 
-def from_front(b: LoopBuilder, index: Scalar, extent: int) -> Scalar:
+def from_front(b: Builder, index: Scalar, extent: int) -> Scalar:
     """A signed i64 `index`, counted from the front where it is negative."""
     index = b.cast(index, i64)
     return b.select(b.compare("lt", index, 0), index + extent, index)
 
 
-def _clamped(b: LoopBuilder, index: Scalar, extent: int) -> Scalar:
+def _clamped(b: Builder, index: Scalar, extent: int) -> Scalar:
     """An index into an axis of `extent` elements that is safe to read at."""
     return b.cast(b.min(b.max(from_front(b, index, extent), 0), extent - 1), INDEX)
 
@@ -81,7 +80,7 @@ class GatherOp(AxisGatherOp):
             return [np.zeros(shape_of(self.result), x.dtype)]
         return [np.take(x, _clamped_array(indices, x.shape[axis]), axis)]
 
-    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+    def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         axis, rank = self.axis.value.data, len(shape_of(self.indices))
         picked = _clamped(b, reads[1](index[axis : axis + rank]), shape_of(self.x)[axis])
         return reads[0]([*index[:axis], picked, *index[axis + rank :]])
@@ -118,7 +117,7 @@ class GatherElementsOp(AxisGatherOp):
         where[axis] = _clamped_array(indices, x.shape[axis])
         return [x[tuple(where)]]
 
-    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+    def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         axis = self.axis.value.data
         picked = _clamped(b, reads[1](index), shape_of(self.x)[axis])
         return reads[0]([*index[:axis], picked, *index[axis + 1 :]])
@@ -169,7 +168,7 @@ class GatherNdOp(ElementOp):
         own = np.indices(indices.shape[:-1])[:batch]
         return [x[(*own, *picked)]]
 
-    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+    def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         x, indices, batch = shape_of(self.x), shape_of(self.indices), self.batch_dims.value.data
         outer, inner = index[: len(indices) - 1], index[len(indices) - 1 :]
         picked = [_clamped(b, reads[1]([*outer, b.index(axis)]), x[batch + axis]) for axis in range(indices[-1])]

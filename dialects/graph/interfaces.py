@@ -40,15 +40,15 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
-from aotc.dialects.graph.scalars import Scalar
-from aotc.dialects.graph.schedule import Machine, Schedule
-from aotc.passes.kernel.builders.tile_builder import NotTileable, TileBuilder
+from aotc.dialects.graph.builder import Builder, Reader, Scalar, Writer
+from aotc.dialects.graph.schedules import Schedule
+from aotc.machines.machine import Machine
+from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
 
 if TYPE_CHECKING:
     from aotc.dialects.graph.packed.channels import Blocked, ChannelsOf
     from aotc.passes.kernel.layouts import Layouts
-    from aotc.passes.kernel.spatial_tiling import Box, Cutout, Strips
+    from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation
 
 Op = TypeVar("Op", bound=Operation)
 Array = np.ndarray[Any, Any]
@@ -309,7 +309,7 @@ class ElementOp(GraphOp, ABC):
         return False
 
     @abstractmethod
-    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+    def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         """Emit the value of the result element at `index`.
 
         `index` has one index per result dimension; `reads[k](i)` emits the value of operand k at `i`: a number or,
@@ -324,7 +324,7 @@ class AnchorOp(GraphOp, ABC):
     FUSION: ClassVar[Fusion] = Fusion.ANCHOR
 
     @abstractmethod
-    def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         """Emit the whole nest; call `writes[k](index, value)` exactly once for every element of result k.
 
         A result is write-only: it may have another type in memory (a fused epilogue), so it cannot hold partial sums.
@@ -341,12 +341,12 @@ class AnchorOp(GraphOp, ABC):
         """What may be computed where `tiled_loops` reads an operand; for `loops` that depends on its cost alone."""
         return Prologue.COMPUTED
 
-    def cut_out(self, box: Box) -> Cutout | None:
+    def tiled_implementation(self, box: Box) -> TiledImplementation | None:
         """What computes a box of the first result alone, at no cost beside the box; None where there is no such."""
         return None
 
-    def strips(self, schedule: Schedule) -> Strips | None:
-        """How the first result may be computed strip by strip (see `cut_out`); None: it is best computed as a whole."""
+    def spatial_tiling(self, schedule: Schedule) -> SpatialTiling | None:
+        """How the first result may be computed in spatial tiles; None: it is best computed as a whole."""
         return None
 
     ALGORITHM: ClassVar[str] = "algorithm"
@@ -369,6 +369,6 @@ class AnchorOp(GraphOp, ABC):
     ) -> None:
         """As `loops`, on tiles: indices may be `TileIndex`es and what is read and written tiles, as `schedule` says.
 
-        Raises `NotTileable` where the operation has no such form; its kernel is then computed by `loops`.
+        Raises `NotVectorizable` where the operation has no such form; its kernel is then computed by `loops`.
         """
-        raise NotTileable(f"{self.name} has plain loops only")
+        raise NotVectorizable(f"{self.name} has plain loops only")

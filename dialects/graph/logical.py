@@ -12,11 +12,9 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.dtypes import is_unsigned
-from aotc.dialects.graph.arithmetic import Comparison
+from aotc.dialects.graph.builder import Builder, Comparison, Scalar
 from aotc.dialects.graph.elementwise import BinaryOp, BroadcastOp, Domain, UnaryOp
 from aotc.dialects.graph.interfaces import Array, ShapeError, common_element_type, element_type_of
-from aotc.dialects.graph.loops import LoopBuilder
-from aotc.dialects.graph.scalars import Scalar
 
 _COMPARISONS: dict[str, Callable[[Array, Array], Array]] = {
     "eq": np.equal,
@@ -44,7 +42,7 @@ class CompareOp(BinaryOp):
     def result_element_type(self) -> Attribute:
         return i1
 
-    def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
+    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return b.compare(cast(Comparison, self.how.data), *operands)
 
     def compute(self, *operands: Array) -> Array:
@@ -58,7 +56,7 @@ class AndOp(BinaryOp):
     name = "graph.and"
     DOMAIN: ClassVar = Domain.BITS
 
-    def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
+    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return operands[0] & operands[1]
 
     def compute(self, *operands: Array) -> Array:
@@ -72,7 +70,7 @@ class OrOp(BinaryOp):
     name = "graph.or"
     DOMAIN: ClassVar = Domain.BITS
 
-    def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
+    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return operands[0] | operands[1]
 
     def compute(self, *operands: Array) -> Array:
@@ -86,7 +84,7 @@ class XorOp(BinaryOp):
     name = "graph.xor"
     DOMAIN: ClassVar = Domain.BITS
 
-    def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
+    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return operands[0] ^ operands[1]
 
     def compute(self, *operands: Array) -> Array:
@@ -100,7 +98,7 @@ class NotOp(UnaryOp):
     name = "graph.not"
     DOMAIN: ClassVar = Domain.BITS
 
-    def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
+    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return ~operands[0]
 
     def compute(self, *operands: Array) -> Array:
@@ -138,7 +136,7 @@ class ShiftLeftOp(ShiftOp):
     name = "graph.shift_left"
     NUMPY: ClassVar = np.left_shift
 
-    def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
+    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         x, by = operands
         inside = b.compare("ge", by, 0) & b.compare("le", by, self._limit())
         return b.select(inside, b.shift_left(x, by & self._limit()), 0)
@@ -151,7 +149,7 @@ class ShiftRightOp(ShiftOp):
     name = "graph.shift_right"
     NUMPY: ClassVar = np.right_shift
 
-    def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
+    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         x, by = operands
         limit = b.const(self._limit(), by.dtype)
         inside = b.compare("ge", by, 0) & b.compare("le", by, limit)
@@ -181,7 +179,7 @@ class WhereOp(BroadcastOp):
     def result_element_type(self) -> Attribute:
         return element_type_of(self.x)
 
-    def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
+    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return b.select(*operands)
 
     def compute(self, *operands: Array) -> Array:

@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, opt_prop_def
 
 from aotc.dialects.graph import arrays
+from aotc.dialects.graph.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import (
     Array,
     Prologue,
@@ -23,14 +24,13 @@ from aotc.dialects.graph.interfaces import (
     element_type_of,
     shape_of,
 )
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
 from aotc.dialects.graph.packed.matmul import Elements, PackColumnsOp, PackedMatMulOp, ProductOp
 from aotc.dialects.graph.packed.strassen import StrassenMatMulOp, StrassenWeightOp
-from aotc.dialects.graph.scalars import Scalar
-from aotc.dialects.graph.schedule import Machine, Schedule, schedule_of
+from aotc.dialects.graph.schedules import Schedule, schedule_of
 from aotc.dialects.graph.shapes import broadcast
 from aotc.dialects.graph.structure import ConstantOp
-from aotc.passes.kernel.builders.tile_builder import NotTileable, TileBuilder
+from aotc.machines.machine import Machine
+from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
 from aotc.passes.kernel.costs.strassen import (
     ProductSizes,
     StrassenAttr,
@@ -71,7 +71,7 @@ class MatMulOp(ProductOp):
             rhs = rhs.swapaxes(-1, -2)
         return [arrays.convert(np.matmul(lhs, rhs), dtype)]
 
-    def right(self, b: LoopBuilder, read: Reader, outer: Sequence[Scalar], column: Scalar) -> Elements:
+    def right(self, b: Builder, read: Reader, outer: Sequence[Scalar], column: Scalar) -> Elements:
         matrix = self.matrix(b, outer)
         return lambda k: read([*matrix, *((column, k) if self.flag("transpose_rhs") else (k, column))])
 
@@ -108,7 +108,7 @@ class MatMulOp(ProductOp):
         schedule, transposed = schedule_of(self), self.flag("transpose_rhs")
         if schedule is None or not (transposed or layouts.is_constant(self.rhs)):
             return None
-        width = schedule.tile[1] * schedule.lanes
+        width = schedule.nr * schedule.lanes
         if isinstance(algorithm := self.attributes.get(self.ALGORITHM), StrassenAttr):
             left = self._sizes().left(schedule.lanes)
             weight = StrassenWeightOp.get(self.rhs, left=left, width=width, transpose=transposed or None)
@@ -125,5 +125,5 @@ class MatMulOp(ProductOp):
         self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
     ) -> None:
         if self.flag("transpose_rhs"):
-            raise NotTileable("the columns of a transposed operand do not lie along the lanes")
+            raise NotVectorizable("the columns of a transposed operand do not lie along the lanes")
         super().tiled_loops(b, reads, writes, schedule)

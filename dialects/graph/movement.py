@@ -18,7 +18,7 @@ import numpy as np
 from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, StringAttr, TensorType, i64
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def, var_operand_def
 
-from aotc.dialects.graph.encodings import zero
+from aotc.dialects.graph.builder import Builder, Reader, Scalar
 from aotc.dialects.graph.interfaces import (
     Array,
     ElementOp,
@@ -30,9 +30,7 @@ from aotc.dialects.graph.interfaces import (
     producer,
     shape_of,
 )
-from aotc.dialects.graph.loops import LoopBuilder, Reader
 from aotc.dialects.graph.packed.channels import Blocked, Channels, ChannelsOf
-from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.shapes import broadcast, broadcast_index, delinearize, linearize, require_axis
 
 if TYPE_CHECKING:
@@ -78,7 +76,7 @@ class ReshapeOp(MovementOp):
         blocked = shape_of(x.value)
         return layouts.on_blocks(self, x, shape=[*blocked[:2], *target[2:], blocked[-1]])
 
-    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+    def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         return reads[0](delinearize(b, linearize(b, index, self.ints("shape")), shape_of(self.x)))
 
 
@@ -119,7 +117,7 @@ class TransposeOp(MovementOp):
         moved = [axis for axis in self.ints("permutation") if shape_of(self.x)[axis] != 1]
         return 0 if moved == sorted(moved) else None
 
-    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+    def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         source = dict(zip(self.ints("permutation"), index, strict=True))
         return reads[0]([source[axis] for axis in range(len(index))])
 
@@ -140,7 +138,7 @@ class BroadcastOp(MovementOp):
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         return [np.broadcast_to(operands[0], self.ints("shape"))]
 
-    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+    def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         return reads[0](broadcast_index(b, index, shape_of(self.x)))
 
 
@@ -209,7 +207,7 @@ class SliceOp(MovementOp):
         is_run = self.ints("steps")[1:2] == (1,) and 0 not in self.ints("shape")
         return [self.ints("starts")[1]] if is_run else ()
 
-    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+    def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         starts, steps = self.ints("starts"), self.ints("steps")
         return reads[0]([i * step + start for i, start, step in zip(index, starts, steps, strict=True)])
 
@@ -273,7 +271,7 @@ class ConcatOp(ElementOp):
     def reads_once(self) -> bool:
         return True
 
-    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+    def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         axis = self.dimension
         parts = [(read, shape_of(part)[axis]) for read, part in zip(reads, self.parts, strict=True)]
 
@@ -346,7 +344,7 @@ class PadOp(ElementOp):
     def reads_once(self) -> bool:
         return self.mode.data == "constant"
 
-    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+    def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         if self.mode.data != "constant":
             return reads[0]([self._folded(b, i, *axis) for i, axis in zip(index, self._axes(), strict=True)])
         tests: list[Scalar] = []
@@ -359,12 +357,12 @@ class PadOp(ElementOp):
 
         def outside() -> list[Scalar]:
             if self.value is None:
-                return [zero(b, element_type_of(self.x))]
+                return [b.zero(element_type_of(self.x))]
             return [reads[1]([b.index(0)] * len(shape_of(self.value)))]
 
         return b.when(reduce(and_, tests), inside, outside)[0] if tests else inside()[0]
 
-    def _folded(self, b: LoopBuilder, i: Scalar, extent: int, before: int, after: int) -> Scalar:
+    def _folded(self, b: Builder, i: Scalar, extent: int, before: int, after: int) -> Scalar:
         """The element of the operand that element i of the padded axis repeats."""
         if before == after == 0:
             return i
@@ -403,8 +401,8 @@ class TriluOp(ElementOp):
         kept = columns - rows >= diagonal if self.flag("upper") else columns - rows <= diagonal
         return [np.where(kept, x, np.zeros((), x.dtype))]
 
-    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+    def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         diagonal = reads[1]([b.index(0)] * len(shape_of(self.diagonal)))
         offset = b.cast(index[-1], i64) - b.cast(index[-2], i64)
         kept = b.compare("ge" if self.flag("upper") else "le", offset, diagonal)
-        return b.when(kept, lambda: [reads[0](index)], lambda: [zero(b, element_type_of(self.x))])[0]
+        return b.when(kept, lambda: [reads[0](index)], lambda: [b.zero(element_type_of(self.x))])[0]

@@ -21,6 +21,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph import arrays
+from aotc.dialects.graph.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.elementwise import AddOp, DivOp, Domain, MulOp, SubOp
 from aotc.dialects.graph.functions import SqrtOp
 from aotc.dialects.graph.interfaces import (
@@ -32,17 +33,16 @@ from aotc.dialects.graph.interfaces import (
     shape_of,
     tensor_type,
 )
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
 from aotc.dialects.graph.movement import ReshapeOp
 from aotc.dialects.graph.packed.channels import Blocked
 from aotc.dialects.graph.reduction import ReduceOp, RowwiseOp, merge_index, reduced_shape, rows
-from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.passes.kernel.nests.rows import Part, Row, Rows, row_schedule
-from aotc.passes.kernel.spatial_tiling import Box, Cutout, whole
+from aotc.passes.kernel.spatial_tiling import Box, TiledImplementation, whole
 
 if TYPE_CHECKING:
-    from aotc.dialects.graph.schedule import Machine, Schedule
+    from aotc.dialects.graph.schedules import Schedule
+    from aotc.machines.machine import Machine
     from aotc.passes.kernel.builders.tile_builder import TileBuilder
     from aotc.passes.kernel.layouts import Layouts
 
@@ -61,7 +61,7 @@ class RowOp(RowwiseOp, ABC):
         """The extents of a row."""
         return [shape_of(self.x)[axis] for axis in self.along()]
 
-    def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         shape, axes = shape_of(self.x), self.along()
 
         def each(outer: list[Scalar]) -> None:
@@ -73,14 +73,16 @@ class RowOp(RowwiseOp, ABC):
 
             self.row(b, read, write)
 
-        b.for_each(reduced_shape(shape, axes, keepdims=False), each)
+        b.parallel_for(reduced_shape(shape, axes, keepdims=False), each)
 
-    def cut_out(self, box: Box) -> Cutout | None:
+    def tiled_implementation(self, box: Box) -> TiledImplementation | None:
         everything = whole(self.x)
-        return Cutout(self, (box,)) if all(box[axis] == everything[axis] for axis in self.along()) else None
+        return (
+            TiledImplementation(self, (box,)) if all(box[axis] == everything[axis] for axis in self.along()) else None
+        )
 
     @abstractmethod
-    def row(self, b: LoopBuilder, read: Reader, write: Writer) -> None:
+    def row(self, b: Builder, read: Reader, write: Writer) -> None:
         """Emit the loops of one row; `read` and `write` take indices within it."""
 
     def schedule_on(self, machine: Machine) -> Schedule | None:
@@ -125,7 +127,7 @@ class SoftmaxOp(RowOp):
     name = "graph.softmax"
     log = prop_def(BoolAttr, default_value=BoolAttr.from_bool(False))
 
-    def row(self, b: LoopBuilder, read: Reader, write: Writer) -> None:
+    def row(self, b: Builder, read: Reader, write: Writer) -> None:
         extents = self._row()
         bounds = [(0, extent) for extent in extents]
         kind = element_type_of(self.x)
@@ -138,14 +140,14 @@ class SoftmaxOp(RowOp):
         (top,) = b.reduce(bounds, [b.const(-np.inf, kind)], larger)
 
         def add(inner: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-            return [carried[0] + b.exp_of_negative(read(inner) - top)]
+            return [carried[0] + b.exp_of_nonpositive(read(inner) - top)]
 
         (total,) = b.reduce(bounds, [b.const(0, kind)], add)
         if self.flag("log"):
             shift = b.math("log", total)
-            b.for_each(extents, lambda inner: write(inner, read(inner) - top - shift))
+            b.parallel_for(extents, lambda inner: write(inner, read(inner) - top - shift))
         else:
-            b.for_each(extents, lambda inner: write(inner, b.exp_of_negative(read(inner) - top) / total))
+            b.parallel_for(extents, lambda inner: write(inner, b.exp_of_nonpositive(read(inner) - top) / total))
 
     def schedule_on(self, machine: Machine) -> Schedule | None:
         return super().schedule_on(machine) if element_type_of(self.x) == f32 else None
@@ -165,7 +167,7 @@ class SoftmaxOp(RowOp):
         yield
 
         def power(part: Part) -> Scalar:
-            return b.exp_of_negative(value(part) - part.spread(top))
+            return b.exp_of_nonpositive(value(part) - part.spread(top))
 
         total = row.fold("add", 0, kind, power, b.add)
         log = self.flag("log")
@@ -218,7 +220,7 @@ class NormalizeOp(RowOp):
         inverse = layouts.per_channel(layouts.add(DivOp.get(number(1.0), root)), shape, x.channels)
         return Blocked(layouts.add(MulOp.get(distance, inverse)), x.channels)
 
-    def row(self, b: LoopBuilder, read: Reader, write: Writer) -> None:
+    def row(self, b: Builder, read: Reader, write: Writer) -> None:
         extents = self._row()
         bounds = [(0, extent) for extent in extents]
         zero, count = b.const(0, element_type_of(self.x)), float(np.prod(extents))
@@ -231,7 +233,7 @@ class NormalizeOp(RowOp):
 
         (squares,) = b.reduce(bounds, [zero], square)
         inverse = 1 / b.math("sqrt", squares / count + self.epsilon.value.data)
-        b.for_each(extents, lambda inner: write(inner, (read(inner) - mean) * inverse))
+        b.parallel_for(extents, lambda inner: write(inner, (read(inner) - mean) * inverse))
 
     def tiled_row(
         self, b: TileBuilder, row: Row, read: Callable[[Part], Scalar], write: Callable[[Part, Scalar], None]
@@ -282,7 +284,7 @@ class BatchNormOp(ElementOp):
                 raise ShapeError(f"{name} has shape {list(shape_of(value))}, for {channels} channels [{channels}]")
         return [tensor_type(self.x)]
 
-    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+    def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         channel = [index[1] if len(index) > 1 else b.index(0)]
         kind = compute_type(element_type_of(self.x))
         scale, bias, mean, variance = (b.cast(read(channel), kind) for read in reads[1:])

@@ -14,19 +14,18 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.dtypes import integer_range, is_float
 from aotc.dialects.graph import arrays
-from aotc.dialects.graph.arithmetic import Comparison
+from aotc.dialects.graph.builder import Builder, Comparison, Number, Reader, Scalar, Writer
 from aotc.dialects.graph.elementwise import Domain
 from aotc.dialects.graph.interfaces import AnchorOp, Array, ShapeError, element_type_of, shape_of
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
-from aotc.dialects.graph.scalars import Number, Scalar
 from aotc.dialects.graph.shapes import normalize_axis
-from aotc.passes.kernel.builders.tile_builder import NotTileable
+from aotc.passes.kernel.builders.tile_builder import NotVectorizable
 from aotc.passes.kernel.nests.rows import Part, Row, Rows, axis_of_lanes, lane_numbers, reduction_schedule
 
 if TYPE_CHECKING:
     from aotc.dialects.aot.tiles import Reduction
     from aotc.dialects.graph.packed.channels import Blocked, ChannelsOf
-    from aotc.dialects.graph.schedule import Machine, Schedule
+    from aotc.dialects.graph.schedules import Schedule
+    from aotc.machines.machine import Machine
     from aotc.passes.kernel.builders.tile_builder import TileBuilder
     from aotc.passes.kernel.layouts import Layouts
 
@@ -72,7 +71,7 @@ class Monoid:
 
     domain: Domain
     neutral: Callable[[Attribute], Number]
-    combine: Callable[[LoopBuilder, Scalar, Scalar], Scalar]
+    combine: Callable[[Builder, Scalar, Scalar], Scalar]
     ufunc: np.ufunc
 
 
@@ -144,7 +143,7 @@ class ReduceOp(RowwiseOp):
         shape = reduced_shape(shape_of(self.x), self.along(), self.flag("keepdims"))
         return [TensorType(element_type_of(self.x), shape)]
 
-    def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         shape, axes, monoid = shape_of(self.x), self.along(), self._monoid()
         kind = element_type_of(self.x)
 
@@ -157,7 +156,7 @@ class ReduceOp(RowwiseOp):
             (total,) = b.reduce([(0, shape[axis]) for axis in axes], [b.const(monoid.neutral(kind), kind)], step)
             writes[0](index, total / self._count() if self.kind.data == "mean" else total)
 
-        b.for_each(shape_of(self.result), each)
+        b.parallel_for(shape_of(self.result), each)
 
     def schedule_on(self, machine: Machine) -> Schedule | None:
         shape, axes = shape_of(self.x), self.along()
@@ -227,7 +226,7 @@ class ArgReduceOp(AnchorOp):
             raise ShapeError(f"axis {axes[0]} has no elements")
         return [TensorType(i64, reduced_shape(shape, axes, self.flag("keepdims")))]
 
-    def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         shape, axes = shape_of(self.x), self._axes()
 
         def each(index: list[Scalar]) -> None:
@@ -245,7 +244,7 @@ class ArgReduceOp(AnchorOp):
             _, position = b.reduce([(1, shape[axes[0]])], start, step)
             writes[0](index, b.cast(position, i64))
 
-        b.for_each(shape_of(self.result), each)
+        b.parallel_for(shape_of(self.result), each)
 
     def schedule_on(self, machine: Machine) -> Schedule | None:
         schedule = reduction_schedule(machine, element_type_of(self.x), shape_of(self.x), self._axes())
@@ -330,7 +329,7 @@ class CumulativeOp(AnchorOp):
         self._axis()
         return [TensorType(element_type_of(self.x), shape_of(self.x))]
 
-    def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         shape, axis, monoid = shape_of(self.x), self._axis(), self._monoid()
         kind = element_type_of(self.x)
 
@@ -344,7 +343,7 @@ class CumulativeOp(AnchorOp):
 
             b.reduce([(0, shape[axis])], [b.const(monoid.neutral(kind), kind)], step)
 
-        b.for_each(reduced_shape(shape, (axis,), keepdims=False), each)
+        b.parallel_for(reduced_shape(shape, (axis,), keepdims=False), each)
 
     def schedule_on(self, machine: Machine) -> Schedule | None:
         shape, axis = shape_of(self.x), self._axis()
@@ -359,7 +358,7 @@ class CumulativeOp(AnchorOp):
         shape, axis, monoid = shape_of(self.x), self._axis(), self._monoid()
         kind = element_type_of(self.x)
         if axis_of_lanes(shape) == axis:
-            raise NotTileable("a running total along the lanes of registers")
+            raise NotVectorizable("a running total along the lanes of registers")
 
         def each(row: Row) -> None:
             def step(i: Scalar, carried: list[Scalar]) -> list[Scalar]:

@@ -11,12 +11,13 @@ from xdsl.dialects.builtin import I64, IntegerAttr, TensorType, i64
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.graph import arrays
+from aotc.dialects.graph.builder import INDEX, Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import AnchorOp, Array, ShapeError, common_element_type, element_type_of, shape_of
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
-from aotc.dialects.graph.scalars import INDEX, Scalar
-from aotc.dialects.graph.schedule import REGISTERS_OF_A_CHAIN, Machine, Schedule
+from aotc.dialects.graph.schedules import ResampleSchedule, Schedule
 from aotc.dialects.graph.shapes import ceil_div, require_axis
-from aotc.passes.kernel.builders.tile_builder import NotTileable, Tile, TileBuilder
+from aotc.machines.machine import Machine
+from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
+from aotc.passes.kernel.costs.elementwise import REGISTERS_OF_A_CHAIN
 from aotc.passes.kernel.costs.register_tiles import Segment, segments
 from aotc.passes.kernel.nests.rows import Piece, axis_of_lanes, pieces
 
@@ -60,7 +61,7 @@ class ResampleOp(AnchorOp):
         sums = (taps * weights.astype(wide)).sum(-1)
         return [arrays.convert(np.moveaxis(sums, -1, self.axis.value.data), x.dtype)]
 
-    def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         axis, taps = self.axis.value.data, shape_of(self.places)[1]
         zero = b.const(0, element_type_of(self.result))
 
@@ -72,7 +73,7 @@ class ResampleOp(AnchorOp):
 
             writes[0](index, b.reduce([(0, taps)], [zero], step)[0])
 
-        b.for_each(shape_of(self.result), body)
+        b.parallel_for(shape_of(self.result), body)
 
     def lay_out(self, layouts: Layouts) -> Blocked | None:
         """On blocks, but for what leaves the function larger than it came: that costs less to unpack before."""
@@ -89,7 +90,7 @@ class ResampleOp(AnchorOp):
         if lanes == 1 or axes[1] == self.axis.value.data or 2 * extent <= lanes:
             return None  # elements that follow each other come from anywhere, or are few
         registers = min(REGISTERS_OF_A_CHAIN, ceil_div(extent, lanes))
-        return Schedule(lanes, (REGISTERS_OF_A_CHAIN // registers, registers))
+        return ResampleSchedule(lanes, REGISTERS_OF_A_CHAIN // registers, registers)
 
     def _tile_axes(self) -> tuple[int | None, int]:
         """The axis of a tile's rows, if there is one, and that of its lanes: the innermost that are longer than 1."""
@@ -104,9 +105,9 @@ class ResampleOp(AnchorOp):
         shape, taps, axis = shape_of(self.result), shape_of(self.places)[1], self.axis.value.data
         row_axis, lane_axis = self._tile_axes()
         if lane_axis == axis:
-            raise NotTileable("elements that follow each other come from anywhere")
+            raise NotVectorizable("elements that follow each other come from anywhere")
         kind, lanes = element_type_of(self.x), schedule.lanes
-        height = 1 if row_axis is None else min(schedule.tile[0], shape[row_axis])
+        height = 1 if row_axis is None else min(schedule.rows, shape[row_axis])
 
         def each(index: list[Scalar], tile: Tile) -> None:
             def step(tap: Scalar, carried: list[Scalar]) -> list[Scalar]:
@@ -123,7 +124,7 @@ class ResampleOp(AnchorOp):
             writes[0](index, total[0])
 
         for rows in segments(1 if row_axis is None else shape[row_axis], height):
-            for piece in pieces(shape[lane_axis], schedule.tile[1], lanes):
+            for piece in pieces(shape[lane_axis], schedule.registers, lanes):
                 tile = Tile((rows.size, piece.registers, lanes), piece.valid)
 
                 def place(at: list[Scalar], rows: Segment = rows, piece: Piece = piece, tile: Tile = tile) -> None:
@@ -138,4 +139,4 @@ class ResampleOp(AnchorOp):
                 bounds[lane_axis] = ceil_div(piece.end - piece.start, piece.width)
                 if row_axis is not None:
                     bounds[row_axis] = rows.count
-                b.for_each(bounds, place)
+                b.parallel_for(bounds, place)

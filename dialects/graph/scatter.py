@@ -16,7 +16,8 @@ from xdsl.irdl import irdl_op_definition, result_def
 from aotc.dialects.graph.in_memory import ScatterElementsInMemoryOp, ScatterNdInMemoryOp, TopKInMemoryOp
 from aotc.dialects.graph.interfaces import AnchorOp, shape_of
 from aotc.dialects.graph.scattering import ScatteringElements, ScatteringSlices, Selecting
-from aotc.dialects.graph.schedule import Machine, Schedule
+from aotc.dialects.graph.schedules import ScatterSchedule, Schedule
+from aotc.machines.machine import Machine
 
 if TYPE_CHECKING:
     from aotc.passes.kernel.layouts import Layouts
@@ -27,7 +28,7 @@ FEW_STEPS = 4
 
 def in_memory(steps: int) -> Schedule | None:
     """The schedule, element by element, of what otherwise takes `steps` for each element; None where these are few."""
-    return Schedule(1) if steps > FEW_STEPS else None
+    return ScatterSchedule(1) if steps > FEW_STEPS else None
 
 
 class _WithoutMemory(AnchorOp, ABC):

@@ -16,10 +16,9 @@ import numpy as np
 from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, StringAttr, TensorType, i1, i64
 from xdsl.irdl import operand_def, opt_prop_def, prop_def
 
+from aotc.dialects.graph.builder import Builder, Reader, Scalar, ScalarLike, Writer
 from aotc.dialects.graph.indexing import from_front, require_covered, require_indices
 from aotc.dialects.graph.interfaces import AnchorOp, Array, ShapeError, common_element_type, element_type_of, shape_of
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
-from aotc.dialects.graph.scalars import Scalar, ScalarLike
 from aotc.dialects.graph.shapes import require_axis
 
 _REDUCTIONS = {"none", "add", "mul", "max", "min"}
@@ -46,7 +45,7 @@ class ScatterOp(AnchorOp, ABC):
         self.check()
         return [TensorType(element_type_of(self.x), shape_of(self.x))]
 
-    def combine(self, b: LoopBuilder, old: Scalar, update: Scalar) -> Scalar:
+    def combine(self, b: Builder, old: Scalar, update: Scalar) -> Scalar:
         """One update of an element."""
         truth = old.dtype == i1
         match self.reduction.data:
@@ -99,7 +98,7 @@ class ScatteringElements(ScatterOp, ABC):
         where[axis] = np.where(signed < 0, signed + x.shape[axis], signed)
         return [self._scattered(x, tuple(where), updates)]
 
-    def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         x, indices, axis = shape_of(self.x), shape_of(self.indices), self.axis.value.data
 
         def body(index: list[Scalar]) -> None:
@@ -119,9 +118,9 @@ class ScatteringElements(ScatterOp, ABC):
             writes[0](index, b.reduce([(0, count)], [reads[0](index)], step)[0])
 
         if 0 in indices:
-            b.for_each(x, lambda index: writes[0](index, reads[0](index)))
+            b.parallel_for(x, lambda index: writes[0](index, reads[0](index)))
         else:
-            b.for_each(x, body)
+            b.parallel_for(x, body)
 
 
 class ScatteringSlices(ScatterOp, ABC):
@@ -142,7 +141,7 @@ class ScatteringSlices(ScatterOp, ABC):
         where = tuple(signed[..., position] for position in range(indices.shape[-1]))
         return [self._scattered(x, where, updates)]
 
-    def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         x, indices = shape_of(self.x), shape_of(self.indices)
         depth = indices[-1]
 
@@ -158,7 +157,7 @@ class ScatteringSlices(ScatterOp, ABC):
             bounds = [(0, extent) for extent in indices[:-1]]
             writes[0](index, b.reduce(bounds, [reads[0](index)], step)[0])
 
-        b.for_each(x, body)
+        b.parallel_for(x, body)
 
 
 class Selecting(AnchorOp, ABC):
@@ -185,7 +184,7 @@ class Selecting(AnchorOp, ABC):
         """How an element compares to those it comes before."""
         return "lt" if self.flag("smallest") else "gt"
 
-    def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         x, axis, k = shape_of(self.x), self.axis.value.data, self.k.value.data
         ahead = self.ahead
         none, zero = b.index(-1), b.const(0, element_type_of(self.x))
@@ -212,4 +211,4 @@ class Selecting(AnchorOp, ABC):
 
             b.reduce([(0, k)], [zero, none], rank)
 
-        b.for_each([*x[:axis], 1, *x[axis + 1 :]], body)
+        b.parallel_for([*x[:axis], 1, *x[axis + 1 :]], body)

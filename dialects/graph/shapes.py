@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from aotc.dialects.graph.builder import Builder, Scalar
 from aotc.dialects.graph.interfaces import ShapeError
-from aotc.dialects.graph.scalars import Scalar, ScalarBuilder
 
 
 def broadcast(*shapes: Sequence[int]) -> tuple[int, ...]:
@@ -21,7 +21,7 @@ def broadcast(*shapes: Sequence[int]) -> tuple[int, ...]:
     return tuple(result)
 
 
-def broadcast_index(b: ScalarBuilder, index: Sequence[Scalar], shape: Sequence[int]) -> list[Scalar]:
+def broadcast_index(b: Builder, index: Sequence[Scalar], shape: Sequence[int]) -> list[Scalar]:
     """The index into an operand of `shape` for element `index` of the broadcast result."""
     tail = index[len(index) - len(shape) :]
     return [b.index(0) if extent == 1 else i for i, extent in zip(tail, shape, strict=True)]
@@ -50,12 +50,12 @@ def require_axis(axis: int, rank: int) -> None:
         raise ShapeError(f"axis {axis} is out of range for rank {rank}")
 
 
-def inside(b: ScalarBuilder, index: Scalar, extent: int) -> Scalar:
+def inside(b: Builder, index: Scalar, extent: int) -> Scalar:
     """Whether a signed `index` is one of `extent` elements."""
     return b.compare("ge", index, 0) & b.compare("lt", index, extent)
 
 
-def linearize(b: ScalarBuilder, index: Sequence[Scalar], shape: Sequence[int]) -> Scalar:
+def linearize(b: Builder, index: Sequence[Scalar], shape: Sequence[int]) -> Scalar:
     """The row-major position of `index` in a tensor of `shape`."""
     position = b.index(0)
     for i, extent in zip(index, shape, strict=True):
@@ -63,7 +63,7 @@ def linearize(b: ScalarBuilder, index: Sequence[Scalar], shape: Sequence[int]) -
     return position
 
 
-def delinearize(b: ScalarBuilder, position: Scalar, shape: Sequence[int]) -> list[Scalar]:
+def delinearize(b: Builder, position: Scalar, shape: Sequence[int]) -> list[Scalar]:
     """The index in a tensor of `shape` of its row-major position; the inverse of `linearize`."""
     index: list[Scalar] = []
     for axis, extent in reversed(list(enumerate(shape))):

@@ -35,6 +35,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from aotc.dialects.dtypes import byte_width, is_encoded
+from aotc.dialects.graph.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import (
     AnchorOp,
     ElementOp,
@@ -46,12 +47,10 @@ from aotc.dialects.graph.interfaces import (
     shape_of,
     to_attribute,
 )
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
-from aotc.dialects.graph.scalars import Scalar
-from aotc.dialects.graph.schedule import Schedule, schedule_of
+from aotc.dialects.graph.schedules import Schedule, schedule_of
 from aotc.dialects.graph.structure import ConstantOp, YieldOp, parse_signature, print_signature
 from aotc.passes.kernel.builders.expressions import Expressions
-from aotc.passes.kernel.builders.tile_builder import NotTileable, TileBuilder
+from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
 from aotc.passes.kernel.nests.matmul import LINE
 from aotc.passes.kernel.nests.tile_walk import Part, Place, Plan, Run, Stage, Strip, Walk, starts
 from aotc.passes.kernel.spatial_tiling import Box
@@ -201,7 +200,7 @@ class StagedOp(AnchorOp):
 
     # Loops
 
-    def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         self._strips(b, reads, writes)
 
     def tiled_loops(
@@ -209,7 +208,7 @@ class StagedOp(AnchorOp):
     ) -> None:
         self._strips(b, reads, writes)
 
-    def _strips(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+    def _strips(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         given = dict(zip(self.block.args, reads, strict=False))
         values = Expressions(self.name, b, cast(Mapping[SSAValue, Reader], given), lambda op: op.inline_array())
         stages = self.stages()
@@ -226,7 +225,7 @@ class StagedOp(AnchorOp):
                     b.only_when(inside, lambda run=run, first=first: kernel.part(run, first, number))
                 first += run.count
 
-        b.each(0, plan.count, 1, part)
+        b.parallel_range(0, plan.count, 1, part)
 
     # Assembly: `graph.staged (%a = %x : t, ...) -> (t, ...) attributes {strip = ..} { ... graph.yield }`
 
@@ -255,7 +254,7 @@ class _StagedKernel:
 
     def __init__(
         self,
-        b: LoopBuilder,
+        b: Builder,
         stages: Sequence[Stage],
         walk: Walk,
         values: Expressions,
@@ -279,9 +278,9 @@ class _StagedKernel:
             ) -> None:
                 for each in inner:
                     write = self._strip(each.first.strip, [run, *outer, each])
-                    self._b.each_in_order(0, each.count, 1, lambda at, write=write: write([part, *place, at]))
+                    self._b.sequential_range(0, each.count, 1, lambda at, write=write: write([part, *place, at]))
 
-            self._b.for_each_in_order([each.count for each in outer], strips)
+            self._b.sequential_for([each.count for each in outer], strips)
 
     def _strip(self, strip: Strip, runs: Sequence[Run[Any]]) -> Callable[[list[Scalar]], None]:
         """What writes the strip at a place in the runs, of which `strip` is the first."""
@@ -317,7 +316,7 @@ class _StagedKernel:
         if not isinstance(self._b, TileBuilder):
             part.loops(self._b, reads, [write])
         elif (schedule := schedule_of(stage.anchor)) is None:
-            raise NotTileable(f"{stage.anchor.name} has no schedule")
+            raise NotVectorizable(f"{stage.anchor.name} has no schedule")
         else:
             part.tiled_loops(self._b, reads, [write], schedule)
 

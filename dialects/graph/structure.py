@@ -31,9 +31,8 @@ from xdsl.traits import IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from aotc.dialects.dtypes import numpy_dtype
+from aotc.dialects.graph.builder import Builder, Reader, Scalar
 from aotc.dialects.graph.interfaces import Array, ElementOp, Fusion, GraphOp, tensor_type
-from aotc.dialects.graph.loops import LoopBuilder, Reader
-from aotc.dialects.graph.scalars import Scalar
 
 
 @irdl_op_definition
@@ -137,7 +136,7 @@ class CopyOp(ElementOp):
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         return [operands[0]]
 
-    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+    def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         return reads[0](index)
 
 

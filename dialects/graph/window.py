@@ -18,16 +18,16 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
 from aotc.dialects.dtypes import integer_range, is_float
+from aotc.dialects.graph.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
-from aotc.dialects.graph.scalars import Scalar
-from aotc.dialects.graph.schedule import Machine, Schedule
+from aotc.dialects.graph.schedules import Schedule
 from aotc.dialects.graph.shapes import linearize
 from aotc.dialects.graph.windows.axes import WindowedOp
 from aotc.dialects.graph.windows.sliding import SlidingWindow, sliding_windows
-from aotc.passes.kernel.builders.tile_builder import NotTileable, Tile, TileBuilder
+from aotc.machines.machine import Machine
+from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
 from aotc.passes.kernel.nests.window import Part, WindowNest, WindowReduction, window_schedule
-from aotc.passes.kernel.spatial_tiling import Box, Cutout, Strips, cut_out_windows, window_strips
+from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation, tiled_windows, window_tiling
 
 if TYPE_CHECKING:
     from aotc.dialects.graph.packed.channels import Blocked, ChannelsOf
@@ -76,23 +76,23 @@ class WindowOp(WindowedOp, ABC):
         return [TensorType(self.result_element_type(), shape)]
 
     @abstractmethod
-    def initial(self, b: LoopBuilder) -> list[Scalar]:
+    def initial(self, b: Builder) -> list[Scalar]:
         """What the reduction over one window starts with."""
 
     @abstractmethod
-    def combine(self, b: LoopBuilder, source: Sequence[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
+    def combine(self, b: Builder, source: Sequence[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
         """The reduction after the element `value` of x, which is at index `source`."""
 
-    def finish(self, b: LoopBuilder, count: Callable[[], Scalar], carried: list[Scalar]) -> Scalar:
+    def finish(self, b: Builder, count: Callable[[], Scalar], carried: list[Scalar]) -> Scalar:
         """The result element; `count` emits how many taps count for it, in the type of the elements."""
         return carried[0]
 
-    def counted(self, b: LoopBuilder, window: SlidingWindow, position: Scalar) -> Scalar:
+    def counted(self, b: Builder, window: SlidingWindow, position: Scalar) -> Scalar:
         """How many taps along one axis count at `position`: those that see an element, and never none."""
         low, high = window.taps(b, position)
         return high - low if window.never_empty else b.max(high - low, 1)
 
-    def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         windows, end = self.windows(), 2 + self.rank
 
         def body(index: list[Scalar]) -> None:
@@ -111,7 +111,7 @@ class WindowOp(WindowedOp, ABC):
             carried = b.reduce(bounds, self.initial(b), step)
             writes[0](index, self.finish(b, count, carried))
 
-        b.for_each(shape_of(self.result), body)
+        b.parallel_for(shape_of(self.result), body)
 
     def lay_out(self, layouts: Layouts) -> Blocked | None:
         x = layouts.computed(self.x) if self.BLOCKED else None
@@ -120,12 +120,12 @@ class WindowOp(WindowedOp, ABC):
     def block_starts(self, channels_of: ChannelsOf) -> Iterable[int] | None:
         return None if self.BLOCKED else ()
 
-    def cut_out(self, box: Box) -> Cutout | None:
+    def tiled_implementation(self, box: Box) -> TiledImplementation | None:
         blocked = self.BLOCKED and len(box) > 2 + self.rank
-        return cut_out_windows(self, self.windows(), box) if blocked else None
+        return tiled_windows(self, self.windows(), box) if blocked else None
 
-    def strips(self, schedule: Schedule) -> Strips | None:
-        return window_strips(self, schedule)
+    def spatial_tiling(self, schedule: Schedule) -> SpatialTiling | None:
+        return window_tiling(self, schedule)
 
     def schedule_on(self, machine: Machine) -> Schedule | None:
         x = shape_of(self.x)
@@ -136,13 +136,13 @@ class WindowOp(WindowedOp, ABC):
     ) -> None:
         x = shape_of(self.x)
         if len(x) == 2 + self.rank:
-            raise NotTileable("the operand is not blocked")
+            raise NotVectorizable("the operand is not blocked")
         pool = _Pool(self, b, writes[0])
         nest = WindowNest(b, schedule, x[:2], self.windows(), x[-1], reads[0], pool)
         nest.run()
 
 
-def _product(b: LoopBuilder, factors: Sequence[Scalar]) -> Scalar:
+def _product(b: Builder, factors: Sequence[Scalar]) -> Scalar:
     product = b.index(1)
     for factor in factors:
         product = product * factor
@@ -186,7 +186,7 @@ class _Pool(WindowReduction):
         return counts
 
 
-def _least(b: LoopBuilder, dtype: Attribute) -> Scalar:
+def _least(b: Builder, dtype: Attribute) -> Scalar:
     return b.const(float("-inf") if is_float(dtype) else integer_range(dtype)[0], dtype)
 
 
@@ -196,10 +196,10 @@ class MaxPoolOp(WindowOp):
 
     name = "graph.max_pool"
 
-    def initial(self, b: LoopBuilder) -> list[Scalar]:
+    def initial(self, b: Builder) -> list[Scalar]:
         return [_least(b, element_type_of(self.x))]
 
-    def combine(self, b: LoopBuilder, source: Sequence[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
+    def combine(self, b: Builder, source: Sequence[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
         return [b.max(carried[0], value)]
 
 
@@ -217,10 +217,10 @@ class MaxPoolIndicesOp(WindowOp):
     def result_element_type(self) -> Attribute:
         return i64
 
-    def initial(self, b: LoopBuilder) -> list[Scalar]:
+    def initial(self, b: Builder) -> list[Scalar]:
         return [_least(b, element_type_of(self.x)), b.const(-1, i64)]
 
-    def combine(self, b: LoopBuilder, source: Sequence[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
+    def combine(self, b: Builder, source: Sequence[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
         best, where = carried
         axes = list(range(len(source)))
         if self.flag("column_major"):
@@ -230,7 +230,7 @@ class MaxPoolIndicesOp(WindowOp):
         better = b.compare("gt", value, best) | b.compare("lt", where, 0)
         return [b.select(better, value, best), b.select(better, b.cast(flat, i64), where)]
 
-    def finish(self, b: LoopBuilder, count: Callable[[], Scalar], carried: list[Scalar]) -> Scalar:
+    def finish(self, b: Builder, count: Callable[[], Scalar], carried: list[Scalar]) -> Scalar:
         return carried[1]
 
 
@@ -246,16 +246,16 @@ class AveragePoolOp(WindowOp):
             raise ShapeError(f"the elements must be floats, found {element_type_of(self.x)}")
         return super().infer_types()
 
-    def initial(self, b: LoopBuilder) -> list[Scalar]:
+    def initial(self, b: Builder) -> list[Scalar]:
         return [b.const(0.0, element_type_of(self.x))]
 
-    def combine(self, b: LoopBuilder, source: Sequence[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
+    def combine(self, b: Builder, source: Sequence[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
         return [carried[0] + value]
 
-    def counted(self, b: LoopBuilder, window: SlidingWindow, position: Scalar) -> Scalar:
+    def counted(self, b: Builder, window: SlidingWindow, position: Scalar) -> Scalar:
         return window.padded_taps(b, position) if self.flag("include_pad") else super().counted(b, window, position)
 
-    def finish(self, b: LoopBuilder, count: Callable[[], Scalar], carried: list[Scalar]) -> Scalar:
+    def finish(self, b: Builder, count: Callable[[], Scalar], carried: list[Scalar]) -> Scalar:
         return carried[0] / count()
 
 
@@ -278,16 +278,16 @@ class LpPoolOp(WindowOp):
         """p."""
         return self.p.value.data
 
-    def initial(self, b: LoopBuilder) -> list[Scalar]:
+    def initial(self, b: Builder) -> list[Scalar]:
         return [b.const(0.0, element_type_of(self.x))]
 
-    def combine(self, b: LoopBuilder, source: Sequence[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
+    def combine(self, b: Builder, source: Sequence[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
         if self.exponent == 2:
             return [carried[0] + value * value]
         size = b.math("absf", value)
         return [carried[0] + (size if self.exponent == 1 else b.pow(size, b.const(float(self.exponent), size.dtype)))]
 
-    def finish(self, b: LoopBuilder, count: Callable[[], Scalar], carried: list[Scalar]) -> Scalar:
+    def finish(self, b: Builder, count: Callable[[], Scalar], carried: list[Scalar]) -> Scalar:
         (total,) = carried
         if self.exponent == 1:
             return total

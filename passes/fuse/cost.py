@@ -11,11 +11,10 @@ from xdsl.dialects.builtin import IndexType, MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 
 from aotc.dialects.dtypes import storage_type
-from aotc.dialects.graph.encodings import decode, load
+from aotc.dialects.graph.builder import INDEX, Reader, Scalar
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, GraphOp, element_type_of, shape_of
-from aotc.dialects.graph.loops import LoopBuilder, Reader
-from aotc.dialects.graph.scalars import INDEX, Scalar
 from aotc.passes.fuse.groups import body_key
+from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 from aotc.passes.loops.loop_shares import trips
 
 BRANCH = 8
@@ -42,7 +41,7 @@ class _Probe:
 
     def reads(self) -> list[Reader]:
         def reader(buffer: SSAValue, value: SSAValue) -> Reader:
-            return lambda index: decode(self.b, load(self.b, buffer, index, element_type_of(value)))
+            return lambda index: self.b.decode(self.b.load_element(buffer, index, element_type_of(value)))
 
         return [reader(buffer, value) for buffer, value in zip(self.buffers, self.values, strict=True)]
 

@@ -2,7 +2,7 @@
 
 That pays where the tensor between them is too large to stay in the cache, strips of it are not, and nothing is computed
 twice: where an anchor says along which axes its result is computed in strips (`AnchorOp.strips`), and the ones before
-can compute what a strip needs alone (`AnchorOp.cut_out`), or what it needs beside rows that were kept.
+can compute what a strip needs alone (`AnchorOp.tiled_implementation`), or what it needs beside rows that were kept.
 
 Before, with `fuse-stages{target=x86-64-v4}`:
 ```mlir
@@ -35,10 +35,11 @@ from xdsl.passes import ModulePass
 
 from aotc.dialects.dtypes import byte_width, is_encoded
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, Fusion, ShapeError, element_type_of, shape_of
-from aotc.dialects.graph.schedule import Machine, ScheduleAttr, schedule_of
+from aotc.dialects.graph.schedules import ScheduleAttr, schedule_of
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.staged import StagedOp
 from aotc.dialects.graph.structure import YieldOp
+from aotc.machines.machine import Machine
 from aotc.model.locations import fuse_locations
 from aotc.model.weights import WeightStore
 from aotc.passes.fuse.fusion_policy import MAX_OPERATIONS, buffers, most_buffers
@@ -46,7 +47,8 @@ from aotc.passes.fuse.groups import copy_group, entries
 from aotc.passes.fuse.vectorizable import Form, TileForms, is_tiled
 from aotc.passes.fuse.views import is_kernel
 from aotc.passes.kernel.nests.tile_walk import Stage, Step, Walk
-from aotc.passes.kernel.spatial_tiling import Box, Strips, size, whole
+from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, size, whole
+from aotc.passes.kernel.strategy import strategy_of
 from aotc.passes.schedule.choose_schedule import machine_of
 
 _STAYS, _STREAMS, _MEMORY, _OPERANDS = 1 / 2, 1, 1 / 4, 3 / 4
@@ -57,7 +59,7 @@ _EVEN = 1.1
 """So much longer than the average the longest share of threads may be."""
 
 _LOOKED_AT = 3
-"""Strips that are looked at: the first ones compute more or less than those after them."""
+"""SpatialTiling that are looked at: the first ones compute more or less than those after them."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ class _Link:
 def _fuse(last: AnchorOp, machine: Machine, forms: TileForms, threads: int) -> None:
     """Make one kernel of `last` and all anchors before it that are worth it."""
     schedule = schedule_of(last)
-    if schedule is None or not _is_stage(last) or (strips := last.strips(schedule)) is None:
+    if schedule is None or not _is_stage(last) or (strips := strategy_of(last).spatial_tiling(last, schedule)) is None:
         return
     chain = _Chain(strips, (Stage(last, last.results[0], None),), (last,))
     found: list[tuple[_Chain, Box]] = []
@@ -152,7 +154,7 @@ def _producer(value: SSAValue, forms: TileForms) -> tuple[AnchorOp, tuple[Elemen
 class _Chain:
     """An anchor that is computed in strips, and some before it."""
 
-    strips: Strips
+    strips: SpatialTiling
     stages: tuple[Stage, ...]
     ops: tuple[Operation, ...]
     """The anchors and what is between them, in order."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, OpResult, SSAValue
 
-from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, Fusion, GraphOp, Prologue, shape_of
+from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, Fusion, GraphOp, shape_of
 from aotc.dialects.graph.structure import ConstantOp, FusedOp, YieldOp
 from aotc.passes.fuse.fusion_policy import (
     MAX_OPERATIONS,
@@ -22,6 +22,7 @@ from aotc.passes.fuse.groups import is_single_constant, make_group
 from aotc.passes.fuse.reads import Reads, operand_reads, reads_of
 from aotc.passes.fuse.vectorizable import TileForms, is_tiled
 from aotc.passes.fuse.views import is_join, is_kernel
+from aotc.passes.kernel.strategy import Prologue, strategy_of
 
 
 @dataclass
@@ -166,5 +167,5 @@ def _prologues(ops: Sequence[Operation], root: Operation) -> dict[SSAValue, list
     for op in ops:
         if isinstance(op, AnchorOp):
             for position, operand in enumerate(op.operands):
-                found.setdefault(outside.get(operand, operand), []).append(op.prologue(position))
+                found.setdefault(outside.get(operand, operand), []).append(strategy_of(op).prologue(op, position))
     return found

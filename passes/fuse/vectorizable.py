@@ -11,13 +11,12 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from aotc.dialects.aot import TileLoadOp
 from aotc.dialects.dtypes import storage_type
+from aotc.dialects.graph.builder import INDEX, Reader, Scalar
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, element_type_of, shape_of
-from aotc.dialects.graph.loops import Reader
-from aotc.dialects.graph.scalars import INDEX, Scalar
-from aotc.dialects.graph.schedule import schedule_of
 from aotc.model.weights import WeightStore
 from aotc.passes.fuse.groups import body_key, copy_group
-from aotc.passes.kernel.builders.tile_builder import NotTileable, Tile, TileBuilder
+from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
+from aotc.passes.kernel.strategy import follows_schedule
 from aotc.passes.loops.convert_graph_to_loops import KernelLowering
 from aotc.passes.memory.bufferize import bufferize_kernel
 
@@ -66,7 +65,7 @@ class TileForms:
         bufferize_kernel(kernel)
         try:
             KernelLowering(kernel, self._store, TileBuilder).run()
-        except NotTileable:
+        except NotVectorizable:
             return Form.NONE
         loads = [op for op in kernel.walk() if isinstance(op, TileLoadOp)]
         return Form.DENSE if all(load.strides.get_values()[-1] in (0, 1) for load in loads) else Form.GATHERED
@@ -87,11 +86,11 @@ def _has_element(op: ElementOp) -> bool:
 
     try:
         op.element(b, index, [reader(arg, value) for arg, value in zip(block.args, op.operands, strict=False)])
-    except NotTileable:
+    except NotVectorizable:
         return False
     return True
 
 
 def is_tiled(op: Operation) -> bool:
     """Whether `op` is an anchor that is to be computed on tiles."""
-    return isinstance(op, AnchorOp) and schedule_of(op) is not None and type(op).tiled_loops is not AnchorOp.tiled_loops
+    return follows_schedule(op) and type(op).tiled_loops is not AnchorOp.tiled_loops

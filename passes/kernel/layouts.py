@@ -16,7 +16,7 @@ from aotc.dialects.graph.movement import BroadcastOp, ReshapeOp, SliceOp
 from aotc.dialects.graph.packed.channels import Blocked, Channels
 from aotc.dialects.graph.packed.conv import PackChannelsOp, UnpackChannelsOp
 from aotc.dialects.graph.packed.regrouping import NOTHING, RegroupChannelsOp
-from aotc.dialects.graph.schedule import Schedule, ScheduleAttr, schedule_of
+from aotc.dialects.graph.schedules import Schedule, ScheduleAttr, schedule_of
 from aotc.dialects.graph.structure import ConstantOp
 
 

@@ -11,11 +11,11 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, SSAValue
 
 from aotc.dialects.graph.interfaces import element_type_of, shape_of, to_attribute
+from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, WindowSchedule
 from aotc.dialects.graph.windows.sliding import SlidingWindow
 
 if TYPE_CHECKING:
     from aotc.dialects.graph.interfaces import AnchorOp
-    from aotc.dialects.graph.schedule import Schedule
 
 Box: TypeAlias = tuple[range, ...]
 """Neighbouring positions along every axis of a tensor."""
@@ -32,7 +32,7 @@ def size(box: Box) -> int:
 
 
 @dataclass(frozen=True)
-class Strips:
+class SpatialTiling:
     """How a result may be computed strip by strip, so that strips share little work."""
 
     single: Sequence[int]
@@ -44,7 +44,7 @@ class Strips:
 
 
 @dataclass(frozen=True)
-class Cutout:
+class TiledImplementation:
     """What computes a box of an operation's result."""
 
     whole: AnchorOp
@@ -83,7 +83,7 @@ class Seen:
         return Seen(elements, elements.start - first, last - elements.stop)
 
 
-def cut_out_windows(op: AnchorOp, windows: Sequence[SlidingWindow], box: Box) -> Cutout | None:
+def tiled_windows(op: AnchorOp, windows: Sequence[SlidingWindow], box: Box) -> TiledImplementation | None:
     """An operation x, parameters -> [N, blocks, spatial.., lanes] for some images and positions of its windows.
 
     x has the images at the same place, then blocks or channels, spatial axes, perhaps lanes.
@@ -98,13 +98,21 @@ def cut_out_windows(op: AnchorOp, windows: Sequence[SlidingWindow], box: Box) ->
     channels, *_ = whole(x)[1:]
     within = (images, channels, *(part.elements for part in parts), *whole(x)[2 + len(parts) :])
     pads = [*(part.before for part in parts), *(part.after for part in parts)]
-    return Cutout(op, (within, *map(whole, parameters)), {"pads": pads})
+    return TiledImplementation(op, (within, *map(whole, parameters)), {"pads": pads})
 
 
-def window_strips(op: AnchorOp, schedule: Schedule) -> Strips:
+def window_tiling(op: AnchorOp, schedule: Schedule) -> SpatialTiling:
     """Of [N, blocks, spatial.., lanes]: positions along the first spatial axis, one image at a time.
 
     Register tiles lie along the last spatial axis.
     """
     spatial = len(shape_of(op.results[0])) - 3
-    return Strips((0,), 2, 1 if spatial > 1 else schedule.tile[0])
+    return SpatialTiling((0,), 2, 1 if spatial > 1 else _tile_rows(schedule))
+
+
+def _tile_rows(schedule: Schedule) -> int:
+    """Neighbouring results of a register tile."""
+    if isinstance(schedule, MatmulSchedule):
+        return schedule.mr
+    assert isinstance(schedule, WindowSchedule)
+    return schedule.positions

@@ -46,18 +46,18 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from aotc.dialects.dtypes import storage_type
-from aotc.dialects.graph.encodings import load
+from aotc.dialects.graph.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, element_type_of, shape_of
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
-from aotc.dialects.graph.scalars import Scalar
-from aotc.dialects.graph.schedule import ScheduleAttr, schedule_of
+from aotc.dialects.graph.schedules import ScheduleAttr, schedule_of
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.model.constants import constant_array
 from aotc.model.weights import WeightStore
 from aotc.passes.kernel.builders.expressions import Destination, Expressions, failure
+from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 from aotc.passes.kernel.builders.space_builder import SpaceBuilder
-from aotc.passes.kernel.builders.tile_builder import NotTileable, TileBuilder
+from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
 from aotc.passes.kernel.nests.elementwise import write_on_tiles
+from aotc.passes.kernel.strategy import strategy_of
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def _lower(function: FuncOp, store: WeightStore) -> None:
         try:
             KernelLowering(function, store, TileBuilder if anchored else SpaceBuilder).run()
             return
-        except NotTileable as error:
+        except NotVectorizable as error:
             function.attributes["aot.plain"] = StringAttr(str(error))
     KernelLowering(function, store, LoopBuilder).run()
 
@@ -138,10 +138,10 @@ class KernelLowering:
                 reads.append(lambda index, buffer=buffer, kind=kind: self._b.load(buffer, index, kind))
             if isinstance(self._b, TileBuilder):
                 if (schedule := schedule_of(anchor)) is None:
-                    raise NotTileable("the anchor has no schedule")
-                anchor.tiled_loops(self._b, reads, writes, schedule)
+                    raise NotVectorizable("the anchor has no schedule")
+                strategy_of(anchor).nest(anchor, self._b, reads, writes, schedule)
             else:
-                anchor.loops(self._b, reads, writes)
+                strategy_of(anchor).scalar_nest(anchor, self._b, reads, writes)
         self._b.effect(ReturnOp())
         function = self._function
         function.body.detach_block(function.body.block).erase(safe_erase=False)
@@ -179,13 +179,13 @@ class KernelLowering:
             if isinstance(self._b, SpaceBuilder) and schedule is not None:
                 write_on_tiles(self._b, schedule, shape, lambda b, i, group=group: self._values(b).store(group, i))
             else:
-                self._b.for_each(shape, lambda i, group=group: self._expressions.store(group, i))
+                self._b.parallel_for(shape, lambda i, group=group: self._expressions.store(group, i))
 
     def _values(self, b: LoopBuilder) -> Expressions:
         """The kernel's tensors, as `b` writes them."""
 
         def reader(value: SSAValue, buffer: SSAValue) -> Reader:
-            return lambda index: load(b, buffer, index, element_type_of(value))
+            return lambda index: b.load_element(buffer, index, element_type_of(value))
 
         given = {value: reader(value, buffer) for value, buffer in self._buffers.items()}
         return Expressions(self._function.sym_name.data, b, given, lambda op: constant_array(op, self._store))

@@ -1,12 +1,12 @@
 """Lay tensors out as the schedules want them: convolutional parts in blocks of channels, weights in panels.
 
-Operations say themselves what they are on blocked operands and packed weights (`GraphOp.lay_out`); those without such
+Strategies say what operations are on blocked operands and packed weights (`KernelStrategy.lay_out`); those without such
 a form get plain operands. A value is unpacked for these only, so between operations that work on blocks nothing is
 moved. What is packed is constant, for `fold-constants` to do, or comes from outside of such a part.
 
 Before:
 ```mlir
-%0 = graph.conv %x, %w, %b {.., schedule = #graph.schedule<lanes = 16, tile = [8, 2], unroll = 4, order = rows>}
+%0 = graph.conv %x, %w, %b {.., schedule = #graph.matmul_schedule<lanes = 16, mr = 8, nr = 2, unroll = 4, order = rows>}
     : (tensor<1x32x8x8xf32>, tensor<32x32x1x1xf32>, tensor<32xf32>) -> tensor<1x32x8x8xf32>
 %1 = graph.relu %0 : (tensor<1x32x8x8xf32>) -> tensor<1x32x8x8xf32>
 ```
@@ -15,7 +15,7 @@ After:
 %2 = graph.pack_channels %x {block = 16 : i64} : (tensor<1x32x8x8xf32>) -> tensor<1x2x8x8x16xf32>
 %3 = graph.pack_conv_weight %w {width = 32 : i64, depth = 16 : i64, group = 1 : i64}
     : (tensor<32x32x1x1xf32>) -> tensor<1x2x1x1x16x32xf32>
-%0 = graph.blocked_conv %2, %3, %b {.., block = 16 : i64, schedule = #graph.schedule<..>}
+%0 = graph.blocked_conv %2, %3, %b {.., block = 16 : i64, schedule = #graph.matmul_schedule<..>}
     : (tensor<1x2x8x8x16xf32>, tensor<1x2x1x1x16x32xf32>, tensor<32xf32>) -> tensor<1x2x8x8x16xf32>
 %4 = graph.relu %0 : (tensor<1x2x8x8x16xf32>) -> tensor<1x2x8x8x16xf32>
 %1 = graph.unpack_channels %4 {channels = 32 : i64} : (tensor<1x2x8x8x16xf32>) -> tensor<1x32x8x8xf32>
@@ -36,6 +36,7 @@ from aotc.dialects.graph.interfaces import GraphOp
 from aotc.dialects.graph.packed.channels import Blocked
 from aotc.passes.fuse.groups import entries
 from aotc.passes.kernel.layouts import Layouts
+from aotc.passes.kernel.strategy import strategy_of
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def _lay_out(block: Block) -> None:
         if not isinstance(op, GraphOp):
             continue
         layouts.added = []
-        if (laid_out := op.lay_out(layouts)) is None:
+        if (laid_out := strategy_of(op).lay_out(op, layouts)) is None:
             continue
         for new in layouts.added:
             if new.location == UNKNOWN_LOC:

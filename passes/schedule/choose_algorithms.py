@@ -1,6 +1,6 @@
 """Choose faster algorithms, where some suit the vectors of a target, for operations that may round differently.
 
-The operation says itself what is faster (`AnchorOp.algorithm_on`) and what that does to its error; with
+The strategies of an operation say what is faster (`KernelStrategy.algorithm`) and what that does to its error; with
 `accuracy=strict` nothing is chosen.
 
 Before, with `choose-algorithms{target=x86-64-v4}`:
@@ -26,9 +26,10 @@ from xdsl.utils.exceptions import PassFailedException
 
 from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.interfaces import AnchorOp, element_type_of, shape_of
-from aotc.dialects.graph.schedule import Machine
 from aotc.dialects.graph.structure import ConstantOp
+from aotc.machines.machine import Machine
 from aotc.machines.tuning_table import TuningTable
+from aotc.passes.kernel.strategy import choose_algorithm
 from aotc.passes.schedule.choose_schedule import machine_of
 
 
@@ -55,7 +56,7 @@ class ChooseAlgorithmsPass(ModulePass):
         for each in op.walk():
             if not isinstance(each, AnchorOp) or AnchorOp.ALGORITHM in each.attributes:
                 continue
-            algorithm = table.algorithm_of(ctx, each) or each.algorithm_on(machine)
+            algorithm = table.algorithm_of(ctx, each) or choose_algorithm(each, machine)
             if isinstance(algorithm, Attribute):
                 each.attributes[AnchorOp.ALGORITHM] = algorithm
 

@@ -1,7 +1,8 @@
 """Choose how every kernel is computed on the vector registers of a target, as an attribute; without vectors, nothing.
 
-An anchor says itself what suits it (`AnchorOp.schedule_on`). A kernel without one, which `outline-kernels` makes of
-elementwise operations and data movement, gets a schedule as a function. What has a schedule keeps it.
+For an anchor its strategies propose one each (`KernelStrategy.schedule`), and the cheapest is taken. A kernel without
+one, which `outline-kernels` makes of elementwise operations and data movement, gets a schedule as a function. What has
+a schedule keeps it.
 
 Before, with `choose-schedule{target=x86-64-v4}`:
 ```mlir
@@ -10,9 +11,9 @@ func.func private @relu_0(%x: tensor<8x64xf32>) -> tensor<8x64xf32> attributes {
 ```
 After:
 ```mlir
-%0 = graph.softmax %x {axis = 1 : i64, schedule = #graph.schedule<lanes = 16, tile = [1], unroll = 1, order = columns>}
+%0 = graph.softmax %x {axis = 1 : i64, schedule = #graph.row_schedule<lanes = 16, registers = 1, ..>}
     : (tensor<8x64xf32>) -> tensor<8x64xf32>
-func.func private @relu_0(..) attributes {aot.kernel, aot.schedule = #graph.schedule<lanes = 16, tile = [4], ..>} {...}
+func.func private @relu_0(..) attributes {aot.schedule = #graph.elementwise_schedule<lanes = 16, registers = 4>} {..}
 ```
 """
 
@@ -26,9 +27,12 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.passes import ModulePass
 
 from aotc.dialects.graph.interfaces import AnchorOp, element_type_of
-from aotc.dialects.graph.schedule import Machine, Schedule, ScheduleAttr, elementwise_schedule
+from aotc.dialects.graph.schedules import Schedule, ScheduleAttr
+from aotc.machines.machine import Machine
 from aotc.machines.targets import vector_unit
 from aotc.machines.tuning_table import TuningTable
+from aotc.passes.kernel.costs.elementwise import elementwise_schedule
+from aotc.passes.kernel.strategy import choose_schedule
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,7 @@ class ChooseSchedulePass(ModulePass):
                 if (measured := table.schedule_of(ctx, each)) is not None:
                     each.attributes[ScheduleAttr.KEY] = measured
                 else:
-                    _say(each, ScheduleAttr.KEY, each.schedule_on(machine))
+                    _say(each, ScheduleAttr.KEY, choose_schedule(each, machine))
             elif isinstance(each, FuncOp) and ScheduleAttr.FUNCTION_KEY not in each.attributes:
                 _say(each, ScheduleAttr.FUNCTION_KEY, _elementwise_schedule(each, machine))
 

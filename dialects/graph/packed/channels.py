@@ -14,8 +14,7 @@ from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
-from aotc.dialects.graph.loops import LoopBuilder
-from aotc.dialects.graph.scalars import Scalar
+from aotc.dialects.graph.builder import Builder, Scalar
 from aotc.dialects.graph.shapes import ceil_div
 
 MOST_RUNS = 6
@@ -135,7 +134,7 @@ class Channels:
             channel += number * part
         return tuple(runs)
 
-    def over_blocks(self, b: LoopBuilder, carried: list[Scalar], body: BlockBody) -> list[Scalar]:
+    def over_blocks(self, b: Builder, carried: list[Scalar], body: BlockBody) -> list[Scalar]:
         """Loops that carry values over all blocks, run by run."""
         for run in self.runs:
 

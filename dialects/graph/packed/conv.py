@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType, 
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
 from aotc.dialects.graph.arrays import to_blocks
+from aotc.dialects.graph.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import (
     Array,
     ElementOp,
@@ -27,14 +28,13 @@ from aotc.dialects.graph.interfaces import (
     element_type_of,
     shape_of,
 )
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
 from aotc.dialects.graph.packed.channels import Channels
 from aotc.dialects.graph.packed.grouped import GroupedPanels
-from aotc.dialects.graph.scalars import Scalar
-from aotc.dialects.graph.schedule import Machine, Schedule
+from aotc.dialects.graph.schedules import Schedule
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.axes import BlockedSlidingAxes, ConvolutionalOp, TransposedAxes, check_bias
-from aotc.passes.kernel.builders.tile_builder import NotTileable, TileBuilder
+from aotc.machines.machine import Machine
+from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
 from aotc.passes.kernel.costs.conv import conv_schedule
 from aotc.passes.kernel.nests.conv import ChunkBody, ConvNest
 
@@ -65,7 +65,7 @@ class PackChannelsOp(ElementOp):
     def reads_once(self) -> bool:
         return True
 
-    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+    def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         batch, outer, *position, lane = index
         block, channels = self.block.value.data, shape_of(self.x)[1]
         channel = outer * block + lane
@@ -118,7 +118,7 @@ class UnpackChannelsOp(ElementOp):
     def reads_once(self) -> bool:
         return True
 
-    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+    def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         batch, channel, *position = index
         block, places = b.index(shape_of(self.x)[-1]), self.held.places
 
@@ -183,7 +183,7 @@ class PackConvWeightOp(ElementOp):
         # [panel, width, block, depth, kernel..] -> [panel, block, kernel.., depth, width]
         return [np.ascontiguousarray(np.moveaxis(split, (3, 1), (-2, -1)))]
 
-    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+    def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         panel, block, *taps, inner, column = index
         output = panel * self.width.value.data + column
         seen, channel = self.panels.member(b, panel, block, inner, output)
@@ -254,7 +254,7 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
         parts = (self.channels.value.data,) if self.parts is None else self.ints("parts")
         return Channels.of(parts, max(shape_of(self.weight)[-2], 1))
 
-    def over_blocks(self, b: LoopBuilder, panel: Scalar, carried: list[Scalar], body: ChunkBody) -> list[Scalar]:
+    def over_blocks(self, b: Builder, panel: Scalar, carried: list[Scalar], body: ChunkBody) -> list[Scalar]:
         """Loops that carry values over the blocks of x that `panel` sees: `body` gets their numbers among these, and
         how many channels they have."""
         if self.group.value.data == 1:
@@ -279,7 +279,7 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
         parts = shape_of(self.x)[-1] // self.panels.depth
         return [batch, outer / parts, *position, outer.b.rem(outer, outer.b.index(parts)) * self.panels.depth + inner]
 
-    def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         shape, weight = shape_of(self.result), shape_of(self.weight)
         block, width, panels = self.block.value.data, weight[-1], self.panels
 
@@ -303,7 +303,7 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
 
             writes[0](index, self.over_blocks(b, panel, [self.initial(b, reads, [output])], chunk)[0])
 
-        b.for_each(shape, body)
+        b.parallel_for(shape, body)
 
     def prologue(self, operand: int) -> Prologue:
         return Prologue.STORED
@@ -319,8 +319,8 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
         self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
     ) -> None:
         weight, lanes = shape_of(self.weight), self.block.value.data
-        if schedule.lanes != lanes or schedule.tile[1:] != (weight[-1] // lanes,):
-            raise NotTileable("the blocks and panels are not those of the schedule")
+        if schedule.lanes != lanes or schedule.nr != weight[-1] // lanes:
+            raise NotVectorizable("the blocks and panels are not those of the schedule")
         ConvNest(
             b,
             schedule,

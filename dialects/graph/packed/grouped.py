@@ -10,8 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from aotc.dialects.graph.loops import LoopBuilder
-from aotc.dialects.graph.scalars import Scalar
+from aotc.dialects.graph.builder import Builder, Scalar
 from aotc.dialects.graph.shapes import ceil_div
 
 LEAST_DEPTH = 4
@@ -96,9 +95,7 @@ class GroupedPanels:
             return count, count
         return b.min(count, b.index(self.last) - self.first(panel)), count
 
-    def member(
-        self, b: LoopBuilder, panel: Scalar, block: Scalar, inner: Scalar, output: Scalar
-    ) -> tuple[Scalar, Scalar]:
+    def member(self, b: Builder, panel: Scalar, block: Scalar, inner: Scalar, output: Scalar) -> tuple[Scalar, Scalar]:
         """Whether `output` sees place `inner` of the `block`th block that `panel` sees, and which channel of its group
         that is, if it does."""
         channel = (self.first(panel) + block) * self.depth + inner

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TypeVar
 
-from aotc.dialects.graph.loops import LoopBuilder
-from aotc.dialects.graph.scalars import Scalar
+from aotc.dialects.graph.builder import Builder, Scalar
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 
 Value = TypeVar("Value")
@@ -20,7 +19,7 @@ def terms(factors: Sequence[Fraction | float], values: Sequence[Value]) -> list[
     return [(Fraction(factor), value) for factor, value in zip(factors, values, strict=True) if factor]
 
 
-def sums(b: LoopBuilder) -> Sum[Scalar]:
+def sums(b: Builder) -> Sum[Scalar]:
     """Sums of multiples, on scalars or tiles; on tiles with fused multiply-adds."""
 
     def total(terms: Sequence[tuple[Fraction, Scalar]]) -> Scalar:

@@ -13,6 +13,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 
 from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.arrays import to_blocks
+from aotc.dialects.graph.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import (
     AnchorOp,
     Array,
@@ -24,21 +25,20 @@ from aotc.dialects.graph.interfaces import (
     element_type_of,
     shape_of,
 )
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
-from aotc.dialects.graph.scalars import Scalar
-from aotc.dialects.graph.schedule import Machine, Schedule
+from aotc.dialects.graph.schedules import Schedule
 from aotc.dialects.graph.shapes import broadcast, broadcast_index, ceil_div
-from aotc.passes.kernel.builders.tile_builder import NotTileable, TileBuilder
+from aotc.machines.machine import Machine
+from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
 from aotc.passes.kernel.nests.matmul import (
     Factors,
     Place,
     ask_for_next,
-    cut_out_product,
     product_loops,
     product_schedule,
-    product_strips,
+    product_tiling,
+    tiled_product,
 )
-from aotc.passes.kernel.spatial_tiling import Box, Cutout, Strips
+from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation
 
 
 @irdl_op_definition
@@ -69,7 +69,7 @@ class PackColumnsOp(ElementOp):
         x = operands[0].swapaxes(-1, -2) if self.flag("transpose") else operands[0]
         return [np.ascontiguousarray(np.moveaxis(to_blocks(x, x.ndim - 1, self.width.value.data), -3, -2))]
 
-    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+    def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         *batch, panel, row, lane = index
         columns = shape_of(self.x)[-2 if self.flag("transpose") else -1]
         column = panel * self.width.value.data + lane
@@ -104,7 +104,7 @@ class ProductOp(AnchorOp, ABC):
         """The broadcast batch shape, M, N and K; raises ShapeError."""
 
     @abstractmethod
-    def right(self, b: LoopBuilder, read: Reader, outer: Sequence[Scalar], column: Scalar) -> Elements:
+    def right(self, b: Builder, read: Reader, outer: Sequence[Scalar], column: Scalar) -> Elements:
         """A column of the matrix."""
 
     def operations(self) -> int:
@@ -115,16 +115,16 @@ class ProductOp(AnchorOp, ABC):
         batch, m, n, _ = self.sizes()
         return [TensorType(common_element_type(self.lhs, self.rhs), [*batch, m, n])]
 
-    def left(self, b: LoopBuilder, read: Reader, outer: Sequence[Scalar], row: Scalar) -> Elements:
+    def left(self, b: Builder, read: Reader, outer: Sequence[Scalar], row: Scalar) -> Elements:
         """A row of lhs."""
         batch = broadcast_index(b, outer, shape_of(self.lhs)[:-2])
         return lambda k: read([*batch, *((k, row) if self.flag("transpose_lhs") else (row, k))])
 
-    def matrix(self, b: LoopBuilder, outer: Sequence[Scalar]) -> list[Scalar]:
+    def matrix(self, b: Builder, outer: Sequence[Scalar]) -> list[Scalar]:
         """The index of a matrix in rhs."""
         return broadcast_index(b, outer, shape_of(self.rhs)[: -self.MATRIX_RANK])
 
-    def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         batch, m, n, depth = self.sizes()
         zero = b.const(0, element_type_of(self.result))
 
@@ -138,13 +138,13 @@ class ProductOp(AnchorOp, ABC):
 
             writes[0](index, b.reduce([(0, depth)], [zero], step)[0])
 
-        b.for_each([*batch, m, n], body)
+        b.parallel_for([*batch, m, n], body)
 
-    def cut_out(self, box: Box) -> Cutout | None:
-        return cut_out_product(self, box, self.flag("transpose_lhs"), self.MATRIX_RANK)
+    def tiled_implementation(self, box: Box) -> TiledImplementation | None:
+        return tiled_product(self, box, self.flag("transpose_lhs"), self.MATRIX_RANK)
 
-    def strips(self, schedule: Schedule) -> Strips | None:
-        return product_strips(self, schedule)
+    def spatial_tiling(self, schedule: Schedule) -> SpatialTiling | None:
+        return product_tiling(self, schedule)
 
     def factors(self, b: TileBuilder, reads: Sequence[Reader], schedule: Schedule, place: Place) -> Factors:
         """What is multiplied in a tile at each step of the reduction."""
@@ -184,7 +184,7 @@ class PackedMatMulOp(ProductOp):
             raise ShapeError(f"{list(lhs)} and panels {list(rhs)} of {columns} columns do not multiply")
         return broadcast(lhs[:-2], rhs[:-3]), m, columns, depth
 
-    def right(self, b: LoopBuilder, read: Reader, outer: Sequence[Scalar], column: Scalar) -> Elements:
+    def right(self, b: Builder, read: Reader, outer: Sequence[Scalar], column: Scalar) -> Elements:
         width = b.index(shape_of(self.rhs)[-1])
         panel, lane = column / width, b.rem(column, width)
         matrix = self.matrix(b, outer)
@@ -212,6 +212,6 @@ class PackedMatMulOp(ProductOp):
     def tiled_loops(
         self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
     ) -> None:
-        if shape_of(self.rhs)[-1] != schedule.tile[1] * schedule.lanes:
-            raise NotTileable("the panels are not as wide as the tile")
+        if shape_of(self.rhs)[-1] != schedule.nr * schedule.lanes:
+            raise NotVectorizable("the panels are not as wide as the tile")
         super().tiled_loops(b, reads, writes, schedule)

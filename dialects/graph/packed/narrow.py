@@ -17,6 +17,7 @@ from xdsl.irdl import irdl_op_definition
 
 from aotc.dialects import aot
 from aotc.dialects.aot.tiles import tile_shape
+from aotc.dialects.graph.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import (
     Prologue,
     ShapeError,
@@ -24,12 +25,11 @@ from aotc.dialects.graph.interfaces import (
     element_type_of,
     shape_of,
 )
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
-from aotc.dialects.graph.scalars import Scalar
-from aotc.dialects.graph.schedule import Machine, Schedule
+from aotc.dialects.graph.schedules import InnerProductSchedule, Schedule
 from aotc.dialects.graph.windows.axes import ConvolutionalOp, SlidingAxes, TransposedAxes, check_bias
 from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.dialects.graph.windows.transposed import Phases
+from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder, TileIndex
 from aotc.passes.kernel.nests.rows import by_halves
 from aotc.passes.kernel.nests.window import Part, WindowNest, WindowReduction
@@ -61,7 +61,7 @@ class NarrowConvolutionOp(ConvolutionalOp, ABC):
     def operations(self) -> int:
         return 2 * math.prod((shape_of(self.x)[0], *self.meetings(), *shape_of(self.weight)))
 
-    def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         _, count, *_, lanes = shape_of(self.weight)
 
         def body(index: list[Scalar]) -> None:
@@ -77,14 +77,16 @@ class NarrowConvolutionOp(ConvolutionalOp, ABC):
             bounds = [(0, count), *((axis.low, axis.high) for axis in axes), (0, lanes)]
             writes[0](index, b.reduce(bounds, [self.initial(b, reads, [output])], step)[0])
 
-        b.for_each(shape_of(self.result), body)
+        b.parallel_for(shape_of(self.result), body)
 
     def prologue(self, operand: int) -> Prologue:
         return Prologue.STORED
 
     def schedule_on(self, machine: Machine) -> Schedule | None:
         lanes = shape_of(self.x)[-1]
-        return Schedule(lanes, (lanes,)) if lanes == machine.lanes_of_products(element_type_of(self.x)) else None
+        return (
+            InnerProductSchedule(lanes, lanes) if lanes == machine.lanes_of_products(element_type_of(self.x)) else None
+        )
 
     def tiled_loops(
         self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
@@ -106,7 +108,7 @@ class NarrowConvolutionOp(ConvolutionalOp, ABC):
                 sums = _LaneSums(self, b, reads, writes, phases, j)
                 WindowNest(b, schedule, outer, windows, lanes, read, sums, most_unrolled=1).run()
 
-            b.for_each([each.count for each in phases], each)
+            b.parallel_for([each.count for each in phases], each)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from xdsl.irdl import irdl_op_definition, prop_def, result_def, var_operand_def
 
 from aotc.dialects.aot.tiles import tile_shape
 from aotc.dialects.dtypes import byte_width, numpy_dtype
+from aotc.dialects.graph.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import (
     AnchorOp,
     Array,
@@ -23,10 +24,10 @@ from aotc.dialects.graph.interfaces import (
     element_type_of,
     shape_of,
 )
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
-from aotc.dialects.graph.scalars import Scalar
-from aotc.dialects.graph.schedule import REGISTERS_OF_A_CHAIN, Machine, Schedule
-from aotc.passes.kernel.builders.tile_builder import NotTileable, Tile, TileBuilder
+from aotc.dialects.graph.schedules import ElementwiseSchedule, Schedule
+from aotc.machines.machine import Machine
+from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
+from aotc.passes.kernel.costs.elementwise import REGISTERS_OF_A_CHAIN
 from aotc.passes.kernel.costs.register_tiles import segments
 
 NOTHING = -1
@@ -197,7 +198,7 @@ class RegroupChannelsOp(AnchorOp):
             yield _Run(first, count, origin[0] if origin else None, origin[1] if origin else 0, step)
             first += count
 
-    def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         batch, _, *spatial, lanes = shape_of(self.result)
         zero = b.const(0, element_type_of(self.result))
 
@@ -215,7 +216,7 @@ class RegroupChannelsOp(AnchorOp):
                     value = reads[run.part]([image, source, *position, source_lane])
                 writes[0]([image, block, *position, lane], value)
 
-            b.for_each([batch, *spatial, run.count], body)
+            b.parallel_for([batch, *spatial, run.count], body)
 
     def prologue(self, operand: int) -> Prologue:
         return Prologue.STORED
@@ -223,7 +224,9 @@ class RegroupChannelsOp(AnchorOp):
     def schedule_on(self, machine: Machine) -> Schedule | None:
         lanes = self._lanes
         fits = lanes * byte_width(element_type_of(self.result)) <= machine.vector_bytes
-        return Schedule(lanes, (REGISTERS_OF_A_CHAIN,)) if fits and lanes > 1 and not lanes & (lanes - 1) else None
+        return (
+            ElementwiseSchedule(lanes, REGISTERS_OF_A_CHAIN) if fits and lanes > 1 and not lanes & (lanes - 1) else None
+        )
 
     def tiled_loops(
         self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
@@ -231,7 +234,7 @@ class RegroupChannelsOp(AnchorOp):
         """A register is shuffled together from those that its lanes come from."""
         batch, _, *spatial, lanes = shape_of(self.result)
         if schedule.lanes != lanes or not spatial:
-            raise NotTileable("a block of channels is not one register of some")
+            raise NotVectorizable("a block of channels is not one register of some")
         *outer, across = spatial
 
         def write(block: Scalar, registers: Sequence[tuple[_Register, Scalar]], at: list[Scalar], size: int) -> None:
@@ -249,7 +252,7 @@ class RegroupChannelsOp(AnchorOp):
 
         def row(stretch: _Stretch, index: list[Scalar]) -> None:
             time, *at = index
-            for part in segments(across, schedule.tile[0]):
+            for part in segments(across, schedule.registers):
 
                 def body(position: Scalar, size: int = part.size) -> None:
                     for number, (registers, steps) in enumerate(zip(stretch.blocks, stretch.steps, strict=True)):
@@ -257,10 +260,10 @@ class RegroupChannelsOp(AnchorOp):
                         block = time * len(stretch.blocks) + (stretch.first + number)
                         write(block, list(zip(registers, sources, strict=True)), [*at, position], size)
 
-                b.each(part.start, part.start + part.count * part.size, part.size, body)
+                b.parallel_range(part.start, part.start + part.count * part.size, part.size, body)
 
         for stretch in _stretches(self._registers()):
-            b.for_each([stretch.times, batch, *outer], lambda index, stretch=stretch: row(stretch, index))
+            b.parallel_for([stretch.times, batch, *outer], lambda index, stretch=stretch: row(stretch, index))
 
     def _registers(self) -> list[tuple[_Register, ...]]:
         """For each block of the result, what its lanes come from."""

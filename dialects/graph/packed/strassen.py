@@ -29,6 +29,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 
 from aotc.dialects.dtypes import byte_width, is_float
 from aotc.dialects.graph.arrays import to_blocks
+from aotc.dialects.graph.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import (
     AnchorOp,
     Array,
@@ -38,11 +39,10 @@ from aotc.dialects.graph.interfaces import (
     element_type_of,
     shape_of,
 )
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
 from aotc.dialects.graph.packed.linear_combinations import sums, terms
-from aotc.dialects.graph.scalars import Scalar
-from aotc.dialects.graph.schedule import Machine, Schedule
+from aotc.dialects.graph.schedules import Schedule
 from aotc.dialects.graph.shapes import ceil_div
+from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.costs.register_tiles import segments
 from aotc.passes.kernel.costs.strassen import LEFT_SUMS, PRODUCTS, RESULT_SUMS, RIGHT_SUMS, strassen_schedule
@@ -93,7 +93,7 @@ class StrassenWeightOp(AnchorOp):
         # [product, row, panel, column] -> [panel, product, row, column]
         return [np.ascontiguousarray(np.moveaxis(to_blocks(combined, 2, self.width.value.data), 2, 0))]
 
-    def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         panels, _, upper, width = shape_of(self.result)
         (depth, columns), left = self._extents(), self.left.value.data
         kind, total = element_type_of(self.weight), sums(b)
@@ -114,7 +114,7 @@ class StrassenWeightOp(AnchorOp):
                 value = total(terms(factors, quarters))
                 writes[0]([panel, b.index(product), row, lane], b.cast(value, kind))
 
-        b.for_each([panels, upper, width], body)
+        b.parallel_for([panels, upper, width], body)
 
 
 @irdl_op_definition
@@ -170,13 +170,13 @@ class StrassenMatMulOp(AnchorOp):
     def scratch(self) -> Sequence[OpResult]:
         return [self.sums, self.products]
 
-    def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         """Seven sums of products for each four elements of the result."""
         for part in segments(self.sizes.rows, self.sizes.block_rows):
             self._loops_of_blocks(b, reads, writes, part.start, part.count, part.size)
 
     def _loops_of_blocks(
-        self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer], start: int, count: int, rows: int
+        self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer], start: int, count: int, rows: int
     ) -> None:
         sizes, zero, total = self.sizes, b.const(0, element_type_of(self.result)), sums(b)
         half, width = ceil_div(rows, 2), b.index(sizes.width)
@@ -211,7 +211,7 @@ class StrassenMatMulOp(AnchorOp):
                 inside = b.compare("lt", row + down * half, rows) & b.compare("lt", place[-1], sizes.columns)
                 b.only_when(inside, lambda place=place, value=value: writes[0](place, value))
 
-        b.for_each([*sizes.batch, count, half, sizes.left], body)
+        b.parallel_for([*sizes.batch, count, half, sizes.left], body)
 
     def prologue(self, operand: int) -> Prologue:
         return Prologue.MOVED if operand == 0 else Prologue.STORED

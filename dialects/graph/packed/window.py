@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition
 
+from aotc.dialects.graph.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import (
     Prologue,
     ShapeError,
@@ -17,10 +18,9 @@ from aotc.dialects.graph.interfaces import (
     element_type_of,
     shape_of,
 )
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
-from aotc.dialects.graph.scalars import Scalar
-from aotc.dialects.graph.schedule import Machine, Schedule
+from aotc.dialects.graph.schedules import Schedule
 from aotc.dialects.graph.windows.axes import BlockedSlidingAxes, check_bias
+from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.nests.window import Part, WindowNest, WindowReduction, window_schedule
 
@@ -61,7 +61,7 @@ class LanesConvolutionOp(BlockedSlidingAxes, ABC):
         """Where the bias of the result element at `index` is."""
         return [index[1] * shape_of(self.x)[-1] + index[-1]]
 
-    def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         def body(index: list[Scalar]) -> None:
             batch, block, *position, lane = index
             axes = self.taps(b, position)
@@ -78,7 +78,7 @@ class LanesConvolutionOp(BlockedSlidingAxes, ABC):
             bounds = [*((axis.low, axis.high) for axis in axes), (0, self.run)]
             writes[0](index, b.reduce(bounds, [self.initial(b, reads, self.bias_index(index))], step)[0])
 
-        b.for_each(shape_of(self.result), body)
+        b.parallel_for(shape_of(self.result), body)
 
     def prologue(self, operand: int) -> Prologue:
         return Prologue.STORED

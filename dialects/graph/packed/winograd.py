@@ -23,6 +23,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop
 
 from aotc.dialects.dtypes import is_float
 from aotc.dialects.graph.arrays import to_blocks
+from aotc.dialects.graph.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import (
     AnchorOp,
     Array,
@@ -32,15 +33,14 @@ from aotc.dialects.graph.interfaces import (
     element_type_of,
     shape_of,
 )
-from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
 from aotc.dialects.graph.packed.channels import Channels
 from aotc.dialects.graph.packed.linear_combinations import sums, terms
 from aotc.dialects.graph.packed.winograd_transforms import OUTPUT_TILES, TAPS, Transforms, transforms
-from aotc.dialects.graph.scalars import Scalar
-from aotc.dialects.graph.schedule import Machine, Schedule
+from aotc.dialects.graph.schedules import Schedule
 from aotc.dialects.graph.shapes import ceil_div, inside
 from aotc.dialects.graph.windows.axes import check_bias
 from aotc.dialects.graph.windows.sliding import SlidingWindow, sliding_windows
+from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.nests.matmul import stacked_schedule
 from aotc.passes.kernel.nests.winograd import WinogradKernel, WinogradSizes
@@ -85,7 +85,7 @@ class WinogradWeightOp(AnchorOp):
         # [panel, width, C, product] -> [panel, product, C, width]
         return [np.ascontiguousarray(np.swapaxes(split, 1, 3).astype(weight.dtype))]
 
-    def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         panels, _, channels, width = shape_of(self.result)
         outputs, kind = shape_of(self.weight)[0], element_type_of(self.weight)
         matrix, total = transforms(self.output_tile.value.data).weight_matrix.tolist(), sums(b)
@@ -111,7 +111,7 @@ class WinogradWeightOp(AnchorOp):
             for number, value in enumerate(values):
                 writes[0]([panel, b.index(number), channel, column], value)
 
-        b.for_each([panels, channels, width], body)
+        b.parallel_for([panels, channels, width], body)
 
 
 @irdl_op_definition
@@ -201,7 +201,7 @@ class WinogradConvOp(AnchorOp):
     def scratch(self) -> Sequence[OpResult]:
         return [self.transformed, self.products]
 
-    def loops(self, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         """Tile by tile: the products of all channels are summed, then transformed."""
         batch, outer, height, width, block = shape_of(self.result)
         panel_width, extents = shape_of(self.weight)[-1], shape_of(self.x)[2:4]
@@ -249,7 +249,7 @@ class WinogradConvOp(AnchorOp):
 
                     b.only_when(_all_inside(b, at, (height, width)), write)
 
-        b.for_each([batch, outer, *self.sizes.tiles, block], body)
+        b.parallel_for([batch, outer, *self.sizes.tiles, block], body)
 
     def prologue(self, operand: int) -> Prologue:
         return Prologue.STORED
@@ -266,5 +266,5 @@ class WinogradConvOp(AnchorOp):
         WinogradKernel(self.sizes, element_type_of(self.x), b, reads, writes, schedule).run()
 
 
-def _all_inside(b: LoopBuilder, index: Sequence[Scalar], extents: Sequence[int]) -> Scalar:
+def _all_inside(b: Builder, index: Sequence[Scalar], extents: Sequence[int]) -> Scalar:
     return reduce(and_, (inside(b, i, extent) for i, extent in zip(index, extents, strict=True)))

@@ -10,13 +10,12 @@ from xdsl.dialects.builtin import DenseArrayBase, TensorType
 from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, opt_operand_def, prop_def, result_def
 
+from aotc.dialects.graph.builder import Builder, Reader, Scalar
 from aotc.dialects.graph.interfaces import AnchorOp, ShapeError, element_type_of, shape_of
-from aotc.dialects.graph.loops import LoopBuilder, Reader
-from aotc.dialects.graph.scalars import Scalar
-from aotc.dialects.graph.schedule import Schedule
+from aotc.dialects.graph.schedules import Schedule
 from aotc.dialects.graph.windows.sliding import SlidingWindow, sliding_windows
 from aotc.dialects.graph.windows.transposed import Phases, TransposedWindow, transposed_windows
-from aotc.passes.kernel.spatial_tiling import Box, Cutout, Strips, cut_out_windows, window_strips
+from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation, tiled_windows, window_tiling
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class ConvolutionalOp(WindowedOp, ABC):
     bias = opt_operand_def(TensorType)
     result = result_def(TensorType)
 
-    def initial(self, b: LoopBuilder, reads: Sequence[Reader], place: Sequence[Scalar]) -> Scalar:
+    def initial(self, b: Builder, reads: Sequence[Reader], place: Sequence[Scalar]) -> Scalar:
         """What a sum starts with whose bias, if there is one, is at `place`."""
         return b.const(0, element_type_of(self.result)) if self.bias is None else reads[2](place)
 
@@ -76,7 +75,7 @@ class ConvolutionalOp(WindowedOp, ABC):
         """Spatial extents at each position of which all taps of the kernel are multiplied once."""
 
     @abstractmethod
-    def taps(self, b: LoopBuilder, position: Sequence[Scalar]) -> list[Taps]:
+    def taps(self, b: Builder, position: Sequence[Scalar]) -> list[Taps]:
         """What a position sees along the first spatial axes."""
 
     @abstractmethod
@@ -98,7 +97,7 @@ class SlidingAxes(ConvolutionalOp, ABC):
     def meetings(self) -> Sequence[int]:
         return self.extents()
 
-    def taps(self, b: LoopBuilder, position: Sequence[Scalar]) -> list[Taps]:
+    def taps(self, b: Builder, position: Sequence[Scalar]) -> list[Taps]:
         def along(window: SlidingWindow, at: Scalar) -> Taps:
             return Taps(*window.taps(b, at), lambda k: (window.source(at, k), k))
 
@@ -111,11 +110,11 @@ class SlidingAxes(ConvolutionalOp, ABC):
 class BlockedSlidingAxes(SlidingAxes, ABC):
     """The spatial axes of a convolution of [N, blocks or channels, spatial..] to [N, blocks, spatial.., lanes]."""
 
-    def cut_out(self, box: Box) -> Cutout | None:
-        return cut_out_windows(self, self.windows(), box)
+    def tiled_implementation(self, box: Box) -> TiledImplementation | None:
+        return tiled_windows(self, self.windows(), box)
 
-    def strips(self, schedule: Schedule) -> Strips | None:
-        return window_strips(self, schedule)
+    def spatial_tiling(self, schedule: Schedule) -> SpatialTiling | None:
+        return window_tiling(self, schedule)
 
 
 class TransposedAxes(ConvolutionalOp, ABC):
@@ -134,7 +133,7 @@ class TransposedAxes(ConvolutionalOp, ABC):
     def meetings(self) -> Sequence[int]:
         return self.spatial()
 
-    def taps(self, b: LoopBuilder, position: Sequence[Scalar]) -> list[Taps]:
+    def taps(self, b: Builder, position: Sequence[Scalar]) -> list[Taps]:
         meetings = [window.meeting(b, at) for window, at in zip(self.windows(), position, strict=False)]
         return [Taps(m.low, m.high, lambda k, m=m: (m.source(k), m.tap(k))) for m in meetings]
 

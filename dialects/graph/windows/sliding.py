@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from aotc.dialects.graph.builder import Builder, Scalar
 from aotc.dialects.graph.interfaces import ShapeError
-from aotc.dialects.graph.loops import LoopBuilder
-from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.shapes import ceil_div, ceil_div_index
 
 
@@ -52,13 +51,13 @@ class SlidingWindow:
         """Whether every position is known to see an element of the operand."""
         return self.dilation == 1 and max(self.before, self.after) < self.size
 
-    def taps(self, b: LoopBuilder, position: Scalar) -> tuple[Scalar, Scalar]:
+    def taps(self, b: Builder, position: Scalar) -> tuple[Scalar, Scalar]:
         """The range of taps that lie inside the operand; empty where the bounds have crossed."""
         start = position * self.stride
         first = b.index(0) if self.before <= 0 else ceil_div_index(b.max(self.before - start, 0), self.dilation)
         return first, self._below(b, start, self.extent)
 
-    def padded_taps(self, b: LoopBuilder, position: Scalar) -> Scalar:
+    def padded_taps(self, b: Builder, position: Scalar) -> Scalar:
         """How many taps lie inside the operand or its padding (the rest hang over, with `ceil`)."""
         return self._below(b, position * self.stride, self.extent + self.after)
 
@@ -66,7 +65,7 @@ class SlidingWindow:
         """The element that `tap` sees at `position`."""
         return position * self.stride + tap * self.dilation - self.before
 
-    def _below(self, b: LoopBuilder, start: Scalar, limit: int) -> Scalar:
+    def _below(self, b: Builder, start: Scalar, limit: int) -> Scalar:
         """The number of taps below element `limit` of the operand, for a window that starts at `start` - before."""
         last = (self.positions - 1) * self.stride - self.before
         if last + self.span <= limit:

@@ -11,9 +11,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from aotc.dialects.graph.builder import Builder, Scalar
 from aotc.dialects.graph.interfaces import ShapeError
-from aotc.dialects.graph.loops import LoopBuilder
-from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.shapes import ceil_div, ceil_div_index
 from aotc.dialects.graph.windows.sliding import SlidingWindow
 
@@ -76,7 +75,7 @@ class TransposedWindow:
         full = (self.extent - 1) * self.stride + (self.size - 1) * self.dilation + 1
         return full + self.more - self.before - self.after
 
-    def meeting(self, b: LoopBuilder, position: Scalar) -> Meeting:
+    def meeting(self, b: Builder, position: Scalar) -> Meeting:
         """Solve h * stride + k * dilation = position + before for 0 <= h < extent, 0 <= k < size.
 
         Divided by g = gcd(stride, dilation) it says k = first_tap modulo stride / g, from which h follows.

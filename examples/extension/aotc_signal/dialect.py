@@ -11,9 +11,8 @@ from xdsl.ir import Dialect
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.dtypes import is_float
+from aotc.dialects.graph.builder import Builder, Reader, Scalar
 from aotc.dialects.graph.interfaces import Array, ElementOp, Fusion, ShapeError, element_type_of, shape_of, tensor_type
-from aotc.dialects.graph.loops import LoopBuilder, Reader
-from aotc.dialects.graph.scalars import Scalar
 
 
 @irdl_op_definition
@@ -39,7 +38,7 @@ class PreemphasisOp(ElementOp):
         before = np.concatenate([np.zeros_like(x[..., :1]), x[..., :-1]], axis=-1)
         return [(x - x.dtype.type(self.coefficient.value.data) * before).astype(x.dtype)]
 
-    def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+    def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         *outer, t = index
         value = reads[0](index)
         (before,) = b.when(

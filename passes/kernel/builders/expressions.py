@@ -10,11 +10,11 @@ from xdsl.ir import Block, OpResult, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from aotc.dialects.dtypes import compute_type, is_encoded
-from aotc.dialects.graph.encodings import constant, decode, encode
+from aotc.dialects.graph.builder import Reader, Scalar
 from aotc.dialects.graph.interfaces import AnchorOp, Array, ElementOp, element_type_of, shape_of
-from aotc.dialects.graph.loops import LoopBuilder, Reader
-from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.structure import ConstantOp
+from aotc.passes.kernel.builders.encodings import constant
+from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 
 IndexKey: TypeAlias = tuple[object, ...]
 Destination: TypeAlias = tuple[SSAValue, SSAValue]
@@ -47,7 +47,7 @@ class Expressions:
     @contextmanager
     def bound(self, result: SSAValue, index: Sequence[Scalar], value: Scalar) -> Generator[None]:
         """Meanwhile the anchor's `result` is `value` at `index`."""
-        self._bound[result] = (_key(index), encode(self._b, value, element_type_of(result)))
+        self._bound[result] = (_key(index), self._b.encode(value, element_type_of(result)))
         yield
         del self._bound[result]
 
@@ -58,7 +58,7 @@ class Expressions:
             assert len(index) == len(shape_of(value)), "an index has one entry per dimension"
             key = (value, self._b.block, _key(index), coded)
             if (cached := self._cache.get(key)) is None:
-                cached = self._value(value, index) if coded else decode(self._b, self.reader(value, coded=True)(index))
+                cached = self._value(value, index) if coded else self._b.decode(self.reader(value, coded=True)(index))
                 self._cache[key] = cached
             return cached
 
@@ -75,7 +75,7 @@ class Expressions:
         assert isinstance(op, ElementOp)
         kind = element_type_of(value)
         result = op.element(self._b, index, [self.reader(operand, op.MOVES) for operand in op.operands])
-        encoded = encode(self._b, result, kind)
+        encoded = self._b.encode(result, kind)
         assert encoded.dtype == (kind if is_encoded(kind) else compute_type(kind)), f"{op.name} gave {result.dtype}"
         return encoded
 

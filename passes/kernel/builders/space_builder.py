@@ -11,14 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import MemRefType, i1
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from aotc.dialects.graph.arithmetic import Comparison
-from aotc.dialects.graph.scalars import INDEX, Scalar, ScalarLike
+from aotc.dialects.graph.builder import INDEX, Bitwise, Comparison, Scalar, ScalarLike
 from aotc.passes.kernel.builders.iteration_space import Affine, Loop, Refinement, divided, is_natural
-from aotc.passes.kernel.builders.tile_builder import EXPANDED_MATH, NotTileable, TileBuilder
+from aotc.passes.kernel.builders.tile_builder import EXPANDED_MATH, NotVectorizable, TileBuilder
 
 
 class Refine(Exception):
@@ -211,20 +209,20 @@ class SpaceBuilder(TileBuilder):
             return OpenCondition(self, i1, refinement=found)
         return self.const(int(found), i1)
 
-    def bitwise(self, op: type[arith.AndIOp | arith.OrIOp | arith.XOrIOp], a: Scalar, c: Scalar) -> Scalar:
+    def bitwise(self, how: Bitwise, a: Scalar, c: Scalar) -> Scalar:
         if a.dtype == i1:
             for x, y in ((a, c), (c, a)):
                 if x.constant is None:
                     continue
-                if op is arith.XOrIOp:
+                if how == "xor":
                     if y.constant is not None or isinstance(y, OpenCondition):
                         return y if y.constant is None else self.const(int(x.constant != y.constant), i1)
                 else:
-                    return y if bool(x.constant) == (op is arith.AndIOp) else x
+                    return y if bool(x.constant) == (how == "and") else x
             for x in (a, c):
                 if isinstance(x, OpenCondition):
                     return x
-        return super().bitwise(op, a, c)
+        return super().bitwise(how, a, c)
 
     def select(self, condition: Scalar, a: Scalar, c: ScalarLike) -> Scalar:
         c = a.typed(c)
@@ -250,7 +248,7 @@ class SpaceBuilder(TileBuilder):
         init: Sequence[Scalar],
         body: Callable[[list[Scalar], list[Scalar]], Sequence[Scalar]],
     ) -> list[Scalar]:
-        raise NotTileable("a loop for every element")
+        raise NotVectorizable("a loop for every element")
 
 
 def _affine(a: Scalar, c: Scalar) -> bool:

@@ -3,8 +3,8 @@
 A `Tile` names the shape of the registers a piece of code works on. Its axes enter the index of an element as
 `TileIndex`: an affine form, base + sum of step * position along a tile axis. Reading a buffer at such an index is a
 tile load with the strides that follow, a pointwise operation of tiles is the operation on the whole tile, and
-anything that is no tile operation (a division of a tile index, a branch on an element) raises `NotTileable`, upon which
-the kernel keeps its plain loops. So an operation's `element` serves both.
+anything that is no tile operation (a division of a tile index, a branch on an element) raises `NotVectorizable`, upon
+which the kernel is written as scalar loops. So an operation's `element` serves both.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
     Float64Type,
     IntegerType,
     MemRefType,
+    ReducedPrecisionFloatType,
     VectorType,
     i1,
 )
@@ -31,12 +32,12 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from aotc.dialects import aot
 from aotc.dialects.aot.tiles import Reduction, tile_shape, tile_type
 from aotc.dialects.dtypes import is_float, storage_type, wrap
-from aotc.dialects.graph.arithmetic import Comparison, predicate
-from aotc.dialects.graph.loops import LoopBuilder, Reader
-from aotc.dialects.graph.scalars import INDEX, Scalar, ScalarBuilder, ScalarLike
+from aotc.dialects.graph.builder import INDEX, Builder, Comparison, Reader, Rounding, Scalar, ScalarLike
+from aotc.passes.kernel.builders.arithmetic import predicate
+from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 
 
-class NotTileable(Exception):
+class NotVectorizable(Exception):
     """The code has no form on tiles; the message says what stands in the way."""
 
 
@@ -50,7 +51,7 @@ class Tile:
     shape: tuple[int, ...]
     valid: int | None = None
 
-    def index(self, b: ScalarBuilder, base: ScalarLike, steps: Mapping[int, int]) -> Scalar:
+    def index(self, b: Builder, base: ScalarLike, steps: Mapping[int, int]) -> Scalar:
         """base + the sum of steps[axis] * position along axis; negative axes count from the lanes (-1)."""
         start = base if isinstance(base, Scalar) else b.index(int(base))
         rank = len(self.shape)
@@ -68,7 +69,7 @@ class TileIndex(Scalar):
 
     @property
     def ssa(self) -> SSAValue:
-        raise NotTileable("an index of a tile is used as a number")
+        raise NotVectorizable("an index of a tile is used as a number")
 
     @property
     def key(self) -> object:
@@ -194,7 +195,7 @@ class TileBuilder(LoopBuilder):
         tile = next((i.tile for i in index if isinstance(i, TileIndex)), None)
         if tile is None:
             if is_tile(value):
-                raise NotTileable("a tile is stored at one element")
+                raise NotVectorizable("a tile is stored at one element")
             super().store(value, buffer, index)
             return
         _check_elements(cast(MemRefType[Attribute], buffer.type).get_element_type())
@@ -212,7 +213,7 @@ class TileBuilder(LoopBuilder):
         for i, distance in zip(index, pitches, strict=True):
             if isinstance(i, TileIndex):
                 if i.tile is not tile:
-                    raise NotTileable("an index over two tiles")
+                    raise NotVectorizable("an index over two tiles")
                 for axis, step in i.steps.items():
                     strides[axis] += step * distance
                 i = i.base
@@ -235,7 +236,7 @@ class TileBuilder(LoopBuilder):
         if tile_shape(value) == shape:
             return value
         if isinstance(value.type, VectorType):
-            raise NotTileable(f"tiles of shapes {tile_shape(value)} and {shape} meet")
+            raise NotVectorizable(f"tiles of shapes {tile_shape(value)} and {shape} meet")
         return self.insert(vector.BroadcastOp(value, tile_type(shape, kind)))
 
     def _operands(self, *operands: Scalar) -> list[SSAValue]:
@@ -248,7 +249,7 @@ class TileBuilder(LoopBuilder):
         assert a.dtype == c.dtype, f"operand types differ: {a.dtype}, {c.dtype}"
         op = of_float if is_float(a.dtype) else of_int
         if op not in _TILE_OPERATIONS:
-            raise NotTileable(f"{op.name} of tiles")
+            raise NotVectorizable(f"{op.name} of tiles")
         x, y = self._operands(a, c)
         result = op(x, y)  # pyright: ignore[reportCallIssue]
         if op in (arith.MaximumfOp, arith.MinimumfOp):
@@ -258,7 +259,7 @@ class TileBuilder(LoopBuilder):
     def add(self, a: Scalar, c: Scalar) -> Scalar:
         if isinstance(a, TileIndex) and isinstance(c, TileIndex):
             if a.tile is not c.tile:
-                raise NotTileable("an index over two tiles")
+                raise NotVectorizable("an index over two tiles")
             steps = {axis: a.steps.get(axis, 0) + c.steps.get(axis, 0) for axis in {*a.steps, *c.steps}}
             return a.tile.index(self, self.add(a.base, c.base), steps)
         if isinstance(a, TileIndex):
@@ -278,7 +279,7 @@ class TileBuilder(LoopBuilder):
         for x, y in ((a, c), (c, a)):
             if isinstance(x, TileIndex):
                 if y.constant is None:
-                    raise NotTileable("a product of a tile index and a variable")
+                    raise NotVectorizable("a product of a tile index and a variable")
                 return x.scaled(self.mul(x.base, y), int(y.constant))
         return super().mul(a, c)
 
@@ -299,7 +300,7 @@ class TileBuilder(LoopBuilder):
     def math(self, name: str, a: Scalar) -> Scalar:
         known = _TILE_MATH | EXPANDED_MATH if isinstance(a.dtype, Float32Type) else _TILE_MATH
         if is_tile(a) and name not in known:
-            raise NotTileable(f"{name} of a tile of {a.dtype}")
+            raise NotVectorizable(f"{name} of a tile of {a.dtype}")
         return super().math(name, a)
 
     def pow(self, a: Scalar, exponent: Scalar) -> Scalar:
@@ -308,7 +309,7 @@ class TileBuilder(LoopBuilder):
         if not (is_tile(a) or is_tile(exponent)) or power in (2, 3):
             return super().pow(a, exponent)
         if power is None or power == 0 or power % 0.25 or abs(power) > _MOST_QUARTERS / 4:
-            raise NotTileable("a power of tiles")
+            raise NotVectorizable("a power of tiles")
         quarters = int(abs(power) * 4)
         if quarters % 4:  # the roots of -0 and of -inf are not their powers
             infinite = self.compare("eq", a, -inf)
@@ -319,6 +320,11 @@ class TileBuilder(LoopBuilder):
         factors += [self.math("sqrt", root)] if quarters & 1 else []
         product = reduce(self.mul, factors)
         return product if power > 0 else self.div(self.const(1, a.dtype), product)
+
+    def encode(self, value: Scalar, dtype: Attribute, *, saturate: bool = True, rounding: Rounding = "up") -> Scalar:
+        if is_tile(value) and value.dtype != dtype and isinstance(dtype, ReducedPrecisionFloatType):
+            raise NotVectorizable(f"tiles of {dtype}")
+        return super().encode(value, dtype, saturate=saturate, rounding=rounding)
 
     def cast(self, a: Scalar, dtype: Attribute) -> Scalar:
         if is_tile(a) and dtype != a.dtype and dtype != i1:
@@ -334,7 +340,7 @@ class TileBuilder(LoopBuilder):
         self, condition: Scalar, then: Callable[[], Sequence[Scalar]], otherwise: Callable[[], Sequence[Scalar]]
     ) -> list[Scalar]:
         if is_tile(condition):
-            raise NotTileable("a branch on an element of a tile")
+            raise NotVectorizable("a branch on an element of a tile")
         return super().when(condition, then, otherwise)
 
     def _alike(self, value: Scalar, other: Scalar) -> SSAValue:
@@ -342,9 +348,9 @@ class TileBuilder(LoopBuilder):
 
 
 def _check_elements(dtype: Attribute) -> None:
-    """Raise NotTileable for what no vector holds: indices, and floats that scalars are converted from one by one."""
+    """Raise NotVectorizable for what no vector holds: indices, and floats that are converted one by one."""
     if not isinstance(dtype, Float32Type | Float64Type | IntegerType):
-        raise NotTileable(f"tiles of {dtype}")
+        raise NotVectorizable(f"tiles of {dtype}")
 
 
 def _is_across(strides: Sequence[int], tile: Tile) -> bool:

@@ -9,8 +9,9 @@ from xdsl.ir import Attribute
 
 from aotc.dialects.dtypes import byte_width, is_float
 from aotc.dialects.graph.packed.grouped import GroupedPanels, block_depth
-from aotc.dialects.graph.schedule import Machine, Schedule
+from aotc.dialects.graph.schedules import InnerProductSchedule, MatmulSchedule
 from aotc.dialects.graph.shapes import ceil_div
+from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.register_tiles import MOST_COLUMNS, MULTIPLIERS, register_tile, segments, step_cycles
 from aotc.passes.kernel.nests.matmul import UNROLL, asks_for_next, panel_order
 
@@ -29,7 +30,7 @@ def narrow_cycles(lanes: int, channels: int, outputs: int, taps: int) -> float:
 
 def narrow_schedule(
     machine: Machine, dtype: Attribute, channels: int, outputs: int, taps: int, groups: int
-) -> Schedule | None:
+) -> InnerProductSchedule | None:
     """The schedule of a convolution with sums along the lanes; None where they are better along output channels.
 
     Channels must fill their blocks, of which nobody knows what is in lanes beyond them.
@@ -40,7 +41,7 @@ def narrow_schedule(
     direct = channels * taps * ceil_div(outputs, lanes) / MULTIPLIERS
     if narrow_cycles(lanes, channels, outputs, taps) > GAIN * direct:
         return None
-    return Schedule(lanes, (lanes,))
+    return InnerProductSchedule(lanes, lanes)
 
 
 def conv_schedule(
@@ -52,7 +53,7 @@ def conv_schedule(
     channels: int,
     kernel: Sequence[int],
     groups: int = 1,
-) -> Schedule | None:
+) -> MatmulSchedule | None:
     """The schedule of a convolution of `channels` to `outputs` whose result has `extents` positions along its axes.
 
     The operand has so many elements. None where the type is not computed in vectors.
@@ -67,7 +68,7 @@ def conv_schedule(
     matrix = depth * registers * machine.vector_bytes
     order = panel_order(machine, ceil_div(registers, tile[1]), matrix, operand * byte_width(dtype))
     prefetch = order == "columns" and asks_for_next(machine, math.prod(extents), tile)
-    return Schedule(lanes, tile, UNROLL, order, prefetch)
+    return MatmulSchedule(lanes, *tile, UNROLL, order, prefetch)
 
 
 def _grouped_tile(

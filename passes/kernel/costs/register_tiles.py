@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from aotc.dialects.graph.schedule import Machine
 from aotc.dialects.graph.shapes import ceil_div
+from aotc.machines.machine import Machine
 
 MULTIPLIERS, LOADS = 2, 2
 """Fused multiply-adds and loads that a processor starts in a cycle: what today's wide cores have."""

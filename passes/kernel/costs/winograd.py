@@ -33,8 +33,9 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from aotc.dialects.graph.packed.winograd_transforms import OUTPUT_TILES, TAPS
-from aotc.dialects.graph.schedule import Machine, Schedule
+from aotc.dialects.graph.schedules import Schedule
 from aotc.dialects.graph.shapes import ceil_div
+from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.register_tiles import MULTIPLIERS
 from aotc.passes.kernel.nests.matmul import stacked_schedule
 

@@ -16,10 +16,9 @@ from typing import TypeAlias
 from xdsl.ir import Attribute
 
 from aotc.dialects.dtypes import byte_width
-from aotc.dialects.graph.loops import Reader, Writer
+from aotc.dialects.graph.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.packed.grouped import GroupedPanels
-from aotc.dialects.graph.scalars import Scalar
-from aotc.dialects.graph.schedule import Schedule
+from aotc.dialects.graph.schedules import MatmulSchedule
 from aotc.dialects.graph.shapes import linearize
 from aotc.dialects.graph.windows.axes import Taps
 from aotc.dialects.graph.windows.transposed import Phases
@@ -36,7 +35,7 @@ class ConvNest:
     """The nest over all positions of a blocked result [N, blocks, spatial.., lanes]."""
 
     b: TileBuilder
-    schedule: Schedule
+    schedule: MatmulSchedule
     dtype: Attribute
     result: Sequence[int]
     """Its shape."""
@@ -60,40 +59,40 @@ class ConvNest:
 
     def run(self) -> None:
         """Emit the nest; every position is written once."""
-        b, panels, registers = self.b, self.panels.count, self.schedule.tile[1]
+        b, panels, registers = self.b, self.panels.count, self.schedule.nr
         batches, blocks, *spatial, _ = self.result
         rest = blocks - (panels - 1) * registers
         whole = panels if rest == registers else panels - 1
 
         def by_columns(index: list[Scalar], start: int, count: int) -> None:
-            b.for_each(spatial[:-1], lambda outer: self._row(index[0], index[1] + start, count, outer))
+            b.parallel_for(spatial[:-1], lambda outer: self._row(index[0], index[1] + start, count, outer))
 
         def by_rows(index: list[Scalar]) -> None:
             batch, *outer = index
-            b.each(0, whole, 1, lambda panel: self._row(batch, panel, registers, outer))
+            b.parallel_range(0, whole, 1, lambda panel: self._row(batch, panel, registers, outer))
             if whole < panels:
                 self._row(batch, b.index(whole), rest, outer)
 
         if self.schedule.order == "columns":
-            b.for_each([batches, whole], lambda index: by_columns(index, 0, registers))
+            b.parallel_for([batches, whole], lambda index: by_columns(index, 0, registers))
             if whole < panels:
-                b.for_each([batches, 1], lambda index: by_columns(index, whole, rest))
+                b.parallel_for([batches, 1], lambda index: by_columns(index, whole, rest))
         else:
-            b.for_each([batches, *spatial[:-1]], by_rows)
+            b.parallel_for([batches, *spatial[:-1]], by_rows)
 
     def _row(self, batch: Scalar, panel: Scalar, count: int, outer: list[Scalar]) -> None:
         """All positions along the last axis, for `count` blocks of output channels."""
 
         def phase(j: Scalar, phases: Phases) -> None:
-            for part in row_tiles(phases.window, self.schedule.tile[0]):
+            for part in row_tiles(phases.window, self.schedule.mr):
 
                 def body(row: Scalar, part: RowTiles = part) -> None:
                     _Tile(self, batch, panel, count, outer, phases, j, part, row).write()
 
-                self.b.each(part.start, part.positions.stop, part.size, body)
+                self.b.parallel_range(part.start, part.positions.stop, part.size, body)
 
         for phases in self.phases:
-            self.b.each(0, phases.count, 1, lambda j, phases=phases: phase(j, phases))
+            self.b.parallel_range(0, phases.count, 1, lambda j, phases=phases: phase(j, phases))
 
 
 @dataclass(frozen=True)
@@ -113,7 +112,7 @@ class _Tile:
     def write(self) -> None:
         """Sum up the products and write the results."""
         nest, b = self.nest, self.nest.b
-        lanes, registers = nest.schedule.lanes, nest.schedule.tile[1]
+        lanes, registers = nest.schedule.lanes, nest.schedule.nr
         tile = Tile((self.part.size, self.count, lanes))
         place = tile.index(b, self.panel * (registers * lanes), {1: lanes, 2: 1})
         initial = b.splat(0, tile, nest.dtype) if nest.bias is None else b.splat(nest.bias([place]), tile)

@@ -17,12 +17,12 @@ from typing import TypeAlias
 
 from xdsl.ir import Block
 
-from aotc.dialects.graph.scalars import INDEX, Scalar
-from aotc.dialects.graph.schedule import Schedule
+from aotc.dialects.graph.builder import INDEX, Scalar
+from aotc.dialects.graph.schedules import ElementwiseSchedule
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.passes.kernel.builders.iteration_space import Loop, Space
 from aotc.passes.kernel.builders.space_builder import Access, Refine, SpaceBuilder
-from aotc.passes.kernel.builders.tile_builder import NotTileable, Tile
+from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile
 from aotc.passes.kernel.costs.register_tiles import Segment, segments
 
 Write: TypeAlias = Callable[[SpaceBuilder, Sequence[Scalar]], None]
@@ -66,13 +66,13 @@ class Nest:
     height: int = 1
 
 
-def write_on_tiles(b: SpaceBuilder, schedule: Schedule, shape: tuple[int, ...], write: Write) -> None:
-    """Write the nests that compute results of `shape`; NotTileable where it is a single one and not on tiles."""
+def write_on_tiles(b: SpaceBuilder, schedule: ElementwiseSchedule, shape: tuple[int, ...], write: Write) -> None:
+    """Write the nests that compute results of `shape`; NotVectorizable where it is a single one and not on tiles."""
     if 0 in shape:
         return
     nests = [_nest(space, probe, schedule) for space, probe in _probed(Space.of(shape), write)]
     if len(nests) == 1 and nests[0].lanes is None:
-        raise NotTileable("nothing is contiguous along the lanes")
+        raise NotVectorizable("nothing is contiguous along the lanes")
     for nest in nests:
         _emit(b, nest, schedule.lanes, write)
 
@@ -86,7 +86,7 @@ def _probed(space: Space, write: Write) -> list[tuple[Space, SpaceBuilder]]:
     pending = [space]
     while pending:
         if len(done) + len(pending) > MOST_SPACES:
-            raise NotTileable("the index space falls into too many parts")
+            raise NotVectorizable("the index space falls into too many parts")
         current = pending.pop(0)
         block = Block(arg_types=[INDEX] * len(current.loops))
         probe = SpaceBuilder(block)
@@ -104,7 +104,7 @@ def _probed(space: Space, write: Write) -> list[tuple[Space, SpaceBuilder]]:
 # How to run through a part
 
 
-def _nest(space: Space, probe: SpaceBuilder, schedule: Schedule) -> Nest:
+def _nest(space: Space, probe: SpaceBuilder, schedule: ElementwiseSchedule) -> Nest:
     """Choose the tiles of one space."""
     accesses = probe.accesses
     store = next(access for access in accesses if access.stored)
@@ -120,7 +120,7 @@ def _nest(space: Space, probe: SpaceBuilder, schedule: Schedule) -> Nest:
     partner = max(others, key=lambda band: partners[band], default=None)
     if partner is not None and partners[partner]:
         return Nest(space, bands, lanes, schedule.lanes, partner, schedule.lanes)
-    registers = schedule.tile[0]
+    registers = schedule.registers
     columns = min(registers, ceil_div(lanes.extent, schedule.lanes))
     height = registers // columns if others else 1
     return Nest(space, bands, lanes, columns * schedule.lanes, others[-1] if height > 1 else None, height)
@@ -157,4 +157,4 @@ def _emit(b: SpaceBuilder, nest: Nest, lanes: int, write: Write) -> None:
                 b.place(positions)
                 write(b, [b.affine(form) for form in nest.space.index])
 
-            b.for_each([sides[band][0].count if band in sides else band.extent for band in nest.bands], body)
+            b.parallel_for([sides[band][0].count if band in sides else band.extent for band in nest.bands], body)

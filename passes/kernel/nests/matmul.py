@@ -13,14 +13,14 @@ from typing import TypeAlias
 from xdsl.ir import Attribute
 
 from aotc.dialects.dtypes import byte_width
+from aotc.dialects.graph.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import AnchorOp, shape_of
-from aotc.dialects.graph.loops import Reader, Writer
-from aotc.dialects.graph.scalars import Scalar
-from aotc.dialects.graph.schedule import Machine, Order, Schedule
+from aotc.dialects.graph.schedules import MatmulSchedule, Order
 from aotc.dialects.graph.shapes import ceil_div
-from aotc.passes.kernel.builders.tile_builder import NotTileable, Tile, TileBuilder
+from aotc.machines.machine import Machine
+from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder
 from aotc.passes.kernel.costs.register_tiles import LATENCY, MULTIPLIERS, Segment, register_tile, segments
-from aotc.passes.kernel.spatial_tiling import Box, Cutout, Strips, whole
+from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation, whole
 
 LINE = 64
 """Bytes of a line of a cache."""
@@ -53,7 +53,7 @@ MOST_LINES = 1.2
 
 def product_schedule(
     machine: Machine, dtype: Attribute, rows: int, columns: int, depth: int, *, streamed: bool = False
-) -> Schedule | None:
+) -> MatmulSchedule | None:
     """The schedule of a [rows, depth] x [depth, columns] product; None where the type is not computed in vectors.
 
     `streamed` says that the right matrix is packed, and comes from memory as weights do.
@@ -66,7 +66,7 @@ def product_schedule(
     matrix = depth * registers * machine.vector_bytes
     order = panel_order(machine, ceil_div(registers, tile[1]), matrix, rows * depth * byte_width(dtype))
     prefetch = streamed and order == "columns" and asks_for_next(machine, rows, tile)
-    return Schedule(lanes, tile, UNROLL, order, prefetch)
+    return MatmulSchedule(lanes, *tile, UNROLL, order, prefetch)
 
 
 def asks_for_next(machine: Machine, rows: int, tile: tuple[int, int]) -> bool:
@@ -75,12 +75,12 @@ def asks_for_next(machine: Machine, rows: int, tile: tuple[int, int]) -> bool:
     return width * machine.vector_bytes * height <= MOST_LINES * LINE * rows
 
 
-def stacked_schedule(machine: Machine, lanes: int, sizes: tuple[int, int, int, int], panels: int = 1) -> Schedule:
+def stacked_schedule(machine: Machine, lanes: int, sizes: tuple[int, int, int, int], panels: int = 1) -> MatmulSchedule:
     """The schedule of `stacked_products` of `sizes`, with one of `panels` alike, which lie one after the other."""
     count, rows, registers, depth = sizes
     tile = register_tile(machine, rows, registers, depth)
     far = panels * count * registers * depth * machine.vector_bytes > machine.l2 // 2
-    return Schedule(lanes, tile, UNROLL, "columns", far and asks_for_next(machine, rows, tile))
+    return MatmulSchedule(lanes, *tile, UNROLL, "columns", far and asks_for_next(machine, rows, tile))
 
 
 def panel_order(machine: Machine, panels: int, matrix: int, rows: int) -> Order:
@@ -93,7 +93,7 @@ def panel_order(machine: Machine, panels: int, matrix: int, rows: int) -> Order:
     return "columns" if panels > 1 and matrix > near else "rows"
 
 
-def cut_out_product(op: AnchorOp, box: Box, transposed: bool, matrix_rank: int) -> Cutout | None:
+def tiled_product(op: AnchorOp, box: Box, transposed: bool, matrix_rank: int) -> TiledImplementation | None:
     """Rows of the product `op` of lhs [.., M, K] (`transposed`: [.., K, M]) and all of a matrix, for some batches.
 
     The batch dimensions of both operands broadcast, the last `matrix_rank` of rhs are the matrix; the result is
@@ -112,13 +112,13 @@ def cut_out_product(op: AnchorOp, box: Box, transposed: bool, matrix_rank: int) 
     matrix = whole(rhs)[-matrix_rank:]
     depth = whole(lhs)[-2 if transposed else -1]
     of_lhs = (depth, rows) if transposed else (rows, depth)
-    return Cutout(op, ((*batches(shape_of(lhs)[:-2]), *of_lhs), (*batches(outer), *matrix)))
+    return TiledImplementation(op, ((*batches(shape_of(lhs)[:-2]), *of_lhs), (*batches(outer), *matrix)))
 
 
-def product_strips(op: AnchorOp, schedule: Schedule) -> Strips:
+def product_tiling(op: AnchorOp, schedule: MatmulSchedule) -> SpatialTiling:
     """Rows of a product [.., M, N], one batch at a time."""
     rank = len(shape_of(op.results[0]))
-    return Strips(range(rank - 2), rank - 2, schedule.tile[0])
+    return SpatialTiling(range(rank - 2), rank - 2, schedule.mr)
 
 
 def reduction(b: TileBuilder, unroll: int, depth: int, sums: list[Scalar], factors: Factors) -> list[Scalar]:
@@ -137,7 +137,7 @@ def reduction(b: TileBuilder, unroll: int, depth: int, sums: list[Scalar], facto
 
 
 def accumulate(
-    b: TileBuilder, schedule: Schedule, dtype: Attribute, tile: Tile, depth: int, factors: Factors
+    b: TileBuilder, schedule: MatmulSchedule, dtype: Attribute, tile: Tile, depth: int, factors: Factors
 ) -> Scalar:
     """The sum of the products of `factors(k)` for k in 0..depth, as a tile.
 
@@ -153,7 +153,7 @@ def accumulate(
 
 def product_loops(
     b: TileBuilder,
-    schedule: Schedule,
+    schedule: MatmulSchedule,
     dtype: Attribute,
     batch: Sequence[int],
     sizes: tuple[int, int, int],
@@ -162,13 +162,11 @@ def product_loops(
 ) -> None:
     """A product of `sizes` (rows, columns, depth) for each index of `batch`; `store` gets each tile of sums once.
 
-    Rows and columns are cut into tiles of `schedule.tile` and smaller ones for what is left. `factors` of a place
-    gives the factors of each reduction step there.
+    Rows and columns are cut into tiles of `schedule.mr` x `schedule.nr` registers, and smaller ones at the tails.
+    `factors` of a place gives the factors of each reduction step there.
     """
-    if len(schedule.tile) != 2:
-        raise NotTileable("a product needs a tile of rows and columns")
     rows, columns, depth = sizes
-    height, width = schedule.tile
+    height, width = schedule.mr, schedule.nr
     wide = width * schedule.lanes
 
     def tile_at(outer: list[Scalar], row: Scalar, size: int, panel: Scalar, valid: int) -> None:
@@ -185,7 +183,7 @@ def product_loops(
 
     def over(parts: Sequence[Segment], body: Callable[[Segment, Scalar], None]) -> None:
         for part in parts:
-            b.each(0, part.count, 1, lambda position, part=part: body(part, position))
+            b.parallel_range(0, part.count, 1, lambda position, part=part: body(part, position))
 
     def by_columns(index: list[Scalar], c: Segment) -> None:
         over(row_parts, lambda r, row: at(index[:-1], r, row, c, index[-1]))
@@ -195,12 +193,12 @@ def product_loops(
 
     parts, nest = (column_parts, by_columns) if schedule.order == "columns" else (row_parts, by_rows)
     for part in parts:
-        b.for_each([*batch, part.count], lambda index, part=part: nest(index, part))
+        b.parallel_for([*batch, part.count], lambda index, part=part: nest(index, part))
 
 
 def stacked_products(
     b: TileBuilder,
-    schedule: Schedule,
+    schedule: MatmulSchedule,
     dtype: Attribute,
     panel: Scalar,
     sizes: tuple[int, int, int, int],
@@ -215,10 +213,8 @@ def stacked_products(
     `left` is read at product, row, k; `weight` at panel, product, k, column, of the `panel_width` columns of a panel as
     many as `registers` have. `write` gets the results at product, row, column. No more than `present` rows are needed.
     """
-    if len(schedule.tile) != 2:
-        raise NotTileable("a product needs a tile of rows and columns")
     count, rows, registers, depth = sizes
-    height, width = schedule.tile
+    height, width = schedule.mr, schedule.nr
 
     def product(number: Scalar, row: Scalar, height: int, column: Scalar, width: int) -> None:
         tile = Tile((height, width, schedule.lanes))
@@ -240,21 +236,21 @@ def stacked_products(
 
             stop = r.start + r.count * r.size
             if present is None:
-                b.each(r.start, stop, r.size, at)
+                b.parallel_range(r.start, stop, r.size, at)
             else:
-                b.each_in_order(r.start, b.min(present, stop), r.size, at)
+                b.sequential_range(r.start, b.min(present, stop), r.size, at)
 
     def at(index: list[Scalar]) -> None:
         for c in segments(registers, width):
             stop = c.start + c.count * c.size
-            b.each(c.start, stop, c.size, lambda column, c=c: over_rows(index[0], column, c.size))
+            b.parallel_range(c.start, stop, c.size, lambda column, c=c: over_rows(index[0], column, c.size))
 
-    b.for_each([count], at)
+    b.parallel_for([count], at)
 
 
 def ask_for_next(
     b: TileBuilder,
-    schedule: Schedule,
+    schedule: MatmulSchedule,
     read: Reader,
     following: Sequence[Scalar],
     first: Scalar,
@@ -269,7 +265,7 @@ def ask_for_next(
     this were more than two lines in a step, as in a strip, do not.
     """
     (rows, width), (depth, columns) = sizes, shape
-    share = ceil_div(columns * schedule.tile[0], rows)
+    share = ceil_div(columns * schedule.mr, rows)
     if not schedule.prefetch or share * width > 2 * LINE:
         return
     start = first * (depth * columns // rows) + k * share

@@ -19,9 +19,10 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, Float64Type, i32, i6
 from xdsl.ir import Attribute
 
 from aotc.dialects.aot.tiles import Reduction, tile_shape, tile_type
-from aotc.dialects.graph.scalars import Number, Scalar
-from aotc.dialects.graph.schedule import Machine, Schedule
+from aotc.dialects.graph.builder import Number, Scalar
+from aotc.dialects.graph.schedules import RowSchedule
 from aotc.dialects.graph.shapes import ceil_div
+from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder, is_tile
 
 Combine = Callable[[Scalar, Scalar], Scalar]
@@ -40,7 +41,7 @@ def axis_of_steps(shape: Sequence[int], axes: Sequence[int]) -> int | None:
 
 def reduction_schedule(
     machine: Machine, dtype: Attribute, shape: Sequence[int], axes: Sequence[int]
-) -> Schedule | None:
+) -> RowSchedule | None:
     """How rows along `axes` of a tensor of `dtype` are read once; None where there are no vectors for it.
 
     A quarter of the registers add up, which hides the latency of additions.
@@ -50,10 +51,11 @@ def reduction_schedule(
     step_axis = axis_of_steps(shape, axes)
     few = max(machine.registers // 4, 2)
     registers = _even(ceil_div(shape[axis_of_lanes(shape)], lanes), few)
-    return Schedule(lanes, (registers,), 1 if step_axis is None else _even(shape[step_axis], max(few // registers, 1)))
+    steps = 1 if step_axis is None else _even(shape[step_axis], max(few // registers, 1))
+    return RowSchedule(lanes, registers, steps)
 
 
-def row_schedule(machine: Machine, dtype: Attribute, shape: Sequence[int], axes: Sequence[int]) -> Schedule | None:
+def row_schedule(machine: Machine, dtype: Attribute, shape: Sequence[int], axes: Sequence[int]) -> RowSchedule | None:
     """How rows are worked on that are read several times; None where there are no vectors for it.
 
     They stay in registers where they fit, several at once: what is spilled beside them is no longer away than x.
@@ -66,11 +68,12 @@ def row_schedule(machine: Machine, dtype: Attribute, shape: Sequence[int], axes:
     most = machine.registers
     if prod(shape[axis] for axis in axes if axis not in (lane_axis, step_axis)) == 1:
         if lane_axis not in axes and steps <= most:
-            return Schedule(lanes, (_even(needed, max(machine.registers // 4 // steps, 1)),), steps)
+            return RowSchedule(lanes, _even(needed, max(machine.registers // 4 // steps, 1)), steps)
         if lane_axis in axes and steps == 1 and needed <= most:
-            return Schedule(lanes, (*_rows_at_once(most, needed), needed))
+            stages, rows = _rows_at_once(most, needed)
+            return RowSchedule(lanes, needed, rows=rows, stages=stages)
         if lane_axis in axes and steps * needed <= most:
-            return Schedule(lanes, (needed,), steps)
+            return RowSchedule(lanes, needed, steps)
     return reduction_schedule(machine, dtype, shape, axes)
 
 
@@ -177,7 +180,7 @@ def lane_numbers(b: TileBuilder, shape: Sequence[int], beside: Attribute) -> Sca
 class Rows:
     """The rows of a tensor of `shape` along `axes` (ascending), as a schedule says."""
 
-    def __init__(self, b: TileBuilder, shape: Sequence[int], axes: Sequence[int], schedule: Schedule) -> None:
+    def __init__(self, b: TileBuilder, shape: Sequence[int], axes: Sequence[int], schedule: RowSchedule) -> None:
         self.b = b
         self.shape = tuple(shape)
         self.axes = tuple(axes)
@@ -185,13 +188,13 @@ class Rows:
         self.lane_axis = axis_of_lanes(shape)
         self.step_axis = axis_of_steps(shape, axes)
         self.across = self.lane_axis in self.axes
-        self.steps = 1 if self.step_axis is None else min(schedule.unroll, shape[self.step_axis])
+        self.steps = 1 if self.step_axis is None else min(schedule.steps, shape[self.step_axis])
         self._kept = [axis for axis in range(len(shape)) if axis not in self.axes and axis != self.lane_axis]
         self.row_axis = max((axis for axis in self._kept if shape[axis] > 1), default=None)
         """Along which there are several rows at once, with lanes along rows and one step at a time."""
         several = self.row_axis is not None and self.across and self.steps == 1
-        self._parts, self._together = schedule.tile[:2] if several and len(schedule.tile) == 3 else (1, 1)
-        self.pieces = pieces(shape[self.lane_axis], schedule.tile[-1], self.lanes)
+        self._parts, self._together = (schedule.stages, schedule.rows) if several else (1, 1)
+        self.pieces = pieces(shape[self.lane_axis], schedule.registers, self.lanes)
         self._tiles: dict[tuple[int, int, int | None], Tile] = {}
 
     def for_each(self, body: Callable[[Row], None]) -> None:
@@ -254,7 +257,7 @@ class Rows:
                 at[cut] = at[cut] * width + low
             body(at, width)
 
-        self.b.for_each(extents, each)
+        self.b.parallel_for(extents, each)
 
     def part(self, at: Mapping[int, Scalar], rows: int, steps: int, piece: Piece) -> Part:
         """The tile that starts at `at`; one object for each shape, so that equal reads are one."""

@@ -16,12 +16,11 @@ from dataclasses import dataclass
 
 from xdsl.ir import Attribute
 
-from aotc.dialects.graph.loops import Reader, Writer
+from aotc.dialects.graph.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.packed.linear_combinations import sums, terms
-from aotc.dialects.graph.scalars import Scalar
-from aotc.dialects.graph.schedule import Schedule
+from aotc.dialects.graph.schedules import MatmulSchedule
 from aotc.dialects.graph.shapes import ceil_div
-from aotc.passes.kernel.builders.tile_builder import NotTileable, Tile, TileBuilder
+from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
 from aotc.passes.kernel.costs.register_tiles import segments
 from aotc.passes.kernel.costs.strassen import LEFT_SUMS, PRODUCTS, RESULT_SUMS
 from aotc.passes.kernel.nests.matmul import stacked_products
@@ -67,11 +66,11 @@ class StrassenKernel:
         b: TileBuilder,
         reads: Sequence[Reader],
         writes: Sequence[Writer],
-        schedule: Schedule,
+        schedule: MatmulSchedule,
     ) -> None:
         """`reads`: operand, weight, sums, products; `writes`: result and the last two."""
         if sizes.left % schedule.lanes or sizes.width % schedule.lanes:
-            raise NotTileable("halves and panels are not whole registers")
+            raise NotVectorizable("halves and panels are not whole registers")
         self._sizes, self._kind, self._b, self._schedule = sizes, kind, b, schedule
         self._lanes, self._total = schedule.lanes, sums(b)
         self._lhs, self._weight, self._sums, self._products = reads
@@ -79,7 +78,7 @@ class StrassenKernel:
 
     def run(self) -> None:
         """Write everything."""
-        self._b.for_each_in_order(self._sizes.batch, self._matrix)
+        self._b.sequential_for(self._sizes.batch, self._matrix)
 
     def _matrix(self, outer: list[Scalar]) -> None:
         """One block after the other: each overwrites what the one before needed."""
@@ -88,13 +87,13 @@ class StrassenKernel:
             def block(number: Scalar, start: int = part.start, size: int = part.size) -> None:
                 self._block(outer, number * size + start, size)
 
-            self._b.each_in_order(0, part.count, 1, block)
+            self._b.sequential_range(0, part.count, 1, block)
 
     def _block(self, outer: list[Scalar], start: Scalar, size: int) -> None:
         """`size` rows from `start` on; where they are odd, the last of the upper half has none below it."""
         b, sizes, half = self._b, self._sizes, ceil_div(size, 2)
         paired = size - half
-        b.for_each([paired], lambda at: self._sum_row(outer, at[0], [start + at[0], start + half + at[0]]))
+        b.parallel_for([paired], lambda at: self._sum_row(outer, at[0], [start + at[0], start + half + at[0]]))
         if paired < half:
             self._sum_row(outer, b.index(paired), [start + paired])
 
@@ -112,7 +111,7 @@ class StrassenKernel:
             def at(number: Scalar, first: int = first, size: int = part.size) -> None:
                 panel(number + first, size, [size, size])
 
-            b.each_in_order(0, alike - first, 1, at)
+            b.sequential_range(0, alike - first, 1, at)
             for number in range(alike, last):
                 column = number * sizes.width
                 present = [min(part.size, max(end - column, 0)) for end in (sizes.columns, right)]
@@ -137,7 +136,7 @@ class StrassenKernel:
                 self._write_sums([b.index(product), row, across], self._total(terms(factors, quarters)))
 
         whole = halves[1] // wide * wide
-        b.each_in_order(0, whole // wide, 1, lambda number: sum_at(number * wide, SUMMED, [wide, wide]))
+        b.sequential_range(0, whole // wide, 1, lambda number: sum_at(number * wide, SUMMED, [wide, wide]))
         if rest := halves[0] - whole:
             sum_at(b.index(whole), ceil_div(rest, self._lanes), [rest, halves[1] - whole])
 
@@ -192,6 +191,6 @@ class StrassenKernel:
             def at(index: list[Scalar], size: int = part.size, first: int = part.start) -> None:
                 rows(index[0] * size + first, size, (0, 1, 2, 3))
 
-            b.for_each([part.count], at)
+            b.parallel_for([part.count], at)
         if paired < half:
             rows(b.index(paired), 1, (0, 1))

@@ -1,8 +1,8 @@
-"""Strips of a result one after the other: what each needs of the stages before the last, and what of that is new.
+"""Spatial tiles of a result one after the other: what each needs of the stages before the last, and what of it is new.
 
-Where a strip sees again some of what the one before it needed, as the rows that windows of both see, a stage keeps
-that and computes only the rest: nothing is computed twice. Strips that are alike are runs, for which code is written
-once. Parts of the result may be computed apart, each from strips of its own, at the same time.
+Where a tile sees again some of what the one before it needed, as the rows that windows of both see, a stage keeps that
+in a rolling line buffer and computes only the rest: nothing is computed twice. Tiles that are alike are runs, for which
+code is written once. Slices of the result may be computed apart, each in tiles of its own, at the same time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from xdsl.ir import SSAValue
 
 from aotc.dialects.graph.interfaces import AnchorOp, ShapeError, shape_of
 from aotc.dialects.graph.shapes import ceil_div
-from aotc.passes.kernel.spatial_tiling import Box, Cutout
+from aotc.passes.kernel.spatial_tiling import Box, TiledImplementation
 
 T = TypeVar("T")
 
@@ -38,7 +38,7 @@ class Step:
 
     box: Box
     """Of the stage's value."""
-    cutout: Cutout
+    cutout: TiledImplementation
 
 
 Strip: TypeAlias = Sequence[Step | None]
@@ -46,7 +46,7 @@ Strip: TypeAlias = Sequence[Step | None]
 
 
 class Walk:
-    """Strips in the order in which they are computed, and what is held of the stages' values meanwhile."""
+    """SpatialTiling in the order in which they are computed, and what is held of the stages' values meanwhile."""
 
     def __init__(self, stages: Sequence[Stage]) -> None:
         self._stages = stages
@@ -66,7 +66,7 @@ class Walk:
         """The next one, which computes `box` of the result; raises ShapeError where a stage has no such part."""
         strip: list[Step | None] = [None] * len(self._stages)
         for number, stage in reversed(list(enumerate(self._stages))):
-            if (cutout := stage.anchor.cut_out(box)) is None:
+            if (cutout := stage.anchor.tiled_implementation(box)) is None:
                 raise ShapeError(f"{stage.anchor.name} cannot be computed in strips {[len(axis) for axis in box]}")
             strip[number] = Step(box, cutout)
             if stage.chained is None or (new := self._hold(number - 1, cutout.boxes[stage.chained])) is None:
@@ -136,7 +136,7 @@ Part: TypeAlias = Sequence[tuple[Sequence[Run[Place]], Sequence[Run[Place]]]]
 class Plan:
     """In which order the strips of a result are computed; raises ShapeError where a stage has not the parts for that.
 
-    Strips follow each other along the last axis that has several.
+    SpatialTiling follow each other along the last axis that has several.
     """
 
     def __init__(self, stages: Sequence[Stage], strip: Sequence[int], parts: Sequence[int]) -> None:

@@ -14,11 +14,11 @@ from functools import cached_property
 
 from xdsl.ir import Attribute
 
-from aotc.dialects.graph.loops import Reader
-from aotc.dialects.graph.scalars import Scalar
-from aotc.dialects.graph.schedule import Machine, Schedule
+from aotc.dialects.graph.builder import Reader, Scalar
+from aotc.dialects.graph.schedules import InnerProductSchedule, WindowSchedule
 from aotc.dialects.graph.windows.sliding import SlidingWindow
-from aotc.passes.kernel.builders.tile_builder import NotTileable, Tile, TileBuilder
+from aotc.machines.machine import Machine
+from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
 from aotc.passes.kernel.nests.edges import RowTiles, Run, TapRange, row_tiles, tap_places
 
 MOST_UNROLLED = 9
@@ -27,14 +27,14 @@ MOST_EDGES = 16
 """Where more tiles than that meet the ends of a row, its positions there are computed one at a time."""
 
 
-def window_schedule(machine: Machine, dtype: Attribute, block: int) -> Schedule | None:
+def window_schedule(machine: Machine, dtype: Attribute, block: int) -> WindowSchedule | None:
     """The schedule of windows over blocks of channels; None where they are no vectors of the machine.
 
     As many accumulators as hide latency, so few that rows of the operand and of the weight have room beside them.
     """
     if block == 1 or machine.lanes_of_products(dtype) != block:
         return None
-    return Schedule(block, (max(machine.registers // 4, 6),))
+    return WindowSchedule(block, max(machine.registers // 4, 6))
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class WindowNest:
     """The nest over `outer` (batch and blocks) and the positions of `windows`, along each spatial axis."""
 
     b: TileBuilder
-    schedule: Schedule
+    schedule: WindowSchedule | InnerProductSchedule
     outer: Sequence[int]
     windows: Sequence[SlidingWindow]
     lanes: int
@@ -92,9 +92,9 @@ class WindowNest:
     def run(self) -> None:
         """Emit the nest; every position is finished once."""
         if self.lanes == 1 or self.lanes != self.schedule.lanes:
-            raise NotTileable(f"blocks of {self.lanes} channels for vectors of {self.schedule.lanes}")
+            raise NotVectorizable(f"blocks of {self.lanes} channels for vectors of {self.schedule.lanes}")
         rows = [1 if axis == self.across else window.positions for axis, window in enumerate(self.windows)]
-        tiles = row_tiles(self.windows[self.across], self.schedule.tile[0])
+        tiles = row_tiles(self.windows[self.across], self.schedule.positions)
         few = sum(each.count == 1 for each in tiles) <= MOST_EDGES
 
         def row(index: list[Scalar]) -> None:
@@ -104,12 +104,12 @@ class WindowNest:
                 else:
                     self._sweep(index, range(each.start, each.start + each.size), self._position)
 
-        self.b.for_each([*self.outer, *rows], row)
+        self.b.parallel_for([*self.outer, *rows], row)
 
     @cached_property
     def across(self) -> int:
         """The axis that tiles lie along: the last one, or where it is short one before it that keeps taps in order."""
-        count, most = len(self.windows), self.schedule.tile[0]
+        count, most = len(self.windows), self.schedule.positions
         axes = [axis for axis in range(count) if all(window.size == 1 for window in self.windows[axis + 1 :])]
         return max(axes, key=lambda axis: (min(self.windows[axis].positions, most), axis))
 
@@ -124,7 +124,7 @@ class WindowNest:
         def at(position: Scalar) -> None:
             body([*index[: self._place], position, *index[self._place + 1 :]])
 
-        self.b.each_in_order(positions.start, positions.stop, positions.step, at)
+        self.b.sequential_range(positions.start, positions.stop, positions.step, at)
 
     def _part(self, index: list[Scalar], first: int, last: int) -> Part:
         """The positions first..last of the tile that begins at `index`."""

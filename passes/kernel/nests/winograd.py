@@ -19,15 +19,14 @@ from itertools import groupby
 from xdsl.ir import Attribute
 
 from aotc.dialects.aot.tiles import tile_shape
-from aotc.dialects.graph.loops import Reader, Writer
+from aotc.dialects.graph.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.packed.channels import BlockRun, Channels
 from aotc.dialects.graph.packed.linear_combinations import sums
 from aotc.dialects.graph.packed.winograd_transforms import Transforms
-from aotc.dialects.graph.scalars import Scalar
-from aotc.dialects.graph.schedule import Schedule
+from aotc.dialects.graph.schedules import MatmulSchedule
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.sliding import SlidingWindow
-from aotc.passes.kernel.builders.tile_builder import NotTileable, Tile, TileBuilder
+from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
 from aotc.passes.kernel.costs.register_tiles import Segment, segments
 from aotc.passes.kernel.nests.matmul import stacked_products
 
@@ -91,11 +90,11 @@ class WinogradKernel:
         b: TileBuilder,
         reads: Sequence[Reader],
         writes: Sequence[Writer],
-        schedule: Schedule,
+        schedule: MatmulSchedule,
     ) -> None:
         """`reads`: operand, weight, perhaps bias, transformed operand, products; `writes`: result and the last two."""
         if schedule.lanes != sizes.block:
-            raise NotTileable("a block of channels is not one register")
+            raise NotVectorizable("a block of channels is not one register")
         self._sizes, self._kind, self._b, self._schedule = sizes, kind, b, schedule
         self._lanes, self._f, self._sum = sizes.block, sizes.transforms, sums(b)
         self._x, self._weight, *bias, self._transformed, self._products = reads
@@ -124,9 +123,9 @@ class WinogradKernel:
                     self._for_rows(start, (part.size,), partial(self._store_row, number))
 
                 first = part.start // panel_blocks
-                b.each_in_order(first, first + part.count, 1, panel)
+                b.sequential_range(first, first + part.count, 1, panel)
 
-        b.each_in_order(0, sizes.images * sizes.tiles[0], sizes.tile_rows, block)
+        b.sequential_range(0, sizes.images * sizes.tiles[0], sizes.tile_rows, block)
 
     def _for_rows(
         self, start: Scalar, chunks: Sequence[int], body: Callable[[list[Scalar], Scalar, Scalar, Scalar], None]
@@ -151,10 +150,10 @@ class WinogradKernel:
             else:
                 b.only_when(b.compare("lt", place, images * rows), within)
 
-        b.for_each([*chunks, step], at)
+        b.parallel_for([*chunks, step], at)
 
     def _for_tiles(self, tiles: range, body: Callable[[Scalar], None]) -> None:
-        self._b.each(tiles.start, tiles.stop, 1, body)
+        self._b.parallel_range(tiles.start, tiles.stop, 1, body)
 
     # The operand
 

@@ -20,7 +20,7 @@
 // IMPORT:      graph.matmul
 // IMPORT-NOT:  graph.fused
 
-// SCHEDULE:     graph.packed_matmul {{.*}}schedule = #graph.schedule<lanes = 8, tile = [1, 2],
+// SCHEDULE:     graph.packed_matmul {{.*}}schedule = #graph.matmul_schedule<lanes = 8, mr = 1, nr = 2,
 // SCHEDULE-NOT: graph.fused
 
 // FUSE:      graph.fused

@@ -32,7 +32,7 @@ from aotc.dialects.dtypes import ELEMENT_TYPES, numpy_dtype
 from aotc.dialects.graph import conversion, elementwise, functions, indexing, logical, movement
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of, shape_of
 from aotc.dialects.graph.packed.conv import PackChannelsOp, UnpackChannelsOp
-from aotc.dialects.graph.schedule import Schedule, ScheduleAttr
+from aotc.dialects.graph.schedules import Schedule, ScheduleAttr
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.executor import compiled_in_process
 from aotc.model.weights import WeightStore

@@ -19,7 +19,7 @@ STEP = 1 if os.environ.get("AOTC_EXHAUSTIVE") else 251
 """Of the bit patterns that are tested; odd, so that every exponent and low bit occurs."""
 FUNCTIONS = {"exp": 0.9, "log": 0.87, "log1p": 1.5, "tanh": 2.5, "erf": 5.6, "sin": 1.6, "cos": 1.6}
 OF_THIRDS = {"erf_of_third": 6.1, "tanh_of_third": 3.5}
-OF_NEGATIVE = {"exp_of_negative": 0.9, "sigmoid": 2.5, "sigmoid_of_negative": 2.5}
+OF_NEGATIVE = {"exp_of_nonpositive": 0.9, "sigmoid": 2.5, "sigmoid_of_negative": 2.5}
 """Of -|x|, and the sigmoid of |x|, too; subnormal results may be 0."""
 ULPS = FUNCTIONS | OF_THIRDS | OF_NEGATIVE
 """The greatest error of each function in units of the last place of the exact result."""
@@ -36,7 +36,7 @@ NEGATIVE = """
   %s = arith.addf %e, %one : T
   """
 COMPOSED = {
-    "exp_of_negative": NEGATIVE.replace("%e", "%r"),
+    "exp_of_nonpositive": NEGATIVE.replace("%e", "%r"),
     "sigmoid": NEGATIVE + "%r = arith.divf %one, %s : T",
     "sigmoid_of_negative": NEGATIVE + "%r = arith.divf %e, %s : T",
     "erf_of_third": THIRD + "%r = math.erf %third : T",

@@ -12,9 +12,9 @@ from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import Block
 
 from aotc.dialects.graph.interfaces import ShapeError
-from aotc.dialects.graph.loops import LoopBuilder
 from aotc.dialects.graph.packed.conv import PackConvWeightOp
 from aotc.dialects.graph.packed.grouped import GroupedPanels, block_depth
+from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 
 
 @dataclass(frozen=True)

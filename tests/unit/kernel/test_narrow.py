@@ -14,9 +14,10 @@ from kernel_program import ENTRY, as_loops, kernel, lowered, on_tiles, through_c
 from xdsl.dialects.builtin import f32, f64, i32
 
 from aotc.dialects.graph.packed.narrow import NarrowConvolutionOp
-from aotc.dialects.graph.schedule import Machine, Schedule, ScheduleAttr
+from aotc.dialects.graph.schedules import Schedule, ScheduleAttr
 from aotc.dialects.graph.windows.sliding import sliding_windows
 from aotc.dialects.graph.windows.transposed import transposed_windows
+from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.conv import narrow_schedule
 
 

@@ -13,7 +13,8 @@ from kernel_program import ENTRY, as_loops, kernel, lowered, on_tiles, through_c
 
 from aotc.dialects.graph.packed.channels import Channels
 from aotc.dialects.graph.packed.regrouping import NOTHING, RegroupChannelsOp
-from aotc.dialects.graph.schedule import Machine, Schedule, ScheduleAttr
+from aotc.dialects.graph.schedules import Schedule, ScheduleAttr
+from aotc.machines.machine import Machine
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ import pytest
 from kernel_program import ENTRY, Array, as_loops, kernel, lowered, on_tiles, through_c, through_llvm
 
 from aotc.dialects.graph.resampling import ResampleOp
-from aotc.dialects.graph.schedule import Machine, Schedule, ScheduleAttr
+from aotc.dialects.graph.schedules import Schedule, ScheduleAttr
+from aotc.machines.machine import Machine
 
 MACHINES = (Machine(64, 32), Machine(16, 16))
 CASES = (

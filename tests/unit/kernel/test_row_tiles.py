@@ -12,7 +12,8 @@ from kernel_program import ENTRY, Array, as_loops, kernel, lowered, on_tiles, th
 from xdsl.dialects.builtin import ModuleOp
 
 from aotc.dialects.graph.interfaces import AnchorOp
-from aotc.dialects.graph.schedule import Machine, Schedule, ScheduleAttr
+from aotc.dialects.graph.schedules import Schedule, ScheduleAttr
+from aotc.machines.machine import Machine
 
 MACHINES = (Machine(64, 32), Machine(32, 16), Machine(16, 32))
 NUMPY = {"f32": np.float32, "f64": np.float64, "i64": np.int64}

@@ -21,7 +21,7 @@ from xdsl.parser import Parser
 
 from aotc.compiler.driver import new_context
 from aotc.dialects.graph.interfaces import AnchorOp, shape_of
-from aotc.dialects.graph.schedule import Schedule, ScheduleAttr
+from aotc.dialects.graph.schedules import Schedule, ScheduleAttr
 from aotc.dialects.graph.staged import StagedOp
 from aotc.dialects.graph.structure import ConstantOp, YieldOp
 from aotc.passes.fuse.groups import copy_group
@@ -150,7 +150,7 @@ def layers(
 CONV, DEPTHWISE = "blocked_conv", "blocked_depthwise_conv"
 SAME = (1, 1, 1, 1)
 KEEPING = (
-    # Strips see again rows of what is before the window: expansion, depthwise convolution, projection.
+    # SpatialTiling see again rows of what is before the window: expansion, depthwise convolution, projection.
     layers(
         2, (11, 9), [Layer(CONV, (1, 1), blocks=4), Layer(DEPTHWISE, (3, 3), (), SAME), Layer(CONV, (1, 1))], 2, (4, 2)
     ),
@@ -172,7 +172,7 @@ KEEPING = (
         2,
         (5, 7),
     ),
-    # Strips of one row; a stride that leaves rows out.
+    # SpatialTiling of one row; a stride that leaves rows out.
     layers(2, (12, 7), [Layer(CONV, (3, 3), (), SAME), Layer("max_pool", (3, 3), (2, 2), SAME)], 1, (3,)),
     layers(1, (15, 6), [Layer(CONV, (3, 3), (), SAME), Layer("average_pool", (2, 2), (3, 2))], 2, (5,)),
     # Windows over windows over windows; the last strip is smaller.

@@ -18,8 +18,8 @@ from case_model import Array, CaseModel, tensor
 from onnx import TensorProto, helper, numpy_helper
 from xdsl.dialects.builtin import f32, f64, i32
 
-from aotc.dialects.graph.schedule import Machine
 from aotc.dialects.graph.shapes import ceil_div
+from aotc.machines.machine import Machine
 from aotc.measuring.routes import open_model
 from aotc.passes.kernel.costs.strassen import (
     LEFT_SUMS,

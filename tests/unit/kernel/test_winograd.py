@@ -19,8 +19,8 @@ from xdsl.dialects.builtin import f32, f64
 
 from aotc.dialects.graph.arrays import to_blocks
 from aotc.dialects.graph.packed.winograd_transforms import OUTPUT_TILES, Transforms, transforms
-from aotc.dialects.graph.schedule import Machine
 from aotc.dialects.graph.shapes import ceil_div
+from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.winograd import ConvolutionSizes, choose_winograd, winograd_schedule
 
 AVX512 = Machine(64, 32, 48 << 10, 1 << 20)

@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import Block
 
 from aotc.dialects.dtypes import ELEMENT_TYPES
-from aotc.dialects.graph.loops import LoopBuilder
+from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 
 
 @pytest.mark.parametrize(

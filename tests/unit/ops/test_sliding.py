@@ -8,8 +8,8 @@ import pytest
 from xdsl.ir import Block
 
 from aotc.dialects.graph.interfaces import ShapeError
-from aotc.dialects.graph.loops import LoopBuilder
 from aotc.dialects.graph.windows.sliding import SlidingWindow, sliding_windows
+from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 
 
 def windows(ceil: bool) -> list[SlidingWindow]:

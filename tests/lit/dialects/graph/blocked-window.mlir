@@ -49,7 +49,7 @@ func.func private @rows(%x: memref<1x1x9x12x16xf32>, %w: memref<1x3x3x16xf32>, %
   %0 = bufferization.to_tensor %x : memref<1x1x9x12x16xf32> to tensor<1x1x9x12x16xf32>
   %1 = bufferization.to_tensor %w : memref<1x3x3x16xf32> to tensor<1x3x3x16xf32>
   %2 = bufferization.to_tensor %bias : memref<16xf32> to tensor<16xf32>
-  %3 = graph.blocked_depthwise_conv %0, %1, %2 {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, schedule = #graph.schedule<lanes = 16, tile = [4], unroll = 1, order = columns>} : (tensor<1x1x9x12x16xf32>, tensor<1x3x3x16xf32>, tensor<16xf32>) -> tensor<1x1x9x12x16xf32>
+  %3 = graph.blocked_depthwise_conv %0, %1, %2 {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, schedule = #graph.window_schedule<lanes = 16, positions = 4>} : (tensor<1x1x9x12x16xf32>, tensor<1x3x3x16xf32>, tensor<16xf32>) -> tensor<1x1x9x12x16xf32>
   %4 = graph.relu %3 : (tensor<1x1x9x12x16xf32>) -> tensor<1x1x9x12x16xf32>
   bufferization.materialize_in_destination %4 in %out : (tensor<1x1x9x12x16xf32>, memref<1x1x9x12x16xf32>) -> ()
   func.return
@@ -68,7 +68,7 @@ func.func private @rows(%x: memref<1x1x9x12x16xf32>, %w: memref<1x3x3x16xf32>, %
 func.func private @groups(%x: memref<1x1x6x16xf32>, %w: memref<2x1x3x16xf32>, %out: memref<1x1x4x16xf32>) attributes {aot.kernel} {
   %0 = bufferization.to_tensor %x : memref<1x1x6x16xf32> to tensor<1x1x6x16xf32>
   %1 = bufferization.to_tensor %w : memref<2x1x3x16xf32> to tensor<2x1x3x16xf32>
-  %2 = graph.blocked_lanes_conv %0, %1 {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, schedule = #graph.schedule<lanes = 16, tile = [4], unroll = 1, order = columns>} : (tensor<1x1x6x16xf32>, tensor<2x1x3x16xf32>) -> tensor<1x1x4x16xf32>
+  %2 = graph.blocked_lanes_conv %0, %1 {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, schedule = #graph.window_schedule<lanes = 16, positions = 4>} : (tensor<1x1x6x16xf32>, tensor<2x1x3x16xf32>) -> tensor<1x1x4x16xf32>
   bufferization.materialize_in_destination %2 in %out : (tensor<1x1x4x16xf32>, memref<1x1x4x16xf32>) -> ()
   func.return
 }
@@ -80,7 +80,7 @@ func.func private @groups(%x: memref<1x1x6x16xf32>, %w: memref<2x1x3x16xf32>, %o
 func.func private @narrow(%x: memref<1x1x8x4xf32>, %w: memref<1x3x4xf32>, %out: memref<1x1x6x4xf32>) attributes {aot.kernel} {
   %0 = bufferization.to_tensor %x : memref<1x1x8x4xf32> to tensor<1x1x8x4xf32>
   %1 = bufferization.to_tensor %w : memref<1x3x4xf32> to tensor<1x3x4xf32>
-  %2 = graph.blocked_depthwise_conv %0, %1 {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, schedule = #graph.schedule<lanes = 16, tile = [4], unroll = 1, order = columns>} : (tensor<1x1x8x4xf32>, tensor<1x3x4xf32>) -> tensor<1x1x6x4xf32>
+  %2 = graph.blocked_depthwise_conv %0, %1 {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, schedule = #graph.window_schedule<lanes = 16, positions = 4>} : (tensor<1x1x8x4xf32>, tensor<1x3x4xf32>) -> tensor<1x1x6x4xf32>
   bufferization.materialize_in_destination %2 in %out : (tensor<1x1x6x4xf32>, memref<1x1x6x4xf32>) -> ()
   func.return
 }
@@ -99,7 +99,7 @@ func.func private @narrow(%x: memref<1x1x8x4xf32>, %w: memref<1x3x4xf32>, %out: 
 // LOOPS-NEXT:   arith.maximumf %[[ACC2]], %[[ODD]] fastmath<nsz> : vector<5x16xf32>
 func.func private @blocked_max(%x: memref<1x1x9x11x16xf32>, %out: memref<1x1x5x6x16xf32>) attributes {aot.kernel} {
   %0 = bufferization.to_tensor %x : memref<1x1x9x11x16xf32> to tensor<1x1x9x11x16xf32>
-  %1 = graph.max_pool %0 {kernel = array<i64: 3, 3>, strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, schedule = #graph.schedule<lanes = 16, tile = [8], unroll = 1, order = columns>} : (tensor<1x1x9x11x16xf32>) -> tensor<1x1x5x6x16xf32>
+  %1 = graph.max_pool %0 {kernel = array<i64: 3, 3>, strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, schedule = #graph.window_schedule<lanes = 16, positions = 8>} : (tensor<1x1x9x11x16xf32>) -> tensor<1x1x5x6x16xf32>
   bufferization.materialize_in_destination %1 in %out : (tensor<1x1x5x6x16xf32>, memref<1x1x5x6x16xf32>) -> ()
   func.return
 }
@@ -114,7 +114,7 @@ func.func private @blocked_max(%x: memref<1x1x9x11x16xf32>, %out: memref<1x1x5x6
 // LOOPS:      arith.divf %{{.*}}, %[[COUNT]] : vector<6x16xf32>
 func.func private @blocked_average(%x: memref<1x1x9x6x16xf32>, %out: memref<1x1x9x6x16xf32>) attributes {aot.kernel} {
   %0 = bufferization.to_tensor %x : memref<1x1x9x6x16xf32> to tensor<1x1x9x6x16xf32>
-  %1 = graph.average_pool %0 {kernel = array<i64: 1, 3>, strides = array<i64: 1, 1>, pads = array<i64: 0, 1, 0, 1>, dilations = array<i64: 1, 1>, schedule = #graph.schedule<lanes = 16, tile = [6], unroll = 1, order = columns>} : (tensor<1x1x9x6x16xf32>) -> tensor<1x1x9x6x16xf32>
+  %1 = graph.average_pool %0 {kernel = array<i64: 1, 3>, strides = array<i64: 1, 1>, pads = array<i64: 0, 1, 0, 1>, dilations = array<i64: 1, 1>, schedule = #graph.window_schedule<lanes = 16, positions = 6>} : (tensor<1x1x9x6x16xf32>) -> tensor<1x1x9x6x16xf32>
   bufferization.materialize_in_destination %1 in %out : (tensor<1x1x9x6x16xf32>, memref<1x1x9x6x16xf32>) -> ()
   func.return
 }

@@ -15,7 +15,7 @@ func.func @forms(%x: tensor<1x2x20x16xf32>, %w: tensor<3x2x5x16xf32>, %b: tensor
 // LAYOUT-LABEL: func.func @main
 // LAYOUT:      %[[X:.*]] = graph.pack_channels %x {block = 16 : i64}
 // LAYOUT:      %[[W:.*]] = graph.pack_channels %v {block = 16 : i64} : (tensor<1x32x5xf32>) -> tensor<1x2x5x16xf32>
-// LAYOUT:      %[[ONE:.*]] = graph.narrow_conv %[[X]], %[[W]] {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, schedule = #graph.schedule<lanes = 16, tile = [16], unroll = 1, order = columns>} : (tensor<1x2x20x16xf32>, tensor<1x2x5x16xf32>) -> tensor<1x1x16xf32>
+// LAYOUT:      %[[ONE:.*]] = graph.narrow_conv %[[X]], %[[W]] {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, schedule = #graph.inner_product_schedule<lanes = 16, positions = 16>} : (tensor<1x2x20x16xf32>, tensor<1x2x5x16xf32>) -> tensor<1x1x16xf32>
 // LAYOUT:      graph.blocked_conv %[[X]]
 // LAYOUT:      %[[MANY:.*]] = graph.unpack_channels
 // LAYOUT:      func.return %[[ONE]], %[[MANY]]
@@ -40,7 +40,7 @@ func.func private @sums(%x: memref<1x2x24x16xf32>, %w: memref<3x2x5x16xf32>, %b:
   %0 = bufferization.to_tensor %x : memref<1x2x24x16xf32> to tensor<1x2x24x16xf32>
   %1 = bufferization.to_tensor %w : memref<3x2x5x16xf32> to tensor<3x2x5x16xf32>
   %2 = bufferization.to_tensor %b : memref<3xf32> to tensor<3xf32>
-  %3 = graph.narrow_conv %0, %1, %2 {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, schedule = #graph.schedule<lanes = 16, tile = [16], unroll = 1, order = columns>} : (tensor<1x2x24x16xf32>, tensor<3x2x5x16xf32>, tensor<3xf32>) -> tensor<1x3x20xf32>
+  %3 = graph.narrow_conv %0, %1, %2 {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, schedule = #graph.inner_product_schedule<lanes = 16, positions = 16>} : (tensor<1x2x24x16xf32>, tensor<3x2x5x16xf32>, tensor<3xf32>) -> tensor<1x3x20xf32>
   bufferization.materialize_in_destination %3 in %y : (tensor<1x3x20xf32>, memref<1x3x20xf32>) -> ()
   func.return
 }

@@ -44,7 +44,7 @@ func.func @choice(%x: tensor<64x1024xf32>, %v: tensor<1024x512xf32>, %few: tenso
 func.func private @product(%x: memref<12x6xf32>, %w: memref<2x6x8xf32>, %out: memref<12x16xf32>) attributes {aot.kernel} {
   %0 = bufferization.to_tensor %x : memref<12x6xf32> to tensor<12x6xf32>
   %1 = bufferization.to_tensor %w : memref<2x6x8xf32> to tensor<2x6x8xf32>
-  %2 = graph.packed_matmul %0, %1 {columns = 16 : i64, schedule = #graph.schedule<lanes = 8, tile = [3, 1], unroll = 2, order = columns, prefetch>} : (tensor<12x6xf32>, tensor<2x6x8xf32>) -> tensor<12x16xf32>
+  %2 = graph.packed_matmul %0, %1 {columns = 16 : i64, schedule = #graph.matmul_schedule<lanes = 8, mr = 3, nr = 1, unroll = 2, order = columns, prefetch>} : (tensor<12x6xf32>, tensor<2x6x8xf32>) -> tensor<12x16xf32>
   bufferization.materialize_in_destination %2 in writable %out : (tensor<12x16xf32>, memref<12x16xf32>) -> ()
   func.return
 }
@@ -61,7 +61,7 @@ func.func private @product(%x: memref<12x6xf32>, %w: memref<2x6x8xf32>, %out: me
 func.func private @convolution(%x: memref<1x1x4x4x8xf32>, %w: memref<2x1x1x1x8x8xf32>, %out: memref<1x2x4x4x8xf32>) attributes {aot.kernel} {
   %0 = bufferization.to_tensor %x : memref<1x1x4x4x8xf32> to tensor<1x1x4x4x8xf32>
   %1 = bufferization.to_tensor %w : memref<2x1x1x1x8x8xf32> to tensor<2x1x1x1x8x8xf32>
-  %2 = graph.blocked_conv %0, %1 {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, channels = 8 : i64, outputs = 16 : i64, block = 8 : i64, schedule = #graph.schedule<lanes = 8, tile = [4, 1], unroll = 2, order = columns, prefetch>} : (tensor<1x1x4x4x8xf32>, tensor<2x1x1x1x8x8xf32>) -> tensor<1x2x4x4x8xf32>
+  %2 = graph.blocked_conv %0, %1 {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, channels = 8 : i64, outputs = 16 : i64, block = 8 : i64, schedule = #graph.matmul_schedule<lanes = 8, mr = 4, nr = 1, unroll = 2, order = columns, prefetch>} : (tensor<1x1x4x4x8xf32>, tensor<2x1x1x1x8x8xf32>) -> tensor<1x2x4x4x8xf32>
   bufferization.materialize_in_destination %2 in writable %out : (tensor<1x2x4x4x8xf32>, memref<1x2x4x4x8xf32>) -> ()
   func.return
 }

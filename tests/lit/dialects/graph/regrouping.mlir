@@ -6,7 +6,7 @@
 // Two blocks are zipped with the next two: what is read for the first two of them repeats for the second.
 // CHECK-LABEL: func.func private @zipped
 // CHECK: graph.regroup_channels %{{.*}} {sources = array<i64: 0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15>} : (tensor<1x4x6x4xf32>) -> tensor<1x4x6x4xf32>
-// SCHEDULE: graph.regroup_channels {{.*}}schedule = #graph.schedule<lanes = 4, tile = [4], unroll = 1, order = columns>
+// SCHEDULE: graph.regroup_channels {{.*}}schedule = #graph.elementwise_schedule<lanes = 4, registers = 4>
 // TILES-LABEL: func.func private @zipped
 // TILES:      scf.parallel
 // TILES-NEXT: ^{{.*}}(%[[TIME:.*]]: index):

@@ -25,7 +25,7 @@ func.func private @tiles(%x: memref<1x2x8x5x16xf32>, %p: memref<9x2xi64>, %q: me
   %0 = bufferization.to_tensor %x : memref<1x2x8x5x16xf32> to tensor<1x2x8x5x16xf32>
   %1 = bufferization.to_tensor %p : memref<9x2xi64> to tensor<9x2xi64>
   %2 = bufferization.to_tensor %q : memref<9x2xf32> to tensor<9x2xf32>
-  %3 = graph.resample %0, %1, %2 {axis = 3, schedule = #graph.schedule<lanes = 16, tile = [4, 1], unroll = 1, order = columns>} : (tensor<1x2x8x5x16xf32>, tensor<9x2xi64>, tensor<9x2xf32>) -> tensor<1x2x8x9x16xf32>
+  %3 = graph.resample %0, %1, %2 {axis = 3, schedule = #graph.resample_schedule<lanes = 16, rows = 4, registers = 1>} : (tensor<1x2x8x5x16xf32>, tensor<9x2xi64>, tensor<9x2xf32>) -> tensor<1x2x8x9x16xf32>
   bufferization.materialize_in_destination %3 in %y : (tensor<1x2x8x9x16xf32>, memref<1x2x8x9x16xf32>) -> ()
   func.return
 }
@@ -42,7 +42,7 @@ func.func private @tiles(%x: memref<1x2x8x5x16xf32>, %p: memref<9x2xi64>, %q: me
 // LAYOUT-NEXT: func.return %[[RESULT]], %[[LAST]]
 func.func @growing(%x: tensor<1x3x3x5xf32>, %p: tensor<10x2xi64>, %q: tensor<10x2xf32>, %r: tensor<6x2xi64>, %s: tensor<6x2xf32>) -> (tensor<1x8x6x10xf32>, tensor<1x8x6x10xf32>) attributes {aot.entry} {
   %w = graph.constant dense<1.0> : tensor<8x3x1x1xf32>
-  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1, schedule = #graph.schedule<lanes = 16, tile = [5, 1], unroll = 2, order = rows>} : (tensor<1x3x3x5xf32>, tensor<8x3x1x1xf32>) -> tensor<1x8x3x5xf32>
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1, schedule = #graph.matmul_schedule<lanes = 16, mr = 5, nr = 1, unroll = 2, order = rows>} : (tensor<1x3x3x5xf32>, tensor<8x3x1x1xf32>) -> tensor<1x8x3x5xf32>
   %1 = graph.resample %0, %p, %q {axis = 3} : (tensor<1x8x3x5xf32>, tensor<10x2xi64>, tensor<10x2xf32>) -> tensor<1x8x3x10xf32>
   %2 = graph.resample %1, %r, %s {axis = 2} : (tensor<1x8x3x10xf32>, tensor<6x2xi64>, tensor<6x2xf32>) -> tensor<1x8x6x10xf32>
   %3 = graph.resample %1, %r, %s {axis = 2} : (tensor<1x8x3x10xf32>, tensor<6x2xi64>, tensor<6x2xf32>) -> tensor<1x8x6x10xf32>

@@ -4,7 +4,7 @@
 // CHECK-LABEL: func.func private @softmax
 func.func private @softmax(%x: memref<6x40xf32>, %y: memref<6x40xf32>) attributes {aot.kernel} {
   %0 = bufferization.to_tensor %x : memref<6x40xf32> to tensor<6x40xf32>
-  %1 = graph.softmax %0 {axes = array<i64: 1>, log = false, schedule = #graph.schedule<lanes = 16, tile = [1, 2, 3], unroll = 1, order = columns>} : (tensor<6x40xf32>) -> tensor<6x40xf32>
+  %1 = graph.softmax %0 {axes = array<i64: 1>, log = false, schedule = #graph.row_schedule<lanes = 16, registers = 3, steps = 1, rows = 2, stages = 1>} : (tensor<6x40xf32>) -> tensor<6x40xf32>
   bufferization.materialize_in_destination %1 in %y : (tensor<6x40xf32>, memref<6x40xf32>) -> ()
   func.return
 }
@@ -27,7 +27,7 @@ func.func private @softmax(%x: memref<6x40xf32>, %y: memref<6x40xf32>) attribute
 // CHECK-LABEL: func.func private @waves
 func.func private @waves(%x: memref<6x32xf32>, %y: memref<6x32xf32>) attributes {aot.kernel} {
   %0 = bufferization.to_tensor %x : memref<6x32xf32> to tensor<6x32xf32>
-  %1 = graph.softmax %0 {axes = array<i64: 1>, log = false, schedule = #graph.schedule<lanes = 16, tile = [3, 1, 2], unroll = 1, order = columns>} : (tensor<6x32xf32>) -> tensor<6x32xf32>
+  %1 = graph.softmax %0 {axes = array<i64: 1>, log = false, schedule = #graph.row_schedule<lanes = 16, registers = 2, steps = 1, rows = 1, stages = 3>} : (tensor<6x32xf32>) -> tensor<6x32xf32>
   bufferization.materialize_in_destination %1 in %y : (tensor<6x32xf32>, memref<6x32xf32>) -> ()
   func.return
 }
@@ -55,7 +55,7 @@ func.func private @waves(%x: memref<6x32xf32>, %y: memref<6x32xf32>) attributes 
 // CHECK-LABEL: func.func private @mean
 func.func private @mean(%x: memref<4x5x7x16xf32>, %y: memref<4x16xf32>) attributes {aot.kernel} {
   %0 = bufferization.to_tensor %x : memref<4x5x7x16xf32> to tensor<4x5x7x16xf32>
-  %1 = graph.reduce %0 {axes = array<i64: 1, 2>, kind = "mean", schedule = #graph.schedule<lanes = 16, tile = [1], unroll = 7, order = columns>} : (tensor<4x5x7x16xf32>) -> tensor<4x16xf32>
+  %1 = graph.reduce %0 {axes = array<i64: 1, 2>, kind = "mean", schedule = #graph.row_schedule<lanes = 16, registers = 1, steps = 7, rows = 1, stages = 1>} : (tensor<4x5x7x16xf32>) -> tensor<4x16xf32>
   bufferization.materialize_in_destination %1 in %y : (tensor<4x16xf32>, memref<4x16xf32>) -> ()
   func.return
 }

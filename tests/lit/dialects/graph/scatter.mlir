@@ -46,7 +46,7 @@ func.func private @in_memory(%x: memref<5x3xf32>, %n: memref<4x1xi64>, %s: memre
   %0 = bufferization.to_tensor %x : memref<5x3xf32> to tensor<5x3xf32>
   %1 = bufferization.to_tensor %n : memref<4x1xi64> to tensor<4x1xi64>
   %2 = bufferization.to_tensor %s : memref<4x3xf32> to tensor<4x3xf32>
-  %3, %4 = graph.scatter_nd_in_memory %0, %1, %2 {reduction = "add", schedule = #graph.schedule<lanes = 1, tile = [1], unroll = 1, order = columns>} : (tensor<5x3xf32>, tensor<4x1xi64>, tensor<4x3xf32>) -> (tensor<5x3xf32>, tensor<5x3xf32>)
+  %3, %4 = graph.scatter_nd_in_memory %0, %1, %2 {reduction = "add", schedule = #graph.scatter_schedule<lanes = 1>} : (tensor<5x3xf32>, tensor<4x1xi64>, tensor<4x3xf32>) -> (tensor<5x3xf32>, tensor<5x3xf32>)
   bufferization.materialize_in_destination %3 in %out : (tensor<5x3xf32>, memref<5x3xf32>) -> ()
   bufferization.materialize_in_destination %4 in %memory : (tensor<5x3xf32>, memref<5x3xf32>) -> ()
   func.return

@@ -47,7 +47,7 @@ func.func @forms(%x: tensor<2x6x9xf32>, %w: tensor<27x9xf32>) {
 func.func private @product(%x: memref<5x9xf32>, %w: memref<1x7x5x8xf32>, %out: memref<5x13xf32>, %s: memref<7x3x16xf32>, %p: memref<7x3x8xf32>) attributes {aot.kernel} {
   %0 = bufferization.to_tensor %x : memref<5x9xf32> to tensor<5x9xf32>
   %1 = bufferization.to_tensor %w : memref<1x7x5x8xf32> to tensor<1x7x5x8xf32>
-  %2, %3, %4 = graph.strassen_matmul %0, %1 {columns = 13 : i64, left = 8 : i64, block_rows = 6 : i64, schedule = #graph.schedule<lanes = 8, tile = [3, 1], unroll = 2, order = columns, prefetch>} : (tensor<5x9xf32>, tensor<1x7x5x8xf32>) -> (tensor<5x13xf32>, tensor<7x3x16xf32>, tensor<7x3x8xf32>)
+  %2, %3, %4 = graph.strassen_matmul %0, %1 {columns = 13 : i64, left = 8 : i64, block_rows = 6 : i64, schedule = #graph.matmul_schedule<lanes = 8, mr = 3, nr = 1, unroll = 2, order = columns, prefetch>} : (tensor<5x9xf32>, tensor<1x7x5x8xf32>) -> (tensor<5x13xf32>, tensor<7x3x16xf32>, tensor<7x3x8xf32>)
   %5 = graph.relu %2 : (tensor<5x13xf32>) -> tensor<5x13xf32>
   bufferization.materialize_in_destination %5 in writable %out : (tensor<5x13xf32>, memref<5x13xf32>) -> ()
   bufferization.materialize_in_destination %3 in writable %s : (tensor<7x3x16xf32>, memref<7x3x16xf32>) -> ()

@@ -44,7 +44,7 @@ func.func private @conv(%x: memref<1x1x5x6x8xf32>, %w: memref<1x16x5x8xf32>, %b:
   %0 = bufferization.to_tensor %x : memref<1x1x5x6x8xf32> to tensor<1x1x5x6x8xf32>
   %1 = bufferization.to_tensor %w : memref<1x16x5x8xf32> to tensor<1x16x5x8xf32>
   %2 = bufferization.to_tensor %b : memref<8xf32> to tensor<8xf32>
-  %3, %4, %5 = graph.winograd_conv %0, %1, %2 {pads = array<i64: 1, 1, 1, 1>, channels = 5 : i64, outputs = 8 : i64, output_tile = 2 : i64, tile_rows = 1 : i64, schedule = #graph.schedule<lanes = 8, tile = [3, 1], unroll = 4, order = columns>} : (tensor<1x1x5x6x8xf32>, tensor<1x16x5x8xf32>, tensor<8xf32>) -> (tensor<1x1x5x6x8xf32>, tensor<16x3x8xf32>, tensor<16x3x8xf32>)
+  %3, %4, %5 = graph.winograd_conv %0, %1, %2 {pads = array<i64: 1, 1, 1, 1>, channels = 5 : i64, outputs = 8 : i64, output_tile = 2 : i64, tile_rows = 1 : i64, schedule = #graph.matmul_schedule<lanes = 8, mr = 3, nr = 1, unroll = 4, order = columns>} : (tensor<1x1x5x6x8xf32>, tensor<1x16x5x8xf32>, tensor<8xf32>) -> (tensor<1x1x5x6x8xf32>, tensor<16x3x8xf32>, tensor<16x3x8xf32>)
   %6 = graph.relu %3 : (tensor<1x1x5x6x8xf32>) -> tensor<1x1x5x6x8xf32>
   bufferization.materialize_in_destination %6 in writable %out : (tensor<1x1x5x6x8xf32>, memref<1x1x5x6x8xf32>) -> ()
   bufferization.materialize_in_destination %4 in writable %v : (tensor<16x3x8xf32>, memref<16x3x8xf32>) -> ()

@@ -1,7 +1,7 @@
 // RUN: aotc-opt %s -p convert-graph-to-loops,canonicalize,cse | filecheck %s
 
 // Neighbouring loops that all operands step through alike are one, whose position is the last index.
-func.func private @relu(%x: memref<4x8x7xf32>, %out: memref<4x8x7xf32>) attributes {aot.kernel, aot.schedule = #graph.schedule<lanes = 8, tile = [4], unroll = 1, order = columns>} {
+func.func private @relu(%x: memref<4x8x7xf32>, %out: memref<4x8x7xf32>) attributes {aot.kernel, aot.schedule = #graph.elementwise_schedule<lanes = 8, registers = 4>} {
   %x_t = bufferization.to_tensor %x : memref<4x8x7xf32> to tensor<4x8x7xf32>
   %r = graph.relu %x_t : (tensor<4x8x7xf32>) -> tensor<4x8x7xf32>
   bufferization.materialize_in_destination %r in %out : (tensor<4x8x7xf32>, memref<4x8x7xf32>) -> ()
@@ -15,7 +15,7 @@ func.func private @relu(%x: memref<4x8x7xf32>, %out: memref<4x8x7xf32>) attribut
 // CHECK-NOT:  scf.parallel
 
 // A short run along the lanes: further registers count rows, and the rest of the rows is a smaller tile.
-func.func private @channels(%x: memref<2x3x35x8xf32>, %y: memref<3x1x8xf32>, %out: memref<2x3x35x8xf32>) attributes {aot.kernel, aot.schedule = #graph.schedule<lanes = 8, tile = [4], unroll = 1, order = columns>} {
+func.func private @channels(%x: memref<2x3x35x8xf32>, %y: memref<3x1x8xf32>, %out: memref<2x3x35x8xf32>) attributes {aot.kernel, aot.schedule = #graph.elementwise_schedule<lanes = 8, registers = 4>} {
   %x_t = bufferization.to_tensor %x : memref<2x3x35x8xf32> to tensor<2x3x35x8xf32>
   %y_t = bufferization.to_tensor %y : memref<3x1x8xf32> to tensor<3x1x8xf32>
   %r = graph.add %x_t, %y_t : (tensor<2x3x35x8xf32>, tensor<3x1x8xf32>) -> tensor<2x3x35x8xf32>
@@ -30,7 +30,7 @@ func.func private @channels(%x: memref<2x3x35x8xf32>, %y: memref<3x1x8xf32>, %ou
 // CHECK:        aot.tile_load %x[{{.*}}] {strides = array<i64: 8, 0, 1>} : memref<2x3x35x8xf32> -> vector<3x1x8xf32>
 
 // A run that no tile divides ends in lanes that are not in memory; one value for each row is broadcast.
-func.func private @rows(%x: memref<6x43xf32>, %y: memref<6x1xf32>, %out: memref<6x43xf32>) attributes {aot.kernel, aot.schedule = #graph.schedule<lanes = 8, tile = [4], unroll = 1, order = columns>} {
+func.func private @rows(%x: memref<6x43xf32>, %y: memref<6x1xf32>, %out: memref<6x43xf32>) attributes {aot.kernel, aot.schedule = #graph.elementwise_schedule<lanes = 8, registers = 4>} {
   %x_t = bufferization.to_tensor %x : memref<6x43xf32> to tensor<6x43xf32>
   %y_t = bufferization.to_tensor %y : memref<6x1xf32> to tensor<6x1xf32>
   %r = graph.add %x_t, %y_t : (tensor<6x43xf32>, tensor<6x1xf32>) -> tensor<6x43xf32>
@@ -47,7 +47,7 @@ func.func private @rows(%x: memref<6x43xf32>, %y: memref<6x1xf32>, %out: memref<
 // CHECK:        aot.tile_store {{.*}}, %out[{{.*}}] {strides = array<i64: 0, 8, 1>, valid = 11 : i64} : vector<1x2x8xf32>
 
 // An operand that is contiguous along another axis is loaded in squares and transposed.
-func.func private @transpose(%x: memref<16x20xf32>, %out: memref<20x16xf32>) attributes {aot.kernel, aot.schedule = #graph.schedule<lanes = 8, tile = [4], unroll = 1, order = columns>} {
+func.func private @transpose(%x: memref<16x20xf32>, %out: memref<20x16xf32>) attributes {aot.kernel, aot.schedule = #graph.elementwise_schedule<lanes = 8, registers = 4>} {
   %x_t = bufferization.to_tensor %x : memref<16x20xf32> to tensor<16x20xf32>
   %r = graph.transpose %x_t {permutation = array<i64: 1, 0>} : (tensor<16x20xf32>) -> tensor<20x16xf32>
   bufferization.materialize_in_destination %r in %out : (tensor<20x16xf32>, memref<20x16xf32>) -> ()
@@ -63,7 +63,7 @@ func.func private @transpose(%x: memref<16x20xf32>, %out: memref<20x16xf32>) att
 // CHECK-NEXT:   aot.tile_store %[[P]], %out[
 
 // Each part of a concatenation is a nest of its own, without a test in it.
-func.func private @concat(%x: memref<2x4x8xf32>, %y: memref<2x8x8xf32>, %out: memref<2x12x8xf32>) attributes {aot.kernel, aot.schedule = #graph.schedule<lanes = 8, tile = [4], unroll = 1, order = columns>} {
+func.func private @concat(%x: memref<2x4x8xf32>, %y: memref<2x8x8xf32>, %out: memref<2x12x8xf32>) attributes {aot.kernel, aot.schedule = #graph.elementwise_schedule<lanes = 8, registers = 4>} {
   %x_t = bufferization.to_tensor %x : memref<2x4x8xf32> to tensor<2x4x8xf32>
   %y_t = bufferization.to_tensor %y : memref<2x8x8xf32> to tensor<2x8x8xf32>
   %r = graph.concat %x_t, %y_t {axis = 1 : i64} : (tensor<2x4x8xf32>, tensor<2x8x8xf32>) -> tensor<2x12x8xf32>
@@ -80,7 +80,7 @@ func.func private @concat(%x: memref<2x4x8xf32>, %y: memref<2x8x8xf32>, %out: me
 // CHECK-NOT:  scf.if
 
 // Also where each is too short for lanes; a result that is all of one piece stays with plain loops then.
-func.func private @concat_few(%x: memref<9x3xf32>, %out: memref<9x6xf32>) attributes {aot.kernel, aot.schedule = #graph.schedule<lanes = 8, tile = [4], unroll = 1, order = columns>} {
+func.func private @concat_few(%x: memref<9x3xf32>, %out: memref<9x6xf32>) attributes {aot.kernel, aot.schedule = #graph.elementwise_schedule<lanes = 8, registers = 4>} {
   %x_t = bufferization.to_tensor %x : memref<9x3xf32> to tensor<9x3xf32>
   %r = graph.concat %x_t, %x_t {axis = 1 : i64} : (tensor<9x3xf32>, tensor<9x3xf32>) -> tensor<9x6xf32>
   bufferization.materialize_in_destination %r in %out : (tensor<9x6xf32>, memref<9x6xf32>) -> ()
@@ -93,7 +93,7 @@ func.func private @concat_few(%x: memref<9x3xf32>, %out: memref<9x6xf32>) attrib
 // CHECK-NOT:  scf.if
 
 // A channel of blocks is a block and a lane: no quotient is computed.
-func.func private @unpack(%x: memref<1x2x5x8xf32>, %out: memref<1x16x5xf32>) attributes {aot.kernel, aot.schedule = #graph.schedule<lanes = 8, tile = [4], unroll = 1, order = columns>} {
+func.func private @unpack(%x: memref<1x2x5x8xf32>, %out: memref<1x16x5xf32>) attributes {aot.kernel, aot.schedule = #graph.elementwise_schedule<lanes = 8, registers = 4>} {
   %x_t = bufferization.to_tensor %x : memref<1x2x5x8xf32> to tensor<1x2x5x8xf32>
   %r = graph.unpack_channels %x_t {channels = 16 : i64} : (tensor<1x2x5x8xf32>) -> tensor<1x16x5xf32>
   bufferization.materialize_in_destination %r in %out : (tensor<1x16x5xf32>, memref<1x16x5xf32>) -> ()
@@ -107,7 +107,7 @@ func.func private @unpack(%x: memref<1x2x5x8xf32>, %out: memref<1x16x5xf32>) att
 // CHECK:        aot.tile_store {{.*}}, %out[{{.*}}] {strides = array<i64: 5, 0, 1>, valid = 5 : i64} : vector<8x1x8xf32>, memref<1x16x5xf32>
 
 // An index that is known at run time is no axis of a tile.
-func.func private @gather(%x: memref<9x20xf32>, %i: memref<3xi64>, %out: memref<3x20xf32>) attributes {aot.kernel, aot.schedule = #graph.schedule<lanes = 8, tile = [4], unroll = 1, order = columns>} {
+func.func private @gather(%x: memref<9x20xf32>, %i: memref<3xi64>, %out: memref<3x20xf32>) attributes {aot.kernel, aot.schedule = #graph.elementwise_schedule<lanes = 8, registers = 4>} {
   %x_t = bufferization.to_tensor %x : memref<9x20xf32> to tensor<9x20xf32>
   %i_t = bufferization.to_tensor %i : memref<3xi64> to tensor<3xi64>
   %r = graph.gather %x_t, %i_t {axis = 0 : i64} : (tensor<9x20xf32>, tensor<3xi64>) -> tensor<3x20xf32>
@@ -119,7 +119,7 @@ func.func private @gather(%x: memref<9x20xf32>, %i: memref<3xi64>, %out: memref<
 // CHECK-NEXT:   aot.tile_load %x[%[[I]], %{{.*}}] {strides = array<i64: 0, 8, 1>, valid = 20 : i64} : memref<9x20xf32> -> vector<1x3x8xf32>
 
 // What has no form on tiles stays with plain loops, and says why.
-func.func private @tangent(%x: memref<64xf32>, %out: memref<64xf32>) attributes {aot.kernel, aot.schedule = #graph.schedule<lanes = 8, tile = [4], unroll = 1, order = columns>} {
+func.func private @tangent(%x: memref<64xf32>, %out: memref<64xf32>) attributes {aot.kernel, aot.schedule = #graph.elementwise_schedule<lanes = 8, registers = 4>} {
   %x_t = bufferization.to_tensor %x : memref<64xf32> to tensor<64xf32>
   %r = graph.tan %x_t : (tensor<64xf32>) -> tensor<64xf32>
   bufferization.materialize_in_destination %r in %out : (tensor<64xf32>, memref<64xf32>) -> ()

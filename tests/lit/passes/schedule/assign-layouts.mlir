@@ -6,7 +6,7 @@
 // CHECK-LABEL: func.func @chain
 // CHECK:         [[W:%.*]] = graph.pack_conv_weight %w {width = 32 : i64, depth = 3 : i64, group = 1 : i64}
 // CHECK:         [[B:%.*]] = graph.reshape {{.*}} -> tensor<32xf32>
-// CHECK:         [[C:%.*]] = graph.blocked_conv %x, [[W]], [[B]] {{{.*}}block = 16 : i64, schedule = #graph.schedule<lanes = 16, tile = [8, 2], unroll = 4, order = rows>} : {{.*}} -> tensor<1x2x8x8x16xf32>
+// CHECK:         [[C:%.*]] = graph.blocked_conv %x, [[W]], [[B]] {{{.*}}block = 16 : i64, schedule = #graph.matmul_schedule<lanes = 16, mr = 8, nr = 2, unroll = 4, order = rows>} : {{.*}} -> tensor<1x2x8x8x16xf32>
 // CHECK-NEXT:    [[R:%.*]] = graph.relu [[C]] : (tensor<1x2x8x8x16xf32>) -> tensor<1x2x8x8x16xf32>
 // CHECK-NEXT:    [[S:%.*]] = graph.reshape %s {shape = array<i64: 1, 32, 1, 1>}
 // CHECK-NEXT:    [[P:%.*]] = graph.pack_channels [[S]] {block = 16 : i64} : (tensor<1x32x1x1xf32>) -> tensor<1x2x1x1x16xf32>
@@ -18,7 +18,7 @@ func.func @chain(%x: tensor<1x3x8x8xf32>) -> tensor<1x32x8x8xf32> attributes {ao
   %w = graph.constant dense<1.0> : tensor<32x3x3x3xf32>
   %b = graph.constant dense<1.0> : tensor<32xf32>
   %s = graph.constant dense<2.0> : tensor<32x1x1xf32>
-  %0 = graph.conv %x, %w, %b {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 1, schedule = #graph.schedule<lanes = 16, tile = [8, 2], unroll = 4, order = rows>} : (tensor<1x3x8x8xf32>, tensor<32x3x3x3xf32>, tensor<32xf32>) -> tensor<1x32x8x8xf32>
+  %0 = graph.conv %x, %w, %b {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 1, schedule = #graph.matmul_schedule<lanes = 16, mr = 8, nr = 2, unroll = 4, order = rows>} : (tensor<1x3x8x8xf32>, tensor<32x3x3x3xf32>, tensor<32xf32>) -> tensor<1x32x8x8xf32>
   %1 = graph.relu %0 : (tensor<1x32x8x8xf32>) -> tensor<1x32x8x8xf32>
   %2 = graph.mul %1, %s : (tensor<1x32x8x8xf32>, tensor<32x1x1xf32>) -> tensor<1x32x8x8xf32>
   %3 = graph.add %2, %1 : (tensor<1x32x8x8xf32>, tensor<1x32x8x8xf32>) -> tensor<1x32x8x8xf32>
@@ -40,7 +40,7 @@ func.func @chain(%x: tensor<1x3x8x8xf32>) -> tensor<1x32x8x8xf32> attributes {ao
 // CHECK-NEXT:    graph.unpack_channels [[G]] {channels = 40 : i64} : (tensor<1x3x16xf32>) -> tensor<1x40xf32>
 func.func @movement(%x: tensor<1x16x6xf32>) -> (tensor<1x24x6xf32>, tensor<1x40xf32>) attributes {aot.entry} {
   %w = graph.constant dense<1.0> : tensor<40x16x1xf32>
-  %0 = graph.conv %x, %w {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 1, schedule = #graph.schedule<lanes = 16, tile = [6, 3], unroll = 4, order = rows>} : (tensor<1x16x6xf32>, tensor<40x16x1xf32>) -> tensor<1x40x6xf32>
+  %0 = graph.conv %x, %w {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 1, schedule = #graph.matmul_schedule<lanes = 16, mr = 6, nr = 3, unroll = 4, order = rows>} : (tensor<1x16x6xf32>, tensor<40x16x1xf32>) -> tensor<1x40x6xf32>
   %1 = graph.slice %0 {starts = array<i64: 0, 16, 0>, steps = array<i64: 1, 1, 1>, shape = array<i64: 1, 24, 6>} : (tensor<1x40x6xf32>) -> tensor<1x24x6xf32>
   %2 = graph.slice %0 {starts = array<i64: 0, 0, 5>, steps = array<i64: 1, 1, -1>, shape = array<i64: 1, 40, 6>} : (tensor<1x40x6xf32>) -> tensor<1x40x6xf32>
   %3 = graph.pad %2 {pads = array<i64: 0, 0, 1, 0, 0, 0>, mode = "edge"} : (tensor<1x40x6xf32>) -> tensor<1x40x7xf32>
@@ -61,7 +61,7 @@ func.func @movement(%x: tensor<1x16x6xf32>) -> (tensor<1x24x6xf32>, tensor<1x40x
 // CHECK-NEXT:    graph.softmax [[U]] {axes = array<i64: 1>
 func.func @rows(%x: tensor<1x16x6xf32>) -> tensor<1x40x6xf32> attributes {aot.entry} {
   %w = graph.constant dense<1.0> : tensor<40x16x1xf32>
-  %0 = graph.conv %x, %w {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 1, schedule = #graph.schedule<lanes = 16, tile = [6, 3], unroll = 4, order = rows>} : (tensor<1x16x6xf32>, tensor<40x16x1xf32>) -> tensor<1x40x6xf32>
+  %0 = graph.conv %x, %w {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 1, schedule = #graph.matmul_schedule<lanes = 16, mr = 6, nr = 3, unroll = 4, order = rows>} : (tensor<1x16x6xf32>, tensor<40x16x1xf32>) -> tensor<1x40x6xf32>
   %1 = graph.normalize %0 {axes = array<i64: -1>, epsilon = 0.25 : f64} : (tensor<1x40x6xf32>) -> tensor<1x40x6xf32>
   %2 = graph.softmax %1 {axes = array<i64: 2>, log = false} : (tensor<1x40x6xf32>) -> tensor<1x40x6xf32>
   %3 = graph.softmax %2 {axes = array<i64: 1>, log = false} : (tensor<1x40x6xf32>) -> tensor<1x40x6xf32>
@@ -80,7 +80,7 @@ func.func @rows(%x: tensor<1x16x6xf32>) -> tensor<1x40x6xf32> attributes {aot.en
 // CHECK-NEXT:    graph.concat [[U]], [[U]]
 func.func @plain(%x: tensor<1x16x6xf32>) -> (tensor<1x6x40xf32>, tensor<1x16x6xf32>, tensor<1x80x6xf32>) attributes {aot.entry} {
   %w = graph.constant dense<1.0> : tensor<40x16x1xf32>
-  %0 = graph.conv %x, %w {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 1, schedule = #graph.schedule<lanes = 16, tile = [6, 3], unroll = 4, order = rows>} : (tensor<1x16x6xf32>, tensor<40x16x1xf32>) -> tensor<1x40x6xf32>
+  %0 = graph.conv %x, %w {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 1, schedule = #graph.matmul_schedule<lanes = 16, mr = 6, nr = 3, unroll = 4, order = rows>} : (tensor<1x16x6xf32>, tensor<40x16x1xf32>) -> tensor<1x40x6xf32>
   %1 = graph.transpose %0 {permutation = array<i64: 0, 2, 1>} : (tensor<1x40x6xf32>) -> tensor<1x6x40xf32>
   %2 = graph.slice %0 {starts = array<i64: 0, 8, 0>, steps = array<i64: 1, 1, 1>, shape = array<i64: 1, 16, 6>} : (tensor<1x40x6xf32>) -> tensor<1x16x6xf32>
   %3 = graph.concat %0, %0 {axis = 1} : (tensor<1x40x6xf32>, tensor<1x40x6xf32>) -> tensor<1x80x6xf32>
@@ -94,16 +94,16 @@ func.func @plain(%x: tensor<1x16x6xf32>) -> (tensor<1x6x40xf32>, tensor<1x16x6xf
 
 // CHECK-LABEL: func.func @products
 // CHECK:         [[P:%.*]] = graph.pack_columns %w {width = 32 : i64} : (tensor<16x40xf32>) -> tensor<2x16x32xf32>
-// CHECK-NEXT:    graph.packed_matmul %x, [[P]] {columns = 40 : i64, schedule = #graph.schedule<lanes = 16, tile = [4, 2], unroll = 4, order = rows>} : {{.*}} -> tensor<4x40xf32>
+// CHECK-NEXT:    graph.packed_matmul %x, [[P]] {columns = 40 : i64, schedule = #graph.matmul_schedule<lanes = 16, mr = 4, nr = 2, unroll = 4, order = rows>} : {{.*}} -> tensor<4x40xf32>
 // CHECK-NEXT:    [[T:%.*]] = graph.pack_columns %x {width = 16 : i64, transpose = true} : (tensor<4x16xf32>) -> tensor<1x16x16xf32>
 // CHECK-NEXT:    graph.packed_matmul %x, [[T]] {columns = 4 : i64
 // CHECK-NEXT:    graph.matmul %x, %y {schedule
 // CHECK-NEXT:    graph.matmul %x, %w : (tensor<4x16xf32>, tensor<16x40xf32>)
 func.func @products(%x: tensor<4x16xf32>, %y: tensor<16x4xf32>) -> (tensor<4x40xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x40xf32>) attributes {aot.entry} {
   %w = graph.constant dense<1.0> : tensor<16x40xf32>
-  %0 = graph.matmul %x, %w {schedule = #graph.schedule<lanes = 16, tile = [4, 2], unroll = 4, order = rows>} : (tensor<4x16xf32>, tensor<16x40xf32>) -> tensor<4x40xf32>
-  %1 = graph.matmul %x, %x {transpose_rhs = true, schedule = #graph.schedule<lanes = 16, tile = [4, 1], unroll = 4, order = rows>} : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<4x4xf32>
-  %2 = graph.matmul %x, %y {schedule = #graph.schedule<lanes = 16, tile = [4, 1], unroll = 4, order = rows>} : (tensor<4x16xf32>, tensor<16x4xf32>) -> tensor<4x4xf32>
+  %0 = graph.matmul %x, %w {schedule = #graph.matmul_schedule<lanes = 16, mr = 4, nr = 2, unroll = 4, order = rows>} : (tensor<4x16xf32>, tensor<16x40xf32>) -> tensor<4x40xf32>
+  %1 = graph.matmul %x, %x {transpose_rhs = true, schedule = #graph.matmul_schedule<lanes = 16, mr = 4, nr = 1, unroll = 4, order = rows>} : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<4x4xf32>
+  %2 = graph.matmul %x, %y {schedule = #graph.matmul_schedule<lanes = 16, mr = 4, nr = 1, unroll = 4, order = rows>} : (tensor<4x16xf32>, tensor<16x4xf32>) -> tensor<4x4xf32>
   %3 = graph.matmul %x, %w : (tensor<4x16xf32>, tensor<16x40xf32>) -> tensor<4x40xf32>
   func.return %0, %1, %2, %3 : tensor<4x40xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x40xf32>
 }
@@ -118,11 +118,11 @@ func.func @products(%x: tensor<4x16xf32>, %y: tensor<16x4xf32>) -> (tensor<4x40x
 // CHECK-NEXT:    [[M:%.*]] = graph.reshape [[T]] {shape = array<i64: 64, 16, 2>}
 // CHECK-NEXT:    [[X:%.*]] = graph.pack_channels %x {block = 16 : i64}
 // CHECK-NEXT:    [[W:%.*]] = graph.pack_conv_weight [[M]] {width = 32 : i64, depth = 16 : i64, group = 2 : i64}
-// CHECK-NEXT:    [[C:%.*]] = graph.blocked_conv_transpose [[X]], [[W]] {strides = array<i64: 2>, pads = array<i64: 0, 1>, dilations = array<i64: 1>, output_padding = array<i64: 1>, group = 2 : i64, channels = 32 : i64, outputs = 64 : i64, block = 16 : i64, schedule = #graph.schedule<lanes = 16, tile = [6, 2], unroll = 2, order = rows>} : {{.*}} -> tensor<1x4x12x16xf32>
+// CHECK-NEXT:    [[C:%.*]] = graph.blocked_conv_transpose [[X]], [[W]] {strides = array<i64: 2>, pads = array<i64: 0, 1>, dilations = array<i64: 1>, output_padding = array<i64: 1>, group = 2 : i64, channels = 32 : i64, outputs = 64 : i64, block = 16 : i64, schedule = #graph.matmul_schedule<lanes = 16, mr = 6, nr = 2, unroll = 2, order = rows>} : {{.*}} -> tensor<1x4x12x16xf32>
 // CHECK-NEXT:    graph.unpack_channels [[C]] {channels = 64 : i64}
 func.func @transposed(%x: tensor<1x32x6xf32>) -> tensor<1x64x12xf32> attributes {aot.entry} {
   %w = graph.constant dense<1.0> : tensor<32x32x2xf32>
-  %0 = graph.conv_transpose %x, %w {strides = array<i64: 2>, pads = array<i64: 0, 1>, dilations = array<i64: 1>, group = 2, output_padding = array<i64: 1>, schedule = #graph.schedule<lanes = 16, tile = [6, 2], unroll = 2, order = rows>} : (tensor<1x32x6xf32>, tensor<32x32x2xf32>) -> tensor<1x64x12xf32>
+  %0 = graph.conv_transpose %x, %w {strides = array<i64: 2>, pads = array<i64: 0, 1>, dilations = array<i64: 1>, group = 2, output_padding = array<i64: 1>, schedule = #graph.matmul_schedule<lanes = 16, mr = 6, nr = 2, unroll = 2, order = rows>} : (tensor<1x32x6xf32>, tensor<32x32x2xf32>) -> tensor<1x64x12xf32>
   func.return %0 : tensor<1x64x12xf32>
 }
 
@@ -145,10 +145,10 @@ func.func @gaps(%x: tensor<1x3x6xf32>) -> (tensor<1x44x6xf32>, tensor<1x16x6xf32
   %w0 = graph.constant dense<1.0> : tensor<24x3x1xf32>
   %w1 = graph.constant dense<1.0> : tensor<20x24x1xf32>
   %w2 = graph.constant dense<1.0> : tensor<16x44x1xf32>
-  %0 = graph.conv %x, %w0 {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 1, schedule = #graph.schedule<lanes = 16, tile = [6, 2], unroll = 4, order = rows>} : (tensor<1x3x6xf32>, tensor<24x3x1xf32>) -> tensor<1x24x6xf32>
-  %1 = graph.conv %0, %w1 {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 1, schedule = #graph.schedule<lanes = 16, tile = [6, 2], unroll = 4, order = rows>} : (tensor<1x24x6xf32>, tensor<20x24x1xf32>) -> tensor<1x20x6xf32>
+  %0 = graph.conv %x, %w0 {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 1, schedule = #graph.matmul_schedule<lanes = 16, mr = 6, nr = 2, unroll = 4, order = rows>} : (tensor<1x3x6xf32>, tensor<24x3x1xf32>) -> tensor<1x24x6xf32>
+  %1 = graph.conv %0, %w1 {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 1, schedule = #graph.matmul_schedule<lanes = 16, mr = 6, nr = 2, unroll = 4, order = rows>} : (tensor<1x24x6xf32>, tensor<20x24x1xf32>) -> tensor<1x20x6xf32>
   %2 = graph.concat %0, %1 {axis = 1} : (tensor<1x24x6xf32>, tensor<1x20x6xf32>) -> tensor<1x44x6xf32>
-  %3 = graph.conv %2, %w2 {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 1, schedule = #graph.schedule<lanes = 16, tile = [6, 1], unroll = 4, order = rows>} : (tensor<1x44x6xf32>, tensor<16x44x1xf32>) -> tensor<1x16x6xf32>
+  %3 = graph.conv %2, %w2 {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 1, schedule = #graph.matmul_schedule<lanes = 16, mr = 6, nr = 1, unroll = 4, order = rows>} : (tensor<1x44x6xf32>, tensor<16x44x1xf32>) -> tensor<1x16x6xf32>
   func.return %2, %3 : tensor<1x44x6xf32>, tensor<1x16x6xf32>
 }
 
@@ -168,10 +168,10 @@ func.func @gaps(%x: tensor<1x3x6xf32>) -> (tensor<1x44x6xf32>, tensor<1x16x6xf32
 func.func @closed(%x: tensor<1x3x6xf32>) -> (tensor<1x16x6xf32>, tensor<1x72x6xf32>) attributes {aot.entry} {
   %w0 = graph.constant dense<1.0> : tensor<8x3x1xf32>
   %w1 = graph.constant dense<1.0> : tensor<24x3x1xf32>
-  %0 = graph.conv %x, %w0 {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 1, schedule = #graph.schedule<lanes = 16, tile = [6, 1], unroll = 4, order = rows>} : (tensor<1x3x6xf32>, tensor<8x3x1xf32>) -> tensor<1x8x6xf32>
+  %0 = graph.conv %x, %w0 {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 1, schedule = #graph.matmul_schedule<lanes = 16, mr = 6, nr = 1, unroll = 4, order = rows>} : (tensor<1x3x6xf32>, tensor<8x3x1xf32>) -> tensor<1x8x6xf32>
   %1 = graph.concat %0, %0 {axis = 1} : (tensor<1x8x6xf32>, tensor<1x8x6xf32>) -> tensor<1x16x6xf32>
   %2 = graph.relu %1 : (tensor<1x16x6xf32>) -> tensor<1x16x6xf32>
-  %3 = graph.conv %x, %w1 {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 1, schedule = #graph.schedule<lanes = 16, tile = [6, 2], unroll = 4, order = rows>} : (tensor<1x3x6xf32>, tensor<24x3x1xf32>) -> tensor<1x24x6xf32>
+  %3 = graph.conv %x, %w1 {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 1, schedule = #graph.matmul_schedule<lanes = 16, mr = 6, nr = 2, unroll = 4, order = rows>} : (tensor<1x3x6xf32>, tensor<24x3x1xf32>) -> tensor<1x24x6xf32>
   %4 = graph.concat %3, %3, %3 {axis = 1} : (tensor<1x24x6xf32>, tensor<1x24x6xf32>, tensor<1x24x6xf32>) -> tensor<1x72x6xf32>
   %5 = graph.relu %4 : (tensor<1x72x6xf32>) -> tensor<1x72x6xf32>
   func.return %2, %5 : tensor<1x16x6xf32>, tensor<1x72x6xf32>
@@ -191,7 +191,7 @@ func.func @closed(%x: tensor<1x3x6xf32>) -> (tensor<1x16x6xf32>, tensor<1x72x6xf
 // CHECK-NEXT:    graph.mul [[L]], [[H]] : (tensor<1x2x6x16xf32>, tensor<1x2x6x16xf32>)
 func.func @halves(%x: tensor<1x3x6xf32>) -> tensor<1x26x6xf32> attributes {aot.entry} {
   %w0 = graph.constant dense<1.0> : tensor<52x3x1xf32>
-  %0 = graph.conv %x, %w0 {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 1, schedule = #graph.schedule<lanes = 16, tile = [6, 2], unroll = 4, order = rows>} : (tensor<1x3x6xf32>, tensor<52x3x1xf32>) -> tensor<1x52x6xf32>
+  %0 = graph.conv %x, %w0 {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 1, schedule = #graph.matmul_schedule<lanes = 16, mr = 6, nr = 2, unroll = 4, order = rows>} : (tensor<1x3x6xf32>, tensor<52x3x1xf32>) -> tensor<1x52x6xf32>
   %1 = graph.relu %0 : (tensor<1x52x6xf32>) -> tensor<1x52x6xf32>
   %2 = graph.slice %1 {starts = array<i64: 0, 0, 0>, steps = array<i64: 1, 1, 1>, shape = array<i64: 1, 26, 6>} : (tensor<1x52x6xf32>) -> tensor<1x26x6xf32>
   %3 = graph.slice %1 {starts = array<i64: 0, 26, 0>, steps = array<i64: 1, 1, 1>, shape = array<i64: 1, 26, 6>} : (tensor<1x52x6xf32>) -> tensor<1x26x6xf32>
@@ -215,7 +215,7 @@ func.func @halves(%x: tensor<1x3x6xf32>) -> tensor<1x26x6xf32> attributes {aot.e
 // CHECK-NEXT:    graph.reshape [[T]]
 func.func @shuffle(%x: tensor<1x3x6xf32>) -> (tensor<1x16x6xf32>, tensor<1x4x6xf32>, tensor<1x16x6xf32>) attributes {aot.entry} {
   %w0 = graph.constant dense<1.0> : tensor<16x3x1xf32>
-  %0 = graph.conv %x, %w0 {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 1, schedule = #graph.schedule<lanes = 16, tile = [6, 1], unroll = 4, order = rows>} : (tensor<1x3x6xf32>, tensor<16x3x1xf32>) -> tensor<1x16x6xf32>
+  %0 = graph.conv %x, %w0 {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 1, schedule = #graph.matmul_schedule<lanes = 16, mr = 6, nr = 1, unroll = 4, order = rows>} : (tensor<1x3x6xf32>, tensor<16x3x1xf32>) -> tensor<1x16x6xf32>
   %1 = graph.reshape %0 {shape = array<i64: 1, 2, 8, 6>} : (tensor<1x16x6xf32>) -> tensor<1x2x8x6xf32>
   %2 = graph.transpose %1 {permutation = array<i64: 0, 2, 1, 3>} : (tensor<1x2x8x6xf32>) -> tensor<1x8x2x6xf32>
   %3 = graph.reshape %2 {shape = array<i64: 1, 16, 6>} : (tensor<1x8x2x6xf32>) -> tensor<1x16x6xf32>
@@ -253,7 +253,7 @@ func.func @shuffle(%x: tensor<1x3x6xf32>) -> (tensor<1x16x6xf32>, tensor<1x4x6xf
 // CHECK-NEXT:    graph.relu [[Y]]
 func.func @groups(%x: tensor<1x3x6xf32>, %w: tensor<1x4x1xf32>) -> tensor<1x16x6xf32> attributes {aot.entry} {
   %w0 = graph.constant dense<1.0> : tensor<16x3x1xf32>
-  %0 = graph.conv %x, %w0 {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 1, schedule = #graph.schedule<lanes = 16, tile = [6, 1], unroll = 4, order = rows>} : (tensor<1x3x6xf32>, tensor<16x3x1xf32>) -> tensor<1x16x6xf32>
+  %0 = graph.conv %x, %w0 {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 1, schedule = #graph.matmul_schedule<lanes = 16, mr = 6, nr = 1, unroll = 4, order = rows>} : (tensor<1x3x6xf32>, tensor<16x3x1xf32>) -> tensor<1x16x6xf32>
   %1 = graph.reshape %0 {shape = array<i64: 1, 4, 24>} : (tensor<1x16x6xf32>) -> tensor<1x4x24xf32>
   %2 = graph.normalize %1 {axes = array<i64: 2>, epsilon = 0.25 : f64} : (tensor<1x4x24xf32>) -> tensor<1x4x24xf32>
   %3 = graph.add %2, %w : (tensor<1x4x24xf32>, tensor<1x4x1xf32>) -> tensor<1x4x24xf32>

@@ -7,22 +7,22 @@
 // PLAIN-NOT: lanes = {{4|16}}
 
 // CHECK-LABEL: func.func @main
-// CHECK-NEXT:    graph.matmul %x, %w {schedule = #graph.schedule<lanes = 16, tile = [
+// CHECK-NEXT:    graph.matmul %x, %w {schedule = #graph.matmul_schedule<lanes = 16, mr = 
 // CHECK-NEXT:    graph.cast
 // CHECK-NEXT:    graph.matmul {{.*}} : (tensor<8x64xi32>
-// CHECK-NEXT:    graph.matmul {{.*}} {schedule = #graph.schedule<lanes = 8, tile = [1], unroll = 1, order = rows>}
+// CHECK-NEXT:    graph.matmul {{.*}} {schedule = #graph.matmul_schedule<lanes = 8, mr = 1, nr = 1, unroll = 1, order = rows>}
 // NEON-LABEL:  func.func @main
-// NEON-NEXT:     graph.matmul %x, %w {schedule = #graph.schedule<lanes = 4
+// NEON-NEXT:     graph.matmul %x, %w {schedule = #graph.matmul_schedule<lanes = 4
 func.func @main(%x: tensor<8x64xf32>, %w: tensor<64x32xf32>, %i: tensor<64x8xi32>, %d: tensor<8x8xf64>) -> tensor<8x32xf32> attributes {aot.entry} {
   %0 = graph.matmul %x, %w : (tensor<8x64xf32>, tensor<64x32xf32>) -> tensor<8x32xf32>
   %1 = graph.cast %x {to = i32} : (tensor<8x64xf32>) -> tensor<8x64xi32>
   %2 = graph.matmul %1, %i : (tensor<8x64xi32>, tensor<64x8xi32>) -> tensor<8x8xi32>
-  %3 = graph.matmul %d, %d {schedule = #graph.schedule<lanes = 8, tile = [1], unroll = 1, order = rows>} : (tensor<8x8xf64>, tensor<8x8xf64>) -> tensor<8x8xf64>
+  %3 = graph.matmul %d, %d {schedule = #graph.matmul_schedule<lanes = 8, mr = 1, nr = 1, unroll = 1, order = rows>} : (tensor<8x8xf64>, tensor<8x8xf64>) -> tensor<8x8xf64>
   func.return %0 : tensor<8x32xf32>
 }
 
 // A kernel without an anchor has a schedule of its own; one with an anchor has that of the anchor.
-// CHECK: func.func private @relu_0({{.*}} attributes {aot.kernel, aot.schedule = #graph.schedule<lanes = 16, tile = [4],
+// CHECK: func.func private @relu_0({{.*}} attributes {aot.kernel, aot.schedule = #graph.elementwise_schedule<lanes = 16, registers = 4>
 func.func private @relu_0(%x: tensor<8x64xf32>) -> tensor<8x64xf32> attributes {aot.kernel} {
   %0 = graph.relu %x : (tensor<8x64xf32>) -> tensor<8x64xf32>
   func.return %0 : tensor<8x64xf32>

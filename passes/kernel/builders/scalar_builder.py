@@ -8,11 +8,10 @@ code, which `encodings` makes numbers of. `loops` adds memory, loops and conditi
 from __future__ import annotations
 
 import math as pymath
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypeAlias, cast
+from collections.abc import Callable, Mapping
+from typing import cast
 
-from xdsl.builder import Builder
+from xdsl.builder import Builder as OpBuilder
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -33,94 +32,31 @@ from xdsl.rewriter import InsertPoint
 from aotc.dialects import aot
 from aotc.dialects.aot.tiles import CONVERSIONS
 from aotc.dialects.dtypes import compute_type, is_float, is_unsigned, storage_type, wrap
-from aotc.dialects.graph.arithmetic import MATH, Comparison, conversion, predicate, quotient
-
-Number: TypeAlias = int | float
-ScalarLike: TypeAlias = "Scalar | Number"
-
-INDEX = IndexType()
+from aotc.dialects.graph.builder import INDEX, Bitwise, Builder, Comparison, Number, Rounding, Scalar, ScalarLike
+from aotc.passes.kernel.builders import encodings
+from aotc.passes.kernel.builders.arithmetic import MATH, conversion, predicate, quotient
 
 NOT_POSITIVE = "aot.not_positive"
 """The attribute of a function whose operand is at most 0, and whose result may be 0 instead of a subnormal number."""
 
 
-@dataclass(frozen=True, eq=False)
-class Scalar:
-    """One element: an SSA value with its graph element type, or a constant not emitted yet.
-
-    `+ - * /` (true division on floats, truncating on integers), unary `-`, `& | ^ ~` work between scalars of one type
-    and with Python numbers, which take the other side's type. Comparisons are methods of the builder.
-    """
-
-    b: ScalarBuilder
-    dtype: Attribute
-    value: SSAValue | None = None
-    constant: Number | None = None
-
-    @property
-    def ssa(self) -> SSAValue:
-        """The SSA value; a constant is emitted once per function, in its entry block."""
-        return self.value if self.value is not None else self.b.materialize(cast(Number, self.constant), self.dtype)
-
-    @property
-    def key(self) -> object:
-        """What tells this scalar from another: equal keys are equal values."""
-        return self.value if self.value is not None else self.constant
-
-    def typed(self, other: ScalarLike) -> Scalar:
-        """`other`; a Python number takes this scalar's type."""
-        return other if isinstance(other, Scalar) else self.b.const(other, self.dtype)
-
-    def __add__(self, other: ScalarLike) -> Scalar:
-        return self.b.add(self, self.typed(other))
-
-    def __radd__(self, other: Number) -> Scalar:
-        return self.b.add(self.typed(other), self)
-
-    def __sub__(self, other: ScalarLike) -> Scalar:
-        return self.b.sub(self, self.typed(other))
-
-    def __rsub__(self, other: Number) -> Scalar:
-        return self.b.sub(self.typed(other), self)
-
-    def __mul__(self, other: ScalarLike) -> Scalar:
-        return self.b.mul(self, self.typed(other))
-
-    def __rmul__(self, other: Number) -> Scalar:
-        return self.b.mul(self.typed(other), self)
-
-    def __truediv__(self, other: ScalarLike) -> Scalar:
-        return self.b.div(self, self.typed(other))
-
-    def __rtruediv__(self, other: Number) -> Scalar:
-        return self.b.div(self.typed(other), self)
-
-    def __neg__(self) -> Scalar:
-        return self.b.neg(self)
-
-    def __and__(self, other: ScalarLike) -> Scalar:
-        return self.b.bitwise(arith.AndIOp, self, self.typed(other))
-
-    def __or__(self, other: ScalarLike) -> Scalar:
-        return self.b.bitwise(arith.OrIOp, self, self.typed(other))
-
-    def __xor__(self, other: ScalarLike) -> Scalar:
-        return self.b.bitwise(arith.XOrIOp, self, self.typed(other))
-
-    def __invert__(self) -> Scalar:
-        return self ^ (1 if self.dtype == i1 else -1)
+_BITWISE: Mapping[Bitwise, type[arith.AndIOp | arith.OrIOp | arith.XOrIOp]] = {
+    "and": arith.AndIOp,
+    "or": arith.OrIOp,
+    "xor": arith.XOrIOp,
+}
 
 
 def _is_known_number(a: Scalar) -> bool:
     return a.constant is not None and not pymath.isnan(a.constant)
 
 
-class ScalarBuilder:
+class ScalarBuilder(Builder):
     """Writes arithmetic into one function's body, at an insertion point."""
 
     def __init__(self, entry: Block) -> None:
         self._entry = entry
-        self._builder = Builder(InsertPoint.at_end(entry))
+        self._builder = OpBuilder(InsertPoint.at_end(entry))
         self._constants: dict[tuple[Number, str, Attribute], SSAValue] = {}
         self._last_constant: Operation | None = None
 
@@ -134,7 +70,6 @@ class ScalarBuilder:
         self._builder.insert(op)
 
     def scalar(self, value: SSAValue, dtype: Attribute) -> Scalar:
-        """`value` seen as a scalar of graph type `dtype`."""
         return Scalar(self, dtype, value)
 
     def materialize(self, constant: Number, dtype: Attribute) -> SSAValue:
@@ -166,11 +101,9 @@ class ScalarBuilder:
     # Constants
 
     def const(self, value: Number, dtype: Attribute) -> Scalar:
-        """A constant of graph type `dtype`."""
         return Scalar(self, compute_type(dtype), constant=value)
 
     def index(self, value: int) -> Scalar:
-        """A constant index."""
         return Scalar(self, INDEX, constant=value)
 
     # Arithmetic
@@ -187,7 +120,6 @@ class ScalarBuilder:
         return Scalar(self, a.dtype, self.insert(op(a.ssa, c.ssa)))  # pyright: ignore[reportCallIssue]
 
     def add(self, a: Scalar, c: Scalar) -> Scalar:
-        """a + c; integers wrap."""
         if (folded := self._fold(a, c, lambda x, y: x + y)) is not None:
             return folded
         if not is_float(a.dtype):
@@ -198,7 +130,6 @@ class ScalarBuilder:
         return self._binary(a, c, arith.AddfOp, arith.AddiOp)
 
     def sub(self, a: Scalar, c: Scalar) -> Scalar:
-        """a - c; integers wrap."""
         if (folded := self._fold(a, c, lambda x, y: x - y)) is not None:
             return folded
         if not is_float(a.dtype) and c.constant == 0:
@@ -206,7 +137,6 @@ class ScalarBuilder:
         return self._binary(a, c, arith.SubfOp, arith.SubiOp)
 
     def mul(self, a: Scalar, c: Scalar) -> Scalar:
-        """a * c; integers wrap."""
         if (folded := self._fold(a, c, lambda x, y: x * y)) is not None:
             return folded
         if not is_float(a.dtype):
@@ -217,7 +147,6 @@ class ScalarBuilder:
         return self._binary(a, c, arith.MulfOp, arith.MuliOp)
 
     def div(self, a: Scalar, c: Scalar) -> Scalar:
-        """a / c: IEEE on floats, truncating on integers (unsigned where the type is; indices are never negative)."""
         if not is_float(a.dtype) and c.constant == 1:
             return a
         if c.constant != 0 and (folded := self._fold(a, c, quotient)) is not None:
@@ -226,7 +155,6 @@ class ScalarBuilder:
         return self._binary(a, c, arith.DivfOp, arith.DivUIOp if unsigned else arith.DivSIOp)
 
     def rem(self, a: Scalar, c: Scalar) -> Scalar:
-        """a - trunc(a / c) * c, exactly and with the sign of a: `%` and `fmod` of C."""
         if not is_float(a.dtype) and c.constant == 1:
             return Scalar(self, a.dtype, constant=0)
         if c.constant != 0 and (folded := self._fold(a, c, lambda x, y: x - quotient(x, y) * y)) is not None:
@@ -235,7 +163,6 @@ class ScalarBuilder:
         return self._binary(a, c, aot.FModOp, arith.RemUIOp if unsigned else arith.RemSIOp)
 
     def neg(self, a: Scalar) -> Scalar:
-        """-a; integers wrap."""
         if is_float(a.dtype):
             if a.constant is not None:
                 return Scalar(self, a.dtype, constant=-float(a.constant))
@@ -243,7 +170,6 @@ class ScalarBuilder:
         return self.sub(self.const(0, a.dtype), a)
 
     def abs(self, a: Scalar) -> Scalar:
-        """|a|; the least integer stays itself."""
         if is_float(a.dtype):
             return self.math("absf", a)
         return a if is_unsigned(a.dtype) else self.max(a, self.neg(a))
@@ -252,24 +178,20 @@ class ScalarBuilder:
         """What an operation on all of them takes."""
         return [scalar.ssa for scalar in scalars]
 
-    def bitwise(self, op: type[arith.AndIOp | arith.OrIOp | arith.XOrIOp], a: Scalar, c: Scalar) -> Scalar:
-        """and, or, xor of integers or truth values."""
+    def bitwise(self, how: Bitwise, a: Scalar, c: Scalar) -> Scalar:
         x, y = self._operands(a, c)
-        return Scalar(self, a.dtype, self.insert(op(x, y)))
+        return Scalar(self, a.dtype, self.insert(_BITWISE[how](x, y)))
 
     def shift_left(self, a: Scalar, by: Scalar) -> Scalar:
-        """a << by for 0 <= by < width."""
         x, y = self._operands(a, by)
         return Scalar(self, a.dtype, self.insert(arith.ShLIOp(x, y)))
 
     def shift_right(self, a: Scalar, by: Scalar) -> Scalar:
-        """a >> by for 0 <= by < width; arithmetic on signed types."""
         op = arith.ShRUIOp if is_unsigned(a.dtype) else arith.ShRSIOp
         x, y = self._operands(a, by)
         return Scalar(self, a.dtype, self.insert(op(x, y)))
 
     def max(self, a: Scalar, c: ScalarLike) -> Scalar:
-        """The greater; NaN if either is NaN."""
         c = a.typed(c)
         if (folded := self._fold(a, c, max)) is not None:
             return folded
@@ -278,7 +200,6 @@ class ScalarBuilder:
         return self._binary(a, c, arith.MaximumfOp, arith.MaxUIOp if is_unsigned(a.dtype) else arith.MaxSIOp)
 
     def min(self, a: Scalar, c: ScalarLike) -> Scalar:
-        """The lesser; NaN if either is NaN."""
         c = a.typed(c)
         if (folded := self._fold(a, c, min)) is not None:
             return folded
@@ -287,29 +208,24 @@ class ScalarBuilder:
         return self._binary(a, c, arith.MinimumfOp, arith.MinUIOp if is_unsigned(a.dtype) else arith.MinSIOp)
 
     def compare(self, how: Comparison, a: Scalar, c: ScalarLike) -> Scalar:
-        """a ? c as an i1; IEEE on floats: every comparison with NaN is false, but `ne`."""
         c = a.typed(c)
         assert a.dtype == c.dtype, f"operand types differ: {a.dtype}, {c.dtype}"
         op = arith.CmpfOp if is_float(a.dtype) else arith.CmpiOp
         return Scalar(self, i1, self.insert(op(a.ssa, c.ssa, predicate(how, a.dtype))))
 
     def select(self, condition: Scalar, a: Scalar, c: ScalarLike) -> Scalar:
-        """a if condition else c; both are computed."""
         c = a.typed(c)
         return Scalar(self, a.dtype, self.insert(arith.SelectOp(condition.ssa, a.ssa, c.ssa)))
 
     def math(self, name: str, a: Scalar) -> Scalar:
-        """A function of the math dialect: exp log sqrt sin .. tanh erf floor ceil roundeven trunc absf."""
         return Scalar(self, a.dtype, self.insert(MATH[name](a.ssa)))
 
-    def exp_of_negative(self, a: Scalar) -> Scalar:
-        """e^a for a <= 0, where what is less than the least normal number may be 0; NaN stays NaN."""
+    def exp_of_nonpositive(self, a: Scalar) -> Scalar:
         result = self.math("exp", a)
         cast(Operation, result.ssa.owner).attributes[NOT_POSITIVE] = UnitAttr()
         return result
 
     def pow(self, a: Scalar, exponent: Scalar) -> Scalar:
-        """a ** exponent on floats; squares and cubes are products, as in onnxruntime."""
         if exponent.constant in (2, 3):
             return a * a if exponent.constant == 2 else a * a * a
         return Scalar(self, a.dtype, self.insert(math.PowFOp(a.ssa, exponent.ssa)))
@@ -317,11 +233,6 @@ class ScalarBuilder:
     # Conversion
 
     def convert(self, a: Scalar, dtype: Attribute) -> Scalar:
-        """As `cast`, defined for every float: out of range and NaN give what the conversions of x86 give.
-
-        That is the least 32-bit integer (64-bit for 64-bit types), of which narrower types take the low bits; unsigned
-        types of 32 and 64 bits convert values of half their range and more less that half, and add it again.
-        """
         if not is_float(a.dtype) or not isinstance(dtype, IntegerType) or dtype == i1:
             return self.cast(a, dtype)
         width = max(32, dtype.width.data)
@@ -336,11 +247,21 @@ class ScalarBuilder:
             whole = self.select(big, whole ^ least, whole)
         return self.cast(whole, dtype)
 
-    def cast(self, a: Scalar, dtype: Attribute) -> Scalar:
-        """Convert to graph type `dtype`: integers wrap, floats truncate towards zero, truth is `!= 0`.
+    def zero(self, dtype: Attribute) -> Scalar:
+        return encodings.zero(self, dtype)
 
-        A narrow float (f16, bf16) rounds here and stays in f32. Float to integer is for values in range: see `convert`.
-        """
+    def decode(self, element: Scalar) -> Scalar:
+        return encodings.decode(self, element)
+
+    def encode(self, value: Scalar, dtype: Attribute, *, saturate: bool = True, rounding: Rounding = "up") -> Scalar:
+        return encodings.encode(self, value, dtype, saturate=saturate, rounding=rounding)
+
+    def convert_element(
+        self, value: Scalar, dtype: Attribute, *, saturate: bool = True, rounding: Rounding = "up"
+    ) -> Scalar:
+        return encodings.convert(self, value, dtype, saturate=saturate, rounding=rounding)
+
+    def cast(self, a: Scalar, dtype: Attribute) -> Scalar:
         if dtype == i1 and a.dtype != i1:
             return self.compare("ne", a, 0)
         if isinstance(dtype, Float16Type | BFloat16Type):

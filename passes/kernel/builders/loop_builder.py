@@ -6,20 +6,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias, cast
+from typing import cast
 
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import AnyFloat, MemRefType
+from xdsl.dialects.builtin import AnyFloat, IntegerType, MemRefType
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from aotc.dialects.dtypes import compute_type, is_encoded
-from aotc.dialects.graph.scalars import INDEX, Scalar, ScalarBuilder, ScalarLike
-
-Reader: TypeAlias = "Callable[[Sequence[Scalar]], Scalar]"
-"""Emits the value of one operand element at an index."""
-Writer: TypeAlias = "Callable[[Sequence[Scalar], Scalar], None]"
-"""Emits the store of one result element at an index."""
+from aotc.dialects.graph.builder import INDEX, Scalar, ScalarLike
+from aotc.passes.kernel.builders.encodings import low_bits
+from aotc.passes.kernel.builders.scalar_builder import ScalarBuilder
 
 
 class LoopBuilder(ScalarBuilder):
@@ -48,6 +45,13 @@ class LoopBuilder(ScalarBuilder):
             value = self.insert(arith.ExtFOp(value, cast(AnyFloat, compute_type(dtype))))
         return Scalar(self, compute_type(dtype), value)
 
+    def load_element(self, buffer: SSAValue, index: Sequence[Scalar], dtype: Attribute) -> Scalar:
+        """buffer[index] as memory holds it, f16 and bf16 as f32; integers of less than a byte are extended to it."""
+        value = self.load(buffer, index, dtype)
+        if isinstance(dtype, IntegerType) and is_encoded(dtype):
+            return self.scalar(low_bits(self, self.scalar(value.ssa, compute_type(dtype)), dtype).ssa, dtype)
+        return value
+
     def store(self, value: Scalar, buffer: SSAValue, index: Sequence[Scalar]) -> None:
         """buffer[index] = value, narrowed to the buffer's element type where that is f16 or bf16."""
         kind = cast(MemRefType[Attribute], buffer.type).get_element_type()
@@ -58,7 +62,7 @@ class LoopBuilder(ScalarBuilder):
 
     # Structure
 
-    def for_each(self, extents: Sequence[int], body: Callable[[list[Scalar]], None]) -> None:
+    def parallel_for(self, extents: Sequence[int], body: Callable[[list[Scalar]], None]) -> None:
         """An scf.parallel over the index space 0..extents, row-major; dimensions of extent 1 get no loop."""
         if any(extent == 0 for extent in extents):
             return
@@ -75,7 +79,7 @@ class LoopBuilder(ScalarBuilder):
 
         self._parallel([(0, extents[axis], 1) for axis in looped], at)
 
-    def each(self, low: int, high: int, step: int, body: Callable[[Scalar], None]) -> None:
+    def parallel_range(self, low: int, high: int, step: int, body: Callable[[Scalar], None]) -> None:
         """One scf.parallel; a loop of one constant step gets none, of no step is nothing."""
         if low >= high:
             return
@@ -146,8 +150,8 @@ class LoopBuilder(ScalarBuilder):
 
         return nest([], init)
 
-    def each_in_order(self, low: ScalarLike, high: ScalarLike, step: int, body: Callable[[Scalar], None]) -> None:
-        """As `each`, one after the other."""
+    def sequential_range(self, low: ScalarLike, high: ScalarLike, step: int, body: Callable[[Scalar], None]) -> None:
+        """As `parallel_range`, one after the other."""
 
         def at(position: Scalar, nothing: list[Scalar]) -> list[Scalar]:
             body(position)
@@ -155,8 +159,8 @@ class LoopBuilder(ScalarBuilder):
 
         self.loop(low, high, step, [], at)
 
-    def for_each_in_order(self, extents: Sequence[int], body: Callable[[list[Scalar]], None]) -> None:
-        """As `for_each`, one after the other."""
+    def sequential_for(self, extents: Sequence[int], body: Callable[[list[Scalar]], None]) -> None:
+        """As `parallel_for`, one after the other."""
 
         def at(index: list[Scalar], nothing: list[Scalar]) -> list[Scalar]:
             body(index)

@@ -7,8 +7,7 @@ bits of what is in memory count; a code of an integer is extended to the byte. `
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, TypeAlias, cast
+from typing import cast
 
 import numpy as np
 from xdsl.dialects import arith
@@ -22,16 +21,11 @@ from xdsl.dialects.builtin import (
     f32,
     i32,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation
 
 from aotc.dialects.dtypes import ELEMENT_TYPES, Array, compute_type, extended, is_encoded, is_float, numpy_dtype
 from aotc.dialects.graph import arrays
-from aotc.dialects.graph.loops import LoopBuilder
-from aotc.dialects.graph.scalars import Scalar
-from aotc.passes.kernel.builders.tile_builder import NotTileable, is_tile
-
-Rounding: TypeAlias = Literal["up", "down", "nearest"]
-"""How a power of two without mantissa (f8E8M0FNU) is found: `up` is away from zero, `nearest` takes ties up."""
+from aotc.dialects.graph.builder import Builder, Rounding, Scalar
 
 _U8, _U32 = ELEMENT_TYPES["uint8"], ELEMENT_TYPES["uint32"]
 _SIGN = 0x8000_0000
@@ -40,30 +34,20 @@ _MANTISSA = 23
 _BIAS = 127
 
 
-def constant(b: LoopBuilder, value: Array, dtype: Attribute) -> Scalar:
+def constant(b: Builder, value: Array, dtype: Attribute) -> Scalar:
     """A single element of `dtype` as memory holds it."""
     if not is_encoded(dtype):
         return b.const(value.item(), dtype)
     return Scalar(b, dtype, constant=int(extended(value.reshape(1)).view(np.uint8).item()))
 
 
-def zero(b: LoopBuilder, dtype: Attribute) -> Scalar:
+def zero(b: Builder, dtype: Attribute) -> Scalar:
     """Zero as memory holds it; of powers of two, which have none, the least."""
     return Scalar(b, compute_type(dtype) if not is_encoded(dtype) else dtype, constant=0)
 
 
-def load(b: LoopBuilder, buffer: SSAValue, index: Sequence[Scalar], dtype: Attribute) -> Scalar:
-    """buffer[index] as memory holds it, f16 and bf16 as f32."""
-    value = b.load(buffer, index, dtype)
-    if isinstance(dtype, IntegerType) and is_encoded(dtype):
-        return b.scalar(_low_bits(b, b.scalar(value.ssa, compute_type(dtype)), dtype).ssa, dtype)
-    return value
-
-
-def convert(
-    b: LoopBuilder, value: Scalar, dtype: Attribute, *, saturate: bool = True, rounding: Rounding = "up"
-) -> Scalar:
-    """As `LoopBuilder.convert`, for every element type: the result is a code where `dtype` has those (see `encode`).
+def convert(b: Builder, value: Scalar, dtype: Attribute, *, saturate: bool = True, rounding: Rounding = "up") -> Scalar:
+    """As `Builder.convert`, for every element type: the result is a code where `dtype` has those (see `encode`).
 
     Floats are rounded to integers of less than a byte, to nearest, ties to even; other integers truncate.
     """
@@ -75,7 +59,7 @@ def convert(
     return encode(b, b.convert(value, wide), dtype, saturate=saturate, rounding=rounding)
 
 
-def decode(b: LoopBuilder, code: Scalar) -> Scalar:
+def decode(b: Builder, code: Scalar) -> Scalar:
     """The number that `code` stands for; itself where its type has no codes."""
     dtype = code.dtype
     if not is_encoded(dtype):
@@ -90,9 +74,7 @@ def decode(b: LoopBuilder, code: Scalar) -> Scalar:
     return _decode_power(b, bits) if not dtype.SEMANTICS.has_sign else _decode_float(b, bits, dtype.SEMANTICS)
 
 
-def encode(
-    b: LoopBuilder, value: Scalar, dtype: Attribute, *, saturate: bool = True, rounding: Rounding = "up"
-) -> Scalar:
+def encode(b: Builder, value: Scalar, dtype: Attribute, *, saturate: bool = True, rounding: Rounding = "up") -> Scalar:
     """The code of `value` as `dtype`: integers wrap, floats round to nearest, ties to even, as ONNX's Cast defines it.
 
     With `saturate` what is beyond the greatest finite number becomes that one, without it infinity, or NaN where there
@@ -106,9 +88,7 @@ def encode(
         number = np.array([value.constant]).astype(numpy_dtype(value.dtype))
         return constant(b, arrays.convert(number, numpy_dtype(dtype), saturate=saturate, rounding=rounding), dtype)
     if isinstance(dtype, IntegerType):
-        return b.scalar(_low_bits(b, value, dtype).ssa, dtype)
-    if is_tile(value):
-        raise NotTileable(f"tiles of {dtype}")
+        return b.scalar(low_bits(b, value, dtype).ssa, dtype)
     assert isinstance(dtype, ReducedPrecisionFloatType)
     if dtype.SEMANTICS.has_sign:
         code = _encode_float(b, value, dtype.SEMANTICS, saturate)
@@ -117,7 +97,7 @@ def encode(
     return b.scalar(b.cast(code, _U8).ssa, dtype)
 
 
-def _low_bits(b: LoopBuilder, value: Scalar, dtype: IntegerType) -> Scalar:
+def low_bits(b: Builder, value: Scalar, dtype: IntegerType) -> Scalar:
     """The low bits of a byte as an integer of `dtype`, extended to the byte."""
     width = dtype.width.data
     if dtype.signedness.data is Signedness.UNSIGNED:
@@ -126,7 +106,7 @@ def _low_bits(b: LoopBuilder, value: Scalar, dtype: IntegerType) -> Scalar:
     return b.shift_right(b.shift_left(value, by), by)
 
 
-def _as_type(b: LoopBuilder, value: Scalar, dtype: Attribute) -> Scalar:
+def _as_type(b: Builder, value: Scalar, dtype: Attribute) -> Scalar:
     """The bits of an f32 as an integer of 32 bits, or the reverse."""
     target = f32 if dtype == f32 else i32
     return b.scalar(b.insert(cast(Operation, arith.BitcastOp(value.ssa, target))), dtype)
@@ -136,7 +116,7 @@ def _as_type(b: LoopBuilder, value: Scalar, dtype: Attribute) -> Scalar:
 # is too small by a power of two, subnormal numbers too: one exact multiplication puts all of them right.
 
 
-def _decode_float(b: LoopBuilder, bits: Scalar, format: FloatSemantics) -> Scalar:
+def _decode_float(b: Builder, bits: Scalar, format: FloatSemantics) -> Scalar:
     sign_shift, mantissa = format.sign_shift, format.mantissa_bits
     top = b.shift_left(bits, b.const(31 - sign_shift, i32))
     aligned = b.shift_right(top, b.const(8 - format.exponent_bits, i32))
@@ -162,7 +142,7 @@ def _number(format: FloatSemantics, code: int) -> float:
     return (1 + mantissa / 2**format.mantissa_bits) * 2.0 ** (exponent - format.exponent_bias)
 
 
-def _encode_float(b: LoopBuilder, value: Scalar, format: FloatSemantics, saturate: bool) -> Scalar:
+def _encode_float(b: Builder, value: Scalar, format: FloatSemantics, saturate: bool) -> Scalar:
     mantissa, bias, sign_shift = format.mantissa_bits, format.exponent_bias, format.sign_shift
     dropped = _MANTISSA - mantissa
     all_bits = _as_type(b, value, i32)
@@ -225,13 +205,13 @@ _LEAST_POWER, _GREATEST_POWER = 0x0040_0000, 0x7F00_0000
 _LEAST_NORMAL = 0x0080_0000
 
 
-def _decode_power(b: LoopBuilder, bits: Scalar) -> Scalar:
+def _decode_power(b: Builder, bits: Scalar) -> Scalar:
     shifted = b.shift_left(bits, b.const(_MANTISSA, i32))
     number = _as_type(b, b.select(b.compare("eq", bits, 0), b.const(_LEAST_POWER, i32), shifted), f32)
     return b.select(b.compare("eq", bits, _POWER_NAN), b.const(float("nan"), f32), number)
 
 
-def _encode_power(b: LoopBuilder, value: Scalar, saturate: bool, rounding: Rounding) -> Scalar:
+def _encode_power(b: Builder, value: Scalar, saturate: bool, rounding: Rounding) -> Scalar:
     bits = _as_type(b, value, i32)
     # How far above a power of two a number may be and still belong to it: in general, and above 2^-127.
     more, least_more = {"up": (0x7F_FFFF, 1), "nearest": (0x40_0000, 0x20_0000), "down": (0, _LEAST_POWER)}[rounding]

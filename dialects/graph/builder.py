@@ -1,0 +1,283 @@
+"""What an operation's `element` and `loops` are written with: typed scalars, and an abstract builder of kernel code.
+
+An operation says in terms of a `Builder` what each element of its result is. Which code that becomes (scalar loops,
+register tiles, an estimate of its cost) is the business of the builders in `passes/kernel/builders`.
+
+`Scalar` remembers the signedness that arith's signless integers forget. f16 and bf16 are computed in f32: memory keeps
+the narrow type, arithmetic does not. A scalar of a minifloat or sub-byte integer type is an encoded element, of which
+`Builder.decode` makes a number.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, cast
+
+from xdsl.dialects.builtin import IndexType, i1
+from xdsl.ir import Attribute, Operation, SSAValue
+
+Number: TypeAlias = int | float
+ScalarLike: TypeAlias = "Scalar | Number"
+Comparison: TypeAlias = Literal["eq", "ne", "lt", "le", "gt", "ge"]
+Bitwise: TypeAlias = Literal["and", "or", "xor"]
+Rounding: TypeAlias = Literal["up", "down", "nearest"]
+"""How a power of two without mantissa (f8E8M0FNU) is found: `up` is away from zero, `nearest` takes ties up."""
+
+Reader: TypeAlias = "Callable[[Sequence[Scalar]], Scalar]"
+"""Emits the value of one operand element at an index."""
+Writer: TypeAlias = "Callable[[Sequence[Scalar], Scalar], None]"
+"""Emits the store of one result element at an index."""
+
+INDEX = IndexType()
+
+
+@dataclass(frozen=True, eq=False)
+class Scalar:
+    """One element: an SSA value with its graph element type, or a constant not emitted yet.
+
+    `+ - * /` (true division on floats, truncating on integers), unary `-`, `& | ^ ~` work between scalars of one type
+    and with Python numbers, which take the other side's type. Comparisons are methods of the builder.
+    """
+
+    b: Builder
+    dtype: Attribute
+    value: SSAValue | None = None
+    constant: Number | None = None
+
+    @property
+    def ssa(self) -> SSAValue:
+        """The SSA value; a constant is emitted once per function, in its entry block."""
+        return self.value if self.value is not None else self.b.materialize(cast(Number, self.constant), self.dtype)
+
+    @property
+    def key(self) -> object:
+        """What tells this scalar from another: equal keys are equal values."""
+        return self.value if self.value is not None else self.constant
+
+    def typed(self, other: ScalarLike) -> Scalar:
+        """`other`; a Python number takes this scalar's type."""
+        return other if isinstance(other, Scalar) else self.b.const(other, self.dtype)
+
+    def __add__(self, other: ScalarLike) -> Scalar:
+        return self.b.add(self, self.typed(other))
+
+    def __radd__(self, other: Number) -> Scalar:
+        return self.b.add(self.typed(other), self)
+
+    def __sub__(self, other: ScalarLike) -> Scalar:
+        return self.b.sub(self, self.typed(other))
+
+    def __rsub__(self, other: Number) -> Scalar:
+        return self.b.sub(self.typed(other), self)
+
+    def __mul__(self, other: ScalarLike) -> Scalar:
+        return self.b.mul(self, self.typed(other))
+
+    def __rmul__(self, other: Number) -> Scalar:
+        return self.b.mul(self.typed(other), self)
+
+    def __truediv__(self, other: ScalarLike) -> Scalar:
+        return self.b.div(self, self.typed(other))
+
+    def __rtruediv__(self, other: Number) -> Scalar:
+        return self.b.div(self.typed(other), self)
+
+    def __neg__(self) -> Scalar:
+        return self.b.neg(self)
+
+    def __and__(self, other: ScalarLike) -> Scalar:
+        return self.b.bitwise("and", self, self.typed(other))
+
+    def __or__(self, other: ScalarLike) -> Scalar:
+        return self.b.bitwise("or", self, self.typed(other))
+
+    def __xor__(self, other: ScalarLike) -> Scalar:
+        return self.b.bitwise("xor", self, self.typed(other))
+
+    def __invert__(self) -> Scalar:
+        return self ^ (1 if self.dtype == i1 else -1)
+
+
+class Builder(ABC):
+    """Writes the code of one kernel at a moving insertion point."""
+
+    # Values
+
+    @abstractmethod
+    def insert(self, op: Operation) -> SSAValue:
+        """Insert `op`, return its only result: for what the builder has no method for. Such code stays scalar."""
+
+    @abstractmethod
+    def scalar(self, value: SSAValue, dtype: Attribute) -> Scalar:
+        """`value` seen as a scalar of graph type `dtype`."""
+
+    @abstractmethod
+    def materialize(self, constant: Number, dtype: Attribute) -> SSAValue:
+        """The SSA value of a constant."""
+
+    @abstractmethod
+    def const(self, value: Number, dtype: Attribute) -> Scalar:
+        """A constant of graph type `dtype`."""
+
+    @abstractmethod
+    def index(self, value: int) -> Scalar:
+        """A constant index."""
+
+    # Arithmetic
+
+    @abstractmethod
+    def add(self, a: Scalar, c: Scalar) -> Scalar:
+        """a + c; integers wrap."""
+
+    @abstractmethod
+    def sub(self, a: Scalar, c: Scalar) -> Scalar:
+        """a - c; integers wrap."""
+
+    @abstractmethod
+    def mul(self, a: Scalar, c: Scalar) -> Scalar:
+        """a * c; integers wrap."""
+
+    @abstractmethod
+    def div(self, a: Scalar, c: Scalar) -> Scalar:
+        """a / c: IEEE on floats, truncating on integers (unsigned where the type is; indices are never negative)."""
+
+    @abstractmethod
+    def rem(self, a: Scalar, c: Scalar) -> Scalar:
+        """a - trunc(a / c) * c, exactly and with the sign of a: `%` and `fmod` of C."""
+
+    @abstractmethod
+    def neg(self, a: Scalar) -> Scalar:
+        """-a; integers wrap."""
+
+    @abstractmethod
+    def abs(self, a: Scalar) -> Scalar:
+        """|a|; the least integer stays itself."""
+
+    @abstractmethod
+    def bitwise(self, how: Bitwise, a: Scalar, c: Scalar) -> Scalar:
+        """and, or, xor of integers or booleans."""
+
+    @abstractmethod
+    def shift_left(self, a: Scalar, by: Scalar) -> Scalar:
+        """a << by for 0 <= by < width."""
+
+    @abstractmethod
+    def shift_right(self, a: Scalar, by: Scalar) -> Scalar:
+        """a >> by for 0 <= by < width; arithmetic on signed types."""
+
+    @abstractmethod
+    def max(self, a: Scalar, c: ScalarLike) -> Scalar:
+        """The greater; NaN if either is NaN."""
+
+    @abstractmethod
+    def min(self, a: Scalar, c: ScalarLike) -> Scalar:
+        """The lesser; NaN if either is NaN."""
+
+    @abstractmethod
+    def compare(self, how: Comparison, a: Scalar, c: ScalarLike) -> Scalar:
+        """a ? c as an i1; IEEE on floats: every comparison with NaN is false, but `ne`."""
+
+    @abstractmethod
+    def select(self, condition: Scalar, a: Scalar, c: ScalarLike) -> Scalar:
+        """a if condition else c; both are computed."""
+
+    @abstractmethod
+    def math(self, name: str, a: Scalar) -> Scalar:
+        """A function of the math dialect: exp log sqrt sin .. tanh erf floor ceil roundeven trunc absf."""
+
+    @abstractmethod
+    def exp_of_nonpositive(self, a: Scalar) -> Scalar:
+        """e^a for a <= 0, where what is less than the least normal number may be 0; NaN stays NaN."""
+
+    @abstractmethod
+    def pow(self, a: Scalar, exponent: Scalar) -> Scalar:
+        """a ** exponent on floats; squares and cubes are products, as in onnxruntime."""
+
+    # Conversion
+
+    @abstractmethod
+    def cast(self, a: Scalar, dtype: Attribute) -> Scalar:
+        """Convert to graph type `dtype`: integers wrap, floats truncate towards zero, a boolean is `!= 0`.
+
+        A narrow float (f16, bf16) rounds here and stays in f32. Float to integer is for values in range: see `convert`.
+        """
+
+    @abstractmethod
+    def convert(self, a: Scalar, dtype: Attribute) -> Scalar:
+        """As `cast`, defined for every float: out of range and NaN give what the conversions of x86 give.
+
+        That is the least 32-bit integer (64-bit for 64-bit types), of which narrower types take the low bits; unsigned
+        types of 32 and 64 bits convert values of half their range and more less that half, and add it again.
+        """
+
+    @abstractmethod
+    def zero(self, dtype: Attribute) -> Scalar:
+        """Zero as memory holds it; of powers of two, which have none, the least."""
+
+    @abstractmethod
+    def decode(self, element: Scalar) -> Scalar:
+        """The number that an encoded element stands for; itself where its type is not encoded."""
+
+    @abstractmethod
+    def encode(self, value: Scalar, dtype: Attribute, *, saturate: bool = True, rounding: Rounding = "up") -> Scalar:
+        """`value` as memory holds an element of `dtype`: integers wrap, floats round to nearest, ties to even.
+
+        With `saturate` what is beyond the greatest finite number becomes that one, without it infinity, or NaN where
+        there is none. Where `dtype` is not encoded, `value` is returned as it is.
+        """
+
+    @abstractmethod
+    def convert_element(
+        self, value: Scalar, dtype: Attribute, *, saturate: bool = True, rounding: Rounding = "up"
+    ) -> Scalar:
+        """As `convert`, from and to every element type: encoded ones are decoded and encoded."""
+
+    # Structure
+
+    @abstractmethod
+    def parallel_for(self, extents: Sequence[int], body: Callable[[list[Scalar]], None]) -> None:
+        """Loops over the index space 0..extents, row-major, whose iterations do not depend on each other."""
+
+    @abstractmethod
+    def parallel_range(self, low: int, high: int, step: int, body: Callable[[Scalar], None]) -> None:
+        """One such loop, over low..high by `step`."""
+
+    @abstractmethod
+    def loop(
+        self,
+        low: ScalarLike,
+        high: ScalarLike,
+        step: int,
+        init: Sequence[Scalar],
+        body: Callable[[Scalar, list[Scalar]], Sequence[Scalar]],
+    ) -> list[Scalar]:
+        """One sequential loop that carries values: `body(position, carried)` gives the next ones."""
+
+    @abstractmethod
+    def reduce(
+        self,
+        bounds: Sequence[tuple[ScalarLike, ScalarLike]],
+        init: Sequence[Scalar],
+        body: Callable[[list[Scalar], list[Scalar]], Sequence[Scalar]],
+    ) -> list[Scalar]:
+        """Nested sequential loops that carry values; `bounds` are (low, high) of each, outermost first."""
+
+    @abstractmethod
+    def sequential_range(self, low: ScalarLike, high: ScalarLike, step: int, body: Callable[[Scalar], None]) -> None:
+        """As `parallel_range`, one iteration after the other."""
+
+    @abstractmethod
+    def sequential_for(self, extents: Sequence[int], body: Callable[[list[Scalar]], None]) -> None:
+        """As `parallel_for`, one iteration after the other."""
+
+    @abstractmethod
+    def when(
+        self, condition: Scalar, then: Callable[[], Sequence[Scalar]], otherwise: Callable[[], Sequence[Scalar]]
+    ) -> list[Scalar]:
+        """A conditional with results: only the taken side is evaluated."""
+
+    @abstractmethod
+    def only_when(self, condition: Scalar, then: Callable[[], None]) -> None:
+        """A conditional for its effect."""

@@ -1,0 +1,238 @@
+"""How a kernel is computed on vector registers: one attribute for each kind of loop nest, with named decisions.
+
+`choose-schedule` writes a schedule on an anchor, or, for a kernel without one, on its function; the kernel strategies
+(`passes/kernel/strategies`) obey it. What has no schedule is computed by scalar loops. A package from outside brings a
+kind of its own as a frozen dataclass and an attribute in two lines, as the ones below.
+"""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, Field, dataclass, fields
+from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar
+
+from xdsl.ir import Data, Operation
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+Order: TypeAlias = Literal["rows", "columns"]
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The decisions for one kernel; every field is one, and none is implied by another."""
+
+    lanes: int
+    """Elements of a vector register; 1 where none is used."""
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if isinstance(value, int) and value < 1 and not isinstance(value, bool):
+                raise VerifyException(f"{item.name} must be positive, found {value}")
+
+
+@dataclass(frozen=True)
+class MatmulSchedule(Schedule):
+    """Products on register tiles of MR x NR vectors (Goto and van de Geijn, doi:10.1145/1356052.1356053).
+
+    Of convolutions, rows are neighbouring positions along the last axis and columns output channels.
+    """
+
+    mr: int
+    """Rows of a register tile, each broadcast from one element of the left operand."""
+    nr: int
+    """Vector registers of a row of the tile: NR * lanes columns, the width of a panel of the right operand."""
+    unroll: int = 1
+    """Steps of the reduction in one iteration of its loop."""
+    order: Order = "columns"
+    """Which loop over tiles is outermost: over columns (a panel of the weight stays near) or over rows."""
+    prefetch: bool = False
+    """Whether the next panel of the weight is prefetched while one is computed with."""
+    kc: int | None = None
+    """Steps of the reduction before partial sums go to a scratch buffer; absent: all, and sums stay in registers."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.order not in ("rows", "columns"):
+            raise VerifyException(f"the order is rows or columns, found {self.order}")
+
+
+@dataclass(frozen=True)
+class InnerProductSchedule(Schedule):
+    """Sums of products along the lanes, reduced across them at the end: for few output channels."""
+
+    positions: int
+    """Neighbouring results computed together; as many as lanes are reduced by transposing a square."""
+
+
+@dataclass(frozen=True)
+class WindowSchedule(Schedule):
+    """Sliding windows over the NCHWc layout: one vector register for each position."""
+
+    positions: int
+    """Neighbouring positions of a register tile."""
+
+
+@dataclass(frozen=True)
+class RowSchedule(Schedule):
+    """Reductions and normalisations of rows."""
+
+    registers: int
+    """Vector registers of a step along the axis of the lanes."""
+    steps: int = 1
+    """Steps along the innermost other reduced axis in one iteration of its loop."""
+    rows: int = 1
+    """Rows together in one register tile, where lanes lie along the rows."""
+    stages: int = 1
+    """Such groups of rows that are software-pipelined, each a stage behind the one before."""
+
+
+@dataclass(frozen=True)
+class ResampleSchedule(Schedule):
+    """Weighted sums along one axis."""
+
+    rows: int
+    """Results along the axis that share what is read."""
+    registers: int
+    """Vector registers of a step along the axis of the lanes."""
+
+
+@dataclass(frozen=True)
+class ElementwiseSchedule(Schedule):
+    """Elementwise arithmetic and data movement."""
+
+    registers: int
+    """Vector registers of results computed at a time, which hides the latency of a chain of operations."""
+
+
+@dataclass(frozen=True)
+class ScatterSchedule(Schedule):
+    """Updates written in place into a copy of the operand, in time that does not depend on its size."""
+
+
+S = TypeVar("S", bound=Schedule)
+
+
+class ScheduleAttr(Data[S], Generic[S]):
+    """A schedule in IR: `#graph.matmul_schedule<lanes = 16, mr = 14, nr = 2, unroll = 2, order = columns, prefetch>`.
+
+    Fields are printed in their order, what has its default is left out unless it is a number; a true flag is its name.
+    """
+
+    KEY: ClassVar[str] = "schedule"
+    """The attribute's name on operations."""
+    FUNCTION_KEY: ClassVar[str] = "aot.schedule"
+    """The attribute's name on kernels without an anchor."""
+    KIND: ClassVar[type[Schedule]]
+    """What the attribute holds."""
+    _OF_KIND: ClassVar[dict[type[Schedule], type[ScheduleAttr[Any]]]] = {}
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "KIND" in vars(cls):
+            ScheduleAttr._OF_KIND[cls.KIND] = cls
+
+    @staticmethod
+    def of(schedule: Schedule) -> ScheduleAttr[Any]:
+        """The attribute that says `schedule`."""
+        return ScheduleAttr._OF_KIND[type(schedule)](schedule)
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> S:
+        given: dict[str, Any] = {}
+        with parser.in_angle_brackets():
+            position = parser.pos
+            parser.parse_comma_separated_list(parser.Delimiter.NONE, lambda: given.update([cls._parse_field(parser)]))
+            known = {item.name for item in fields(cls.KIND)}
+            needed = {item.name for item in fields(cls.KIND) if item.default is MISSING}
+            if wrong := given.keys() - known or needed - given.keys():
+                parser.raise_error(f"{cls.name} has the fields {', '.join(sorted(known))}: {min(wrong)}", position)
+            for item in fields(cls.KIND):
+                value = given.get(item.name, item.default)
+                number = isinstance(value, int) and not isinstance(value, bool)
+                if number is not (value is not None and "int" in str(item.type)):
+                    parser.raise_error(f"{item.name} of {cls.name} is of type {item.type}", position)
+            try:
+                return cls.KIND(**given)  # pyright: ignore[reportReturnType]
+            except VerifyException as error:
+                parser.raise_error(str(error), position)
+
+    @staticmethod
+    def _parse_field(parser: AttrParser) -> tuple[str, object]:
+        name = parser.parse_identifier()
+        if parser.parse_optional_punctuation("=") is None:
+            return name, True
+        number = parser.parse_optional_integer()
+        return name, parser.parse_identifier() if number is None else number
+
+    def print_parameter(self, printer: Printer) -> None:
+        printed = [text for item in fields(self.data) if (text := _field_text(item, getattr(self.data, item.name)))]
+        printer.print_string(f"<{', '.join(printed)}>")
+
+
+def _field_text(item: Field[Any], value: object) -> str:
+    if isinstance(value, bool):
+        return item.name if value else ""
+    return "" if value is None else f"{item.name} = {value}"
+
+
+@irdl_attr_definition
+class MatmulScheduleAttr(ScheduleAttr[MatmulSchedule]):
+    name = "graph.matmul_schedule"
+    KIND: ClassVar[type[Schedule]] = MatmulSchedule
+
+
+@irdl_attr_definition
+class InnerProductScheduleAttr(ScheduleAttr[InnerProductSchedule]):
+    name = "graph.inner_product_schedule"
+    KIND: ClassVar[type[Schedule]] = InnerProductSchedule
+
+
+@irdl_attr_definition
+class WindowScheduleAttr(ScheduleAttr[WindowSchedule]):
+    name = "graph.window_schedule"
+    KIND: ClassVar[type[Schedule]] = WindowSchedule
+
+
+@irdl_attr_definition
+class RowScheduleAttr(ScheduleAttr[RowSchedule]):
+    name = "graph.row_schedule"
+    KIND: ClassVar[type[Schedule]] = RowSchedule
+
+
+@irdl_attr_definition
+class ResampleScheduleAttr(ScheduleAttr[ResampleSchedule]):
+    name = "graph.resample_schedule"
+    KIND: ClassVar[type[Schedule]] = ResampleSchedule
+
+
+@irdl_attr_definition
+class ElementwiseScheduleAttr(ScheduleAttr[ElementwiseSchedule]):
+    name = "graph.elementwise_schedule"
+    KIND: ClassVar[type[Schedule]] = ElementwiseSchedule
+
+
+@irdl_attr_definition
+class ScatterScheduleAttr(ScheduleAttr[ScatterSchedule]):
+    name = "graph.scatter_schedule"
+    KIND: ClassVar[type[Schedule]] = ScatterSchedule
+
+
+SCHEDULE_ATTRIBUTES = (
+    MatmulScheduleAttr,
+    InnerProductScheduleAttr,
+    WindowScheduleAttr,
+    RowScheduleAttr,
+    ResampleScheduleAttr,
+    ElementwiseScheduleAttr,
+    ScatterScheduleAttr,
+)
+"""Those of the dialect."""
+
+
+def schedule_of(op: Operation, key: str = ScheduleAttr.KEY) -> Schedule | None:
+    """The schedule on an operation (with `FUNCTION_KEY`: on a kernel), if it has one."""
+    attribute = op.attributes.get(key)
+    return attribute.data if isinstance(attribute, ScheduleAttr) else None

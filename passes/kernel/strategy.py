@@ -1,0 +1,206 @@
+"""How kernels are computed fast: one strategy for an operator class, or several, of which the cheapest is chosen.
+
+An operation says what it computes. A `KernelStrategy` says how: which schedules and algorithms there are on a machine
+and what they cost, in which layout tensors lie, how a result is computed in spatial tiles, and the loop nest on
+register tiles. The passes ask the strategy and write what it answers as attributes; later passes obey the attributes.
+
+Strategies are found through the entry point group `aotc.kernels`: each entry is a mapping from operator classes to the
+strategies for them and their subclasses. Ours (`passes/kernel/strategies`) register like anybody's. (MLIR attaches such
+knowledge as external interface models, IREE as lowering configurations.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, ClassVar, Generic, TypeVar
+
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from aotc.dialects.graph.builder import Reader, Writer
+from aotc.dialects.graph.interfaces import AnchorOp, GraphOp, Prologue
+from aotc.dialects.graph.packed.channels import Blocked, ChannelsOf
+from aotc.dialects.graph.schedules import Schedule, schedule_of
+from aotc.machines.machine import Machine
+from aotc.passes.kernel.builders.loop_builder import LoopBuilder
+from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
+from aotc.passes.kernel.layouts import Layouts
+from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation
+
+Op = TypeVar("Op", bound=GraphOp)
+
+
+class KernelStrategy(Generic[Op]):
+    """One way to compute the kernels of an operator class; every method but `schedule` and `nest` has a default.
+
+    Stateless: one instance serves all operations.
+    """
+
+    SCHEDULES: ClassVar[tuple[type[Schedule], ...]] = ()
+    """The kinds of schedules that `nest` follows. By its kind it is known whose schedule an operation carries."""
+    ALGORITHMS: ClassVar[tuple[type[Attribute], ...]] = ()
+    """The algorithms that `schedule` and `lay_out` know, besides the operation's own."""
+
+    # What to choose
+
+    def schedule(self, op: Op, machine: Machine) -> Schedule | None:
+        """The best schedule on `machine`; None where scalar loops are as good, or this strategy does not apply."""
+        return op.schedule_on(machine) if isinstance(op, AnchorOp) else None
+
+    def cost(self, op: Op, schedule: Schedule, machine: Machine) -> float:
+        """Estimated cycles with `schedule`; by default one for each operation on a vector register."""
+        return op.operations() / schedule.lanes
+
+    def candidates(self, op: Op, schedule: Schedule, machine: Machine) -> Iterable[Schedule]:
+        """Schedules near `schedule`, for a search that measures them."""
+        return ()
+
+    def algorithm(self, op: Op, machine: Machine) -> Attribute | None:
+        """A faster algorithm that rounds differently (by at most 1e-4 of the greatest result), if there is one."""
+        return op.algorithm_on(machine) if isinstance(op, AnchorOp) else None
+
+    def algorithms(self, op: Op, machine: Machine) -> Sequence[Attribute]:
+        """All that `algorithm` chooses from, for a search that measures."""
+        return op.algorithms_on(machine) if isinstance(op, AnchorOp) else ()
+
+    # Layout
+
+    def lay_out(self, op: Op, layouts: Layouts) -> SSAValue | Blocked | None:
+        """The result as it is best computed: in the NCHWc layout, on packed weights, with a scratch buffer.
+
+        Instead of several results, it is the first one of an operation that begins with the same ones.
+        None: the operation works on plain tensors.
+        """
+        return op.lay_out(layouts)
+
+    def lay_out_reshaped(self, op: Op, layouts: Layouts, shape: Sequence[int]) -> Blocked | None:
+        """The result as a tensor of another `shape` [N, C, spatial..], in NCHWc; None where that is no better.
+
+        For what happens between two reshapes, of which the first splits channels and the second undoes that."""
+        return op.lay_out_reshaped(layouts, shape)
+
+    def block_starts(self, op: Op, channels_of: ChannelsOf) -> Iterable[int] | None:
+        """The channels of its operands with which blocks should begin, so that `lay_out` leaves them where they are.
+
+        None: wherever they begin, they do so in the first result, too."""
+        return op.block_starts(channels_of)
+
+    # Fusion
+
+    def prologue(self, op: Op, operand: int) -> Prologue:
+        """What may be computed where `nest` reads an operand; for scalar loops that depends on its cost alone."""
+        return op.prologue(operand) if isinstance(op, AnchorOp) else Prologue.COMPUTED
+
+    def spatial_tiling(self, op: Op, schedule: Schedule) -> SpatialTiling | None:
+        """How the first result may be computed in spatial tiles; None: it is best computed as a whole."""
+        return op.spatial_tiling(schedule) if isinstance(op, AnchorOp) else None
+
+    def tiled_implementation(self, op: Op, box: Box) -> TiledImplementation | None:
+        """What computes a box of the first result alone, at no cost beside the box; None where there is no such.
+
+        As `getTiledImplementation` of MLIR's TilingInterface."""
+        return op.tiled_implementation(box) if isinstance(op, AnchorOp) else None
+
+    # Code
+
+    def nest(self, op: Op, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Any) -> None:
+        """As `AnchorOp.loops`, vectorised: indices may be `TileIndex`es and what is read and written tiles.
+
+        `schedule` is of one of the kinds of `SCHEDULES`. Raises `NotVectorizable` where the operation has no such form;
+        the kernel is then scalar loops.
+        """
+        if not isinstance(op, AnchorOp):
+            raise NotVectorizable(f"{op.name} has scalar loops only")
+        op.tiled_loops(b, reads, writes, schedule)
+
+    def scalar_nest(self, op: Op, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        """The scalar loops: the definition of the operation, unless it has none of its own."""
+        assert isinstance(op, AnchorOp)
+        op.loops(b, reads, writes)
+
+
+Strategies = Mapping[type[GraphOp], Sequence[KernelStrategy[Any]]]
+"""What an entry point of the group `aotc.kernels` loads to."""
+
+_DEFAULT: KernelStrategy[GraphOp] = KernelStrategy()
+
+
+@cache
+def _registered() -> tuple[Strategies, ...]:
+    """All mappings: ours, then those of other packages by the names of their modules."""
+    from importlib.metadata import entry_points
+
+    from aotc.passes.kernel.strategies import STRATEGIES
+
+    points = sorted(entry_points(group="aotc.kernels"), key=lambda point: point.value)
+    found = [point.load() for point in points]
+    return (STRATEGIES, *(mapping for mapping in found if mapping is not STRATEGIES))
+
+
+@cache
+def strategies_of(op_class: type[GraphOp]) -> tuple[KernelStrategy[Any], ...]:
+    """The strategies for an operator class: its own, then those of its base classes."""
+    return tuple(
+        strategy
+        for base in op_class.__mro__
+        for mapping in _registered()
+        for strategy in mapping.get(base, ())  # pyright: ignore[reportArgumentType, reportCallIssue]
+    )
+
+
+def strategy_of(op: GraphOp) -> KernelStrategy[Any]:
+    """The strategy whose schedule, or else whose algorithm, `op` carries; the first one where it carries none."""
+    known = strategies_of(type(op)) or (_DEFAULT,)
+    if (schedule := schedule_of(op)) is not None:
+        return next((each for each in known if isinstance(schedule, each.SCHEDULES)), _DEFAULT)
+    if (algorithm := op.attributes.get(AnchorOp.ALGORITHM)) is not None:
+        return next((each for each in known if isinstance(algorithm, each.ALGORITHMS)), known[0])
+    return known[0]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a strategy proposes, and its estimated cycles."""
+
+    schedule: Schedule
+    cycles: float
+
+
+def choose_schedule(op: GraphOp, machine: Machine) -> Schedule | None:
+    """The schedule of least estimated cycles that a strategy has for `op`; None where scalar loops are as good."""
+    algorithm = op.attributes.get(AnchorOp.ALGORITHM)
+    choices: list[Choice] = []
+    for strategy in strategies_of(type(op)) or (_DEFAULT,):
+        if algorithm is not None and strategy.ALGORITHMS and not isinstance(algorithm, strategy.ALGORITHMS):
+            continue
+        if (schedule := strategy.schedule(op, machine)) is not None:
+            choices.append(Choice(schedule, strategy.cost(op, schedule, machine)))
+    return min(choices, key=lambda choice: choice.cycles).schedule if choices else None
+
+
+def choose_algorithm(op: GraphOp, machine: Machine) -> Attribute | None:
+    """The algorithm that makes `op` cheapest of those that its strategies propose; None for its own.
+
+    Where several are proposed, each is asked what its schedule costs.
+    """
+    proposed = [
+        (each, found) for each in strategies_of(type(op)) or (_DEFAULT,) if (found := each.algorithm(op, machine))
+    ]
+    if len(proposed) < 2:
+        return proposed[0][1] if proposed else None
+
+    def cycles(proposal: tuple[KernelStrategy[Any], Attribute]) -> float:
+        strategy, algorithm = proposal
+        op.attributes[AnchorOp.ALGORITHM] = algorithm
+        schedule = strategy.schedule(op, machine)
+        cost = float("inf") if schedule is None else strategy.cost(op, schedule, machine)
+        del op.attributes[AnchorOp.ALGORITHM]
+        return cost
+
+    return min(proposed, key=cycles)[1]
+
+
+def follows_schedule(op: Operation) -> bool:
+    """Whether `op` is an anchor that is to be vectorised."""
+    return isinstance(op, AnchorOp) and schedule_of(op) is not None
