@@ -22,7 +22,6 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
     IntegerType,
-    UnitAttr,
     f32,
     i1,
     i32,
@@ -31,6 +30,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from aotc.dialects import aot
+from aotc.dialects.aot.contract import NOT_POSITIVE
 from aotc.dialects.aot.tiles import CONVERSIONS
 from aotc.dialects.dtypes import compute_type, is_float, is_unsigned, storage_type, wrap
 from aotc.dialects.graph.arithmetic import MATH, Comparison, conversion, predicate, quotient
@@ -39,9 +39,6 @@ Number: TypeAlias = int | float
 ScalarLike: TypeAlias = "Scalar | Number"
 
 INDEX = IndexType()
-
-NOT_POSITIVE = "aot.not_positive"
-"""The attribute of a function whose operand is at most 0, and whose result may be 0 instead of a subnormal number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,7 +302,7 @@ class ScalarBuilder:
     def exp_of_negative(self, a: Scalar) -> Scalar:
         """e^a for a <= 0, where what is less than the least normal number may be 0; NaN stays NaN."""
         result = self.math("exp", a)
-        cast(Operation, result.ssa.owner).attributes[NOT_POSITIVE] = UnitAttr()
+        NOT_POSITIVE.set(cast(Operation, result.ssa.owner))
         return result
 
     def pow(self, a: Scalar, exponent: Scalar) -> Scalar:

@@ -90,8 +90,6 @@ class ScheduleAttr(ParametrizedAttribute):
 
     KEY: ClassVar[str] = "schedule"
     """The attribute's name on operations."""
-    FUNCTION_KEY: ClassVar[str] = "aot.schedule"
-    """The attribute's name on kernels without an anchor."""
 
     @staticmethod
     def of(schedule: Schedule) -> ScheduleAttr:
@@ -150,6 +148,6 @@ def _number(parser: AttrParser, name: str) -> int:
 
 
 def schedule_of(op: Operation, key: str = ScheduleAttr.KEY) -> Schedule | None:
-    """The schedule on an operation (with `FUNCTION_KEY`: on a kernel), if it has one."""
+    """The schedule on an operation (with `aot.contract.SCHEDULE`: on a kernel), if it has one."""
     attribute = op.attributes.get(key)
     return attribute.value if isinstance(attribute, ScheduleAttr) else None

@@ -30,6 +30,7 @@ from aotc.dialects.graph.schedule import Machine
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.machines.tuning_table import TuningTable
 from aotc.passes.schedule.choose_schedule import machine_of
+from aotc.passes.schedule.measured import measured_algorithm
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class ChooseAlgorithmsPass(ModulePass):
         for each in op.walk():
             if not isinstance(each, AnchorOp) or AnchorOp.ALGORITHM in each.attributes:
                 continue
-            algorithm = table.algorithm_of(ctx, each) or each.algorithm_on(machine)
+            algorithm = measured_algorithm(table, ctx, each) or each.algorithm_on(machine)
             if isinstance(algorithm, Attribute):
                 each.attributes[AnchorOp.ALGORITHM] = algorithm
 

@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 LEAVES = (
-    "aotc.model.constants",
+    "aotc.dialects.graph.constants",
     "aotc.model.conventions",
     "aotc.dialects.dtypes",
     "aotc.model.dlpack",

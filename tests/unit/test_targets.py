@@ -143,7 +143,8 @@ def test_refusals_say_why(spec: str, message: str) -> None:
 
 @pytest.mark.parametrize("closed", ["2>&-", "0<&- 2>&-"])
 def test_standard_error_may_be_closed(closed: str) -> None:
-    program = "from aotc.machines import targets; import os; print(targets.lookup('x86_64-linux-gnu:haswell').cpu); os.fstat(2)"
+    lookup = "from aotc.machines import targets; print(targets.lookup('x86_64-linux-gnu:haswell').cpu)"
+    program = f"{lookup}; import os; os.fstat(2)"
     command = ["sh", "-c", f'"$0" -c "$1" {closed}', sys.executable, program]
     run = subprocess.run(command, check=False, stdout=subprocess.PIPE, text=True)
     assert run.stdout == "haswell\n"

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, cast
 
 from xdsl.dialects import arith, func, memref
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from aotc.dialects import aot
+from aotc.dialects.aot.contract import Argument, argument_of
 from aotc.emit.c.placement import Expr, Level, binary, cast_expr, integer_expr, name_expr
 from aotc.emit.c.text import string_literal
 from aotc.emit.c.types import BOOL, UNSIGNED, VOID, CType, ctype_of, pointer_to
@@ -53,19 +54,16 @@ def is_mutable(base: SSAValue) -> bool:
     """Whether memory behind this root may change while the function runs."""
     if isinstance(base.owner, aot.WeightOp | aot.WeightsOp):
         return False
-    return not (_argument_has(base, "aot.readonly") and _argument_has(base, "aot.noalias"))
+    return not (_argument(base).readonly and _argument(base).noalias)
 
 
 def may_alias(a: SSAValue, b: SSAValue) -> bool:
     """Whether memory behind two roots may overlap."""
-    return a is b or not (_argument_has(a, "aot.noalias") or _argument_has(b, "aot.noalias"))
+    return a is b or not (_argument(a).noalias or _argument(b).noalias)
 
 
-def _argument_has(value: SSAValue, attribute: str) -> bool:
-    function = value.owner.parent_op() if isinstance(value.owner, Block) else None
-    if not isinstance(function, func.FuncOp) or function.arg_attrs is None:
-        return False
-    return attribute in function.arg_attrs.data[cast(BlockArgument, value).index].data
+def _argument(value: SSAValue) -> Argument:
+    return argument_of(value) if isinstance(value, BlockArgument) else Argument()
 
 
 # --- signedness ------------------------------------------------------------------------------------------------------

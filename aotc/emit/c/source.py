@@ -12,11 +12,21 @@ from functools import cached_property
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerType, MemRefType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import IntegerType, MemRefType, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from aotc.dialects import aot
+from aotc.dialects.aot.contract import (
+    Argument,
+    arguments_of,
+    entries,
+    is_entry,
+    is_kernel,
+    model_name_or,
+    shares_workspace,
+    workspace_alignment,
+)
 from aotc.emit.c import macros as c_macros
 from aotc.emit.c import memory as c_memory
 from aotc.emit.c import tables as c_tables
@@ -32,19 +42,15 @@ from aotc.emit.c.text import comment_text, wrapped
 from aotc.emit.c.types import BOOL, SIGNED, UNSIGNED, VOID, CType, ctype_of, pointer_to
 from aotc.emit.c.weights import LONG, definition, element_ctype, needs_math
 from aotc.errors import CompileError, Problem
-from aotc.model.conventions import workspace_symbol
+from aotc.model.conventions import CALL_PACKED, THREADS_BARRIER, THREADS_RUN, workspace_symbol
 from aotc.model.locations import node_names
 from aotc.model.naming import c_identifier
-from aotc.model.plan import text_of
 from aotc.model.weights import WeightStore
-from aotc.passes.interface.buffer_attributes import workspace_alignment
-from aotc.passes.interface.run_on_threads import BARRIER, RUN
-from aotc.passes.interface.signature import argument_attributes, shares_workspace
 
 PACKED_HEADER = "aotc_packed.h"
 THREADS = ("aotc_threads.c", "aotc_threads.h")
 """The runtime of models for several threads."""
-_PROVIDED = {"AOTCCallPacked": PACKED_HEADER} | dict.fromkeys((RUN, BARRIER), THREADS[1])
+_PROVIDED = {CALL_PACKED: PACKED_HEADER} | dict.fromkeys((THREADS_RUN, THREADS_BARRIER), THREADS[1])
 """External functions that a header declares."""
 
 
@@ -120,7 +126,7 @@ class CSource:
     def _defined(self) -> Iterator[FuncOp]:
         """The functions that the file defines."""
         for function in self._functions.values():
-            is_operator = "aot.kernel" in function.attributes
+            is_operator = is_kernel(function)
             if function.body.blocks and self.part is not (Part.NETWORK if is_operator else Part.OPERATORS):
                 yield function
 
@@ -129,10 +135,8 @@ class CSource:
 
     def _is_integer_model(self) -> bool:
         """Whether no input or output of the entry is a float: such a model shall not need libm."""
-        entries = [f for f in self._functions.values() if "aot.entry" in f.attributes]
-        dtypes = [
-            text_of(given["aot.dtype"]) for f in entries for given in argument_attributes(f) if "aot.dtype" in given
-        ]
+        arguments = [given for function in entries(self.module) for given in arguments_of(function)]
+        dtypes = [given.dtype for given in arguments if given.dtype is not None]
         return bool(dtypes) and not any("float" in dtype for dtype in dtypes)
 
     # What functions ask for
@@ -150,7 +154,7 @@ class CSource:
         """The C types of a function's parameters."""
         if symbol not in self._parameters:
             function = self._functions[symbol]
-            attributes = argument_attributes(function)
+            attributes = arguments_of(function)
             kinds = function.function_type.inputs.data
             arguments: Sequence[SSAValue | None] = function.args if function.body.blocks else [None] * len(kinds)
             self._parameters[symbol] = tuple(
@@ -232,14 +236,13 @@ class CSource:
     def _weight_ctype(self, key: str, kind: MemRefType[Attribute]) -> CType:
         return element_ctype(self.store[key]) if key in self.store else ctype_of(kind.get_element_type(), self.index)
 
-    def _parameter(self, kind: Attribute, argument: SSAValue | None, given: dict[str, Attribute]) -> CType:
+    def _parameter(self, kind: Attribute, argument: SSAValue | None, given: Argument) -> CType:
         if not isinstance(kind, aot.PtrType):
             return ctype_of(kind, self.index)
         self.struct(kind.pointee)
-        const = "aot.readonly" in given
-        dtype = given.get("aot.dtype")
-        if isinstance(dtype, StringAttr):
-            return pointer_to(c_types.dtype_ctype(dtype.data), const)
+        const = given.readonly
+        if given.dtype is not None:
+            return pointer_to(c_types.dtype_ctype(given.dtype), const)
         plain = ctype_of(kind, self.index).pointee
         assert plain is not None
         if argument is None or not isinstance(kind.pointee, IntegerType) or kind.pointee.width.data == 1:
@@ -287,7 +290,7 @@ class CSource:
     @property
     def inner_headers(self) -> list[str]:
         """Headers of the runtime that the file includes and the model's header does not."""
-        return [THREADS[1]] if {RUN, BARRIER} & {*self._calls} else []
+        return [THREADS[1]] if {THREADS_RUN, THREADS_BARRIER} & {*self._calls} else []
 
     def exported(self) -> list[Prototype]:
         """The functions with external linkage that the file defines."""
@@ -342,7 +345,7 @@ class CSource:
         for table in tables:
             if not c_tables.is_public(table):
                 yield "\n" + c_tables.definition(table, self._model)
-        if any("aot.kernel" in function.attributes for function in self._defined()):
+        if any(is_kernel(function) for function in self._defined()):
             yield c_macros.OPERATOR
         for function in self._body:
             yield f"\n{function}"
@@ -417,7 +420,7 @@ class CSource:
 
     def _comment(self, function: FuncOp) -> list[str]:
         """A comment that names the ONNX nodes of a kernel, of all its calls."""
-        if "aot.entry" in function.attributes:
+        if is_entry(function):
             return []
         places = [*self._calls.get(function.sym_name.data, []), *function.walk()]
         names = list(dict.fromkeys(name for place in places for name in node_names(place.location)))
@@ -433,8 +436,7 @@ class CSource:
 
     @property
     def _model(self) -> str:
-        name = self.module.attributes.get("aot.name")
-        return name.data if isinstance(name, StringAttr) else "model"
+        return model_name_or(self.module, "model")
 
 
 def _elements(kind: Attribute) -> int:

@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 
+from aotc.dialects.aot.contract import EMBEDDED, MINIMUM_BLOB
 from aotc.emit.llvm.ir import llvm_ir
 from aotc.emit.llvm.values import bytes_text
 from aotc.errors import CompileError, Problem
 from aotc.machines.targets import Target, binding, lookup
 from aotc.model.weights import WeightStore
 from aotc.passes.lower.convert_to_llvm import ConvertToLLVMPass
-from aotc.passes.lower.llvm_module import MINIMUM_BLOB
 from aotc.pipeline.phases import PassTiming, is_vectorized
 
 if TYPE_CHECKING:
@@ -44,10 +44,9 @@ class EmbeddedWeights:
     def of(module: ModuleOp) -> EmbeddedWeights | None:
         """From a module after `convert-to-llvm`; None where it embeds nothing."""
         for op in module.ops:
-            if isinstance(op, llvm.GlobalOp) and isinstance(layout := op.attributes.get("aot.weights"), DictionaryAttr):
+            if isinstance(op, llvm.GlobalOp) and (offsets := EMBEDDED.get(op)) is not None:
                 size = cast(llvm.LLVMArrayType, op.global_type).size.data
-                offsets = {key: cast(IntegerAttr, offset).value.data for key, offset in layout.data.items()}
-                return EmbeddedWeights(op.sym_name.data, size, offsets)
+                return EmbeddedWeights(op.sym_name.data, size, dict(offsets))
         return None
 
     @cached_property
@@ -131,7 +130,7 @@ class NativeCode:
         weights = self.weights
 
         def contents(op: llvm.GlobalOp) -> str | None:
-            return weights.marked() if weights is not None and "aot.weights" in op.attributes else None
+            return weights.marked() if weights is not None and EMBEDDED.get(op) is not None else None
 
         with self._timed("llvm-text"):
             text = llvm_ir(self.module, contents, str(self.machine.target_data))
