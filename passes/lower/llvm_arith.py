@@ -28,8 +28,9 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from aotc.dialects import aot, llvm_ext
+from aotc.dialects.llvm_ext import suffix
 from aotc.errors import CompileError, Problem
-from aotc.passes.lower.llvm_builder import NO_FAST_MATH, NSW, element, integer, like, suffix, width
+from aotc.passes.lower.llvm_builder import NO_FAST_MATH, NSW, element, integer, like, width
 from aotc.passes.lower.llvm_function import FunctionLowering, Lowerings
 
 _NARROW = (Float16Type, BFloat16Type)

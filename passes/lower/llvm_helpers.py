@@ -22,7 +22,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from aotc.passes.lower.llvm_builder import LLVMBuilder, element, integer, like, suffix, width
+from aotc.dialects.llvm_ext import suffix
+from aotc.passes.lower.llvm_builder import LLVMBuilder, element, integer, like, width
 
 _NATIVE_ROUNDING = {
     "floor": llvm.FFloorOp,

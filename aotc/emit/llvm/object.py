@@ -25,8 +25,7 @@ from aotc.emit.llvm.values import bytes_text
 from aotc.errors import CompileError, Problem
 from aotc.machines.targets import Target, binding, lookup
 from aotc.model.weights import WeightStore
-from aotc.passes.lower.convert_to_llvm import ConvertToLLVMPass
-from aotc.pipeline.phases import PassTiming, is_vectorized
+from aotc.pipeline.phases import PassTiming, is_vectorized, to_llvm
 
 if TYPE_CHECKING:
     from aotc.pipeline.compilation import Compilation
@@ -104,15 +103,14 @@ class NativeCode:
     def module(self) -> ModuleOp:
         """The llvm dialect."""
         with self._timed("convert-to-llvm"):
-            size = self._level == "s"
             options = self.compilation.options
-            conversion = ConvertToLLVMPass(
-                target=self.target.name,
-                optimize_size=size,
+            return to_llvm(
+                self.compilation.module,
+                self.target.name,
+                optimize_size=self._level == "s",
                 weights_section=options.weights_section,
                 workspace_section=options.workspace_section,
             )
-            return conversion.convert(self.compilation.module)
 
     @cached_property
     def weights(self) -> EmbeddedWeights | None:
