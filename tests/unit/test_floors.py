@@ -6,6 +6,7 @@ Every import counts: at the top of a module, in a function, and for annotations 
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -77,6 +78,8 @@ MOST_COLUMNS = 120
 MOST_FILES = 20
 MOST_ENTRIES = 16
 CODE = ("aotc", "dialects", "passes")
+PRAGMA = re.compile(r"  # (?:pyright|type|noqa)\b.*$")
+"""At the end of a line, not counted, as ruff does."""
 
 
 @cache
@@ -242,24 +245,17 @@ def test_an_excuse_is_needed(names: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("place", FOREIGN)
 def test_few_packages_from_outside(place: str) -> None:
     path = ROOT / place
-    names = {
-        name.split(".")[0] for each in (path.rglob("*.py") if path.is_dir() else [path]) for name in _imported(each)
-    }
+    files = path.rglob("*.py") if path.is_dir() else [path]
+    names = {name.split(".")[0] for each in files for name in _imported(each)}
     assert names - sys.stdlib_module_names - {"aotc"} <= FOREIGN[place]
 
 
 def test_nobody_imports_the_tools() -> None:
-    assert not [str(path) for path in _modules().values() if _within_any(_imported(path), "tools")]
-
-
-def _within_any(names: Iterable[str], package: str) -> bool:
-    return any(_within(name, [package]) for name in names)
+    assert not [path for path in _modules().values() for name in _imported(path) if name.split(".")[0] == "tools"]
 
 
 def test_the_contract_is_spelt_in_one_place() -> None:
     """`aot.io` and the like are attributes that `dialects/aot/contract` reads and writes for everybody."""
-    import re
-
     home = ROOT / "dialects/aot"
     spelt = [
         f"{path.relative_to(ROOT)}: {found}"
@@ -294,6 +290,6 @@ def test_lines_are_short() -> None:
         f"{path.relative_to(ROOT)}:{number}"
         for path in files
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
-        if len(line) > MOST_COLUMNS
+        if len(PRAGMA.sub("", line)) > MOST_COLUMNS
     ]
     assert not long, "\n".join(long)
