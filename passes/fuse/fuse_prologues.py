@@ -28,10 +28,10 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from aotc.dialects.aot.contract import entries
 from aotc.dialects.graph.interfaces import AnchorOp
 from aotc.dialects.graph.structure import FusedOp
 from aotc.model.weights import WeightStore
-from aotc.passes.fuse.groups import entries
 from aotc.passes.fuse.growing import Growth
 from aotc.passes.fuse.vectorizable import TileForms
 

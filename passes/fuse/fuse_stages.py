@@ -33,19 +33,20 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
 
+from aotc.dialects.aot.contract import entries
 from aotc.dialects.dtypes import byte_width, is_encoded
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, Fusion, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.schedules import ScheduleAttr, schedule_of
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.staged import StagedOp
 from aotc.dialects.graph.structure import YieldOp
+from aotc.dialects.graph.views import is_kernel
 from aotc.machines.machine import Machine
 from aotc.model.locations import fuse_locations
 from aotc.model.weights import WeightStore
 from aotc.passes.fuse.fusion_policy import MAX_OPERATIONS, buffers, most_buffers
-from aotc.passes.fuse.groups import copy_group, entries
+from aotc.passes.fuse.groups import copy_group
 from aotc.passes.fuse.vectorizable import Form, TileForms, is_tiled
-from aotc.passes.fuse.views import is_kernel
 from aotc.passes.kernel.nests.tile_walk import Stage, Step, Walk
 from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, size, whole
 from aotc.passes.kernel.strategy import strategy_of

@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 
 from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.structure import ConstantOp, FusedOp, YieldOp
 from aotc.model.locations import fuse_locations
-
-
-def entries(module: ModuleOp) -> Iterator[FuncOp]:
-    """The entry functions of a module."""
-    for op in module.body.block.ops:
-        if isinstance(op, FuncOp) and "aot.entry" in op.attributes:
-            yield op
 
 
 def is_single_constant(value: SSAValue) -> bool:

@@ -11,6 +11,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, Fusion, GraphOp, shape_of
 from aotc.dialects.graph.structure import ConstantOp, FusedOp, YieldOp
+from aotc.dialects.graph.views import is_join, is_kernel
 from aotc.passes.fuse.fusion_policy import (
     MAX_OPERATIONS,
     may_duplicate,
@@ -21,7 +22,6 @@ from aotc.passes.fuse.fusion_policy import (
 from aotc.passes.fuse.groups import is_single_constant, make_group
 from aotc.passes.fuse.reads import Reads, operand_reads, reads_of
 from aotc.passes.fuse.vectorizable import TileForms, is_tiled
-from aotc.passes.fuse.views import is_join, is_kernel
 from aotc.passes.kernel.strategy import Prologue, strategy_of
 
 

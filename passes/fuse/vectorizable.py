@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import IntEnum
 
-from xdsl.dialects.builtin import ArrayAttr, MemRefType, UnitAttr
+from xdsl.dialects.builtin import MemRefType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from aotc.dialects.aot import TileLoadOp
+from aotc.dialects.aot.contract import mark_kernel
 from aotc.dialects.dtypes import storage_type
 from aotc.dialects.graph.builder import INDEX, Reader, Scalar
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, element_type_of, shape_of
@@ -61,7 +62,7 @@ class TileForms:
         assert isinstance(end, ReturnOp)
         signature = ([arg.type for arg in block.args], [value.type for value in end.operands])
         kernel = FuncOp("probe", signature, Region(block), "private")
-        kernel.attributes |= {"aot.kernel": UnitAttr(), "aot.in_place": ArrayAttr([])}
+        mark_kernel(kernel, [])
         bufferize_kernel(kernel)
         try:
             KernelLowering(kernel, self._store, TileBuilder).run()

@@ -20,6 +20,7 @@ from xdsl.traits import is_side_effect_free
 from xdsl.transforms.canonicalization_patterns.utils import const_evaluate_operand
 
 from aotc.dialects import aot
+from aotc.dialects.aot.contract import argument_of
 from aotc.dialects.graph.shapes import ceil_div
 
 _UNKNOWN_TRIPS = 4
@@ -313,7 +314,4 @@ _HARMLESS = (ReturnOp, scf.YieldOp, scf.ReduceOp, scf.ReduceReturnOp, aot.Prefet
 
 
 def _may_alias(buffer: SSAValue) -> bool:
-    function = buffer.owner.parent_op() if isinstance(buffer, BlockArgument) else None
-    if not isinstance(function, FuncOp) or function.arg_attrs is None or not isinstance(buffer, BlockArgument):
-        return False
-    return "aot.may_alias" in function.arg_attrs.data[buffer.index].data
+    return isinstance(buffer, BlockArgument) and argument_of(buffer).may_alias
