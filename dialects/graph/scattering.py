@@ -1,6 +1,6 @@
-"""What writes at indices that are tensors, and what selects the largest elements, with and without working memory.
+"""What writes at indices that are tensors, and what selects the largest elements, with and without a scratch buffer.
 
-A negative index counts from the end; a write outside the operand is dropped. Without working memory each result element
+A negative index counts from the end; a write outside the operand is dropped. Without a buffer each result element
 looks for the updates that meet it, in their order: nothing is written twice, so the loops over the result are parallel.
 """
 

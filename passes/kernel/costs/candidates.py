@@ -1,0 +1,42 @@
+"""Schedules near one that a cost model chose, for a search that measures them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from aotc.dialects.graph.schedules import ElementwiseSchedule, ResampleSchedule, RowSchedule, WindowSchedule
+from aotc.machines.machine import Machine
+
+MOST_AT_ONCE = 8
+"""Rows, or rows times registers, that are worked on at once: more hide no more latency."""
+
+
+def counts(machine: Machine) -> Iterator[int]:
+    """How many registers a tile of one axis may have."""
+    return (count for count in (1, 2, 3, 4, 6, 8, 12) if count < machine.registers)
+
+
+def row_candidates(schedule: RowSchedule, machine: Machine) -> Iterator[RowSchedule]:
+    """Other rows at once; where there is one row, other registers of a step."""
+    if schedule.rows * schedule.stages == 1:
+        return (replace(schedule, registers=count) for count in counts(machine))
+    several = ((stages, rows) for stages in (1, 2, 4) for rows in (1, 2, 4, 8) if stages * rows <= MOST_AT_ONCE)
+    return (replace(schedule, stages=stages, rows=rows) for stages, rows in several)
+
+
+def window_candidates(schedule: WindowSchedule, machine: Machine) -> Iterator[WindowSchedule]:
+    """Other numbers of neighbouring positions."""
+    return (replace(schedule, positions=count) for count in counts(machine))
+
+
+def resample_candidates(schedule: ResampleSchedule) -> Iterator[ResampleSchedule]:
+    """Other tiles of rows and registers."""
+    sizes = ((rows, registers) for rows in (1, 2, 4, 8) for registers in (1, 2, 4, 8))
+    fitting = (size for size in sizes if size[0] * size[1] <= MOST_AT_ONCE)
+    return (replace(schedule, rows=rows, registers=registers) for rows, registers in fitting)
+
+
+def elementwise_candidates(schedule: ElementwiseSchedule, machine: Machine) -> Iterator[ElementwiseSchedule]:
+    """Other numbers of registers."""
+    return (replace(schedule, registers=count) for count in counts(machine))
