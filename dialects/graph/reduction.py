@@ -16,7 +16,7 @@ from aotc.dialects.dtypes import integer_range, is_float
 from aotc.dialects.graph import arrays
 from aotc.dialects.graph.builder import Builder, Comparison, Number, Reader, Scalar, Writer
 from aotc.dialects.graph.elementwise import Domain
-from aotc.dialects.graph.interfaces import AnchorOp, Array, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import Array, LoopNestOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.shapes import normalize_axis
 
 _FALSE = BoolAttr.from_bool(False)
@@ -84,7 +84,7 @@ def _monoid(kind: StringAttr, monoids: dict[str, Monoid], element_type: Attribut
     return monoids[kind.data]
 
 
-class RowwiseOp(AnchorOp, ABC):
+class RowwiseOp(LoopNestOp, ABC):
     """Works on the rows of x, the elements along `axes`."""
 
     x = operand_def(TensorType)
@@ -152,7 +152,7 @@ class ReduceOp(RowwiseOp):
 
 
 @irdl_op_definition
-class ArgReduceOp(AnchorOp):
+class ArgReduceOp(LoopNestOp):
     """The index (i64) along `axis` of the greatest (`kind` "max") or least ("min") element of x.
 
     Of equal ones the first, with `last` the last; NaN counts only at index 0.
@@ -216,7 +216,7 @@ class ArgReduceOp(AnchorOp):
 
 
 @irdl_op_definition
-class CumulativeOp(AnchorOp):
+class CumulativeOp(LoopNestOp):
     """The running `kind` (sum prod) of x along `axis`, from the end with `reverse`, up to the element before with
     `exclusive`; f16 and bf16 accumulate in f32."""
 

@@ -11,12 +11,12 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.graph import arrays
 from aotc.dialects.graph.builder import INDEX, Builder, Reader, Scalar, Writer
-from aotc.dialects.graph.interfaces import AnchorOp, Array, ShapeError, common_element_type, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import Array, LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.graph.shapes import require_axis
 
 
 @irdl_op_definition
-class ResampleOp(AnchorOp):
+class ResampleOp(LoopNestOp):
     """Weighted sums along `axis`: result[a..., n, b...] = sum over t of x[a..., places[n, t], b...] * weights[n, t].
 
     The `places` (i64) must lie inside x.

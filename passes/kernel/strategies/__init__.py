@@ -10,6 +10,7 @@ from aotc.passes.kernel.strategies import (
     regrouping,
     resampling,
     scatter,
+    staged,
 )
 from aotc.passes.kernel.strategy import Strategies
 
@@ -21,4 +22,5 @@ STRATEGIES: Strategies = {
     **regrouping.STRATEGIES,
     **resampling.STRATEGIES,
     **scatter.STRATEGIES,
+    **staged.STRATEGIES,
 }
