@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from xdsl.dialects.builtin import DenseArrayBase, TensorType
 from xdsl.ir import Block, OpResult, Region, SSAValue
@@ -40,6 +39,7 @@ from aotc.dialects.graph.interfaces import (
     ShapeError,
     element_type_of,
     shape_of,
+    tensor_type,
     to_attribute,
 )
 from aotc.dialects.graph.structure import ConstantOp, YieldOp, parse_signature, print_signature
@@ -140,7 +140,7 @@ class StagedOp(AnchorOp):
             kind, extents = element_type_of(stage.value), shape_of(buffer)
             if kind != element_type_of(buffer) or len(extents) != len(shape_of(stage.value)) or 0 in extents:
                 raise ShapeError(f"a buffer {buffer.type} does not hold tiles of {stage.value.type}")
-        return [cast(TensorType, yielded.type), *(cast(TensorType, buffer.type) for buffer in self.memory)]
+        return [tensor_type(yielded), *(tensor_type(buffer) for buffer in self.memory)]
 
     def operations(self) -> int:
         return sum(op.operations() for op in self.block.ops if isinstance(op, GraphOp))
