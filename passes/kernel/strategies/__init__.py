@@ -2,6 +2,25 @@
 
 from __future__ import annotations
 
+from aotc.passes.kernel.strategies import (
+    depthwise,
+    normalization,
+    pooling,
+    reduction,
+    regrouping,
+    resampling,
+    scatter,
+    staged,
+)
 from aotc.passes.kernel.strategy import Strategies
 
-STRATEGIES: Strategies = {}
+STRATEGIES: Strategies = {
+    **depthwise.STRATEGIES,
+    **normalization.STRATEGIES,
+    **pooling.STRATEGIES,
+    **reduction.STRATEGIES,
+    **regrouping.STRATEGIES,
+    **resampling.STRATEGIES,
+    **scatter.STRATEGIES,
+    **staged.STRATEGIES,
+}
