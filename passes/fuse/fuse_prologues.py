@@ -33,7 +33,7 @@ from aotc.dialects.graph.structure import FusedOp
 from aotc.model.weights import WeightStore
 from aotc.passes.fuse.groups import entries
 from aotc.passes.fuse.growing import Growth
-from aotc.passes.fuse.vectorizable import TileForms
+from aotc.passes.fuse.vectorizable import VectorForms
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class FuseProloguesPass(ModulePass):
     name = "fuse-prologues"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        forms = TileForms(WeightStore.of(ctx))
+        forms = VectorForms(WeightStore.of(ctx))
         for entry in entries(op):
             position = {each: number for number, each in enumerate(entry.body.block.ops)}
             for root in reversed(list(position)):
