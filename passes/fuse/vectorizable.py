@@ -47,7 +47,7 @@ class VectorForms:
         self._elements: dict[object, bool] = {}
 
     def of(self, ops: Sequence[Operation], outputs: Sequence[SSAValue]) -> Form:
-        """The form of a kernel that computes `outputs` by `ops` (in order, groups opened), one of which is an anchor."""
+        """The form of a kernel that computes `outputs` by `ops`, one of them an anchor; in order, groups opened."""
         block, _, inside = copy_group(ops)
         block.add_op(YieldOp([inside[output] for output in outputs]))
         key = block_signature(block)
@@ -92,14 +92,16 @@ class _Code:
     def __init__(self, block: Block, group: Block, anchor: AnchorOp, store: WeightStore) -> None:
         self._block = block
         self._b = b = TileBuilder(block)
-        self._scratch = {value: self._buffer(value) for value in anchor.scratch()}
+        self._scratch: dict[SSAValue, SSAValue] = {value: self._buffer(value) for value in anchor.scratch()}
 
         def reader(value: SSAValue, buffer: SSAValue) -> Reader:
             return lambda index: b.load_element(buffer, index, element_type_of(value))
 
-        given = {value: reader(value, self._buffer(value)) for value in group.args}
+        given: dict[SSAValue, Reader] = {value: reader(value, self._buffer(value)) for value in group.args}
         self._values = Expressions(anchor.name, b, given, lambda op: constant_array(op, store))
-        self._destinations = {result: self._outputs(group, result) for result in anchor.results}
+        self._destinations: dict[SSAValue, list[Destination]] = {
+            result: self._outputs(group, result) for result in anchor.results
+        }
 
     def _argument(self, kind: Attribute) -> SSAValue:
         """A value of which nothing is known."""
