@@ -48,7 +48,7 @@ from aotc.passes.fuse.vectorizable import Form, VectorForms
 from aotc.passes.fuse.views import is_kernel
 from aotc.passes.kernel.nests.tile_walk import Stage, Step, Walk
 from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, size, whole
-from aotc.passes.kernel.strategy import is_vectorised, strategy_of
+from aotc.passes.kernel.strategy import is_vectorized, strategy_of
 from aotc.passes.schedule.choose_schedule import machine_of
 
 _STAYS, _STREAMS, _MEMORY, _OPERANDS = 1 / 2, 1, 1 / 4, 3 / 4
@@ -117,7 +117,7 @@ def _fuse(last: AnchorOp, machine: Machine, forms: VectorForms, threads: int) ->
 
 
 def _is_stage(op: AnchorOp) -> bool:
-    return is_vectorised(op) and len(op.results) == 1 and not any(map(is_encoded, map(element_type_of, op.operands)))
+    return is_vectorized(op) and len(op.results) == 1 and not any(map(is_encoded, map(element_type_of, op.operands)))
 
 
 def _link(anchor: AnchorOp, forms: VectorForms) -> _Link | None:

@@ -22,7 +22,7 @@ from aotc.passes.fuse.groups import is_single_constant, make_group
 from aotc.passes.fuse.reads import Reads, operand_reads, reads_of
 from aotc.passes.fuse.vectorizable import VectorForms
 from aotc.passes.fuse.views import is_join, is_kernel
-from aotc.passes.kernel.strategy import Prologue, is_vectorised, strategy_of
+from aotc.passes.kernel.strategy import Prologue, is_vectorized, strategy_of
 
 
 @dataclass
@@ -71,7 +71,7 @@ class Growth:
             }
         else:
             found = reads_of([root], self.outputs)
-        self._tiled = any(is_vectorised(op) for op in inner)
+        self._tiled = any(is_vectorized(op) for op in inner)
         prologues = _prologues(inner, root)
         for value in dict.fromkeys(root.operands):
             if value in found:

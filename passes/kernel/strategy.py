@@ -218,7 +218,7 @@ def follows_schedule(op: Operation) -> bool:
     return isinstance(op, AnchorOp) and schedule_of(op) is not None
 
 
-def is_vectorised(op: Operation) -> bool:
+def is_vectorized(op: Operation) -> bool:
     """Whether `op` is an anchor that follows a schedule with a nest of its strategy."""
     if not isinstance(op, AnchorOp) or not follows_schedule(op):
         return False

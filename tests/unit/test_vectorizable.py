@@ -161,12 +161,23 @@ def test_form_is_that_of_the_kernel(name: str) -> None:
     ops = [op for op in entry.body.block.ops if not isinstance(op, ConstantOp | ReturnOp)]
     assert VectorForms(WeightStore()).of(ops, list(end.operands)) is case.form
     make_group(ops, list(end.operands))
-    assert _form_of_kernel(module) is case.form
+    assert _form_of_kernel(_kernel(module)) is case.form
 
 
-def _form_of_kernel(module: ModuleOp) -> Form:
-    PassRunner(new_context()).run("test", "outline-kernels,bufferize,convert-graph-to-loops", module)
+def test_cast_to_minifloats_alone_is_scalar() -> None:
+    module = Case(Form.NONE, {"a": "64x64xf32"}, ("y: 64x64xf8E4M3FN = cast a {to = f8E4M3FN}",)).module()
+    kernel = _kernel(module, "outline-kernels,choose-schedule{target=x86-64-v4}")
+    assert str(kernel.attributes["aot.plain"]) == '"tiles of f8E4M3FN"'
+
+
+def _kernel(module: ModuleOp, pipeline: str = "outline-kernels") -> FuncOp:
+    """The only kernel, as loops."""
+    PassRunner(new_context()).run("test", f"{pipeline},bufferize,convert-graph-to-loops", module)
     (kernel,) = (op for op in module.walk() if isinstance(op, FuncOp) and "aot.kernel" in op.attributes)
+    return kernel
+
+
+def _form_of_kernel(kernel: FuncOp) -> Form:
     if "aot.plain" in kernel.attributes:
         return Form.NONE
     lanes = [op.strides.get_values()[-1] for op in kernel.walk() if isinstance(op, TileLoadOp)]
