@@ -1,4 +1,4 @@
-"""What operations cost, measured on the code they write: no operator has to say it."""
+"""What operations cost, counted on the scalar code they write: no operator has to say it."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, GraphOp, element
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 from aotc.passes.kernel.costs.trips import trips
 from aotc.passes.kernel.signature import signature
+from aotc.passes.kernel.strategy import strategy_of
 
 BRANCH = 8
 """A branch, in arithmetic operations: it also keeps a loop from becoming vector code."""
@@ -27,7 +28,7 @@ _DIVISIONS = (arith.DivfOp, arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.R
 
 
 class _Probe:
-    """An operation's own code, written into a block nobody keeps."""
+    """An operation's own code as scalar loops, in a block that is dropped."""
 
     def __init__(self, op: GraphOp) -> None:
         self.op = op
@@ -70,7 +71,7 @@ def anchor_reads(op: AnchorOp) -> tuple[float, ...]:
     if key not in _anchor_reads:
         probe = _Probe(op)
         counts = [0.0] * len(op.operands)
-        op.loops(probe.b, probe.reads(), [_nowhere for _ in op.results])
+        strategy_of(op).scalar_nest(op, probe.b, probe.reads(), [_nowhere for _ in op.results])
         for load in probe.block.walk():
             if isinstance(load, memref.LoadOp) and load.memref in probe.buffers[: len(counts)]:
                 counts[probe.buffers.index(load.memref)] += _times(load)

@@ -1,8 +1,8 @@
 """Apply the pointwise operations on an anchor's result where the anchor writes it.
 
-An epilogue ends where a value is needed by more than the group, which has one result, and, where the anchor is computed
-on register tiles, before what cannot be. It does not end with a
-dequantisation or another widening, which the readers of a narrow tensor do better themselves.
+An epilogue ends where a value is needed by more than the group, which has one result, and, where the anchor is
+vectorised, before what is not vectorizable. It does not end with a dequantisation or another widening, which the
+readers of a narrow tensor do better themselves.
 
 Before:
 ```mlir
@@ -72,7 +72,7 @@ def _epilogue(
     """The operations to apply to `result`, in order: the longest sequence of which only the last is used elsewhere.
 
     Users are taken in program order up to the first that does not fit: what it reads is needed outside, so that from
-    there on a group would have two results. With `forms` the anchor is computed on tiles, and so must they be.
+    there on a group would have two results. With `forms` the anchor is vectorised, and they must be vectorizable.
     """
     members: list[Operation] = [anchor]
     values = {result}

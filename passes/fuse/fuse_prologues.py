@@ -1,8 +1,8 @@
 """Compute the operands of an anchor where it reads them, if they are read once or cheap, instead of storing them.
 
-Dequantised and cast weights stay narrow in memory this way; what several anchors read, each computes for itself. An
-anchor on register tiles takes in what it says it can (`AnchorOp.prologue`) and what leaves it on tiles, with operands
-that lie along the lanes.
+Dequantised and cast weights stay narrow in memory this way; what several anchors read, each computes for itself. A
+vectorised anchor takes in what its strategy admits (`KernelStrategy.prologue`) and what is vectorizable where its nest
+reads, with loads that still lie along the lanes.
 
 Before:
 ```mlir

@@ -84,10 +84,9 @@ def traced(op: AnchorOp, nest: Nest) -> Accesses | None:
     NotVectorizable."""
     block = Block()
     recorder = _Recorder(block)
-    read = [*op.operands, *op.scratch()]
-    reads: list[dict[AccessPattern, None]] = [{} for _ in read]
-    writes: list[dict[WritePattern, None]] = [{} for _ in op.results]
     types = [*map(_number, op.operands), *map(_element, op.scratch())]
+    reads: list[dict[AccessPattern, None]] = [{} for _ in types]
+    writes: list[dict[WritePattern, None]] = [{} for _ in op.results]
     try:
         nest(recorder, list(map(recorder.reader, types, reads)), list(map(recorder.writer, writes)))
     except NotVectorizable:
