@@ -16,7 +16,7 @@ from typing import TypeAlias
 from xdsl.ir import Attribute, Block, SSAValue
 
 from aotc.dialects.aot.tiles import tile_type
-from aotc.dialects.dtypes import compute_type, is_encoded, storage_type
+from aotc.dialects.dtypes import compute_type, storage_type
 from aotc.dialects.graph.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import AnchorOp, element_type_of
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder, TileIndex, is_tile
@@ -84,7 +84,7 @@ def traced(op: AnchorOp, nest: Nest) -> Accesses | None:
     NotVectorizable."""
     block = Block()
     recorder = _Recorder(block)
-    types = [*map(_number, op.operands), *map(_element, op.scratch())]
+    types = [compute_type(element_type_of(value)) for value in (*op.operands, *op.scratch())]
     reads: list[dict[AccessPattern, None]] = [{} for _ in types]
     writes: list[dict[WritePattern, None]] = [{} for _ in op.results]
     try:
@@ -96,26 +96,12 @@ def traced(op: AnchorOp, nest: Nest) -> Accesses | None:
     return Accesses(tuple(map(tuple, reads)), tuple(map(tuple, writes)))
 
 
-def _number(value: SSAValue) -> Attribute:
-    """The type of what a reader of an operand gives: a number."""
-    return compute_type(element_type_of(value))
-
-
-def _element(value: SSAValue) -> Attribute:
-    """The type of what a reader of a scratch buffer gives: an element as memory holds it."""
-    kind = element_type_of(value)
-    return kind if is_encoded(kind) else compute_type(kind)
-
-
 class _Recorder(TileBuilder):
     """Writes a nest whose operands are unknown values, and remembers how they are accessed."""
 
     def __init__(self, block: Block) -> None:
         super().__init__(block)
         self._unknown: dict[Attribute, SSAValue] = {}
-
-    def prefetch(self, read: Reader, index: Sequence[Scalar]) -> None:
-        """Nothing is loaded."""
 
     def reader(self, dtype: Attribute, patterns: dict[AccessPattern, None]) -> Reader:
         """What gives an unknown value of `dtype`, and adds to `patterns`."""
