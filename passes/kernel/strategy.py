@@ -220,7 +220,7 @@ def follows_schedule(op: Operation) -> bool:
 
 def is_vectorized(op: Operation) -> bool:
     """Whether `op` is an anchor that follows a schedule with a nest of its strategy."""
-    if not isinstance(op, AnchorOp) or not follows_schedule(op):
+    if not isinstance(op, AnchorOp) or schedule_of(op) is None:
         return False
     has_nest = type(strategy_of(op)).nest is not KernelStrategy.nest
     return has_nest or type(op).tiled_loops is not AnchorOp.tiled_loops

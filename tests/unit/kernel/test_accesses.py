@@ -10,10 +10,12 @@ from xdsl.dialects.builtin import VectorType, f32
 
 from aotc.dialects.graph.builder import INDEX
 from aotc.dialects.graph.interfaces import AnchorOp
+from aotc.dialects.graph.matmul import MatMulOp
+from aotc.dialects.graph.schedules import MatmulSchedule
 from aotc.passes.kernel import strategy
 from aotc.passes.kernel.accesses import Accesses, AccessPattern, traced
 from aotc.passes.kernel.builders.tile_builder import Tile, TileIndex
-from aotc.passes.kernel.strategy import accesses_of
+from aotc.passes.kernel.strategy import KernelStrategy, accesses_of, is_vectorized
 
 PRODUCTS = "#graph.matmul_schedule<lanes = 4, mr = 3, nr = 2, unroll = 1, order = rows>"
 PREFETCHED = "#graph.matmul_schedule<lanes = 4, mr = 3, nr = 1, unroll = 2, order = columns, prefetch>"
@@ -184,6 +186,35 @@ def test_equal_operations_are_traced_once(monkeypatch: pytest.MonkeyPatch) -> No
     found(line.replace("mr = 3", "mr = 2"), operands, result)
     found(line, "9x7xf32, 7x12xf32", result)
     assert count == 3
+
+
+class Known(KernelStrategy[MatMulOp]):
+    """Says how its nest accesses memory, which is not written to find out."""
+
+    SCHEDULES = (MatmulSchedule,)
+    ACCESSES = Accesses(((), ()), ((),))
+
+    def accesses(self, op: MatMulOp, schedule: Any) -> Accesses:
+        return self.ACCESSES
+
+    def nest(self, op: MatMulOp, b: Any, reads: Any, writes: Any, schedule: Any) -> None:
+        raise AssertionError("the nest is written")
+
+
+def test_a_strategy_may_know_its_accesses(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = Known()
+    monkeypatch.setattr(strategy, "strategies_of", lambda op_class: (known,))
+    op = anchor(f"matmul %0, %1 {{schedule = {PRODUCTS}}}", "7x5xf32, 5x10xf32", "7x10xf32")
+    assert is_vectorized(op)
+    assert accesses_of(op) is Known.ACCESSES
+
+
+def test_an_anchor_without_a_nest_is_not_vectorised() -> None:
+    line = f'scatter_nd %0, %1, %2 {{reduction = "none", schedule = {SCATTERS}}}'
+    op = anchor(line, "4x6xf32, 2x1xi64, 2x6xf32", "4x6xf32")
+    assert not is_vectorized(op)
+    assert accesses_of(op) is None
+    assert not is_vectorized(anchor("matmul %0, %1", "7x5xf32, 5x10xf32", "7x10xf32"))
 
 
 def test_tile_and_element_do_not_mix() -> None:
