@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, VectorType, f32
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.parser import Parser
 
 from aotc.compiler.driver import new_context
 from aotc.dialects.aot import TileLoadOp
+from aotc.dialects.graph.in_memory import ScatterNdInMemoryOp
+from aotc.dialects.graph.schedules import ScatterSchedule
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.model.weights import WeightStore
 from aotc.passes.fuse.groups import make_group
 from aotc.passes.fuse.vectorizable import Form, VectorForms
+from aotc.passes.kernel import strategy
+from aotc.passes.kernel.accesses import Accesses, AccessPattern, WritePattern
+from aotc.passes.kernel.strategy import KernelStrategy
 from aotc.pipeline.phases import PassRunner
 
 PRODUCTS = "schedule = #graph.matmul_schedule<lanes = 4, mr = 4, nr = 2, unroll = 1, order = rows>"
@@ -162,6 +168,46 @@ def test_form_is_that_of_the_kernel(name: str) -> None:
     assert VectorForms(WeightStore()).of(ops, list(end.operands)) is case.form
     make_group(ops, list(end.operands))
     assert _form_of_kernel(_kernel(module)) is case.form
+
+
+ROW = AccessPattern((1, 4), None, ((), ((1, 1),)))
+COLUMN = AccessPattern((1, 4), None, (((1, 1),), ()))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "read", "form"), [("f32", ROW, Form.DENSE), ("f32", COLUMN, Form.GATHERED), ("f16", ROW, Form.NONE)]
+)
+def test_scratch_buffers_are_read_on_tiles(
+    dtype: str, read: AccessPattern, form: Form, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert _form_with_scratch(Accesses(((), (), (), (read,)), ((), ())), dtype, monkeypatch) is form
+
+
+@pytest.mark.parametrize(("dtype", "form"), [("f32", Form.DENSE), ("f16", Form.NONE)])
+def test_scratch_buffers_are_written_on_tiles(dtype: str, form: Form, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = WritePattern(COLUMN, f32, VectorType(f32, [1, 4]))
+    assert _form_with_scratch(Accesses(((), (), (), ()), ((), (written,))), dtype, monkeypatch) is form
+
+
+def _form_with_scratch(accesses: Accesses, dtype: str, monkeypatch: pytest.MonkeyPatch) -> Form:
+    """The form of an operation with a scratch buffer whose strategy has these accesses."""
+
+    class Scattering(KernelStrategy[ScatterNdInMemoryOp]):
+        SCHEDULES = (ScatterSchedule,)
+
+        def accesses(self, op: ScatterNdInMemoryOp, schedule: Any) -> Accesses:
+            return accesses
+
+    monkeypatch.setattr(strategy, "strategies_of", lambda op_class: (Scattering(),))
+    kinds = f"(tensor<8x8x{dtype}>, tensor<2x1xi64>, tensor<2x8x{dtype}>) -> (tensor<8x8x{dtype}>, tensor<8x8x{dtype}>)"
+    text = f"""func.func @main(%x: tensor<8x8x{dtype}>, %i: tensor<2x1xi64>, %u: tensor<2x8x{dtype}>) {{
+      %y, %m = graph.scatter_nd_in_memory %x, %i, %u
+        {{reduction = "none", schedule = #graph.scatter_schedule<lanes = 1>}} : {kinds}
+      func.return
+    }}"""
+    ops = Parser(new_context(), text).parse_module().walk()
+    op = next(op for op in ops if isinstance(op, ScatterNdInMemoryOp))
+    return VectorForms(WeightStore()).of([op], [op.result])
 
 
 def test_cast_to_minifloats_alone_is_scalar() -> None:
