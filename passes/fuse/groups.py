@@ -84,27 +84,6 @@ def copy_group(ops: Sequence[Operation]) -> tuple[Block, list[SSAValue], dict[SS
     return block, inputs, inside
 
 
-def body_key(block: Block) -> object:
-    """Equal for two groups exactly when their operations, types and constants are, whatever their names.
-
-    Regions in it see only their own arguments.
-    """
-    number: dict[SSAValue, int] = {}
-
-    def define(values: Sequence[SSAValue]) -> tuple[object, ...]:
-        for value in values:
-            number[value] = len(number)
-        return tuple(value.type for value in values)
-
-    parts: list[object] = [define(block.args)]
-    for op in block.ops:
-        operands = tuple(number[operand] for operand in op.operands)
-        dictionaries = (frozenset(op.properties.items()), frozenset(op.attributes.items()))
-        inner = tuple(body_key(region.block) for region in op.regions)
-        parts.append((op.name, operands, *dictionaries, define(op.results), inner))
-    return tuple(parts)
-
-
 def sort_operations(block: Block) -> None:
     """Put every operation of `block` after the ones it needs, otherwise keeping the order."""
     ops = list(block.ops)

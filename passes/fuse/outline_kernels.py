@@ -52,8 +52,9 @@ from aotc.dialects.graph.structure import ConstantOp, CopyOp, FusedOp, YieldOp
 from aotc.dialects.graph.views import is_join, is_kernel, is_view, viewed_whole
 from aotc.errors import CompileError, Problem
 from aotc.model.locations import fuse_locations, node_names
-from aotc.passes.fuse.groups import body_key, make_group
+from aotc.passes.fuse.groups import make_group
 from aotc.passes.fuse.reads import in_place
+from aotc.passes.kernel.signature import block_signature
 
 NAME_PARTS = 4
 """The most operators whose names stand in a kernel's symbol."""
@@ -73,7 +74,7 @@ class OutlineKernelsPass(ModulePass):
             _separate_outputs(block)
             _group_lone_operations(block, _joins(block))
             for group in [each for each in block.ops if isinstance(each, FusedOp)]:
-                key = body_key(group.block)
+                key = block_signature(group.block)
                 if (kernel := kernels.get(key)) is None:
                     base = _kernel_name(group.block)
                     kernel = kernels[key] = _make_kernel(group, f"{base}_{numbers[base]}")

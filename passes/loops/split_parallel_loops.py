@@ -45,7 +45,8 @@ from aotc.dialects.aot import BarrierOp, ThreadOp
 from aotc.dialects.aot.contract import is_kernel, set_threads
 from aotc.dialects.graph.builder import INDEX, Scalar
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
-from aotc.passes.loops.loop_shares import Cut, Indivisible, Shares, Step, is_arithmetic, splittable, trips
+from aotc.passes.kernel.costs.trips import trips
+from aotc.passes.loops.loop_shares import Cut, Indivisible, Shares, Step, is_arithmetic, splittable
 from aotc.passes.loops.serialize_parallel_loops import serialize
 
 SMALL = 4000
