@@ -14,11 +14,10 @@ from aotc.dialects.graph import arrays
 from aotc.dialects.graph.builder import INDEX, Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import AnchorOp, Array, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.graph.schedules import ResampleSchedule, Schedule
-from aotc.dialects.graph.shapes import ceil_div, require_axis
+from aotc.dialects.graph.shapes import Segment, ceil_div, require_axis, segments
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
 from aotc.passes.kernel.costs.elementwise import REGISTERS_OF_A_CHAIN
-from aotc.passes.kernel.costs.register_tiles import Segment, segments
 from aotc.passes.kernel.nests.rows import Piece, axis_of_lanes, pieces
 
 if TYPE_CHECKING:

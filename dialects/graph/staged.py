@@ -191,8 +191,11 @@ class StagedOp(AnchorOp):
 
     def prologue(self, operand: int) -> Prologue:
         """The strictest of the anchors that read it."""
+        from aotc.passes.kernel.strategy import strategy_of
+
         uses = self.block.args[operand].uses
-        found = [use.operation.prologue(use.index) for use in uses if isinstance(use.operation, AnchorOp)]
+        anchors = [(use.operation, use.index) for use in uses if isinstance(use.operation, AnchorOp)]
+        found = [strategy_of(anchor).prologue(anchor, operand) for anchor, operand in anchors]
         return max(found, default=Prologue.COMPUTED)
 
     def _plan(self, stages: Sequence[Stage]) -> Plan:
@@ -313,12 +316,14 @@ class _StagedKernel:
             self._write_part(stage, step.cutout.op(), reads, self._writer(number, stage, place, step.box))
 
     def _write_part(self, stage: Stage, part: AnchorOp, reads: Sequence[Reader], write: Writer) -> None:
+        from aotc.passes.kernel.strategy import strategy_of
+
         if not isinstance(self._b, TileBuilder):
             part.loops(self._b, reads, [write])
         elif (schedule := schedule_of(stage.anchor)) is None:
             raise NotVectorizable(f"{stage.anchor.name} has no schedule")
         else:
-            part.tiled_loops(self._b, reads, [write], schedule)
+            strategy_of(stage.anchor).nest(part, self._b, reads, [write], schedule)
 
     def _writer(self, number: int, stage: Stage, start: Sequence[Scalar], box: Box) -> Writer:
         """Of the elements of a stage's anchor; indices are those in the box."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType, i64
@@ -22,7 +22,6 @@ from aotc.dialects.graph.interfaces import (
     Array,
     ElementOp,
     Fusion,
-    Prologue,
     ShapeError,
     common_element_type,
     element_type_of,
@@ -30,13 +29,11 @@ from aotc.dialects.graph.interfaces import (
 )
 from aotc.dialects.graph.packed.channels import Channels
 from aotc.dialects.graph.packed.grouped import GroupedPanels
-from aotc.dialects.graph.schedules import Schedule
 from aotc.dialects.graph.shapes import ceil_div
-from aotc.dialects.graph.windows.axes import BlockedSlidingAxes, ConvolutionalOp, TransposedAxes, check_bias
-from aotc.machines.machine import Machine
-from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
-from aotc.passes.kernel.costs.conv import conv_schedule
-from aotc.passes.kernel.nests.conv import ChunkBody, ConvNest
+from aotc.dialects.graph.windows.axes import ConvolutionalOp, SlidingAxes, TransposedAxes, check_bias
+
+ChunkBody: TypeAlias = Callable[[Scalar, int, list[Scalar]], list[Scalar]]
+"""What is done with a block of x: its number among those that a panel sees, its channels, and carried values."""
 
 
 @irdl_op_definition
@@ -305,41 +302,9 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
 
         b.parallel_for(shape, body)
 
-    def prologue(self, operand: int) -> Prologue:
-        return Prologue.STORED
-
-    def schedule_on(self, machine: Machine) -> Schedule | None:
-        longest = max((part.window.positions for part in self.phases()[-1]), default=0)
-        outputs, channels = self.outputs.value.data, self.channels.value.data
-        kind, groups = element_type_of(self.x), self.group.value.data
-        extents, operand = [*self.extents()[:-1], longest], math.prod(shape_of(self.x))
-        return conv_schedule(machine, kind, operand, extents, outputs, channels, self.kernel(), groups)
-
-    def tiled_loops(
-        self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
-    ) -> None:
-        weight, lanes = shape_of(self.weight), self.block.value.data
-        if schedule.lanes != lanes or schedule.nr != weight[-1] // lanes:
-            raise NotVectorizable("the blocks and panels are not those of the schedule")
-        ConvNest(
-            b,
-            schedule,
-            element_type_of(self.result),
-            shape_of(self.result),
-            self.panels,
-            lambda panel, carried, body: self.over_blocks(b, panel, carried, body),
-            weight[1:],
-            lambda position: self.taps(b, position),
-            self.phases()[-1],
-            lambda batch, outer, position, inner: reads[0](self.source(batch, outer, position, inner)),
-            reads[1],
-            None if self.bias is None else reads[2],
-            writes[0],
-        ).run()
-
 
 @irdl_op_definition
-class BlockedConvOp(BlockedSlidingAxes, BlockedConvolutionOp):
+class BlockedConvOp(SlidingAxes, BlockedConvolutionOp):
     """Convolution with a blocked result."""
 
     name = "graph.blocked_conv"

@@ -25,10 +25,10 @@ from aotc.dialects.graph.interfaces import (
     shape_of,
 )
 from aotc.dialects.graph.schedules import ElementwiseSchedule, Schedule
+from aotc.dialects.graph.shapes import segments
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
 from aotc.passes.kernel.costs.elementwise import REGISTERS_OF_A_CHAIN
-from aotc.passes.kernel.costs.register_tiles import segments
 
 NOTHING = -1
 """The source of a lane that belongs to no channel."""

@@ -19,13 +19,14 @@ from aotc.dialects.graph.interfaces import (
     shape_of,
 )
 from aotc.dialects.graph.schedules import Schedule
-from aotc.dialects.graph.windows.axes import BlockedSlidingAxes, check_bias
+from aotc.dialects.graph.windows.axes import SlidingAxes, check_bias
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.nests.window import Part, WindowNest, WindowReduction, window_schedule
+from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation, tiled_windows, window_tiling
 
 
-class LanesConvolutionOp(BlockedSlidingAxes, ABC):
+class LanesConvolutionOp(SlidingAxes, ABC):
     """Convolution in groups of `run` channels, each of which is that many neighbouring lanes of a block.
 
     x is [N, blocks, spatial.., B], the optional bias [blocks * B].
@@ -82,6 +83,12 @@ class LanesConvolutionOp(BlockedSlidingAxes, ABC):
 
     def prologue(self, operand: int) -> Prologue:
         return Prologue.STORED
+
+    def tiled_implementation(self, box: Box) -> TiledImplementation | None:
+        return tiled_windows(self, self.windows(), box)
+
+    def spatial_tiling(self, schedule: Schedule) -> SpatialTiling | None:
+        return window_tiling(self, schedule)
 
     def schedule_on(self, machine: Machine) -> Schedule | None:
         return window_schedule(machine, element_type_of(self.x), shape_of(self.x)[-1])

@@ -11,12 +11,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from xdsl.ir import Attribute
 
 from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.builder import Reader, Scalar, Writer
+from aotc.dialects.graph.packed.conv import ChunkBody
 from aotc.dialects.graph.packed.grouped import GroupedPanels
 from aotc.dialects.graph.schedules import MatmulSchedule
 from aotc.dialects.graph.shapes import linearize
@@ -25,9 +25,6 @@ from aotc.dialects.graph.windows.transposed import Phases
 from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder
 from aotc.passes.kernel.nests.edges import RowTiles, row_tiles
 from aotc.passes.kernel.nests.matmul import ask_for_next, reduction
-
-ChunkBody: TypeAlias = Callable[[Scalar, int, list[Scalar]], list[Scalar]]
-"""What is done with a block of x: its number among those that a panel sees, its channels, and carried values."""
 
 
 @dataclass(frozen=True)

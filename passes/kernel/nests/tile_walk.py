@@ -64,9 +64,11 @@ class Walk:
 
     def strip(self, box: Box) -> Strip:
         """The next one, which computes `box` of the result; raises ShapeError where a stage has no such part."""
+        from aotc.passes.kernel.strategy import strategy_of
+
         strip: list[Step | None] = [None] * len(self._stages)
         for number, stage in reversed(list(enumerate(self._stages))):
-            if (cutout := stage.anchor.tiled_implementation(box)) is None:
+            if (cutout := strategy_of(stage.anchor).tiled_implementation(stage.anchor, box)) is None:
                 raise ShapeError(f"{stage.anchor.name} cannot be computed in strips {[len(axis) for axis in box]}")
             strip[number] = Step(box, cutout)
             if stage.chained is None or (new := self._hold(number - 1, cutout.boxes[stage.chained])) is None:

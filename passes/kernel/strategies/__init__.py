@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from aotc.passes.kernel.strategies.products import PRODUCTS
 from aotc.passes.kernel.strategy import Strategies
 
-STRATEGIES: Strategies = {}
+STRATEGIES: Strategies = {**PRODUCTS}
