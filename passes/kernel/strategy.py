@@ -48,11 +48,11 @@ class KernelStrategy(Generic[Op]):
         """The best schedule on `machine`; None where scalar loops are as good, or this strategy does not apply."""
         return op.schedule_on(machine) if isinstance(op, AnchorOp) else None
 
-    def cost(self, op: Op, schedule: Schedule, machine: Machine) -> float:
-        """Estimated cycles with `schedule`; by default one for each operation on a vector register."""
+    def cost(self, op: Op, schedule: Any, machine: Machine) -> float:
+        """Estimated cycles of one core with `schedule`; by default one for each operation on a vector register."""
         return op.operations() / schedule.lanes
 
-    def candidates(self, op: Op, schedule: Schedule, machine: Machine) -> Iterable[Schedule]:
+    def candidates(self, op: Op, schedule: Any, machine: Machine) -> Iterable[Schedule]:
         """Schedules near `schedule`, for a search that measures them."""
         return ()
 
@@ -92,7 +92,7 @@ class KernelStrategy(Generic[Op]):
         """What may be computed where `nest` reads an operand; for scalar loops that depends on its cost alone."""
         return op.prologue(operand) if isinstance(op, AnchorOp) else Prologue.COMPUTED
 
-    def spatial_tiling(self, op: Op, schedule: Schedule) -> SpatialTiling | None:
+    def spatial_tiling(self, op: Op, schedule: Any) -> SpatialTiling | None:
         """How the first result may be computed in spatial tiles; None: it is best computed as a whole."""
         return op.spatial_tiling(schedule) if isinstance(op, AnchorOp) else None
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from aotc.passes.kernel.strategies.products import PRODUCTS
+from aotc.passes.kernel.strategies import products
 from aotc.passes.kernel.strategy import Strategies
 
-STRATEGIES: Strategies = {**PRODUCTS}
+STRATEGIES: Strategies = {
+    **products.STRATEGIES,
+}

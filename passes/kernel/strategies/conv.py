@@ -109,8 +109,7 @@ class DirectConvStrategy(ConvolutionStrategy[ConvolutionOp], RegisterTileStrateg
         operand = math.prod(shape_of(op.x))
         return conv_schedule(machine, kind, operand, positions_of(op), outputs, channels, taps, op.groups)
 
-    def cost(self, op: ConvolutionOp, schedule: Schedule, machine: Machine) -> float:
-        assert isinstance(schedule, MatmulSchedule)
+    def cost(self, op: ConvolutionOp, schedule: MatmulSchedule, machine: Machine) -> float:
         images, channels, outputs = *shape_of(op.x)[:2], shape_of(op.result)[1]
         return images * conv_cycles(machine, schedule, positions_of(op), outputs, channels, taps_of(op), op.groups)
 
@@ -156,8 +155,7 @@ class BlockedConvolutionStrategy(RegisterTileStrategy[BlockedConvolution]):
         outputs, channels, groups = op.outputs.value.data, op.channels.value.data, op.group.value.data
         return conv_schedule(machine, kind, operand, positions_of(op), outputs, channels, op.kernel(), groups)
 
-    def cost(self, op: BlockedConvolution, schedule: Schedule, machine: Machine) -> float:
-        assert isinstance(schedule, MatmulSchedule)
+    def cost(self, op: BlockedConvolution, schedule: MatmulSchedule, machine: Machine) -> float:
         images, outputs, channels = shape_of(op.x)[0], op.outputs.value.data, op.channels.value.data
         groups = op.group.value.data
         return images * conv_cycles(machine, schedule, positions_of(op), outputs, channels, op.kernel(), groups)
@@ -199,5 +197,5 @@ class BlockedConvStrategy(BlockedConvolutionStrategy[BlockedConvOp]):
     def tiled_implementation(self, op: BlockedConvOp, box: Box) -> TiledImplementation | None:
         return tiled_windows(op, op.windows(), box)
 
-    def spatial_tiling(self, op: BlockedConvOp, schedule: Schedule) -> SpatialTiling:
+    def spatial_tiling(self, op: BlockedConvOp, schedule: MatmulSchedule) -> SpatialTiling:
         return window_tiling(op, schedule)

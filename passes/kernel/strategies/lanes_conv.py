@@ -29,9 +29,8 @@ class LanesConvStrategy(ConvolutionStrategy[ConvOp]):
         lanes = lanes_of_products(machine, kind)
         return window_schedule(machine, kind, lanes) if is_within_blocks(op, lanes) else None
 
-    def candidates(self, op: ConvOp, schedule: Schedule, machine: Machine) -> Iterator[Schedule]:
+    def candidates(self, op: ConvOp, schedule: WindowSchedule, machine: Machine) -> Iterator[Schedule]:
         """Other numbers of neighbouring positions."""
-        assert isinstance(schedule, WindowSchedule)
         counts = (count for count in (1, 2, 3, 4, 6, 8, 12) if count < machine.registers)
         return (replace(schedule, positions=count) for count in counts if count != schedule.positions)
 

@@ -38,14 +38,12 @@ class ProductStrategy(RegisterTileStrategy[Product]):
         """Whether the right matrix comes from memory as weights do, panel by panel."""
         return True
 
-    def cost(self, op: Product, schedule: Schedule, machine: Machine) -> float:
-        assert isinstance(schedule, MatmulSchedule)
+    def cost(self, op: Product, schedule: MatmulSchedule, machine: Machine) -> float:
         batch, m, n, depth = op.sizes()
         return math.prod(batch) * product_cycles(machine, schedule, m, n, depth)
 
-    def spatial_tiling(self, op: Product, schedule: Schedule) -> SpatialTiling:
+    def spatial_tiling(self, op: Product, schedule: MatmulSchedule) -> SpatialTiling:
         """Rows of a product [.., M, N], one batch at a time."""
-        assert isinstance(schedule, MatmulSchedule)
         rank = len(shape_of(op.result))
         return SpatialTiling(range(rank - 2), rank - 2, schedule.mr)
 

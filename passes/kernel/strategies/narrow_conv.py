@@ -34,14 +34,13 @@ class NarrowConvStrategy(ConvolutionStrategy[ConvolutionOp]):
         channels, outputs = shape_of(op.x)[1], shape_of(op.result)[1]
         return narrow_schedule(machine, element_type_of(op.x), channels, outputs, math.prod(taps_of(op)), op.groups)
 
-    def cost(self, op: ConvolutionOp, schedule: Schedule, machine: Machine) -> float:
+    def cost(self, op: ConvolutionOp, schedule: InnerProductSchedule, machine: Machine) -> float:
         images, outputs, *positions = shape_of(op.result)
         channels, taps = shape_of(op.x)[1], math.prod(taps_of(op))
         return images * math.prod(positions) * narrow_cycles(machine, schedule.lanes, channels, outputs, taps)
 
-    def candidates(self, op: ConvolutionOp, schedule: Schedule, machine: Machine) -> Iterator[Schedule]:
+    def candidates(self, op: ConvolutionOp, schedule: InnerProductSchedule, machine: Machine) -> Iterator[Schedule]:
         """Half as many positions, again and again."""
-        assert isinstance(schedule, InnerProductSchedule)
         counts = (schedule.lanes >> halvings for halvings in range(schedule.lanes.bit_length()))
         return (replace(schedule, positions=count) for count in counts if count != schedule.positions)
 

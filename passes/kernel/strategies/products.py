@@ -17,7 +17,7 @@ from aotc.passes.kernel.strategies.strassen import StrassenMatMulStrategy, Stras
 from aotc.passes.kernel.strategies.winograd import WinogradConvStrategy, WinogradStrategy
 from aotc.passes.kernel.strategy import Strategies
 
-PRODUCTS: Strategies = {
+STRATEGIES: Strategies = {
     MatMulOp: (MatMulStrategy(), StrassenStrategy()),
     PackedMatMulOp: (PackedMatMulStrategy(),),
     StrassenMatMulOp: (StrassenMatMulStrategy(),),

@@ -16,9 +16,8 @@ class RegisterTileStrategy(KernelStrategy[Op]):
 
     SCHEDULES: ClassVar[tuple[type[Schedule], ...]] = (MatmulSchedule,)
 
-    def candidates(self, op: Op, schedule: Schedule, machine: Machine) -> Iterator[Schedule]:
+    def candidates(self, op: Op, schedule: MatmulSchedule, machine: Machine) -> Iterator[Schedule]:
         """Tiles of about the same size that fit the registers, the other order, other unrolling, prefetching or not."""
-        assert isinstance(schedule, MatmulSchedule)
         for mr, nr in _tiles(schedule.mr, schedule.nr, machine.registers):
             yield replace(schedule, mr=mr, nr=nr)
         yield replace(schedule, order="rows" if schedule.order == "columns" else "columns", prefetch=False)

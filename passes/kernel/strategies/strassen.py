@@ -50,7 +50,7 @@ class StrassenStrategy(RegisterTileStrategy[MatMulOp]):
         left, rows = sizes.left(lanes_of_products(machine, kind)), min(algorithm.rows.data, sizes.rows + 1) // 2
         return strassen_schedule(machine, kind, rows, left, sizes.upper)
 
-    def cost(self, op: MatMulOp, schedule: Schedule, machine: Machine) -> float:
+    def cost(self, op: MatMulOp, schedule: MatmulSchedule, machine: Machine) -> float:
         return strassen_cycles(machine, element_type_of(op.lhs), _sizes(op))
 
     def prologue(self, op: MatMulOp, operand: int) -> Prologue:
@@ -85,7 +85,7 @@ class StrassenMatMulStrategy(RegisterTileStrategy[StrassenMatMulOp]):
         sizes = op.sizes
         return strassen_schedule(machine, element_type_of(op.lhs), sizes.height, sizes.left, sizes.upper)
 
-    def cost(self, op: StrassenMatMulOp, schedule: Schedule, machine: Machine) -> float:
+    def cost(self, op: StrassenMatMulOp, schedule: MatmulSchedule, machine: Machine) -> float:
         sizes = op.sizes
         product = ProductSizes(math.prod(sizes.batch), sizes.rows, sizes.columns, sizes.depth)
         return strassen_cycles(machine, element_type_of(op.lhs), product)

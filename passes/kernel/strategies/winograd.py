@@ -60,7 +60,7 @@ class WinogradStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[ConvOp]
             return None
         return winograd_schedule(machine, element_type_of(op.x), _sizes(op), algorithm)
 
-    def cost(self, op: ConvOp, schedule: Schedule, machine: Machine) -> float:
+    def cost(self, op: ConvOp, schedule: MatmulSchedule, machine: Machine) -> float:
         algorithm = op.attributes[op.ALGORITHM]
         assert isinstance(algorithm, WinogradAttr)
         return winograd_cycles(machine, _sizes(op), algorithm.output_tile.data)
@@ -108,7 +108,7 @@ class WinogradConvStrategy(RegisterTileStrategy[WinogradConvOp]):
             return None
         return stacked_schedule(machine, block, (count, op.sizes.block_tiles, width // block, depth), panels)
 
-    def cost(self, op: WinogradConvOp, schedule: Schedule, machine: Machine) -> float:
+    def cost(self, op: WinogradConvOp, schedule: MatmulSchedule, machine: Machine) -> float:
         images, _, rows, columns, _ = shape_of(op.result)
         sizes = ConvolutionSizes(images, op.channels.value.data, op.outputs.value.data, rows, columns)
         return winograd_cycles(machine, sizes, op.output_tile.value.data)
