@@ -14,7 +14,8 @@ from typing import ClassVar, TypeAlias
 
 import numpy as np
 from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType, i64
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
+from xdsl.ir import OpResult
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, opt_result_def, prop_def, result_def
 
 from aotc.dialects.graph.arrays import to_blocks
 from aotc.dialects.graph.builder import Builder, Reader, Scalar, Writer
@@ -29,6 +30,7 @@ from aotc.dialects.graph.interfaces import (
 )
 from aotc.dialects.graph.packed.channels import Channels
 from aotc.dialects.graph.packed.grouped import GroupedPanels
+from aotc.dialects.graph.schedules import check_partial_sums
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.axes import ConvolutionalOp, SlidingAxes, TransposedAxes, check_bias
 
@@ -196,9 +198,14 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
     is that of `pack_conv_weight` for as many groups. The optional bias is [blocks * block].
 
     With `parts`, which add up to C, the channels of x are not in all lanes (see `channels`): the weight is packed with
-    a channel for each lane, and lanes that belong to none are left out.
+    a channel for each lane, and padding lanes are left out.
+
+    The optional result `partials` [spatial.., width] is a scratch buffer for sums of one panel of an image whose
+    reduction is blocked (`kc` of its schedule): of one group of channels, in all lanes.
     """
 
+    result = result_def(TensorType)
+    partials = opt_result_def(TensorType)
     group = prop_def(IntegerAttr[I64])
     channels = prop_def(IntegerAttr[I64])
     parts = opt_prop_def(DenseArrayBase)
@@ -239,7 +246,18 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
             raise ShapeError(f"{outputs} output channels in blocks of {block} do not fit weight {list(weight)}")
         result = [x[0], ceil_div(outputs, block), *self.extents(), block]
         check_bias(self.bias, result[1], block)
-        return [TensorType(common_element_type(*self.operands), result)]
+        if self.partials is not None and (group > 1 or self.parts is not None):
+            raise ShapeError("partial sums are of one group of channels without padding lanes between them")
+        kind = common_element_type(*self.operands)
+        partials = TensorType(kind, [*self.extents(), weight[-1]])
+        return [TensorType(kind, result), partials][: len(self.results)]
+
+    def verify_(self) -> None:
+        super().verify_()
+        check_partial_sums(self, self.partials)
+
+    def scratch(self) -> Sequence[OpResult]:
+        return [] if self.partials is None else [self.partials]
 
     def operations(self) -> int:
         channels = self.channels.value.data // self.group.value.data

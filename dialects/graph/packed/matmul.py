@@ -9,7 +9,8 @@ from typing import ClassVar, TypeAlias
 
 import numpy as np
 from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, TensorType
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
+from xdsl.ir import OpResult
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, opt_result_def, prop_def, result_def
 
 from aotc.dialects.graph.arrays import to_blocks
 from aotc.dialects.graph.builder import Builder, Reader, Scalar, Writer
@@ -23,6 +24,7 @@ from aotc.dialects.graph.interfaces import (
     element_type_of,
     shape_of,
 )
+from aotc.dialects.graph.schedules import check_partial_sums
 from aotc.dialects.graph.shapes import broadcast, broadcast_index, ceil_div
 
 
@@ -128,10 +130,16 @@ class ProductOp(AnchorOp, ABC):
 
 @irdl_op_definition
 class PackedMatMulOp(ProductOp):
-    """A product with matrices [.., K, `columns`] packed by `pack_columns`."""
+    """A product with matrices [.., K, `columns`] packed by `pack_columns`.
+
+    The optional result `partials` [M, width] is a scratch buffer for sums of one panel whose reduction is blocked
+    (`kc` of its schedule).
+    """
 
     name = "graph.packed_matmul"
     columns = prop_def(IntegerAttr[I64])
+    result = result_def(TensorType)
+    partials = opt_result_def(TensorType)
     MATRIX_RANK: ClassVar[int] = 3
 
     def sizes(self) -> tuple[tuple[int, ...], int, int, int]:
@@ -143,6 +151,18 @@ class PackedMatMulOp(ProductOp):
         if rhs[-2] != depth or rhs[-3] != ceil_div(columns, rhs[-1]):
             raise ShapeError(f"{list(lhs)} and panels {list(rhs)} of {columns} columns do not multiply")
         return broadcast(lhs[:-2], rhs[:-3]), m, columns, depth
+
+    def infer_types(self) -> Sequence[TensorType]:
+        (result,) = super().infer_types()
+        partials = TensorType(result.element_type, [result.get_shape()[-2], shape_of(self.rhs)[-1]])
+        return [result, partials][: len(self.results)]
+
+    def verify_(self) -> None:
+        super().verify_()
+        check_partial_sums(self, self.partials)
+
+    def scratch(self) -> Sequence[OpResult]:
+        return [] if self.partials is None else [self.partials]
 
     def right(self, b: Builder, read: Reader, outer: Sequence[Scalar], column: Scalar) -> Elements:
         width = b.index(shape_of(self.rhs)[-1])

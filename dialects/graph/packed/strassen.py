@@ -43,6 +43,7 @@ from aotc.dialects.graph.interfaces import (
     shape_of,
 )
 from aotc.dialects.graph.packed.linear_combinations import sums, terms
+from aotc.dialects.graph.schedules import check_partial_sums
 from aotc.dialects.graph.shapes import LINE, ceil_div, segments
 
 LEFT_SUMS = ((1, 0, 0, 1), (0, 0, 1, 1), (1, 0, 0, 0), (0, 0, 0, 1), (1, 1, 0, 0), (-1, 0, 1, 0), (0, 1, 0, -1))
@@ -191,6 +192,10 @@ class StrassenMatMulOp(AnchorOp):
         held = (ceil_div(sizes.upper, line) | 1) * line
         shapes = ((*lhs[:-1], sizes.columns), (PRODUCTS, height, held), (PRODUCTS, height, sizes.width))
         return [TensorType(kind, shape) for shape in shapes]
+
+    def verify_(self) -> None:
+        super().verify_()
+        check_partial_sums(self, None)
 
     def operations(self) -> int:
         """Those of eight products."""

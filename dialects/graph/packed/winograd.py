@@ -36,6 +36,7 @@ from aotc.dialects.graph.interfaces import (
 from aotc.dialects.graph.packed.channels import Channels
 from aotc.dialects.graph.packed.linear_combinations import sums, terms
 from aotc.dialects.graph.packed.winograd_transforms import OUTPUT_TILES, TAPS, Transforms, transforms
+from aotc.dialects.graph.schedules import check_partial_sums
 from aotc.dialects.graph.shapes import ceil_div, inside
 from aotc.dialects.graph.windows.axes import check_bias
 from aotc.dialects.graph.windows.sliding import SlidingWindow, sliding_windows
@@ -220,6 +221,10 @@ class WinogradConvOp(AnchorOp):
         tiles = self.sizes.block_tiles | 1
         scratch = [[size, tiles, (x[1] | 1) * block], [size, tiles, weight[-1]]]
         return [TensorType(kind, shape) for shape in (result, *scratch)]
+
+    def verify_(self) -> None:
+        super().verify_()
+        check_partial_sums(self, None)
 
     def operations(self) -> int:
         """Those of direct convolution."""

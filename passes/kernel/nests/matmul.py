@@ -37,6 +37,49 @@ Factors: TypeAlias = Callable[[Scalar], tuple[Scalar, Scalar]]
 """The two factors of a reduction step."""
 
 
+@dataclass(frozen=True)
+class Block:
+    """Neighbouring steps of a reduction: `size` from `start` on."""
+
+    start: Scalar
+    size: int
+    is_first: Scalar | bool
+    """Whether there are none before; only known when the kernel runs where one loop has the first block and others."""
+    is_last: bool
+
+
+def for_blocks(b: TileBuilder, depth: int, size: int, body: Callable[[Block], None]) -> None:
+    """`body` for 0..depth in blocks of `size`, in order; the last one, which may be smaller, is no part of the loop."""
+    before = (depth - 1) // size
+    if before:
+
+        def at(number: Scalar) -> None:
+            body(Block(number * size, size, b.compare("eq", number, 0) if before > 1 else True, is_last=False))
+
+        b.sequential_range(0, before, 1, at)
+    body(Block(b.index(before * size), depth - before * size, is_first=before == 0, is_last=True))
+
+
+@dataclass(frozen=True)
+class PartialSums:
+    """The scratch buffer in which the sums of a panel are between two blocks of a reduction."""
+
+    read: Reader
+    write: Writer
+
+    def loaded(self, b: TileBuilder, block: Block, at: Sequence[Scalar], initial: Callable[[], Scalar]) -> Scalar:
+        """The sums of the blocks before `block`; `initial` where there are none."""
+        if isinstance(block.is_first, bool):
+            return initial() if block.is_first else self.read(at)
+        return b.when(block.is_first, lambda: [initial()], lambda: [self.read(at)])[0]
+
+    def added(self, b: TileBuilder, block: Block, at: Sequence[Scalar], total: Scalar) -> Scalar:
+        """`total`, which is the sum of `block`, and the sums of the blocks before."""
+        if isinstance(block.is_first, bool):
+            return total if block.is_first else b.add(self.read(at), total)
+        return b.when(block.is_first, lambda: [total], lambda: [b.add(self.read(at), total)])[0]
+
+
 def reduction(b: TileBuilder, unroll: int, depth: int, sums: list[Scalar], factors: Factors) -> list[Scalar]:
     """`sums` plus the products of `factors(k)` for k in 0..depth, dealt out among them in turn."""
     step = max(unroll, len(sums))
@@ -55,7 +98,7 @@ def reduction(b: TileBuilder, unroll: int, depth: int, sums: list[Scalar], facto
 def accumulate(
     b: TileBuilder, schedule: MatmulSchedule, dtype: Attribute, tile: Tile, depth: int, factors: Factors
 ) -> Scalar:
-    """The sum of the products of `factors(k)` for k in 0..depth, as a tile.
+    """The sum of the products of `factors(k)` for k in 0..depth, as a register tile.
 
     A small tile gets several accumulators, so that each addition need not wait for the one before.
     """
@@ -75,22 +118,50 @@ def product_loops(
     sizes: tuple[int, int, int],
     factors: Callable[[Place], Factors],
     store: Callable[[Place, Scalar], None],
+    partials: PartialSums | None = None,
 ) -> None:
     """A product of `sizes` (rows, columns, depth) for each index of `batch`; `store` gets each tile of sums once.
 
     Rows and columns are cut into tiles of `schedule.mr` x `schedule.nr` registers, and smaller ones at the tails.
-    `factors` of a place gives the factors of each reduction step there.
+    `factors` of a place gives the factors of each reduction step there. With `partials` the reduction of a panel is
+    done in blocks of `schedule.kc` steps, each of them for all rows, one panel after the other:
+
+        for each panel:  for each KC steps:  for each MR rows:  a register tile
     """
     rows, columns, depth = sizes
     height, width = schedule.mr, schedule.nr
     wide = width * schedule.lanes
+    block = Block(b.index(0), depth, is_first=True, is_last=True)
 
-    def tile_at(outer: list[Scalar], row: Scalar, size: int, panel: Scalar, valid: int) -> None:
+    def tile_at(outer: list[Scalar], row: Scalar, size: int, panel: Scalar, valid: int, block: Block = block) -> None:
         partial = valid if valid % schedule.lanes else None
         tile = Tile((size, ceil_div(valid, schedule.lanes), schedule.lanes), partial)
         column = tile.index(b, panel * wide, {-2: schedule.lanes, -1: 1})
         place = Place(outer, tile, row, tile.index(b, row, {0: 1}), panel, column)
-        store(place, accumulate(b, schedule, dtype, tile, depth, factors(place)))
+        steps = factors(place)
+        if partials is None:
+            store(place, accumulate(b, schedule, dtype, tile, depth, steps))
+            return
+        total = accumulate(b, schedule, dtype, tile, block.size, lambda k: steps(block.start + k))
+        at = [place.row, tile.index(b, 0, {-2: schedule.lanes, -1: 1})]
+        total = partials.added(b, block, at, total)
+        if block.is_last:
+            store(place, total)
+        else:
+            partials.write(at, total)
+
+    def panel_in_blocks(index: list[Scalar], c: Segment) -> None:
+        *outer, panel = index
+
+        def add(block: Block) -> None:
+            for r in row_parts:
+
+                def at(row: Scalar, r: Segment = r) -> None:
+                    tile_at(outer, row * r.size + r.start, r.size, panel + c.start // wide, c.size, block)
+
+                b.parallel_range(0, r.count, 1, at)
+
+        for_blocks(b, depth, schedule.kc or depth, add)
 
     row_parts, column_parts = list(segments(rows, height)), list(segments(columns, wide))
 
@@ -107,6 +178,10 @@ def product_loops(
     def by_rows(index: list[Scalar], r: Segment) -> None:
         over(column_parts, lambda c, panel: at(index[:-1], r, index[-1], c, panel))
 
+    if partials is not None:
+        for part in column_parts:
+            b.sequential_for([*batch, part.count], lambda index, part=part: panel_in_blocks(index, part))
+        return
     parts, nest = (column_parts, by_columns) if schedule.order == "columns" else (row_parts, by_rows)
     for part in parts:
         b.parallel_for([*batch, part.count], lambda index, part=part: nest(index, part))

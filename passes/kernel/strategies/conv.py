@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from xdsl.ir import SSAValue
@@ -31,6 +32,7 @@ from aotc.passes.kernel.costs.conv import block_depth, conv_cycles, conv_schedul
 from aotc.passes.kernel.costs.lanes import lanes_of_products
 from aotc.passes.kernel.layouts import Layouts
 from aotc.passes.kernel.nests.conv import ConvNest
+from aotc.passes.kernel.nests.matmul import PartialSums
 from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation, tiled_windows, window_tiling
 from aotc.passes.kernel.strategies.register_tiles import RegisterTileStrategy
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue
@@ -97,7 +99,10 @@ def packed_bias(op: ConvolutionOp, layouts: Layouts, channels: Channels) -> SSAV
 
 
 class DirectConvStrategy(ConvolutionStrategy[ConvolutionOp], RegisterTileStrategy[ConvolutionOp]):
-    """As `graph.blocked_conv` or `graph.blocked_conv_transpose`; few channels are read where they lie."""
+    """As `graph.blocked_conv` or `graph.blocked_conv_transpose`; few channels are read where they lie.
+
+    Groups, few channels, and channels with padding lanes between them have their reduction in one block.
+    """
 
     def schedule(self, op: ConvolutionOp, machine: Machine) -> Schedule | None:
         """None where sums along the lanes, or windows within blocks, are known to be better."""
@@ -131,6 +136,8 @@ class DirectConvStrategy(ConvolutionStrategy[ConvolutionOp], RegisterTileStrateg
         if x.value is not op.x:
             inputs, outputs = channels // op.groups, results.count // op.groups
             depth = block_depth(op.groups, inputs, outputs, width, held.lanes)
+        if op.groups > 1 or held.has_gaps or x.value is op.x:
+            schedule = replace(schedule, kc=None)
         weight = layouts.spread(layouts.spread(weight, 1, held), 0, results)
         blocked = BlockedConvTransposeOp if isinstance(op, ConvTransposeOp) else BlockedConvOp
         conv = blocked.get(
@@ -143,6 +150,7 @@ class DirectConvStrategy(ConvolutionStrategy[ConvolutionOp], RegisterTileStrateg
             parts=held.parts if held.has_gaps else None,
             outputs=results.slots,
             block=lanes,
+            partials=schedule.kc is not None,
         )
         return Blocked(layouts.scheduled(conv, schedule), results)
 
@@ -188,6 +196,7 @@ class BlockedConvolutionStrategy(RegisterTileStrategy[BlockedConvolution]):
             reads[1],
             None if op.bias is None else reads[2],
             writes[0],
+            None if op.partials is None else PartialSums(reads[-1], writes[1]),
         ).run()
 
 
@@ -195,7 +204,7 @@ class BlockedConvStrategy(BlockedConvolutionStrategy[BlockedConvOp]):
     """`graph.blocked_conv`."""
 
     def tiled_implementation(self, op: BlockedConvOp, box: Box) -> TiledImplementation | None:
-        return tiled_windows(op, op.windows(), box)
+        return None if op.scratch() else tiled_windows(op, op.windows(), box)
 
-    def spatial_tiling(self, op: BlockedConvOp, schedule: MatmulSchedule) -> SpatialTiling:
-        return window_tiling(op, schedule)
+    def spatial_tiling(self, op: BlockedConvOp, schedule: MatmulSchedule) -> SpatialTiling | None:
+        return None if op.scratch() else window_tiling(op, schedule)

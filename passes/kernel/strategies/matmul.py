@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from xdsl.ir import SSAValue
@@ -13,13 +14,13 @@ from aotc.dialects.graph.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.packed.matmul import PackColumnsOp, PackedMatMulOp, ProductOp
-from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, schedule_of
+from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, ScheduleAttr, schedule_of
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
 from aotc.passes.kernel.costs.products import product_cycles, product_schedule
 from aotc.passes.kernel.layouts import Layouts
-from aotc.passes.kernel.nests.matmul import Factors, Place, ask_for_next, product_loops
+from aotc.passes.kernel.nests.matmul import Factors, PartialSums, Place, ask_for_next, product_loops
 from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation, whole
 from aotc.passes.kernel.strategies.register_tiles import RegisterTileStrategy
 from aotc.passes.kernel.strategy import Prologue
@@ -42,15 +43,17 @@ class ProductStrategy(RegisterTileStrategy[Product]):
         batch, m, n, depth = op.sizes()
         return math.prod(batch) * product_cycles(machine, schedule, m, n, depth)
 
-    def spatial_tiling(self, op: Product, schedule: MatmulSchedule) -> SpatialTiling:
+    def spatial_tiling(self, op: Product, schedule: MatmulSchedule) -> SpatialTiling | None:
         """Rows of a product [.., M, N], one batch at a time."""
+        if op.scratch():
+            return None
         rank = len(shape_of(op.result))
         return SpatialTiling(range(rank - 2), rank - 2, schedule.mr)
 
     def tiled_implementation(self, op: Product, box: Box) -> TiledImplementation | None:
         """Rows of the product and all of its columns, for some batches."""
         *batch, rows, columns = box
-        if columns != whole(op.result)[-1]:
+        if columns != whole(op.result)[-1] or op.scratch():
             return None
 
         def batches(extents: Sequence[int]) -> Box:
@@ -87,7 +90,12 @@ class ProductStrategy(RegisterTileStrategy[Product]):
         def store(place: Place, total: Scalar) -> None:
             writes[0]([*place.outer, place.row, place.column], total)
 
-        product_loops(b, schedule, element_type_of(op.lhs), batch, (m, n, depth), factors, store)
+        partials = self.partials(op, reads, writes)
+        product_loops(b, schedule, element_type_of(op.lhs), batch, (m, n, depth), factors, store, partials)
+
+    def partials(self, op: Product, reads: Sequence[Reader], writes: Sequence[Writer]) -> PartialSums | None:
+        """The buffer for partial sums, where there is one."""
+        return None
 
 
 class MatMulStrategy(ProductStrategy[MatMulOp]):
@@ -100,14 +108,27 @@ class MatMulStrategy(ProductStrategy[MatMulOp]):
         return Prologue.MOVED
 
     def lay_out(self, op: MatMulOp, layouts: Layouts) -> SSAValue | None:
-        """A constant is packed at compile time; rows are packed to columns where they are to be multiplied."""
+        """A constant is packed at compile time; rows are packed to columns where they are to be multiplied.
+
+        What is not packed has its reduction in one block.
+        """
         schedule, transposed = schedule_of(op), op.flag("transpose_rhs")
-        if not isinstance(schedule, MatmulSchedule) or not (transposed or layouts.is_constant(op.rhs)):
+        if not isinstance(schedule, MatmulSchedule):
+            return None
+        packed = transposed or layouts.is_constant(op.rhs)
+        if schedule.kc is not None and (not packed or schedule.kc >= op.sizes()[-1]):
+            schedule = replace(schedule, kc=None)
+            op.attributes[ScheduleAttr.KEY] = ScheduleAttr.of(schedule)
+        if not packed:
             return None
         width = schedule.nr * schedule.lanes
         panels = layouts.add(PackColumnsOp.get(op.rhs, width=width, transpose=transposed or None))
         product = PackedMatMulOp.get(
-            op.lhs, panels, columns=shape_of(op.result)[-1], transpose_lhs=op.flag("transpose_lhs") or None
+            op.lhs,
+            panels,
+            columns=shape_of(op.result)[-1],
+            transpose_lhs=op.flag("transpose_lhs") or None,
+            partials=schedule.kc is not None,
         )
         return layouts.scheduled(product, schedule)
 
@@ -129,6 +150,9 @@ class PackedMatMulStrategy(ProductStrategy[PackedMatMulOp]):
 
     def prologue(self, op: PackedMatMulOp, operand: int) -> Prologue:
         return Prologue.MOVED if operand == 0 else Prologue.STORED
+
+    def partials(self, op: PackedMatMulOp, reads: Sequence[Reader], writes: Sequence[Writer]) -> PartialSums | None:
+        return None if op.partials is None else PartialSums(reads[2], writes[1])
 
     def factors(
         self, op: PackedMatMulOp, b: TileBuilder, reads: Sequence[Reader], schedule: MatmulSchedule, place: Place
