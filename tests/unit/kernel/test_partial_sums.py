@@ -15,6 +15,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
+from case_model import CaseModel, array_attributes, tensor, window_values
 from kernel_program import on_tiles
 from onnx import TensorProto, helper, numpy_helper
 
@@ -130,3 +131,22 @@ def test_blocks_add_up(tmp_path: Path, threads: int) -> None:
     found = aotc.compile(model(), accuracy="strict", tuned=given.tuned, threads=threads)(feed)
     for number, (name, value) in enumerate(zip(ALL, expected, strict=True)):
         np.testing.assert_allclose(found[f"z{number}"], np.asarray(value), rtol=1e-4, atol=1e-4, err_msg=name)
+
+
+def test_padding_lanes_of_the_last_block_are_not_read(tmp_path: Path) -> None:
+    random = np.random.default_rng(2)
+    x, weight = (random.standard_normal(shape).astype(np.float32) for shape in ((1, 3, 5, 6, 4), (1, 3, 1, 1, 4, 8)))
+    x[:, 2, ..., 2:], weight[:, 2, ..., 2:, :] = np.nan, 0
+    builder = CaseModel("lanes")
+    kinds = ", ".join([builder.input("x", x), builder.input("w", weight)])
+    result, partials = tensor((1, 2, 5, 6, 4)), tensor((5, 6, 8))
+    window = array_attributes(window_values((1, 1)))
+    schedule = ScheduleAttr.of(MatmulSchedule(4, 3, 2, kc=4))
+    attributes = f"{window}, group = 1 : i64, channels = 10 : i64, outputs = 8 : i64, block = 4 : i64"
+    attributes += f", schedule = {schedule}"
+    builder.body.append(f"%y, %p = graph.blocked_conv %x, %w {{{attributes}}} : ({kinds}) -> ({result}, {partials})")
+    builder.output("y", "%y", result)
+    found = builder.run("jit", tmp_path)["y"]
+    y = np.einsum("nbhwl,blm->nhwm", np.nan_to_num(x), weight[0, :, 0, 0])
+    expected = np.moveaxis(y.reshape(1, 5, 6, 2, 4), 3, 1)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
