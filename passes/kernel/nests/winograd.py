@@ -12,7 +12,6 @@ The two buffers of a block stay in the level 2 cache, the weight is read once fo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 
@@ -22,13 +21,13 @@ from aotc.dialects.aot.tiles import tile_shape
 from aotc.dialects.graph.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.packed.channels import BlockRun, Channels
 from aotc.dialects.graph.packed.linear_combinations import sums
+from aotc.dialects.graph.packed.winograd import WinogradSizes
 from aotc.dialects.graph.packed.winograd_transforms import Transforms
 from aotc.dialects.graph.schedules import MatmulSchedule
-from aotc.dialects.graph.shapes import ceil_div
+from aotc.dialects.graph.shapes import Segment, ceil_div, segments
 from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
-from aotc.passes.kernel.costs.register_tiles import Segment, segments
-from aotc.passes.kernel.nests.matmul import stacked_products
+from aotc.passes.kernel.nests.matmul import batched_matmul
 
 
 def alike(window: SlidingWindow, f: Transforms) -> list[tuple[range, range, int]]:
@@ -45,39 +44,6 @@ def alike(window: SlidingWindow, f: Transforms) -> list[tuple[range, range, int]
         run = list(tiles)
         runs.append((range(run[0], run[-1] + 1), elements, results))
     return runs
-
-
-@dataclass(frozen=True)
-class WinogradSizes:
-    """What a kernel is about."""
-
-    transforms: Transforms
-    rows: SlidingWindow
-    columns: SlidingWindow
-    images: int
-    channels: Channels
-    """Of the operand."""
-    outputs: int
-    width: int
-    """Output channels in a panel of the weight."""
-    tile_rows: int
-    """Rows of tiles in a block of them, counted through all images."""
-
-    @property
-    def tiles(self) -> tuple[int, int]:
-        """How many tiles there are along each spatial axis of an image."""
-        size = self.transforms.outputs
-        return ceil_div(self.rows.positions, size), ceil_div(self.columns.positions, size)
-
-    @property
-    def block_tiles(self) -> int:
-        """How many tiles there are in a block of rows."""
-        return self.tile_rows * self.tiles[1]
-
-    @property
-    def block(self) -> int:
-        """Channels in a block of the operand and of the result."""
-        return self.channels.lanes
 
 
 class WinogradKernel:
@@ -113,9 +79,9 @@ class WinogradKernel:
         def block(start: Scalar) -> None:
             for run in whole.runs:
                 self._for_rows(start, (run.number, run.count), partial(self._transform_row, run))
-            rest = (b.index(sizes.images * sizes.tiles[0]) - start) * sizes.tiles[1]
+            remaining = (b.index(sizes.images * sizes.tiles[0]) - start) * sizes.tiles[1]
             exact = sizes.images * sizes.tiles[0] % sizes.tile_rows == 0
-            tiles = b.index(sizes.block_tiles) if exact else b.min(rest, sizes.block_tiles)
+            tiles = b.index(sizes.block_tiles) if exact else b.min(remaining, sizes.block_tiles)
             for part in panels:
 
                 def panel(number: Scalar, part: Segment = part) -> None:
@@ -176,7 +142,7 @@ class WinogradKernel:
     ) -> list[Scalar]:
         f = self._f
         lines = [self._line(chunk, image, row, column, i, elements) for i in range(f.inputs)]
-        grid = self._stacked(f.transform_input(lines, self._sum), 0)
+        grid = self._joined(f.transform_input(lines, self._sum), 0)
         return list(f.transform_input(self._split(grid, 1), self._sum))
 
     def _line(self, chunk: Scalar, image: Scalar, row: Scalar, column: Scalar, line: int, elements: range) -> Scalar:
@@ -209,7 +175,7 @@ class WinogradKernel:
         """The products of the block's first `tiles` tiles with the first `count` blocks of a panel of the weight."""
         sizes = (self._f.inputs**2, self._sizes.block_tiles, count, self._sizes.channels.count)
         operands = self._transformed, self._weight, self._sizes.width
-        stacked_products(self._b, self._schedule, self._kind, panel, sizes, *operands, self._write_products, tiles)
+        batched_matmul(self._b, self._schedule, self._kind, panel, sizes, *operands, self._write_products, tiles)
 
     # The result
 
@@ -225,8 +191,8 @@ class WinogradKernel:
     def _result_runs(self) -> list[tuple[range, int]]:
         """The tiles of a row with equally many columns of results."""
         count, size = self._sizes.tiles[1], self._f.outputs
-        rest = self._sizes.columns.positions % size
-        runs = [(range(count - (1 if rest else 0)), size), (range(count - 1, count), rest)]
+        tail = self._sizes.columns.positions % size
+        runs = [(range(count - (1 if tail else 0)), size), (range(count - 1, count), tail)]
         return [run for run in runs if run[0] and run[1]]
 
     def _store_tile(
@@ -237,8 +203,8 @@ class WinogradKernel:
         product, lane = tile.index(b, 0, {0: f.inputs, 1: 1}), tile.index(b, chunk * self._lanes, {-1: 1})
         grid = self._products([product, number, lane])
         lines = f.transform_output(self._split(grid, 0), self._sum)
-        sides = f.transform_output(self._split(self._stacked(lines, 0), 1), self._sum)[:columns]
-        values = self._stacked(sides, 1)
+        sides = f.transform_output(self._split(self._joined(lines, 0), 1), self._sum)[:columns]
+        values = self._joined(sides, 1)
 
         def write(rows: int) -> list[Scalar]:
             block = panel * (self._sizes.width // self._lanes) + chunk
@@ -250,12 +216,12 @@ class WinogradKernel:
             self._write([image, block, down, across, tile.index(b, 0, {-1: 1})], value)
             return []
 
-        rest = self._sizes.rows.positions % f.outputs
-        if rest == 0:
+        tail = self._sizes.rows.positions % f.outputs
+        if tail == 0:
             write(f.outputs)
         else:
             last = b.compare("eq", row, self._sizes.tiles[0] - 1)
-            b.when(last, lambda: write(rest), lambda: write(f.outputs))
+            b.when(last, lambda: write(tail), lambda: write(f.outputs))
 
     # Tiles of values
 
@@ -265,7 +231,7 @@ class WinogradKernel:
         count, sizes[axis] = sizes[axis], 1
         return [self._b.slice(grid, [place if axis == each else 0 for each in (0, 1)], sizes) for place in range(count)]
 
-    def _stacked(self, parts: Sequence[Scalar], axis: int) -> Scalar:
+    def _joined(self, parts: Sequence[Scalar], axis: int) -> Scalar:
         """Parts put together along axis 0 or 1."""
         sizes = list(tile_shape(parts[0].ssa)[:2])
         sizes[axis] = len(parts)
