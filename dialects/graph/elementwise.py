@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from enum import Flag, auto
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import Float64Type, TensorType, f32, f64, i1
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from aotc.dialects.dtypes import is_float, numpy_dtype
@@ -19,19 +18,12 @@ from aotc.dialects.graph.builder import Builder, Reader, Scalar
 from aotc.dialects.graph.interfaces import (
     Array,
     ElementOp,
-    GraphOp,
     ShapeError,
     common_element_type,
     element_type_of,
-    producer,
     shape_of,
 )
-from aotc.dialects.graph.movement import ReshapeOp
-from aotc.dialects.graph.packed.channels import Blocked, ChannelsOf
 from aotc.dialects.graph.shapes import broadcast, broadcast_index
-
-if TYPE_CHECKING:
-    from aotc.passes.kernel.layouts import Layouts
 
 
 class Domain(Flag):
@@ -76,46 +68,6 @@ class BroadcastOp(ElementOp, ABC):
             read(broadcast_index(b, index, shape_of(value))) for read, value in zip(reads, self.operands, strict=True)
         ]
         return self.scalar(b, *values)
-
-    def lay_out(self, layouts: Layouts) -> Blocked | None:
-        shape = shape_of(self.results[0])
-        whole = [value for value in self.operands if shape_of(value) == shape]
-        channels = layouts.channels_of(*whole)
-        if channels is None:
-            return None
-        if len(set(whole)) == 1:
-            channels = layouts.closed(whole[0], self.results[0])
-        operands = [layouts.pack_parameter(value, shape, channels) for value in self.operands]
-        return Blocked(layouts.again(self, operands), channels)
-
-    def lay_out_reshaped(self, layouts: Layouts, shape: Sequence[int]) -> Blocked | None:
-        """As what it is applied to is laid out, with parameters of groups of channels repeated for each of these."""
-        own = shape_of(self.results[0])
-        whole = [value for value in self.operands if shape_of(value) == own]
-        maker = producer(whole[0], GraphOp) if len(whole) == 1 else None
-        ones = [1] * len(own[2:])
-        for value in self.operands:
-            extents = [1] * (len(own) - len(shape_of(value))) + [*shape_of(value)]
-            if value not in whole and extents not in ([1, 1, *ones], [1, *own[1:2], *ones]):
-                return None
-        if maker is None or len(own) < 2 or own[0] != shape[0] or shape[1] % own[1]:
-            return None
-        if (x := maker.lay_out_reshaped(layouts, shape)) is None:
-            return None
-
-        def parameter(value: SSAValue) -> SSAValue:
-            if math.prod(shape_of(value)) == 1:
-                return value
-            column = layouts.add(ReshapeOp.get(value, shape=[1, own[1], *ones]))
-            return layouts.per_channel(column, shape, x.channels)
-
-        operands = [x.value if value in whole else parameter(value) for value in self.operands]
-        return Blocked(layouts.again(self, operands), x.channels)
-
-    def block_starts(self, channels_of: ChannelsOf) -> Iterable[int] | None:
-        shape = shape_of(self.results[0])
-        channels = channels_of(*(value for value in self.operands if shape_of(value) == shape))
-        return None if channels is None else channels.starts
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         with np.errstate(all="ignore"):

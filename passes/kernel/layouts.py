@@ -7,23 +7,29 @@ wants them and gives its result back as it came out. What no operation asks for 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeAlias
 
 from xdsl.ir import OpResult, SSAValue
 
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, GraphOp, producer, shape_of, to_attribute
 from aotc.dialects.graph.movement import BroadcastOp, ReshapeOp, SliceOp
-from aotc.dialects.graph.packed.channels import Blocked, Channels
+from aotc.dialects.graph.packed.channels import Blocked, Channels, ChannelsOf
 from aotc.dialects.graph.packed.conv import PackChannelsOp, UnpackChannelsOp
 from aotc.dialects.graph.packed.regrouping import NOTHING, RegroupChannelsOp
 from aotc.dialects.graph.schedules import Schedule, ScheduleAttr, schedule_of
 from aotc.dialects.graph.structure import ConstantOp
 
+BlockStarts: TypeAlias = Callable[[GraphOp, ChannelsOf], "Iterable[int] | None"]
+"""With which channels of its operands blocks should begin for an operation to leave them in place; None: with any."""
+
 
 class Layouts:
     """The blocked forms of values, as far as there are any, and the operations to insert for what was asked."""
 
-    def __init__(self) -> None:
+    def __init__(self, block_starts: BlockStarts) -> None:
+        """`block_starts` is `KernelStrategy.block_starts` of an operation's strategy."""
+        self._block_starts = block_starts
         self._computed: dict[SSAValue, Blocked] = {}
         self._packed: dict[tuple[SSAValue, Channels], SSAValue] = {}
         self.added: list[GraphOp] = []
@@ -99,7 +105,7 @@ class Layouts:
             for use in pending.pop().uses:
                 if not isinstance(op := use.operation, GraphOp) or self.is_result(op.results[0]):
                     continue
-                if (found := op.block_starts(self.channels_of)) is not None:
+                if (found := self._block_starts(op, self.channels_of)) is not None:
                     starts |= set(found)
                 elif op.results[0] not in seen and shape_of(op.results[0])[1:2] == (count,):
                     seen.add(op.results[0])

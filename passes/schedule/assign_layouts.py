@@ -51,7 +51,7 @@ class AssignLayoutsPass(ModulePass):
 
 
 def _lay_out(block: Block) -> None:
-    layouts = Layouts()
+    layouts = Layouts(lambda op, channels_of: strategy_of(op).block_starts(op, channels_of))
     replaced: list[tuple[GraphOp, SSAValue | Blocked]] = []
     for op in list(block.ops):
         if not isinstance(op, GraphOp):
