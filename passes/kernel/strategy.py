@@ -14,10 +14,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar, Generic, TypeVar
+from importlib.metadata import EntryPoint
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from aotc import extensions
 from aotc.dialects.graph.builder import Reader, Writer
 from aotc.dialects.graph.interfaces import AnchorOp, GraphOp, Prologue
 from aotc.dialects.graph.packed.channels import Blocked, ChannelsOf
@@ -126,16 +128,26 @@ Strategies = Mapping[type[GraphOp], Sequence[KernelStrategy[Any]]]
 _DEFAULT: KernelStrategy[GraphOp] = KernelStrategy()
 
 
+OURS = EntryPoint("aotc", "aotc.passes.kernel.strategies:STRATEGIES", extensions.KERNELS)
+
+
 @cache
 def _registered() -> tuple[Strategies, ...]:
-    """All mappings: ours, then those of other packages by the names of their modules."""
-    from importlib.metadata import entry_points
+    """All mappings: ours, also in a checkout that is not installed, then those of other packages."""
+    ours: Strategies = OURS.load()
+    found = [loaded for _, loaded in extensions.load_all(extensions.KERNELS, _check)]
+    return (ours, *(mapping for mapping in found if mapping is not ours))
 
-    from aotc.passes.kernel.strategies import STRATEGIES
 
-    points = sorted(entry_points(group="aotc.kernels"), key=lambda point: point.value)
-    found = [point.load() for point in points]
-    return (STRATEGIES, *(mapping for mapping in found if mapping is not STRATEGIES))
+def _check(point: EntryPoint, loaded: object) -> str | None:
+    if not isinstance(loaded, Mapping):
+        return f"a {type(loaded).__name__} is no mapping of operator classes to kernel strategies"
+    for op_class, known in cast(Mapping[object, object], loaded).items():
+        if not (isinstance(op_class, type) and issubclass(op_class, GraphOp)):
+            return f"{op_class!r} is no class of graph operations"
+        if not isinstance(known, Sequence) or not all(isinstance(each, KernelStrategy) for each in known):
+            return f"the strategies for {op_class.__name__} are no sequence of KernelStrategy objects"
+    return None
 
 
 @cache

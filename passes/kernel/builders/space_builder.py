@@ -99,8 +99,8 @@ class SpaceBuilder(TileBuilder):
         self.uniform |= self._loops(form)
         return self._placed(form).ssa
 
-    def insert(self, op: Operation) -> SSAValue:
-        value = super().insert(op)
+    def emit(self, op: Operation) -> SSAValue:
+        value = super().emit(op)
         if loops := self._followed(op.operands):
             self._follows[value] = loops
         return value
