@@ -15,6 +15,7 @@ LEAVES = (
     "aotc.dialects.dtypes",
     "aotc.model.dlpack",
     "aotc.errors",
+    "aotc.extensions",
     "aotc.model.locations",
     "aotc.passes.memory.planner",
     "aotc.model.metadata",

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 import pkgutil
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -172,12 +173,22 @@ IMPORTERS: dict[tuple[str, str], Entry] = {}
 """(domain, op_type) -> entry; filled by importing the modules of `importers/`."""
 
 
+_registered: list[Entry] = []
+"""All that were ever registered, in order."""
+
+
+def _key(entry: Entry) -> tuple[str, str]:
+    return entry.domain, entry.op_type
+
+
 def onnx_op(*op_types: str, domain: str = "") -> Callable[[Importer], Importer]:
     """Register the decorated function as the importer of these operators."""
 
     def register(importer: Importer) -> Importer:
         for op_type in op_types:
-            IMPORTERS[domain, op_type] = Entry(op_type, domain, importer)
+            entry = Entry(op_type, domain, importer)
+            _registered.append(entry)
+            IMPORTERS[_key(entry)] = entry
         return importer
 
     return register
@@ -190,11 +201,10 @@ def load_importers() -> None:
 
     for module in pkgutil.iter_modules(importers.__path__):
         import_module(f"{importers.__name__}.{module.name}")
-    for point in extensions.points(extensions.IMPORTERS):
-        before = dict(IMPORTERS)
-        if extensions.load(point, _check) is None:  # what it registered before it failed goes, too
-            IMPORTERS.clear()
-            IMPORTERS.update(before)
+    extensions.load_all(extensions.IMPORTERS, _check)
+    if extensions.broken():  # what modules registered before they failed goes, too
+        IMPORTERS.clear()
+        IMPORTERS.update({_key(each): each for each in _registered if each.importer.__module__ in sys.modules})
 
 
 def _check(point: EntryPoint, loaded: object) -> str | None:

@@ -165,7 +165,7 @@ class Part:
         if not is_tile(value) or tile_shape(value.ssa) == self.tile.shape:
             return value
         kind = tile_type(self.tile.shape, value.dtype)
-        return Scalar(self.b, value.dtype, self.b.insert(vector.BroadcastOp(value.ssa, kind)))
+        return Scalar(self.b, value.dtype, self.b.emit(vector.BroadcastOp(value.ssa, kind)))
 
 
 def lane_numbers(b: TileBuilder, shape: Sequence[int], beside: Attribute) -> Scalar:
@@ -174,7 +174,7 @@ def lane_numbers(b: TileBuilder, shape: Sequence[int], beside: Attribute) -> Sca
     steps, registers, lanes = shape
     values = list(range(registers * lanes)) * steps
     constant = DenseIntOrFPElementsAttr.from_list(tile_type(shape, kind), values)  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownVariableType]
-    return Scalar(b, kind, b.insert(arith.ConstantOp(constant)))  # pyright: ignore[reportUnknownArgumentType]
+    return Scalar(b, kind, b.emit(arith.ConstantOp(constant)))  # pyright: ignore[reportUnknownArgumentType]
 
 
 class Rows:
