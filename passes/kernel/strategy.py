@@ -48,7 +48,7 @@ class KernelStrategy(Generic[Op]):
 
     def schedule(self, op: Op, machine: Machine) -> Schedule | None:
         """The best schedule on `machine`; None where scalar loops are as good, or this strategy does not apply."""
-        return op.schedule_on(machine) if isinstance(op, AnchorOp) else None
+        return None
 
     def cost(self, op: Op, schedule: Schedule, machine: Machine) -> float:
         """Estimated cycles with `schedule`; by default one for each operation on a vector register."""
@@ -60,11 +60,11 @@ class KernelStrategy(Generic[Op]):
 
     def algorithm(self, op: Op, machine: Machine) -> Attribute | None:
         """A faster algorithm that rounds differently (by at most 1e-4 of the greatest result), if there is one."""
-        return op.algorithm_on(machine) if isinstance(op, AnchorOp) else None
+        return None
 
     def algorithms(self, op: Op, machine: Machine) -> Sequence[Attribute]:
         """All that `algorithm` chooses from, for a search that measures."""
-        return op.algorithms_on(machine) if isinstance(op, AnchorOp) else ()
+        return ()
 
     # Layout
 
@@ -74,35 +74,35 @@ class KernelStrategy(Generic[Op]):
         Instead of several results, it is the first one of an operation that begins with the same ones.
         None: the operation works on plain tensors.
         """
-        return op.lay_out(layouts)
+        return None
 
     def lay_out_reshaped(self, op: Op, layouts: Layouts, shape: Sequence[int]) -> Blocked | None:
         """The result as a tensor of another `shape` [N, C, spatial..], in NCHWc; None where that is no better.
 
         For what happens between two reshapes, of which the first splits channels and the second undoes that."""
-        return op.lay_out_reshaped(layouts, shape)
+        return None
 
     def block_starts(self, op: Op, channels_of: ChannelsOf) -> Iterable[int] | None:
         """The channels of its operands with which blocks should begin, so that `lay_out` leaves them where they are.
 
         None: wherever they begin, they do so in the first result, too."""
-        return op.block_starts(channels_of)
+        return ()
 
     # Fusion
 
     def prologue(self, op: Op, operand: int) -> Prologue:
         """What may be computed where `nest` reads an operand; for scalar loops that depends on its cost alone."""
-        return op.prologue(operand) if isinstance(op, AnchorOp) else Prologue.COMPUTED
+        return Prologue.COMPUTED
 
     def spatial_tiling(self, op: Op, schedule: Schedule) -> SpatialTiling | None:
         """How the first result may be computed in spatial tiles; None: it is best computed as a whole."""
-        return op.spatial_tiling(schedule) if isinstance(op, AnchorOp) else None
+        return None
 
     def tiled_implementation(self, op: Op, box: Box) -> TiledImplementation | None:
         """What computes a box of the first result alone, at no cost beside the box; None where there is no such.
 
         As `getTiledImplementation` of MLIR's TilingInterface."""
-        return op.tiled_implementation(box) if isinstance(op, AnchorOp) else None
+        return None
 
     # Code
 
@@ -112,9 +112,7 @@ class KernelStrategy(Generic[Op]):
         `schedule` is of one of the kinds of `SCHEDULES`. Raises `NotVectorizable` where the operation has no such form;
         the kernel is then scalar loops.
         """
-        if not isinstance(op, AnchorOp):
-            raise NotVectorizable(f"{op.name} has scalar loops only")
-        op.tiled_loops(b, reads, writes, schedule)
+        raise NotVectorizable(f"{op.name} has scalar loops only")
 
     def scalar_nest(self, op: Op, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         """The scalar loops: the definition of the operation, unless it has none of its own."""
@@ -125,14 +123,53 @@ class KernelStrategy(Generic[Op]):
 Strategies = Mapping[type[GraphOp], Sequence[KernelStrategy[Any]]]
 """What an entry point of the group `aotc.kernels` loads to."""
 
-_DEFAULT: KernelStrategy[GraphOp] = KernelStrategy()
+
+class _OperatorsOwn(KernelStrategy[GraphOp]):
+    """What an operator without a strategy says of itself."""
+
+    def schedule(self, op: GraphOp, machine: Machine) -> Schedule | None:
+        return op.schedule_on(machine) if isinstance(op, AnchorOp) else None
+
+    def algorithm(self, op: GraphOp, machine: Machine) -> Attribute | None:
+        return op.algorithm_on(machine) if isinstance(op, AnchorOp) else None
+
+    def algorithms(self, op: GraphOp, machine: Machine) -> Sequence[Attribute]:
+        return op.algorithms_on(machine) if isinstance(op, AnchorOp) else ()
+
+    def lay_out(self, op: GraphOp, layouts: Layouts) -> SSAValue | Blocked | None:
+        return op.lay_out(layouts)
+
+    def lay_out_reshaped(self, op: GraphOp, layouts: Layouts, shape: Sequence[int]) -> Blocked | None:
+        return op.lay_out_reshaped(layouts, shape)
+
+    def block_starts(self, op: GraphOp, channels_of: ChannelsOf) -> Iterable[int] | None:
+        return op.block_starts(channels_of)
+
+    def prologue(self, op: GraphOp, operand: int) -> Prologue:
+        return op.prologue(operand) if isinstance(op, AnchorOp) else Prologue.COMPUTED
+
+    def spatial_tiling(self, op: GraphOp, schedule: Schedule) -> SpatialTiling | None:
+        return op.spatial_tiling(schedule) if isinstance(op, AnchorOp) else None
+
+    def tiled_implementation(self, op: GraphOp, box: Box) -> TiledImplementation | None:
+        return op.tiled_implementation(box) if isinstance(op, AnchorOp) else None
+
+    def nest(
+        self, op: GraphOp, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Any
+    ) -> None:
+        if not isinstance(op, AnchorOp):
+            raise NotVectorizable(f"{op.name} has scalar loops only")
+        op.tiled_loops(b, reads, writes, schedule)
+
+
+_DEFAULT: KernelStrategy[GraphOp] = _OperatorsOwn()
 
 
 OURS = EntryPoint("aotc", "aotc.passes.kernel.strategies:STRATEGIES", extensions.KERNELS)
 
 
 @cache
-def _registered() -> tuple[Strategies, ...]:
+def registered() -> tuple[Strategies, ...]:
     """All mappings: ours, also in a checkout that is not installed, then those of other packages."""
     ours: Strategies = OURS.load()
     found = [loaded for _, loaded in extensions.load_all(extensions.KERNELS, _check)]
@@ -153,17 +190,19 @@ def _check(point: EntryPoint, loaded: object) -> str | None:
 @cache
 def strategies_of(op_class: type[GraphOp]) -> tuple[KernelStrategy[Any], ...]:
     """The strategies for an operator class: its own, then those of its base classes."""
-    return tuple(
+    found = tuple(
         strategy
         for base in op_class.__mro__
-        for mapping in _registered()
+        for mapping in registered()
         for strategy in mapping.get(base, ())  # pyright: ignore[reportArgumentType, reportCallIssue]
     )
+    has_hooks = issubclass(op_class, AnchorOp) and op_class.schedule_on is not AnchorOp.schedule_on
+    return (_DEFAULT, *found) if has_hooks or not found else found
 
 
 def strategy_of(op: GraphOp) -> KernelStrategy[Any]:
     """The strategy whose schedule, or else whose algorithm, `op` carries; the first one where it carries none."""
-    known = strategies_of(type(op)) or (_DEFAULT,)
+    known = strategies_of(type(op))
     if (schedule := schedule_of(op)) is not None:
         return next((each for each in known if isinstance(schedule, each.SCHEDULES)), _DEFAULT)
     if (algorithm := op.attributes.get(AnchorOp.ALGORITHM)) is not None:
@@ -183,7 +222,7 @@ def choose_schedule(op: GraphOp, machine: Machine) -> Schedule | None:
     """The schedule of least estimated cycles that a strategy has for `op`; None where scalar loops are as good."""
     algorithm = op.attributes.get(AnchorOp.ALGORITHM)
     choices: list[Choice] = []
-    for strategy in strategies_of(type(op)) or (_DEFAULT,):
+    for strategy in strategies_of(type(op)):
         if algorithm is not None and strategy.ALGORITHMS and not isinstance(algorithm, strategy.ALGORITHMS):
             continue
         if (schedule := strategy.schedule(op, machine)) is not None:
@@ -196,9 +235,7 @@ def choose_algorithm(op: GraphOp, machine: Machine) -> Attribute | None:
 
     Where several are proposed, each is asked what its schedule costs.
     """
-    proposed = [
-        (each, found) for each in strategies_of(type(op)) or (_DEFAULT,) if (found := each.algorithm(op, machine))
-    ]
+    proposed = [(each, found) for each in strategies_of(type(op)) if (found := each.algorithm(op, machine))]
     if len(proposed) < 2:
         return proposed[0][1] if proposed else None
 

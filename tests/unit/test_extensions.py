@@ -115,7 +115,7 @@ Install = Callable[..., None]
 def _forget() -> None:
     for cached in (universe.multiverse, registry.load_importers, phases._extensions):  # pyright: ignore[reportPrivateUsage]
         cached.cache_clear()
-    strategy._registered.cache_clear()  # pyright: ignore[reportPrivateUsage]
+    strategy.registered.cache_clear()
     strategy.strategies_of.cache_clear()
     cost._element_costs.clear()  # pyright: ignore[reportPrivateUsage]
     cost._anchor_reads.clear()  # pyright: ignore[reportPrivateUsage]
