@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Flag, auto
 from typing import ClassVar
 
@@ -47,6 +47,9 @@ class Domain(Flag):
 class BroadcastOp(ElementOp, ABC):
     """An operation whose result element depends on the operands' elements at the same (broadcast) index."""
 
+    NUMPY: ClassVar[Callable[..., Array] | None] = None
+    """`scalar` on whole arrays, where that is a function."""
+
     @abstractmethod
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         """Emit the result element from the operands' elements."""
@@ -54,7 +57,8 @@ class BroadcastOp(ElementOp, ABC):
     def compute(self, *operands: Array) -> Array | None:
         """`scalar` on whole arrays; narrow types come, and may go, as what they are computed in. None where it does not
         fold."""
-        return None
+        function = type(self).NUMPY
+        return None if function is None else function(*operands)
 
     def result_element_type(self) -> Attribute:
         """The result's element type; that of the first operand unless overridden."""
@@ -109,12 +113,10 @@ class AddOp(BinaryOp):
     """lhs + rhs; integers wrap."""
 
     name = "graph.add"
+    NUMPY: ClassVar = np.add
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return operands[0] + operands[1]
-
-    def compute(self, *operands: Array) -> Array:
-        return np.add(*operands)
 
 
 @irdl_op_definition
@@ -122,12 +124,10 @@ class SubOp(BinaryOp):
     """lhs - rhs; integers wrap."""
 
     name = "graph.sub"
+    NUMPY: ClassVar = np.subtract
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return operands[0] - operands[1]
-
-    def compute(self, *operands: Array) -> Array:
-        return np.subtract(*operands)
 
 
 @irdl_op_definition
@@ -135,12 +135,10 @@ class MulOp(BinaryOp):
     """lhs * rhs; integers wrap."""
 
     name = "graph.mul"
+    NUMPY: ClassVar = np.multiply
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return operands[0] * operands[1]
-
-    def compute(self, *operands: Array) -> Array:
-        return np.multiply(*operands)
 
 
 @irdl_op_definition
@@ -148,12 +146,10 @@ class DivOp(BinaryOp):
     """lhs / rhs; integers truncate towards zero."""
 
     name = "graph.div"
+    NUMPY: ClassVar = arrays.divide
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return operands[0] / operands[1]
-
-    def compute(self, *operands: Array) -> Array:
-        return arrays.divide(*operands)
 
 
 @irdl_op_definition
@@ -161,12 +157,10 @@ class RemOp(BinaryOp):
     """lhs - trunc(lhs / rhs) * rhs, with the sign of lhs: the `%` and `fmod` of C."""
 
     name = "graph.rem"
+    NUMPY: ClassVar = np.fmod
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return b.rem(*operands)
-
-    def compute(self, *operands: Array) -> Array:
-        return np.fmod(*operands)
 
 
 @irdl_op_definition
@@ -220,12 +214,10 @@ class MaxOp(BinaryOp):
     """The greater of lhs and rhs; NaN if either is."""
 
     name = "graph.max"
+    NUMPY: ClassVar = np.maximum
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return b.max(*operands)
-
-    def compute(self, *operands: Array) -> Array:
-        return np.maximum(*operands)
 
 
 @irdl_op_definition
@@ -233,12 +225,10 @@ class MinOp(BinaryOp):
     """The lesser of lhs and rhs; NaN if either is."""
 
     name = "graph.min"
+    NUMPY: ClassVar = np.minimum
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return b.min(*operands)
-
-    def compute(self, *operands: Array) -> Array:
-        return np.minimum(*operands)
 
 
 @irdl_op_definition
@@ -246,12 +236,10 @@ class NegOp(UnaryOp):
     """-x; integers wrap."""
 
     name = "graph.neg"
+    NUMPY: ClassVar = np.negative
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return -operands[0]
-
-    def compute(self, *operands: Array) -> Array:
-        return np.negative(operands[0])
 
 
 @irdl_op_definition
@@ -259,12 +247,10 @@ class AbsOp(UnaryOp):
     """|x|; the least integer stays itself."""
 
     name = "graph.abs"
+    NUMPY: ClassVar = np.abs
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return b.abs(operands[0])
-
-    def compute(self, *operands: Array) -> Array:
-        return np.abs(operands[0])
 
 
 @irdl_op_definition
@@ -272,14 +258,12 @@ class SignOp(UnaryOp):
     """-1, 0 or 1 with the sign of x; zeros and NaN stay themselves."""
 
     name = "graph.sign"
+    NUMPY: ClassVar = np.sign
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         x = operands[0]
         negative = b.select(b.compare("lt", x, 0), b.const(-1, x.dtype), x)
         return b.select(b.compare("gt", x, 0), b.const(1, x.dtype), negative)
-
-    def compute(self, *operands: Array) -> Array:
-        return np.sign(operands[0])
 
 
 @irdl_op_definition

@@ -109,7 +109,7 @@ def low_bits(b: Builder, value: Scalar, dtype: IntegerType) -> Scalar:
 def _as_type(b: Builder, value: Scalar, dtype: Attribute) -> Scalar:
     """The bits of an f32 as an integer of 32 bits, or the reverse."""
     target = f32 if dtype == f32 else i32
-    return b.scalar(b.emit(cast(Operation, arith.BitcastOp(value.ssa, target))), dtype)
+    return b.scalar(b.insert(cast(Operation, arith.BitcastOp(value.ssa, target))), dtype)
 
 
 # A code is sign, exponent, mantissa like an f32, each field narrower. Shifted to where f32 has them it is a float that
