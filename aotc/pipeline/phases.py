@@ -53,7 +53,7 @@ def _schedule(options: CompileOptions) -> str:
 
 def _fuse(options: CompileOptions) -> str:
     threads = f" threads={options.threads}" if options.threads > 1 else ""
-    stages = f'fuse-stages{{target="{options.target}"{threads}}},' if is_vectorized(options) else ""
+    stages = f'tile-and-fuse{{target="{options.target}"{threads}}},' if is_vectorized(options) else ""
     return f"{stages}fuse-epilogues,fuse-prologues,fuse-elementwise,dce"
 
 

@@ -41,7 +41,7 @@ UNIVERSE = Universe(
         "choose-algorithms": _lazy("aotc.passes.schedule.choose_algorithms", "ChooseAlgorithmsPass"),
         "choose-schedule": _lazy("aotc.passes.schedule.choose_schedule", "ChooseSchedulePass"),
         "assign-layouts": _lazy("aotc.passes.schedule.assign_layouts", "AssignLayoutsPass"),
-        "fuse-stages": _lazy("aotc.passes.fuse.fuse_stages", "FuseStagesPass"),
+        "tile-and-fuse": _lazy("aotc.passes.fuse.tile_and_fuse", "TileAndFusePass"),
         "fuse-epilogues": _lazy("aotc.passes.fuse.fuse_epilogues", "FuseEpiloguesPass"),
         "fuse-prologues": _lazy("aotc.passes.fuse.fuse_prologues", "FuseProloguesPass"),
         "fuse-elementwise": _lazy("aotc.passes.fuse.fuse_elementwise", "FuseElementwisePass"),

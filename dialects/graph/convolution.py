@@ -45,6 +45,7 @@ from aotc.dialects.graph.structure import ConstantOp
 from aotc.dialects.graph.windows.axes import ConvolutionalOp, SlidingAxes, TransposedAxes, check_bias
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.conv import conv_schedule, narrow_cycles, narrow_schedule
+from aotc.passes.kernel.costs.windows import window_schedule
 from aotc.passes.kernel.costs.winograd import (
     ConvolutionSizes,
     WinogradAttr,
@@ -53,7 +54,6 @@ from aotc.passes.kernel.costs.winograd import (
     winograd_cycles,
     winograd_schedule,
 )
-from aotc.passes.kernel.nests.window import window_schedule
 
 if TYPE_CHECKING:
     from aotc.passes.kernel.layouts import Layouts

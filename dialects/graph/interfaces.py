@@ -5,7 +5,8 @@ constants, how it fuses, and how one kernel computes it. No pass knows operators
 
 * `GraphOp`      operands and results are tensors of static shape; `infer_types`, `evaluate`, one assembly format.
 * `ElementOp`    one result; a result element is an expression over elements of the operands (`element`).
-* `AnchorOp`     writes its own loop nest (`loops`): reductions, contractions, windows, state across elements.
+* `AnchorOp`     has a kernel of its own; mostly a `LoopNestOp`, which writes its loop nest (`loops`): reductions,
+                 contractions, windows, state across elements.
 """
 
 from __future__ import annotations
@@ -319,17 +320,9 @@ class ElementOp(GraphOp, ABC):
 
 
 class AnchorOp(GraphOp, ABC):
-    """Writes its own loop nest, once per result element through `writes`."""
+    """Has a kernel of its own, which writes every result element once, and what is fused with it calls back for."""
 
     FUSION: ClassVar[Fusion] = Fusion.ANCHOR
-
-    @abstractmethod
-    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        """Emit the whole nest; call `writes[k](index, value)` exactly once for every element of result k.
-
-        A result is write-only: it may have another type in memory (a fused epilogue), so it cannot hold partial sums.
-        An operand read through `reads` may be an expression (a fused prologue); read it as often as needed.
-        """
 
     def scratch(self) -> Sequence[OpResult]:
         """The last results, where they are working memory of the loops: no operation uses them, and they are needed
@@ -372,3 +365,15 @@ class AnchorOp(GraphOp, ABC):
         Raises `NotVectorizable` where the operation has no such form; its kernel is then computed by `loops`.
         """
         raise NotVectorizable(f"{self.name} has plain loops only")
+
+
+class LoopNestOp(AnchorOp, ABC):
+    """An anchor that writes its own loop nest: what defines it, and its kernel where no strategy has a faster one."""
+
+    @abstractmethod
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        """Emit the whole nest; call `writes[k](index, value)` exactly once for every element of result k.
+
+        A result is write-only: it may have another type in memory (a fused epilogue), so it cannot hold partial sums.
+        An operand read through `reads` may be an expression (a fused prologue); read it as often as needed.
+        """

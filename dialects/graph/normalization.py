@@ -3,48 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import (
-    BoolAttr,
-    DenseIntOrFPElementsAttr,
-    Float32Type,
-    Float64Type,
-    FloatAttr,
-    TensorType,
-    f32,
-)
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import BoolAttr, Float64Type, FloatAttr, TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph import arrays
 from aotc.dialects.graph.builder import Builder, Reader, Scalar, Writer
-from aotc.dialects.graph.elementwise import AddOp, DivOp, Domain, MulOp, SubOp
-from aotc.dialects.graph.functions import SqrtOp
-from aotc.dialects.graph.interfaces import (
-    Array,
-    ElementOp,
-    ShapeError,
-    element_type_of,
-    producer,
-    shape_of,
-    tensor_type,
-)
-from aotc.dialects.graph.movement import ReshapeOp
-from aotc.dialects.graph.packed.channels import Blocked
-from aotc.dialects.graph.reduction import ReduceOp, RowwiseOp, merge_index, reduced_shape, rows
-from aotc.dialects.graph.structure import ConstantOp
-from aotc.passes.kernel.nests.rows import Part, Row, Rows, row_schedule
-from aotc.passes.kernel.spatial_tiling import Box, TiledImplementation, whole
-
-if TYPE_CHECKING:
-    from aotc.dialects.graph.schedules import Schedule
-    from aotc.machines.machine import Machine
-    from aotc.passes.kernel.builders.tile_builder import TileBuilder
-    from aotc.passes.kernel.layouts import Layouts
+from aotc.dialects.graph.elementwise import Domain
+from aotc.dialects.graph.interfaces import Array, ElementOp, ShapeError, element_type_of, shape_of, tensor_type
+from aotc.dialects.graph.reduction import RowwiseOp, merge_index, reduced_shape, rows
 
 
 class RowOp(RowwiseOp, ABC):
@@ -57,7 +27,7 @@ class RowOp(RowwiseOp, ABC):
         self.along()
         return [tensor_type(self.x)]
 
-    def _row(self) -> list[int]:
+    def row_extents(self) -> list[int]:
         """The extents of a row."""
         return [shape_of(self.x)[axis] for axis in self.along()]
 
@@ -75,35 +45,9 @@ class RowOp(RowwiseOp, ABC):
 
         b.parallel_for(reduced_shape(shape, axes, keepdims=False), each)
 
-    def tiled_implementation(self, box: Box) -> TiledImplementation | None:
-        everything = whole(self.x)
-        return (
-            TiledImplementation(self, (box,)) if all(box[axis] == everything[axis] for axis in self.along()) else None
-        )
-
     @abstractmethod
     def row(self, b: Builder, read: Reader, write: Writer) -> None:
         """Emit the loops of one row; `read` and `write` take indices within it."""
-
-    def schedule_on(self, machine: Machine) -> Schedule | None:
-        return row_schedule(machine, element_type_of(self.x), shape_of(self.x), self.along())
-
-    def tiled_loops(
-        self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
-    ) -> None:
-        def steps(row: Row) -> Iterator[None]:
-            return self.tiled_row(
-                b, row, lambda part: reads[0](part.index), lambda part, value: writes[0](part.index, value)
-            )
-
-        Rows(b, shape_of(self.x), self.along(), schedule).for_each_in_waves(steps)
-
-    @abstractmethod
-    def tiled_row(
-        self, b: TileBuilder, row: Row, read: Callable[[Part], Scalar], write: Callable[[Part, Scalar], None]
-    ) -> Iterator[None]:
-        """As `row`, on tiles, in steps that begin where one waits for all of a row; with lanes along another axis a
-        tile has elements of neighbouring rows."""
 
     @abstractmethod
     def compute(self, row: Array) -> Array:
@@ -128,7 +72,7 @@ class SoftmaxOp(RowOp):
     log = prop_def(BoolAttr, default_value=BoolAttr.from_bool(False))
 
     def row(self, b: Builder, read: Reader, write: Writer) -> None:
-        extents = self._row()
+        extents = self.row_extents()
         bounds = [(0, extent) for extent in extents]
         kind = element_type_of(self.x)
 
@@ -149,35 +93,6 @@ class SoftmaxOp(RowOp):
         else:
             b.parallel_for(extents, lambda inner: write(inner, b.exp_of_nonpositive(read(inner) - top) / total))
 
-    def schedule_on(self, machine: Machine) -> Schedule | None:
-        return super().schedule_on(machine) if element_type_of(self.x) == f32 else None
-
-    def tiled_row(
-        self, b: TileBuilder, row: Row, read: Callable[[Part], Scalar], write: Callable[[Part, Scalar], None]
-    ) -> Iterator[None]:
-        kind = element_type_of(self.x)
-
-        def value(part: Part) -> Scalar:
-            return part.masked(read(part), -np.inf)
-
-        def larger(x: Scalar, y: Scalar) -> Scalar:
-            return b.select(b.compare("gt", y, x), y, x)  # as in `row`, a NaN may be passed over
-
-        top = row.fold("ogt", -np.inf, kind, value, larger)
-        yield
-
-        def power(part: Part) -> Scalar:
-            return b.exp_of_nonpositive(value(part) - part.spread(top))
-
-        total = row.fold("add", 0, kind, power, b.add)
-        log = self.flag("log")
-        scale = b.math("log", total) if log else 1 / total
-        yield
-        if log:
-            row.for_each(lambda part: write(part, value(part) - part.spread(top) - part.spread(scale)))
-        else:
-            row.for_each(lambda part: write(part, power(part) * part.spread(scale)))
-
     def compute(self, row: Array) -> Array:
         shifted = row - row.max(-1, keepdims=True)
         total = np.exp(shifted).sum(-1, keepdims=True)
@@ -191,37 +106,8 @@ class NormalizeOp(RowOp):
     name = "graph.normalize"
     epsilon = prop_def(FloatAttr[Float64Type])
 
-    def lay_out_reshaped(self, layouts: Layouts, shape: Sequence[int]) -> Blocked | None:
-        """Groups of channels, which lanes of a block need not be: by means of the means of their channels."""
-        split, own, kind = producer(self.x, ReshapeOp), shape_of(self.x), element_type_of(self.x)
-        x = None if split is None else layouts.computed(split.x)
-        if split is None or x is None or shape_of(split.x) != tuple(shape) or 0 in shape:
-            return None
-        if not isinstance(kind, Float32Type | Float64Type):
-            return None  # means would be rounded to few digits
-        if own[0] != shape[0] or shape[1] % own[1] or self.along() != tuple(range(2, len(own))):
-            return None
-
-        def means(value: SSAValue) -> SSAValue:
-            """Of all groups, [N, G, 1]."""
-            positions = list(range(2, len(shape)))
-            of_channels = layouts.add(ReduceOp.get(value, kind="mean", axes=positions, keepdims=True))
-            plain = layouts.unpack(Blocked(of_channels, x.channels))
-            split = layouts.add(ReshapeOp.get(plain, shape=[*own[:2], shape[1] // own[1]]))
-            return layouts.add(ReduceOp.get(split, kind="mean", axes=[2], keepdims=True))
-
-        def number(value: float) -> SSAValue:
-            return layouts.add(ConstantOp(DenseIntOrFPElementsAttr.from_list(TensorType(kind, []), [value])))
-
-        mean = layouts.per_channel(means(x.value), shape, x.channels)
-        distance = layouts.add(SubOp.get(x.value, mean))
-        variance = means(layouts.add(MulOp.get(distance, distance)))
-        root = layouts.add(SqrtOp.get(layouts.add(AddOp.get(variance, number(self.epsilon.value.data)))))
-        inverse = layouts.per_channel(layouts.add(DivOp.get(number(1.0), root)), shape, x.channels)
-        return Blocked(layouts.add(MulOp.get(distance, inverse)), x.channels)
-
     def row(self, b: Builder, read: Reader, write: Writer) -> None:
-        extents = self._row()
+        extents = self.row_extents()
         bounds = [(0, extent) for extent in extents]
         zero, count = b.const(0, element_type_of(self.x)), float(np.prod(extents))
         (total,) = b.reduce(bounds, [zero], lambda inner, carried: [carried[0] + read(inner)])
@@ -234,24 +120,6 @@ class NormalizeOp(RowOp):
         (squares,) = b.reduce(bounds, [zero], square)
         inverse = 1 / b.math("sqrt", squares / count + self.epsilon.value.data)
         b.parallel_for(extents, lambda inner: write(inner, (read(inner) - mean) * inverse))
-
-    def tiled_row(
-        self, b: TileBuilder, row: Row, read: Callable[[Part], Scalar], write: Callable[[Part, Scalar], None]
-    ) -> Iterator[None]:
-        kind, each = element_type_of(self.x), 1 / float(np.prod(self._row()))
-        mean = row.fold("add", 0, kind, lambda part: part.masked(read(part), 0), b.add) * each
-        yield
-
-        def distance(part: Part) -> Scalar:
-            return read(part) - part.spread(mean)
-
-        def square(part: Part) -> Scalar:
-            return part.masked(distance(part) * distance(part), 0)
-
-        squares = row.fold("add", 0, kind, square, b.add)
-        inverse = 1 / b.math("sqrt", squares * each + self.epsilon.value.data)
-        yield
-        row.for_each(lambda part: write(part, distance(part) * part.spread(inverse)))
 
     def compute(self, row: Array) -> Array:
         distance = row - row.mean(-1, keepdims=True)

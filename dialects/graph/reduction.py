@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, cast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, cast
 
 import numpy as np
 from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, StringAttr, TensorType, i64
@@ -16,22 +16,10 @@ from aotc.dialects.dtypes import integer_range, is_float
 from aotc.dialects.graph import arrays
 from aotc.dialects.graph.builder import Builder, Comparison, Number, Reader, Scalar, Writer
 from aotc.dialects.graph.elementwise import Domain
-from aotc.dialects.graph.interfaces import AnchorOp, Array, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import Array, LoopNestOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.shapes import normalize_axis
-from aotc.passes.kernel.builders.tile_builder import NotVectorizable
-from aotc.passes.kernel.nests.rows import Part, Row, Rows, axis_of_lanes, lane_numbers, reduction_schedule
-
-if TYPE_CHECKING:
-    from aotc.dialects.aot.tiles import Reduction
-    from aotc.dialects.graph.packed.channels import Blocked, ChannelsOf
-    from aotc.dialects.graph.schedules import Schedule
-    from aotc.machines.machine import Machine
-    from aotc.passes.kernel.builders.tile_builder import TileBuilder
-    from aotc.passes.kernel.layouts import Layouts
 
 _FALSE = BoolAttr.from_bool(False)
-_FEW = 4
-"""Fewer elements than that are sooner added one by one than brought together out of the lanes of a register."""
 
 
 def normalize_axes(axes: Sequence[int], rank: int) -> tuple[int, ...]:
@@ -96,7 +84,7 @@ def _monoid(kind: StringAttr, monoids: dict[str, Monoid], element_type: Attribut
     return monoids[kind.data]
 
 
-class RowwiseOp(AnchorOp, ABC):
+class RowwiseOp(LoopNestOp, ABC):
     """Works on the rows of x, the elements along `axes`."""
 
     x = operand_def(TensorType)
@@ -105,14 +93,6 @@ class RowwiseOp(AnchorOp, ABC):
     def along(self) -> tuple[int, ...]:
         """The axes, counted from the front."""
         return normalize_axes(self.ints("axes"), len(shape_of(self.x)))
-
-    def lay_out(self, layouts: Layouts) -> Blocked | None:
-        """Rows that lie within channels are the same in blocks of these."""
-        x, axes = layouts.computed(self.x), self.along()
-        return None if x is None or min(axes, default=2) < 2 else layouts.on_blocks(self, x, axes=axes)
-
-    def block_starts(self, channels_of: ChannelsOf) -> Iterable[int] | None:
-        return None if min(self.along(), default=2) >= 2 else ()
 
 
 @irdl_op_definition
@@ -128,23 +108,22 @@ class ReduceOp(RowwiseOp):
     result = result_def(TensorType)
 
     MONOIDS: ClassVar = {"sum": _SUM, "mean": _SUM, "prod": _PRODUCT, "max": _MAXIMUM, "min": _MINIMUM}
-    LANES: ClassVar[dict[str, Reduction]] = {"sum": "add", "mean": "add", "prod": "mul", "max": "max", "min": "min"}
-    """How the lanes of a register are reduced."""
 
-    def _monoid(self) -> Monoid:
+    def monoid(self) -> Monoid:
+        """What elements are combined by; raises ShapeError."""
         return _monoid(self.kind, self.MONOIDS, element_type_of(self.x))
 
-    def _count(self) -> int:
+    def count(self) -> int:
         """What the sum is divided by for the mean."""
         return max(1, int(np.prod([shape_of(self.x)[axis] for axis in self.along()])))
 
     def infer_types(self) -> Sequence[TensorType]:
-        self._monoid()
+        self.monoid()
         shape = reduced_shape(shape_of(self.x), self.along(), self.flag("keepdims"))
         return [TensorType(element_type_of(self.x), shape)]
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        shape, axes, monoid = shape_of(self.x), self.along(), self._monoid()
+        shape, axes, monoid = shape_of(self.x), self.along(), self.monoid()
         kind = element_type_of(self.x)
 
         def each(index: list[Scalar]) -> None:
@@ -154,35 +133,12 @@ class ReduceOp(RowwiseOp):
                 return [monoid.combine(b, carried[0], reads[0](merge_index(len(shape), axes, inner, outer)))]
 
             (total,) = b.reduce([(0, shape[axis]) for axis in axes], [b.const(monoid.neutral(kind), kind)], step)
-            writes[0](index, total / self._count() if self.kind.data == "mean" else total)
+            writes[0](index, total / self.count() if self.kind.data == "mean" else total)
 
         b.parallel_for(shape_of(self.result), each)
 
-    def schedule_on(self, machine: Machine) -> Schedule | None:
-        shape, axes = shape_of(self.x), self.along()
-        if axis_of_lanes(shape) in axes and np.prod([shape[axis] for axis in axes]) < _FEW:
-            return None
-        return reduction_schedule(machine, element_type_of(self.x), shape, axes)
-
-    def tiled_loops(
-        self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
-    ) -> None:
-        shape, axes, monoid = shape_of(self.x), self.along(), self._monoid()
-        kind = element_type_of(self.x)
-        neutral = monoid.neutral(kind)
-
-        def value(part: Part) -> Scalar:
-            return part.masked(reads[0](part.index), neutral)
-
-        def each(row: Row) -> None:
-            total = row.fold(self.LANES[self.kind.data], neutral, kind, value, lambda x, y: monoid.combine(b, x, y))
-            kept = [axis for axis in range(len(shape)) if self.flag("keepdims") or axis not in axes]
-            writes[0](row.result_index(kept), total / self._count() if self.kind.data == "mean" else total)
-
-        Rows(b, shape, axes, schedule).for_each(each)
-
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        axes, monoid = self.along(), self._monoid()
+        axes, monoid = self.along(), self.monoid()
         wide = arrays.widen(operands[0])
         neutral = np.array(monoid.neutral(element_type_of(self.x))).astype(wide.dtype)
         flat = rows(wide, axes)
@@ -191,12 +147,12 @@ class ReduceOp(RowwiseOp):
             start = np.broadcast_to(neutral, (*flat.shape[:-1], 1))
             total = monoid.ufunc.accumulate(np.concatenate([start, flat], -1), -1, dtype=wide.dtype)[..., -1]
             if self.kind.data == "mean":
-                total = arrays.divide(total, np.array(self._count()).astype(wide.dtype))
+                total = arrays.divide(total, np.array(self.count()).astype(wide.dtype))
         return [arrays.convert(total.reshape(shape_of(self.result)), operands[0].dtype)]
 
 
 @irdl_op_definition
-class ArgReduceOp(AnchorOp):
+class ArgReduceOp(LoopNestOp):
     """The index (i64) along `axis` of the greatest (`kind` "max") or least ("min") element of x.
 
     Of equal ones the first, with `last` the last; NaN counts only at index 0.
@@ -210,10 +166,12 @@ class ArgReduceOp(AnchorOp):
     last = prop_def(BoolAttr, default_value=_FALSE)
     result = result_def(TensorType)
 
-    def _axes(self) -> tuple[int, ...]:
+    def along(self) -> tuple[int]:
+        """The axis, counted from the front."""
         return (normalize_axis(self.axis.value.data, len(shape_of(self.x))),)
 
-    def _better(self) -> Comparison:
+    def better(self) -> Comparison:
+        """How an element compares to those it is taken instead of."""
         strict = {"max": "gt", "min": "lt"}[self.kind.data]
         return cast(Comparison, strict.replace("t", "e") if self.flag("last") else strict)
 
@@ -221,13 +179,13 @@ class ArgReduceOp(AnchorOp):
         if self.kind.data not in ("max", "min"):
             raise ShapeError(f"kind is {self.kind.data!r}, expected max or min")
         Domain.NUMBER.require(element_type_of(self.x), "the operand")
-        shape, axes = shape_of(self.x), self._axes()
+        shape, axes = shape_of(self.x), self.along()
         if shape[axes[0]] == 0:
             raise ShapeError(f"axis {axes[0]} has no elements")
         return [TensorType(i64, reduced_shape(shape, axes, self.flag("keepdims")))]
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        shape, axes = shape_of(self.x), self._axes()
+        shape, axes = shape_of(self.x), self.along()
 
         def each(index: list[Scalar]) -> None:
             outer = outer_index(index, axes, self.flag("keepdims"))
@@ -237,7 +195,7 @@ class ArgReduceOp(AnchorOp):
 
             def step(inner: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
                 value = at(inner[0])
-                better = b.compare(self._better(), value, carried[0])
+                better = b.compare(self.better(), value, carried[0])
                 return [b.select(better, value, carried[0]), b.select(better, inner[0], carried[1])]
 
             start = [at(b.index(0)), b.index(0)]
@@ -246,55 +204,9 @@ class ArgReduceOp(AnchorOp):
 
         b.parallel_for(shape_of(self.result), each)
 
-    def schedule_on(self, machine: Machine) -> Schedule | None:
-        schedule = reduction_schedule(machine, element_type_of(self.x), shape_of(self.x), self._axes())
-        return None if schedule is None else replace(schedule, unroll=1)
-
-    def tiled_loops(
-        self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
-    ) -> None:
-        (axis,) = self._axes()
-        shape, kind = shape_of(self.x), element_type_of(self.x)
-        rows = Rows(b, shape, (axis,), replace(schedule, unroll=1))
-
-        def better(value: Scalar, position: Scalar, carried: Sequence[Scalar]) -> list[Scalar]:
-            wins = b.compare(self._better(), value, carried[0])
-            return [b.select(wins, value, carried[0]), b.select(wins, position, carried[1])]
-
-        def each(row: Row) -> None:
-            first = row.first(axis)
-            numbers = lane_numbers(b, first.tile.shape, kind)
-            start = b.splat(reads[0](first.index), first.tile, kind)
-
-            def step(part: Part, carried: list[Scalar]) -> list[Scalar]:
-                sizes = part.tile.shape[:-1]
-                position = b.splat(b.cast(part.base(axis), numbers.dtype), part.tile)
-                if rows.across:
-                    position = position + b.slice(numbers, [0, 0], sizes)
-                value = part.masked(reads[0](part.index), np.nan)  # NaN is never better
-                mine = [b.slice(each, [0, 0], sizes) for each in carried]
-                now = better(value, position, mine)
-                return [b.replace(new, old, [0, 0]) for new, old in zip(now, carried, strict=True)]
-
-            best, position = row.walk([start, b.splat(0, first.tile, numbers.dtype)], step)
-            if rows.across:
-                position = self._best_lane(b, best, position)
-            kept = [k for k in range(len(shape)) if self.flag("keepdims") or k != axis]
-            writes[0](row.result_index(kept), b.cast(position, i64))
-
-        rows.for_each(each)
-
-    def _best_lane(self, b: TileBuilder, best: Scalar, position: Scalar) -> Scalar:
-        """Of all lanes with the best value, the first (or last) position; where x starts with NaN, no lane left 0."""
-        greatest = self.kind.data == "max"
-        top = b.total("max" if greatest else "min", best)
-        worse = b.compare("lt" if greatest else "gt", best, top)
-        never = -1 if self.flag("last") else integer_range(position.dtype)[1]
-        return b.total("max" if self.flag("last") else "min", b.select(worse, b.const(never, position.dtype), position))
-
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        flat = rows(arrays.widen(operands[0]), self._axes())
-        better = {"gt": np.greater, "ge": np.greater_equal, "lt": np.less, "le": np.less_equal}[self._better()]
+        flat = rows(arrays.widen(operands[0]), self.along())
+        better = {"gt": np.greater, "ge": np.greater_equal, "lt": np.less, "le": np.less_equal}[self.better()]
         best = flat[..., 0]
         position = np.zeros(best.shape, np.int64)
         for i in range(1, flat.shape[-1]):
@@ -304,7 +216,7 @@ class ArgReduceOp(AnchorOp):
 
 
 @irdl_op_definition
-class CumulativeOp(AnchorOp):
+class CumulativeOp(LoopNestOp):
     """The running `kind` (sum prod) of x along `axis`, from the end with `reverse`, up to the element before with
     `exclusive`; f16 and bf16 accumulate in f32."""
 
@@ -318,19 +230,21 @@ class CumulativeOp(AnchorOp):
 
     MONOIDS: ClassVar = {"sum": _SUM, "prod": _PRODUCT}
 
-    def _monoid(self) -> Monoid:
+    def monoid(self) -> Monoid:
+        """What elements are combined by; raises ShapeError."""
         return _monoid(self.kind, self.MONOIDS, element_type_of(self.x))
 
-    def _axis(self) -> int:
+    def along(self) -> int:
+        """The axis, counted from the front."""
         return normalize_axis(self.axis.value.data, len(shape_of(self.x)))
 
     def infer_types(self) -> Sequence[TensorType]:
-        self._monoid()
-        self._axis()
+        self.monoid()
+        self.along()
         return [TensorType(element_type_of(self.x), shape_of(self.x))]
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        shape, axis, monoid = shape_of(self.x), self._axis(), self._monoid()
+        shape, axis, monoid = shape_of(self.x), self.along(), self.monoid()
         kind = element_type_of(self.x)
 
         def each(outer: list[Scalar]) -> None:
@@ -345,35 +259,8 @@ class CumulativeOp(AnchorOp):
 
         b.parallel_for(reduced_shape(shape, (axis,), keepdims=False), each)
 
-    def schedule_on(self, machine: Machine) -> Schedule | None:
-        shape, axis = shape_of(self.x), self._axis()
-        if not shape or axis_of_lanes(shape) == axis:
-            return None
-        schedule = reduction_schedule(machine, element_type_of(self.x), shape, (axis,))
-        return None if schedule is None else replace(schedule, unroll=1)
-
-    def tiled_loops(
-        self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
-    ) -> None:
-        shape, axis, monoid = shape_of(self.x), self._axis(), self._monoid()
-        kind = element_type_of(self.x)
-        if axis_of_lanes(shape) == axis:
-            raise NotVectorizable("a running total along the lanes of registers")
-
-        def each(row: Row) -> None:
-            def step(i: Scalar, carried: list[Scalar]) -> list[Scalar]:
-                place = b.index(shape[axis] - 1) - i if self.flag("reverse") else i
-                part = row.at(axis, place)
-                total = monoid.combine(b, carried[0], reads[0](part.index))
-                writes[0](part.index, carried[0] if self.flag("exclusive") else total)
-                return [total]
-
-            b.loop(0, shape[axis], 1, [b.splat(monoid.neutral(kind), row.at(axis, b.index(0)).tile, kind)], step)
-
-        Rows(b, shape, (axis,), replace(schedule, unroll=1)).for_each(each)
-
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        axis, monoid = self._axis(), self._monoid()
+        axis, monoid = self.along(), self.monoid()
         wide = arrays.widen(operands[0])
         wide = np.flip(wide, axis) if self.flag("reverse") else wide
         shape = list(wide.shape)

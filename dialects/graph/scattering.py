@@ -1,6 +1,6 @@
-"""What writes at indices that are tensors, and what selects the largest elements, with and without working memory.
+"""What writes at indices that are tensors, and what selects the largest elements, with and without a scratch buffer.
 
-A negative index counts from the end; a write outside the operand is dropped. Without working memory each result element
+A negative index counts from the end; a write outside the operand is dropped. Without a buffer each result element
 looks for the updates that meet it, in their order: nothing is written twice, so the loops over the result are parallel.
 """
 
@@ -18,14 +18,14 @@ from xdsl.irdl import operand_def, opt_prop_def, prop_def
 
 from aotc.dialects.graph.builder import Builder, Reader, Scalar, ScalarLike, Writer
 from aotc.dialects.graph.indexing import from_front, require_covered, require_indices
-from aotc.dialects.graph.interfaces import AnchorOp, Array, ShapeError, common_element_type, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import Array, LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.graph.shapes import require_axis
 
 _REDUCTIONS = {"none", "add", "mul", "max", "min"}
 _UFUNCS = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
 
 
-class ScatterOp(AnchorOp, ABC):
+class ScatterOp(LoopNestOp, ABC):
     """x with `updates` combined into it; `reduction` "none" replaces, and the last of several updates wins."""
 
     x = operand_def(TensorType)
@@ -160,7 +160,7 @@ class ScatteringSlices(ScatterOp, ABC):
         b.parallel_for(x, body)
 
 
-class Selecting(AnchorOp, ABC):
+class Selecting(LoopNestOp, ABC):
     """The `k` greatest elements along `axis` (the least with `smallest`), in order, and their i64 indices.
 
     Of equal elements the one with the lower index comes first.

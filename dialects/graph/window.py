@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from itertools import groupby
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute
@@ -20,18 +18,9 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 from aotc.dialects.dtypes import integer_range, is_float
 from aotc.dialects.graph.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
-from aotc.dialects.graph.schedules import Schedule
 from aotc.dialects.graph.shapes import linearize
 from aotc.dialects.graph.windows.axes import WindowedOp
 from aotc.dialects.graph.windows.sliding import SlidingWindow, sliding_windows
-from aotc.machines.machine import Machine
-from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
-from aotc.passes.kernel.nests.window import Part, WindowNest, WindowReduction, window_schedule
-from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation, tiled_windows, window_tiling
-
-if TYPE_CHECKING:
-    from aotc.dialects.graph.packed.channels import Blocked, ChannelsOf
-    from aotc.passes.kernel.layouts import Layouts
 
 
 class WindowOp(WindowedOp, ABC):
@@ -105,7 +94,7 @@ class WindowOp(WindowedOp, ABC):
 
             def count() -> Scalar:
                 counts = [self.counted(b, w, p) for w, p in zip(windows, position, strict=True)]
-                return b.cast(_product(b, counts), element_type_of(self.x))
+                return b.cast(product(b, counts), element_type_of(self.x))
 
             bounds = [w.taps(b, p) for w, p in zip(windows, position, strict=True)]
             carried = b.reduce(bounds, self.initial(b), step)
@@ -113,77 +102,13 @@ class WindowOp(WindowedOp, ABC):
 
         b.parallel_for(shape_of(self.result), body)
 
-    def lay_out(self, layouts: Layouts) -> Blocked | None:
-        x = layouts.computed(self.x) if self.BLOCKED else None
-        return None if x is None else layouts.on_blocks(self, x)
 
-    def block_starts(self, channels_of: ChannelsOf) -> Iterable[int] | None:
-        return None if self.BLOCKED else ()
-
-    def tiled_implementation(self, box: Box) -> TiledImplementation | None:
-        blocked = self.BLOCKED and len(box) > 2 + self.rank
-        return tiled_windows(self, self.windows(), box) if blocked else None
-
-    def spatial_tiling(self, schedule: Schedule) -> SpatialTiling | None:
-        return window_tiling(self, schedule)
-
-    def schedule_on(self, machine: Machine) -> Schedule | None:
-        x = shape_of(self.x)
-        return window_schedule(machine, element_type_of(self.x), x[-1]) if len(x) > 2 + self.rank else None
-
-    def tiled_loops(
-        self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
-    ) -> None:
-        x = shape_of(self.x)
-        if len(x) == 2 + self.rank:
-            raise NotVectorizable("the operand is not blocked")
-        pool = _Pool(self, b, writes[0])
-        nest = WindowNest(b, schedule, x[:2], self.windows(), x[-1], reads[0], pool)
-        nest.run()
-
-
-def _product(b: Builder, factors: Sequence[Scalar]) -> Scalar:
-    product = b.index(1)
+def product(b: Builder, factors: Sequence[Scalar]) -> Scalar:
+    """Of indices."""
+    result = b.index(1)
     for factor in factors:
-        product = product * factor
-    return product
-
-
-@dataclass(frozen=True)
-class _Pool(WindowReduction):
-    op: WindowOp
-    b: TileBuilder
-    write: Writer
-
-    def initial(self, part: Part) -> list[Scalar]:
-        return [self.b.splat(value, part.tile) for value in self.op.initial(self.b)]
-
-    def step(self, part: Part, taps: list[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
-        return self.op.combine(self.b, part.index, value, carried)
-
-    def finish(self, part: Part, carried: list[Scalar]) -> None:
-        self.write(part.index, self.op.finish(self.b, lambda: self._count(part), carried))
-
-    def _count(self, part: Part) -> Scalar:
-        """How many taps count for each position of a part: one number, or a tile where they differ."""
-        b, windows, places = self.b, self.op.windows(), part.index[2:-1]
-        window, place = windows.pop(part.across), places.pop(part.across)
-        rows = _product(b, [self.op.counted(b, w, p) for w, p in zip(windows, places, strict=True)])
-
-        def count(columns: Scalar) -> Scalar:
-            return b.cast(rows * columns, element_type_of(self.op.x))
-
-        if part.example is None:
-            return count(self.op.counted(b, window, place))
-        size, lanes = part.tile.shape
-        columns = [self.op.counted(b, window, b.index(part.example + number)) for number in range(size)]
-        alike = [list(group) for _, group in groupby(range(size), lambda number: columns[number].constant)]
-        if len(alike) == 1:
-            return count(columns[0])
-        counts = b.splat(count(columns[0]), part.tile)
-        for first, *more in alike[1:]:
-            counts = b.replace(b.splat(count(columns[first]), Tile((1 + len(more), lanes))), counts, [first])
-        return counts
+        result = result * factor
+    return result
 
 
 def _least(b: Builder, dtype: Attribute) -> Scalar:

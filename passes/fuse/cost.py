@@ -15,6 +15,7 @@ from aotc.dialects.graph.builder import INDEX, Reader, Scalar
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, GraphOp, element_type_of, shape_of
 from aotc.passes.fuse.groups import body_key
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
+from aotc.passes.kernel.strategy import strategy_of
 from aotc.passes.loops.loop_shares import trips
 
 BRANCH = 8
@@ -75,7 +76,7 @@ def anchor_reads(op: AnchorOp) -> tuple[float, ...]:
     if key not in _anchor_reads:
         probe = _Probe(op)
         counts = [0.0] * len(op.operands)
-        op.loops(probe.b, probe.reads(), [_nowhere for _ in op.results])
+        strategy_of(op).scalar_nest(op, probe.b, probe.reads(), [_nowhere for _ in op.results])
         for load in probe.block.walk():
             if isinstance(load, memref.LoadOp) and load.memref in probe.buffers[: len(counts)]:
                 counts[probe.buffers.index(load.memref)] += _times(load)

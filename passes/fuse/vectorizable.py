@@ -16,7 +16,7 @@ from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, element_type_of,
 from aotc.model.weights import WeightStore
 from aotc.passes.fuse.groups import body_key, copy_group
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
-from aotc.passes.kernel.strategy import follows_schedule
+from aotc.passes.kernel.strategy import KernelStrategy, follows_schedule, strategy_of
 from aotc.passes.loops.convert_graph_to_loops import KernelLowering
 from aotc.passes.memory.bufferize import bufferize_kernel
 
@@ -93,4 +93,7 @@ def _has_element(op: ElementOp) -> bool:
 
 def is_tiled(op: Operation) -> bool:
     """Whether `op` is an anchor that is to be computed on tiles."""
-    return follows_schedule(op) and type(op).tiled_loops is not AnchorOp.tiled_loops
+    if not isinstance(op, AnchorOp) or not follows_schedule(op):
+        return False
+    own = type(op).tiled_loops is not AnchorOp.tiled_loops
+    return own or type(strategy_of(op)).nest is not KernelStrategy.nest

@@ -5,17 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, SSAValue
 
-from aotc.dialects.graph.interfaces import element_type_of, shape_of, to_attribute
+from aotc.dialects.graph.interfaces import AnchorOp, element_type_of, shape_of, to_attribute
 from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, WindowSchedule
 from aotc.dialects.graph.windows.sliding import SlidingWindow
-
-if TYPE_CHECKING:
-    from aotc.dialects.graph.interfaces import AnchorOp
 
 Box: TypeAlias = tuple[range, ...]
 """Neighbouring positions along every axis of a tensor."""
@@ -33,10 +30,10 @@ def size(box: Box) -> int:
 
 @dataclass(frozen=True)
 class SpatialTiling:
-    """How a result may be computed strip by strip, so that strips share little work."""
+    """How a result may be computed in spatial tiles that share little work."""
 
     single: Sequence[int]
-    """Axes along which a strip has one position."""
+    """Axes along which a tile has one position."""
     rows: int
     """The axis along which it has some."""
     multiple: int = 1

@@ -21,7 +21,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from aotc import extensions
 from aotc.dialects.graph.builder import Reader, Writer
-from aotc.dialects.graph.interfaces import AnchorOp, GraphOp, Prologue
+from aotc.dialects.graph.interfaces import AnchorOp, GraphOp, LoopNestOp, Prologue
 from aotc.dialects.graph.packed.channels import Blocked, ChannelsOf
 from aotc.dialects.graph.schedules import Schedule, schedule_of
 from aotc.machines.machine import Machine
@@ -54,7 +54,7 @@ class KernelStrategy(Generic[Op]):
         """Estimated cycles with `schedule`; by default one for each operation on a vector register."""
         return op.operations() / schedule.lanes
 
-    def candidates(self, op: Op, schedule: Schedule, machine: Machine) -> Iterable[Schedule]:
+    def candidates(self, op: Op, schedule: Any, machine: Machine) -> Iterable[Schedule]:
         """Schedules near `schedule`, for a search that measures them."""
         return ()
 
@@ -94,7 +94,7 @@ class KernelStrategy(Generic[Op]):
         """What may be computed where `nest` reads an operand; for scalar loops that depends on its cost alone."""
         return Prologue.COMPUTED
 
-    def spatial_tiling(self, op: Op, schedule: Schedule) -> SpatialTiling | None:
+    def spatial_tiling(self, op: Op, schedule: Any) -> SpatialTiling | None:
         """How the first result may be computed in spatial tiles; None: it is best computed as a whole."""
         return None
 
@@ -107,7 +107,7 @@ class KernelStrategy(Generic[Op]):
     # Code
 
     def nest(self, op: Op, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Any) -> None:
-        """As `AnchorOp.loops`, vectorised: indices may be `TileIndex`es and what is read and written tiles.
+        """As `LoopNestOp.loops`, vectorised: indices may be `TileIndex`es and what is read and written tiles.
 
         `schedule` is of one of the kinds of `SCHEDULES`. Raises `NotVectorizable` where the operation has no such form;
         the kernel is then scalar loops.
@@ -115,8 +115,8 @@ class KernelStrategy(Generic[Op]):
         raise NotVectorizable(f"{op.name} has scalar loops only")
 
     def scalar_nest(self, op: Op, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        """The scalar loops: the definition of the operation, unless it has none of its own."""
-        assert isinstance(op, AnchorOp)
+        """The scalar loops: the definition of the operation, unless it is no `LoopNestOp`."""
+        assert isinstance(op, LoopNestOp)
         op.loops(b, reads, writes)
 
 

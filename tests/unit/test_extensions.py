@@ -27,7 +27,7 @@ from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.ir import Dialect
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 from xdsl.universe import Universe
-from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, shape_of, tensor_type
+from aotc.dialects.graph.interfaces import ElementOp, LoopNestOp, shape_of, tensor_type
 from aotc.dialects.graph.elementwise import AddOp
 from aotc.frontend.onnx.registry import onnx_op
 from aotc.passes.kernel.strategy import KernelStrategy
@@ -62,7 +62,7 @@ class DifferenceOp(ElementOp):
 
 
 @irdl_op_definition
-class DoubleOp(AnchorOp):
+class DoubleOp(LoopNestOp):
     name = "odd.double"
     x = operand_def(TensorType)
     fails = prop_def(StringAttr)

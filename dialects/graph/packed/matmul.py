@@ -15,10 +15,10 @@ from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.arrays import to_blocks
 from aotc.dialects.graph.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import (
-    AnchorOp,
     Array,
     ElementOp,
     Fusion,
+    LoopNestOp,
     Prologue,
     ShapeError,
     common_element_type,
@@ -85,7 +85,7 @@ Elements: TypeAlias = Callable[[Scalar], Scalar]
 """Those of a row or column, by their place along the reduction."""
 
 
-class ProductOp(AnchorOp, ABC):
+class ProductOp(LoopNestOp, ABC):
     """lhs [.., M, K] times a matrix [K, N] for each index of the batch dimensions, which broadcast: [.., M, N].
 
     `transpose_lhs` says that lhs is stored [.., K, M].

@@ -31,8 +31,8 @@ from aotc.dialects.dtypes import byte_width, is_float
 from aotc.dialects.graph.arrays import to_blocks
 from aotc.dialects.graph.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import (
-    AnchorOp,
     Array,
+    LoopNestOp,
     Prologue,
     ShapeError,
     common_element_type,
@@ -51,7 +51,7 @@ from aotc.passes.kernel.nests.strassen import StrassenKernel, StrassenSizes
 
 
 @irdl_op_definition
-class StrassenWeightOp(AnchorOp):
+class StrassenWeightOp(LoopNestOp):
     """Sums of the quarters of a matrix [K, N] (with `transpose`: [N, K]) as `strassen_matmul` streams them.
 
     The result is [panels, 7, ceil(K / 2), width]: a panel is `width` of the `left` columns that the left quarters have.
@@ -118,7 +118,7 @@ class StrassenWeightOp(AnchorOp):
 
 
 @irdl_op_definition
-class StrassenMatMulOp(AnchorOp):
+class StrassenMatMulOp(LoopNestOp):
     """lhs [.., M, K] times a matrix [K, `columns`], of which `strassen_weight` made sums: [.., M, columns].
 
     Rows are multiplied in blocks of `block_rows`, the first half of a block being the upper quarters. The other results

@@ -5,24 +5,13 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition
 
 from aotc.dialects.graph.builder import Builder, Reader, Scalar, Writer
-from aotc.dialects.graph.interfaces import (
-    Prologue,
-    ShapeError,
-    common_element_type,
-    element_type_of,
-    shape_of,
-)
-from aotc.dialects.graph.schedules import Schedule
+from aotc.dialects.graph.interfaces import ShapeError, common_element_type, shape_of
 from aotc.dialects.graph.windows.axes import BlockedSlidingAxes, check_bias
-from aotc.machines.machine import Machine
-from aotc.passes.kernel.builders.tile_builder import TileBuilder
-from aotc.passes.kernel.nests.window import Part, WindowNest, WindowReduction, window_schedule
 
 
 class LanesConvolutionOp(BlockedSlidingAxes, ABC):
@@ -79,19 +68,6 @@ class LanesConvolutionOp(BlockedSlidingAxes, ABC):
             writes[0](index, b.reduce(bounds, [self.initial(b, reads, self.bias_index(index))], step)[0])
 
         b.parallel_for(shape_of(self.result), body)
-
-    def prologue(self, operand: int) -> Prologue:
-        return Prologue.STORED
-
-    def schedule_on(self, machine: Machine) -> Schedule | None:
-        return window_schedule(machine, element_type_of(self.x), shape_of(self.x)[-1])
-
-    def tiled_loops(
-        self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
-    ) -> None:
-        shape = shape_of(self.x)
-        sums = _ChannelSums(self, b, reads, writes)
-        WindowNest(b, schedule, shape[:2], self.windows(), shape[-1], reads[0], sums).run()
 
 
 @irdl_op_definition
@@ -153,38 +129,3 @@ class BlockedLanesConvOp(LanesConvolutionOp):
 
     def weight_index(self, block: Scalar, taps: Sequence[Scalar], lane: Scalar, number: Scalar) -> list[Scalar]:
         return [number, block, *taps, lane]
-
-
-@dataclass(frozen=True)
-class _ChannelSums(WindowReduction):
-    op: LanesConvolutionOp
-    b: TileBuilder
-    reads: Sequence[Reader]
-    writes: Sequence[Writer]
-    number: int = 0
-    """Of the input channel of each group that is added."""
-
-    def passes(self) -> Sequence[WindowReduction]:
-        return [replace(self, number=number) for number in range(self.op.run)]
-
-    def view(self, value: Scalar) -> Scalar:
-        if (run := self.op.run) == 1:
-            return value
-        return self.b.shuffle(value, value, [lane - lane % run + self.number for lane in range(self.lanes)])
-
-    @property
-    def lanes(self) -> int:
-        """Of a block."""
-        return shape_of(self.op.x)[-1]
-
-    def initial(self, part: Part) -> list[Scalar]:
-        if self.op.bias is None:
-            return [self.b.splat(0, part.tile, element_type_of(self.op.result))]
-        return [self.b.splat(self.reads[2](self.op.bias_index(part.index)), part.tile)]
-
-    def step(self, part: Part, taps: list[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
-        index = self.op.weight_index(part.index[1], taps, part.index[-1], self.b.index(self.number))
-        return [self.b.fma(value, self.reads[1](index), carried[0])]
-
-    def finish(self, part: Part, carried: list[Scalar]) -> None:
-        self.writes[0](part.index, carried[0])

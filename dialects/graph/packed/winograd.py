@@ -25,8 +25,8 @@ from aotc.dialects.dtypes import is_float
 from aotc.dialects.graph.arrays import to_blocks
 from aotc.dialects.graph.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import (
-    AnchorOp,
     Array,
+    LoopNestOp,
     Prologue,
     ShapeError,
     common_element_type,
@@ -53,7 +53,7 @@ def _transforms_of(output_tile: int) -> Transforms:
 
 
 @irdl_op_definition
-class WinogradWeightOp(AnchorOp):
+class WinogradWeightOp(LoopNestOp):
     """A convolution's weight [M, C, 3, 3], transformed and in the order in which `winograd_conv` streams it.
 
     The result is [panels, n * n, C, width] for n = output_tile + 2: a panel is `width` output channels, missing ones
@@ -115,7 +115,7 @@ class WinogradWeightOp(AnchorOp):
 
 
 @irdl_op_definition
-class WinogradConvOp(AnchorOp):
+class WinogradConvOp(LoopNestOp):
     """Convolution of a blocked x [N, ceil(C / B), H, W, B] with a weight of `winograd_weight`, 3 x 3 taps of stride 1.
 
     The result is blocked alike: [N, ceil(M / B), H', W', B]; the optional bias is [ceil(M / B) * B]. `channels` is C,

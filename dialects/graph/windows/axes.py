@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, opt_operand_def, prop_def, result_def
 
 from aotc.dialects.graph.builder import Builder, Reader, Scalar
-from aotc.dialects.graph.interfaces import AnchorOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.schedules import Schedule
 from aotc.dialects.graph.windows.sliding import SlidingWindow, sliding_windows
 from aotc.dialects.graph.windows.transposed import Phases, TransposedWindow, transposed_windows
@@ -34,7 +34,7 @@ def check_bias(bias: SSAValue | None, channels: int, lanes: int | None = None) -
         raise ShapeError(f"the bias of {of} has shape {list(shape_of(bias))}")
 
 
-class WindowedOp(AnchorOp, ABC):
+class WindowedOp(LoopNestOp, ABC):
     """How a window moves: one value for each spatial axis, of pads two."""
 
     strides = prop_def(DenseArrayBase)

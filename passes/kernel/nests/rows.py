@@ -2,17 +2,17 @@
 
 A row is the elements along the reduced axes. Lanes lie along the last axis that is longer than 1. Where that is kept, a
 step works on neighbouring rows, one in each lane. Where it is reduced, lanes lie along the row, and reducing it ends
-with the lanes of a register. Several rows at once hide how long that takes: rows together in one tile, and parts of
-such rows, each a step behind the one before. A tile is `[many, registers, lanes]`: registers follow each other along
-the axis of the lanes; many are rows or, where that is one, steps along the innermost reduced axis but the lanes'. A row
-that is one tile is loaded once and stays in registers, for reading it again gives the same values.
+with the lanes of a register. Several rows at once hide how long that takes: rows together in one tile, and groups
+of such rows that are software-pipelined, each a stage behind the one before. A tile is `[many, registers, lanes]`:
+registers follow each other along the axis of the lanes; many are rows or, where that is one, steps along the innermost
+reduced axis but the lanes'. A row that is one tile is loaded once and stays in registers, for reading it again gives
+the same values.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
 
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, Float64Type, i32, i64
@@ -22,87 +22,10 @@ from aotc.dialects.aot.tiles import Reduction, tile_shape, tile_type
 from aotc.dialects.graph.builder import Number, Scalar
 from aotc.dialects.graph.schedules import RowSchedule
 from aotc.dialects.graph.shapes import ceil_div
-from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder, is_tile
+from aotc.passes.kernel.costs.rows import axis_of_lanes, axis_of_steps
 
 Combine = Callable[[Scalar, Scalar], Scalar]
-
-
-def axis_of_lanes(shape: Sequence[int]) -> int:
-    """The last axis that is longer than 1; the last one where none is."""
-    return max((axis for axis, extent in enumerate(shape) if extent > 1), default=len(shape) - 1)
-
-
-def axis_of_steps(shape: Sequence[int], axes: Sequence[int]) -> int | None:
-    """The innermost of the reduced `axes` that is longer than 1 and not the lanes'."""
-    lanes = axis_of_lanes(shape)
-    return max((axis for axis in axes if axis != lanes and shape[axis] > 1), default=None)
-
-
-def reduction_schedule(
-    machine: Machine, dtype: Attribute, shape: Sequence[int], axes: Sequence[int]
-) -> RowSchedule | None:
-    """How rows along `axes` of a tensor of `dtype` are read once; None where there are no vectors for it.
-
-    A quarter of the registers add up, which hides the latency of additions.
-    """
-    if (lanes := _lanes(machine, dtype, shape, axes)) == 1:
-        return None
-    step_axis = axis_of_steps(shape, axes)
-    few = max(machine.registers // 4, 2)
-    registers = _even(ceil_div(shape[axis_of_lanes(shape)], lanes), few)
-    steps = 1 if step_axis is None else _even(shape[step_axis], max(few // registers, 1))
-    return RowSchedule(lanes, registers, steps)
-
-
-def row_schedule(machine: Machine, dtype: Attribute, shape: Sequence[int], axes: Sequence[int]) -> RowSchedule | None:
-    """How rows are worked on that are read several times; None where there are no vectors for it.
-
-    They stay in registers where they fit, several at once: what is spilled beside them is no longer away than x.
-    """
-    if (lanes := _lanes(machine, dtype, shape, axes)) == 1:
-        return None
-    lane_axis, step_axis = axis_of_lanes(shape), axis_of_steps(shape, axes)
-    needed = ceil_div(shape[lane_axis], lanes)
-    steps = 1 if step_axis is None else shape[step_axis]
-    most = machine.registers
-    if prod(shape[axis] for axis in axes if axis not in (lane_axis, step_axis)) == 1:
-        if lane_axis not in axes and steps <= most:
-            return RowSchedule(lanes, _even(needed, max(machine.registers // 4 // steps, 1)), steps)
-        if lane_axis in axes and steps == 1 and needed <= most:
-            stages, rows = _rows_at_once(most, needed)
-            return RowSchedule(lanes, needed, rows=rows, stages=stages)
-        if lane_axis in axes and steps * needed <= most:
-            return RowSchedule(lanes, needed, steps)
-    return reduction_schedule(machine, dtype, shape, axes)
-
-
-def _rows_at_once(registers: int, needed: int) -> tuple[int, int]:
-    """Of rows of `needed` registers: how many parts follow each other, and how many rows each of them is.
-
-    Rows together fill three quarters of the registers, which hides the latency of what is combined across lanes where
-    rows are short; those of parts may be half again as many as there are, for a part that waits needs few.
-    """
-    together = _power_of_two(registers * 3 // 4 // needed)
-    return max(_power_of_two(registers * 3 // 2 // needed), _LEAST_ROWS) // together, together
-
-
-_LEAST_ROWS, _MOST_ROWS = 4, 8
-"""At once; more hide nothing more."""
-
-
-def _power_of_two(count: int) -> int:
-    """The largest one up to `count` that is a number of rows."""
-    return min(1 << max(count, 1).bit_length() - 1, _MOST_ROWS)
-
-
-def _lanes(machine: Machine, dtype: Attribute, shape: Sequence[int], axes: Sequence[int]) -> int:
-    return machine.lanes(dtype) if axes and prod(shape) > 1 else 1
-
-
-def _even(count: int, most: int) -> int:
-    """The size of the least number of parts of `count`, none larger than `most`, where they are as equal as can be."""
-    return ceil_div(count, ceil_div(count, most))
 
 
 @dataclass(frozen=True)
@@ -193,7 +116,7 @@ class Rows:
         self.row_axis = max((axis for axis in self._kept if shape[axis] > 1), default=None)
         """Along which there are several rows at once, with lanes along rows and one step at a time."""
         several = self.row_axis is not None and self.across and self.steps == 1
-        self._parts, self._together = (schedule.stages, schedule.rows) if several else (1, 1)
+        self._groups, self._together = (schedule.stages, schedule.rows) if several else (1, 1)
         self.pieces = pieces(shape[self.lane_axis], schedule.registers, self.lanes)
         self._tiles: dict[tuple[int, int, int | None], Tile] = {}
 
@@ -201,21 +124,21 @@ class Rows:
         """A parallel nest over all rows, one after the other."""
         self._for_each(1, lambda rows: body(rows[0]))
 
-    def for_each_in_waves(self, steps: Callable[[Row], Iterator[None]]) -> None:
-        """The same for code in steps, and several rows at once: each part a step behind the one before, which hides
-        how long a step waits for the last one."""
+    def pipelined(self, stages: Callable[[Row], Iterator[None]]) -> None:
+        """The same for code in stages, several rows at once: software pipelining, each group of rows a stage behind
+        the one before, which hides how long a stage waits for the results of the last one."""
 
-        def waves(rows: Sequence[Row]) -> None:
-            running = [steps(row) for row in rows]
+        def pipeline(groups: Sequence[Row]) -> None:
+            running = [stages(rows) for rows in groups]
             started = 0
             while running:
                 started = min(started + 1, len(running))
-                for part in reversed(running[:started]):
-                    if next(part, _END) is _END:
-                        running.remove(part)
+                for group in reversed(running[:started]):
+                    if next(group, _END) is _END:
+                        running.remove(group)
                         started -= 1
 
-        self._for_each(self._parts * self._together, waves)
+        self._for_each(self._groups * self._together, pipeline)
 
     def _for_each(self, at_once: int, body: Callable[[Sequence[Row]], None]) -> None:
         """A parallel nest over all rows; `body` gets those that are at once."""

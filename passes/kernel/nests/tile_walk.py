@@ -12,67 +12,64 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Generic, TypeAlias, TypeVar
 
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute
 
-from aotc.dialects.graph.interfaces import AnchorOp, ShapeError, shape_of
+from aotc.dialects.dtypes import byte_width
+from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.shapes import ceil_div
+from aotc.dialects.graph.staged import Stage
+from aotc.passes.kernel.nests.matmul import LINE
 from aotc.passes.kernel.spatial_tiling import Box, TiledImplementation
+from aotc.passes.kernel.strategy import strategy_of
 
 T = TypeVar("T")
 
-
-@dataclass(frozen=True)
-class Stage:
-    """An anchor and what becomes of its result before the next one reads it."""
-
-    anchor: AnchorOp
-    value: SSAValue
-    """What the next stage reads, pointwise from the anchor's result; of the last stage, that result."""
-    chained: int | None
-    """Which operand of the anchor is the value of the stage before; None in the first stage."""
+_SETS = 512
+"""Bytes that distances in memory should not be multiples of."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """What a stage computes for a strip."""
+    """What a stage computes for a spatial tile."""
 
     box: Box
     """Of the stage's value."""
-    cutout: TiledImplementation
+    implementation: TiledImplementation
 
 
-Strip: TypeAlias = Sequence[Step | None]
-"""The steps that compute a strip, in order; None of a stage of which nothing new is needed."""
+SpatialTile: TypeAlias = Sequence[Step | None]
+"""The steps that compute a spatial tile, in order; None of a stage of which nothing new is needed."""
 
 
 class Walk:
-    """SpatialTiling in the order in which they are computed, and what is held of the stages' values meanwhile."""
+    """Spatial tiles in the order in which they are computed, and what is held of the stages' values meanwhile."""
 
     def __init__(self, stages: Sequence[Stage]) -> None:
         self._stages = stages
         self.begin()
         self.extents = [[0] * len(shape_of(stage.value)) for stage in stages[:-1]]
         """How much was held at a time of each value but the last, along every axis."""
-        self.rings: list[int | None] = [None] * (len(stages) - 1)
-        """The axis of each value along which some was kept."""
+        self.rolling: list[int | None] = [None] * (len(stages) - 1)
+        """The axis of each value along which some was kept: that of its rolling line buffer."""
         self.repeats = False
         """Whether some was computed again."""
 
     def begin(self) -> None:
-        """The next strip is a first one: nothing is held."""
+        """The next tile is a first one: nothing is held."""
         self._held: list[Box | None] = [None] * (len(self._stages) - 1)
 
-    def strip(self, box: Box) -> Strip:
+    def tile(self, box: Box) -> SpatialTile:
         """The next one, which computes `box` of the result; raises ShapeError where a stage has no such part."""
-        strip: list[Step | None] = [None] * len(self._stages)
+        tile: list[Step | None] = [None] * len(self._stages)
         for number, stage in reversed(list(enumerate(self._stages))):
-            if (cutout := stage.anchor.tiled_implementation(box)) is None:
-                raise ShapeError(f"{stage.anchor.name} cannot be computed in strips {[len(axis) for axis in box]}")
-            strip[number] = Step(box, cutout)
-            if stage.chained is None or (new := self._hold(number - 1, cutout.boxes[stage.chained])) is None:
+            if (found := strategy_of(stage.anchor).tiled_implementation(stage.anchor, box)) is None:
+                raise ShapeError(f"{stage.anchor.name} cannot be computed in tiles {[len(axis) for axis in box]}")
+            tile[number] = Step(box, found)
+            if stage.chained is None or (new := self._hold(number - 1, found.boxes[stage.chained])) is None:
                 break
             box = new
-        return strip
+        return tile
 
     def _hold(self, number: int, needed: Box) -> Box | None:
         """Have `needed` of a value from now on; what of it is new, if anything."""
@@ -84,7 +81,7 @@ class Walk:
                 new = None
             elif len(moved) == 1 and self._keeps(number, moved[0]) and held[moved[0]].start <= needed[moved[0]].start:
                 (axis,) = moved
-                self.rings[number] = axis
+                self.rolling[number] = axis
                 stop = max(held[axis].stop, needed[axis].stop)
                 rest = range(held[axis].stop, stop)
                 new = at_axis(needed, axis, rest) if rest else None
@@ -96,7 +93,7 @@ class Walk:
         return new
 
     def _keeps(self, number: int, axis: int) -> bool:
-        return self.rings[number] in (None, axis)
+        return self.rolling[number] in (None, axis)
 
 
 def at_axis(box: Box, axis: int, positions: range) -> Box:
@@ -120,31 +117,31 @@ class Run(Generic[T]):
 
 @dataclass(frozen=True)
 class Place:
-    """A strip and its positions along an axis."""
+    """A spatial tile and its positions along an axis."""
 
     positions: range
-    strip: Strip
+    tile: SpatialTile
 
 
 Grid: TypeAlias = Sequence[Sequence[range]]
-"""The positions of strips along each axis of the result."""
+"""The positions of tiles along each axis of the result."""
 
 Part: TypeAlias = Sequence[tuple[Sequence[Run[Place]], Sequence[Run[Place]]]]
-"""The runs along the axis that strips follow each other along, for every choice of runs along the axes before it."""
+"""The runs along the axis that tiles follow each other along, for every choice of runs along the axes before it."""
 
 
 class Plan:
-    """In which order the strips of a result are computed; raises ShapeError where a stage has not the parts for that.
+    """In which order the tiles of a result are computed; raises ShapeError where a stage has not the parts for that.
 
-    SpatialTiling follow each other along the last axis that has several.
+    Tiles follow each other along the last axis that has several.
     """
 
-    def __init__(self, stages: Sequence[Stage], strip: Sequence[int], parts: Sequence[int]) -> None:
-        """`strip` are the extents of one along each axis, `parts` how many neighbouring strips are divided into."""
+    def __init__(self, stages: Sequence[Stage], tile: Sequence[int], parts: Sequence[int]) -> None:
+        """`tile` are the extents of one along each axis, `parts` how many neighbouring tiles are divided into."""
         shape = shape_of(stages[-1].value)
         grid = [
             [range(start, min(start + by, extent)) for start in range(0, extent, by)]
-            for extent, by in zip(shape, strip, strict=True)
+            for extent, by in zip(shape, tile, strict=True)
         ]
         self._stages = stages
         self._in_order = max((axis for axis, places in enumerate(grid) if len(places) > 1), default=0)
@@ -157,13 +154,23 @@ class Plan:
         """How many parts there are."""
         return sum(run.count for run in self.parts)
 
+    @property
+    def scratch(self) -> list[TensorType]:
+        """The scratch buffers of all parts, one after the other along the first axis, for each stage but the last."""
+        found: list[TensorType] = []
+        for stage, extents in zip(self._stages, self.walk.extents, strict=False):
+            kind = element_type_of(stage.value)
+            outer, *inner = _apart(extents, kind)
+            found.append(TensorType(kind, [self.count * outer, *inner]))
+        return found
+
     def _parts(self, grid: Grid, parts: Sequence[int]) -> Iterator[tuple[Part, object, list[int]]]:
         for chosen in product(*(_divided(places, count) for places, count in zip(grid, parts, strict=True))):
             part = self._part(chosen)
             runs = [run for outer, inner in part for run in (*outer, *inner)]
-            first, *others = (starts(self._stages, run.first.strip) for run in runs)
+            first, *others = (starts(self._stages, run.first.tile) for run in runs)
             moved = [[b - a for a, b in zip(first, other, strict=True)] for other in others]
-            yield part, (moved, [(_likeness(run.first.strip), run.count, run.distance) for run in runs]), first
+            yield part, (moved, [(_likeness(run.first.tile), run.count, run.distance) for run in runs]), first
 
     def _part(self, grid: Grid) -> Part:
         first = tuple(places[0] for places in grid)
@@ -174,17 +181,28 @@ class Plan:
         return found
 
     def _along(self, grid: Grid, axis: int, others: Box) -> list[Run[Place]]:
-        """All strips along an axis at `others` along the others."""
+        """All tiles along an axis at `others` along the others."""
 
         def places() -> Iterator[tuple[Place, object, list[int]]]:
             self.walk.begin()
             for positions in grid[axis]:
                 if axis != self._in_order:
                     self.walk.begin()
-                strip = self.walk.strip(at_axis(others, axis, positions))
-                yield Place(positions, strip), _likeness(strip), starts(self._stages, strip)
+                tile = self.walk.tile(at_axis(others, axis, positions))
+                yield Place(positions, tile), _likeness(tile), starts(self._stages, tile)
 
         return _runs(places())
+
+
+def _apart(extents: Sequence[int], kind: Attribute) -> list[int]:
+    """No smaller, such that neighbours along any axis do not share a set of a cache with many others."""
+    result, stride = list(extents), byte_width(kind)
+    for axis in reversed(range(1, len(result))):
+        unit = stride if axis < len(result) - 1 else max(LINE, stride)
+        if result[axis - 1] > 1 and result[axis] * stride % _SETS == 0:
+            result[axis] += unit // stride
+        stride *= result[axis]
+    return result
 
 
 def _divided(places: Sequence[range], parts: int) -> list[Sequence[range]]:
@@ -208,25 +226,28 @@ def _runs(found: Iterable[tuple[T, object, list[int]]]) -> list[Run[T]]:
     return runs
 
 
-def starts(stages: Sequence[Stage], strip: Strip) -> list[int]:
+def starts(stages: Sequence[Stage], tile: SpatialTile) -> list[int]:
     """Where every box begins, along all its axes: of each stage that of its value, then those of its anchor's operands.
 
     Of a stage without a step, 0.
     """
     found: list[int] = []
-    for stage, step in zip(stages, strip, strict=True):
+    for stage, step in zip(stages, tile, strict=True):
         if step is None:
             found += [0 for value in (stage.value, *stage.anchor.operands) for _ in shape_of(value)]
         else:
-            found += [axis.start for box in (step.box, *step.cutout.boxes) for axis in box]
+            found += [axis.start for box in (step.box, *step.implementation.boxes) for axis in box]
     return found
 
 
-def _likeness(strip: Strip) -> object:
-    """Equal for strips that the same code computes, wherever they begin."""
+def _likeness(tile: SpatialTile) -> object:
+    """Equal for tiles that the same code computes, wherever they begin."""
     return [
         None
         if step is None
-        else ([[len(axis) for axis in box] for box in (step.box, *step.cutout.boxes)], step.cutout.properties)
-        for step in strip
+        else (
+            [[len(axis) for axis in box] for box in (step.box, *step.implementation.boxes)],
+            step.implementation.properties,
+        )
+        for step in tile
     ]

@@ -12,12 +12,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from xdsl.ir import Attribute
-
 from aotc.dialects.graph.builder import Reader, Scalar
 from aotc.dialects.graph.schedules import InnerProductSchedule, WindowSchedule
 from aotc.dialects.graph.windows.sliding import SlidingWindow
-from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
 from aotc.passes.kernel.nests.edges import RowTiles, Run, TapRange, row_tiles, tap_places
 
@@ -25,16 +22,6 @@ MOST_UNROLLED = 9
 """Taps in a row; registers that several of them see are read once."""
 MOST_EDGES = 16
 """Where more tiles than that meet the ends of a row, its positions there are computed one at a time."""
-
-
-def window_schedule(machine: Machine, dtype: Attribute, block: int) -> WindowSchedule | None:
-    """The schedule of windows over blocks of channels; None where they are no vectors of the machine.
-
-    As many accumulators as hide latency, so few that rows of the operand and of the weight have room beside them.
-    """
-    if block == 1 or machine.lanes_of_products(dtype) != block:
-        return None
-    return WindowSchedule(block, max(machine.registers // 4, 6))
 
 
 @dataclass(frozen=True)

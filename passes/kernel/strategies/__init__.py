@@ -2,10 +2,29 @@
 
 from __future__ import annotations
 
-from aotc.passes.kernel.strategies import layout_elementwise, layout_movement
+from aotc.passes.kernel.strategies import (
+    depthwise,
+    elementwise,
+    movement,
+    normalization,
+    pooling,
+    reduction,
+    regrouping,
+    resampling,
+    scatter,
+    staged,
+)
 from aotc.passes.kernel.strategy import Strategies
 
 STRATEGIES: Strategies = {
-    **layout_elementwise.STRATEGIES,
-    **layout_movement.STRATEGIES,
+    **depthwise.STRATEGIES,
+    **elementwise.STRATEGIES,
+    **movement.STRATEGIES,
+    **normalization.STRATEGIES,
+    **pooling.STRATEGIES,
+    **reduction.STRATEGIES,
+    **regrouping.STRATEGIES,
+    **resampling.STRATEGIES,
+    **scatter.STRATEGIES,
+    **staged.STRATEGIES,
 }

@@ -32,7 +32,7 @@ from aotc.dialects.dtypes import ELEMENT_TYPES, numpy_dtype
 from aotc.dialects.graph import conversion, elementwise, functions, indexing, logical, movement
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of, shape_of
 from aotc.dialects.graph.packed.conv import PackChannelsOp, UnpackChannelsOp
-from aotc.dialects.graph.schedules import Schedule, ScheduleAttr
+from aotc.dialects.graph.schedules import ElementwiseSchedule, ScheduleAttr
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.executor import compiled_in_process
 from aotc.model.weights import WeightStore
@@ -228,7 +228,7 @@ class Results:
     reasons: dict[str, str]
 
 
-def kernel(name: str, case: Case, schedule: Schedule | None) -> FuncOp:
+def kernel(name: str, case: Case, schedule: ElementwiseSchedule | None) -> FuncOp:
     """The case as a function."""
     kinds = [TensorType(ELEMENT_TYPES[array.dtype.name], array.shape) for array in case.operands()]
     block = Block(arg_types=kinds)
@@ -290,7 +290,7 @@ def evaluated(function: FuncOp, operands: Sequence[Array]) -> list[Array]:
 def results(lanes: int) -> Results:
     """Every case compiled and run."""
     functions = {
-        f"{name} {way}": kernel(f"case_{number}_{way}", case, Schedule(lanes, (4,)) if way == "t" else None)
+        f"{name} {way}": kernel(f"case_{number}_{way}", case, ElementwiseSchedule(lanes, 4) if way == "t" else None)
         for number, (name, case) in enumerate(CASES.items())
         for way in "tp"
     }

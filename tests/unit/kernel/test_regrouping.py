@@ -1,4 +1,4 @@
-"""Channels that move to other lanes: C, LLVM and plain loops against numpy; where channels are, against counting."""
+"""Channels that move to other lanes: C, LLVM and scalar loops against numpy; where channels are, against counting."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from aotc.dialects.graph.packed.channels import Channels
 from aotc.dialects.graph.packed.regrouping import NOTHING, RegroupChannelsOp
 from aotc.dialects.graph.schedules import Schedule, ScheduleAttr
 from aotc.machines.machine import Machine
+from aotc.passes.kernel.strategy import strategy_of
 
 
 @dataclass(frozen=True)
@@ -53,12 +54,13 @@ def source(case: Case, schedule: Schedule | None) -> str:
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_c_and_llvm_and_plain_loops(case: Case, tmp_path: Path) -> None:
+def test_c_and_llvm_and_scalar_loops(case: Case, tmp_path: Path) -> None:
     (op,) = (op for op in lowered(source(case, None), "").walk() if isinstance(op, RegroupChannelsOp))
-    schedule = op.schedule_on(Machine(64, 32))
+    strategy = strategy_of(op)
+    schedule = strategy.schedule(op, Machine(64, 32))
     assert schedule is not None
     assert schedule.lanes == case.lanes
-    assert op.schedule_on(Machine(2, 32)) is None
+    assert strategy.schedule(op, Machine(2, 32)) is None
     dtype = {"f32": np.float32, "i32": np.int32}[case.dtype]
     rng = np.random.default_rng(0)
     inputs = [rng.integers(-99, 99, (2, count, *case.spatial, case.lanes)).astype(dtype) for count in case.blocks]

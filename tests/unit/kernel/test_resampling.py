@@ -1,4 +1,4 @@
-"""Resampling on tiles against numpy, over ranks, axes, numbers of taps and sizes that tiles do not divide."""
+"""Resampling vectorised against numpy, over ranks, axes, numbers of taps and sizes that tiles do not divide."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from kernel_program import ENTRY, Array, as_loops, kernel, lowered, on_tiles, th
 from aotc.dialects.graph.resampling import ResampleOp
 from aotc.dialects.graph.schedules import Schedule, ScheduleAttr
 from aotc.machines.machine import Machine
+from aotc.passes.kernel.strategy import strategy_of
 
 MACHINES = (Machine(64, 32), Machine(16, 16))
 CASES = (
@@ -52,7 +53,7 @@ def resample(shape: tuple[int, ...], axis: int, taps: int) -> ResampleOp:
 @pytest.mark.parametrize(("shape", "axis", "taps"), CASES)
 def test_against_numpy(shape: tuple[int, ...], axis: int, taps: int, machine: Machine, tmp_path: Path) -> None:
     op = resample(shape, axis, taps)
-    schedule = op.schedule_on(machine)
+    schedule = strategy_of(op).schedule(op, machine)
     assert schedule is not None
     rng = np.random.default_rng(taps)
     count = 2 * shape[axis] - 1
@@ -71,4 +72,5 @@ def test_against_numpy(shape: tuple[int, ...], axis: int, taps: int, machine: Ma
 @pytest.mark.parametrize(("shape", "axis"), [((2, 3, 5, 7), 3), ((2, 30, 40, 1), 2), ((2, 8, 5, 3), 2)])
 def test_elements_from_anywhere(shape: tuple[int, ...], axis: int) -> None:
     """Along the axis itself, or a short one, nothing is contiguous for long enough."""
-    assert resample(shape, axis, 2).schedule_on(MACHINES[0]) is None
+    op = resample(shape, axis, 2)
+    assert strategy_of(op).schedule(op, MACHINES[0]) is None

@@ -1,4 +1,4 @@
-"""Reductions and normalisations on tiles against numpy and plain loops, over odd sizes, ranks, axes; C against LLVM."""
+"""Reductions and normalisations vectorised against numpy and scalar loops, over odd sizes, ranks, axes; C with LLVM."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from kernel_program import ENTRY, Array, as_loops, kernel, lowered, on_tiles, th
 from xdsl.dialects.builtin import ModuleOp
 
 from aotc.dialects.graph.interfaces import AnchorOp
-from aotc.dialects.graph.schedules import Schedule, ScheduleAttr
+from aotc.dialects.graph.schedules import RowSchedule, Schedule, ScheduleAttr
 from aotc.machines.machine import Machine
+from aotc.passes.kernel.strategy import strategy_of
 
 MACHINES = (Machine(64, 32), Machine(32, 16), Machine(16, 32))
 NUMPY = {"f32": np.float32, "f64": np.float64, "i64": np.int64}
@@ -49,12 +50,13 @@ class Case:
         return kernel(self.operation(schedule), [x], [r])
 
     def tiled(self, schedule: Schedule) -> ModuleOp:
-        """The kernel after the `interface` phase, on tiles."""
+        """The kernel after the `interface` phase, vectorised."""
         return on_tiles(as_loops(self.source(schedule)))
 
     def schedule(self, machine: Machine) -> Schedule:
         """What the operation chooses."""
-        schedule = self.anchor().schedule_on(machine)
+        anchor = self.anchor()
+        schedule = strategy_of(anchor).schedule(anchor, machine)
         assert schedule is not None, self
         return schedule
 
@@ -147,10 +149,11 @@ def test_tiles_compute_what_numpy_does(family: str) -> None:
         close(case, found, case.evaluated(x))
 
 
-def test_running_totals_along_the_lanes_are_plain_loops() -> None:
+def test_running_totals_along_the_lanes_are_scalar_loops() -> None:
     case = Case("cumulative", 'axis = 1, kind = "sum", reverse = true, exclusive = false', (5, 21), (5, 21))
-    assert case.anchor().schedule_on(MACHINES[0]) is None
-    module = as_loops(case.source(Schedule(8, (1,))))
+    anchor = case.anchor()
+    assert strategy_of(anchor).schedule(anchor, MACHINES[0]) is None
+    module = as_loops(case.source(RowSchedule(8, 1)))
     assert [op.attributes["aot.plain"] for op in module.walk() if "aot.plain" in op.attributes]
     x, found = case.data(), case.empty()
     through_llvm(module, ENTRY)(x, found)
@@ -194,7 +197,14 @@ def test_c_and_llvm_agree_bit_for_bit(case: Case, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "schedule",
-    [Schedule(8, (1,)), Schedule(8, (3,)), Schedule(8, (3, 2)), Schedule(8, (2,), 3), Schedule(4, (5, 1), 4)],
+    [
+        RowSchedule(8, 1),
+        RowSchedule(8, 3),
+        RowSchedule(8, 2, rows=3),
+        RowSchedule(8, 2, steps=3),
+        RowSchedule(4, 1, steps=4, rows=5),
+        RowSchedule(8, 2, rows=2, stages=3),
+    ],
     ids=str,
 )
 def test_any_schedule_is_obeyed(schedule: Schedule) -> None:
@@ -211,7 +221,7 @@ def test_prologues_and_epilogues(single: str) -> None:
     x = random.normal(0, 2, [int(extent) for extent in single.split("x")]).astype(np.float32)
     scale = random.normal(0, 2, (5, 1)).astype(np.float32)
     whole = np.broadcast_to(x, (5, 40))
-    chosen = f"schedule = {ScheduleAttr.of(Schedule(16, (2, 3)))}"
+    chosen = f"schedule = {ScheduleAttr.of(RowSchedule(16, 3, rows=2))}"
     kind = "tensor<5x40xf32>"
     spread = f"%b = graph.broadcast %x0 {{shape = array<i64: 5, 40>}} : (tensor<{single}xf32>) -> {kind}\n"
 

@@ -1,4 +1,4 @@
-"""Stages in strips: the same operations as one staged kernel, on tiles and as plain loops, and each as a kernel alone.
+"""Stages in spatial tiles: the same operations as one staged kernel, vectorised and as scalar loops, and each alone.
 
 All cases are kernels of one model, which is compiled once each way.
 """
@@ -21,11 +21,11 @@ from xdsl.parser import Parser
 
 from aotc.compiler.driver import new_context
 from aotc.dialects.graph.interfaces import AnchorOp, shape_of
-from aotc.dialects.graph.schedules import Schedule, ScheduleAttr
-from aotc.dialects.graph.staged import StagedOp
+from aotc.dialects.graph.schedules import MatmulSchedule, RowSchedule, Schedule, ScheduleAttr, WindowSchedule
+from aotc.dialects.graph.staged import StagedOp, stages_of
 from aotc.dialects.graph.structure import ConstantOp, YieldOp
 from aotc.passes.fuse.groups import copy_group
-from aotc.passes.kernel.nests.tile_walk import Walk
+from aotc.passes.kernel.nests.tile_walk import Plan, Walk
 from aotc.pipeline.textual_ir import ir_text
 
 LANES = 4
@@ -33,24 +33,24 @@ LANES = 4
 
 @dataclass(frozen=True)
 class Case:
-    """Operations in the syntax of the IR on `inputs`, of which the last one is computed in strips of `strip`."""
+    """Operations in the syntax of the IR on `inputs`, of which the last one is computed in tiles of `tile`."""
 
     inputs: Mapping[str, tuple[int, ...]]
     body: str
-    strip: tuple[int, ...]
+    tile: tuple[int, ...]
     memory: tuple[tuple[int, ...], ...]
-    """Shapes of the working memory."""
-    tiles: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
-    """Of the schedule of each kind of anchor; where there are none, plain loops are the only ones."""
+    """Shapes of the scratch buffers."""
+    schedules: Mapping[str, Schedule] = field(default_factory=dict[str, Schedule])
+    """Of each kind of anchor; where there are none, scalar loops are the only ones."""
     parts: tuple[int, ...] | None = None
-    """Into how many parts strips are divided along each axis."""
+    """Into how many parts tiles are divided along each axis."""
 
     def arrays(self, number: int) -> dict[str, Array]:
         rng = np.random.default_rng(number)
         return {f"{name}{number}": rng.standard_normal(shape).astype(np.float32) for name, shape in self.inputs.items()}
 
 
-def attention(heads: tuple[int, ...], rows: int, keys: int, strip: int, depth: int = 8, width: int = 6) -> Case:
+def attention(heads: tuple[int, ...], rows: int, keys: int, tile: int, depth: int = 8, width: int = 6) -> Case:
     q, k, v = (*heads, rows, depth), (1, *heads[1:], depth, keys), (*heads[:-1], 1, keys, width)
     s, y, single = tensor((*heads, rows, keys)), tensor((*heads, rows, width)), (1,) * len(heads)
     body = f"""
@@ -61,20 +61,31 @@ def attention(heads: tuple[int, ...], rows: int, keys: int, strip: int, depth: i
       %p = graph.softmax %u {{axes = array<i64: {len(heads) + 1}>}} : ({s}) -> {s}
       %y = graph.matmul %p, %v : ({s}, {tensor(v)}) -> {y}
     """
-    memory = (*single, min(strip, rows), keys)
-    tiles = {"graph.matmul": (3, 2), "graph.softmax": (1, -(-keys // LANES))}
+    memory = (*single, min(tile, rows), keys)
+    schedules = {
+        "graph.matmul": MatmulSchedule(LANES, 3, 2, unroll=2),
+        "graph.softmax": RowSchedule(LANES, -(-keys // LANES), steps=2),
+    }
     inputs = {"q": q, "k": k, "v": v, "m": (rows, keys)}
-    return Case(inputs, body, (*single, strip, width), (memory, memory), tiles)
+    return Case(inputs, body, (*single, tile, width), (memory, memory), schedules)
 
 
-CONVOLUTIONS = {"graph.blocked_depthwise_conv": (3,), "graph.blocked_conv": (3, 2)}
+CONV, DEPTHWISE = "blocked_conv", "blocked_depthwise_conv"
+
+
+def schedule_for(op: str) -> Schedule:
+    """Of a window."""
+    return MatmulSchedule(LANES, 3, 2, unroll=2) if op == CONV else WindowSchedule(LANES, 3)
+
+
+CONVOLUTIONS = {f"graph.{op}": schedule_for(op) for op in (CONV, DEPTHWISE)}
 
 
 def window(strides: tuple[int, int], pads: tuple[int, ...], dilations: tuple[int, int] = (1, 1)) -> str:
     return array_attributes({"strides": strides, "pads": pads, "dilations": dilations})
 
 
-def separable(images: int, extents: tuple[int, int], stride: int, pads: tuple[int, ...], strip: int) -> Case:
+def separable(images: int, extents: tuple[int, int], stride: int, pads: tuple[int, ...], tile: int) -> Case:
     """8 channels, of which each is convolved, to 7."""
     h, w = ((extent + pads[k] + pads[k + 2] - 3) // stride + 1 for k, extent in enumerate(extents))
     x, d = tensor((images, 2, *extents, 4)), tensor((images, 2, h, w, 4))
@@ -88,7 +99,7 @@ def separable(images: int, extents: tuple[int, int], stride: int, pads: tuple[in
       %y = graph.blocked_conv %a, %v {{{pointwise}}} : ({d}, {weights[1]}) -> {d}
     """
     inputs = {"x": (images, 2, *extents, 4), "w": (2, 3, 3, 4), "b": (8,), "f": (2, 1, 1, 4), "v": (1, 2, 1, 1, 4, 8)}
-    return Case(inputs, body, (1, 2, strip, w, 4), ((1, 2, min(strip, h), w, 4),), CONVOLUTIONS)
+    return Case(inputs, body, (1, 2, tile, w, 4), ((1, 2, min(tile, h), w, 4),), CONVOLUTIONS)
 
 
 @dataclass(frozen=True)
@@ -115,9 +126,9 @@ class Layer:
 
 
 def layers(
-    images: int, extents: tuple[int, ...], chain: Sequence[Layer], strip: int, held: Sequence[int], tiled: bool = True
+    images: int, extents: tuple[int, ...], chain: Sequence[Layer], tile: int, held: Sequence[int], tiled: bool = True
 ) -> Case:
-    """Windows over 8 channels, one after the other; strips of so many rows need `held` rows of each but the last."""
+    """Windows over 8 channels, one after the other; tiles of so many rows need `held` rows of each but the last."""
     inputs, body, blocks, value, memory = {"x": (images, 2, *extents, 4)}, "", 2, "x", list[tuple[int, ...]]()
     for number, layer in enumerate(chain):
         x, weight, name = tensor((images, blocks, *extents, 4)), "wvutsr"[number], "abcdef"[number]
@@ -143,14 +154,13 @@ def layers(
         value = result
         memory.append((1, blocks, *extents, 4))
     rows = [(1, shape[1], more, *shape[3:]) for shape, more in zip(memory, held, strict=False)]
-    tiles = {f"graph.{op}": (3, 2) if op == "blocked_conv" else (3,) for op in {layer.op for layer in chain}}
-    return Case(inputs, body, (1, blocks, strip, *extents[1:], 4), tuple(rows), tiles if tiled else {})
+    schedules = {f"graph.{op}": schedule_for(op) for op in {layer.op for layer in chain}}
+    return Case(inputs, body, (1, blocks, tile, *extents[1:], 4), tuple(rows), schedules if tiled else {})
 
 
-CONV, DEPTHWISE = "blocked_conv", "blocked_depthwise_conv"
 SAME = (1, 1, 1, 1)
 KEEPING = (
-    # SpatialTiling see again rows of what is before the window: expansion, depthwise convolution, projection.
+    # Tiles see again rows of what is before the window: expansion, depthwise convolution, projection.
     layers(
         2, (11, 9), [Layer(CONV, (1, 1), blocks=4), Layer(DEPTHWISE, (3, 3), (), SAME), Layer(CONV, (1, 1))], 2, (4, 2)
     ),
@@ -172,10 +182,10 @@ KEEPING = (
         2,
         (5, 7),
     ),
-    # SpatialTiling of one row; a stride that leaves rows out.
+    # Tiles of one row; a stride that leaves rows out.
     layers(2, (12, 7), [Layer(CONV, (3, 3), (), SAME), Layer("max_pool", (3, 3), (2, 2), SAME)], 1, (3,)),
     layers(1, (15, 6), [Layer(CONV, (3, 3), (), SAME), Layer("average_pool", (2, 2), (3, 2))], 2, (5,)),
-    # Windows over windows over windows; the last strip is smaller.
+    # Windows over windows over windows; the last tile is smaller.
     layers(
         1,
         (11, 10),
@@ -183,7 +193,7 @@ KEEPING = (
         4,
         (10, 5),
     ),
-    # The last strips see nothing new.
+    # The last tiles see nothing new.
     layers(1, (4, 6), [Layer(CONV, (1, 3), (), (0, 1, 0, 1)), Layer(DEPTHWISE, (4, 3), (), (1, 1, 3, 1))], 1, (4,)),
     # One axis, three of them.
     layers(2, (21,), [Layer(CONV, (3,), (), (1, 1)), Layer(DEPTHWISE, (5,), (2,), (2, 2))], 3, (9,), tiled=False),
@@ -191,8 +201,8 @@ KEEPING = (
 )
 
 
-def pooled(op: str, strip: int, held: int) -> Case:
-    """A convolution, of which a pool sees each position once; strips need `held` rows at most."""
+def pooled(op: str, tile: int, held: int) -> Case:
+    """A convolution, of which a pool sees each position once; tiles need `held` rows at most."""
     x, y, weights = tensor((1, 2, 9, 10, 4)), tensor((1, 2, 5, 5, 4)), tensor((1, 2, 3, 3, 4, 8))
     conv = window((1, 1), (1, 1, 1, 1)) + ", group = 1, block = 4, channels = 8, outputs = 8"
     body = f"""
@@ -201,8 +211,8 @@ def pooled(op: str, strip: int, held: int) -> Case:
       %y = graph.{op} %r {{kernel = array<i64: 2, 2>, {window((2, 2), (1, 0, 0, 0))}}} : ({x}) -> {y}
     """
     inputs = {"x": (1, 2, 9, 10, 4), "w": (1, 2, 3, 3, 4, 8)}
-    tiles = {**CONVOLUTIONS, f"graph.{op}": (3,)}
-    return Case(inputs, body, (1, 2, strip, 5, 4), ((1, 2, held, 10, 4),), tiles)
+    schedules = {**CONVOLUTIONS, f"graph.{op}": schedule_for(op)}
+    return Case(inputs, body, (1, 2, tile, 5, 4), ((1, 2, held, 10, 4),), schedules)
 
 
 def parted(case: Case, parts: tuple[int, ...], count: int) -> Case:
@@ -213,7 +223,7 @@ def parted(case: Case, parts: tuple[int, ...], count: int) -> Case:
 PARTED = (
     parted(attention((2, 3), 13, 17, 5), (1, 2, 1, 1), 2),
     parted(attention((4,), 13, 8, 3), (1, 2, 1), 2),
-    # Images; halves of both; images and quarters, of which three have strips; an axis; thirds, of which two have some.
+    # Images; halves of both; images and quarters, of which three have tiles; an axis; thirds, of which two have some.
     parted(KEEPING[0], (2, 1, 1, 1, 1), 2),
     parted(KEEPING[0], (1, 1, 2, 1, 1), 2),
     parted(KEEPING[3], (2, 1, 4, 1, 1), 6),
@@ -236,18 +246,19 @@ CASES = (
     *PARTED,
 )
 IN_C = (0, 3, 4, *(CASES.index(case) for case in (KEEPING[0], KEEPING[6], PARTED[3])))
-WAYS = [(n, way) for n, case in enumerate(CASES) for way in ("plain", *(["tiled"] if case.tiles else []))]
+WAYS = [(n, way) for n, case in enumerate(CASES) for way in ("plain", *(["tiled"] if case.schedules else []))]
 
 
 def staged(case: Case, ops: Sequence[Operation]) -> StagedOp:
-    """A copy of `ops` in strips."""
+    """A copy of `ops` in spatial tiles."""
     block, inputs, inside = copy_group(ops)
     block.add_op(YieldOp([inside[ops[-1].results[0]]]))
-    return StagedOp.of(inputs, Region(block), case.strip, case.parts)
+    plan = Plan(stages_of(block), case.tile, case.parts or [1] * len(case.tile))
+    return StagedOp.of(inputs, Region(block), case.tile, case.parts, plan.scratch)
 
 
 def module(numbers: Sequence[int]) -> str:
-    """Each case three times: as kernels of their own, and in strips as plain loops and on tiles."""
+    """Each case three times: as kernels of their own, and in tiles as scalar loops and vectorised."""
     arguments, body = [], []
     for n in numbers:
         for name, shape in CASES[n].inputs.items():
@@ -268,10 +279,10 @@ def module(numbers: Sequence[int]) -> str:
             mine.append(next(ops))
         values[f"apart{n}"] = mine[-1].results[0]
         kernels = {"plain": staged(CASES[n], mine)}
-        if CASES[n].tiles:
+        if CASES[n].schedules:
             for op in mine:
                 if isinstance(op, AnchorOp):
-                    op.attributes[ScheduleAttr.KEY] = ScheduleAttr.of(Schedule(LANES, CASES[n].tiles[op.name], 2))
+                    op.attributes[ScheduleAttr.KEY] = ScheduleAttr.of(CASES[n].schedules[op.name])
             kernels["tiled"] = staged(CASES[n], mine)
             kernels["tiled"].attributes[ScheduleAttr.KEY] = mine[-1].attributes[ScheduleAttr.KEY]
         main.body.block.insert_ops_before([*kernels.values()], end)
@@ -304,7 +315,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("route", "number", "way"),
     [*(("jit", *each) for each in WAYS), *(("c", *each) for each in WAYS if each[0] in IN_C)],
 )
-def test_strips_are_what_the_operations_compute(route: str, number: int, way: str, folder: Path) -> None:
+def test_tiles_are_what_the_operations_compute(route: str, number: int, way: str, folder: Path) -> None:
     found = results(route, 1, folder)
     expected = found[f"apart{number}"]
     assert np.abs(expected).max() > 0.1
@@ -323,16 +334,16 @@ def test_rows_are_computed_once_and_there_when_they_are_read(case: Case) -> None
     kernel = next(op for op in parsed.walk() if isinstance(op, StagedOp))
     stages, shape = kernel.stages(), shape_of(kernel.result)
     walk, computed = Walk(stages), [list[int]() for _ in stages]
-    for first in range(0, shape[2], case.strip[2]):
-        rows = range(first, min(first + case.strip[2], shape[2]))
-        strip = walk.strip((range(1), range(shape[1]), rows, *map(range, shape[3:])))
-        for number, (stage, step) in enumerate(zip(stages, strip, strict=True)):
+    for first in range(0, shape[2], case.tile[2]):
+        rows = range(first, min(first + case.tile[2], shape[2]))
+        tile = walk.tile((range(1), range(shape[1]), rows, *map(range, shape[3:])))
+        for number, (stage, step) in enumerate(zip(stages, tile, strict=True)):
             if step is None:
                 continue
             computed[number] += step.box[2]
             if stage.chained is not None:
                 there = computed[number - 1][-walk.extents[number - 1][2] :]
-                assert set(step.cutout.boxes[stage.chained][2]) <= set(there)
+                assert set(step.implementation.boxes[stage.chained][2]) <= set(there)
     assert all(len(rows) == len(set(rows)) for rows in computed)
     assert computed[-1] == [*range(shape[2])]
     assert not walk.repeats

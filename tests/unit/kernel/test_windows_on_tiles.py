@@ -1,4 +1,4 @@
-"""Windows over blocked tensors: the same kernels on tiles, as plain loops and counted out in numpy.
+"""Windows over blocked tensors: the same kernels vectorised, as scalar loops and counted out in numpy.
 
 All cases are kernels of one model, which is compiled once each way.
 """
@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from case_model import Array, CaseModel, array_attributes, tensor, window_values
 
+from aotc.dialects.graph.schedules import ScheduleAttr, WindowSchedule
 from aotc.dialects.graph.windows.sliding import SlidingWindow, sliding_windows
 
 LANES = 4
@@ -58,8 +59,7 @@ class Case:
         values = self.values() | ({} if self.op in (CONV, GROUPED) else {"kernel": self.kernel})
         texts = [array_attributes(values)]
         if tiled:
-            schedule = f"lanes = {self.lanes}, tile = [{self.tile}], unroll = 1, order = columns"
-            texts.append(f"schedule = #graph.schedule<{schedule}>")
+            texts.append(f"schedule = {ScheduleAttr.of(WindowSchedule(self.lanes, self.tile))}")
         return ", ".join([*texts, *filter(None, [self.more])])
 
     @property
@@ -164,7 +164,7 @@ CASES = (
 
 
 def module() -> CaseModel:
-    """Every case twice, plain and on tiles."""
+    """Every case twice, as scalar loops and vectorised."""
     model = CaseModel("windows")
     for number, case in enumerate(CASES):
         names = [f"x{number}_{k}" for k in range(len(case.inputs()))]
@@ -190,7 +190,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("route", ["jit", "c"])
 @pytest.mark.parametrize("number", range(len(CASES)), ids=lambda number: f"{number}-{CASES[number].op}")
-def test_tiles_plain_loops_and_counting_agree(route: str, number: int, folder: Path) -> None:
+def test_tiles_scalar_loops_and_counting_agree(route: str, number: int, folder: Path) -> None:
     case, found = CASES[number], results(route, folder)
     plain, tiled = found[f"plain{number}"], found[f"tiled{number}"]
     if case.op in (CONV, GROUPED):

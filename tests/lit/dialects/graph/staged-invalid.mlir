@@ -2,7 +2,7 @@
 
 // CHECK: there must be two anchors or more, found 1
 func.func @alone(%x: tensor<4x8xf32>) {
-  %y = graph.staged (%a = %x : tensor<4x8xf32>) -> (tensor<4x8xf32>) attributes {strip = array<i64: 1, 8>} {
+  %y = graph.staged (%a = %x : tensor<4x8xf32>) -> (tensor<4x8xf32>) attributes {tile = array<i64: 1, 8>} {
     %0 = graph.softmax %a {axes = array<i64: 1>, log = false} : (tensor<4x8xf32>) -> tensor<4x8xf32>
     graph.yield %0 : tensor<4x8xf32>
   }
@@ -11,9 +11,9 @@ func.func @alone(%x: tensor<4x8xf32>) {
 
 // -----
 
-// CHECK: graph.softmax cannot be computed in strips [4, 2]
-func.func @across(%x: tensor<4x8xf32>) {
-  %y, %m = graph.staged (%a = %x : tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x2xf32>) attributes {strip = array<i64: 4, 2>} {
+// CHECK: a buffer tensor<2x8xf64> does not hold tiles of tensor<4x8xf32>
+func.func @type(%x: tensor<4x8xf32>) {
+  %y, %m = graph.staged (%a = %x : tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<2x8xf64>) attributes {tile = array<i64: 2, 8>} {
     %0 = graph.softmax %a {axes = array<i64: 1>, log = false} : (tensor<4x8xf32>) -> tensor<4x8xf32>
     %1 = graph.softmax %0 {axes = array<i64: 1>, log = false} : (tensor<4x8xf32>) -> tensor<4x8xf32>
     graph.yield %1 : tensor<4x8xf32>
@@ -23,9 +23,21 @@ func.func @across(%x: tensor<4x8xf32>) {
 
 // -----
 
-// CHECK: result type is tensor<3x8xf32>, operands and attributes give tensor<2x8xf32>
-func.func @memory(%x: tensor<4x8xf32>) {
-  %y, %m = graph.staged (%a = %x : tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<3x8xf32>) attributes {strip = array<i64: 2, 8>} {
+// CHECK: a buffer tensor<16xf32> does not hold tiles of tensor<4x8xf32>
+func.func @rank_of_buffer(%x: tensor<4x8xf32>) {
+  %y, %m = graph.staged (%a = %x : tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<16xf32>) attributes {tile = array<i64: 2, 8>} {
+    %0 = graph.softmax %a {axes = array<i64: 1>, log = false} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    %1 = graph.softmax %0 {axes = array<i64: 1>, log = false} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    graph.yield %1 : tensor<4x8xf32>
+  }
+  func.return
+}
+
+// -----
+
+// CHECK: 2 stages need 1 scratch buffers, found 0
+func.func @no_buffer(%x: tensor<4x8xf32>) {
+  %y = graph.staged (%a = %x : tensor<4x8xf32>) -> (tensor<4x8xf32>) attributes {tile = array<i64: 2, 8>} {
     %0 = graph.softmax %a {axes = array<i64: 1>, log = false} : (tensor<4x8xf32>) -> tensor<4x8xf32>
     %1 = graph.softmax %0 {axes = array<i64: 1>, log = false} : (tensor<4x8xf32>) -> tensor<4x8xf32>
     graph.yield %1 : tensor<4x8xf32>
@@ -37,7 +49,7 @@ func.func @memory(%x: tensor<4x8xf32>) {
 
 // CHECK: what is made of the result of graph.softmax is used by graph.transpose
 func.func @moved(%x: tensor<4x4xf32>) {
-  %y, %m = graph.staged (%a = %x : tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<2x4xf32>) attributes {strip = array<i64: 2, 4>} {
+  %y, %m = graph.staged (%a = %x : tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<2x4xf32>) attributes {tile = array<i64: 2, 4>} {
     %0 = graph.softmax %a {axes = array<i64: 1>, log = false} : (tensor<4x4xf32>) -> tensor<4x4xf32>
     %1 = graph.transpose %0 {permutation = array<i64: 1, 0>} : (tensor<4x4xf32>) -> tensor<4x4xf32>
     %2 = graph.softmax %1 {axes = array<i64: 1>, log = false} : (tensor<4x4xf32>) -> tensor<4x4xf32>
@@ -50,7 +62,7 @@ func.func @moved(%x: tensor<4x4xf32>) {
 
 // CHECK: the result of graph.softmax must be for one other anchor
 func.func @twice(%x: tensor<4x4xf32>) {
-  %y, %m = graph.staged (%a = %x : tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<2x4xf32>) attributes {strip = array<i64: 2, 4>} {
+  %y, %m = graph.staged (%a = %x : tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<2x4xf32>) attributes {tile = array<i64: 2, 4>} {
     %0 = graph.softmax %a {axes = array<i64: 1>, log = false} : (tensor<4x4xf32>) -> tensor<4x4xf32>
     %1 = graph.matmul %0, %0 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
     graph.yield %1 : tensor<4x4xf32>
@@ -60,9 +72,9 @@ func.func @twice(%x: tensor<4x4xf32>) {
 
 // -----
 
-// CHECK: a strip [2] does not fit the result [4, 8]
+// CHECK: a tile [2] does not fit the result [4, 8]
 func.func @rank(%x: tensor<4x8xf32>) {
-  %y, %m = graph.staged (%a = %x : tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<2x8xf32>) attributes {strip = array<i64: 2>} {
+  %y, %m = graph.staged (%a = %x : tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<2x8xf32>) attributes {tile = array<i64: 2>} {
     %0 = graph.softmax %a {axes = array<i64: 1>, log = false} : (tensor<4x8xf32>) -> tensor<4x8xf32>
     %1 = graph.softmax %0 {axes = array<i64: 1>, log = false} : (tensor<4x8xf32>) -> tensor<4x8xf32>
     graph.yield %1 : tensor<4x8xf32>
@@ -72,9 +84,9 @@ func.func @rank(%x: tensor<4x8xf32>) {
 
 // -----
 
-// CHECK: graph.cast works on codes
+// CHECK: graph.cast works on encoded elements
 func.func @codes(%x: tensor<4x8xf8E5M2>) {
-  %y, %m = graph.staged (%a = %x : tensor<4x8xf8E5M2>) -> (tensor<4x8xf32>, tensor<2x8xf32>) attributes {strip = array<i64: 2, 8>} {
+  %y, %m = graph.staged (%a = %x : tensor<4x8xf8E5M2>) -> (tensor<4x8xf32>, tensor<2x8xf32>) attributes {tile = array<i64: 2, 8>} {
     %c = graph.cast %a {to = f32} : (tensor<4x8xf8E5M2>) -> tensor<4x8xf32>
     %0 = graph.softmax %c {axes = array<i64: 1>, log = false} : (tensor<4x8xf32>) -> tensor<4x8xf32>
     %1 = graph.softmax %0 {axes = array<i64: 1>, log = false} : (tensor<4x8xf32>) -> tensor<4x8xf32>
@@ -87,7 +99,7 @@ func.func @codes(%x: tensor<4x8xf8E5M2>) {
 
 // CHECK: the result [4, 8] does not divide into [2] parts
 func.func @parts(%x: tensor<4x8xf32>) {
-  %y, %m = graph.staged (%a = %x : tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<2x8xf32>) attributes {strip = array<i64: 2, 8>, parts = array<i64: 2>} {
+  %y, %m = graph.staged (%a = %x : tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<2x8xf32>) attributes {tile = array<i64: 2, 8>, parts = array<i64: 2>} {
     %0 = graph.softmax %a {axes = array<i64: 1>, log = false} : (tensor<4x8xf32>) -> tensor<4x8xf32>
     %1 = graph.softmax %0 {axes = array<i64: 1>, log = false} : (tensor<4x8xf32>) -> tensor<4x8xf32>
     graph.yield %1 : tensor<4x8xf32>

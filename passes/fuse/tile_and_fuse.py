@@ -1,10 +1,11 @@
-"""Compute an anchor, and what is pointwise after it, strip by strip for the anchor that reads it: one kernel of stages.
+"""Tile and fuse: compute an anchor, and what is pointwise after it, in spatial tiles for the anchor that reads it.
 
-That pays where the tensor between them is too large to stay in the cache, strips of it are not, and nothing is computed
-twice: where an anchor says along which axes its result is computed in strips (`AnchorOp.strips`), and the ones before
-can compute what a strip needs alone (`AnchorOp.tiled_implementation`), or what it needs beside rows that were kept.
+That pays where the tensor between them is too large to stay in the cache, tiles of it are not, and nothing is computed
+twice: where the strategy of an anchor says along which axes its result is tiled (`KernelStrategy.spatial_tiling`), and
+those of the ones before can compute what a tile needs alone (`KernelStrategy.tiled_implementation`), or what it needs
+beside rows that were kept.
 
-Before, with `fuse-stages{target=x86-64-v4}`:
+Before, with `tile-and-fuse{target=x86-64-v4}`:
 ```mlir
 %0 = graph.packed_matmul %q, %k {..} : (tensor<12x256x64xf32>, tensor<12x8x64x32xf32>) -> tensor<12x256x256xf32>
 %1 = graph.softmax %0 {axes = array<i64: 2>} : (tensor<12x256x256xf32>) -> tensor<12x256x256xf32>
@@ -13,7 +14,7 @@ Before, with `fuse-stages{target=x86-64-v4}`:
 After:
 ```mlir
 %2, %3, %4 = graph.staged (%a = %q : .., %b = %k : .., %c = %v : ..)
-    -> (tensor<12x256x64xf32>, tensor<1x90x272xf32>, tensor<1x90x272xf32>) attributes {strip = array<i64: 1, 90, 64>} {
+    -> (tensor<12x256x64xf32>, tensor<1x90x272xf32>, tensor<1x90x272xf32>) attributes {tile = array<i64: 1, 90, 64>} {
   %5 = graph.packed_matmul %a, %b {..} : (tensor<12x256x64xf32>, tensor<12x8x64x32xf32>) -> tensor<12x256x256xf32>
   %6 = graph.softmax %5 {axes = array<i64: 2>} : (tensor<12x256x256xf32>) -> tensor<12x256x256xf32>
   %7 = graph.matmul %6, %c : (tensor<12x256x256xf32>, tensor<12x256x64xf32>) -> tensor<12x256x64xf32>
@@ -37,7 +38,7 @@ from aotc.dialects.dtypes import byte_width, is_encoded
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, Fusion, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.schedules import ScheduleAttr, schedule_of
 from aotc.dialects.graph.shapes import ceil_div
-from aotc.dialects.graph.staged import StagedOp
+from aotc.dialects.graph.staged import Stage, StagedOp, stages_of
 from aotc.dialects.graph.structure import YieldOp
 from aotc.machines.machine import Machine
 from aotc.model.locations import fuse_locations
@@ -46,27 +47,27 @@ from aotc.passes.fuse.fusion_policy import MAX_OPERATIONS, buffers, most_buffers
 from aotc.passes.fuse.groups import copy_group, entries
 from aotc.passes.fuse.vectorizable import Form, TileForms, is_tiled
 from aotc.passes.fuse.views import is_kernel
-from aotc.passes.kernel.nests.tile_walk import Stage, Step, Walk
+from aotc.passes.kernel.nests.tile_walk import Plan, Step, Walk
 from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, size, whole
 from aotc.passes.kernel.strategy import strategy_of
 from aotc.passes.schedule.choose_schedule import machine_of
 
 _STAYS, _STREAMS, _MEMORY, _OPERANDS = 1 / 2, 1, 1 / 4, 3 / 4
-"""Shares of the second level of cache: what stays in it between two kernels; what is worth strips that keep something,
-whose first and last are code of their own; what strips may take for what is between anchors, and for operands."""
+"""Shares of the L2 cache: what stays in it between two kernels; what is worth tiles that keep something, whose first
+and last are code of their own; what tiles may take for what is between anchors, and for operands."""
 
 _EVEN = 1.1
 """So much longer than the average the longest share of threads may be."""
 
 _LOOKED_AT = 3
-"""SpatialTiling that are looked at: the first ones compute more or less than those after them."""
+"""Tiles that are looked at: the first ones compute more or less than those after them."""
 
 
 @dataclass(frozen=True)
-class FuseStagesPass(ModulePass):
-    """Compute an anchor strip by strip for the anchor that reads it, in one kernel."""
+class TileAndFusePass(ModulePass):
+    """Compute an anchor in spatial tiles for the anchor that reads it, in one kernel."""
 
-    name = "fuse-stages"
+    name = "tile-and-fuse"
 
     target: str = "host"
     threads: int = 1
@@ -95,9 +96,9 @@ class _Link:
 def _fuse(last: AnchorOp, machine: Machine, forms: TileForms, threads: int) -> None:
     """Make one kernel of `last` and all anchors before it that are worth it."""
     schedule = schedule_of(last)
-    if schedule is None or not _is_stage(last) or (strips := strategy_of(last).spatial_tiling(last, schedule)) is None:
+    if schedule is None or not _is_stage(last) or (tiling := strategy_of(last).spatial_tiling(last, schedule)) is None:
         return
-    chain = _Chain(strips, (Stage(last, last.results[0], None),), (last,))
+    chain = _Chain(tiling, (Stage(last, last.results[0], None),), (last,))
     found: list[tuple[_Chain, Box]] = []
     while (link := _link(chain.stages[0].anchor, forms)) is not None:
         chain = chain.with_link(link)
@@ -105,14 +106,14 @@ def _fuse(last: AnchorOp, machine: Machine, forms: TileForms, threads: int) -> N
             break
         if buffers(chain.ops) > most_buffers(chain.ops):
             break
-        if (strip := chain.strip(machine, threads)) is not None:
-            found.append((chain, strip))
+        if (tile := chain.tile(machine, threads)) is not None:
+            found.append((chain, tile))
         elif any(chain.kept):
             break
-        else:  # what no strips keep in the cache streams through it: strips of the rest would only be in the way
+        else:  # what no tiles keep in the cache streams through it: tiles of the rest would only be in the way
             return
-    for chain, strip in reversed(found):
-        if _replace(chain, strip, chain.parts(threads), forms):
+    for chain, tile in reversed(found):
+        if _replace(chain, tile, chain.parts(threads), forms):
             return
 
 
@@ -152,9 +153,9 @@ def _producer(value: SSAValue, forms: TileForms) -> tuple[AnchorOp, tuple[Elemen
 
 @dataclass(frozen=True)
 class _Chain:
-    """An anchor that is computed in strips, and some before it."""
+    """An anchor that is computed in spatial tiles, and some before it."""
 
-    strips: SpatialTiling
+    tiling: SpatialTiling
     stages: tuple[Stage, ...]
     ops: tuple[Operation, ...]
     """The anchors and what is between them, in order."""
@@ -164,7 +165,7 @@ class _Chain:
         first, *rest = self.stages
         before = Stage(link.anchor, first.anchor.operands[link.operand], None)
         after = replace(first, chained=link.operand)
-        return _Chain(self.strips, (before, after, *rest), (link.anchor, *link.pointwise, *self.ops))
+        return _Chain(self.tiling, (before, after, *rest), (link.anchor, *link.pointwise, *self.ops))
 
     @property
     def last(self) -> AnchorOp:
@@ -172,34 +173,34 @@ class _Chain:
         return self.stages[-1].anchor
 
     def pays(self, machine: Machine) -> bool:
-        """Whether strips compute nothing again, and what the first anchor makes would not stay in the cache from its
+        """Whether tiles compute nothing again, and what the first anchor makes would not stay in the cache from its
         kernel to the next."""
-        seen, value = self._seen(self.strips.multiple), self.stages[0].value
+        seen, value = self._seen(self.tiling.multiple), self.stages[0].value
         if seen is None or seen.repeats:
             return False
         return _bytes(value, whole(value)) > machine.l2 * (_STREAMS if seen.kept[0] else _STAYS)
 
     @property
     def kept(self) -> Sequence[bool]:
-        """Of what each anchor makes, whether some is kept from strip to strip."""
-        seen = self._seen(self.strips.multiple)
+        """Of what each anchor makes, whether some is kept from tile to tile."""
+        seen = self._seen(self.tiling.multiple)
         return () if seen is None else seen.kept
 
     def parts(self, threads: int) -> list[int]:
         """How many parts for threads to compute on their own, along each axis: then none waits for another.
 
-        They are divided along the first axis with strips of one position where that is even, else along rows.
+        They are divided along the first axis with tiles of one position where that is even, else along rows.
         """
         shape = shape_of(self.last.results[0])
-        even = [axis for axis in self.strips.single if ceil_div(shape[axis], threads) * threads <= _EVEN * shape[axis]]
-        divided = even[0] if even else self.strips.rows
+        even = [axis for axis in self.tiling.single if ceil_div(shape[axis], threads) * threads <= _EVEN * shape[axis]]
+        divided = even[0] if even else self.tiling.rows
         return [threads if axis == divided else 1 for axis in range(len(shape))]
 
-    def strip(self, machine: Machine, threads: int) -> Box | None:
-        """The first of the largest strips that stay in the cache, all about equal, as many for each of the parts; None
-        where no strip does."""
-        step = self.strips.multiple
-        extent = shape_of(self.last.results[0])[self.strips.rows]
+    def tile(self, machine: Machine, threads: int) -> Box | None:
+        """The first of the largest tiles that stay in the cache, all about equal, as many for each of the parts; None
+        where no tile does."""
+        step = self.tiling.multiple
+        extent = shape_of(self.last.results[0])[self.tiling.rows]
 
         def is_too_large(steps: int) -> bool:
             seen = self._seen(steps * step)
@@ -208,39 +209,39 @@ class _Chain:
         most = step * bisect_left(range(1, ceil_div(extent, step) + 1), True, key=is_too_large)
         if most == 0:
             return None
-        parts = self.parts(threads)[self.strips.rows]
+        parts = self.parts(threads)[self.tiling.rows]
         count = ceil_div(ceil_div(extent, most), parts) * parts
         return self._box(ceil_div(extent, count * step) * step)
 
     def _box(self, rows: int, number: int = 0) -> Box:
-        """The strip of so many rows with a number, or the last one."""
+        """The tile of so many rows with a number, or the last one."""
         everything = whole(self.last.results[0])
-        extent = len(everything[self.strips.rows])
+        extent = len(everything[self.tiling.rows])
         number = min(number, (extent - 1) // rows)
         place = range(number * rows, min((number + 1) * rows, extent))
         axes = enumerate(everything)
         return tuple(
-            range(1) if axis in self.strips.single else place if axis == self.strips.rows else part
+            range(1) if axis in self.tiling.single else place if axis == self.tiling.rows else part
             for axis, part in axes
         )
 
     def _seen(self, rows: int) -> _Seen | None:
-        """What strips of so many rows need; None where an anchor does not compute its part of one alone."""
+        """What tiles of so many rows need; None where an anchor does not compute its part of one alone."""
         walk, operands = Walk(self.stages), 0
         for number in range(_LOOKED_AT):
             try:
-                strip = walk.strip(self._box(rows, number))
+                tile = walk.tile(self._box(rows, number))
             except ShapeError:
                 return None
-            operands = max(operands, sum(map(_operands, self.stages, strip)))
+            operands = max(operands, sum(map(_operands, self.stages, tile)))
         values = [stage.value for stage in self.stages[:-1]]
         memory = sum(_bytes(value, tuple(map(range, held))) for value, held in zip(values, walk.extents, strict=True))
-        return _Seen(operands, memory, walk.repeats, [axis is not None for axis in walk.rings])
+        return _Seen(operands, memory, walk.repeats, [axis is not None for axis in walk.rolling])
 
 
 @dataclass(frozen=True)
 class _Seen:
-    """What strips need."""
+    """What tiles need."""
 
     operands: int
     """Bytes that one reads of operands."""
@@ -256,7 +257,7 @@ def _operands(stage: Stage, step: Step | None) -> int:
     """Bytes of what a step reads but for what the stage before made."""
     if step is None:
         return 0
-    read = zip(stage.anchor.operands, step.cutout.boxes, strict=True)
+    read = zip(stage.anchor.operands, step.implementation.boxes, strict=True)
     return sum(_bytes(value, box) for place, (value, box) in enumerate(read) if place != stage.chained)
 
 
@@ -264,16 +265,17 @@ def _bytes(value: SSAValue, box: Box) -> int:
     return size(box) * byte_width(element_type_of(value))
 
 
-def _replace(chain: _Chain, strip: Box, parts: Sequence[int], forms: TileForms) -> bool:
-    """Put a chain into a staged operation in its place, if that has a form on tiles."""
+def _replace(chain: _Chain, tile: Box, parts: Sequence[int], forms: TileForms) -> bool:
+    """Put a chain into a staged operation in its place, if that is vectorizable."""
     ops, last = chain.ops, chain.last
     block, inputs, inside = copy_group(ops)
     block.add_op(YieldOp([inside[last.results[0]]]))
+    extents = [len(axis) for axis in tile]
     try:
-        divided = parts if max(parts) > 1 else None
-        staged = StagedOp.of(inputs, Region(block), [len(axis) for axis in strip], divided)
-    except ShapeError:  # some strip, as one that sees nothing but padding, is not computed like that
+        plan = Plan(stages_of(block), extents, parts)
+    except ShapeError:  # some tile, as one that sees nothing but padding, is not computed like that
         return False
+    staged = StagedOp.of(inputs, Region(block), extents, parts if max(parts) > 1 else None, plan.scratch)
     staged.attributes[ScheduleAttr.KEY] = last.attributes[ScheduleAttr.KEY]
     staged.location = fuse_locations(op.location for op in ops)
     parent = last.parent

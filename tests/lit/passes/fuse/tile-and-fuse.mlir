@@ -1,16 +1,16 @@
-// RUN: aotc-opt %s -p 'choose-schedule{target=x86-64-v4},fuse-stages{target=x86-64-v4}' | filecheck %s
-// RUN: aotc-opt %s -p 'choose-schedule{target=x86-64-v4},fuse-stages{target=cortex-m4}' | filecheck %s --check-prefix PLAIN
-// RUN: aotc-opt %s -p 'choose-schedule{target=x86-64-v4},fuse-stages{target=x86-64-v4 threads=2}' | filecheck %s --check-prefix THREADS
+// RUN: aotc-opt %s -p 'choose-schedule{target=x86-64-v4},tile-and-fuse{target=x86-64-v4}' | filecheck %s
+// RUN: aotc-opt %s -p 'choose-schedule{target=x86-64-v4},tile-and-fuse{target=cortex-m4}' | filecheck %s --check-prefix PLAIN
+// RUN: aotc-opt %s -p 'choose-schedule{target=x86-64-v4},tile-and-fuse{target=x86-64-v4 threads=2}' | filecheck %s --check-prefix THREADS
 
 // PLAIN-NOT: graph.staged
 
-// Scores of 2 MiB are worth it: strips of rows, a head at a time; what is pointwise between the anchors goes along.
-// In working memory rows of 1 KiB are put a little apart.
+// Scores of 2 MiB are worth it: tiles of rows, a head at a time; what is pointwise between the anchors goes along.
+// In scratch buffers rows of 1 KiB are put a little apart.
 
 // CHECK-LABEL: func.func @attention
 // CHECK-NEXT:    [[Y:%.*]], [[S:%.*]], [[P:%.*]] = graph.staged ([[Q:%.*]] = %q : {{.*}}, [[K:%.*]] = %k : {{.*}}, [[M:%.*]] = %m : {{.*}}, [[V:%.*]] = %v
 // CHECK-SAME:      -> (tensor<8x256x64xf32>, tensor<1x[[R:[0-9]+]]x272xf32>, tensor<1x[[R]]x272xf32>)
-// CHECK-SAME:      attributes {strip = array<i64: 1, [[R]], 64>, schedule =
+// CHECK-SAME:      attributes {tile = array<i64: 1, [[R]], 64>, schedule =
 // CHECK-NEXT:      [[A:%.*]] = graph.matmul [[Q]], [[K]]
 // CHECK-NEXT:      [[B:%.*]] = graph.add [[A]], [[M]]
 // CHECK-NEXT:      [[C:%.*]] = graph.softmax [[B]]
@@ -24,7 +24,7 @@
 // THREADS-LABEL: func.func @attention
 // THREADS-NEXT:    graph.staged
 // THREADS-SAME:      -> (tensor<8x256x64xf32>, tensor<2x[[R:[0-9]+]]x272xf32>, tensor<2x[[R]]x272xf32>)
-// THREADS-SAME:      strip = array<i64: 1, [[R]], 64>, parts = array<i64: 2, 1, 1>
+// THREADS-SAME:      tile = array<i64: 1, [[R]], 64>, parts = array<i64: 2, 1, 1>
 func.func @attention(%q: tensor<8x256x64xf32>, %k: tensor<8x64x256xf32>, %m: tensor<1x256xf32>, %v: tensor<8x256x64xf32>) -> tensor<8x256x64xf32> attributes {aot.entry} {
   %0 = graph.matmul %q, %k : (tensor<8x256x64xf32>, tensor<8x64x256xf32>) -> tensor<8x256x256xf32>
   %1 = graph.add %0, %m : (tensor<8x256x256xf32>, tensor<1x256xf32>) -> tensor<8x256x256xf32>
@@ -53,25 +53,25 @@ func.func @used(%q: tensor<8x256x64xf32>, %k: tensor<8x64x256xf32>, %v: tensor<8
   func.return %0, %1 : tensor<8x256x256xf32>, tensor<8x256x64xf32>
 }
 
-// Windows over windows, for a pointwise convolution: strips keep the two rows that the next one sees again, so there are
-// two more of the first in working memory than of the second.
+// Windows over windows, for a pointwise convolution: tiles keep the two rows that the next one sees again, so there are
+// two more of the first in scratch buffers than of the second.
 
 // CHECK-LABEL: func.func @separable
 // CHECK-NEXT:    graph.staged
 // CHECK-SAME:      -> (tensor<1x2x112x112x16xf32>, tensor<1x6x4x113x16xf32>, tensor<1x6x2x113x16xf32>)
-// CHECK-SAME:      strip = array<i64: 1, 2, 2, 112, 16>
+// CHECK-SAME:      tile = array<i64: 1, 2, 2, 112, 16>
 // CHECK-NEXT:      graph.blocked_depthwise_conv
 // CHECK-NEXT:      graph.blocked_depthwise_conv
 // CHECK-NEXT:      graph.relu
 // CHECK-NEXT:      graph.blocked_conv
 // CHECK-NEXT:      graph.yield
 
-// Two threads compute halves of the rows, each with working memory of its own.
+// Two threads compute halves of the rows, each with scratch buffers of its own.
 
 // THREADS-LABEL: func.func @separable
 // THREADS-NEXT:    graph.staged
 // THREADS-SAME:      -> (tensor<1x2x112x112x16xf32>, tensor<2x6x4x113x16xf32>, tensor<2x6x2x113x16xf32>)
-// THREADS-SAME:      strip = array<i64: 1, 2, 2, 112, 16>, parts = array<i64: 1, 1, 2, 1, 1>
+// THREADS-SAME:      tile = array<i64: 1, 2, 2, 112, 16>, parts = array<i64: 1, 1, 2, 1, 1>
 func.func @separable(%x: tensor<1x6x112x112x16xf32>, %w: tensor<6x3x3x16xf32>, %p: tensor<1x6x1x1x16x32xf32>) -> tensor<1x2x112x112x16xf32> attributes {aot.entry} {
   %0 = graph.blocked_depthwise_conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x6x112x112x16xf32>, tensor<6x3x3x16xf32>) -> tensor<1x6x112x112x16xf32>
   %1 = graph.blocked_depthwise_conv %0, %w {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x6x112x112x16xf32>, tensor<6x3x3x16xf32>) -> tensor<1x6x112x112x16xf32>
@@ -85,7 +85,7 @@ func.func @separable(%x: tensor<1x6x112x112x16xf32>, %w: tensor<6x3x3x16xf32>, %
 // CHECK-LABEL: func.func @stem
 // CHECK-NEXT:    graph.staged
 // CHECK-SAME:      -> (tensor<1x4x56x56x16xf32>, tensor<1x4x9x113x16xf32>)
-// CHECK-SAME:      strip = array<i64: 1, 4, 4, 56, 16>
+// CHECK-SAME:      tile = array<i64: 1, 4, 4, 56, 16>
 // CHECK-NEXT:      graph.blocked_conv
 // CHECK-NEXT:      graph.max_pool
 // CHECK-NEXT:      graph.yield
@@ -95,7 +95,7 @@ func.func @stem(%x: tensor<1x3x224x224xf32>, %w: tensor<2x1x7x7x3x32xf32>) -> te
   func.return %1 : tensor<1x4x56x56x16xf32>
 }
 
-// 588 KiB are worth strips, but not the code of first and last ones that keep rows.
+// 588 KiB are worth tiles, but not the code of first and last ones that keep rows.
 
 // CHECK-LABEL: func.func @medium
 // CHECK-NEXT:    graph.blocked_conv
@@ -110,7 +110,7 @@ func.func @medium(%x: tensor<1x2x28x28x16xf32>, %w: tensor<6x2x1x1x16x32xf32>, %
   func.return %2 : tensor<1x2x28x28x16xf32>
 }
 
-// Three rows of the expansion, of 140 KiB each, are too much to keep; what strips need of the rest is not.
+// Three rows of the expansion, of 140 KiB each, are too much to keep; what tiles need of the rest is not.
 
 // CHECK-LABEL: func.func @wide
 // CHECK-NEXT:    graph.blocked_conv

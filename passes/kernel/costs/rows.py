@@ -1,0 +1,89 @@
+"""How rows of reductions and normalisations are computed on registers: sizes only, no IR."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.ir import Attribute
+
+from aotc.dialects.graph.schedules import RowSchedule
+from aotc.dialects.graph.shapes import ceil_div
+from aotc.machines.machine import Machine
+
+
+def axis_of_lanes(shape: Sequence[int]) -> int:
+    """The last axis that is longer than 1; the last one where none is."""
+    return max((axis for axis, extent in enumerate(shape) if extent > 1), default=len(shape) - 1)
+
+
+def axis_of_steps(shape: Sequence[int], axes: Sequence[int]) -> int | None:
+    """The innermost of the reduced `axes` that is longer than 1 and not the lanes'."""
+    lanes = axis_of_lanes(shape)
+    return max((axis for axis in axes if axis != lanes and shape[axis] > 1), default=None)
+
+
+def reduction_schedule(
+    machine: Machine, dtype: Attribute, shape: Sequence[int], axes: Sequence[int]
+) -> RowSchedule | None:
+    """How rows along `axes` of a tensor of `dtype` are read once; None where there are no vectors for it.
+
+    A quarter of the registers add up, which hides the latency of additions.
+    """
+    if (lanes := _lanes(machine, dtype, shape, axes)) == 1:
+        return None
+    step_axis = axis_of_steps(shape, axes)
+    few = max(machine.registers // 4, 2)
+    registers = _even(ceil_div(shape[axis_of_lanes(shape)], lanes), few)
+    steps = 1 if step_axis is None else _even(shape[step_axis], max(few // registers, 1))
+    return RowSchedule(lanes, registers, steps)
+
+
+def row_schedule(machine: Machine, dtype: Attribute, shape: Sequence[int], axes: Sequence[int]) -> RowSchedule | None:
+    """How rows are worked on that are read several times; None where there are no vectors for it.
+
+    They stay in registers where they fit, several at once: what is spilled beside them is no longer away than x.
+    """
+    if (lanes := _lanes(machine, dtype, shape, axes)) == 1:
+        return None
+    lane_axis, step_axis = axis_of_lanes(shape), axis_of_steps(shape, axes)
+    needed = ceil_div(shape[lane_axis], lanes)
+    steps = 1 if step_axis is None else shape[step_axis]
+    most = machine.registers
+    if prod(shape[axis] for axis in axes if axis not in (lane_axis, step_axis)) == 1:
+        if lane_axis not in axes and steps <= most:
+            return RowSchedule(lanes, _even(needed, max(machine.registers // 4 // steps, 1)), steps)
+        if lane_axis in axes and steps == 1 and needed <= most:
+            stages, rows = _rows_at_once(most, needed)
+            return RowSchedule(lanes, needed, rows=rows, stages=stages)
+        if lane_axis in axes and steps * needed <= most:
+            return RowSchedule(lanes, needed, steps)
+    return reduction_schedule(machine, dtype, shape, axes)
+
+
+def _rows_at_once(registers: int, needed: int) -> tuple[int, int]:
+    """Of rows of `needed` registers: how many groups are pipelined, and how many rows each of them has.
+
+    Rows together fill three quarters of the registers, which hides the latency of what is combined across lanes where
+    rows are short; those of all groups may be half again as many as there are, for a group that waits needs few.
+    """
+    together = _power_of_two(registers * 3 // 4 // needed)
+    return max(_power_of_two(registers * 3 // 2 // needed), _LEAST_ROWS) // together, together
+
+
+_LEAST_ROWS, _MOST_ROWS = 4, 8
+"""At once; more hide nothing more."""
+
+
+def _power_of_two(count: int) -> int:
+    """The largest one up to `count` that is a number of rows."""
+    return min(1 << max(count, 1).bit_length() - 1, _MOST_ROWS)
+
+
+def _lanes(machine: Machine, dtype: Attribute, shape: Sequence[int], axes: Sequence[int]) -> int:
+    return machine.lanes(dtype) if axes and prod(shape) > 1 else 1
+
+
+def _even(count: int, most: int) -> int:
+    """The size of the least number of parts of `count`, none larger than `most`, where they are as equal as can be."""
+    return ceil_div(count, ceil_div(count, most))

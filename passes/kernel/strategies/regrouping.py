@@ -1,0 +1,178 @@
+"""Channels moved to other lanes: registers of the NCHWc layout shuffled together from those their lanes come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from aotc.dialects.aot.tiles import tile_shape
+from aotc.dialects.dtypes import byte_width
+from aotc.dialects.graph.builder import Reader, Scalar, Writer
+from aotc.dialects.graph.interfaces import Prologue, element_type_of, shape_of
+from aotc.dialects.graph.packed.regrouping import RegroupChannelsOp
+from aotc.dialects.graph.schedules import ElementwiseSchedule
+from aotc.machines.machine import Machine
+from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
+from aotc.passes.kernel.costs.candidates import elementwise_candidates
+from aotc.passes.kernel.costs.elementwise import REGISTERS_OF_A_CHAIN
+from aotc.passes.kernel.costs.register_tiles import segments
+from aotc.passes.kernel.strategy import KernelStrategy, Strategies
+
+_Moved: TypeAlias = tuple[tuple[int, int], ...]
+"""Lanes of a block of the result, and of which lane of another one each comes."""
+
+
+class RegroupStrategy(KernelStrategy[RegroupChannelsOp]):
+    """Loops over runs of blocks that are put together alike."""
+
+    SCHEDULES = (ElementwiseSchedule,)
+
+    def schedule(self, op: RegroupChannelsOp, machine: Machine) -> ElementwiseSchedule | None:
+        lanes = op.lanes
+        fits = lanes * byte_width(element_type_of(op.result)) <= machine.vector_bytes
+        return (
+            ElementwiseSchedule(lanes, REGISTERS_OF_A_CHAIN) if fits and lanes > 1 and not lanes & (lanes - 1) else None
+        )
+
+    def candidates(
+        self, op: RegroupChannelsOp, schedule: ElementwiseSchedule, machine: Machine
+    ) -> Iterable[ElementwiseSchedule]:
+        return elementwise_candidates(schedule, machine)
+
+    def prologue(self, op: RegroupChannelsOp, operand: int) -> Prologue:
+        return Prologue.STORED
+
+    def nest(
+        self,
+        op: RegroupChannelsOp,
+        b: TileBuilder,
+        reads: Sequence[Reader],
+        writes: Sequence[Writer],
+        schedule: ElementwiseSchedule,
+    ) -> None:
+        batch, _, *spatial, lanes = shape_of(op.result)
+        if schedule.lanes != lanes or not spatial:
+            raise NotVectorizable("a block of channels is not one register of some")
+        *outer, across = spatial
+
+        def write(block: Scalar, registers: Sequence[tuple[_Register, Scalar]], at: list[Scalar], size: int) -> None:
+            image, *before, position = at
+            tile = Tile((size, lanes))
+            where, lane = tile.index(b, position, {0: 1}), tile.index(b, 0, {1: 1})
+            found = [
+                b.splat(reads[register.part]([image, source, *before, where, lane]), tile)
+                for register, source in registers
+            ]
+            value = _together(b, found, [register.moved for register, _ in registers])
+            if value is None:
+                value = b.splat(0, tile, element_type_of(op.result))
+            writes[0]([image, block, *before, where, lane], value)
+
+        def row(stretch: _Stretch, index: list[Scalar]) -> None:
+            time, *at = index
+            for part in segments(across, schedule.registers):
+
+                def body(position: Scalar, size: int = part.size) -> None:
+                    for number, (registers, steps) in enumerate(zip(stretch.blocks, stretch.steps, strict=True)):
+                        sources = [time * step + each.block for each, step in zip(registers, steps, strict=True)]
+                        block = time * len(stretch.blocks) + (stretch.first + number)
+                        write(block, list(zip(registers, sources, strict=True)), [*at, position], size)
+
+                b.parallel_range(part.start, part.start + part.count * part.size, part.size, body)
+
+        for stretch in _stretches(_registers(op)):
+            b.parallel_for([stretch.times, batch, *outer], lambda index, stretch=stretch: row(stretch, index))
+
+
+@dataclass(frozen=True)
+class _Register:
+    """A block of one of the parts that some lanes come from."""
+
+    part: int
+    block: int
+    moved: _Moved
+
+    @property
+    def kind(self) -> tuple[int, _Moved]:
+        """All but the number of the block."""
+        return self.part, self.moved
+
+
+def _together(b: TileBuilder, found: Sequence[Scalar], moved: Sequence[_Moved]) -> Scalar | None:
+    """One register of lanes of those that were found: the first two in one shuffle, then one after the other."""
+    if not found:
+        return None
+    value, *rest = found
+    lanes = tile_shape(value.ssa)[-1]
+    taken = list(range(lanes))
+    for to, lane in moved[0]:
+        taken[to] = lane
+    for read, others in zip(rest, moved[1:], strict=True):
+        for to, lane in others:
+            taken[to] = lanes + lane
+        value, taken = b.shuffle(value, read, taken), list(range(lanes))
+    return value if taken == list(range(lanes)) else b.shuffle(value, value, taken)
+
+
+@dataclass(frozen=True)
+class _Stretch:
+    """Blocks of the result that are put together as others before them, from blocks at equal distances."""
+
+    first: int
+    times: int
+    blocks: Sequence[tuple[_Register, ...]]
+    """Of the first time."""
+    steps: Sequence[tuple[int, ...]]
+    """How far the blocks that are read move from one time to the next."""
+
+
+MOST_ALIKE = 8
+"""Blocks after which they are put together as before, at most."""
+
+
+def _stretches(blocks: Sequence[tuple[_Register, ...]]) -> Iterator[_Stretch]:
+    """All blocks, cut so that most of them repeat others."""
+    first = 0
+    while first < len(blocks):
+        choices = [_repeated(blocks, first, period) for period in range(1, min(MOST_ALIKE, len(blocks) - first) + 1)]
+        repeating = [choice for choice in choices if choice.times > 1]
+        best = max(repeating, key=lambda choice: choice.times * len(choice.blocks), default=choices[0])
+        yield best
+        first += best.times * len(best.blocks)
+
+
+def _repeated(blocks: Sequence[tuple[_Register, ...]], first: int, period: int) -> _Stretch:
+    """The blocks from `first` on, as often as what follows them `period` blocks on is alike."""
+
+    def group(time: int) -> Sequence[tuple[_Register, ...]]:
+        start = first + time * period
+        return blocks[start : start + period]
+
+    def steps(time: int) -> list[tuple[int, ...]] | None:
+        before, after = group(time - 1), group(time)
+        if [[each.kind for each in block] for block in before] != [[each.kind for each in block] for block in after]:
+            return None
+        pairs = (zip(old, new, strict=True) for old, new in zip(before, after, strict=True))
+        return [tuple(new.block - old.block for old, new in pair) for pair in pairs]
+
+    times, distance = 1, steps(1)
+    while distance is not None and steps(times) == distance:
+        times += 1
+    return _Stretch(first, times, group(0), distance or [(0,) * len(block) for block in group(0)])
+
+
+def _registers(op: RegroupChannelsOp) -> list[tuple[_Register, ...]]:
+    """For each block of the result, what its lanes come from."""
+    lanes, origins = op.lanes, op.numbered_origins()
+    blocks: list[tuple[_Register, ...]] = []
+    for first in range(0, len(origins), lanes):
+        found: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        for to, origin in enumerate(origins[first : first + lanes]):
+            if origin is not None:
+                found.setdefault((origin[0], origin[1] // lanes), []).append((to, origin[1] % lanes))
+        blocks.append(tuple(_Register(part, source, tuple(moved)) for (part, source), moved in found.items()))
+    return blocks
+
+
+STRATEGIES: Strategies = {RegroupChannelsOp: (RegroupStrategy(),)}

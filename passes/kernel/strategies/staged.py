@@ -1,0 +1,195 @@
+"""Anchors in one kernel: each stage computes what a spatial tile of the result needs, into a scratch buffer.
+
+What a tile needs that the one before it needed, too, as the rows that windows of both see, is kept: the buffer is a
+rolling line buffer along that axis, and a stage computes what is new (`tile_walk`). Parts of the result may be computed
+at the same time, each in buffers of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from xdsl.ir import SSAValue
+from xdsl.utils.exceptions import PassFailedException
+
+from aotc.dialects.graph.builder import Reader, Scalar, Writer
+from aotc.dialects.graph.interfaces import AnchorOp, Prologue, ShapeError, shape_of
+from aotc.dialects.graph.schedules import Schedule, schedule_of
+from aotc.dialects.graph.staged import Stage, StagedOp
+from aotc.passes.kernel.builders.expressions import Expressions
+from aotc.passes.kernel.builders.loop_builder import LoopBuilder
+from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
+from aotc.passes.kernel.nests.tile_walk import Part, Place, Plan, Run, SpatialTile, Walk, starts
+from aotc.passes.kernel.spatial_tiling import Box
+from aotc.passes.kernel.strategy import KernelStrategy, Strategies, strategy_of
+
+
+class StagedStrategy(KernelStrategy[StagedOp]):
+    """Tile by tile, each stage as its own strategy computes it."""
+
+    SCHEDULES = (Schedule,)
+
+    def prologue(self, op: StagedOp, operand: int) -> Prologue:
+        """The strictest of the anchors that read it."""
+        uses = [(use.operation, use.index) for use in op.block.args[operand].uses]
+        found = [strategy_of(each).prologue(each, place) for each, place in uses if isinstance(each, AnchorOp)]
+        return max(found, default=Prologue.COMPUTED)
+
+    def nest(
+        self, op: StagedOp, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
+    ) -> None:
+        _write_tiles(op, b, reads, writes)
+
+    def scalar_nest(self, op: StagedOp, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        _write_tiles(op, b, reads, writes)
+
+
+def _write_tiles(op: StagedOp, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+    given = dict(zip(op.block.args, reads, strict=False))
+    values = Expressions(op.name, b, cast(Mapping[SSAValue, Reader], given), lambda each: each.inline_array())
+    stages, plan = op.stages(), _plan(op)
+    kernel = _StagedKernel(b, stages, plan.walk, values, reads[len(op.inputs) :], writes)
+
+    def part(number: Scalar) -> None:
+        first = 0
+        for run in plan.parts:
+            if run.count == plan.count:
+                kernel.part(run, first, number)
+            else:
+                inside = b.compare("ge", number, first) & b.compare("lt", number, first + run.count)
+                b.only_when(inside, lambda run=run, first=first: kernel.part(run, first, number))
+            first += run.count
+
+    b.parallel_range(0, plan.count, 1, part)
+
+
+def _plan(op: StagedOp) -> Plan:
+    """The order of tiles; raises PassFailedException where a stage has no such tiles or a buffer is too small."""
+    tile = op.ints("tile")
+    try:
+        plan = Plan(op.stages(), tile, op.ints("parts") if op.parts else [1] * len(tile))
+    except ShapeError as error:
+        raise PassFailedException(f"{op.name}: {error}") from error
+    for buffer, needed in zip(op.memory, plan.scratch, strict=True):
+        if any(given < extent for given, extent in zip(shape_of(buffer), needed.get_shape(), strict=True)):
+            raise PassFailedException(f"{op.name}: tiles need a scratch buffer {needed}, found {buffer.type}")
+    return plan
+
+
+class _StagedKernel:
+    """Writes the steps of a spatial tile."""
+
+    def __init__(
+        self,
+        b: LoopBuilder,
+        stages: Sequence[Stage],
+        walk: Walk,
+        values: Expressions,
+        memory: Sequence[Reader],
+        writes: Sequence[Writer],
+    ) -> None:
+        """`memory` are readers of the scratch buffers, which hold what `walk` says; `writes` are for the result, then
+        for these."""
+        self._b, self._stages, self._walk, self._values, self._memory = b, stages, walk, values, memory
+        self._write_result, *self._write_memory = writes
+        self._number = b.index(0)
+        """Of the part that is being written."""
+
+    def part(self, run: Run[Part], first: int, number: Scalar) -> None:
+        """Write a part of a run that begins with part `first`."""
+        self._number, part = number, number - first
+        for outer, inner in run.first:
+
+            def tiles(
+                place: list[Scalar], outer: Sequence[Run[Place]] = outer, inner: Sequence[Run[Place]] = inner
+            ) -> None:
+                for each in inner:
+                    write = self._tile(each.first.tile, [run, *outer, each])
+                    self._b.sequential_range(0, each.count, 1, lambda at, write=write: write([part, *place, at]))
+
+            self._b.sequential_for([each.count for each in outer], tiles)
+
+    def _tile(self, tile: SpatialTile, runs: Sequence[Run[Any]]) -> Callable[[list[Scalar]], None]:
+        """What writes the tile at a place in the runs, of which `tile` is the first."""
+        firsts = starts(self._stages, tile)
+        distances = zip(*(run.distance or [0] * len(firsts) for run in runs), strict=True)
+        ways = list(zip(firsts, distances, strict=True))
+
+        def at(place: list[Scalar]) -> None:
+            def start(way: tuple[int, Sequence[int]]) -> Scalar:
+                first, by = way
+                return sum((i * distance for i, distance in zip(place, by, strict=True)), self._b.index(first))
+
+            self._write(tile, map(start, ways))
+
+        return at
+
+    def _write(self, tile: SpatialTile, firsts: Iterator[Scalar]) -> None:
+        """All stages, on boxes that begin at `firsts`, in the order of `starts`."""
+        for number, (stage, step) in enumerate(zip(self._stages, tile, strict=True)):
+            boxes = [[next(firsts) for _ in shape_of(value)] for value in (stage.value, *stage.anchor.operands)]
+            if step is None:
+                continue
+            place, *parts = boxes
+            reads = [
+                _from(start, self._values.reader(v)) for v, start in zip(stage.anchor.operands, parts, strict=True)
+            ]
+            if stage.chained is not None:
+                held = self._held(number - 1, parts[stage.chained], step.implementation.boxes[stage.chained])
+                reads[stage.chained] = lambda index, number=number, held=held: self._memory[number - 1](held(index))
+            self._write_part(stage, step.implementation.op(), reads, self._writer(number, stage, place, step.box))
+
+    def _write_part(self, stage: Stage, part: AnchorOp, reads: Sequence[Reader], write: Writer) -> None:
+        strategy = strategy_of(stage.anchor)
+        if not isinstance(self._b, TileBuilder):
+            strategy.scalar_nest(part, self._b, reads, [write])
+        elif (schedule := schedule_of(stage.anchor)) is None:
+            raise NotVectorizable(f"{stage.anchor.name} has no schedule")
+        else:
+            strategy.nest(part, self._b, reads, [write], schedule)
+
+    def _writer(self, number: int, stage: Stage, start: Sequence[Scalar], box: Box) -> Writer:
+        """Of the elements of a stage's anchor; indices are those in the box."""
+
+        if number == len(self._write_memory):
+            return lambda index, value: self._write_result(_at(index, start), value)
+        held = self._held(number, start, box)
+
+        def write(index: Sequence[Scalar], value: Scalar) -> None:
+            place = _at(index, start)
+            with self._values.bound(stage.anchor.results[0], place, value):
+                self._write_memory[number](held(index), self._values.reader(stage.value)(place))
+
+        return write
+
+    def _held(self, number: int, start: Sequence[Scalar], box: Box) -> Callable[[Sequence[Scalar]], Sequence[Scalar]]:
+        """Where the scratch buffer has the elements of a box of a value that begins at `start`, at an index in the box.
+
+        For each part it has the box itself; or, where some is kept, it is a rolling line buffer along that axis.
+        """
+        b, axis, extents = self._b, self._walk.rolling[number], self._walk.extents[number]
+        part = self._number * extents[0]
+        first = b.index(0) if axis is None else b.rem(start[axis], b.index(extents[axis]))
+
+        def held(index: Sequence[Scalar]) -> Sequence[Scalar]:
+            place = list(index)
+            if axis is not None:
+                place[axis] = around = first + index[axis]
+                if first.constant is None or int(first.constant) + len(box[axis]) > extents[axis]:
+                    place[axis] = b.select(b.compare("ge", around, extents[axis]), around - extents[axis], around)
+            place[0] = place[0] + part
+            return place
+
+        return held
+
+
+def _at(index: Sequence[Scalar], start: Sequence[Scalar]) -> list[Scalar]:
+    return [i + first for i, first in zip(index, start, strict=True)]
+
+
+def _from(start: Sequence[Scalar], read: Reader) -> Reader:
+    return lambda index: read(_at(index, start))
+
+
+STRATEGIES: Strategies = {StagedOp: (StagedStrategy(),)}
