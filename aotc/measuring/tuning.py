@@ -7,7 +7,7 @@ run the first two caches are filled with something else, as between the kernels 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -30,6 +30,7 @@ from aotc.model.constants import constant_op, known_array
 from aotc.model.locations import node_names
 from aotc.model.weights import Array, WeightStore
 from aotc.passes.interface.signature import set_signature
+from aotc.passes.kernel.strategy import algorithms_for, choose_algorithm, choose_schedule, strategy_of
 from aotc.passes.schedule.choose_algorithms import machine_for
 from aotc.passes.schedule.choose_schedule import machine_of
 from aotc.pipeline.compilation import Compilation
@@ -43,6 +44,8 @@ TOLERANCE = 1e-3
 """Of the greatest result: what a candidate may differ by from the first choice."""
 SECONDS = 0.02
 """For each measurement."""
+STEPS = 3
+"""From the compiler's schedule to neighbours of neighbours: as many as decisions that matter beside each other."""
 ROUNDS = 5
 """In which the winner is compared with the first choice, in turns."""
 
@@ -104,7 +107,7 @@ def tune(
 
 def _is_measurable(op: AnchorOp, machine: Machine, store: WeightStore) -> bool:
     """Whether there is something to choose, and random values will do for what is not constant."""
-    if op.schedule_on(machine) is None:
+    if choose_schedule(op, machine) is None:
         return False
     computed = (value for value in op.operands if known_array(value, store) is None)
     return all(dtype_name(element_type_of(value)).startswith("float") for value in computed)
@@ -115,7 +118,7 @@ class _Search:
 
     def __init__(self, op: AnchorOp, options: CompileOptions, machine: Machine, store: WeightStore) -> None:
         self._op, self._options, self._machine, self._store = op, options, machine, store
-        self._first = Choice(None if options.accuracy == "strict" else op.algorithm_on(machine))
+        self._first = Choice(None if options.accuracy == "strict" else choose_algorithm(op, machine))
         self._other = np.zeros(2 * (machine.l1 + machine.l2) // 4, np.float32)
         """What fills the caches."""
         self._times: dict[Choice, float] = {}
@@ -124,15 +127,11 @@ class _Search:
     def run(self, table: TuningTable, nodes: tuple[str, ...]) -> Gain:
         """Find the best choice."""
         best = self._best([self._first, *self._algorithms()])
-        given = self._scheduled(best)
-        best = self._best([best, *(replace(best, schedule=each) for each in self._tiles(given))])
-        given = best.schedule or given
-        if len(given.tile) == 2:
-            orders = [replace(given, order=order) for order in ("rows", "columns")]
-            best = self._best([best, *(replace(best, schedule=each) for each in orders)])
-            given = best.schedule or given
-            unrolled = [replace(given, unroll=count) for count in (1, 2, 4, 8)]
-            best = self._best([best, *(replace(best, schedule=each) for each in unrolled)])
+        for _ in range(STEPS):
+            neighbours = [replace(best, schedule=each) for each in self._neighbours(best)]
+            if (better := self._best([best, *neighbours])) == best:
+                break
+            best = better
         before, after = self._compare(best)
         if before - after < max(before * LEAST_GAIN, LEAST_SECONDS):
             return Gain(nodes, before, before, "")
@@ -151,34 +150,22 @@ class _Search:
     # Candidates
 
     def _algorithms(self) -> Iterator[Choice]:
-        others = [] if self._options.accuracy == "strict" else self._op.algorithms_on(self._machine)
+        others = [] if self._options.accuracy == "strict" else algorithms_for(self._op, self._machine)
         return (Choice(each) for each in (None, *others) if each != self._first.algorithm)
 
-    def _scheduled(self, choice: Choice) -> Schedule:
-        """The schedule that the compiler chooses with an algorithm."""
-        if choice.schedule is not None:
-            return choice.schedule
+    def _neighbours(self, choice: Choice) -> Sequence[Schedule]:
+        """The schedules near that of a choice, which is the compiler's where it says none."""
+        key = AnchorOp.ALGORITHM, ScheduleAttr.KEY
         if choice.algorithm is not None:
-            self._op.attributes[AnchorOp.ALGORITHM] = choice.algorithm
-        schedule = self._op.schedule_on(self._machine)
-        self._op.attributes.pop(AnchorOp.ALGORITHM, None)
-        assert schedule is not None
-        return schedule
-
-    def _tiles(self, given: Schedule) -> Iterator[Schedule]:
-        """Tiles of about the size of the given one that fit the registers."""
-        registers = self._machine.registers
-        if len(given.tile) == 1:
-            return (replace(given, tile=(count,)) for count in (1, 2, 3, 4, 6, 8, 12) if count < registers)
-        if len(given.tile) == 3:
-            several = [(parts, rows) for parts in (1, 2, 4) for rows in (1, 2, 4, 8) if parts * rows <= 8]
-            return (replace(given, tile=(*each, given.tile[2])) for each in several if each != given.tile[:2])
-        rows, columns = given.tile
-        found: set[tuple[int, int]] = set()
-        for width in {columns // 2, columns - 1, columns, columns + 1, 2 * columns} - {0}:
-            most = (registers - 1) // width - 1
-            found |= {(height, width) for height in (most, most - 1, rows, rows - 1, rows + 1) if 1 <= height <= most}
-        return (replace(given, tile=tile) for tile in sorted(found - {given.tile}))
+            self._op.attributes[key[0]] = choice.algorithm
+        try:
+            schedule = choice.schedule or choose_schedule(self._op, self._machine)
+            assert schedule is not None
+            self._op.attributes[key[1]] = ScheduleAttr.of(schedule)
+            return list(strategy_of(self._op).candidates(self._op, schedule, self._machine))
+        finally:
+            for each in key:
+                self._op.attributes.pop(each, None)
 
     # Measurements
 

@@ -27,14 +27,13 @@ from aotc.dialects.graph import (
     structure,
     window,
 )
+from aotc.dialects.graph.algorithms import ALGORITHM_ATTRIBUTES
 from aotc.dialects.graph.interfaces import GraphOp
 from aotc.dialects.graph.packed import conv as blocked
 from aotc.dialects.graph.packed import matmul as packed
 from aotc.dialects.graph.packed import narrow, regrouping, strassen, winograd
 from aotc.dialects.graph.packed import window as blocked_window
 from aotc.dialects.graph.schedules import SCHEDULE_ATTRIBUTES
-from aotc.passes.kernel.costs.strassen import StrassenAttr
-from aotc.passes.kernel.costs.winograd import WinogradAttr
 
 _FAMILIES = (
     structure,
@@ -72,5 +71,5 @@ def _operations(family: ModuleType) -> list[type[GraphOp]]:
 GRAPH = Dialect(
     "graph",
     [structure.YieldOp, structure.FusedOp, *(op for family in _FAMILIES for op in _operations(family))],
-    [*SCHEDULE_ATTRIBUTES, StrassenAttr, WinogradAttr],
+    [*SCHEDULE_ATTRIBUTES, *ALGORITHM_ATTRIBUTES],
 )

@@ -139,6 +139,10 @@ class Builder(ABC):
     def mul(self, a: Scalar, c: Scalar) -> Scalar:
         """a * c; integers wrap."""
 
+    def fma(self, a: Scalar, c: Scalar, addend: Scalar) -> Scalar:
+        """a * c + addend; rounded once where code is vectorised, else twice."""
+        return self.add(addend, self.mul(a, c))
+
     @abstractmethod
     def div(self, a: Scalar, c: Scalar) -> Scalar:
         """a / c: IEEE on floats, truncating on integers (unsigned where the type is; indices are never negative)."""

@@ -34,7 +34,15 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.interfaces import HasCanonicalizationPatternsInterface
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
-from xdsl.irdl import AttrSizedOperandSegments, IRDLOperation, OptOperandDef, VarOperandDef, VarResultDef, traits_def
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    OptOperandDef,
+    OptResultDef,
+    VarOperandDef,
+    VarResultDef,
+    traits_def,
+)
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.pattern_rewriter import RewritePattern
 from xdsl.printer import Printer
@@ -204,7 +212,8 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
         """Build the operation with inferred result types.
 
         Operands stand in declaration order (None for an absent optional one, a sequence for a variadic one);
-        attributes are plain Python values (see `to_attribute`), None leaves one out. Raises `ShapeError`.
+        attributes are plain Python values (see `to_attribute`), None leaves one out; an optional result is there where
+        its name is given as true. Raises `ShapeError`.
         """
         definition = cls.get_irdl_definition()
         given: list[Sequence[SSAValue] | SSAValue] = []
@@ -220,12 +229,21 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
                 assert operand is None or isinstance(operand, SSAValue | Operation)
                 assert operand is not None or isinstance(operand_def, OptOperandDef), "a required operand is missing"
                 given.append([] if operand is None else SSAValue.get(operand))
-        properties = {name: to_attribute(value) for name, value in attributes.items() if value is not None}
+        asked = {name for name, each in definition.results if isinstance(each, OptResultDef) and attributes.get(name)}
+        declared_results = dict(definition.results)
+        properties = {
+            name: to_attribute(value)
+            for name, value in attributes.items()
+            if value is not None and name not in declared_results
+        }
         for name, property_def in definition.properties.items():
             if name not in properties and property_def.default_value is not None:
                 properties[name] = property_def.default_value
         placeholder = TensorType(i64, [])
-        results = [[] if isinstance(result_def, VarResultDef) else placeholder for _, result_def in definition.results]
+        results = [
+            [placeholder] * (name in asked) if isinstance(result_def, VarResultDef) else placeholder
+            for name, result_def in definition.results
+        ]
         op = cls(operands=given, result_types=results, properties=properties)
         op.refine()
         return op

@@ -6,42 +6,22 @@ f32; integers wrap).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import BoolAttr
-from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, opt_prop_def
 
 from aotc.dialects.graph import arrays
-from aotc.dialects.graph.builder import Builder, Reader, Scalar, Writer
+from aotc.dialects.graph.builder import Builder, Reader, Scalar
 from aotc.dialects.graph.interfaces import (
     Array,
-    Prologue,
     ShapeError,
-    element_type_of,
     shape_of,
 )
-from aotc.dialects.graph.packed.matmul import Elements, PackColumnsOp, PackedMatMulOp, ProductOp
-from aotc.dialects.graph.packed.strassen import StrassenMatMulOp, StrassenWeightOp
-from aotc.dialects.graph.schedules import Schedule, schedule_of
+from aotc.dialects.graph.packed.matmul import Elements, ProductOp
 from aotc.dialects.graph.shapes import broadcast
-from aotc.dialects.graph.structure import ConstantOp
-from aotc.machines.machine import Machine
-from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
-from aotc.passes.kernel.costs.strassen import (
-    ProductSizes,
-    StrassenAttr,
-    choose_strassen,
-    strassen_choices,
-    strassen_schedule,
-)
-from aotc.passes.kernel.nests.matmul import product_schedule
-
-if TYPE_CHECKING:
-    from aotc.passes.kernel.layouts import Layouts
 
 
 @irdl_op_definition
@@ -74,56 +54,3 @@ class MatMulOp(ProductOp):
     def right(self, b: Builder, read: Reader, outer: Sequence[Scalar], column: Scalar) -> Elements:
         matrix = self.matrix(b, outer)
         return lambda k: read([*matrix, *((column, k) if self.flag("transpose_rhs") else (k, column))])
-
-    def prologue(self, operand: int) -> Prologue:
-        return Prologue.MOVED
-
-    def schedule_on(self, machine: Machine) -> Schedule | None:
-        _, m, n, depth = self.sizes()
-        if isinstance(algorithm := self.attributes.get(self.ALGORITHM), StrassenAttr):
-            sizes, lanes = self._sizes(), machine.lanes_of_products(element_type_of(self.lhs))
-            rows = min(algorithm.rows.data, m + 1) // 2
-            return strassen_schedule(machine, element_type_of(self.lhs), rows, sizes.left(lanes), sizes.upper)
-        streamed = isinstance(self.rhs.owner, ConstantOp)
-        return product_schedule(machine, element_type_of(self.lhs), m, n, depth, streamed=streamed)
-
-    def algorithm_on(self, machine: Machine) -> Attribute | None:
-        """Strassen's, where that takes less time."""
-        return choose_strassen(machine, element_type_of(self.lhs), self._sizes()) if self._is_strassen() else None
-
-    def algorithms_on(self, machine: Machine) -> Sequence[Attribute]:
-        return strassen_choices(machine, element_type_of(self.lhs), self._sizes()) if self._is_strassen() else ()
-
-    def _is_strassen(self) -> bool:
-        """Whether the operands are what Strassen is for: rows as they lie, times one constant matrix."""
-        single = len(shape_of(self.rhs)) == 2 and not self.flag("transpose_lhs")
-        return single and isinstance(self.rhs.owner, ConstantOp)
-
-    def _sizes(self) -> ProductSizes:
-        batch, m, n, depth = self.sizes()
-        return ProductSizes(math.prod(batch), m, n, depth)
-
-    def lay_out(self, layouts: Layouts) -> SSAValue | None:
-        """A constant is packed at compile time; rows are packed to columns where they are to be multiplied."""
-        schedule, transposed = schedule_of(self), self.flag("transpose_rhs")
-        if schedule is None or not (transposed or layouts.is_constant(self.rhs)):
-            return None
-        width = schedule.nr * schedule.lanes
-        if isinstance(algorithm := self.attributes.get(self.ALGORITHM), StrassenAttr):
-            left = self._sizes().left(schedule.lanes)
-            weight = StrassenWeightOp.get(self.rhs, left=left, width=width, transpose=transposed or None)
-            columns, rows = shape_of(self.result)[-1], algorithm.rows.data
-            by_seven = StrassenMatMulOp.get(self.lhs, layouts.add(weight), columns=columns, left=left, block_rows=rows)
-            return layouts.scheduled(by_seven, schedule)
-        panels = layouts.add(PackColumnsOp.get(self.rhs, width=width, transpose=transposed or None))
-        product = PackedMatMulOp.get(
-            self.lhs, panels, columns=shape_of(self.result)[-1], transpose_lhs=self.flag("transpose_lhs") or None
-        )
-        return layouts.scheduled(product, schedule)
-
-    def tiled_loops(
-        self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
-    ) -> None:
-        if self.flag("transpose_rhs"):
-            raise NotVectorizable("the columns of a transposed operand do not lie along the lanes")
-        super().tiled_loops(b, reads, writes, schedule)

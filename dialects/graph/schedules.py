@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import MISSING, Field, dataclass, fields
 from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar
 
-from xdsl.ir import Data, Operation
+from xdsl.ir import Data, Operation, SSAValue
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
@@ -51,12 +51,25 @@ class MatmulSchedule(Schedule):
     prefetch: bool = False
     """Whether the next panel of the weight is prefetched while one is computed with."""
     kc: int | None = None
-    """Steps of the reduction before partial sums go to a scratch buffer; absent: all, and sums stay in registers."""
+    """Steps of the reduction before partial sums go to a scratch buffer; absent: all, and sums stay in registers.
+
+    With it a panel of the right operand is that deep, and stays in L2 from one row of tiles to the next: for the order
+    of columns. Of a convolution, whole blocks of channels with all their taps are added, one block at least.
+    """
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.order not in ("rows", "columns"):
             raise VerifyException(f"the order is rows or columns, found {self.order}")
+        if self.kc is not None and self.order != "columns":
+            raise VerifyException("kc is for the order of columns, in which rows of tiles share a panel")
+
+
+def check_partial_sums(op: Operation, partials: SSAValue | None) -> None:
+    """Raise VerifyException where the schedule of `op` blocks the reduction and there is no buffer for partial sums."""
+    schedule = schedule_of(op)
+    if isinstance(schedule, MatmulSchedule) and schedule.kc is not None and partials is None:
+        raise VerifyException(f"kc = {schedule.kc} needs a result of {op.name} for partial sums")
 
 
 @dataclass(frozen=True)

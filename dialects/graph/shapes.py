@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from aotc.dialects.graph.builder import Builder, Scalar
 from aotc.dialects.graph.interfaces import ShapeError
+
+LINE = 64
+"""Bytes of a line of a cache: scratch buffers are padded by lines, and prefetches are a line apart."""
 
 
 def broadcast(*shapes: Sequence[int]) -> tuple[int, ...]:
@@ -30,6 +34,24 @@ def broadcast_index(b: Builder, index: Sequence[Scalar], shape: Sequence[int]) -
 def ceil_div(a: int, divisor: int) -> int:
     """The least integer not below a / divisor: how many blocks of `divisor` hold `a`."""
     return -(-a // divisor)
+
+
+@dataclass(frozen=True)
+class Segment:
+    """`count` tiles of `size`, the first one at `start`."""
+
+    start: int
+    count: int
+    size: int
+
+
+def segments(extent: int, size: int) -> Iterator[Segment]:
+    """0..extent in tiles of `size`, then the tail in one smaller tile."""
+    full, tail = divmod(extent, size)
+    if full:
+        yield Segment(0, full, size)
+    if tail:
+        yield Segment(full * size, 1, tail)
 
 
 def ceil_div_index(a: Scalar, divisor: int) -> Scalar:

@@ -50,8 +50,8 @@ class KernelStrategy(Generic[Op]):
         """The best schedule on `machine`; None where scalar loops are as good, or this strategy does not apply."""
         return None
 
-    def cost(self, op: Op, schedule: Schedule, machine: Machine) -> float:
-        """Estimated cycles with `schedule`; by default one for each operation on a vector register."""
+    def cost(self, op: Op, schedule: Any, machine: Machine) -> float:
+        """Estimated cycles of one core with `schedule`; by default one for each operation on a vector register."""
         return op.operations() / schedule.lanes
 
     def candidates(self, op: Op, schedule: Any, machine: Machine) -> Iterable[Schedule]:
@@ -200,14 +200,20 @@ def strategies_of(op_class: type[GraphOp]) -> tuple[KernelStrategy[Any], ...]:
     return (_DEFAULT, *found) if has_hooks or not found else found
 
 
-def strategy_of(op: GraphOp) -> KernelStrategy[Any]:
-    """The strategy whose schedule, or else whose algorithm, `op` carries; the first one where it carries none."""
+def _knowing(op: GraphOp) -> tuple[KernelStrategy[Any], ...]:
+    """The strategies for `op` that know its algorithm: its own, or the one that it carries."""
     known = strategies_of(type(op))
-    if (schedule := schedule_of(op)) is not None:
-        return next((each for each in known if isinstance(schedule, each.SCHEDULES)), _DEFAULT)
     if (algorithm := op.attributes.get(AnchorOp.ALGORITHM)) is not None:
-        return next((each for each in known if isinstance(algorithm, each.ALGORITHMS)), known[0])
-    return known[0]
+        known = tuple(each for each in known if isinstance(algorithm, each.ALGORITHMS))
+    return known or (_DEFAULT,)
+
+
+def strategy_of(op: GraphOp) -> KernelStrategy[Any]:
+    """The first strategy that knows the algorithm and the kind of schedule that `op` carries, if it carries any."""
+    known, schedule = _knowing(op), schedule_of(op)
+    if schedule is None:
+        return known[0]
+    return next((each for each in known if isinstance(schedule, each.SCHEDULES)), _DEFAULT)
 
 
 @dataclass(frozen=True)
@@ -220,14 +226,17 @@ class Choice:
 
 def choose_schedule(op: GraphOp, machine: Machine) -> Schedule | None:
     """The schedule of least estimated cycles that a strategy has for `op`; None where scalar loops are as good."""
-    algorithm = op.attributes.get(AnchorOp.ALGORITHM)
-    choices: list[Choice] = []
-    for strategy in strategies_of(type(op)):
-        if algorithm is not None and strategy.ALGORITHMS and not isinstance(algorithm, strategy.ALGORITHMS):
-            continue
-        if (schedule := strategy.schedule(op, machine)) is not None:
-            choices.append(Choice(schedule, strategy.cost(op, schedule, machine)))
+    choices = [
+        Choice(schedule, strategy.cost(op, schedule, machine))
+        for strategy in _knowing(op)
+        if (schedule := strategy.schedule(op, machine)) is not None
+    ]
     return min(choices, key=lambda choice: choice.cycles).schedule if choices else None
+
+
+def algorithms_for(op: GraphOp, machine: Machine) -> list[Attribute]:
+    """The algorithms that the strategies of `op` choose from, for a search that measures."""
+    return [found for each in strategies_of(type(op)) or (_DEFAULT,) for found in each.algorithms(op, machine)]
 
 
 def choose_algorithm(op: GraphOp, machine: Machine) -> Attribute | None:

@@ -15,7 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 import aotc
 from aotc.compiler.driver import lower
 from aotc.dialects.graph.interfaces import AnchorOp
-from aotc.dialects.graph.schedules import Schedule, ScheduleAttr
+from aotc.dialects.graph.schedules import MatmulSchedule, ScheduleAttr, schedule_of
 from aotc.errors import FileError, UsageError
 from aotc.machines.targets import lookup
 from aotc.machines.tuning_table import DIRECT, TuningTable, signature
@@ -53,8 +53,10 @@ def anchors(model: Path, **options: object) -> list[AnchorOp]:
 
 def test_decisions_are_obeyed_and_change_nothing_else(model: Path, tmp_path: Path) -> None:
     conv, product = anchors(model, stop_after="graph")
-    lanes = anchors(model, stop_after="schedule")[-1].attributes[ScheduleAttr.KEY].value.lanes
-    schedule = ScheduleAttr.of(Schedule(lanes, (3, 2), 4, "rows"))
+    chosen = schedule_of(anchors(model, stop_after="schedule")[-1])
+    assert chosen is not None
+    lanes = chosen.lanes
+    schedule = ScheduleAttr.of(MatmulSchedule(lanes, 3, 2, 4, "rows"))
     table = TuningTable("any", {signature(conv): DIRECT}, dict.fromkeys(map(signature, (conv, product)), str(schedule)))
     path = tmp_path / "table.json"
     path.write_text(table.text())
@@ -79,7 +81,7 @@ def test_strict_accuracy_is_not_up_to_a_table(model: Path, tmp_path: Path) -> No
 def test_search_measures_each_operation_once(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tuning, "SECONDS", 0.0)
     monkeypatch.setattr(tuning, "ROUNDS", 1)
-    monkeypatch.setattr(tuning._Search, "_tiles", lambda self, given: iter(()))  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(tuning._Search, "_neighbours", lambda self, choice: [])  # pyright: ignore[reportPrivateUsage]
     table = TuningTable()
     gains = list(tune(str(model), CompileOptions(), table))
     assert [gain.nodes for gain in gains] == [("conv",), ("product",)]

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from abc import ABC
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType, i64
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
+from xdsl.ir import OpResult
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, opt_result_def, prop_def, result_def
 
 from aotc.dialects.graph.arrays import to_blocks
 from aotc.dialects.graph.builder import Builder, Reader, Scalar, Writer
@@ -22,7 +23,6 @@ from aotc.dialects.graph.interfaces import (
     Array,
     ElementOp,
     Fusion,
-    Prologue,
     ShapeError,
     common_element_type,
     element_type_of,
@@ -30,13 +30,12 @@ from aotc.dialects.graph.interfaces import (
 )
 from aotc.dialects.graph.packed.channels import Channels
 from aotc.dialects.graph.packed.grouped import GroupedPanels
-from aotc.dialects.graph.schedules import Schedule
+from aotc.dialects.graph.schedules import check_partial_sums
 from aotc.dialects.graph.shapes import ceil_div
-from aotc.dialects.graph.windows.axes import BlockedSlidingAxes, ConvolutionalOp, TransposedAxes, check_bias
-from aotc.machines.machine import Machine
-from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
-from aotc.passes.kernel.costs.conv import conv_schedule
-from aotc.passes.kernel.nests.conv import ChunkBody, ConvNest
+from aotc.dialects.graph.windows.axes import ConvolutionalOp, SlidingAxes, TransposedAxes, check_bias
+
+ChunkBody: TypeAlias = Callable[[Scalar, int, list[Scalar]], list[Scalar]]
+"""What is done with a block of x: its number among those that a panel sees, its channels, and carried values."""
 
 
 @irdl_op_definition
@@ -199,9 +198,14 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
     is that of `pack_conv_weight` for as many groups. The optional bias is [blocks * block].
 
     With `parts`, which add up to C, the channels of x are not in all lanes (see `channels`): the weight is packed with
-    a channel for each lane, and lanes that belong to none are left out.
+    a channel for each lane, and padding lanes are left out.
+
+    The optional result `partials` [spatial.., width] is a scratch buffer for sums of one panel of an image whose
+    reduction is blocked (`kc` of its schedule): of one group of channels, in all lanes.
     """
 
+    result = result_def(TensorType)
+    partials = opt_result_def(TensorType)
     group = prop_def(IntegerAttr[I64])
     channels = prop_def(IntegerAttr[I64])
     parts = opt_prop_def(DenseArrayBase)
@@ -242,7 +246,18 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
             raise ShapeError(f"{outputs} output channels in blocks of {block} do not fit weight {list(weight)}")
         result = [x[0], ceil_div(outputs, block), *self.extents(), block]
         check_bias(self.bias, result[1], block)
-        return [TensorType(common_element_type(*self.operands), result)]
+        if self.partials is not None and (group > 1 or self.parts is not None):
+            raise ShapeError("partial sums are of one group of channels without padding lanes between them")
+        kind = common_element_type(*self.operands)
+        partials = TensorType(kind, [*self.extents(), weight[-1]])
+        return [TensorType(kind, result), partials][: len(self.results)]
+
+    def verify_(self) -> None:
+        super().verify_()
+        check_partial_sums(self, self.partials)
+
+    def scratch(self) -> Sequence[OpResult]:
+        return [] if self.partials is None else [self.partials]
 
     def operations(self) -> int:
         channels = self.channels.value.data // self.group.value.data
@@ -305,41 +320,9 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
 
         b.parallel_for(shape, body)
 
-    def prologue(self, operand: int) -> Prologue:
-        return Prologue.STORED
-
-    def schedule_on(self, machine: Machine) -> Schedule | None:
-        longest = max((part.window.positions for part in self.phases()[-1]), default=0)
-        outputs, channels = self.outputs.value.data, self.channels.value.data
-        kind, groups = element_type_of(self.x), self.group.value.data
-        extents, operand = [*self.extents()[:-1], longest], math.prod(shape_of(self.x))
-        return conv_schedule(machine, kind, operand, extents, outputs, channels, self.kernel(), groups)
-
-    def tiled_loops(
-        self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
-    ) -> None:
-        weight, lanes = shape_of(self.weight), self.block.value.data
-        if schedule.lanes != lanes or schedule.nr != weight[-1] // lanes:
-            raise NotVectorizable("the blocks and panels are not those of the schedule")
-        ConvNest(
-            b,
-            schedule,
-            element_type_of(self.result),
-            shape_of(self.result),
-            self.panels,
-            lambda panel, carried, body: self.over_blocks(b, panel, carried, body),
-            weight[1:],
-            lambda position: self.taps(b, position),
-            self.phases()[-1],
-            lambda batch, outer, position, inner: reads[0](self.source(batch, outer, position, inner)),
-            reads[1],
-            None if self.bias is None else reads[2],
-            writes[0],
-        ).run()
-
 
 @irdl_op_definition
-class BlockedConvOp(BlockedSlidingAxes, BlockedConvolutionOp):
+class BlockedConvOp(SlidingAxes, BlockedConvolutionOp):
     """Convolution with a blocked result."""
 
     name = "graph.blocked_conv"

@@ -13,18 +13,6 @@ from functools import cached_property
 from aotc.dialects.graph.builder import Builder, Scalar
 from aotc.dialects.graph.shapes import ceil_div
 
-LEAST_DEPTH = 4
-"""Of blocks of the weight: a loop over one must not be too short."""
-
-
-def block_depth(groups: int, inputs: int, outputs: int, width: int, lanes: int) -> int:
-    """The depth of blocks of the weight, a part of `lanes`, with which panels of `width` see the fewest channels; the
-    greatest of those."""
-    if groups == 1:
-        return lanes
-    parts = [lanes >> halvings for halvings in range(lanes.bit_length()) if lanes >> halvings >= LEAST_DEPTH]
-    return min(parts or [lanes], key=lambda depth: GroupedPanels(groups, inputs, outputs, width, depth).channels)
-
 
 @dataclass(frozen=True)
 class GroupedPanels:

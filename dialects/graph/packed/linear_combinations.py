@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import TypeVar
 
 from aotc.dialects.graph.builder import Builder, Scalar
-from aotc.passes.kernel.builders.tile_builder import TileBuilder
 
 Value = TypeVar("Value")
 Sum = Callable[[Sequence[tuple[Fraction, Value]]], Value]
@@ -20,7 +19,7 @@ def terms(factors: Sequence[Fraction | float], values: Sequence[Value]) -> list[
 
 
 def sums(b: Builder) -> Sum[Scalar]:
-    """Sums of multiples, on scalars or tiles; on tiles with fused multiply-adds."""
+    """Sums of multiples of scalars or tiles."""
 
     def total(terms: Sequence[tuple[Fraction, Scalar]]) -> Scalar:
         (factor, value), *rest = sorted(terms, key=lambda term: term[0] != 1)
@@ -28,10 +27,8 @@ def sums(b: Builder) -> Sum[Scalar]:
         for factor, value in rest:
             if abs(factor) == 1:
                 result = result + value if factor > 0 else result - value
-            elif isinstance(b, TileBuilder):
-                result = b.fma(value, b.const(float(factor), value.dtype), result)
             else:
-                result = result + value * float(factor)
+                result = b.fma(value, b.const(float(factor), value.dtype), result)
         return result
 
     return total

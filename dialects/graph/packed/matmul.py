@@ -9,9 +9,9 @@ from typing import ClassVar, TypeAlias
 
 import numpy as np
 from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, TensorType
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
+from xdsl.ir import OpResult
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, opt_result_def, prop_def, result_def
 
-from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.arrays import to_blocks
 from aotc.dialects.graph.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import (
@@ -19,26 +19,13 @@ from aotc.dialects.graph.interfaces import (
     ElementOp,
     Fusion,
     LoopNestOp,
-    Prologue,
     ShapeError,
     common_element_type,
     element_type_of,
     shape_of,
 )
-from aotc.dialects.graph.schedules import Schedule
+from aotc.dialects.graph.schedules import check_partial_sums
 from aotc.dialects.graph.shapes import broadcast, broadcast_index, ceil_div
-from aotc.machines.machine import Machine
-from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
-from aotc.passes.kernel.nests.matmul import (
-    Factors,
-    Place,
-    ask_for_next,
-    product_loops,
-    product_schedule,
-    product_tiling,
-    tiled_product,
-)
-from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation
 
 
 @irdl_op_definition
@@ -140,38 +127,19 @@ class ProductOp(LoopNestOp, ABC):
 
         b.parallel_for([*batch, m, n], body)
 
-    def tiled_implementation(self, box: Box) -> TiledImplementation | None:
-        return tiled_product(self, box, self.flag("transpose_lhs"), self.MATRIX_RANK)
-
-    def spatial_tiling(self, schedule: Schedule) -> SpatialTiling | None:
-        return product_tiling(self, schedule)
-
-    def factors(self, b: TileBuilder, reads: Sequence[Reader], schedule: Schedule, place: Place) -> Factors:
-        """What is multiplied in a tile at each step of the reduction."""
-        left = self.left(b, reads[0], place.outer, place.row)
-        right = self.right(b, reads[1], place.outer, place.column)
-        return lambda k: (left(k), right(k))
-
-    def tiled_loops(
-        self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
-    ) -> None:
-        batch, m, n, depth = self.sizes()
-
-        def factors(place: Place) -> Factors:
-            return self.factors(b, reads, schedule, place)
-
-        def store(place: Place, total: Scalar) -> None:
-            writes[0]([*place.outer, place.row, place.column], total)
-
-        product_loops(b, schedule, element_type_of(self.lhs), batch, (m, n, depth), factors, store)
-
 
 @irdl_op_definition
 class PackedMatMulOp(ProductOp):
-    """A product with matrices [.., K, `columns`] packed by `pack_columns`."""
+    """A product with matrices [.., K, `columns`] packed by `pack_columns`.
+
+    The optional result `partials` [M, width] is a scratch buffer for sums of one panel whose reduction is blocked
+    (`kc` of its schedule).
+    """
 
     name = "graph.packed_matmul"
     columns = prop_def(IntegerAttr[I64])
+    result = result_def(TensorType)
+    partials = opt_result_def(TensorType)
     MATRIX_RANK: ClassVar[int] = 3
 
     def sizes(self) -> tuple[tuple[int, ...], int, int, int]:
@@ -184,34 +152,20 @@ class PackedMatMulOp(ProductOp):
             raise ShapeError(f"{list(lhs)} and panels {list(rhs)} of {columns} columns do not multiply")
         return broadcast(lhs[:-2], rhs[:-3]), m, columns, depth
 
+    def infer_types(self) -> Sequence[TensorType]:
+        (result,) = super().infer_types()
+        partials = TensorType(result.element_type, [result.get_shape()[-2], shape_of(self.rhs)[-1]])
+        return [result, partials][: len(self.results)]
+
+    def verify_(self) -> None:
+        super().verify_()
+        check_partial_sums(self, self.partials)
+
+    def scratch(self) -> Sequence[OpResult]:
+        return [] if self.partials is None else [self.partials]
+
     def right(self, b: Builder, read: Reader, outer: Sequence[Scalar], column: Scalar) -> Elements:
         width = b.index(shape_of(self.rhs)[-1])
         panel, lane = column / width, b.rem(column, width)
         matrix = self.matrix(b, outer)
         return lambda k: read([*matrix, panel, k, lane])
-
-    def prologue(self, operand: int) -> Prologue:
-        return Prologue.MOVED if operand == 0 else Prologue.STORED
-
-    def schedule_on(self, machine: Machine) -> Schedule | None:
-        _, m, n, depth = self.sizes()
-        return product_schedule(machine, element_type_of(self.lhs), m, n, depth, streamed=True)
-
-    def factors(self, b: TileBuilder, reads: Sequence[Reader], schedule: Schedule, place: Place) -> Factors:
-        left, matrix = self.left(b, reads[0], place.outer, place.row), self.matrix(b, place.outer)
-        lanes = place.tile.index(b, 0, {-2: schedule.lanes, -1: 1})
-        share = self.sizes()[1], byte_width(element_type_of(self.lhs))
-
-        def at(k: Scalar) -> tuple[Scalar, Scalar]:
-            following = [*matrix, place.panel + 1]
-            ask_for_next(b, schedule, reads[1], following, place.first, share, shape_of(self.rhs)[-2:], k)
-            return left(k), reads[1]([*matrix, place.panel, k, lanes])
-
-        return at
-
-    def tiled_loops(
-        self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
-    ) -> None:
-        if shape_of(self.rhs)[-1] != schedule.nr * schedule.lanes:
-            raise NotVectorizable("the panels are not as wide as the tile")
-        super().tiled_loops(b, reads, writes, schedule)

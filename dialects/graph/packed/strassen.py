@@ -1,8 +1,11 @@
 """Matrix products by one level of Strassen's algorithm, with a constant right matrix.
 
-Rows are cut into blocks; a block and the weight are 2 x 2 quarters, and seven products of sums of quarters give what
-eight products of quarters do (see `strassen_choice`). The weight grows by 7 / 4. An infinity or NaN in the operand
-spreads over its row of the result and the row half a block away.
+A product of 2 x 2 matrices, here of quarters of matrices, takes seven multiplications instead of eight (V. Strassen,
+Gaussian elimination is not optimal, 1969): seven sums of quarters of the left matrix times seven of the right one,
+which is constant, give products of which sums are the quarters of the result.
+
+Rows are cut into blocks, each of which is 2 x 2 quarters as the weight is. The weight grows by 7 / 4. An infinity or
+NaN in the operand spreads over its row of the result and the row half a block away.
 
 Greatest error over greatest result against float64, operands as after a relu (in brackets: normally distributed):
 
@@ -20,6 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -33,21 +37,22 @@ from aotc.dialects.graph.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import (
     Array,
     LoopNestOp,
-    Prologue,
     ShapeError,
     common_element_type,
     element_type_of,
     shape_of,
 )
 from aotc.dialects.graph.packed.linear_combinations import sums, terms
-from aotc.dialects.graph.schedules import Schedule
-from aotc.dialects.graph.shapes import ceil_div
-from aotc.machines.machine import Machine
-from aotc.passes.kernel.builders.tile_builder import TileBuilder
-from aotc.passes.kernel.costs.register_tiles import segments
-from aotc.passes.kernel.costs.strassen import LEFT_SUMS, PRODUCTS, RESULT_SUMS, RIGHT_SUMS, strassen_schedule
-from aotc.passes.kernel.nests.matmul import LINE
-from aotc.passes.kernel.nests.strassen import StrassenKernel, StrassenSizes
+from aotc.dialects.graph.schedules import check_partial_sums
+from aotc.dialects.graph.shapes import LINE, ceil_div, segments
+
+LEFT_SUMS = ((1, 0, 0, 1), (0, 0, 1, 1), (1, 0, 0, 0), (0, 0, 0, 1), (1, 1, 0, 0), (-1, 0, 1, 0), (0, 1, 0, -1))
+"""For each product the factors of the quarters 11, 12, 21, 22 of the left matrix."""
+RIGHT_SUMS = ((1, 0, 0, 1), (1, 0, 0, 0), (0, 1, 0, -1), (-1, 0, 1, 0), (0, 0, 0, 1), (1, 1, 0, 0), (0, 0, 1, 1))
+"""The same of the right one."""
+RESULT_SUMS = ((1, 0, 0, 1, -1, 0, 1), (0, 0, 1, 0, 1, 0, 0), (0, 1, 0, 1, 0, 0, 0), (1, -1, 1, 0, 0, 1, 0))
+"""For each quarter of the result the factors of the products."""
+PRODUCTS = len(LEFT_SUMS)
 
 
 @irdl_op_definition
@@ -117,6 +122,31 @@ class StrassenWeightOp(LoopNestOp):
         b.parallel_for([panels, upper, width], body)
 
 
+@dataclass(frozen=True)
+class StrassenSizes:
+    """What a kernel is about."""
+
+    batch: tuple[int, ...]
+    rows: int
+    columns: int
+    depth: int
+    block_rows: int
+    left: int
+    """Columns in the left half of the result."""
+    width: int
+    """Columns in a panel of the weight."""
+
+    @property
+    def height(self) -> int:
+        """Rows of the upper half of a block."""
+        return min(self.block_rows, self.rows + 1) // 2
+
+    @property
+    def upper(self) -> int:
+        """The depth of the upper half of the weight."""
+        return ceil_div(self.depth, 2)
+
+
 @irdl_op_definition
 class StrassenMatMulOp(LoopNestOp):
     """lhs [.., M, K] times a matrix [K, `columns`], of which `strassen_weight` made sums: [.., M, columns].
@@ -162,6 +192,10 @@ class StrassenMatMulOp(LoopNestOp):
         held = (ceil_div(sizes.upper, line) | 1) * line
         shapes = ((*lhs[:-1], sizes.columns), (PRODUCTS, height, held), (PRODUCTS, height, sizes.width))
         return [TensorType(kind, shape) for shape in shapes]
+
+    def verify_(self) -> None:
+        super().verify_()
+        check_partial_sums(self, None)
 
     def operations(self) -> int:
         """Those of eight products."""
@@ -212,15 +246,3 @@ class StrassenMatMulOp(LoopNestOp):
                 b.only_when(inside, lambda place=place, value=value: writes[0](place, value))
 
         b.parallel_for([*sizes.batch, count, half, sizes.left], body)
-
-    def prologue(self, operand: int) -> Prologue:
-        return Prologue.MOVED if operand == 0 else Prologue.STORED
-
-    def schedule_on(self, machine: Machine) -> Schedule | None:
-        sizes = self.sizes
-        return strassen_schedule(machine, element_type_of(self.lhs), sizes.height, sizes.left, sizes.upper)
-
-    def tiled_loops(
-        self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
-    ) -> None:
-        StrassenKernel(self.sizes, element_type_of(self.lhs), b, reads, writes, schedule).run()

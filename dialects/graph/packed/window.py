@@ -11,10 +11,10 @@ from xdsl.irdl import irdl_op_definition
 
 from aotc.dialects.graph.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import ShapeError, common_element_type, shape_of
-from aotc.dialects.graph.windows.axes import BlockedSlidingAxes, check_bias
+from aotc.dialects.graph.windows.axes import SlidingAxes, check_bias
 
 
-class LanesConvolutionOp(BlockedSlidingAxes, ABC):
+class LanesConvolutionOp(SlidingAxes, ABC):
     """Convolution in groups of `run` channels, each of which is that many neighbouring lanes of a block.
 
     x is [N, blocks, spatial.., B], the optional bias [blocks * B].

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import reduce
 from operator import and_
 from typing import ClassVar
@@ -27,7 +28,6 @@ from aotc.dialects.graph.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import (
     Array,
     LoopNestOp,
-    Prologue,
     ShapeError,
     common_element_type,
     element_type_of,
@@ -36,14 +36,10 @@ from aotc.dialects.graph.interfaces import (
 from aotc.dialects.graph.packed.channels import Channels
 from aotc.dialects.graph.packed.linear_combinations import sums, terms
 from aotc.dialects.graph.packed.winograd_transforms import OUTPUT_TILES, TAPS, Transforms, transforms
-from aotc.dialects.graph.schedules import Schedule
+from aotc.dialects.graph.schedules import check_partial_sums
 from aotc.dialects.graph.shapes import ceil_div, inside
 from aotc.dialects.graph.windows.axes import check_bias
 from aotc.dialects.graph.windows.sliding import SlidingWindow, sliding_windows
-from aotc.machines.machine import Machine
-from aotc.passes.kernel.builders.tile_builder import TileBuilder
-from aotc.passes.kernel.nests.matmul import stacked_schedule
-from aotc.passes.kernel.nests.winograd import WinogradKernel, WinogradSizes
 
 
 def _transforms_of(output_tile: int) -> Transforms:
@@ -112,6 +108,39 @@ class WinogradWeightOp(LoopNestOp):
                 writes[0]([panel, b.index(number), channel, column], value)
 
         b.parallel_for([panels, channels, width], body)
+
+
+@dataclass(frozen=True)
+class WinogradSizes:
+    """What a kernel is about."""
+
+    transforms: Transforms
+    rows: SlidingWindow
+    columns: SlidingWindow
+    images: int
+    channels: Channels
+    """Of the operand."""
+    outputs: int
+    width: int
+    """Output channels in a panel of the weight."""
+    tile_rows: int
+    """Rows of tiles in a block of them, counted through all images."""
+
+    @property
+    def tiles(self) -> tuple[int, int]:
+        """How many tiles there are along each spatial axis of an image."""
+        size = self.transforms.outputs
+        return ceil_div(self.rows.positions, size), ceil_div(self.columns.positions, size)
+
+    @property
+    def block_tiles(self) -> int:
+        """How many tiles there are in a block of rows."""
+        return self.tile_rows * self.tiles[1]
+
+    @property
+    def block(self) -> int:
+        """Channels in a block of the operand and of the result."""
+        return self.channels.lanes
 
 
 @irdl_op_definition
@@ -193,6 +222,10 @@ class WinogradConvOp(LoopNestOp):
         scratch = [[size, tiles, (x[1] | 1) * block], [size, tiles, weight[-1]]]
         return [TensorType(kind, shape) for shape in (result, *scratch)]
 
+    def verify_(self) -> None:
+        super().verify_()
+        check_partial_sums(self, None)
+
     def operations(self) -> int:
         """Those of direct convolution."""
         images, _, *positions, _ = shape_of(self.result)
@@ -250,20 +283,6 @@ class WinogradConvOp(LoopNestOp):
                     b.only_when(_all_inside(b, at, (height, width)), write)
 
         b.parallel_for([batch, outer, *self.sizes.tiles, block], body)
-
-    def prologue(self, operand: int) -> Prologue:
-        return Prologue.STORED
-
-    def schedule_on(self, machine: Machine) -> Schedule | None:
-        block, (panels, count, depth, width) = shape_of(self.x)[-1], shape_of(self.weight)
-        if machine.lanes(element_type_of(self.x)) != block or block == 1 or 0 in shape_of(self.result):
-            return None
-        return stacked_schedule(machine, block, (count, self.sizes.block_tiles, width // block, depth), panels)
-
-    def tiled_loops(
-        self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
-    ) -> None:
-        WinogradKernel(self.sizes, element_type_of(self.x), b, reads, writes, schedule).run()
 
 
 def _all_inside(b: Builder, index: Sequence[Scalar], extents: Sequence[int]) -> Scalar:

@@ -12,10 +12,8 @@ from xdsl.irdl import operand_def, opt_operand_def, prop_def, result_def
 
 from aotc.dialects.graph.builder import Builder, Reader, Scalar
 from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, element_type_of, shape_of
-from aotc.dialects.graph.schedules import Schedule
 from aotc.dialects.graph.windows.sliding import SlidingWindow, sliding_windows
 from aotc.dialects.graph.windows.transposed import Phases, TransposedWindow, transposed_windows
-from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation, tiled_windows, window_tiling
 
 
 @dataclass(frozen=True)
@@ -105,16 +103,6 @@ class SlidingAxes(ConvolutionalOp, ABC):
 
     def phases(self) -> list[Sequence[Phases]]:
         return [[Phases(window)] for window in self.windows()]
-
-
-class BlockedSlidingAxes(SlidingAxes, ABC):
-    """The spatial axes of a convolution of [N, blocks or channels, spatial..] to [N, blocks, spatial.., lanes]."""
-
-    def tiled_implementation(self, box: Box) -> TiledImplementation | None:
-        return tiled_windows(self, self.windows(), box)
-
-    def spatial_tiling(self, schedule: Schedule) -> SpatialTiling | None:
-        return window_tiling(self, schedule)
 
 
 class TransposedAxes(ConvolutionalOp, ABC):

@@ -8,18 +8,22 @@ from collections.abc import Sequence
 from xdsl.ir import Attribute
 
 from aotc.dialects.dtypes import byte_width, is_float
-from aotc.dialects.graph.packed.grouped import GroupedPanels, block_depth
+from aotc.dialects.graph.packed.grouped import GroupedPanels
 from aotc.dialects.graph.schedules import InnerProductSchedule, MatmulSchedule
-from aotc.dialects.graph.shapes import ceil_div
+from aotc.dialects.graph.shapes import ceil_div, segments
 from aotc.machines.machine import Machine
-from aotc.passes.kernel.costs.register_tiles import MOST_COLUMNS, MULTIPLIERS, register_tile, segments, step_cycles
-from aotc.passes.kernel.nests.matmul import UNROLL, asks_for_next, panel_order
+from aotc.passes.kernel.costs.lanes import lanes_of_products
+from aotc.passes.kernel.costs.products import UNROLL, asks_for_next, panel_order, product_cycles
+from aotc.passes.kernel.costs.register_tiles import MOST_COLUMNS, MULTIPLIERS, register_tile, step_cycles
 
 GAIN = 0.75
 """Of the estimated cycles of another way, what this one must not exceed to be taken."""
 
+LEAST_DEPTH = 4
+"""Of blocks of the weight: a loop over one must not be too short."""
 
-def narrow_cycles(lanes: int, channels: int, outputs: int, taps: int) -> float:
+
+def narrow_cycles(machine: Machine, lanes: int, channels: int, outputs: int, taps: int) -> float:
     """Estimated cycles for each position of the result: products, then the lanes of each output channel's sum.
 
     A square of as many sums as lanes is transposed, which takes a shuffle for each register and power of two, and its
@@ -35,11 +39,11 @@ def narrow_schedule(
 
     Channels must fill their blocks, of which nobody knows what is in lanes beyond them.
     """
-    lanes = machine.lanes_of_products(dtype)
+    lanes = lanes_of_products(machine, dtype)
     if lanes == 1 or not is_float(dtype) or groups > 1 or channels == 0 or channels % lanes or 0 in (outputs, taps):
         return None
     direct = channels * taps * ceil_div(outputs, lanes) / MULTIPLIERS
-    if narrow_cycles(lanes, channels, outputs, taps) > GAIN * direct:
+    if narrow_cycles(machine, lanes, channels, outputs, taps) > GAIN * direct:
         return None
     return InnerProductSchedule(lanes, lanes)
 
@@ -58,7 +62,7 @@ def conv_schedule(
 
     The operand has so many elements. None where the type is not computed in vectors.
     """
-    lanes, taps = machine.lanes_of_products(dtype), math.prod(kernel)
+    lanes, taps = lanes_of_products(machine, dtype), math.prod(kernel)
     if lanes == 1 or 0 in (*extents, outputs, channels):
         return None
     registers, depth, rows = ceil_div(outputs, lanes), channels * taps, extents[-1]
@@ -69,6 +73,27 @@ def conv_schedule(
     order = panel_order(machine, ceil_div(registers, tile[1]), matrix, operand * byte_width(dtype))
     prefetch = order == "columns" and asks_for_next(machine, math.prod(extents), tile)
     return MatmulSchedule(lanes, *tile, UNROLL, order, prefetch)
+
+
+def conv_cycles(
+    machine: Machine,
+    schedule: MatmulSchedule,
+    extents: Sequence[int],
+    outputs: int,
+    channels: int,
+    kernel: Sequence[int],
+    groups: int = 1,
+) -> float:
+    """Estimated cycles of one core for one image of such a convolution (`conv_schedule`) with `schedule`."""
+    *outer, rows = extents
+    depth = channels * math.prod(kernel)
+    if groups > 1:
+        inputs, results, width = channels // groups, outputs // groups, schedule.nr * schedule.lanes
+        panels = GroupedPanels(
+            groups, inputs, results, width, block_depth(groups, inputs, results, width, schedule.lanes)
+        )
+        depth = ceil_div(panels.channels, panels.count) * math.prod(kernel)
+    return math.prod(outer) * product_cycles(machine, schedule, rows, outputs, depth)
 
 
 def _grouped_tile(
@@ -89,3 +114,12 @@ def _grouped_tile(
         if tile[1] == columns and cycles < least:
             best, depth, least = tile, deep, cycles
     return best, depth
+
+
+def block_depth(groups: int, inputs: int, outputs: int, width: int, lanes: int) -> int:
+    """The depth of blocks of the weight, a part of `lanes`, with which panels of `width` see the fewest channels; the
+    greatest of those."""
+    if groups == 1:
+        return lanes
+    parts = [lanes >> halvings for halvings in range(lanes.bit_length()) if lanes >> halvings >= LEAST_DEPTH]
+    return min(parts or [lanes], key=lambda depth: GroupedPanels(groups, inputs, outputs, width, depth).channels)

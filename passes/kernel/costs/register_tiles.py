@@ -6,11 +6,9 @@ rows * columns accumulators. The accumulators, the column registers and one broa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import product
 
-from aotc.dialects.graph.shapes import ceil_div
+from aotc.dialects.graph.shapes import ceil_div, segments
 from aotc.machines.machine import Machine
 
 MULTIPLIERS, LOADS = 2, 2
@@ -25,24 +23,6 @@ BURST, HIDDEN = 14, 32
 """Results that a tile writes while the next one is already computed, and reduction steps: with more results these hold
 up the next tile, unless there are more steps to hide that. Measured, with 32 registers."""
 MOST_COLUMNS = 8
-
-
-@dataclass(frozen=True)
-class Segment:
-    """`count` tiles of `size`, the first one at `start`."""
-
-    start: int
-    count: int
-    size: int
-
-
-def segments(extent: int, size: int) -> Iterator[Segment]:
-    """0..extent in tiles of `size`, then what is left in one smaller tile."""
-    full, rest = divmod(extent, size)
-    if full:
-        yield Segment(0, full, size)
-    if rest:
-        yield Segment(full * size, 1, rest)
 
 
 def step_cycles(rows: int, columns: int) -> float:
@@ -62,6 +42,22 @@ def _fits(machine: Machine, rows: int, columns: int) -> bool:
     return rows * columns + columns + 1 < machine.registers
 
 
+def nest_cycles(machine: Machine, tile: tuple[int, int], rows: int, columns: int, depth: int) -> float:
+    """Estimated cycles of one core for sums of `depth` products for `rows` x `columns` registers, on tiles of `tile`.
+
+    `tile` is (rows, columns), MR and NR; tiles at the tails are smaller.
+    """
+    height, width = tile
+    from_l2 = rows > 1 and depth * width * machine.vector_bytes > machine.l1 * 3 // 4
+    streamed = machine.vector_bytes / BYTES_FROM_L2 if from_l2 else 0
+
+    def tile_cycles(rows: int, columns: int) -> float:
+        return depth * max(step_cycles(rows, columns), columns * streamed) + _between(rows * columns, depth)
+
+    tiles = product(segments(rows, height), segments(columns, width))
+    return sum(r.count * c.count * tile_cycles(r.size, c.size) for r, c in tiles)
+
+
 def register_tile(machine: Machine, rows: int, columns: int, depth: int) -> tuple[int, int]:
     """The tile (rows, columns) of least estimated time for `rows` x `columns` registers and `depth` reduction steps.
 
@@ -71,16 +67,9 @@ def register_tile(machine: Machine, rows: int, columns: int, depth: int) -> tupl
     best, least = (1, 1), float("inf")
     panel = max(machine.l2 * 3 // 4 // (depth * machine.vector_bytes), 1) if rows > 1 else columns
     for width in range(1, min(MOST_COLUMNS, columns, panel) + 1):
-        from_l2 = rows > 1 and depth * width * machine.vector_bytes > machine.l1 * 3 // 4
-        streamed = machine.vector_bytes / BYTES_FROM_L2 if from_l2 else 0
         most = max((h for h in range(1, machine.registers) if _fits(machine, h, width)), default=1)
-
-        def tile_cycles(rows: int, columns: int, streamed: float = streamed) -> float:
-            return depth * max(step_cycles(rows, columns), columns * streamed) + _between(rows * columns, depth)
-
         for height in {ceil_div(rows, ceil_div(rows, limit)) for limit in range(1, min(most, rows) + 1)}:
-            tiles = product(segments(rows, height), segments(columns, width))
-            cycles = sum(r.count * c.count * tile_cycles(r.size, c.size) for r, c in tiles)
+            cycles = nest_cycles(machine, (height, width), rows, columns, depth)
             if cycles < least:
                 best, least = (height, width), cycles
     return best

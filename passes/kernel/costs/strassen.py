@@ -1,8 +1,4 @@
-"""Strassen's products, exact, and when a matrix product is worth computing by them: sizes only, no IR.
-
-A product of 2 x 2 matrices, here of quarters of matrices, takes seven multiplications instead of eight (V. Strassen,
-Gaussian elimination is not optimal, 1969): seven sums of quarters of the left matrix times seven of the right one,
-which is constant, give products of which sums are the quarters of the result.
+"""When a matrix product is worth computing by Strassen's algorithm: sizes only, no IR.
 
 The estimate counts cycles: those of the products (a register of multiply-adds at a time) or of fetching the weight,
 which is 7 / 4 times larger, whichever takes longer, and of the sums. Where the weights of a model stay in the third
@@ -29,29 +25,19 @@ a bias, in us; "cold" with something else in the first two caches:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import IntAttr, f32, f64
-from xdsl.ir import Attribute, ParametrizedAttribute
-from xdsl.irdl import irdl_attr_definition
-from xdsl.parser import AttrParser
-from xdsl.printer import Printer
-from xdsl.utils.exceptions import VerifyException
+from xdsl.ir import Attribute
 
-from aotc.dialects.graph.schedules import Schedule
+from aotc.dialects.graph.algorithms import StrassenAttr
+from aotc.dialects.graph.packed.strassen import PRODUCTS
+from aotc.dialects.graph.schedules import MatmulSchedule
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.machines.machine import Machine
+from aotc.passes.kernel.costs.lanes import lanes_of, lanes_of_products
+from aotc.passes.kernel.costs.products import stacked_schedule
 from aotc.passes.kernel.costs.register_tiles import MULTIPLIERS
-from aotc.passes.kernel.nests.matmul import stacked_schedule
-
-LEFT_SUMS = ((1, 0, 0, 1), (0, 0, 1, 1), (1, 0, 0, 0), (0, 0, 0, 1), (1, 1, 0, 0), (-1, 0, 1, 0), (0, 1, 0, -1))
-"""For each product the factors of the quarters 11, 12, 21, 22 of the left matrix."""
-RIGHT_SUMS = ((1, 0, 0, 1), (1, 0, 0, 0), (0, 1, 0, -1), (-1, 0, 1, 0), (0, 0, 0, 1), (1, 1, 0, 0), (0, 0, 1, 1))
-"""The same of the right one."""
-RESULT_SUMS = ((1, 0, 0, 1, -1, 0, 1), (0, 0, 1, 0, 1, 0, 0), (0, 1, 0, 1, 0, 0, 0), (1, -1, 1, 0, 0, 1, 0))
-"""For each quarter of the result the factors of the products."""
-PRODUCTS = len(LEFT_SUMS)
 
 MOST_ROWS = 256
 """Rows in a block: more take working memory, fewer read the weight more often."""
@@ -72,29 +58,6 @@ FAR, NEAR = Costs(5, 6), Costs(4, 16)
 
 WORTH = 0.98
 """Of the direct product's time: what Strassen's may take at most, as the weight grows."""
-
-
-@irdl_attr_definition
-class StrassenAttr(ParametrizedAttribute):
-    """`#graph.strassen<rows = 128>`: the algorithm of a matrix product; see `strassen_matmul`."""
-
-    name = "graph.strassen"
-    rows: IntAttr
-    """In a block."""
-
-    def verify(self) -> None:
-        if self.rows.data < 2 or self.rows.data % 2:
-            raise VerifyException(f"the rows of a block are even and at least 2, found {self.rows.data}")
-
-    def print_parameters(self, printer: Printer) -> None:
-        printer.print_string(f"<rows = {self.rows.data}>")
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        with parser.in_angle_brackets():
-            parser.parse_keyword("rows")
-            parser.parse_punctuation("=")
-            return [IntAttr(parser.parse_integer())]
 
 
 @dataclass(frozen=True)
@@ -118,7 +81,7 @@ class ProductSizes:
 
 def strassen_choices(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> list[StrassenAttr]:
     """One block of all rows, or of as many as `MOST_ROWS`."""
-    if dtype not in (f32, f64) or machine.lanes(dtype) == 1 or 0 in (sizes.rows, sizes.columns, sizes.depth):
+    if dtype not in (f32, f64) or lanes_of(machine, dtype) == 1 or 0 in (sizes.rows, sizes.columns, sizes.depth):
         return []
     found = dict.fromkeys(ceil_div(sizes.rows, most) for most in (MOST_ROWS, sizes.rows))
     return [StrassenAttr(IntAttr(2 * ceil_div(sizes.rows, 2 * count))) for count in found]
@@ -133,7 +96,7 @@ def choose_strassen(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> 
 
 def direct_cycles(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> float:
     """Estimated cycles of the product by its definition."""
-    registers = ceil_div(sizes.columns, machine.lanes(dtype))
+    registers = ceil_div(sizes.columns, lanes_of(machine, dtype))
     weight = sizes.depth * registers * machine.vector_bytes
     products = sizes.rows * sizes.depth * registers / MULTIPLIERS
     return sizes.batch * max(products, weight / _costs(machine).weight_bytes)
@@ -141,7 +104,7 @@ def direct_cycles(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> fl
 
 def strassen_cycles(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> float:
     """Estimated cycles of the seven products and the sums."""
-    lanes, costs = machine.lanes(dtype), _costs(machine)
+    lanes, costs = lanes_of(machine, dtype), _costs(machine)
     half, registers = ceil_div(sizes.rows, 2), sizes.left(lanes) // lanes
     weight = ceil_div(sizes.rows, MOST_ROWS) * PRODUCTS * sizes.upper * registers * machine.vector_bytes
     products = half * PRODUCTS * sizes.upper * registers / MULTIPLIERS
@@ -153,12 +116,12 @@ def _costs(machine: Machine) -> Costs:
     return NEAR if machine.near else FAR
 
 
-def strassen_schedule(machine: Machine, dtype: Attribute, rows: int, columns: int, depth: int) -> Schedule | None:
+def strassen_schedule(machine: Machine, dtype: Attribute, rows: int, columns: int, depth: int) -> MatmulSchedule | None:
     """The schedule of the products of quarters [rows, depth] and [depth, columns], None where there are no vectors.
 
     The width of its tile is that of a panel of the weight.
     """
-    lanes = machine.lanes_of_products(dtype)
+    lanes = lanes_of_products(machine, dtype)
     if lanes == 1 or 0 in (rows, columns, depth):
         return None
     return stacked_schedule(machine, lanes, (PRODUCTS, rows, ceil_div(columns, lanes), depth))

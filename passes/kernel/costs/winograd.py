@@ -22,22 +22,19 @@ everything out of the caches; direct convolution at its peak of 256 GFLOP/s:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import IntAttr, f32
-from xdsl.ir import Attribute, ParametrizedAttribute
-from xdsl.irdl import irdl_attr_definition
-from xdsl.parser import AttrParser
-from xdsl.printer import Printer
-from xdsl.utils.exceptions import VerifyException
+from xdsl.ir import Attribute
 
+from aotc.dialects.graph.algorithms import WinogradAttr
 from aotc.dialects.graph.packed.winograd_transforms import OUTPUT_TILES, TAPS
-from aotc.dialects.graph.schedules import Schedule
+from aotc.dialects.graph.schedules import MatmulSchedule
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.machines.machine import Machine
+from aotc.passes.kernel.costs.lanes import lanes_of
+from aotc.passes.kernel.costs.products import stacked_schedule
 from aotc.passes.kernel.costs.register_tiles import MULTIPLIERS
-from aotc.passes.kernel.nests.matmul import stacked_schedule
 
 TRANSFORM_CYCLES = 4
 """To transform one register of the operand or of the products: arithmetic, a load and a store."""
@@ -49,34 +46,6 @@ FAR_BYTES_A_CYCLE = 16
 
 FEWEST_TILES = 16
 """Of a block: with fewer the weight would be read too often."""
-
-
-@irdl_attr_definition
-class WinogradAttr(ParametrizedAttribute):
-    """`#graph.winograd<output_tile = 4, tile_rows = 2>`: the algorithm of a convolution; see `winograd_conv`."""
-
-    name = "graph.winograd"
-    output_tile: IntAttr
-    tile_rows: IntAttr
-
-    def verify(self) -> None:
-        if self.output_tile.data not in OUTPUT_TILES or self.tile_rows.data < 1:
-            raise VerifyException("the output tile is 2 or 4, and there is at least one row of tiles in a block")
-
-    def print_parameters(self, printer: Printer) -> None:
-        printer.print_string(f"<output_tile = {self.output_tile.data}, tile_rows = {self.tile_rows.data}>")
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        numbers: list[Attribute] = []
-        with parser.in_angle_brackets():
-            for name in ("output_tile", "tile_rows"):
-                if numbers:
-                    parser.parse_punctuation(",")
-                parser.parse_keyword(name)
-                parser.parse_punctuation("=")
-                numbers.append(IntAttr(parser.parse_integer()))
-        return numbers
 
 
 @dataclass(frozen=True)
@@ -113,14 +82,16 @@ def choose_winograd(machine: Machine, dtype: Attribute, sizes: ConvolutionSizes)
 
 def winograd_choices(machine: Machine, dtype: Attribute, sizes: ConvolutionSizes) -> list[WinogradAttr]:
     """Each output tile, with as many rows of tiles in a block as suit it."""
-    if dtype != f32 or sizes.channels < machine.lanes(dtype) or 0 in (sizes.images, sizes.outputs):
+    if dtype != f32 or sizes.channels < lanes_of(machine, dtype) or 0 in (sizes.images, sizes.outputs):
         return []
     return [WinogradAttr(IntAttr(size), IntAttr(_tile_rows(machine, sizes, size))) for size in OUTPUT_TILES]
 
 
-def winograd_schedule(machine: Machine, dtype: Attribute, sizes: ConvolutionSizes, chosen: WinogradAttr) -> Schedule:
+def winograd_schedule(
+    machine: Machine, dtype: Attribute, sizes: ConvolutionSizes, chosen: WinogradAttr
+) -> MatmulSchedule:
     """The schedule of the products; the width of its tile is that of a panel of the weight."""
-    lanes = machine.lanes(dtype)
+    lanes = lanes_of(machine, dtype)
     size = chosen.output_tile.data
     tiles, count = chosen.tile_rows.data * sizes.tiles(size)[1], (size + TAPS - 1) ** 2
     return stacked_schedule(machine, lanes, (count, tiles, ceil_div(sizes.outputs, lanes), sizes.channels))
@@ -134,7 +105,7 @@ def direct_cycles(machine: Machine, sizes: ConvolutionSizes) -> float:
 
 def winograd_cycles(machine: Machine, sizes: ConvolutionSizes, output_tile: int) -> float:
     """Estimated cycles with tiles of `output_tile` results."""
-    lanes, size = machine.lanes(f32), (output_tile + TAPS - 1) ** 2
+    lanes, size = lanes_of(machine, f32), (output_tile + TAPS - 1) ** 2
     rows, columns = sizes.tiles(output_tile)
     tiles = rows * columns
     transforms = tiles * size * (ceil_div(sizes.channels, lanes) + ceil_div(sizes.outputs, lanes)) * TRANSFORM_CYCLES
@@ -143,7 +114,7 @@ def winograd_cycles(machine: Machine, sizes: ConvolutionSizes, output_tile: int)
 
 def _product_cycles(machine: Machine, sizes: ConvolutionSizes, count: int) -> float:
     """Of `count` products of a row of all channels with the weight."""
-    return count * sizes.channels * ceil_div(sizes.outputs, machine.lanes(f32)) / MULTIPLIERS
+    return count * sizes.channels * ceil_div(sizes.outputs, lanes_of(machine, f32)) / MULTIPLIERS
 
 
 def _weight_cycles(machine: Machine, sizes: ConvolutionSizes, products: int) -> float:
@@ -154,6 +125,6 @@ def _weight_cycles(machine: Machine, sizes: ConvolutionSizes, products: int) -> 
 def _tile_rows(machine: Machine, sizes: ConvolutionSizes, output_tile: int) -> int:
     """Rows of tiles in blocks of equal size whose buffers take little more than half of the second cache."""
     rows, columns = sizes.tiles(output_tile)
-    elements = columns * (output_tile + TAPS - 1) ** 2 * (sizes.channels + 4 * machine.lanes(f32))
+    elements = columns * (output_tile + TAPS - 1) ** 2 * (sizes.channels + 4 * lanes_of(machine, f32))
     most = max(machine.l2 * 5 // 8 // (elements * 4), ceil_div(FEWEST_TILES, columns), 1)
     return ceil_div(rows, ceil_div(rows, most))

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from xdsl.ir import Attribute
 
 from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.builder import Reader, Scalar, Writer
+from aotc.dialects.graph.packed.conv import ChunkBody
 from aotc.dialects.graph.packed.grouped import GroupedPanels
 from aotc.dialects.graph.schedules import MatmulSchedule
 from aotc.dialects.graph.shapes import linearize
@@ -24,10 +25,10 @@ from aotc.dialects.graph.windows.axes import Taps
 from aotc.dialects.graph.windows.transposed import Phases
 from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder
 from aotc.passes.kernel.nests.edges import RowTiles, row_tiles
-from aotc.passes.kernel.nests.matmul import ask_for_next, reduction
+from aotc.passes.kernel.nests.matmul import Block, PartialSums, ask_for_next, for_blocks, reduction
 
-ChunkBody: TypeAlias = Callable[[Scalar, int, list[Scalar]], list[Scalar]]
-"""What is done with a block of x: its number among those that a panel sees, its channels, and carried values."""
+OverBlocks: TypeAlias = Callable[[Scalar, list[Scalar], ChunkBody], list[Scalar]]
+"""Loops that carry values over blocks of x that a panel sees."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class ConvNest:
     """Its shape."""
     panels: GroupedPanels
     """Of the weight, and which blocks of x they see."""
-    over_blocks: Callable[[Scalar, list[Scalar], ChunkBody], list[Scalar]]
+    over_blocks: OverBlocks
     """Loops over the blocks that a panel sees."""
     panel: Sequence[int]
     """The shape of one: blocks of x, taps, channels of a block, columns."""
@@ -56,13 +57,35 @@ class ConvNest:
     bias: Reader | None
     """At a channel; None: sums start with 0."""
     write: Writer
+    partials: PartialSums | None = None
+    """At a position and a column of the panel, where the reduction is done in blocks; of one group."""
 
     def run(self) -> None:
-        """Emit the nest; every position is written once."""
+        """Emit the nest; every position is written once.
+
+        With `partials` a panel adds some blocks of x at a time, `schedule.kc` steps or one block, at all positions.
+        """
         b, panels, registers = self.b, self.panels.count, self.schedule.nr
         batches, blocks, *spatial, _ = self.result
         rest = blocks - (panels - 1) * registers
         whole = panels if rest == registers else panels - 1
+
+        def in_blocks(index: list[Scalar], start: int, count: int) -> None:
+            batch, panel = index[0], index[1] + start
+            _, *taps, depth, _ = self.panel
+            most = max((self.schedule.kc or 1) // (math.prod(taps) * depth), 1)
+
+            def add(some: Block) -> None:
+                nest = replace(self, over_blocks=self._over_some(some))
+                b.parallel_for(spatial[:-1], lambda outer: nest._row(batch, panel, count, outer, some))
+
+            for_blocks(b, self.panels.most, most, add)
+
+        if self.partials is not None:
+            b.sequential_for([batches, whole], lambda index: in_blocks(index, 0, registers))
+            if whole < panels:
+                b.sequential_for([batches, 1], lambda index: in_blocks(index, whole, rest))
+            return
 
         def by_columns(index: list[Scalar], start: int, count: int) -> None:
             b.parallel_for(spatial[:-1], lambda outer: self._row(index[0], index[1] + start, count, outer))
@@ -80,14 +103,26 @@ class ConvNest:
         else:
             b.parallel_for([batches, *spatial[:-1]], by_rows)
 
-    def _row(self, batch: Scalar, panel: Scalar, count: int, outer: list[Scalar]) -> None:
-        """All positions along the last axis, for `count` blocks of output channels."""
+    def _over_some(self, some: Block) -> OverBlocks:
+        """Loops over `some` of the blocks of x, of which the last one of all may have fewer channels."""
+        depth, b = self.panels.depth, self.b
+        tail = self.panels.last_depth if some.is_last and self.panels.last_depth < depth else None
+        whole = some.size if tail is None else some.size - 1
+
+        def over(panel: Scalar, carried: list[Scalar], body: ChunkBody) -> list[Scalar]:
+            carried = b.loop(0, whole, 1, carried, lambda number, now: body(some.start + number, depth, now))
+            return carried if tail is None else body(some.start + whole, tail, carried)
+
+        return over
+
+    def _row(self, batch: Scalar, panel: Scalar, count: int, outer: list[Scalar], some: Block | None = None) -> None:
+        """All positions along the last axis, for `count` blocks of output channels; `some` of the reduction, or all."""
 
         def phase(j: Scalar, phases: Phases) -> None:
             for part in row_tiles(phases.window, self.schedule.mr):
 
                 def body(row: Scalar, part: RowTiles = part) -> None:
-                    _Tile(self, batch, panel, count, outer, phases, j, part, row).write()
+                    _Tile(self, batch, panel, count, outer, phases, j, part, row, some).write()
 
                 self.b.parallel_range(part.start, part.positions.stop, part.size, body)
 
@@ -108,24 +143,42 @@ class _Tile:
     j: Scalar
     part: RowTiles
     row: Scalar
+    some: Block | None
+    """What of the reduction is added to partial sums; None: all of it, to the bias."""
 
     def write(self) -> None:
-        """Sum up the products and write the results."""
+        """Sum up the products and write the results, or the partial sums."""
         nest, b = self.nest, self.nest.b
         lanes, registers = nest.schedule.lanes, nest.schedule.nr
         tile = Tile((self.part.size, self.count, lanes))
         place = tile.index(b, self.panel * (registers * lanes), {1: lanes, 2: 1})
-        initial = b.splat(0, tile, nest.dtype) if nest.bias is None else b.splat(nest.bias([place]), tile)
-        first = nest.panels.first(self.panel)
 
-        def chunk(at: Scalar, depth: int, sums: list[Scalar]) -> list[Scalar]:
-            return [self._chunk(first, at, depth, sums[0])]
+        def initial() -> Scalar:
+            return b.splat(0, tile, nest.dtype) if nest.bias is None else b.splat(nest.bias([place]), tile)
 
-        (total,) = nest.over_blocks(self.panel, [initial], chunk)
+        def summed(start: Scalar) -> Scalar:
+            first = nest.panels.first(self.panel)
+
+            def chunk(at: Scalar, depth: int, sums: list[Scalar]) -> list[Scalar]:
+                return [self._chunk(first, at, depth, sums[0])]
+
+            return nest.over_blocks(self.panel, [start], chunk)[0]
+
+        if nest.partials is None or self.some is None:
+            total = summed(initial())
+        else:
+            column = [*self.outer, self._position(tile), tile.index(b, 0, {1: lanes, 2: 1})]
+            total = summed(nest.partials.loaded(b, self.some, column, initial))
+            if not self.some.is_last:
+                nest.partials.write(column, total)
+                return
         block = tile.index(b, self.panel * registers, {1: 1})
+        nest.write([self.batch, block, *self.outer, self._position(tile), tile.index(b, 0, {2: 1})], total)
+
+    def _position(self, tile: Tile) -> Scalar:
+        """The positions along the last axis."""
         start = self.row * self.phases.stride + (self.j + self.phases.start)
-        position = tile.index(b, start, {0: self.phases.stride})
-        nest.write([self.batch, block, *self.outer, position, tile.index(b, 0, {2: 1})], total)
+        return tile.index(self.nest.b, start, {0: self.phases.stride})
 
     def _chunk(self, first: Scalar, chunk: Scalar, depth: int, total: Scalar) -> Scalar:
         """Add one block of input channels: all taps along all spatial axes."""

@@ -19,11 +19,10 @@ from xdsl.ir import Block
 
 from aotc.dialects.graph.builder import INDEX, Scalar
 from aotc.dialects.graph.schedules import ElementwiseSchedule
-from aotc.dialects.graph.shapes import ceil_div
+from aotc.dialects.graph.shapes import Segment, ceil_div, segments
 from aotc.passes.kernel.builders.iteration_space import Loop, Space
 from aotc.passes.kernel.builders.space_builder import Access, Refine, SpaceBuilder
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile
-from aotc.passes.kernel.costs.register_tiles import Segment, segments
 
 Write: TypeAlias = Callable[[SpaceBuilder, Sequence[Scalar]], None]
 """Computes and stores the results at an index."""

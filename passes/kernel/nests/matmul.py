@@ -14,18 +14,10 @@ from xdsl.ir import Attribute
 
 from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.builder import Reader, Scalar, Writer
-from aotc.dialects.graph.interfaces import AnchorOp, shape_of
-from aotc.dialects.graph.schedules import MatmulSchedule, Order
-from aotc.dialects.graph.shapes import ceil_div
-from aotc.machines.machine import Machine
+from aotc.dialects.graph.schedules import MatmulSchedule
+from aotc.dialects.graph.shapes import LINE, Segment, ceil_div, segments
 from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder
-from aotc.passes.kernel.costs.register_tiles import LATENCY, MULTIPLIERS, Segment, register_tile, segments
-from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation, whole
-
-LINE = 64
-"""Bytes of a line of a cache."""
-UNROLL = 2
-"""Reduction steps in one iteration: enough to hide the loop, few enough that nothing is spilled."""
+from aotc.passes.kernel.costs.register_tiles import LATENCY, MULTIPLIERS
 
 
 @dataclass(frozen=True)
@@ -45,80 +37,47 @@ Factors: TypeAlias = Callable[[Scalar], tuple[Scalar, Scalar]]
 """The two factors of a reduction step."""
 
 
-MOST_LINES = 1.2
-"""That are asked for in a reduction step. Measured, everything out of the caches, lines -> times as fast:
-128 x 768 x 3072 0.2 -> 1.06, 32 x 768 x 3072 0.8 -> 1.14, 16 x 768 x 768 1.5 -> 0.89; Winograd, 128 -> 32 channels,
-14 x 14 1.0 -> 1.6, 128 -> 128, 28 x 28 1.1 -> 1.04, 256 -> 256, 14 x 14 1.5 -> 0.95."""
+@dataclass(frozen=True)
+class Block:
+    """Neighbouring steps of a reduction: `size` from `start` on."""
+
+    start: Scalar
+    size: int
+    is_first: Scalar | bool
+    """Whether there are none before; only known when the kernel runs where one loop has the first block and others."""
+    is_last: bool
 
 
-def product_schedule(
-    machine: Machine, dtype: Attribute, rows: int, columns: int, depth: int, *, streamed: bool = False
-) -> MatmulSchedule | None:
-    """The schedule of a [rows, depth] x [depth, columns] product; None where the type is not computed in vectors.
+def for_blocks(b: TileBuilder, depth: int, size: int, body: Callable[[Block], None]) -> None:
+    """`body` for 0..depth in blocks of `size`, in order; the last one, which may be smaller, is no part of the loop."""
+    before = (depth - 1) // size
+    if before:
 
-    `streamed` says that the right matrix is packed, and comes from memory as weights do.
-    """
-    lanes = machine.lanes_of_products(dtype)
-    if lanes == 1 or 0 in (rows, columns, depth):
-        return None
-    registers = ceil_div(columns, lanes)
-    tile = register_tile(machine, rows, registers, depth)
-    matrix = depth * registers * machine.vector_bytes
-    order = panel_order(machine, ceil_div(registers, tile[1]), matrix, rows * depth * byte_width(dtype))
-    prefetch = streamed and order == "columns" and asks_for_next(machine, rows, tile)
-    return MatmulSchedule(lanes, *tile, UNROLL, order, prefetch)
+        def at(number: Scalar) -> None:
+            body(Block(number * size, size, b.compare("eq", number, 0) if before > 1 else True, is_last=False))
+
+        b.sequential_range(0, before, 1, at)
+    body(Block(b.index(before * size), depth - before * size, is_first=before == 0, is_last=True))
 
 
-def asks_for_next(machine: Machine, rows: int, tile: tuple[int, int]) -> bool:
-    """Whether it pays to ask for the next panel, which comes from memory, while `rows` are multiplied with one."""
-    height, width = tile
-    return width * machine.vector_bytes * height <= MOST_LINES * LINE * rows
+@dataclass(frozen=True)
+class PartialSums:
+    """The scratch buffer in which the sums of a panel are between two blocks of a reduction."""
 
+    read: Reader
+    write: Writer
 
-def stacked_schedule(machine: Machine, lanes: int, sizes: tuple[int, int, int, int], panels: int = 1) -> MatmulSchedule:
-    """The schedule of `stacked_products` of `sizes`, with one of `panels` alike, which lie one after the other."""
-    count, rows, registers, depth = sizes
-    tile = register_tile(machine, rows, registers, depth)
-    far = panels * count * registers * depth * machine.vector_bytes > machine.l2 // 2
-    return MatmulSchedule(lanes, *tile, UNROLL, "columns", far and asks_for_next(machine, rows, tile))
+    def loaded(self, b: TileBuilder, block: Block, at: Sequence[Scalar], initial: Callable[[], Scalar]) -> Scalar:
+        """The sums of the blocks before `block`; `initial` where there are none."""
+        if isinstance(block.is_first, bool):
+            return initial() if block.is_first else self.read(at)
+        return b.when(block.is_first, lambda: [initial()], lambda: [self.read(at)])[0]
 
-
-def panel_order(machine: Machine, panels: int, matrix: int, rows: int) -> Order:
-    """Panel by panel where the matrix, of so many bytes, does not stay in the cache from one row of tiles to the next.
-
-    It does not stay in the first one, while all `rows` bytes of the other operand do stay in the second one, or not
-    even in that.
-    """
-    near = machine.l1 // 2 if rows <= machine.l2 // 2 else machine.l2 // 2
-    return "columns" if panels > 1 and matrix > near else "rows"
-
-
-def tiled_product(op: AnchorOp, box: Box, transposed: bool, matrix_rank: int) -> TiledImplementation | None:
-    """Rows of the product `op` of lhs [.., M, K] (`transposed`: [.., K, M]) and all of a matrix, for some batches.
-
-    The batch dimensions of both operands broadcast, the last `matrix_rank` of rhs are the matrix; the result is
-    [.., M, N].
-    """
-    lhs, rhs = op.operands
-    *batch, rows, columns = box
-    if columns != whole(op.results[0])[-1]:
-        return None
-
-    def batches(extents: Sequence[int]) -> Box:
-        last = batch[len(batch) - len(extents) :]
-        return tuple(range(1) if extent == 1 else axis for extent, axis in zip(extents, last, strict=True))
-
-    outer = shape_of(rhs)[:-matrix_rank]
-    matrix = whole(rhs)[-matrix_rank:]
-    depth = whole(lhs)[-2 if transposed else -1]
-    of_lhs = (depth, rows) if transposed else (rows, depth)
-    return TiledImplementation(op, ((*batches(shape_of(lhs)[:-2]), *of_lhs), (*batches(outer), *matrix)))
-
-
-def product_tiling(op: AnchorOp, schedule: MatmulSchedule) -> SpatialTiling:
-    """Rows of a product [.., M, N], one batch at a time."""
-    rank = len(shape_of(op.results[0]))
-    return SpatialTiling(range(rank - 2), rank - 2, schedule.mr)
+    def added(self, b: TileBuilder, block: Block, at: Sequence[Scalar], total: Scalar) -> Scalar:
+        """`total`, which is the sum of `block`, and the sums of the blocks before."""
+        if isinstance(block.is_first, bool):
+            return total if block.is_first else b.add(self.read(at), total)
+        return b.when(block.is_first, lambda: [total], lambda: [b.add(self.read(at), total)])[0]
 
 
 def reduction(b: TileBuilder, unroll: int, depth: int, sums: list[Scalar], factors: Factors) -> list[Scalar]:
@@ -139,7 +98,7 @@ def reduction(b: TileBuilder, unroll: int, depth: int, sums: list[Scalar], facto
 def accumulate(
     b: TileBuilder, schedule: MatmulSchedule, dtype: Attribute, tile: Tile, depth: int, factors: Factors
 ) -> Scalar:
-    """The sum of the products of `factors(k)` for k in 0..depth, as a tile.
+    """The sum of the products of `factors(k)` for k in 0..depth, as a register tile.
 
     A small tile gets several accumulators, so that each addition need not wait for the one before.
     """
@@ -159,22 +118,50 @@ def product_loops(
     sizes: tuple[int, int, int],
     factors: Callable[[Place], Factors],
     store: Callable[[Place, Scalar], None],
+    partials: PartialSums | None = None,
 ) -> None:
     """A product of `sizes` (rows, columns, depth) for each index of `batch`; `store` gets each tile of sums once.
 
     Rows and columns are cut into tiles of `schedule.mr` x `schedule.nr` registers, and smaller ones at the tails.
-    `factors` of a place gives the factors of each reduction step there.
+    `factors` of a place gives the factors of each reduction step there. With `partials` the reduction of a panel is
+    done in blocks of `schedule.kc` steps, each of them for all rows, one panel after the other:
+
+        for each panel:  for each KC steps:  for each MR rows:  a register tile
     """
     rows, columns, depth = sizes
     height, width = schedule.mr, schedule.nr
     wide = width * schedule.lanes
+    block = Block(b.index(0), depth, is_first=True, is_last=True)
 
-    def tile_at(outer: list[Scalar], row: Scalar, size: int, panel: Scalar, valid: int) -> None:
+    def tile_at(outer: list[Scalar], row: Scalar, size: int, panel: Scalar, valid: int, block: Block = block) -> None:
         partial = valid if valid % schedule.lanes else None
         tile = Tile((size, ceil_div(valid, schedule.lanes), schedule.lanes), partial)
         column = tile.index(b, panel * wide, {-2: schedule.lanes, -1: 1})
         place = Place(outer, tile, row, tile.index(b, row, {0: 1}), panel, column)
-        store(place, accumulate(b, schedule, dtype, tile, depth, factors(place)))
+        steps = factors(place)
+        if partials is None:
+            store(place, accumulate(b, schedule, dtype, tile, depth, steps))
+            return
+        total = accumulate(b, schedule, dtype, tile, block.size, lambda k: steps(block.start + k))
+        at = [place.row, tile.index(b, 0, {-2: schedule.lanes, -1: 1})]
+        total = partials.added(b, block, at, total)
+        if block.is_last:
+            store(place, total)
+        else:
+            partials.write(at, total)
+
+    def panel_in_blocks(index: list[Scalar], c: Segment) -> None:
+        *outer, panel = index
+
+        def add(block: Block) -> None:
+            for r in row_parts:
+
+                def at(row: Scalar, r: Segment = r) -> None:
+                    tile_at(outer, row * r.size + r.start, r.size, panel + c.start // wide, c.size, block)
+
+                b.parallel_range(0, r.count, 1, at)
+
+        for_blocks(b, depth, schedule.kc or depth, add)
 
     row_parts, column_parts = list(segments(rows, height)), list(segments(columns, wide))
 
@@ -191,6 +178,10 @@ def product_loops(
     def by_rows(index: list[Scalar], r: Segment) -> None:
         over(column_parts, lambda c, panel: at(index[:-1], r, index[-1], c, panel))
 
+    if partials is not None:
+        for part in column_parts:
+            b.sequential_for([*batch, part.count], lambda index, part=part: panel_in_blocks(index, part))
+        return
     parts, nest = (column_parts, by_columns) if schedule.order == "columns" else (row_parts, by_rows)
     for part in parts:
         b.parallel_for([*batch, part.count], lambda index, part=part: nest(index, part))

@@ -12,48 +12,21 @@ The weight is read once for each block, in the order of memory.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.ir import Attribute
 
 from aotc.dialects.graph.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.packed.linear_combinations import sums, terms
+from aotc.dialects.graph.packed.strassen import LEFT_SUMS, PRODUCTS, RESULT_SUMS, StrassenSizes
 from aotc.dialects.graph.schedules import MatmulSchedule
-from aotc.dialects.graph.shapes import ceil_div
+from aotc.dialects.graph.shapes import ceil_div, segments
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
-from aotc.passes.kernel.costs.register_tiles import segments
-from aotc.passes.kernel.costs.strassen import LEFT_SUMS, PRODUCTS, RESULT_SUMS
 from aotc.passes.kernel.nests.matmul import stacked_products
 
 REGISTERS = 4
 """Of results that are worked on at a time."""
 SUMMED = 2
 """Registers of a row that are added to others at a time."""
-
-
-@dataclass(frozen=True)
-class StrassenSizes:
-    """What a kernel is about."""
-
-    batch: tuple[int, ...]
-    rows: int
-    columns: int
-    depth: int
-    block_rows: int
-    left: int
-    """Columns in the left half of the result."""
-    width: int
-    """Columns in a panel of the weight."""
-
-    @property
-    def height(self) -> int:
-        """Rows of the upper half of a block."""
-        return min(self.block_rows, self.rows + 1) // 2
-
-    @property
-    def upper(self) -> int:
-        """The depth of the upper half of the weight."""
-        return ceil_div(self.depth, 2)
 
 
 class StrassenKernel:

@@ -12,7 +12,6 @@ The two buffers of a block stay in the level 2 cache, the weight is read once fo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 
@@ -22,12 +21,12 @@ from aotc.dialects.aot.tiles import tile_shape
 from aotc.dialects.graph.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.packed.channels import BlockRun, Channels
 from aotc.dialects.graph.packed.linear_combinations import sums
+from aotc.dialects.graph.packed.winograd import WinogradSizes
 from aotc.dialects.graph.packed.winograd_transforms import Transforms
 from aotc.dialects.graph.schedules import MatmulSchedule
-from aotc.dialects.graph.shapes import ceil_div
+from aotc.dialects.graph.shapes import Segment, ceil_div, segments
 from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
-from aotc.passes.kernel.costs.register_tiles import Segment, segments
 from aotc.passes.kernel.nests.matmul import stacked_products
 
 
@@ -45,39 +44,6 @@ def alike(window: SlidingWindow, f: Transforms) -> list[tuple[range, range, int]
         run = list(tiles)
         runs.append((range(run[0], run[-1] + 1), elements, results))
     return runs
-
-
-@dataclass(frozen=True)
-class WinogradSizes:
-    """What a kernel is about."""
-
-    transforms: Transforms
-    rows: SlidingWindow
-    columns: SlidingWindow
-    images: int
-    channels: Channels
-    """Of the operand."""
-    outputs: int
-    width: int
-    """Output channels in a panel of the weight."""
-    tile_rows: int
-    """Rows of tiles in a block of them, counted through all images."""
-
-    @property
-    def tiles(self) -> tuple[int, int]:
-        """How many tiles there are along each spatial axis of an image."""
-        size = self.transforms.outputs
-        return ceil_div(self.rows.positions, size), ceil_div(self.columns.positions, size)
-
-    @property
-    def block_tiles(self) -> int:
-        """How many tiles there are in a block of rows."""
-        return self.tile_rows * self.tiles[1]
-
-    @property
-    def block(self) -> int:
-        """Channels in a block of the operand and of the result."""
-        return self.channels.lanes
 
 
 class WinogradKernel:

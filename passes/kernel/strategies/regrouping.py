@@ -12,11 +12,11 @@ from aotc.dialects.graph.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import Prologue, element_type_of, shape_of
 from aotc.dialects.graph.packed.regrouping import RegroupChannelsOp
 from aotc.dialects.graph.schedules import ElementwiseSchedule
+from aotc.dialects.graph.shapes import segments
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
 from aotc.passes.kernel.costs.candidates import elementwise_candidates
 from aotc.passes.kernel.costs.elementwise import REGISTERS_OF_A_CHAIN
-from aotc.passes.kernel.costs.register_tiles import segments
 from aotc.passes.kernel.strategy import KernelStrategy, Strategies
 
 _Moved: TypeAlias = tuple[tuple[int, int], ...]

@@ -11,12 +11,11 @@ from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.packed.channels import Blocked
 from aotc.dialects.graph.resampling import ResampleOp
 from aotc.dialects.graph.schedules import ResampleSchedule
-from aotc.dialects.graph.shapes import ceil_div
+from aotc.dialects.graph.shapes import Segment, ceil_div, segments
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
 from aotc.passes.kernel.costs.candidates import resample_candidates
 from aotc.passes.kernel.costs.elementwise import REGISTERS_OF_A_CHAIN
-from aotc.passes.kernel.costs.register_tiles import Segment, segments
 from aotc.passes.kernel.costs.rows import axis_of_lanes
 from aotc.passes.kernel.layouts import Layouts
 from aotc.passes.kernel.nests.rows import Piece, pieces

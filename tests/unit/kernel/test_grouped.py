@@ -13,8 +13,9 @@ from xdsl.ir import Block
 
 from aotc.dialects.graph.interfaces import ShapeError
 from aotc.dialects.graph.packed.conv import PackConvWeightOp
-from aotc.dialects.graph.packed.grouped import GroupedPanels, block_depth
+from aotc.dialects.graph.packed.grouped import GroupedPanels
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
+from aotc.passes.kernel.costs.conv import block_depth
 
 
 @dataclass(frozen=True)

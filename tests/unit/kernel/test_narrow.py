@@ -14,11 +14,12 @@ from kernel_program import ENTRY, as_loops, kernel, lowered, on_tiles, through_c
 from xdsl.dialects.builtin import f32, f64, i32
 
 from aotc.dialects.graph.packed.narrow import NarrowConvolutionOp
-from aotc.dialects.graph.schedules import Schedule, ScheduleAttr
+from aotc.dialects.graph.schedules import InnerProductSchedule, Schedule, ScheduleAttr
 from aotc.dialects.graph.windows.sliding import sliding_windows
 from aotc.dialects.graph.windows.transposed import transposed_windows
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.conv import narrow_schedule
+from aotc.passes.kernel.strategy import strategy_of
 
 
 @dataclass(frozen=True)
@@ -90,9 +91,10 @@ def source(case: Case, lanes: int, schedule: Schedule | None) -> str:
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_c_and_llvm_and_plain_loops(case: Case, lanes: int, tmp_path: Path) -> None:
     (op,) = (op for op in lowered(source(case, lanes, None), "").walk() if isinstance(op, NarrowConvolutionOp))
-    schedule = op.schedule_on(Machine(4 * lanes, 32))
-    assert schedule == Schedule(lanes, (lanes,))
-    assert op.schedule_on(Machine(8 * lanes, 32)) is None
+    strategy = strategy_of(op)
+    schedule = strategy.schedule(op, Machine(4 * lanes, 32))
+    assert schedule == InnerProductSchedule(lanes, lanes)
+    assert strategy.schedule(op, Machine(8 * lanes, 32)) is None
     rng = np.random.default_rng(2)
     shapes = [(2, 2, *case.extents, lanes), (case.outputs, 2, *case.kernel, lanes), (case.outputs,)]
     inputs = [rng.standard_normal(shape).astype(np.float32) for shape in shapes]
@@ -107,8 +109,8 @@ def test_c_and_llvm_and_plain_loops(case: Case, lanes: int, tmp_path: Path) -> N
 
 def test_where_lanes_would_stay_empty() -> None:
     machine = Machine(64, 32)
-    assert narrow_schedule(machine, f32, 64, 3, 9, 1) == Schedule(16, (16,))
-    assert narrow_schedule(machine, f64, 64, 1, 9, 1) == Schedule(8, (8,))
+    assert narrow_schedule(machine, f32, 64, 3, 9, 1) == InnerProductSchedule(16, 16)
+    assert narrow_schedule(machine, f64, 64, 1, 9, 1) == InnerProductSchedule(8, 8)
     assert narrow_schedule(machine, f32, 64, 12, 9, 1) is None  # most lanes are used
     assert narrow_schedule(machine, f32, 16, 3, 1, 1) is None  # adding lanes up would take longest
     assert narrow_schedule(machine, f32, 24, 3, 9, 1) is None  # nobody knows what lies behind channel 24

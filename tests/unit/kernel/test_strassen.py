@@ -18,13 +18,12 @@ from case_model import Array, CaseModel, tensor
 from onnx import TensorProto, helper, numpy_helper
 from xdsl.dialects.builtin import f32, f64, i32
 
+from aotc.dialects.graph.packed.strassen import LEFT_SUMS, RESULT_SUMS, RIGHT_SUMS
+from aotc.dialects.graph.schedules import MatmulSchedule, ScheduleAttr
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.machines.machine import Machine
 from aotc.measuring.routes import open_model
 from aotc.passes.kernel.costs.strassen import (
-    LEFT_SUMS,
-    RESULT_SUMS,
-    RIGHT_SUMS,
     ProductSizes,
     choose_strassen,
     direct_cycles,
@@ -159,10 +158,8 @@ class Case:
         numbers = (("columns", self.columns), ("left", self.left), ("block_rows", self.block_rows))
         attributes = [f"{name} = {value} : i64" for name, value in numbers]
         if tiled:
-            tile = ", ".join(map(str, self.tile))
-            order = "columns, prefetch" if self.prefetch else "columns"
-            schedule = f"lanes = {self.lanes}, tile = [{tile}], unroll = 2, order = {order}"
-            attributes.append(f"schedule = #graph.schedule<{schedule}>")
+            schedule = MatmulSchedule(self.lanes, *self.tile, 2, "columns", self.prefetch)
+            attributes.append(f"schedule = {ScheduleAttr.of(schedule)}")
         y = f"%{'tiled' if tiled else 'plain'}{number}"
         types = f"({', '.join(kinds[:2])}) -> ({', '.join(results)})"
         operands = f"%x{number}_0, %x{number}_1"

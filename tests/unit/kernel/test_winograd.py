@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import f32, f64
 
 from aotc.dialects.graph.arrays import to_blocks
 from aotc.dialects.graph.packed.winograd_transforms import OUTPUT_TILES, Transforms, transforms
+from aotc.dialects.graph.schedules import MatmulSchedule, ScheduleAttr
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.winograd import ConvolutionSizes, choose_winograd, winograd_schedule
@@ -117,7 +118,7 @@ def test_blocks_are_equal_and_fit_the_cache(machine: Machine, extent: int) -> No
     assert chosen is not None
     m, rows = chosen.output_tile.data, chosen.tile_rows.data
     all_rows, columns = sizes.tiles(m)
-    width = winograd_schedule(machine, f32, sizes, chosen).tile[1] * machine.lanes(f32)
+    width = winograd_schedule(machine, f32, sizes, chosen).nr * machine.lanes(f32)
     assert rows == ceil_div(all_rows, ceil_div(all_rows, rows))
     assert rows * columns <= 2 * 16 or rows == 1 or 4 * (m + 2) ** 2 * rows * columns * (64 + width) <= machine.l2
 
@@ -197,9 +198,7 @@ class Case:
             f"tile_rows = {self.tile_rows} : i64",
         ]
         if tiled:
-            tile = ", ".join(map(str, self.tile))
-            schedule = f"lanes = {self.lanes}, tile = [{tile}], unroll = 4, order = columns"
-            attributes.append(f"schedule = #graph.schedule<{schedule}>")
+            attributes.append(f"schedule = {ScheduleAttr.of(MatmulSchedule(self.lanes, *self.tile, 4))}")
         way = "tiled" if tiled else "plain"
         y = f"%{way}{number}"
         operands = ", ".join(f"%x{number}_{k}" for k in range(len(kinds[:3])))

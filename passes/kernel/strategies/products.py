@@ -1,0 +1,30 @@
+"""The strategies for matrix products and convolutions, by operator."""
+
+from __future__ import annotations
+
+from aotc.dialects.graph.convolution import ConvOp, ConvTransposeOp
+from aotc.dialects.graph.matmul import MatMulOp
+from aotc.dialects.graph.packed.conv import BlockedConvOp, BlockedConvTransposeOp
+from aotc.dialects.graph.packed.matmul import PackedMatMulOp
+from aotc.dialects.graph.packed.narrow import NarrowConvolutionOp
+from aotc.dialects.graph.packed.strassen import StrassenMatMulOp
+from aotc.dialects.graph.packed.winograd import WinogradConvOp
+from aotc.passes.kernel.strategies.conv import BlockedConvolutionStrategy, BlockedConvStrategy, DirectConvStrategy
+from aotc.passes.kernel.strategies.lanes_conv import LanesConvStrategy
+from aotc.passes.kernel.strategies.matmul import MatMulStrategy, PackedMatMulStrategy
+from aotc.passes.kernel.strategies.narrow_conv import NarrowConvolutionStrategy, NarrowConvStrategy
+from aotc.passes.kernel.strategies.strassen import StrassenMatMulStrategy, StrassenStrategy
+from aotc.passes.kernel.strategies.winograd import WinogradConvStrategy, WinogradStrategy
+from aotc.passes.kernel.strategy import Strategies
+
+STRATEGIES: Strategies = {
+    MatMulOp: (MatMulStrategy(), StrassenStrategy()),
+    PackedMatMulOp: (PackedMatMulStrategy(),),
+    StrassenMatMulOp: (StrassenMatMulStrategy(),),
+    ConvOp: (DirectConvStrategy(), NarrowConvStrategy(), LanesConvStrategy(), WinogradStrategy()),
+    ConvTransposeOp: (DirectConvStrategy(), NarrowConvStrategy()),
+    BlockedConvOp: (BlockedConvStrategy(),),
+    BlockedConvTransposeOp: (BlockedConvolutionStrategy(),),
+    NarrowConvolutionOp: (NarrowConvolutionStrategy(),),
+    WinogradConvOp: (WinogradConvStrategy(),),
+}

@@ -1,0 +1,37 @@
+"""What strategies share whose nests work on register tiles MR x NR."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import ClassVar
+
+from aotc.dialects.graph.schedules import MatmulSchedule, Schedule
+from aotc.machines.machine import Machine
+from aotc.passes.kernel.strategy import KernelStrategy, Op
+
+
+class RegisterTileStrategy(KernelStrategy[Op]):
+    """Sums of products on register tiles, as a `MatmulSchedule` says."""
+
+    SCHEDULES: ClassVar[tuple[type[Schedule], ...]] = (MatmulSchedule,)
+
+    def candidates(self, op: Op, schedule: MatmulSchedule, machine: Machine) -> Iterator[Schedule]:
+        """Tiles of about the same size that fit the registers, the other order, other unrolling, prefetching or not."""
+        for mr, nr in _tiles(schedule.mr, schedule.nr, machine.registers):
+            yield replace(schedule, mr=mr, nr=nr)
+        yield replace(schedule, order="rows" if schedule.order == "columns" else "columns", prefetch=False)
+        for unroll in (1, 2, 4, 8):
+            if unroll != schedule.unroll:
+                yield replace(schedule, unroll=unroll)
+        if schedule.order == "columns":
+            yield replace(schedule, prefetch=not schedule.prefetch)
+
+
+def _tiles(mr: int, nr: int, registers: int) -> list[tuple[int, int]]:
+    """Tiles near mr x nr whose accumulators, a row of vectors and a broadcast fit the registers."""
+    found: set[tuple[int, int]] = set()
+    for width in {nr // 2, nr - 1, nr, nr + 1, 2 * nr} - {0}:
+        most = (registers - 1) // width - 1
+        found |= {(height, width) for height in (most, most - 1, mr, mr - 1, mr + 1) if 1 <= height <= most}
+    return sorted(found - {(mr, nr)})

@@ -1,0 +1,127 @@
+"""How convolutions are computed by Winograd's minimal filtering: `graph.winograd_conv` on a transformed weight."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.ir import Attribute
+
+from aotc.dialects.graph.algorithms import WinogradAttr
+from aotc.dialects.graph.builder import Reader, Writer
+from aotc.dialects.graph.convolution import ConvOp
+from aotc.dialects.graph.interfaces import element_type_of, shape_of
+from aotc.dialects.graph.packed.channels import Blocked
+from aotc.dialects.graph.packed.winograd import WinogradConvOp, WinogradWeightOp
+from aotc.dialects.graph.packed.winograd_transforms import TAPS
+from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, schedule_of
+from aotc.dialects.graph.structure import ConstantOp
+from aotc.machines.machine import Machine
+from aotc.passes.kernel.builders.tile_builder import TileBuilder
+from aotc.passes.kernel.costs.conv import narrow_cycles, narrow_schedule
+from aotc.passes.kernel.costs.lanes import lanes_of
+from aotc.passes.kernel.costs.products import stacked_schedule
+from aotc.passes.kernel.costs.winograd import (
+    ConvolutionSizes,
+    choose_winograd,
+    winograd_choices,
+    winograd_cycles,
+    winograd_schedule,
+)
+from aotc.passes.kernel.layouts import Layouts
+from aotc.passes.kernel.nests.winograd import WinogradKernel
+from aotc.passes.kernel.strategies.conv import ConvolutionStrategy, packed_bias, result_channels
+from aotc.passes.kernel.strategies.register_tiles import RegisterTileStrategy
+from aotc.passes.kernel.strategy import Prologue
+
+
+class WinogradStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[ConvOp]):
+    """`graph.conv` of 3 x 3 taps, stride 1, with a constant weight, where its `algorithm` says so."""
+
+    ALGORITHMS: ClassVar[tuple[type[Attribute], ...]] = (WinogradAttr,)
+
+    def algorithm(self, op: ConvOp, machine: Machine) -> Attribute | None:
+        """Winograd's minimal filtering, where that takes less time."""
+        if not _is_applicable(op):
+            return None
+        kind, sizes = element_type_of(op.x), _sizes(op)
+        chosen = choose_winograd(machine, kind, sizes)
+        if chosen and narrow_schedule(machine, kind, sizes.channels, sizes.outputs, TAPS**2, op.groups):
+            cycles = narrow_cycles(machine, lanes_of(machine, kind), sizes.channels, sizes.outputs, TAPS**2)
+            if cycles * sizes.positions < winograd_cycles(machine, sizes, chosen.output_tile.data):
+                return None
+        return chosen
+
+    def algorithms(self, op: ConvOp, machine: Machine) -> Sequence[Attribute]:
+        return winograd_choices(machine, element_type_of(op.x), _sizes(op)) if _is_applicable(op) else ()
+
+    def schedule(self, op: ConvOp, machine: Machine) -> Schedule | None:
+        if not isinstance(algorithm := op.attributes.get(op.ALGORITHM), WinogradAttr):
+            return None
+        return winograd_schedule(machine, element_type_of(op.x), _sizes(op), algorithm)
+
+    def cost(self, op: ConvOp, schedule: MatmulSchedule, machine: Machine) -> float:
+        algorithm = op.attributes[op.ALGORITHM]
+        assert isinstance(algorithm, WinogradAttr)
+        return winograd_cycles(machine, _sizes(op), algorithm.output_tile.data)
+
+    def lay_out(self, op: ConvOp, layouts: Layouts) -> Blocked | None:
+        schedule, algorithm = schedule_of(op), op.attributes.get(op.ALGORITHM)
+        if not isinstance(schedule, MatmulSchedule) or not isinstance(algorithm, WinogradAttr):
+            return None
+        output_tile, width = algorithm.output_tile.data, schedule.nr * schedule.lanes
+        x, results = layouts.blocked(op.x, schedule.lanes), result_channels(op, layouts, schedule.lanes)
+        weight = layouts.spread(op.weight, 0, results)
+        conv = WinogradConvOp.get(
+            x.value,
+            layouts.add(WinogradWeightOp.get(weight, output_tile=output_tile, width=width)),
+            packed_bias(op, layouts, results),
+            pads=op.pads,
+            channels=x.channels.count,
+            parts=x.channels.parts if x.channels.has_gaps else None,
+            outputs=results.slots,
+            output_tile=output_tile,
+            tile_rows=algorithm.tile_rows.data,
+        )
+        return Blocked(layouts.scheduled(conv, schedule), results)
+
+
+def _is_applicable(op: ConvOp) -> bool:
+    """Whether taps and strides are those that Winograd is for; the weight must be constant."""
+    taps, once = shape_of(op.weight)[2:], (1, 1)
+    if taps != (TAPS, TAPS) or op.groups > 1 or op.ints("strides") != once or op.ints("dilations") != once:
+        return False
+    return isinstance(op.weight.owner, ConstantOp)
+
+
+def _sizes(op: ConvOp) -> ConvolutionSizes:
+    images, outputs, rows, columns = shape_of(op.result)
+    return ConvolutionSizes(images, shape_of(op.x)[1], outputs, rows, columns)
+
+
+class WinogradConvStrategy(RegisterTileStrategy[WinogradConvOp]):
+    """`graph.winograd_conv`: transform, batched matmul, transform, for each block of rows of tiles."""
+
+    def schedule(self, op: WinogradConvOp, machine: Machine) -> Schedule | None:
+        block, (panels, count, depth, width) = shape_of(op.x)[-1], shape_of(op.weight)
+        if lanes_of(machine, element_type_of(op.x)) != block or block == 1 or 0 in shape_of(op.result):
+            return None
+        return stacked_schedule(machine, block, (count, op.sizes.block_tiles, width // block, depth), panels)
+
+    def cost(self, op: WinogradConvOp, schedule: MatmulSchedule, machine: Machine) -> float:
+        images, _, rows, columns, _ = shape_of(op.result)
+        sizes = ConvolutionSizes(images, op.channels.value.data, op.outputs.value.data, rows, columns)
+        return winograd_cycles(machine, sizes, op.output_tile.value.data)
+
+    def prologue(self, op: WinogradConvOp, operand: int) -> Prologue:
+        return Prologue.STORED
+
+    def nest(
+        self,
+        op: WinogradConvOp,
+        b: TileBuilder,
+        reads: Sequence[Reader],
+        writes: Sequence[Writer],
+        schedule: MatmulSchedule,
+    ) -> None:
+        WinogradKernel(op.sizes, element_type_of(op.x), b, reads, writes, schedule).run()
