@@ -95,5 +95,4 @@ def is_tiled(op: Operation) -> bool:
     """Whether `op` is an anchor that is to be computed on tiles."""
     if not isinstance(op, AnchorOp) or not follows_schedule(op):
         return False
-    own = type(op).tiled_loops is not AnchorOp.tiled_loops
-    return own or type(strategy_of(op)).nest is not KernelStrategy.nest
+    return type(strategy_of(op)).nest is not KernelStrategy.nest

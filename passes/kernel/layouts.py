@@ -8,18 +8,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from xdsl.ir import OpResult, SSAValue
 
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, GraphOp, producer, shape_of, to_attribute
 from aotc.dialects.graph.movement import BroadcastOp, ReshapeOp, SliceOp
-from aotc.dialects.graph.packed.channels import Blocked, Channels, ChannelsOf
+from aotc.dialects.graph.packed.channels import Channels
 from aotc.dialects.graph.packed.conv import PackChannelsOp, UnpackChannelsOp
 from aotc.dialects.graph.packed.regrouping import NOTHING, RegroupChannelsOp
 from aotc.dialects.graph.schedules import Schedule, ScheduleAttr, schedule_of
 from aotc.dialects.graph.structure import ConstantOp
 
+
+@dataclass(frozen=True)
+class Blocked:
+    """A tensor [N, C, spatial..] in NCHWc layout: [N, blocks, spatial.., lanes], and where its channels are."""
+
+    value: SSAValue
+    channels: Channels
+
+
+ChannelsOf: TypeAlias = Callable[..., Channels | None]
+"""Where the channels are in some values, if they were computed in NCHWc layout."""
 BlockStarts: TypeAlias = Callable[[GraphOp, ChannelsOf], "Iterable[int] | None"]
 """With which channels of its operands blocks should begin for an operation to leave them in place; None: with any."""
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import cache
 from importlib.metadata import EntryPoint
 from typing import Any, ClassVar, Generic, TypeVar, cast
@@ -21,16 +22,27 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from aotc import extensions
 from aotc.dialects.graph.builder import Reader, Writer
-from aotc.dialects.graph.interfaces import AnchorOp, GraphOp, LoopNestOp, Prologue
-from aotc.dialects.graph.packed.channels import Blocked, ChannelsOf
+from aotc.dialects.graph.interfaces import AnchorOp, GraphOp, LoopNestOp
 from aotc.dialects.graph.schedules import Schedule, schedule_of
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
-from aotc.passes.kernel.layouts import Layouts
+from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts
 from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation
 
 Op = TypeVar("Op", bound=GraphOp)
+
+
+class Prologue(IntEnum):
+    """What may be computed where an anchor on tiles reads an operand, instead of being stored before; the greater, the
+    stricter."""
+
+    COMPUTED = 0
+    """Anything that is worth computing as often as the operand is read: elements are read about once."""
+    MOVED = 1
+    """Data movement only: every element is read for many tiles."""
+    STORED = 2
+    """Nothing: the kernel streams the operand in the order in which it lies."""
 
 
 class KernelStrategy(Generic[Op]):
@@ -124,45 +136,7 @@ Strategies = Mapping[type[GraphOp], Sequence[KernelStrategy[Any]]]
 """What an entry point of the group `aotc.kernels` loads to."""
 
 
-class _OperatorsOwn(KernelStrategy[GraphOp]):
-    """What an operator without a strategy says of itself."""
-
-    def schedule(self, op: GraphOp, machine: Machine) -> Schedule | None:
-        return op.schedule_on(machine) if isinstance(op, AnchorOp) else None
-
-    def algorithm(self, op: GraphOp, machine: Machine) -> Attribute | None:
-        return op.algorithm_on(machine) if isinstance(op, AnchorOp) else None
-
-    def algorithms(self, op: GraphOp, machine: Machine) -> Sequence[Attribute]:
-        return op.algorithms_on(machine) if isinstance(op, AnchorOp) else ()
-
-    def lay_out(self, op: GraphOp, layouts: Layouts) -> SSAValue | Blocked | None:
-        return op.lay_out(layouts)
-
-    def lay_out_reshaped(self, op: GraphOp, layouts: Layouts, shape: Sequence[int]) -> Blocked | None:
-        return op.lay_out_reshaped(layouts, shape)
-
-    def block_starts(self, op: GraphOp, channels_of: ChannelsOf) -> Iterable[int] | None:
-        return op.block_starts(channels_of)
-
-    def prologue(self, op: GraphOp, operand: int) -> Prologue:
-        return op.prologue(operand) if isinstance(op, AnchorOp) else Prologue.COMPUTED
-
-    def spatial_tiling(self, op: GraphOp, schedule: Schedule) -> SpatialTiling | None:
-        return op.spatial_tiling(schedule) if isinstance(op, AnchorOp) else None
-
-    def tiled_implementation(self, op: GraphOp, box: Box) -> TiledImplementation | None:
-        return op.tiled_implementation(box) if isinstance(op, AnchorOp) else None
-
-    def nest(
-        self, op: GraphOp, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Any
-    ) -> None:
-        if not isinstance(op, AnchorOp):
-            raise NotVectorizable(f"{op.name} has scalar loops only")
-        op.tiled_loops(b, reads, writes, schedule)
-
-
-_DEFAULT: KernelStrategy[GraphOp] = _OperatorsOwn()
+_DEFAULT: KernelStrategy[GraphOp] = KernelStrategy()
 
 
 OURS = EntryPoint("aotc", "aotc.passes.kernel.strategies:STRATEGIES", extensions.KERNELS)
@@ -190,14 +164,12 @@ def _check(point: EntryPoint, loaded: object) -> str | None:
 @cache
 def strategies_of(op_class: type[GraphOp]) -> tuple[KernelStrategy[Any], ...]:
     """The strategies for an operator class: its own, then those of its base classes."""
-    found = tuple(
+    return tuple(
         strategy
         for base in op_class.__mro__
         for mapping in registered()
         for strategy in mapping.get(base, ())  # pyright: ignore[reportArgumentType, reportCallIssue]
     )
-    has_hooks = issubclass(op_class, AnchorOp) and op_class.schedule_on is not AnchorOp.schedule_on
-    return (_DEFAULT, *found) if has_hooks or not found else found
 
 
 def _knowing(op: GraphOp) -> tuple[KernelStrategy[Any], ...]:

@@ -33,9 +33,8 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects.graph.interfaces import GraphOp
-from aotc.dialects.graph.packed.channels import Blocked
 from aotc.passes.fuse.groups import entries
-from aotc.passes.kernel.layouts import Layouts
+from aotc.passes.kernel.layouts import Blocked, Layouts
 from aotc.passes.kernel.strategy import strategy_of
 
 

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from itertools import accumulate, groupby, pairwise
 from typing import TypeAlias
 
-from xdsl.ir import SSAValue
-
 from aotc.dialects.graph.builder import Builder, Scalar
 from aotc.dialects.graph.shapes import ceil_div
 
@@ -143,15 +141,3 @@ class Channels:
 
             carried = b.reduce([(0, run.number), (0, run.count)], carried, at)
         return carried
-
-
-ChannelsOf: TypeAlias = Callable[..., "Channels | None"]
-"""Where the channels are in some values, if they were computed in blocks."""
-
-
-@dataclass(frozen=True)
-class Blocked:
-    """A tensor [N, C, spatial..] in blocks of channels: [N, blocks, spatial.., lanes], and where its channels are."""
-
-    value: SSAValue
-    channels: Channels

@@ -16,7 +16,7 @@ from aotc.dialects.graph.builder import Reader, Writer
 from aotc.dialects.graph.convolution import ConvolutionOp, ConvOp, ConvTransposeOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
-from aotc.dialects.graph.packed.channels import Blocked, Channels, ChannelsOf
+from aotc.dialects.graph.packed.channels import Channels
 from aotc.dialects.graph.packed.conv import (
     BlockedConvolutionOp,
     BlockedConvOp,
@@ -30,7 +30,7 @@ from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
 from aotc.passes.kernel.costs.conv import block_depth, conv_cycles, conv_schedule, narrow_schedule
 from aotc.passes.kernel.costs.lanes import lanes_of_products
-from aotc.passes.kernel.layouts import Layouts
+from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts
 from aotc.passes.kernel.nests.conv import ConvNest
 from aotc.passes.kernel.nests.matmul import PartialSums
 from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation, tiled_windows, window_tiling

@@ -11,8 +11,7 @@ from aotc.dialects.graph.conversion import AffineOp
 from aotc.dialects.graph.elementwise import BroadcastOp
 from aotc.dialects.graph.interfaces import GraphOp, producer, shape_of
 from aotc.dialects.graph.movement import ReshapeOp
-from aotc.dialects.graph.packed.channels import Blocked, ChannelsOf
-from aotc.passes.kernel.layouts import Layouts
+from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts
 from aotc.passes.kernel.strategy import KernelStrategy, Strategies, strategy_of
 
 

@@ -15,14 +15,13 @@ from aotc.dialects.aot.tiles import Reduction
 from aotc.dialects.dtypes import integer_range
 from aotc.dialects.graph.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import AnchorOp, element_type_of, shape_of
-from aotc.dialects.graph.packed.channels import Blocked, ChannelsOf
 from aotc.dialects.graph.reduction import ArgReduceOp, CumulativeOp, ReduceOp, RowwiseOp
 from aotc.dialects.graph.schedules import RowSchedule
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
 from aotc.passes.kernel.costs.candidates import row_candidates
 from aotc.passes.kernel.costs.rows import axis_of_lanes, reduction_schedule
-from aotc.passes.kernel.layouts import Layouts
+from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts
 from aotc.passes.kernel.nests.rows import Part, Row, Rows, lane_numbers
 from aotc.passes.kernel.strategy import KernelStrategy, Strategies
 

@@ -11,7 +11,6 @@ from aotc.dialects.graph.algorithms import WinogradAttr
 from aotc.dialects.graph.builder import Reader, Writer
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
-from aotc.dialects.graph.packed.channels import Blocked
 from aotc.dialects.graph.packed.winograd import WinogradConvOp, WinogradWeightOp
 from aotc.dialects.graph.packed.winograd_transforms import TAPS
 from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, schedule_of
@@ -28,7 +27,7 @@ from aotc.passes.kernel.costs.winograd import (
     winograd_cycles,
     winograd_schedule,
 )
-from aotc.passes.kernel.layouts import Layouts
+from aotc.passes.kernel.layouts import Blocked, Layouts
 from aotc.passes.kernel.nests.winograd import WinogradKernel
 from aotc.passes.kernel.strategies.conv import ConvolutionStrategy, packed_bias, result_channels
 from aotc.passes.kernel.strategies.register_tiles import RegisterTileStrategy
