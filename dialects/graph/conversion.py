@@ -11,9 +11,9 @@ from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, StringAttr, Tensor
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
 
+from aotc.dialects import arrays
+from aotc.dialects.builder import Builder, Reader, Rounding, Scalar
 from aotc.dialects.dtypes import ELEMENT_TYPES, compute_type, integer_range, is_float, is_minifloat, numpy_dtype
-from aotc.dialects.graph import arrays
-from aotc.dialects.graph.builder import Builder, Reader, Rounding, Scalar
 from aotc.dialects.graph.elementwise import BroadcastOp, Domain
 from aotc.dialects.graph.interfaces import Array, ElementOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.shapes import ceil_div, normalize_axis

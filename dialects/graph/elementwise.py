@@ -12,9 +12,9 @@ from xdsl.dialects.builtin import Float64Type, TensorType, f32, f64, i1
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
+from aotc.dialects import arrays
+from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import is_float, numpy_dtype
-from aotc.dialects.graph import arrays
-from aotc.dialects.graph.builder import Builder, Reader, Scalar
 from aotc.dialects.graph.interfaces import (
     Array,
     ElementOp,

@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 from xdsl.irdl import irdl_op_definition
 
-from aotc.dialects.graph import arrays
-from aotc.dialects.graph.builder import Builder, Scalar
+from aotc.dialects import arrays
+from aotc.dialects.builder import Builder, Scalar
 from aotc.dialects.graph.elementwise import Domain, UnaryOp
 from aotc.dialects.graph.interfaces import Array
 

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import I64, IntegerAttr, IntegerType, TensorType, i1,
 from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
-from aotc.dialects.graph.builder import INDEX, Builder, Reader, Scalar
+from aotc.dialects.builder import INDEX, Builder, Reader, Scalar
 from aotc.dialects.graph.interfaces import Array, ElementOp, Fusion, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.shapes import require_axis
 

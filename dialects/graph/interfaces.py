@@ -17,7 +17,6 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Any, ClassVar, Self, TypeVar, cast
 
-import numpy as np
 from xdsl.dialects.builtin import (
     ArrayAttr,
     BoolAttr,
@@ -49,10 +48,10 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from aotc.dialects.graph.builder import Builder, Reader, Scalar, Writer
+from aotc.dialects.arrays import Array
+from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 
 Op = TypeVar("Op", bound=Operation)
-Array = np.ndarray[Any, Any]
 
 
 class ShapeError(Exception):

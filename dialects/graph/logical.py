@@ -11,8 +11,8 @@ from xdsl.dialects.builtin import IntegerType, StringAttr, TensorType, i1
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
+from aotc.dialects.builder import Builder, Comparison, Scalar
 from aotc.dialects.dtypes import is_unsigned
-from aotc.dialects.graph.builder import Builder, Comparison, Scalar
 from aotc.dialects.graph.elementwise import BinaryOp, BroadcastOp, Domain, UnaryOp
 from aotc.dialects.graph.interfaces import Array, ShapeError, common_element_type, element_type_of
 

@@ -18,7 +18,7 @@ import numpy as np
 from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, StringAttr, TensorType, i64
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def, var_operand_def
 
-from aotc.dialects.graph.builder import Builder, Reader, Scalar
+from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.graph.interfaces import (
     Array,
     ElementOp,

@@ -30,8 +30,8 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import numpy_dtype
-from aotc.dialects.graph.builder import Builder, Reader, Scalar
 from aotc.dialects.graph.interfaces import Array, ElementOp, Fusion, GraphOp, tensor_type
 
 

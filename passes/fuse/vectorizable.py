@@ -10,8 +10,8 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from aotc.dialects.aot import TileLoadOp
+from aotc.dialects.builder import INDEX, Reader, Scalar
 from aotc.dialects.dtypes import storage_type
-from aotc.dialects.graph.builder import INDEX, Reader, Scalar
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, element_type_of, shape_of
 from aotc.model.weights import WeightStore
 from aotc.passes.fuse.groups import body_key, copy_group

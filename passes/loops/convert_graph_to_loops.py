@@ -45,8 +45,8 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
+from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.dtypes import storage_type
-from aotc.dialects.graph.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, element_type_of, shape_of
 from aotc.dialects.graph.schedules import ScheduleAttr, schedule_of
 from aotc.dialects.graph.structure import ConstantOp

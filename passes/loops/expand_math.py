@@ -38,7 +38,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from aotc.dialects.aot.tiles import tile_shape, tile_type
-from aotc.dialects.graph.builder import Scalar
+from aotc.dialects.builder import Scalar
 from aotc.passes.kernel.builders.scalar_builder import NOT_POSITIVE
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 

@@ -42,7 +42,7 @@ from xdsl.transforms.canonicalization_patterns.utils import const_evaluate_opera
 from xdsl.utils.exceptions import PassFailedException
 
 from aotc.dialects.aot import BarrierOp, ThreadOp
-from aotc.dialects.graph.builder import INDEX, Scalar
+from aotc.dialects.builder import INDEX, Scalar
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 from aotc.passes.loops.loop_shares import Cut, Indivisible, Shares, Step, is_arithmetic, splittable, trips
 from aotc.passes.loops.serialize_parallel_loops import serialize

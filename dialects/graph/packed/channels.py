@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import accumulate, groupby, pairwise
 from typing import TypeAlias
 
-from aotc.dialects.graph.builder import Builder, Scalar
+from aotc.dialects.builder import Builder, Scalar
 from aotc.dialects.graph.shapes import ceil_div
 
 MOST_RUNS = 6

@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import FloatAttr, TensorType
 from xdsl.ir import Dialect
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
+from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import is_float
-from aotc.dialects.graph.builder import Builder, Reader, Scalar
 from aotc.dialects.graph.interfaces import Array, ElementOp, Fusion, ShapeError, element_type_of, shape_of, tensor_type
 from aotc_signal.dot import DotScheduleAttr
 

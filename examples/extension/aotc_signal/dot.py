@@ -15,7 +15,7 @@ from typing import ClassVar
 
 from xdsl.irdl import irdl_attr_definition
 
-from aotc.dialects.graph.builder import Reader, Scalar, Writer
+from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.schedules import Schedule, ScheduleAttr

@@ -13,8 +13,8 @@ from xdsl.dialects.builtin import AnyFloat, IntegerType, MemRefType
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from aotc.dialects.builder import INDEX, Scalar, ScalarLike
 from aotc.dialects.dtypes import compute_type, is_encoded
-from aotc.dialects.graph.builder import INDEX, Scalar, ScalarLike
 from aotc.passes.kernel.builders.encodings import low_bits
 from aotc.passes.kernel.builders.scalar_builder import ScalarBuilder
 

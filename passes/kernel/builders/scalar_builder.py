@@ -31,8 +31,8 @@ from xdsl.rewriter import InsertPoint
 
 from aotc.dialects import aot
 from aotc.dialects.aot.tiles import CONVERSIONS
+from aotc.dialects.builder import INDEX, Bitwise, Builder, Comparison, Number, Rounding, Scalar, ScalarLike
 from aotc.dialects.dtypes import compute_type, is_float, is_unsigned, storage_type, wrap
-from aotc.dialects.graph.builder import INDEX, Bitwise, Builder, Comparison, Number, Rounding, Scalar, ScalarLike
 from aotc.passes.kernel.builders import encodings
 from aotc.passes.kernel.builders.arithmetic import MATH, conversion, predicate, quotient
 

@@ -14,7 +14,7 @@ from typing import cast
 from xdsl.dialects.builtin import MemRefType, i1
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from aotc.dialects.graph.builder import INDEX, Bitwise, Comparison, Scalar, ScalarLike
+from aotc.dialects.builder import INDEX, Bitwise, Comparison, Scalar, ScalarLike
 from aotc.passes.kernel.builders.iteration_space import Affine, Loop, Refinement, divided, is_natural
 from aotc.passes.kernel.builders.tile_builder import EXPANDED_MATH, NotVectorizable, TileBuilder
 

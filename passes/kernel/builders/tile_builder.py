@@ -31,8 +31,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from aotc.dialects import aot
 from aotc.dialects.aot.tiles import Reduction, tile_shape, tile_type
+from aotc.dialects.builder import INDEX, Builder, Comparison, Reader, Rounding, Scalar, ScalarLike
 from aotc.dialects.dtypes import is_float, storage_type, wrap
-from aotc.dialects.graph.builder import INDEX, Builder, Comparison, Reader, Rounding, Scalar, ScalarLike
 from aotc.passes.kernel.builders.arithmetic import predicate
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 

@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, Float64Type, i32, i6
 from xdsl.ir import Attribute
 
 from aotc.dialects.aot.tiles import Reduction, tile_shape, tile_type
-from aotc.dialects.graph.builder import Number, Scalar
+from aotc.dialects.builder import Number, Scalar
 from aotc.dialects.graph.schedules import RowSchedule
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder, is_tile

@@ -18,7 +18,7 @@ from itertools import groupby
 from xdsl.ir import Attribute
 
 from aotc.dialects.aot.tiles import tile_shape
-from aotc.dialects.graph.builder import Reader, Scalar, Writer
+from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.packed.channels import BlockRun, Channels
 from aotc.dialects.graph.packed.linear_combinations import sums
 from aotc.dialects.graph.packed.winograd import WinogradSizes

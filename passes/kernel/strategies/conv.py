@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from xdsl.ir import SSAValue
 
-from aotc.dialects.graph.builder import Reader, Writer
+from aotc.dialects.builder import Reader, Writer
 from aotc.dialects.graph.convolution import ConvolutionOp, ConvOp, ConvTransposeOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.movement import ReshapeOp, TransposeOp

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from aotc.dialects.graph.builder import Reader, Scalar, Writer
+from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.packed.window import LanesConvolutionOp
 from aotc.dialects.graph.schedules import WindowSchedule

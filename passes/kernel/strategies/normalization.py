@@ -10,7 +10,7 @@ import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, Float32Type, Float64Type, TensorType, f32
 from xdsl.ir import SSAValue
 
-from aotc.dialects.graph.builder import Reader, Scalar, Writer
+from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.elementwise import AddOp, DivOp, MulOp, SubOp
 from aotc.dialects.graph.functions import SqrtOp
 from aotc.dialects.graph.interfaces import element_type_of, producer, shape_of

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from xdsl.ir import SSAValue
 
-from aotc.dialects.graph.builder import Reader, Scalar, Writer
+from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.schedules import WindowSchedule
 from aotc.dialects.graph.window import WindowOp, product

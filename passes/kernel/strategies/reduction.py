@@ -12,8 +12,8 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from aotc.dialects.aot.tiles import Reduction
+from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.dtypes import integer_range
-from aotc.dialects.graph.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import AnchorOp, element_type_of, shape_of
 from aotc.dialects.graph.reduction import ArgReduceOp, CumulativeOp, ReduceOp, RowwiseOp
 from aotc.dialects.graph.schedules import RowSchedule

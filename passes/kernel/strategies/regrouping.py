@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from aotc.dialects.aot.tiles import tile_shape
+from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.dtypes import byte_width
-from aotc.dialects.graph.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.packed.regrouping import RegroupChannelsOp
 from aotc.dialects.graph.schedules import ElementwiseSchedule

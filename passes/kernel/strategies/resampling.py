@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from xdsl.ir import SSAValue
 
-from aotc.dialects.graph.builder import INDEX, Reader, Scalar, Writer
+from aotc.dialects.builder import INDEX, Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.resampling import ResampleOp
 from aotc.dialects.graph.schedules import ResampleSchedule

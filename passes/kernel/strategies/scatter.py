@@ -11,7 +11,7 @@ from typing import ClassVar, TypeVar
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
-from aotc.dialects.graph.builder import INDEX, Reader, Scalar, Writer
+from aotc.dialects.builder import INDEX, Reader, Scalar, Writer
 from aotc.dialects.graph.in_memory import ScatterElementsInMemoryOp, ScatterNdInMemoryOp, TopKInMemoryOp
 from aotc.dialects.graph.indexing import from_front
 from aotc.dialects.graph.interfaces import AnchorOp, element_type_of, shape_of

@@ -13,7 +13,7 @@ from typing import Any, cast
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from aotc.dialects.graph.builder import Reader, Scalar, Writer
+from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import AnchorOp, ShapeError, shape_of
 from aotc.dialects.graph.schedules import Schedule, schedule_of
 from aotc.dialects.graph.staged import Stage, StagedOp

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from xdsl.ir import Attribute
 
+from aotc.dialects.builder import Reader, Writer
 from aotc.dialects.graph.algorithms import WinogradAttr
-from aotc.dialects.graph.builder import Reader, Writer
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.packed.winograd import WinogradConvOp, WinogradWeightOp
