@@ -79,7 +79,7 @@ def _lay_out(block: Block) -> None:
             op.erase()
             continue
         assert isinstance(laid_out, Blocked)
-        if (mover := layouts.moved_in_vain(laid_out)) is not None:
+        if (mover := layouts.unread_regrouping(laid_out)) is not None:
             Rewriter.erase_op(mover)
             continue
         layouts.added = []

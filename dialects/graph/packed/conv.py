@@ -112,7 +112,7 @@ class UnpackChannelsOp(ElementOp):
     def view_offset(self) -> int | None:
         shape = shape_of(self.x)
         whole = shape[0] == 1 or shape[1] * shape[-1] == self.channels.value.data
-        return 0 if math.prod(shape[2:-1]) == 1 and whole and not self.held.has_gaps else None
+        return 0 if math.prod(shape[2:-1]) == 1 and whole and not self.held.has_padding else None
 
     def reads_once(self) -> bool:
         return True

@@ -72,7 +72,7 @@ class WinogradKernel:
         b, sizes = self._b, self._sizes
         channels = sizes.channels
         # behind the last channel lanes may be written that nothing reads
-        whole = channels if channels.has_gaps else Channels.of([channels.blocks * self._lanes], self._lanes)
+        whole = channels if channels.has_padding else Channels.of([channels.blocks * self._lanes], self._lanes)
         panel_blocks = sizes.width // self._lanes
         panels = list(segments(ceil_div(sizes.outputs, self._lanes), panel_blocks))
 

@@ -25,7 +25,7 @@ class PointwiseLayout(KernelStrategy[BroadcastOp]):
         if channels is None:
             return None
         if len(set(whole)) == 1:
-            channels = layouts.closed(whole[0], op.results[0])
+            channels = layouts.compacted(whole[0], op.results[0])
         operands = [layouts.pack_parameter(value, shape, channels) for value in op.operands]
         return Blocked(layouts.again(op, operands), channels)
 
@@ -66,7 +66,7 @@ class AffineLayout(KernelStrategy[AffineOp]):
         x = layouts.computed(op.x)
         if x is None or shape_of(op.scale) not in ((), (1,)):
             return None
-        return layouts.on_blocks(op, x, *op.operands[1:])
+        return layouts.on_blocked(op, x, *op.operands[1:])
 
 
 STRATEGIES: Strategies = {BroadcastOp: (PointwiseLayout(),), AffineOp: (AffineLayout(),)}

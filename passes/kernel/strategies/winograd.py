@@ -77,7 +77,7 @@ class WinogradStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[ConvOp]
             packed_bias(op, layouts, results),
             pads=op.pads,
             channels=x.channels.count,
-            parts=x.channels.parts if x.channels.has_gaps else None,
+            parts=x.channels.parts if x.channels.has_padding else None,
             outputs=results.slots,
             output_tile=output_tile,
             tile_rows=algorithm.tile_rows.data,
