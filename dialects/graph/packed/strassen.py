@@ -152,7 +152,7 @@ class StrassenMatMulOp(LoopNestOp):
     """lhs [.., M, K] times a matrix [K, `columns`], of which `strassen_weight` made sums: [.., M, columns].
 
     Rows are multiplied in blocks of `block_rows`, the first half of a block being the upper quarters. The other results
-    are working memory for a block: `sums` [7, T, ceil(K / 2)] of quarters of the operand, and `products` [7, T, width]
+    are scratch buffers for a block: `sums` [7, T, ceil(K / 2)] of quarters of the operand, and `products` [7, T, width]
     of one panel. T, which is half the rows, and the lines of a cache that K / 2 elements take are rounded up to odd
     numbers: then elements that are used together do not share a set of a cache.
     """

@@ -148,7 +148,7 @@ class WinogradConvOp(LoopNestOp):
     """Convolution of a blocked x [N, ceil(C / B), H, W, B] with a weight of `winograd_weight`, 3 x 3 taps of stride 1.
 
     The result is blocked alike: [N, ceil(M / B), H', W', B]; the optional bias is [ceil(M / B) * B]. `channels` is C,
-    `outputs` is M; a panel of the weight is a whole number of blocks. The other results are working memory for a block
+    `outputs` is M; a panel of the weight is a whole number of blocks. The other results are scratch buffers for a block
     of `tile_rows` rows of tiles, counted through all images, T tiles together: `transformed` [n * n, T, C], and
     `products` [n * n, T, width] of one panel. T and the blocks of C are rounded up to odd numbers: then elements that
     are used together do not share a set of a cache.

@@ -58,7 +58,7 @@ class SlidingWindow:
         return first, self._below(b, start, self.extent)
 
     def padded_taps(self, b: Builder, position: Scalar) -> Scalar:
-        """How many taps lie inside the operand or its padding (the rest hang over, with `ceil`)."""
+        """How many taps lie inside the operand or its padding (the others hang over, with `ceil`)."""
         return self._below(b, position * self.stride, self.extent + self.after)
 
     def source(self, position: Scalar, tap: Scalar) -> Scalar:

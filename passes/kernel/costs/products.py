@@ -52,7 +52,7 @@ def asks_for_next(machine: Machine, rows: int, tile: tuple[int, int]) -> bool:
 
 
 def stacked_schedule(machine: Machine, lanes: int, sizes: tuple[int, int, int, int], panels: int = 1) -> MatmulSchedule:
-    """The schedule of `stacked_products` of `sizes`, with one of `panels` alike, which lie one after the other."""
+    """The schedule of `batched_matmul` of `sizes`, with one of `panels` alike, which lie one after the other."""
     count, rows, registers, depth = sizes
     tile = register_tile(machine, rows, registers, depth)
     far = panels * count * registers * depth * machine.vector_bytes > machine.l2 // 2

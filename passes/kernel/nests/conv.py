@@ -25,7 +25,7 @@ from aotc.dialects.graph.windows.axes import Taps
 from aotc.dialects.graph.windows.transposed import Phases
 from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder
 from aotc.passes.kernel.nests.edges import RowTiles, row_tiles
-from aotc.passes.kernel.nests.matmul import Block, PartialSums, ask_for_next, for_blocks, reduction
+from aotc.passes.kernel.nests.matmul import Block, PartialSums, for_blocks, prefetch_panel, reduction
 
 OverBlocks: TypeAlias = Callable[[Scalar, list[Scalar], ChunkBody], list[Scalar]]
 """Loops that carry values over blocks of x that a panel sees."""
@@ -67,8 +67,8 @@ class ConvNest:
         """
         b, panels, registers = self.b, self.panels.count, self.schedule.nr
         batches, blocks, *spatial, _ = self.result
-        rest = blocks - (panels - 1) * registers
-        whole = panels if rest == registers else panels - 1
+        tail = blocks - (panels - 1) * registers
+        whole = panels if tail == registers else panels - 1
 
         def in_blocks(index: list[Scalar], start: int, count: int) -> None:
             batch, panel = index[0], index[1] + start
@@ -84,7 +84,7 @@ class ConvNest:
         if self.partials is not None:
             b.sequential_for([batches, whole], lambda index: in_blocks(index, 0, registers))
             if whole < panels:
-                b.sequential_for([batches, 1], lambda index: in_blocks(index, whole, rest))
+                b.sequential_for([batches, 1], lambda index: in_blocks(index, whole, tail))
             return
 
         def by_columns(index: list[Scalar], start: int, count: int) -> None:
@@ -94,12 +94,12 @@ class ConvNest:
             batch, *outer = index
             b.parallel_range(0, whole, 1, lambda panel: self._row(batch, panel, registers, outer))
             if whole < panels:
-                self._row(batch, b.index(whole), rest, outer)
+                self._row(batch, b.index(whole), tail, outer)
 
         if self.schedule.order == "columns":
             b.parallel_for([batches, whole], lambda index: by_columns(index, 0, registers))
             if whole < panels:
-                b.parallel_for([batches, 1], lambda index: by_columns(index, whole, rest))
+                b.parallel_for([batches, 1], lambda index: by_columns(index, whole, tail))
         else:
             b.parallel_for([batches, *spatial[:-1]], by_rows)
 
@@ -191,8 +191,8 @@ class _Tile:
 
         return self.nest.b.reduce([(axis.low, axis.high) for axis in axes], [total], step)[0]
 
-    def _ask_for_next(self, at: list[Scalar]) -> None:
-        """At the step `at` (chunk, taps, channel) of the reduction, ask for some of the next panel."""
+    def _prefetch(self, at: list[Scalar]) -> None:
+        """At the step `at` (chunk, taps, channel) of the reduction, prefetch some of the next panel."""
         nest, b = self.nest, self.nest.b
         (*steps, columns), spatial = nest.panel, nest.result[2:-1]
         if len(nest.phases) > 1:
@@ -200,7 +200,7 @@ class _Tile:
         following = [self.panel + 1, *(b.index(0) for _ in at[1:])]
         first, step = linearize(b, [*self.outer, self.row], spatial), linearize(b, at, steps)
         sizes, shape = (math.prod(spatial), byte_width(nest.dtype)), (math.prod(steps), columns)
-        ask_for_next(b, nest.schedule, nest.weight, following, first, sizes, shape, step)
+        prefetch_panel(b, nest.schedule, nest.weight, following, first, sizes, shape, step)
 
     def _taps(
         self, first: Scalar, chunk: Scalar, places: list[Scalar], taps: list[Scalar], depth: int, total: Scalar
@@ -220,7 +220,7 @@ class _Tile:
                 tap = k * self.phases.tap_step + (self.j + self.phases.first_tap)
 
                 def factors(inner: Scalar) -> tuple[Scalar, Scalar]:
-                    self._ask_for_next([chunk, *taps, tap, inner])
+                    self._prefetch([chunk, *taps, tap, inner])
                     x = nest.x(self.batch, first + chunk, place, inner)
                     return x, nest.weight([self.panel, chunk, *taps, tap, inner, columns])
 

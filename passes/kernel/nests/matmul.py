@@ -1,7 +1,9 @@
 """Matrix products on register tiles: the loop nest of every contraction without a window.
 
-A tile of rows x columns registers is kept while the whole depth is added to it: for each step of the reduction the
-rows' elements, each broadcast along the lanes, times the columns' registers (an outer product).
+A register tile of MR rows x NR vectors accumulates while the reduction goes on: each step adds the outer product of the
+rows' elements, each broadcast along the lanes, and the vectors of a panel of the right matrix. The reduction is done at
+once, or in blocks of KC steps between which the sums are in a scratch buffer (Goto and van de Geijn,
+doi:10.1145/1356052.1356053).
 """
 
 from __future__ import annotations
@@ -110,84 +112,84 @@ def accumulate(
     return sums[0]
 
 
-def product_loops(
-    b: TileBuilder,
-    schedule: MatmulSchedule,
-    dtype: Attribute,
-    batch: Sequence[int],
-    sizes: tuple[int, int, int],
-    factors: Callable[[Place], Factors],
-    store: Callable[[Place, Scalar], None],
-    partials: PartialSums | None = None,
-) -> None:
-    """A product of `sizes` (rows, columns, depth) for each index of `batch`; `store` gets each tile of sums once.
+@dataclass(frozen=True)
+class MatmulNest:
+    """A product of `sizes` (M, N, K) for each index of `batch`, on register tiles of MR x NR, smaller at the tails.
 
-    Rows and columns are cut into tiles of `schedule.mr` x `schedule.nr` registers, and smaller ones at the tails.
-    `factors` of a place gives the factors of each reduction step there. With `partials` the reduction of a panel is
-    done in blocks of `schedule.kc` steps, each of them for all rows, one panel after the other:
+    With `partials` the reduction of a panel is done in blocks of KC steps, each of them for all rows:
 
         for each panel:  for each KC steps:  for each MR rows:  a register tile
     """
-    rows, columns, depth = sizes
-    height, width = schedule.mr, schedule.nr
-    wide = width * schedule.lanes
-    block = Block(b.index(0), depth, is_first=True, is_last=True)
 
-    def tile_at(outer: list[Scalar], row: Scalar, size: int, panel: Scalar, valid: int, block: Block = block) -> None:
-        partial = valid if valid % schedule.lanes else None
-        tile = Tile((size, ceil_div(valid, schedule.lanes), schedule.lanes), partial)
-        column = tile.index(b, panel * wide, {-2: schedule.lanes, -1: 1})
-        place = Place(outer, tile, row, tile.index(b, row, {0: 1}), panel, column)
-        steps = factors(place)
-        if partials is None:
-            store(place, accumulate(b, schedule, dtype, tile, depth, steps))
-            return
-        total = accumulate(b, schedule, dtype, tile, block.size, lambda k: steps(block.start + k))
-        at = [place.row, tile.index(b, 0, {-2: schedule.lanes, -1: 1})]
-        total = partials.added(b, block, at, total)
-        if block.is_last:
-            store(place, total)
+    b: TileBuilder
+    schedule: MatmulSchedule
+    dtype: Attribute
+    batch: Sequence[int]
+    sizes: tuple[int, int, int]
+    factors: Callable[[Place], Factors]
+    """Those of each reduction step at a place."""
+    store: Callable[[Place, Scalar], None]
+    """Takes each tile of sums once."""
+    partials: PartialSums | None = None
+    """At a row and a column of the panel."""
+
+    def run(self) -> None:
+        """Emit the nest."""
+        b, batch = self.b, self.batch
+        rows, columns, _ = self.sizes
+        row_parts, panels = list(segments(rows, self.schedule.mr)), list(segments(columns, self._panel_width))
+        if self.partials is not None:
+            for c in panels:
+                b.sequential_for([*batch, c.count], lambda index, c=c: self._panel_in_blocks(index, row_parts, c))
+        elif self.schedule.order == "columns":
+            for c in panels:
+                b.parallel_for([*batch, c.count], lambda index, c=c: self._panel(index, row_parts, c))
         else:
-            partials.write(at, total)
-
-    def panel_in_blocks(index: list[Scalar], c: Segment) -> None:
-        *outer, panel = index
-
-        def add(block: Block) -> None:
             for r in row_parts:
+                b.parallel_for([*batch, r.count], lambda index, r=r: self._rows(index, r, panels))
 
-                def at(row: Scalar, r: Segment = r) -> None:
-                    tile_at(outer, row * r.size + r.start, r.size, panel + c.start // wide, c.size, block)
+    @property
+    def _panel_width(self) -> int:
+        return self.schedule.nr * self.schedule.lanes
 
-                b.parallel_range(0, r.count, 1, at)
+    def _rows(self, index: list[Scalar], r: Segment, panels: Sequence[Segment]) -> None:
+        """All panels, for MR rows."""
+        *outer, row = index
+        for c in panels:
+            self.b.parallel_range(0, c.count, 1, lambda panel, c=c: self._tile(outer, r, row, c, panel))
 
-        for_blocks(b, depth, schedule.kc or depth, add)
+    def _panel(self, index: list[Scalar], row_parts: Sequence[Segment], c: Segment, block: Block | None = None) -> None:
+        """All rows, for a panel; `block` of the reduction, or all of it."""
+        *outer, panel = index
+        for r in row_parts:
+            self.b.parallel_range(0, r.count, 1, lambda row, r=r: self._tile(outer, r, row, c, panel, block))
 
-    row_parts, column_parts = list(segments(rows, height)), list(segments(columns, wide))
+    def _panel_in_blocks(self, index: list[Scalar], row_parts: Sequence[Segment], c: Segment) -> None:
+        depth = self.sizes[2]
+        for_blocks(self.b, depth, self.schedule.kc or depth, lambda block: self._panel(index, row_parts, c, block))
 
-    def at(outer: list[Scalar], r: Segment, row: Scalar, c: Segment, panel: Scalar) -> None:
-        tile_at(outer, row * r.size + r.start, r.size, panel + c.start // wide, c.size)
+    def _tile(
+        self, outer: list[Scalar], r: Segment, row: Scalar, c: Segment, panel: Scalar, block: Block | None = None
+    ) -> None:
+        b, lanes, wide = self.b, self.schedule.lanes, self._panel_width
+        row, panel = row * r.size + r.start, panel + c.start // wide
+        tile = Tile((r.size, ceil_div(c.size, lanes), lanes), c.size if c.size % lanes else None)
+        column = tile.index(b, panel * wide, {-2: lanes, -1: 1})
+        place = Place(outer, tile, row, tile.index(b, row, {0: 1}), panel, column)
+        factors = self.factors(place)
+        if self.partials is None or block is None:
+            self.store(place, accumulate(b, self.schedule, self.dtype, tile, self.sizes[2], factors))
+            return
+        total = accumulate(b, self.schedule, self.dtype, tile, block.size, lambda k: factors(block.start + k))
+        at = [place.row, tile.index(b, 0, {-2: lanes, -1: 1})]
+        total = self.partials.added(b, block, at, total)
+        if block.is_last:
+            self.store(place, total)
+        else:
+            self.partials.write(at, total)
 
-    def over(parts: Sequence[Segment], body: Callable[[Segment, Scalar], None]) -> None:
-        for part in parts:
-            b.parallel_range(0, part.count, 1, lambda position, part=part: body(part, position))
 
-    def by_columns(index: list[Scalar], c: Segment) -> None:
-        over(row_parts, lambda r, row: at(index[:-1], r, row, c, index[-1]))
-
-    def by_rows(index: list[Scalar], r: Segment) -> None:
-        over(column_parts, lambda c, panel: at(index[:-1], r, index[-1], c, panel))
-
-    if partials is not None:
-        for part in column_parts:
-            b.sequential_for([*batch, part.count], lambda index, part=part: panel_in_blocks(index, part))
-        return
-    parts, nest = (column_parts, by_columns) if schedule.order == "columns" else (row_parts, by_rows)
-    for part in parts:
-        b.parallel_for([*batch, part.count], lambda index, part=part: nest(index, part))
-
-
-def stacked_products(
+def batched_matmul(
     b: TileBuilder,
     schedule: MatmulSchedule,
     dtype: Attribute,
@@ -199,31 +201,30 @@ def stacked_products(
     write: Writer,
     present: Scalar | None = None,
 ) -> None:
-    """`count` products of `sizes` (count, rows, registers, depth) with a panel of each of as many right matrices.
+    """A batched matmul of `sizes` (count, rows, registers, depth) with a panel of each of as many right matrices.
 
     `left` is read at product, row, k; `weight` at panel, product, k, column, of the `panel_width` columns of a panel as
     many as `registers` have. `write` gets the results at product, row, column. No more than `present` rows are needed.
     """
     count, rows, registers, depth = sizes
-    height, width = schedule.mr, schedule.nr
 
-    def product(number: Scalar, row: Scalar, height: int, column: Scalar, width: int) -> None:
-        tile = Tile((height, width, schedule.lanes))
+    def product(number: Scalar, row: Scalar, mr: int, column: Scalar, nr: int) -> None:
+        tile = Tile((mr, nr, schedule.lanes))
         across = tile.index(b, column * schedule.lanes, {1: schedule.lanes, 2: 1})
         down = tile.index(b, row, {0: 1})
 
         def factors(k: Scalar) -> tuple[Scalar, Scalar]:
             share, shape = (rows, byte_width(dtype)), (depth, panel_width)
-            ask_for_next(b, schedule, weight, [panel, number + 1], row, share, shape, k)
+            prefetch_panel(b, schedule, weight, [panel, number + 1], row, share, shape, k)
             return left([number, down, k]), weight([panel, number, k, across])
 
         write([number, down, across], accumulate(b, schedule, dtype, tile, depth, factors))
 
-    def over_rows(number: Scalar, column: Scalar, width: int) -> None:
-        for r in segments(rows, height):
+    def over_rows(number: Scalar, column: Scalar, nr: int) -> None:
+        for r in segments(rows, schedule.mr):
 
-            def at(row: Scalar, size: int = r.size) -> None:
-                product(number, row, size, column, width)
+            def at(row: Scalar, mr: int = r.size) -> None:
+                product(number, row, mr, column, nr)
 
             stop = r.start + r.count * r.size
             if present is None:
@@ -232,14 +233,14 @@ def stacked_products(
                 b.sequential_range(r.start, b.min(present, stop), r.size, at)
 
     def at(index: list[Scalar]) -> None:
-        for c in segments(registers, width):
+        for c in segments(registers, schedule.nr):
             stop = c.start + c.count * c.size
             b.parallel_range(c.start, stop, c.size, lambda column, c=c: over_rows(index[0], column, c.size))
 
     b.parallel_for([count], at)
 
 
-def ask_for_next(
+def prefetch_panel(
     b: TileBuilder,
     schedule: MatmulSchedule,
     read: Reader,
@@ -249,16 +250,16 @@ def ask_for_next(
     shape: Sequence[int],
     k: Scalar,
 ) -> None:
-    """At step `k` of a tile of rows from `first` on, ask for some of the next panel, where the schedule says so.
+    """At step `k` of a tile of rows from `first` on, prefetch some of the next panel, where the schedule says so.
 
     `read` with the indices `following` is that panel, of `shape` (depth, columns); `sizes` are the rows that are
-    multiplied with this one and the bytes of an element. Each row of tiles asks for its share of it; so few rows that
-    this were more than two lines in a step, as in a strip, do not.
+    multiplied with this one and the bytes of an element. Each row of tiles prefetches its share of it; so few rows that
+    this were more than two lines in a step, as in a spatial tile, do not.
     """
-    (rows, width), (depth, columns) = sizes, shape
+    (rows, element), (depth, columns) = sizes, shape
     share = ceil_div(columns * schedule.mr, rows)
-    if not schedule.prefetch or share * width > 2 * LINE:
+    if not schedule.prefetch or share * element > 2 * LINE:
         return
     start = first * (depth * columns // rows) + k * share
-    for offset in range(0, share, max(LINE // width, 1)):
+    for offset in range(0, share, max(LINE // element, 1)):
         b.prefetch(read, [*following, b.index(0), start + offset])

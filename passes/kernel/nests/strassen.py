@@ -21,7 +21,7 @@ from aotc.dialects.graph.packed.strassen import LEFT_SUMS, PRODUCTS, RESULT_SUMS
 from aotc.dialects.graph.schedules import MatmulSchedule
 from aotc.dialects.graph.shapes import ceil_div, segments
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
-from aotc.passes.kernel.nests.matmul import stacked_products
+from aotc.passes.kernel.nests.matmul import batched_matmul
 
 REGISTERS = 4
 """Of results that are worked on at a time."""
@@ -110,8 +110,8 @@ class StrassenKernel:
 
         whole = halves[1] // wide * wide
         b.sequential_range(0, whole // wide, 1, lambda number: sum_at(number * wide, SUMMED, [wide, wide]))
-        if rest := halves[0] - whole:
-            sum_at(b.index(whole), ceil_div(rest, self._lanes), [rest, halves[1] - whole])
+        if tail := halves[0] - whole:
+            sum_at(b.index(whole), ceil_div(tail, self._lanes), [tail, halves[1] - whole])
 
     def _elements(
         self, outer: list[Scalar], row: Scalar | None, column: Scalar, registers: int, present: int
@@ -130,7 +130,7 @@ class StrassenKernel:
     def _multiply(self, panel: Scalar, rows: int, registers: int) -> None:
         """The seven products of `rows` rows with the first `registers` of a panel of the weight."""
         sizes, operands = (PRODUCTS, rows, registers, self._sizes.upper), (self._sums, self._weight, self._sizes.width)
-        stacked_products(self._b, self._schedule, self._kind, panel, sizes, *operands, self._write_products)
+        batched_matmul(self._b, self._schedule, self._kind, panel, sizes, *operands, self._write_products)
 
     # The result
 

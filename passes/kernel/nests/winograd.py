@@ -27,7 +27,7 @@ from aotc.dialects.graph.schedules import MatmulSchedule
 from aotc.dialects.graph.shapes import Segment, ceil_div, segments
 from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
-from aotc.passes.kernel.nests.matmul import stacked_products
+from aotc.passes.kernel.nests.matmul import batched_matmul
 
 
 def alike(window: SlidingWindow, f: Transforms) -> list[tuple[range, range, int]]:
@@ -79,9 +79,9 @@ class WinogradKernel:
         def block(start: Scalar) -> None:
             for run in whole.runs:
                 self._for_rows(start, (run.number, run.count), partial(self._transform_row, run))
-            rest = (b.index(sizes.images * sizes.tiles[0]) - start) * sizes.tiles[1]
+            remaining = (b.index(sizes.images * sizes.tiles[0]) - start) * sizes.tiles[1]
             exact = sizes.images * sizes.tiles[0] % sizes.tile_rows == 0
-            tiles = b.index(sizes.block_tiles) if exact else b.min(rest, sizes.block_tiles)
+            tiles = b.index(sizes.block_tiles) if exact else b.min(remaining, sizes.block_tiles)
             for part in panels:
 
                 def panel(number: Scalar, part: Segment = part) -> None:
@@ -142,7 +142,7 @@ class WinogradKernel:
     ) -> list[Scalar]:
         f = self._f
         lines = [self._line(chunk, image, row, column, i, elements) for i in range(f.inputs)]
-        grid = self._stacked(f.transform_input(lines, self._sum), 0)
+        grid = self._joined(f.transform_input(lines, self._sum), 0)
         return list(f.transform_input(self._split(grid, 1), self._sum))
 
     def _line(self, chunk: Scalar, image: Scalar, row: Scalar, column: Scalar, line: int, elements: range) -> Scalar:
@@ -175,7 +175,7 @@ class WinogradKernel:
         """The products of the block's first `tiles` tiles with the first `count` blocks of a panel of the weight."""
         sizes = (self._f.inputs**2, self._sizes.block_tiles, count, self._sizes.channels.count)
         operands = self._transformed, self._weight, self._sizes.width
-        stacked_products(self._b, self._schedule, self._kind, panel, sizes, *operands, self._write_products, tiles)
+        batched_matmul(self._b, self._schedule, self._kind, panel, sizes, *operands, self._write_products, tiles)
 
     # The result
 
@@ -191,8 +191,8 @@ class WinogradKernel:
     def _result_runs(self) -> list[tuple[range, int]]:
         """The tiles of a row with equally many columns of results."""
         count, size = self._sizes.tiles[1], self._f.outputs
-        rest = self._sizes.columns.positions % size
-        runs = [(range(count - (1 if rest else 0)), size), (range(count - 1, count), rest)]
+        tail = self._sizes.columns.positions % size
+        runs = [(range(count - (1 if tail else 0)), size), (range(count - 1, count), tail)]
         return [run for run in runs if run[0] and run[1]]
 
     def _store_tile(
@@ -203,8 +203,8 @@ class WinogradKernel:
         product, lane = tile.index(b, 0, {0: f.inputs, 1: 1}), tile.index(b, chunk * self._lanes, {-1: 1})
         grid = self._products([product, number, lane])
         lines = f.transform_output(self._split(grid, 0), self._sum)
-        sides = f.transform_output(self._split(self._stacked(lines, 0), 1), self._sum)[:columns]
-        values = self._stacked(sides, 1)
+        sides = f.transform_output(self._split(self._joined(lines, 0), 1), self._sum)[:columns]
+        values = self._joined(sides, 1)
 
         def write(rows: int) -> list[Scalar]:
             block = panel * (self._sizes.width // self._lanes) + chunk
@@ -216,12 +216,12 @@ class WinogradKernel:
             self._write([image, block, down, across, tile.index(b, 0, {-1: 1})], value)
             return []
 
-        rest = self._sizes.rows.positions % f.outputs
-        if rest == 0:
+        tail = self._sizes.rows.positions % f.outputs
+        if tail == 0:
             write(f.outputs)
         else:
             last = b.compare("eq", row, self._sizes.tiles[0] - 1)
-            b.when(last, lambda: write(rest), lambda: write(f.outputs))
+            b.when(last, lambda: write(tail), lambda: write(f.outputs))
 
     # Tiles of values
 
@@ -231,7 +231,7 @@ class WinogradKernel:
         count, sizes[axis] = sizes[axis], 1
         return [self._b.slice(grid, [place if axis == each else 0 for each in (0, 1)], sizes) for place in range(count)]
 
-    def _stacked(self, parts: Sequence[Scalar], axis: int) -> Scalar:
+    def _joined(self, parts: Sequence[Scalar], axis: int) -> Scalar:
         """Parts put together along axis 0 or 1."""
         sizes = list(tile_shape(parts[0].ssa)[:2])
         sizes[axis] = len(parts)

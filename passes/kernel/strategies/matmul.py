@@ -20,7 +20,7 @@ from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
 from aotc.passes.kernel.costs.products import product_cycles, product_schedule
 from aotc.passes.kernel.layouts import Layouts
-from aotc.passes.kernel.nests.matmul import Factors, PartialSums, Place, ask_for_next, product_loops
+from aotc.passes.kernel.nests.matmul import Factors, MatmulNest, PartialSums, Place, prefetch_panel
 from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation, whole
 from aotc.passes.kernel.strategies.register_tiles import RegisterTileStrategy
 from aotc.passes.kernel.strategy import Prologue
@@ -91,7 +91,7 @@ class ProductStrategy(RegisterTileStrategy[Product]):
             writes[0]([*place.outer, place.row, place.column], total)
 
         partials = self.partials(op, reads, writes)
-        product_loops(b, schedule, element_type_of(op.lhs), batch, (m, n, depth), factors, store, partials)
+        MatmulNest(b, schedule, element_type_of(op.lhs), batch, (m, n, depth), factors, store, partials).run()
 
     def partials(self, op: Product, reads: Sequence[Reader], writes: Sequence[Writer]) -> PartialSums | None:
         """The buffer for partial sums, where there is one."""
@@ -163,7 +163,7 @@ class PackedMatMulStrategy(ProductStrategy[PackedMatMulOp]):
 
         def at(k: Scalar) -> tuple[Scalar, Scalar]:
             following = [*matrix, place.panel + 1]
-            ask_for_next(b, schedule, reads[1], following, place.first, share, shape_of(op.rhs)[-2:], k)
+            prefetch_panel(b, schedule, reads[1], following, place.first, share, shape_of(op.rhs)[-2:], k)
             return left(k), reads[1]([*matrix, place.panel, k, lanes])
 
         return at

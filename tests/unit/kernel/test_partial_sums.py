@@ -5,7 +5,8 @@ All cases are the nodes of one model; a table of schedules, as `aotc tune` write
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
+from case_model import CaseModel, array_attributes, tensor, window_values
 from kernel_program import on_tiles
 from onnx import TensorProto, helper, numpy_helper
 
@@ -31,26 +33,38 @@ Array = np.ndarray[Any, Any]
 
 pytestmark = pytest.mark.skipif(lookup("host").vectors is None, reason="no vectors")
 
-CASES: dict[str, tuple[str, tuple[int, ...], tuple[int, ...], int, dict[str, Any]]] = {
-    "odd": ("MatMul", (7, 37), (37, 45), 8, {}),
-    "whole": ("MatMul", (64, 96), (96, 64), 32, {}),
-    "one row": ("MatMul", (1, 50), (50, 20), 16, {}),
-    "one step left": ("MatMul", (9, 33), (33, 33), 32, {}),
-    "batch": ("MatMul", (3, 5, 41), (41, 24), 7, {}),
-    "by rows": ("Gemm", (10, 40), (30, 40), 9, {"transB": 1}),
-    "1 x 1": ("Conv", (2, 72, 5, 9), (40, 72, 1, 1), 32, {}),
-    "3 x 3": ("Conv", (1, 64, 9, 13), (24, 64, 3, 3), 300, {"pads": [1, 1, 1, 1]}),
-    "tail of channels": ("Conv", (2, 50, 6, 7), (33, 50, 3, 3), 1, {"strides": [2, 2], "pads": [0, 1, 1, 0]}),
-    "one axis": ("Conv", (1, 48, 31), (17, 48, 3), 60, {"dilations": [2], "pads": [2, 2]}),
-    "transposed": ("ConvTranspose", (1, 48, 5, 6), (48, 20, 3, 3), 1, {"strides": [2, 2], "pads": [1, 1, 1, 1]}),
+
+@dataclass(frozen=True)
+class Case:
+    """A node with a constant weight."""
+
+    kind: str
+    x: tuple[int, ...]
+    weight: tuple[int, ...]
+    kc: int
+    attributes: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+CASES = {
+    "odd": Case("MatMul", (7, 37), (37, 45), 8),
+    "whole": Case("MatMul", (64, 96), (96, 64), 32),
+    "one row": Case("MatMul", (1, 50), (50, 20), 16),
+    "a last block of one step": Case("MatMul", (9, 33), (33, 33), 32),
+    "batch": Case("MatMul", (3, 5, 41), (41, 24), 7),
+    "stored by rows of results": Case("Gemm", (10, 40), (30, 40), 9, {"transB": 1}),
+    "1 x 1": Case("Conv", (2, 72, 5, 9), (40, 72, 1, 1), 32),
+    "3 x 3": Case("Conv", (1, 64, 9, 13), (24, 64, 3, 3), 300, {"pads": [1, 1, 1, 1]}),
+    "tail of channels": Case("Conv", (2, 50, 6, 7), (33, 50, 3, 3), 1, {"strides": [2, 2], "pads": [0, 1, 1, 0]}),
+    "one axis": Case("Conv", (1, 48, 31), (17, 48, 3), 60, {"dilations": [2], "pads": [2, 2]}),
+    "transposed": Case("ConvTranspose", (1, 48, 5, 6), (48, 20, 3, 3), 1, {"strides": [2, 2], "pads": [1, 1, 1, 1]}),
 }
-"""Operator, operand, weight, kc, attributes."""
 IN_ONE_BLOCK = {
-    "enough": ("MatMul", (7, 16), (16, 45), 16, {}),
-    "few channels": ("Conv", (1, 3, 8, 9), (40, 3, 3, 3), 1, {}),
-    "groups": ("Conv", (1, 96, 6, 6), (48, 96 // 3, 1, 1), 16, {"group": 3}),
+    "enough": Case("MatMul", (7, 16), (16, 45), 16),
+    "few channels": Case("Conv", (1, 3, 8, 9), (40, 3, 3, 3), 1),
+    "groups": Case("Conv", (1, 96, 6, 6), (48, 32, 1, 1), 16, {"group": 3}),
 }
 """What has no use, or no place, for partial sums."""
+ALL = CASES | IN_ONE_BLOCK
 
 
 @cache
@@ -61,19 +75,19 @@ def model() -> onnx.ModelProto:
     inputs: list[onnx.ValueInfoProto] = []
     outputs: list[onnx.ValueInfoProto] = []
     constants = {"one": np.ones((), np.float32)}
-    for number, (kind, x, weight, _, attributes) in enumerate((CASES | IN_ONE_BLOCK).values()):
+    for number, case in enumerate(ALL.values()):
         names = [f"{name}{number}" for name in "xwbpqrz"]
         given, w, bias, product, biased, positive, result = names
-        inputs.append(helper.make_tensor_value_info(given, TensorProto.FLOAT, x))
+        inputs.append(helper.make_tensor_value_info(given, TensorProto.FLOAT, case.x))
         outputs.append(helper.make_tensor_value_info(result, TensorProto.FLOAT, None))
-        constants[w] = random.standard_normal(weight).astype(np.float32)
-        columns = weight[-1] if kind == "MatMul" else weight[1] if kind == "ConvTranspose" else weight[0]
+        constants[w] = random.standard_normal(case.weight).astype(np.float32)
+        columns = case.weight[{"MatMul": -1, "ConvTranspose": 1}.get(case.kind, 0)]
         constants[bias] = random.standard_normal(columns).astype(np.float32)
-        if kind == "MatMul":
-            nodes.append(helper.make_node(kind, [given, w], [product], **attributes))
+        if case.kind == "MatMul":
+            nodes.append(helper.make_node(case.kind, [given, w], [product], **case.attributes))
             nodes.append(helper.make_node("Add", [product, bias], [biased]))
         else:
-            nodes.append(helper.make_node(kind, [given, w, bias], [biased], **attributes))
+            nodes.append(helper.make_node(case.kind, [given, w, bias], [biased], **case.attributes))
         nodes.append(helper.make_node("Relu", [biased], [positive]))
         nodes.append(helper.make_node("Add", [positive, "one"], [result]))
     initializers = [numpy_helper.from_array(array, name) for name, array in constants.items()]
@@ -89,7 +103,7 @@ def options(folder: Path) -> CompileOptions:
     chosen = [schedule for op in scheduled.walk() if isinstance(schedule := schedule_of(op), MatmulSchedule)]
     anchors = [op for op in module.walk() if isinstance(op, AnchorOp)]
     table = TuningTable("any")
-    blocks = (case[3] for case in (CASES | IN_ONE_BLOCK).values())
+    blocks = (case.kc for case in ALL.values())
     for op, schedule, kc in zip(anchors, chosen, blocks, strict=True):
         given = replace(schedule, mr=min(schedule.mr, 3), nr=min(schedule.nr, 2), order="columns", kc=kc)
         table.schedules[signature(op)] = str(ScheduleAttr.of(given))
@@ -111,12 +125,28 @@ def test_blocks_add_up(tmp_path: Path, threads: int) -> None:
     given = replace(options(tmp_path), threads=threads)
     on_tiles(lower(model(), replace(given, stop_after="loops")).module)
     random = np.random.default_rng(1)
-    feed = {
-        f"x{number}": random.standard_normal(x).astype(np.float32)
-        for number, (_, x, *_) in enumerate((CASES | IN_ONE_BLOCK).values())
-    }
+    feed = {f"x{number}": random.standard_normal(case.x).astype(np.float32) for number, case in enumerate(ALL.values())}
     session = onnxruntime.InferenceSession(model().SerializeToString(), providers=["CPUExecutionProvider"])
     expected = session.run(None, feed)
     found = aotc.compile(model(), accuracy="strict", tuned=given.tuned, threads=threads)(feed)
-    for number, (name, value) in enumerate(zip(CASES | IN_ONE_BLOCK, expected, strict=True)):
+    for number, (name, value) in enumerate(zip(ALL, expected, strict=True)):
         np.testing.assert_allclose(found[f"z{number}"], np.asarray(value), rtol=1e-4, atol=1e-4, err_msg=name)
+
+
+def test_padding_lanes_of_the_last_block_are_not_read(tmp_path: Path) -> None:
+    random = np.random.default_rng(2)
+    x, weight = (random.standard_normal(shape).astype(np.float32) for shape in ((1, 3, 5, 6, 4), (1, 3, 1, 1, 4, 8)))
+    x[:, 2, ..., 2:], weight[:, 2, ..., 2:, :] = np.nan, 0
+    builder = CaseModel("lanes")
+    kinds = ", ".join([builder.input("x", x), builder.input("w", weight)])
+    result, partials = tensor((1, 2, 5, 6, 4)), tensor((5, 6, 8))
+    window = array_attributes(window_values((1, 1)))
+    schedule = ScheduleAttr.of(MatmulSchedule(4, 3, 2, kc=4))
+    attributes = f"{window}, group = 1 : i64, channels = 10 : i64, outputs = 8 : i64, block = 4 : i64"
+    attributes += f", schedule = {schedule}"
+    builder.body.append(f"%y, %p = graph.blocked_conv %x, %w {{{attributes}}} : ({kinds}) -> ({result}, {partials})")
+    builder.output("y", "%y", result)
+    found = builder.run("jit", tmp_path)["y"]
+    y = np.einsum("nbhwl,blm->nhwm", np.nan_to_num(x), weight[0, :, 0, 0])
+    expected = np.moveaxis(y.reshape(1, 5, 6, 2, 4), 3, 1)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
