@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 from xdsl.irdl import irdl_attr_definition
 
@@ -41,7 +40,6 @@ class DotScheduleAttr(ScheduleAttr[DotSchedule]):
     """`#signal.dot_schedule<lanes = 16, sums = 4>`."""
 
     name = "signal.dot_schedule"
-    KIND: ClassVar[type[Schedule]] = DotSchedule
 
 
 class DotStrategy(KernelStrategy[MatMulOp]):
