@@ -19,7 +19,7 @@ types: $(VENV)/.dev
 	$(BIN)/basedpyright --pythonpath $(BIN)/python
 
 lit: $(VENV)/.dev
-	$(BIN)/lit -j $(JOBS) -q tests/lit
+	$(BIN)/lit -j $(JOBS) -q tests/lit examples/extension/tests
 
 unit: $(VENV)/.dev
 	$(BIN)/pytest -q -n $(JOBS) --dist worksteal --ignore tests/embedded
@@ -53,7 +53,7 @@ $(VENV)/.installed: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e .
 	touch $@
 
-$(VENV)/.dev: $(VENV)/bin/python pyproject.toml examples/extension/pyproject.toml
+$(VENV)/.dev: $(VENV)/bin/python pyproject.toml $(wildcard examples/extension/pyproject.toml examples/extension/aotc_signal/*.py)
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev]'
 	$(BIN)/python -m pip install -q --disable-pip-version-check ./examples/extension
 	touch $@ $(VENV)/.installed

@@ -21,7 +21,7 @@ from xdsl.targets.mlir import MLIRTarget
 from xdsl.utils.exceptions import ArgSpecParseError
 from xdsl.xdsl_opt_main import xDSLOptMain
 
-from aotc.errors import EXIT_USAGE
+from aotc.errors import EXIT_USAGE, AotcError
 from aotc.model.weights import WeightStore
 from aotc.pipeline.textual_ir import IRPrinter
 from aotc.pipeline.universe import UNIVERSE, multiverse
@@ -78,7 +78,7 @@ class AotcOpt(xDSLOptMain):
         self.ctx.load_registered_dialect("builtin")  # prints the keys of constants that passes have made
         try:
             super().setup_pipeline()
-        except (ValueError, ArgSpecParseError) as error:
+        except (ValueError, ArgSpecParseError, AotcError) as error:
             print(f"error: {str(error).strip()}", file=sys.stderr)
             sys.exit(EXIT_USAGE)
 

@@ -22,15 +22,13 @@ from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
+from aotc import extensions
 from aotc.errors import Problem, UsageError
 from aotc.machines import processor
 from aotc.pipeline.options import CompileOptions
 
 LIMIT = 4 << 30
 """Bytes that the cache may take."""
-
-ENTRY_POINTS = ("aotc.pipeline.phases", "aotc.onnx_importers", "xdsl.universe")
-"""Groups through which other packages take part in a compilation."""
 
 _NAME = re.compile(r"[0-9a-f]{64}")
 _UNFINISHED = ".aotc-"
@@ -221,8 +219,8 @@ def _fingerprint() -> str:
                 found.add(f"{os.path.relpath(folder, root)}/{name} {state.st_size} {state.st_mtime_ns}")
     for package in ("llvmlite", "xdsl", "onnx"):
         found.add(f"{package} {metadata.version(package)}")
-    for group in ENTRY_POINTS:
-        for point in metadata.entry_points(group=group):
+    for group in extensions.GROUPS:
+        for point in extensions.points(group):
             spec = find_spec(point.module.split(".")[0])
             if spec is None or spec.name == "aotc" or spec.origin is None:
                 continue

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import difflib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from importlib.metadata import EntryPoint
 from typing import Protocol, cast
 
 from xdsl.context import Context
@@ -20,7 +22,8 @@ from xdsl.passes import ModulePass
 from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
 from xdsl.utils.exceptions import ArgSpecParseError, PassFailedException
 
-from aotc.errors import CompileError, Problem, UsageError
+from aotc import extensions
+from aotc.errors import AotcError, CompileError, Problem, UsageError
 from aotc.machines.targets import vector_unit
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.universe import multiverse
@@ -152,13 +155,19 @@ def pipeline_of(phase: Phase, options: CompileOptions) -> str:
 @cache
 def _extensions() -> dict[str, list[str]]:
     """The pipelines of installed packages by phase; finding them reads files, so once a process."""
-    from importlib.metadata import entry_points
-
     found: dict[str, list[str]] = {}
-    for point in sorted(entry_points(group="aotc.pipeline.phases"), key=lambda point: point.value):
-        phase_index(point.name)
-        found.setdefault(point.name, []).append(str(point.load()))
+    for point, pipeline in extensions.load_all(extensions.PIPELINES, _check):
+        found.setdefault(point.name, []).append(pipeline)
     return found
+
+
+def _check(point: EntryPoint, loaded: object) -> str | None:
+    """Whether it is a pipeline of passes that load, for a phase that there is."""
+    phase_index(point.name)
+    if not isinstance(loaded, str):
+        return f"a {type(loaded).__name__} is no pipeline"
+    make_passes(loaded)
+    return None
 
 
 def phase_index(name: str) -> int:
@@ -192,6 +201,43 @@ def to_llvm(
     return conversion(target=target, optimize_size=optimize_size, **sections).convert(module)
 
 
+def make_passes(pipeline: str) -> list[ModulePass]:
+    """The passes of a pipeline in the syntax of `aotc-opt -p`. Raises UsageError for one that it cannot be."""
+    try:
+        specs = list(parse_pipeline(pipeline)) if pipeline else []
+    except ArgSpecParseError as error:
+        why = str(error).strip().splitlines()[-1].strip()
+        raise UsageError(Problem(f"the pipeline {pipeline} cannot be read", why=why)) from None
+    return [_make_pass(spec) for spec in specs]
+
+
+def _make_pass(spec: ArgSpec) -> ModulePass:
+    passes = multiverse().all_passes
+    if spec.name not in passes:
+        near = difflib.get_close_matches(spec.name, passes, n=3)
+        fix = f"did you mean {' or '.join(near)}?" if near else "`aotc-opt --help` lists them"
+        raise UsageError(Problem(f"no pass {spec.name}", fix=fix))
+    try:
+        return passes[spec.name]().from_pass_spec(spec)
+    except ValueError as error:
+        raise UsageError(Problem(f"the pass {spec.name} cannot be made", why=str(error))) from error
+
+
+@contextmanager
+def _blaming(pass_name: str) -> Generator[None]:
+    """Make errors of the model, and those in code of other packages, a CompileError that says whose they are."""
+    try:
+        yield
+    except PassFailedException as error:
+        raise CompileError(Problem(f"the pass {pass_name} cannot go on", why=str(error))) from error
+    except AotcError:
+        raise
+    except Exception as error:
+        if (problem := extensions.problem_of(error)) is None:
+            raise
+        raise CompileError(problem) from error
+
+
 class PassRunner:
     """Runs pipelines by text and tells observers about it."""
 
@@ -203,48 +249,28 @@ class PassRunner:
         after_pass: Callable[[str, str, ModuleOp], None] | None = None,
     ) -> None:
         self._ctx = ctx
-        self._passes = multiverse().all_passes
         self._verify_each = verify_each
         self._after_pass = after_pass
         self.timings: list[PassTiming] = []
-
-    def passes(self, pipeline: str) -> Sequence[ModulePass]:
-        """The passes of a pipeline in the syntax of `aotc-opt -p`. Raises UsageError for one that it cannot be."""
-        try:
-            specs = list(parse_pipeline(pipeline)) if pipeline else []
-        except ArgSpecParseError as error:
-            why = str(error).strip().splitlines()[-1].strip()
-            raise UsageError(Problem(f"the pipeline {pipeline} cannot be read", why=why)) from None
-        return [self._pass(spec) for spec in specs]
-
-    def _pass(self, spec: ArgSpec) -> ModulePass:
-        if spec.name not in self._passes:
-            near = difflib.get_close_matches(spec.name, self._passes, n=3)
-            fix = f"did you mean {' or '.join(near)}?" if near else "`aotc-opt --help` lists them"
-            raise UsageError(Problem(f"no pass {spec.name}", fix=fix))
-        try:
-            return self._passes[spec.name]().from_pass_spec(spec)
-        except ValueError as error:
-            raise UsageError(Problem(f"the pass {spec.name} cannot be made", why=str(error))) from error
 
     def run(self, phase: str, pipeline: str, module: ModuleOp, *, verified: bool = True) -> None:
         """Run `pipeline` on `module`, verify at its end unless told not to (after each pass if `verify_each`).
 
         Raises CompileError.
         """
-        for item in self.passes(pipeline):
+        for item in make_passes(pipeline):
             start = time.perf_counter()
-            try:
+            with _blaming(item.name):
                 item.apply(self._ctx, module)
-            except PassFailedException as error:
-                raise CompileError(Problem(f"the pass {item.name} cannot go on", why=str(error))) from error
             self.timings.append(PassTiming(phase, item.name, time.perf_counter() - start))
             if self._verify_each:
-                module.verify()
-                verify(module)
+                with _blaming(item.name):
+                    module.verify()
+                    verify(module)
             if self._after_pass is not None:
                 self._after_pass(phase, item.name, module)
         if verified and not self._verify_each:
             start = time.perf_counter()
-            verify(module)
+            with _blaming("verify"):
+                verify(module)
             self.timings.append(PassTiming(phase, "verify", time.perf_counter() - start))

@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
+from importlib.metadata import EntryPoint
 from typing import Any
 
-from xdsl.universe import Universe
+from xdsl.universe import XDSL_UNIVERSE, Universe
+
+from aotc import extensions
 
 
 def _lazy(module: str, name: str) -> Callable[[], Any]:
@@ -79,12 +82,34 @@ UNIVERSE = Universe(
 
 @cache
 def multiverse() -> Universe:
-    """Every installed universe, and ours in a checkout that is not installed."""
-    found = Universe.get_multiverse()
-    if "graph" in found.all_dialects:
-        return found
-    return Universe(
-        all_dialects=found.all_dialects | UNIVERSE.all_dialects,
-        all_passes=found.all_passes | UNIVERSE.all_passes,
-        all_targets=found.all_targets | UNIVERSE.all_targets,
-    )
+    """Every installed universe, and ours in a checkout that is not installed.
+
+    What two universes define is taken from the first one (xDSL's and ours come first); the others are left out."""
+    found = extensions.load_all(extensions.UNIVERSES, _check)
+    merged = Universe()
+    others = [(point, universe) for point, universe in found if universe not in (UNIVERSE, XDSL_UNIVERSE)]
+    for universe in (XDSL_UNIVERSE, UNIVERSE):
+        _add(merged, universe, lambda make: make)
+    for point, universe in others:
+        if (clash := _clash(merged, universe)) is not None:
+            extensions.leave_out(point, clash)
+        else:
+            _add(merged, universe, lambda make, point=point: extensions.guarded(point, make))
+    return merged
+
+
+_TABLES = ("all_dialects", "all_passes", "all_targets")
+
+
+def _check(point: EntryPoint, loaded: object) -> str | None:
+    return None if isinstance(loaded, Universe) else f"a {type(loaded).__name__} is no xdsl.universe.Universe"
+
+
+def _clash(merged: Universe, universe: Universe) -> str | None:
+    taken = [name for table in _TABLES for name in getattr(universe, table) if name in getattr(merged, table)]
+    return f"{', '.join(taken)} is defined by another package" if taken else None
+
+
+def _add(merged: Universe, universe: Universe, wrap: Callable[[Callable[[], Any]], Callable[[], Any]]) -> None:
+    for table in _TABLES:
+        getattr(merged, table).update({name: wrap(make) for name, make in getattr(universe, table).items()})

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, StringAttr, TensorType, f32, i32, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
 
+from aotc.dialects import arrays
+from aotc.dialects.builder import Builder, Reader, Rounding, Scalar
 from aotc.dialects.dtypes import ELEMENT_TYPES, compute_type, integer_range, is_float, is_minifloat, numpy_dtype
-from aotc.dialects.graph import arrays
-from aotc.dialects.graph.builder import Builder, Reader, Rounding, Scalar
 from aotc.dialects.graph.elementwise import BroadcastOp, Domain
 from aotc.dialects.graph.interfaces import Array, ElementOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.shapes import ceil_div, normalize_axis
-
-if TYPE_CHECKING:
-    from aotc.dialects.graph.packed.channels import Blocked
-    from aotc.passes.kernel.layouts import Layouts
 
 
 @irdl_op_definition
@@ -97,12 +93,6 @@ class AffineOp(ElementOp, ABC):
                 raise ShapeError(f"the scale's shape is {scales}, for x of shape {shape} along axis {axis} {expected}")
         Domain.NUMBER.require(element_type_of(self.scale), "the scale")
         return [TensorType(self.to, shape)]
-
-    def lay_out(self, layouts: Layouts) -> Blocked | None:
-        x = layouts.computed(self.x)
-        if x is None or shape_of(self.scale) not in ((), (1,)):
-            return None
-        return layouts.on_blocks(self, x, *self.operands[1:])
 
     def _parameters(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> list[Scalar]:
         """The scale and, if there is one, the zero point for the element at `index`."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects.builtin import I64, IntegerAttr, TensorType
 from xdsl.irdl import irdl_op_definition, prop_def
 
-from aotc.dialects.graph.builder import Builder, Reader, Scalar, Writer
+from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import (
     ShapeError,
     common_element_type,

@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from enum import Flag, auto
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import Float64Type, TensorType, f32, f64, i1
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
+from aotc.dialects import arrays
+from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import is_float, numpy_dtype
-from aotc.dialects.graph import arrays
-from aotc.dialects.graph.builder import Builder, Reader, Scalar
 from aotc.dialects.graph.interfaces import (
     Array,
     ElementOp,
-    GraphOp,
     ShapeError,
     common_element_type,
     element_type_of,
-    producer,
     shape_of,
 )
-from aotc.dialects.graph.movement import ReshapeOp
-from aotc.dialects.graph.packed.channels import Blocked, ChannelsOf
 from aotc.dialects.graph.shapes import broadcast, broadcast_index
-
-if TYPE_CHECKING:
-    from aotc.passes.kernel.layouts import Layouts
 
 
 class Domain(Flag):
@@ -55,6 +47,9 @@ class Domain(Flag):
 class BroadcastOp(ElementOp, ABC):
     """An operation whose result element depends on the operands' elements at the same (broadcast) index."""
 
+    NUMPY: ClassVar[Callable[..., Array] | None] = None
+    """`scalar` on whole arrays, where that is a function."""
+
     @abstractmethod
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         """Emit the result element from the operands' elements."""
@@ -62,7 +57,8 @@ class BroadcastOp(ElementOp, ABC):
     def compute(self, *operands: Array) -> Array | None:
         """`scalar` on whole arrays; narrow types come, and may go, as what they are computed in. None where it does not
         fold."""
-        return None
+        function = type(self).NUMPY
+        return None if function is None else function(*operands)
 
     def result_element_type(self) -> Attribute:
         """The result's element type; that of the first operand unless overridden."""
@@ -76,46 +72,6 @@ class BroadcastOp(ElementOp, ABC):
             read(broadcast_index(b, index, shape_of(value))) for read, value in zip(reads, self.operands, strict=True)
         ]
         return self.scalar(b, *values)
-
-    def lay_out(self, layouts: Layouts) -> Blocked | None:
-        shape = shape_of(self.results[0])
-        whole = [value for value in self.operands if shape_of(value) == shape]
-        channels = layouts.channels_of(*whole)
-        if channels is None:
-            return None
-        if len(set(whole)) == 1:
-            channels = layouts.closed(whole[0], self.results[0])
-        operands = [layouts.pack_parameter(value, shape, channels) for value in self.operands]
-        return Blocked(layouts.again(self, operands), channels)
-
-    def lay_out_reshaped(self, layouts: Layouts, shape: Sequence[int]) -> Blocked | None:
-        """As what it is applied to is laid out, with parameters of groups of channels repeated for each of these."""
-        own = shape_of(self.results[0])
-        whole = [value for value in self.operands if shape_of(value) == own]
-        maker = producer(whole[0], GraphOp) if len(whole) == 1 else None
-        ones = [1] * len(own[2:])
-        for value in self.operands:
-            extents = [1] * (len(own) - len(shape_of(value))) + [*shape_of(value)]
-            if value not in whole and extents not in ([1, 1, *ones], [1, *own[1:2], *ones]):
-                return None
-        if maker is None or len(own) < 2 or own[0] != shape[0] or shape[1] % own[1]:
-            return None
-        if (x := maker.lay_out_reshaped(layouts, shape)) is None:
-            return None
-
-        def parameter(value: SSAValue) -> SSAValue:
-            if math.prod(shape_of(value)) == 1:
-                return value
-            column = layouts.add(ReshapeOp.get(value, shape=[1, own[1], *ones]))
-            return layouts.per_channel(column, shape, x.channels)
-
-        operands = [x.value if value in whole else parameter(value) for value in self.operands]
-        return Blocked(layouts.again(self, operands), x.channels)
-
-    def block_starts(self, channels_of: ChannelsOf) -> Iterable[int] | None:
-        shape = shape_of(self.results[0])
-        channels = channels_of(*(value for value in self.operands if shape_of(value) == shape))
-        return None if channels is None else channels.starts
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         with np.errstate(all="ignore"):
@@ -157,12 +113,10 @@ class AddOp(BinaryOp):
     """lhs + rhs; integers wrap."""
 
     name = "graph.add"
+    NUMPY: ClassVar = np.add
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return operands[0] + operands[1]
-
-    def compute(self, *operands: Array) -> Array:
-        return np.add(*operands)
 
 
 @irdl_op_definition
@@ -170,12 +124,10 @@ class SubOp(BinaryOp):
     """lhs - rhs; integers wrap."""
 
     name = "graph.sub"
+    NUMPY: ClassVar = np.subtract
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return operands[0] - operands[1]
-
-    def compute(self, *operands: Array) -> Array:
-        return np.subtract(*operands)
 
 
 @irdl_op_definition
@@ -183,12 +135,10 @@ class MulOp(BinaryOp):
     """lhs * rhs; integers wrap."""
 
     name = "graph.mul"
+    NUMPY: ClassVar = np.multiply
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return operands[0] * operands[1]
-
-    def compute(self, *operands: Array) -> Array:
-        return np.multiply(*operands)
 
 
 @irdl_op_definition
@@ -196,12 +146,10 @@ class DivOp(BinaryOp):
     """lhs / rhs; integers truncate towards zero."""
 
     name = "graph.div"
+    NUMPY: ClassVar = arrays.divide
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return operands[0] / operands[1]
-
-    def compute(self, *operands: Array) -> Array:
-        return arrays.divide(*operands)
 
 
 @irdl_op_definition
@@ -209,12 +157,10 @@ class RemOp(BinaryOp):
     """lhs - trunc(lhs / rhs) * rhs, with the sign of lhs: the `%` and `fmod` of C."""
 
     name = "graph.rem"
+    NUMPY: ClassVar = np.fmod
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return b.rem(*operands)
-
-    def compute(self, *operands: Array) -> Array:
-        return np.fmod(*operands)
 
 
 @irdl_op_definition
@@ -268,12 +214,10 @@ class MaxOp(BinaryOp):
     """The greater of lhs and rhs; NaN if either is."""
 
     name = "graph.max"
+    NUMPY: ClassVar = np.maximum
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return b.max(*operands)
-
-    def compute(self, *operands: Array) -> Array:
-        return np.maximum(*operands)
 
 
 @irdl_op_definition
@@ -281,12 +225,10 @@ class MinOp(BinaryOp):
     """The lesser of lhs and rhs; NaN if either is."""
 
     name = "graph.min"
+    NUMPY: ClassVar = np.minimum
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return b.min(*operands)
-
-    def compute(self, *operands: Array) -> Array:
-        return np.minimum(*operands)
 
 
 @irdl_op_definition
@@ -294,12 +236,10 @@ class NegOp(UnaryOp):
     """-x; integers wrap."""
 
     name = "graph.neg"
+    NUMPY: ClassVar = np.negative
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return -operands[0]
-
-    def compute(self, *operands: Array) -> Array:
-        return np.negative(operands[0])
 
 
 @irdl_op_definition
@@ -307,12 +247,10 @@ class AbsOp(UnaryOp):
     """|x|; the least integer stays itself."""
 
     name = "graph.abs"
+    NUMPY: ClassVar = np.abs
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return b.abs(operands[0])
-
-    def compute(self, *operands: Array) -> Array:
-        return np.abs(operands[0])
 
 
 @irdl_op_definition
@@ -320,14 +258,12 @@ class SignOp(UnaryOp):
     """-1, 0 or 1 with the sign of x; zeros and NaN stay themselves."""
 
     name = "graph.sign"
+    NUMPY: ClassVar = np.sign
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         x = operands[0]
         negative = b.select(b.compare("lt", x, 0), b.const(-1, x.dtype), x)
         return b.select(b.compare("gt", x, 0), b.const(1, x.dtype), negative)
-
-    def compute(self, *operands: Array) -> Array:
-        return np.sign(operands[0])
 
 
 @irdl_op_definition

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
 from xdsl.irdl import irdl_op_definition
 
-from aotc.dialects.graph import arrays
-from aotc.dialects.graph.builder import Builder, Scalar
+from aotc.dialects import arrays
+from aotc.dialects.builder import Builder, Scalar
 from aotc.dialects.graph.elementwise import Domain, UnaryOp
 from aotc.dialects.graph.interfaces import Array
 
@@ -19,16 +18,9 @@ class FunctionOp(UnaryOp, ABC):
     """A function of the math dialect on floats."""
 
     DOMAIN: ClassVar = Domain.FLOAT
-    FUNCTION: ClassVar[str]
-    """The name of the function in `Builder.math`."""
-    NUMPY: ClassVar[Callable[[Array], Array]]
-    """The function on arrays."""
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
-        return b.math(self.FUNCTION, operands[0])
-
-    def compute(self, *operands: Array) -> Array:
-        return type(self).NUMPY(operands[0])
+        return b.math(self.name.removeprefix("graph."), operands[0])
 
 
 @irdl_op_definition
@@ -36,7 +28,6 @@ class ExpOp(FunctionOp):
     """e to the power x."""
 
     name = "graph.exp"
-    FUNCTION: ClassVar = "exp"
     NUMPY: ClassVar = np.exp
 
 
@@ -45,7 +36,6 @@ class LogOp(FunctionOp):
     """The natural logarithm."""
 
     name = "graph.log"
-    FUNCTION: ClassVar = "log"
     NUMPY: ClassVar = np.log
 
 
@@ -54,7 +44,6 @@ class SqrtOp(FunctionOp):
     """The square root."""
 
     name = "graph.sqrt"
-    FUNCTION: ClassVar = "sqrt"
     NUMPY: ClassVar = np.sqrt
 
 
@@ -63,7 +52,6 @@ class SinOp(FunctionOp):
     """The sine of x in radians."""
 
     name = "graph.sin"
-    FUNCTION: ClassVar = "sin"
     NUMPY: ClassVar = np.sin
 
 
@@ -72,7 +60,6 @@ class CosOp(FunctionOp):
     """The cosine of x in radians."""
 
     name = "graph.cos"
-    FUNCTION: ClassVar = "cos"
     NUMPY: ClassVar = np.cos
 
 
@@ -81,7 +68,6 @@ class TanOp(FunctionOp):
     """The tangent of x in radians."""
 
     name = "graph.tan"
-    FUNCTION: ClassVar = "tan"
     NUMPY: ClassVar = np.tan
 
 
@@ -90,7 +76,6 @@ class AsinOp(FunctionOp):
     """The arc sine, in radians."""
 
     name = "graph.asin"
-    FUNCTION: ClassVar = "asin"
     NUMPY: ClassVar = np.arcsin
 
 
@@ -99,7 +84,6 @@ class AcosOp(FunctionOp):
     """The arc cosine, in radians."""
 
     name = "graph.acos"
-    FUNCTION: ClassVar = "acos"
     NUMPY: ClassVar = np.arccos
 
 
@@ -108,7 +92,6 @@ class AtanOp(FunctionOp):
     """The arc tangent, in radians."""
 
     name = "graph.atan"
-    FUNCTION: ClassVar = "atan"
     NUMPY: ClassVar = np.arctan
 
 
@@ -117,7 +100,6 @@ class SinhOp(FunctionOp):
     """The hyperbolic sine."""
 
     name = "graph.sinh"
-    FUNCTION: ClassVar = "sinh"
     NUMPY: ClassVar = np.sinh
 
 
@@ -126,7 +108,6 @@ class CoshOp(FunctionOp):
     """The hyperbolic cosine."""
 
     name = "graph.cosh"
-    FUNCTION: ClassVar = "cosh"
     NUMPY: ClassVar = np.cosh
 
 
@@ -135,7 +116,6 @@ class TanhOp(FunctionOp):
     """The hyperbolic tangent."""
 
     name = "graph.tanh"
-    FUNCTION: ClassVar = "tanh"
     NUMPY: ClassVar = np.tanh
 
 
@@ -144,7 +124,6 @@ class AsinhOp(FunctionOp):
     """The inverse hyperbolic sine."""
 
     name = "graph.asinh"
-    FUNCTION: ClassVar = "asinh"
     NUMPY: ClassVar = np.arcsinh
 
 
@@ -153,7 +132,6 @@ class AcoshOp(FunctionOp):
     """The inverse hyperbolic cosine."""
 
     name = "graph.acosh"
-    FUNCTION: ClassVar = "acosh"
     NUMPY: ClassVar = np.arccosh
 
 
@@ -162,7 +140,6 @@ class AtanhOp(FunctionOp):
     """The inverse hyperbolic tangent."""
 
     name = "graph.atanh"
-    FUNCTION: ClassVar = "atanh"
     NUMPY: ClassVar = np.arctanh
 
 
@@ -171,7 +148,6 @@ class ErfOp(FunctionOp):
     """The error function."""
 
     name = "graph.erf"
-    FUNCTION: ClassVar = "erf"
     NUMPY: ClassVar = arrays.erf
 
 
@@ -180,7 +156,6 @@ class FloorOp(FunctionOp):
     """The greatest integer not above x."""
 
     name = "graph.floor"
-    FUNCTION: ClassVar = "floor"
     NUMPY: ClassVar = np.floor
 
 
@@ -189,7 +164,6 @@ class CeilOp(FunctionOp):
     """The least integer not below x."""
 
     name = "graph.ceil"
-    FUNCTION: ClassVar = "ceil"
     NUMPY: ClassVar = np.ceil
 
 
@@ -198,8 +172,10 @@ class RoundOp(FunctionOp):
     """The nearest integer, ties to even."""
 
     name = "graph.round"
-    FUNCTION: ClassVar = "roundeven"
     NUMPY: ClassVar = np.rint
+
+    def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
+        return b.math("roundeven", operands[0])
 
 
 @irdl_op_definition

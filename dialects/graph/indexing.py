@@ -8,20 +8,16 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import I64, IntegerAttr, IntegerType, TensorType, i1, i64
 from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
-from aotc.dialects.graph.builder import INDEX, Builder, Reader, Scalar
+from aotc.dialects.builder import INDEX, Builder, Reader, Scalar
 from aotc.dialects.graph.interfaces import Array, ElementOp, Fusion, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.shapes import require_axis
-
-if TYPE_CHECKING:
-    from aotc.dialects.graph.packed.channels import Blocked
-    from aotc.passes.kernel.layouts import Layouts
 
 
 def require_indices(value: SSAValue) -> None:
@@ -84,10 +80,6 @@ class GatherOp(AxisGatherOp):
         axis, rank = self.axis.value.data, len(shape_of(self.indices))
         picked = _clamped(b, reads[1](index[axis : axis + rank]), shape_of(self.x)[axis])
         return reads[0]([*index[:axis], picked, *index[axis + rank :]])
-
-    def lay_out(self, layouts: Layouts) -> Blocked | None:
-        x = layouts.computed(self.x)
-        return None if x is None or self.axis.value.data < 2 else layouts.on_blocks(self, x, self.indices)
 
 
 @irdl_op_definition

@@ -13,11 +13,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from enum import Enum, IntEnum
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
+from collections.abc import Sequence
+from enum import Enum
+from typing import Any, ClassVar, Self, TypeVar, cast
 
-import numpy as np
 from xdsl.dialects.builtin import (
     ArrayAttr,
     BoolAttr,
@@ -49,18 +48,10 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from aotc.dialects.graph.builder import Builder, Reader, Scalar, Writer
-from aotc.dialects.graph.schedules import Schedule
-from aotc.machines.machine import Machine
-from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
-
-if TYPE_CHECKING:
-    from aotc.dialects.graph.packed.channels import Blocked, ChannelsOf
-    from aotc.passes.kernel.layouts import Layouts
-    from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation
+from aotc.dialects.arrays import Array
+from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 
 Op = TypeVar("Op", bound=Operation)
-Array = np.ndarray[Any, Any]
 
 
 class ShapeError(Exception):
@@ -78,18 +69,6 @@ class Fusion(Enum):
     """Has its own loop nest and writes every result element once: accepts prologues and epilogues, one per kernel."""
     NEVER = "never"
     """Stands alone, or is no kernel at all (constants, views)."""
-
-
-class Prologue(IntEnum):
-    """What may be computed where an anchor on tiles reads an operand, instead of being stored before; the greater, the
-    stricter."""
-
-    COMPUTED = 0
-    """Anything that is worth computing as often as the operand is read: elements are read about once."""
-    MOVED = 1
-    """Data movement only: every element is read for many tiles."""
-    STORED = 2
-    """Nothing: the kernel streams the operand in the order in which it lies."""
 
 
 def tensor_type(value: SSAValue) -> TensorType:
@@ -179,26 +158,6 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
         """Where the only result is the elements of the operands one after the other, in row-major order: the position
         of each one's first. What computes the operands can then write them where they belong. None: it is not."""
         return None
-
-    def lay_out(self, layouts: Layouts) -> SSAValue | Blocked | None:
-        """The result as it is best computed: on tensors in blocks of channels, on packed weights, in working memory.
-
-        Instead of several results, it is the first one of an operation that begins with the same ones.
-        None: the operation works on plain tensors.
-        """
-        return None
-
-    def lay_out_reshaped(self, layouts: Layouts, shape: Sequence[int]) -> Blocked | None:
-        """The result as a tensor of another `shape` [N, C, spatial..], in blocks; None where that is no better.
-
-        For what happens between two reshapes, of which the first splits channels and the second undoes that."""
-        return None
-
-    def block_starts(self, channels_of: ChannelsOf) -> Iterable[int] | None:
-        """The channels of its operands with which blocks should begin, so that `lay_out` leaves them where they are.
-
-        None: wherever they begin, they do so in the first result, too."""
-        return ()
 
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
@@ -348,41 +307,8 @@ class AnchorOp(GraphOp, ABC):
         and read an element as often as they like, or never."""
         return ()
 
-    def prologue(self, operand: int) -> Prologue:
-        """What may be computed where `tiled_loops` reads an operand; for `loops` that depends on its cost alone."""
-        return Prologue.COMPUTED
-
-    def tiled_implementation(self, box: Box) -> TiledImplementation | None:
-        """What computes a box of the first result alone, at no cost beside the box; None where there is no such."""
-        return None
-
-    def spatial_tiling(self, schedule: Schedule) -> SpatialTiling | None:
-        """How the first result may be computed in spatial tiles; None: it is best computed as a whole."""
-        return None
-
     ALGORITHM: ClassVar[str] = "algorithm"
     """The attribute that says by what algorithm, instead of its own, an operation is computed."""
-
-    def algorithm_on(self, machine: Machine) -> Attribute | None:
-        """A faster algorithm on `machine` that rounds differently (by at most 1e-4 of the greatest result), if any."""
-        return None
-
-    def algorithms_on(self, machine: Machine) -> Sequence[Attribute]:
-        """All that `algorithm_on` chooses from, for a search that measures."""
-        return ()
-
-    def schedule_on(self, machine: Machine) -> Schedule | None:
-        """The schedule that `tiled_loops` should follow on `machine`; None where plain loops are as good."""
-        return None
-
-    def tiled_loops(
-        self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule
-    ) -> None:
-        """As `loops`, on tiles: indices may be `TileIndex`es and what is read and written tiles, as `schedule` says.
-
-        Raises `NotVectorizable` where the operation has no such form; its kernel is then computed by `loops`.
-        """
-        raise NotVectorizable(f"{self.name} has plain loops only")
 
 
 class LoopNestOp(AnchorOp, ABC):

@@ -11,8 +11,8 @@ from xdsl.dialects.builtin import IntegerType, StringAttr, TensorType, i1
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
+from aotc.dialects.builder import Builder, Comparison, Scalar
 from aotc.dialects.dtypes import is_unsigned
-from aotc.dialects.graph.builder import Builder, Comparison, Scalar
 from aotc.dialects.graph.elementwise import BinaryOp, BroadcastOp, Domain, UnaryOp
 from aotc.dialects.graph.interfaces import Array, ShapeError, common_element_type, element_type_of
 
@@ -54,13 +54,11 @@ class AndOp(BinaryOp):
     """Bitwise and; logical on i1."""
 
     name = "graph.and"
+    NUMPY: ClassVar = np.bitwise_and
     DOMAIN: ClassVar = Domain.BITS
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return operands[0] & operands[1]
-
-    def compute(self, *operands: Array) -> Array:
-        return np.bitwise_and(*operands)
 
 
 @irdl_op_definition
@@ -68,13 +66,11 @@ class OrOp(BinaryOp):
     """Bitwise or; logical on i1."""
 
     name = "graph.or"
+    NUMPY: ClassVar = np.bitwise_or
     DOMAIN: ClassVar = Domain.BITS
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return operands[0] | operands[1]
-
-    def compute(self, *operands: Array) -> Array:
-        return np.bitwise_or(*operands)
 
 
 @irdl_op_definition
@@ -82,13 +78,11 @@ class XorOp(BinaryOp):
     """Bitwise exclusive or; logical on i1."""
 
     name = "graph.xor"
+    NUMPY: ClassVar = np.bitwise_xor
     DOMAIN: ClassVar = Domain.BITS
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return operands[0] ^ operands[1]
-
-    def compute(self, *operands: Array) -> Array:
-        return np.bitwise_xor(*operands)
 
 
 @irdl_op_definition
@@ -96,20 +90,18 @@ class NotOp(UnaryOp):
     """Every bit inverted; the negation of a truth value."""
 
     name = "graph.not"
+    NUMPY: ClassVar = np.invert
     DOMAIN: ClassVar = Domain.BITS
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return ~operands[0]
-
-    def compute(self, *operands: Array) -> Array:
-        return np.invert(operands[0])
 
 
 class ShiftOp(BinaryOp, ABC):
     """A shift by rhs bits, which counts as unsigned: every amount of the width or more shifts all bits out."""
 
     DOMAIN: ClassVar = Domain.INTEGER
-    NUMPY: ClassVar[Callable[[Array, Array], Array]]
+    SHIFT: ClassVar[Callable[[Array, Array], Array]]
     """The shift by amounts in range, on arrays."""
 
     def _limit(self) -> int:
@@ -122,7 +114,7 @@ class ShiftOp(BinaryOp, ABC):
         x, by = operands
         limit = self._limit()
         outside = (by < 0) | (by > limit)
-        shifted = type(self).NUMPY(x, np.where(outside, limit, by).astype(x.dtype))
+        shifted = type(self).SHIFT(x, np.where(outside, limit, by).astype(x.dtype))
         return np.where(outside, self._all_out(x, shifted), shifted)
 
     def _all_out(self, x: Array, shifted: Array) -> Array:
@@ -134,7 +126,7 @@ class ShiftLeftOp(ShiftOp):
     """lhs << rhs, zero where rhs is negative or not below the width."""
 
     name = "graph.shift_left"
-    NUMPY: ClassVar = np.left_shift
+    SHIFT: ClassVar = np.left_shift
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         x, by = operands
@@ -147,7 +139,7 @@ class ShiftRightOp(ShiftOp):
     """lhs >> rhs, filling with the sign (of a signed lhs), also where rhs is negative or not below the width."""
 
     name = "graph.shift_right"
-    NUMPY: ClassVar = np.right_shift
+    SHIFT: ClassVar = np.right_shift
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         x, by = operands
@@ -165,6 +157,7 @@ class WhereOp(BroadcastOp):
     """x where the condition (i1) holds, else y."""
 
     name = "graph.where"
+    NUMPY: ClassVar = np.where
     condition = operand_def(TensorType)
     x = operand_def(TensorType)
     y = operand_def(TensorType)
@@ -181,6 +174,3 @@ class WhereOp(BroadcastOp):
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         return b.select(*operands)
-
-    def compute(self, *operands: Array) -> Array:
-        return np.where(*operands)

@@ -13,8 +13,8 @@ import numpy as np
 from xdsl.dialects.builtin import BoolAttr
 from xdsl.irdl import irdl_op_definition, opt_prop_def
 
-from aotc.dialects.graph import arrays
-from aotc.dialects.graph.builder import Builder, Reader, Scalar
+from aotc.dialects import arrays
+from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.graph.interfaces import (
     Array,
     ShapeError,

@@ -8,33 +8,27 @@ from __future__ import annotations
 
 import math
 from abc import ABC
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from itertools import accumulate
 from operator import and_
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, StringAttr, TensorType, i64
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def, var_operand_def
 
-from aotc.dialects.graph.builder import Builder, Reader, Scalar
+from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.graph.interfaces import (
     Array,
     ElementOp,
     Fusion,
-    GraphOp,
     ShapeError,
     common_element_type,
     element_type_of,
-    producer,
     shape_of,
 )
-from aotc.dialects.graph.packed.channels import Blocked, Channels, ChannelsOf
 from aotc.dialects.graph.shapes import broadcast, broadcast_index, delinearize, linearize, require_axis
-
-if TYPE_CHECKING:
-    from aotc.passes.kernel.layouts import Layouts
 
 
 class MovementOp(ElementOp, ABC):
@@ -66,16 +60,6 @@ class ReshapeOp(MovementOp):
     def view_offset(self) -> int | None:
         return 0
 
-    def lay_out(self, layouts: Layouts) -> Blocked | None:
-        """Spatial axes may change while N and C stay; channels that were split up come together again."""
-        x, target = layouts.computed(self.x), self.ints("shape")
-        if (maker := producer(self.x, GraphOp)) is not None and x is None:
-            return maker.lay_out_reshaped(layouts, target)
-        if x is None or target[:2] != shape_of(self.x)[:2]:
-            return None
-        blocked = shape_of(x.value)
-        return layouts.on_blocks(self, x, shape=[*blocked[:2], *target[2:], blocked[-1]])
-
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         return reads[0](delinearize(b, linearize(b, index, self.ints("shape")), shape_of(self.x)))
 
@@ -95,23 +79,6 @@ class TransposeOp(MovementOp):
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         return [operands[0].transpose(self.ints("permutation"))]
-
-    def lay_out_reshaped(self, layouts: Layouts, shape: Sequence[int]) -> Blocked | None:
-        """A shuffle: axes that channels were split into change places, so channels move to other lanes."""
-        split = producer(self.x, ReshapeOp)
-        x = None if split is None else layouts.computed(split.x)
-        if split is None or x is None or shape_of(split.x) != tuple(shape) or 0 in shape:
-            return None
-        extents, permutation = split.ints("shape"), self.ints("permutation")
-        sizes = accumulate(extents[1:], lambda count, extent: count * extent)
-        axes = next((axis for axis, size in enumerate(sizes, 2) if size == shape[1]), None)
-        if axes is None or extents[0] != shape[0] or permutation[0] != 0:
-            return None
-        if permutation[axes:] != tuple(range(axes, len(extents))):
-            return None
-        order = np.arange(shape[1]).reshape(extents[1:axes]).transpose([axis - 1 for axis in permutation[1:axes]])
-        channels = Channels.of([shape[1]], x.channels.lanes)
-        return Blocked(layouts.regroup([x], order.ravel().tolist(), channels), channels)
 
     def view_offset(self) -> int | None:
         moved = [axis for axis in self.ints("permutation") if shape_of(self.x)[axis] != 1]
@@ -185,28 +152,6 @@ class SliceOp(MovementOp):
             return None
         return sum(start * math.prod(source[axis + 1 :]) for axis, start in enumerate(starts))
 
-    def lay_out(self, layouts: Layouts) -> Blocked | None:
-        """Channels that begin a block are a view; others are put together in new blocks."""
-        x = layouts.computed(self.x)
-        starts, steps, shape = list(self.ints("starts")), list(self.ints("steps")), list(self.ints("shape"))
-        if x is None or 0 in shape:
-            return None
-        lanes = x.channels.lanes
-        cut = x.channels.cut(starts[1], shape[1]) if steps[1] == 1 or shape[1] == 1 else None
-        if cut is None:
-            chosen = range(starts[1], starts[1] + shape[1] * steps[1], steps[1])
-            cut = 0, Channels.of([shape[1]], lanes)
-            x = Blocked(layouts.regroup([x], chosen, cut[1]), cut[1])
-        starts[1], steps[1], shape[1] = cut[0], 1, cut[1].blocks
-        if (*shape, lanes) == shape_of(x.value) and all(step == 1 for step in steps):
-            return Blocked(x.value, cut[1])
-        sliced = layouts.again(self, [x.value], starts=[*starts, 0], steps=[*steps, 1], shape=[*shape, lanes])
-        return Blocked(sliced, cut[1])
-
-    def block_starts(self, channels_of: ChannelsOf) -> Iterable[int] | None:
-        is_run = self.ints("steps")[1:2] == (1,) and 0 not in self.ints("shape")
-        return [self.ints("starts")[1]] if is_run else ()
-
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         starts, steps = self.ints("starts"), self.ints("steps")
         return reads[0]([i * step + start for i, start, step in zip(index, starts, steps, strict=True)])
@@ -253,20 +198,6 @@ class ConcatOp(ElementOp):
             return None
         ends = accumulate(shape_of(part)[axis] for part in self.parts)
         return [math.prod(shape[axis + 1 :]) * start for start in [0, *ends][:-1]]
-
-    def lay_out(self, layouts: Layouts) -> Blocked | None:
-        """Along the channels, blocks side by side; where these would have many gaps, channels move to new blocks."""
-        channels = layouts.channels_of(*self.parts)
-        if channels is None:
-            return None
-        if self.dimension != 1:
-            return Blocked(layouts.again(self, [layouts.pack(part, channels) for part in self.parts]), channels)
-        parts = [layouts.blocked(part, channels.lanes) for part in self.parts if shape_of(part)[1] > 0]
-        joined = Channels.joined([part.channels for part in parts])
-        if joined.is_compact:
-            return Blocked(layouts.again(self, [part.value for part in parts]), joined)
-        dense = Channels.of([joined.count], joined.lanes)
-        return Blocked(layouts.regroup(parts, range(joined.count), dense), dense)
 
     def reads_once(self) -> bool:
         return True
@@ -319,12 +250,6 @@ class PadOp(ElementOp):
         if mode != "constant" and any(extent == 0 < before + after for extent, before, after in self._axes()):
             raise ShapeError(f"mode {mode} cannot pad an axis of no elements")
         return [TensorType(element_type_of(self.x), [sum(axis) for axis in self._axes()])]
-
-    def lay_out(self, layouts: Layouts) -> Blocked | None:
-        x, pads, rank = layouts.computed(self.x), self.ints("pads"), len(shape_of(self.x))
-        if x is None or pads[1] or pads[1 + rank]:
-            return None
-        return layouts.on_blocks(self, x, *self.operands[1:], pads=[*pads[:rank], 0, *pads[rank:], 0])
 
     def _axes(self) -> list[tuple[int, int, int]]:
         """Extent, begin and end pad of each axis."""

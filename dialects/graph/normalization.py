@@ -9,9 +9,9 @@ import numpy as np
 from xdsl.dialects.builtin import BoolAttr, Float64Type, FloatAttr, TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
+from aotc.dialects import arrays
+from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import compute_type
-from aotc.dialects.graph import arrays
-from aotc.dialects.graph.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.elementwise import Domain
 from aotc.dialects.graph.interfaces import Array, ElementOp, ShapeError, element_type_of, shape_of, tensor_type
 from aotc.dialects.graph.reduction import RowwiseOp, merge_index, reduced_shape, rows

@@ -12,9 +12,9 @@ from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, St
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
+from aotc.dialects import arrays
+from aotc.dialects.builder import Builder, Comparison, Number, Reader, Scalar, Writer
 from aotc.dialects.dtypes import integer_range, is_float
-from aotc.dialects.graph import arrays
-from aotc.dialects.graph.builder import Builder, Comparison, Number, Reader, Scalar, Writer
 from aotc.dialects.graph.elementwise import Domain
 from aotc.dialects.graph.interfaces import Array, LoopNestOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.shapes import normalize_axis

@@ -9,8 +9,8 @@ import numpy as np
 from xdsl.dialects.builtin import I64, IntegerAttr, TensorType, i64
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
-from aotc.dialects.graph import arrays
-from aotc.dialects.graph.builder import INDEX, Builder, Reader, Scalar, Writer
+from aotc.dialects import arrays
+from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import Array, LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.graph.shapes import require_axis
 

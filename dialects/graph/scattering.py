@@ -16,7 +16,7 @@ import numpy as np
 from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, StringAttr, TensorType, i1, i64
 from xdsl.irdl import operand_def, opt_prop_def, prop_def
 
-from aotc.dialects.graph.builder import Builder, Reader, Scalar, ScalarLike, Writer
+from aotc.dialects.builder import Builder, Reader, Scalar, ScalarLike, Writer
 from aotc.dialects.graph.indexing import from_front, require_covered, require_indices
 from aotc.dialects.graph.interfaces import Array, LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.graph.shapes import require_axis

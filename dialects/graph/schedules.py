@@ -8,7 +8,7 @@ kind of its own as a frozen dataclass and an attribute in two lines, as the ones
 from __future__ import annotations
 
 from dataclasses import MISSING, Field, dataclass, fields
-from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, get_args
 
 from xdsl.ir import Data, Operation, SSAValue
 from xdsl.irdl import irdl_attr_definition
@@ -136,16 +136,14 @@ class ScheduleAttr(Data[S], Generic[S]):
 
     KEY: ClassVar[str] = "schedule"
     """The attribute's name on operations."""
-    FUNCTION_KEY: ClassVar[str] = "aot.schedule"
-    """The attribute's name on kernels without an anchor."""
     KIND: ClassVar[type[Schedule]]
-    """What the attribute holds."""
+    """What the attribute holds: the type argument of the class."""
     _OF_KIND: ClassVar[dict[type[Schedule], type[ScheduleAttr[Any]]]] = {}
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        if "KIND" in vars(cls):
-            ScheduleAttr._OF_KIND[cls.KIND] = cls
+        (cls.KIND,) = get_args(vars(cls).get("__orig_bases__", cls.__bases__)[0]) or (cls.KIND,)
+        ScheduleAttr._OF_KIND[cls.KIND] = cls
 
     @staticmethod
     def of(schedule: Schedule) -> ScheduleAttr[Any]:
@@ -194,43 +192,36 @@ def _field_text(item: Field[Any], value: object) -> str:
 @irdl_attr_definition
 class MatmulScheduleAttr(ScheduleAttr[MatmulSchedule]):
     name = "graph.matmul_schedule"
-    KIND: ClassVar[type[Schedule]] = MatmulSchedule
 
 
 @irdl_attr_definition
 class InnerProductScheduleAttr(ScheduleAttr[InnerProductSchedule]):
     name = "graph.inner_product_schedule"
-    KIND: ClassVar[type[Schedule]] = InnerProductSchedule
 
 
 @irdl_attr_definition
 class WindowScheduleAttr(ScheduleAttr[WindowSchedule]):
     name = "graph.window_schedule"
-    KIND: ClassVar[type[Schedule]] = WindowSchedule
 
 
 @irdl_attr_definition
 class RowScheduleAttr(ScheduleAttr[RowSchedule]):
     name = "graph.row_schedule"
-    KIND: ClassVar[type[Schedule]] = RowSchedule
 
 
 @irdl_attr_definition
 class ResampleScheduleAttr(ScheduleAttr[ResampleSchedule]):
     name = "graph.resample_schedule"
-    KIND: ClassVar[type[Schedule]] = ResampleSchedule
 
 
 @irdl_attr_definition
 class ElementwiseScheduleAttr(ScheduleAttr[ElementwiseSchedule]):
     name = "graph.elementwise_schedule"
-    KIND: ClassVar[type[Schedule]] = ElementwiseSchedule
 
 
 @irdl_attr_definition
 class ScatterScheduleAttr(ScheduleAttr[ScatterSchedule]):
     name = "graph.scatter_schedule"
-    KIND: ClassVar[type[Schedule]] = ScatterSchedule
 
 
 SCHEDULE_ATTRIBUTES = (
@@ -246,6 +237,6 @@ SCHEDULE_ATTRIBUTES = (
 
 
 def schedule_of(op: Operation, key: str = ScheduleAttr.KEY) -> Schedule | None:
-    """The schedule on an operation (with `FUNCTION_KEY`: on a kernel), if it has one."""
+    """The schedule on an operation (with `SCHEDULE` of the contract: on a kernel without an anchor), if it has one."""
     attribute = op.attributes.get(key)
     return attribute.data if isinstance(attribute, ScheduleAttr) else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from aotc.dialects.graph.builder import Builder, Scalar
+from aotc.dialects.builder import Builder, Scalar
 from aotc.dialects.graph.interfaces import ShapeError
 
 LINE = 64

@@ -42,7 +42,7 @@ from aotc.dialects.graph.interfaces import (
     tensor_type,
     to_attribute,
 )
-from aotc.dialects.graph.structure import ConstantOp, YieldOp, parse_signature, print_signature
+from aotc.dialects.graph.structure import ConstantOp, YieldOp, parse_group, print_group
 
 
 @dataclass(frozen=True)
@@ -151,17 +151,11 @@ class StagedOp(AnchorOp):
     # Assembly: `graph.staged (%a = %x : t, ...) -> (t, ...) attributes {tile = ..} { ... graph.yield }`
 
     def print(self, printer: Printer) -> None:
-        print_signature(printer, self, self.block)
-        printer.print_op_attributes({**self.properties, **self.attributes}, print_keyword=True)
-        printer.print_string(" ")
-        printer.print_region(self.body, print_entry_block_args=False)
+        print_group(printer, self, {**self.properties, **self.attributes})
 
     @classmethod
     def parse(cls, parser: Parser) -> StagedOp:
-        arguments, operands, results = parse_signature(parser)
-        attributes = parser.parse_optional_attr_dict_with_keyword()
-        region = parser.parse_region(arguments)
-        given = {} if attributes is None else dict(attributes.data)
+        operands, results, given, region = parse_group(parser)
         if "tile" not in given or not results:
             parser.raise_error("a staged operation has a result and a tile")
         properties = {name: given.pop(name) for name in ("tile", "parts") if name in given}

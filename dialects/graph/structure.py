@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar, cast
 
 import numpy as np
@@ -30,8 +30,8 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import numpy_dtype
-from aotc.dialects.graph.builder import Builder, Reader, Scalar
 from aotc.dialects.graph.interfaces import Array, ElementOp, Fusion, GraphOp, tensor_type
 
 
@@ -153,8 +153,9 @@ class YieldOp(IRDLOperation):
         super().__init__(operands=[values])
 
 
-def print_signature(printer: Printer, op: Operation, block: Block) -> None:
-    """` (%a = %x : type, ...) -> (type, ...) `: the arguments of `block`, the operands that they are, the results."""
+def print_group(printer: Printer, op: Operation, attributes: Mapping[str, Attribute]) -> None:
+    """` (%a = %x : type, ...) -> (type, ...) attributes {..} {..}`: the arguments of the only block of `op` and the
+    operands that they are, the types of the results, attributes where there are some, and the region."""
 
     def pair(both: tuple[SSAValue, SSAValue]) -> None:
         printer.print_ssa_value(both[0])
@@ -164,14 +165,18 @@ def print_signature(printer: Printer, op: Operation, block: Block) -> None:
         printer.print_attribute(both[1].type)
 
     printer.print_string(" (")
-    printer.print_list(list(zip(block.args, op.operands, strict=True)), pair)
+    printer.print_list(list(zip(op.regions[0].block.args, op.operands, strict=True)), pair)
     printer.print_string(") -> (")
     printer.print_list([value.type for value in op.results], printer.print_attribute)
     printer.print_string(") ")
+    if attributes:
+        printer.print_op_attributes(attributes, print_keyword=True)
+        printer.print_string(" ")
+    printer.print_region(op.regions[0], print_entry_block_args=False)
 
 
-def parse_signature(parser: Parser) -> tuple[list[Parser.Argument], Sequence[SSAValue], list[Attribute]]:
-    """What `print_signature` prints: the arguments, the operands, the types of the results."""
+def parse_group(parser: Parser) -> tuple[Sequence[SSAValue], list[Attribute], dict[str, Attribute], Region]:
+    """What `print_group` prints: the operands, the types of the results, the attributes, the region."""
     arguments: list[Parser.Argument] = []
     operands: list[UnresolvedOperand] = []
     types: list[Attribute] = []
@@ -181,14 +186,15 @@ def parse_signature(parser: Parser) -> tuple[list[Parser.Argument], Sequence[SSA
         parser.parse_punctuation("=")
         operands.append(parser.parse_unresolved_operand())
         parser.parse_punctuation(":")
-        kind = parser.parse_type()
-        types.append(kind)
-        arguments.append(argument.resolve(kind))
+        types.append(parser.parse_type())
+        arguments.append(argument.resolve(types[-1]))
 
     parser.parse_comma_separated_list(parser.Delimiter.PAREN, pair)
     given = parser.resolve_operands(operands, types, parser.pos)
     parser.parse_punctuation("->")
-    return arguments, given, parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+    results = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+    attributes = parser.parse_optional_attr_dict_with_keyword()
+    return given, results, {} if attributes is None else dict(attributes.data), parser.parse_region(arguments)
 
 
 @irdl_op_definition
@@ -228,18 +234,11 @@ class FusedOp(IRDLOperation):
             raise VerifyException("graph.yield must give the types of the results")
 
     def print(self, printer: Printer) -> None:
-        print_signature(printer, self, self.block)
-        printer.print_op_attributes(self.attributes, print_keyword=True)
-        if self.attributes:
-            printer.print_string(" ")
-        printer.print_region(self.body, print_entry_block_args=False)
+        print_group(printer, self, self.attributes)
 
     @classmethod
     def parse(cls, parser: Parser) -> FusedOp:
-        arguments, operands, results = parse_signature(parser)
-        attributes = parser.parse_optional_attr_dict_with_keyword()
-        region = parser.parse_region(arguments)
+        operands, results, attributes, region = parse_group(parser)
         op = cls(operands, results, region)
-        if attributes is not None:
-            op.attributes |= attributes.data
+        op.attributes |= attributes
         return op

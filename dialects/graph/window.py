@@ -15,8 +15,8 @@ from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, Te
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
+from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import integer_range, is_float
-from aotc.dialects.graph.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.shapes import linearize
 from aotc.dialects.graph.windows.axes import WindowedOp

@@ -10,8 +10,8 @@ from xdsl.dialects import math as math_dialect
 from xdsl.dialects.builtin import IndexType, MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 
+from aotc.dialects.builder import INDEX, Reader, Scalar
 from aotc.dialects.dtypes import storage_type
-from aotc.dialects.graph.builder import INDEX, Reader, Scalar
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, GraphOp, element_type_of, shape_of
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 from aotc.passes.kernel.costs.trips import trips

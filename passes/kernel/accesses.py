@@ -16,8 +16,8 @@ from typing import TypeAlias
 from xdsl.ir import Attribute, Block, SSAValue
 
 from aotc.dialects.aot.tiles import tile_type
+from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.dtypes import compute_type, storage_type
-from aotc.dialects.graph.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import AnchorOp, element_type_of
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder, TileIndex, is_tile
 

@@ -1,33 +1,52 @@
-"""How tensors lie in memory while `assign-layouts` goes through a function: plain, or in blocks of channels.
+"""How tensors lie in memory while `assign-layouts` goes through a function: plain NCHW, or blocked as NCHWc.
 
-An operation that has a form on blocked tensors says so in `GraphOp.lay_out`, which takes its operands from here as it
-wants them and gives its result back as it came out. What no operation asks for is never made.
+A strategy that computes an operation on blocked tensors says so in `KernelStrategy.lay_out`, which takes the operands
+from here as it wants them and gives the result back as it came out. What no operation asks for is never made.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeAlias
 
 from xdsl.ir import OpResult, SSAValue
 
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, GraphOp, producer, shape_of, to_attribute
 from aotc.dialects.graph.movement import BroadcastOp, ReshapeOp, SliceOp
-from aotc.dialects.graph.packed.channels import Blocked, Channels, ChannelsOf
+from aotc.dialects.graph.packed.channels import Channels
 from aotc.dialects.graph.packed.conv import PackChannelsOp, UnpackChannelsOp
 from aotc.dialects.graph.packed.regrouping import NOTHING, RegroupChannelsOp
 from aotc.dialects.graph.schedules import Schedule, ScheduleAttr, schedule_of
+from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.structure import ConstantOp
 
+
+@dataclass(frozen=True)
+class Blocked:
+    """A tensor [N, C, spatial..] in NCHWc layout: [N, blocks, spatial.., lanes], and where its channels are."""
+
+    value: SSAValue
+    channels: Channels
+
+
+ChannelsOf: TypeAlias = Callable[..., Channels | None]
+"""Where the channels are in some values, if they were computed in NCHWc layout."""
 BlockStarts: TypeAlias = Callable[[GraphOp, ChannelsOf], "Iterable[int] | None"]
-"""`KernelStrategy.block_starts` of an operation's strategy."""
+"""With which channels of its operands blocks should begin for an operation to leave them in place; None: with any."""
+
+
+MOST_RUNS = 6
+"""Of code for blocks with different numbers of channels."""
 
 
 class Layouts:
     """The blocked forms of values, as far as there are any, and the operations to insert for what was asked."""
 
     def __init__(self, block_starts: BlockStarts) -> None:
+        """`block_starts` is `KernelStrategy.block_starts` of an operation's strategy."""
         self._block_starts = block_starts
         self._computed: dict[SSAValue, Blocked] = {}
         self._packed: dict[tuple[SSAValue, Channels], SSAValue] = {}
@@ -60,7 +79,7 @@ class Layouts:
         if (value, channels) not in self._packed:
             if computed is not None and computed.channels.lanes == channels.lanes:
                 packed = self.regroup([computed], range(channels.count), channels)
-            elif channels.has_gaps:
+            elif channels.has_padding:
                 dense = Channels.of([channels.count], channels.lanes)
                 packed = self.regroup([Blocked(self.pack(value, dense), dense)], range(channels.count), channels)
             else:
@@ -83,19 +102,19 @@ class Layouts:
     def unpack(self, blocked: Blocked) -> SSAValue:
         """A blocked value as [N, C, spatial..]."""
         channels = blocked.channels
-        parts = channels.parts if channels.has_gaps else None
+        parts = channels.parts if channels.has_padding else None
         return self.add(UnpackChannelsOp.get(blocked.value, channels=channels.count, parts=parts))
 
     def spread(self, value: SSAValue, axis: int, channels: Channels) -> SSAValue:
         """`value` with zeros between its elements along `axis`, so that each is where its channel is among lanes."""
-        if not channels.has_gaps:
+        if not channels.has_padding:
             return value
         shape = shape_of(value)
         folded = self.add(ReshapeOp.get(value, shape=[math.prod(shape[:axis]), *shape[axis:]]))
         wide = self.add(UnpackChannelsOp.get(self.pack(folded, channels), channels=channels.slots))
         return self.add(ReshapeOp.get(wide, shape=[*shape[:axis], channels.slots, *shape[axis + 1 :]]))
 
-    def wanted(self, value: SSAValue, lanes: int) -> Channels:
+    def channels_for_readers(self, value: SSAValue, lanes: int) -> Channels:
         """Where the channels of `value`, a result in blocks, should be, so that those who read it leave them there."""
         count = shape_of(value)[1]
         starts: set[int] = set()
@@ -109,17 +128,17 @@ class Layouts:
                 elif op.results[0] not in seen and shape_of(op.results[0])[1:2] == (count,):
                     seen.add(op.results[0])
                     pending.append(op.results[0])
-        channels = Channels.beginning_at(starts, count, lanes)
-        return channels if channels.is_compact else Channels.of([count], lanes)
+        channels = channels_from(starts, count, lanes)
+        return channels if is_compact(channels) else Channels.of([count], lanes)
 
-    def closed(self, value: SSAValue, result: SSAValue) -> Channels:
+    def compacted(self, value: SSAValue, result: SSAValue) -> Channels:
         """Where the channels of `result` should be, which is computed of `value` element by element.
 
-        Where that is only put together, and read anyway, gaps in it are closed on the way."""
+        Where that is only put together, and read anyway, padding lanes between channels are left out on the way."""
         blocked = self._computed[value]
-        if not _has_gaps_of_a_join(blocked):
+        if not _is_padded_join(blocked):
             return blocked.channels
-        wanted = self.wanted(result, blocked.channels.lanes)
+        wanted = self.channels_for_readers(result, blocked.channels.lanes)
         return wanted if wanted.blocks < blocked.channels.blocks else blocked.channels
 
     def pack_parameter(self, value: SSAValue, shape: Sequence[int], channels: Channels) -> SSAValue:
@@ -184,7 +203,7 @@ class Layouts:
         new.refine()
         return self.add(new)
 
-    def on_blocks(self, op: GraphOp, x: Blocked, *operands: SSAValue, **properties: object) -> Blocked:
+    def on_blocked(self, op: GraphOp, x: Blocked, *operands: SSAValue, **properties: object) -> Blocked:
         """As `again`, of an operation that leaves channels where they are, on x and other operands."""
         return Blocked(self.again(op, [x.value, *operands], **properties), x.channels)
 
@@ -195,10 +214,10 @@ class Layouts:
         return self.scheduled(other.get(*op.operands, **op.properties), schedule)
 
     @staticmethod
-    def moved_in_vain(blocked: Blocked) -> GraphOp | None:
-        """What put channels together in blocks that nobody reads, though plain ones would cost less, if it did."""
+    def unread_regrouping(blocked: Blocked) -> GraphOp | None:
+        """What regrouped channels into blocks that nobody reads, where plain tensors cost less; None if nothing did."""
         maker = producer(blocked.value, GraphOp)
-        moved = isinstance(maker, RegroupChannelsOp) or _has_gaps_of_a_join(blocked)
+        moved = isinstance(maker, RegroupChannelsOp) or _is_padded_join(blocked)
         return maker if moved and blocked.value.first_use is None else None
 
     def know(self, value: SSAValue, blocked: Blocked) -> None:
@@ -206,7 +225,23 @@ class Layouts:
         self._computed[value] = blocked
 
 
-def _has_gaps_of_a_join(blocked: Blocked) -> bool:
-    """Whether there are gaps because parts were put side by side, which nothing had to be computed for."""
+def side_by_side(all_parts: Sequence[Channels]) -> Channels:
+    """Where channels are when the blocks of all parts stand one after the other."""
+    return Channels.of((part for each in all_parts for part in each.parts), all_parts[0].lanes)
+
+
+def channels_from(starts: Iterable[int], channels: int, lanes: int) -> Channels:
+    """So many channels, of which those in `starts` begin a block."""
+    bounds = sorted({0, *(start for start in starts if 0 < start < channels), channels})
+    return Channels.of((high - low for low, high in pairwise(bounds)), lanes)
+
+
+def is_compact(channels: Channels) -> bool:
+    """Whether padding lanes cost little: what is computed for nothing, and code for parts of many sizes."""
+    return 3 * channels.blocks <= 4 * ceil_div(channels.count, channels.lanes) and len(channels.runs) <= MOST_RUNS
+
+
+def _is_padded_join(blocked: Blocked) -> bool:
+    """Whether there are padding lanes between channels because parts stand side by side, as they were computed."""
     maker = producer(blocked.value, GraphOp)
-    return blocked.channels.has_gaps and maker is not None and maker.part_offsets() is not None
+    return blocked.channels.has_padding and maker is not None and maker.part_offsets() is not None

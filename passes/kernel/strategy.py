@@ -13,24 +13,38 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import cache
-from typing import Any, ClassVar, Generic, TypeVar
+from importlib.metadata import EntryPoint
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from aotc.dialects.graph.builder import Reader, Writer
-from aotc.dialects.graph.interfaces import AnchorOp, GraphOp, LoopNestOp, Prologue
-from aotc.dialects.graph.packed.channels import Blocked, ChannelsOf
+from aotc import extensions
+from aotc.dialects.builder import Reader, Writer
+from aotc.dialects.graph.interfaces import AnchorOp, GraphOp, LoopNestOp
 from aotc.dialects.graph.schedules import Schedule, schedule_of
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.accesses import Accesses, traced
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
-from aotc.passes.kernel.layouts import Layouts
+from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts
 from aotc.passes.kernel.signature import signature
 from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation
 
 Op = TypeVar("Op", bound=GraphOp)
+
+
+class Prologue(IntEnum):
+    """What may be computed where an anchor on tiles reads an operand, instead of being stored before; the greater, the
+    stricter."""
+
+    COMPUTED = 0
+    """Anything that is worth computing as often as the operand is read: elements are read about once."""
+    MOVED = 1
+    """Data movement only: every element is read for many tiles."""
+    STORED = 2
+    """Nothing: the kernel streams the operand in the order in which it lies."""
 
 
 class KernelStrategy(Generic[Op]):
@@ -48,7 +62,7 @@ class KernelStrategy(Generic[Op]):
 
     def schedule(self, op: Op, machine: Machine) -> Schedule | None:
         """The best schedule on `machine`; None where scalar loops are as good, or this strategy does not apply."""
-        return op.schedule_on(machine) if isinstance(op, AnchorOp) else None
+        return None
 
     def cost(self, op: Op, schedule: Any, machine: Machine) -> float:
         """Estimated cycles of one core with `schedule`; by default one for each operation on a vector register."""
@@ -60,11 +74,11 @@ class KernelStrategy(Generic[Op]):
 
     def algorithm(self, op: Op, machine: Machine) -> Attribute | None:
         """A faster algorithm that rounds differently (by at most 1e-4 of the greatest result), if there is one."""
-        return op.algorithm_on(machine) if isinstance(op, AnchorOp) else None
+        return None
 
     def algorithms(self, op: Op, machine: Machine) -> Sequence[Attribute]:
         """All that `algorithm` chooses from, for a search that measures."""
-        return op.algorithms_on(machine) if isinstance(op, AnchorOp) else ()
+        return ()
 
     # Layout
 
@@ -74,25 +88,25 @@ class KernelStrategy(Generic[Op]):
         Instead of several results, it is the first one of an operation that begins with the same ones.
         None: the operation works on plain tensors.
         """
-        return op.lay_out(layouts)
+        return None
 
     def lay_out_reshaped(self, op: Op, layouts: Layouts, shape: Sequence[int]) -> Blocked | None:
         """The result as a tensor of another `shape` [N, C, spatial..], in NCHWc; None where that is no better.
 
         For what happens between two reshapes, of which the first splits channels and the second undoes that."""
-        return op.lay_out_reshaped(layouts, shape)
+        return None
 
     def block_starts(self, op: Op, channels_of: ChannelsOf) -> Iterable[int] | None:
         """The channels of its operands with which blocks should begin, so that `lay_out` leaves them where they are.
 
         None: wherever they begin, they do so in the first result, too."""
-        return op.block_starts(channels_of)
+        return ()
 
     # Fusion
 
     def prologue(self, op: Op, operand: int) -> Prologue:
         """What may be computed where `nest` reads an operand; for scalar loops that depends on its cost alone."""
-        return op.prologue(operand) if isinstance(op, AnchorOp) else Prologue.COMPUTED
+        return Prologue.COMPUTED
 
     def accesses(self, op: Op, schedule: Any) -> Accesses | None:
         """How `nest` reads its operands and writes its results; None where it raises `NotVectorizable`.
@@ -106,13 +120,13 @@ class KernelStrategy(Generic[Op]):
 
     def spatial_tiling(self, op: Op, schedule: Any) -> SpatialTiling | None:
         """How the first result may be computed in spatial tiles; None: it is best computed as a whole."""
-        return op.spatial_tiling(schedule) if isinstance(op, AnchorOp) else None
+        return None
 
     def tiled_implementation(self, op: Op, box: Box) -> TiledImplementation | None:
         """What computes a box of the first result alone, at no cost beside the box; None where there is no such.
 
         As `getTiledImplementation` of MLIR's TilingInterface."""
-        return op.tiled_implementation(box) if isinstance(op, AnchorOp) else None
+        return None
 
     # Code
 
@@ -122,9 +136,7 @@ class KernelStrategy(Generic[Op]):
         `schedule` is of one of the kinds of `SCHEDULES`. Raises `NotVectorizable` where the operation has no such form;
         the kernel is then scalar loops.
         """
-        if not isinstance(op, AnchorOp):
-            raise NotVectorizable(f"{op.name} has scalar loops only")
-        op.tiled_loops(b, reads, writes, schedule)
+        raise NotVectorizable(f"{op.name} has scalar loops only")
 
     def scalar_nest(self, op: Op, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         """The scalar loops: the definition of the operation, unless it is no `LoopNestOp`."""
@@ -135,19 +147,30 @@ class KernelStrategy(Generic[Op]):
 Strategies = Mapping[type[GraphOp], Sequence[KernelStrategy[Any]]]
 """What an entry point of the group `aotc.kernels` loads to."""
 
+
 _DEFAULT: KernelStrategy[GraphOp] = KernelStrategy()
 
 
+OURS = EntryPoint("aotc", "aotc.passes.kernel.strategies:STRATEGIES", extensions.KERNELS)
+
+
 @cache
-def _registered() -> tuple[Strategies, ...]:
-    """All mappings: ours, then those of other packages by the names of their modules."""
-    from importlib.metadata import entry_points
+def registered() -> tuple[Strategies, ...]:
+    """All mappings: ours, also in a checkout that is not installed, then those of other packages."""
+    ours: Strategies = OURS.load()
+    found = [loaded for _, loaded in extensions.load_all(extensions.KERNELS, _check)]
+    return (ours, *(mapping for mapping in found if mapping is not ours))
 
-    from aotc.passes.kernel.strategies import STRATEGIES
 
-    points = sorted(entry_points(group="aotc.kernels"), key=lambda point: point.value)
-    found = [point.load() for point in points]
-    return (STRATEGIES, *(mapping for mapping in found if mapping is not STRATEGIES))
+def _check(point: EntryPoint, loaded: object) -> str | None:
+    if not isinstance(loaded, Mapping):
+        return f"a {type(loaded).__name__} is no mapping of operator classes to kernel strategies"
+    for op_class, known in cast(Mapping[object, object], loaded).items():
+        if not (isinstance(op_class, type) and issubclass(op_class, GraphOp)):
+            return f"{op_class!r} is no class of graph operations"
+        if not isinstance(known, Sequence) or not all(isinstance(each, KernelStrategy) for each in known):
+            return f"the strategies for {op_class.__name__} are no sequence of KernelStrategy objects"
+    return None
 
 
 @cache
@@ -156,7 +179,7 @@ def strategies_of(op_class: type[GraphOp]) -> tuple[KernelStrategy[Any], ...]:
     return tuple(
         strategy
         for base in op_class.__mro__
-        for mapping in _registered()
+        for mapping in registered()
         for strategy in mapping.get(base, ())  # pyright: ignore[reportArgumentType, reportCallIssue]
     )
 
@@ -205,9 +228,7 @@ def choose_algorithm(op: GraphOp, machine: Machine) -> Attribute | None:
 
     Where several are proposed, each is asked what its schedule costs.
     """
-    proposed = [
-        (each, found) for each in strategies_of(type(op)) or (_DEFAULT,) if (found := each.algorithm(op, machine))
-    ]
+    proposed = [(each, found) for each in strategies_of(type(op)) if (found := each.algorithm(op, machine))]
     if len(proposed) < 2:
         return proposed[0][1] if proposed else None
 
@@ -222,17 +243,11 @@ def choose_algorithm(op: GraphOp, machine: Machine) -> Attribute | None:
     return min(proposed, key=cycles)[1]
 
 
-def follows_schedule(op: Operation) -> bool:
-    """Whether `op` is an anchor that is to be vectorised."""
-    return isinstance(op, AnchorOp) and schedule_of(op) is not None
-
-
 def is_vectorized(op: Operation) -> bool:
     """Whether `op` is an anchor that follows a schedule with a nest of its strategy."""
     if not isinstance(op, AnchorOp) or schedule_of(op) is None:
         return False
-    has_nest = type(strategy_of(op)).nest is not KernelStrategy.nest
-    return has_nest or type(op).tiled_loops is not AnchorOp.tiled_loops
+    return type(strategy_of(op)).nest is not KernelStrategy.nest
 
 
 _accesses: dict[tuple[object, ...], Accesses | None] = {}

@@ -46,11 +46,11 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from aotc.dialects.aot.contract import SCALAR_FALLBACK, SCHEDULE, is_kernel
+from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.dtypes import storage_type
-from aotc.dialects.graph.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.constants import constant_array
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, element_type_of, shape_of
-from aotc.dialects.graph.schedules import schedule_of
+from aotc.dialects.graph.schedules import ElementwiseSchedule, schedule_of
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.model.weights import WeightStore
 from aotc.passes.kernel.builders.expressions import Destination, Expressions, failure
@@ -177,7 +177,7 @@ class KernelLowering:
             by_shape.setdefault(shape_of(value), []).append((value, buffer))
         schedule = schedule_of(self._function, SCHEDULE)
         for shape, group in by_shape.items():
-            if isinstance(self._b, SpaceBuilder) and schedule is not None:
+            if isinstance(self._b, SpaceBuilder) and isinstance(schedule, ElementwiseSchedule):
                 write_on_tiles(self._b, schedule, shape, lambda b, i, group=group: self._values(b).store(group, i))
             else:
                 self._b.parallel_for(shape, lambda i, group=group: self._expressions.store(group, i))

@@ -39,7 +39,7 @@ from xdsl.passes import ModulePass
 
 from aotc.dialects.aot.contract import NOT_POSITIVE
 from aotc.dialects.aot.tiles import tile_shape, tile_type
-from aotc.dialects.graph.builder import Scalar
+from aotc.dialects.builder import Scalar
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 
 Function: TypeAlias = Callable[[TileBuilder, Scalar], Scalar]
@@ -156,7 +156,7 @@ def _in_pieces(b: TileBuilder, function: Function, x: Scalar) -> Scalar:
 
 def _reinterpret(b: TileBuilder, x: Scalar, dtype: Attribute) -> Scalar:
     shape = tile_shape(x.ssa)
-    return Scalar(b, dtype, b.insert(arith.BitcastOp(x.ssa, tile_type(shape, dtype) if shape else dtype)))
+    return Scalar(b, dtype, b.emit(arith.BitcastOp(x.ssa, tile_type(shape, dtype) if shape else dtype)))
 
 
 def _bits(b: TileBuilder, x: Scalar) -> Scalar:
@@ -185,7 +185,7 @@ def _polynomial(b: TileBuilder, x: Scalar, coefficients: Sequence[float]) -> Sca
 
 
 def _with_sign(b: TileBuilder, magnitude: Scalar, sign: Scalar) -> Scalar:
-    return Scalar(b, f32, b.insert(math.CopySignOp(magnitude.ssa, sign.ssa)))
+    return Scalar(b, f32, b.emit(math.CopySignOp(magnitude.ssa, sign.ssa)))
 
 
 _ONE = 127 << 23

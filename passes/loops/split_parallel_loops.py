@@ -43,7 +43,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from aotc.dialects.aot import BarrierOp, ThreadOp
 from aotc.dialects.aot.contract import is_kernel, set_threads
-from aotc.dialects.graph.builder import INDEX, Scalar
+from aotc.dialects.builder import INDEX, Scalar
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 from aotc.passes.kernel.costs.trips import trips
 from aotc.passes.loops.loop_shares import Cut, Indivisible, Shares, Step, is_arithmetic, splittable

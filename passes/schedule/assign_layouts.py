@@ -34,8 +34,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects.aot.contract import entries
 from aotc.dialects.graph.interfaces import GraphOp
-from aotc.dialects.graph.packed.channels import Blocked
-from aotc.passes.kernel.layouts import Layouts
+from aotc.passes.kernel.layouts import Blocked, Layouts
 from aotc.passes.kernel.strategy import strategy_of
 
 
@@ -80,7 +79,7 @@ def _lay_out(block: Block) -> None:
             op.erase()
             continue
         assert isinstance(laid_out, Blocked)
-        if (mover := layouts.moved_in_vain(laid_out)) is not None:
+        if (mover := layouts.unread_regrouping(laid_out)) is not None:
             Rewriter.erase_op(mover)
             continue
         layouts.added = []

@@ -10,8 +10,8 @@ import numpy as np
 from harness import Array, reference
 from onnx import ModelProto, TensorProto, ValueInfoProto, helper
 
+from aotc.dialects import arrays
 from aotc.dialects.dtypes import ELEMENT_TYPES, is_encoded, is_minifloat, numpy_dtype
-from aotc.dialects.graph import arrays
 from aotc.frontend.onnx.tensors import ONNX_TYPES
 
 FLOATS = ("float32", "float64", "float16")

@@ -29,6 +29,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from aotc import extensions
 from aotc.dialects.aot.contract import Argument, mark_entry, model_module, set_arguments, set_results
 from aotc.dialects.dtypes import dtype_name, element_type
 from aotc.dialects.graph.constants import constant_op, known_array
@@ -250,9 +251,12 @@ class _Importer:
             raise FileError(Problem(str(error), name, node.op_type)) from error
         except Exception as error:
             logger.debug("importing %s (%s)", name, node.op_type, exc_info=True)
-            why = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-            fix = "its attributes or inputs may be malformed"
-            self.problems.append(Problem("the node cannot be imported", name, node.op_type, why, fix))
+            if (problem := extensions.problem_of(error)) is not None:
+                problem = replace(problem, node=name, op_type=node.op_type)
+            else:
+                fix = "its attributes or inputs may be malformed"
+                problem = Problem("the node cannot be imported", name, node.op_type, extensions.describe(error), fix)
+            self.problems.append(problem)
         else:
             missing = [output for output, value in zip(outputs, values, strict=True) if output and value is None]
             if not missing:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from onnx import AttributeProto, FunctionProto, NodeProto, OperatorSetIdProto, defs
 from onnx.defs import OpSchema
 
+from aotc import extensions
 from aotc.errors import Problem
 
 MIN_OPSET, MAX_OPSET = 7, 28
@@ -90,7 +92,12 @@ def bind_attributes(node: NodeProto, bound: Mapping[str, AttributeProto]) -> Nod
 
 
 def unsupported(node: str, op_type: str, domain: str, opset: int | None) -> Problem:
-    """The problem of an operator that nothing gives a meaning to."""
+    """The problem of an operator that nothing gives a meaning to; a package that does not load might have."""
+    problem = _unsupported(node, op_type, domain, opset)
+    return replace(problem, why="; ".join(filter(None, [problem.why, *map(str, extensions.broken())])))
+
+
+def _unsupported(node: str, op_type: str, domain: str, opset: int | None) -> Problem:
     full = qualified(op_type, domain)
     if opset is None:
         return Problem(

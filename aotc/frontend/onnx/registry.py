@@ -14,11 +14,13 @@ from __future__ import annotations
 
 import math
 import pkgutil
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint
+from types import ModuleType
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -26,16 +28,14 @@ from xdsl.builder import Builder
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Attribute, SSAValue
 
+from aotc import extensions
 from aotc.dialects.dtypes import ELEMENT_TYPES
 from aotc.dialects.graph.constants import constant_op, folded, known_array
 from aotc.dialects.graph.interfaces import GraphOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.structure import ConstantOp
-from aotc.errors import AotcError, CompileError, Problem
+from aotc.errors import CompileError, Problem
 from aotc.frontend.onnx.tensors import DTYPES, MAX_ELEMENTS, UNSUPPORTED, type_name
 from aotc.model.weights import Array, WeightStore
-
-EXTENSIONS = "aotc.onnx_importers"
-"""The entry point group of modules with more importers."""
 
 
 class Node:
@@ -173,12 +173,22 @@ IMPORTERS: dict[tuple[str, str], Entry] = {}
 """(domain, op_type) -> entry; filled by importing the modules of `importers/`."""
 
 
+_registered: list[Entry] = []
+"""All that were ever registered, in order."""
+
+
+def _key(entry: Entry) -> tuple[str, str]:
+    return entry.domain, entry.op_type
+
+
 def onnx_op(*op_types: str, domain: str = "") -> Callable[[Importer], Importer]:
     """Register the decorated function as the importer of these operators."""
 
     def register(importer: Importer) -> Importer:
         for op_type in op_types:
-            IMPORTERS[domain, op_type] = Entry(op_type, domain, importer)
+            entry = Entry(op_type, domain, importer)
+            _registered.append(entry)
+            IMPORTERS[_key(entry)] = entry
         return importer
 
     return register
@@ -186,17 +196,19 @@ def onnx_op(*op_types: str, domain: str = "") -> Callable[[Importer], Importer]:
 
 @cache
 def load_importers() -> None:
-    """Fill the table: every module of `importers/`, then every installed extension (AotcError for a broken one)."""
+    """Fill the table: every module of `importers/`, then every installed extension that loads."""
     from aotc.frontend.onnx import importers
 
     for module in pkgutil.iter_modules(importers.__path__):
         import_module(f"{importers.__name__}.{module.name}")
-    for extension in entry_points(group=EXTENSIONS):
-        try:
-            extension.load()
-        except Exception as error:
-            what = f"the extension {extension.name} ({extension.value}) does not load"
-            raise AotcError(Problem(what, why=f"{type(error).__name__}: {error}", fix="update or remove it")) from error
+    extensions.load_all(extensions.IMPORTERS, _check)
+    if extensions.broken():  # what modules registered before they failed goes, too
+        IMPORTERS.clear()
+        IMPORTERS.update({_key(each): each for each in _registered if each.importer.__module__ in sys.modules})
+
+
+def _check(point: EntryPoint, loaded: object) -> str | None:
+    return None if isinstance(loaded, ModuleType) else f"a {type(loaded).__name__} is no module"
 
 
 __all__ = ["IMPORTERS", "ConstantOp", "Entry", "Importer", "Node", "load_importers", "onnx_op"]

@@ -1,24 +1,19 @@
-"""Which channel is where in a tensor in blocks of channels: arithmetic, on numbers and in loops.
+"""Which channel is where in a tensor in NCHWc layout: arithmetic, on numbers and in loops.
 
 Channels lie in parts, one after the other, each of which begins with a block. So the blocks of tensors make, side by
-side, a blocked tensor of the channels of all of them. Lanes that are left at the end of a part belong to no channel:
+side, a blocked tensor of the channels of all of them. Lanes at the end of a part beyond its channels are padding lanes:
 they hold anything, and nothing reads them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import accumulate, groupby, pairwise
 from typing import TypeAlias
 
-from xdsl.ir import SSAValue
-
-from aotc.dialects.graph.builder import Builder, Scalar
+from aotc.dialects.builder import Builder, Scalar
 from aotc.dialects.graph.shapes import ceil_div
-
-MOST_RUNS = 6
-"""Of code for blocks with different numbers of channels."""
 
 BlockBody: TypeAlias = Callable[[Scalar, Scalar, int, list[Scalar]], list[Scalar]]
 """What is done with a block: its number, its first channel, how many it has, and carried values to the next ones."""
@@ -61,17 +56,6 @@ class Channels:
                 merged.append(part)
         return Channels(tuple(merged), lanes)
 
-    @staticmethod
-    def joined(all_parts: Sequence[Channels]) -> Channels:
-        """Blocks side by side."""
-        return Channels.of((part for each in all_parts for part in each.parts), all_parts[0].lanes)
-
-    @staticmethod
-    def beginning_at(starts: Iterable[int], channels: int, lanes: int) -> Channels:
-        """So many channels, some of which begin a block."""
-        bounds = sorted({0, *(start for start in starts if 0 < start < channels), channels})
-        return Channels.of((high - low for low, high in pairwise(bounds)), lanes)
-
     @property
     def count(self) -> int:
         """How many channels there are."""
@@ -93,14 +77,9 @@ class Channels:
         return self.places[-1] + 1 if self.count else 0
 
     @property
-    def has_gaps(self) -> bool:
-        """Whether there are lanes between channels that belong to none."""
+    def has_padding(self) -> bool:
+        """Whether there are padding lanes between channels, not only behind the last one."""
         return len(self.parts) > 1
-
-    @property
-    def is_compact(self) -> bool:
-        """Whether gaps cost little: lanes that are computed for nothing, and code for parts of many sizes."""
-        return 3 * self.blocks <= 4 * ceil_div(self.count, self.lanes) and len(self.runs) <= MOST_RUNS
 
     @property
     def places(self) -> tuple[int, ...]:
@@ -143,15 +122,3 @@ class Channels:
 
             carried = b.reduce([(0, run.number), (0, run.count)], carried, at)
         return carried
-
-
-ChannelsOf: TypeAlias = Callable[..., "Channels | None"]
-"""Where the channels are in some values, if they were computed in blocks."""
-
-
-@dataclass(frozen=True)
-class Blocked:
-    """A tensor [N, C, spatial..] in blocks of channels: [N, blocks, spatial.., lanes], and where its channels are."""
-
-    value: SSAValue
-    channels: Channels

@@ -17,8 +17,8 @@ from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType, 
 from xdsl.ir import OpResult
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, opt_result_def, prop_def, result_def
 
-from aotc.dialects.graph.arrays import to_blocks
-from aotc.dialects.graph.builder import Builder, Reader, Scalar, Writer
+from aotc.dialects.arrays import to_blocks
+from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import (
     Array,
     ElementOp,
@@ -112,7 +112,7 @@ class UnpackChannelsOp(ElementOp):
     def view_offset(self) -> int | None:
         shape = shape_of(self.x)
         whole = shape[0] == 1 or shape[1] * shape[-1] == self.channels.value.data
-        return 0 if math.prod(shape[2:-1]) == 1 and whole and not self.held.has_gaps else None
+        return 0 if math.prod(shape[2:-1]) == 1 and whole and not self.held.has_padding else None
 
     def reads_once(self) -> bool:
         return True

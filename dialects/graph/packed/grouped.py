@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from aotc.dialects.graph.builder import Builder, Scalar
+from aotc.dialects.builder import Builder, Scalar
 from aotc.dialects.graph.shapes import ceil_div
 
 

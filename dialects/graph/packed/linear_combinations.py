@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TypeVar
 
-from aotc.dialects.graph.builder import Builder, Scalar
+from aotc.dialects.builder import Builder, Scalar
 
 Value = TypeVar("Value")
 Sum = Callable[[Sequence[tuple[Fraction, Value]]], Value]

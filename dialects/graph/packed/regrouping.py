@@ -12,8 +12,8 @@ from xdsl.dialects.builtin import DenseArrayBase, TensorType
 from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, prop_def, result_def, var_operand_def
 
+from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import numpy_dtype
-from aotc.dialects.graph.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import (
     Array,
     LoopNestOp,

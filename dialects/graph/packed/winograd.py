@@ -22,9 +22,9 @@ from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType, 
 from xdsl.ir import OpResult
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
 
+from aotc.dialects.arrays import to_blocks
+from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import is_float
-from aotc.dialects.graph.arrays import to_blocks
-from aotc.dialects.graph.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import (
     Array,
     LoopNestOp,

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import DenseArrayBase, TensorType
 from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, opt_operand_def, prop_def, result_def
 
-from aotc.dialects.graph.builder import Builder, Reader, Scalar
+from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.windows.sliding import SlidingWindow, sliding_windows
 from aotc.dialects.graph.windows.transposed import Phases, TransposedWindow, transposed_windows

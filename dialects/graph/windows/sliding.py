@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aotc.dialects.graph.builder import Builder, Scalar
+from aotc.dialects.builder import Builder, Scalar
 from aotc.dialects.graph.interfaces import ShapeError
 from aotc.dialects.graph.shapes import ceil_div, ceil_div_index
 

@@ -1,4 +1,4 @@
-"""The `signal` dialect: one operation, complete in one class."""
+"""The `signal` dialect: one operation, complete in one class, and the schedule of `dot`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from xdsl.dialects.builtin import FloatAttr, TensorType
 from xdsl.ir import Dialect
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
+from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import is_float
-from aotc.dialects.graph.builder import Builder, Reader, Scalar
 from aotc.dialects.graph.interfaces import Array, ElementOp, Fusion, ShapeError, element_type_of, shape_of, tensor_type
+from aotc_signal.dot import DotScheduleAttr
 
 
 @irdl_op_definition
@@ -49,4 +50,4 @@ class PreemphasisOp(ElementOp):
         return value - before * self.coefficient.value.data
 
 
-SIGNAL = Dialect("signal", [PreemphasisOp], [])
+SIGNAL = Dialect("signal", [PreemphasisOp], [DotScheduleAttr])

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import numpy as np
 import onnx
+import pytest
 from onnx import TensorProto, helper
 
 import aotc
+from aotc import extensions
+from aotc.passes.kernel import strategy
 
 
 def model(coefficient: float) -> onnx.ModelProto:
@@ -44,3 +48,64 @@ def test_pass_runs_in_its_phase(tmp_path: Path) -> None:
     assert "signal.preemphasis" not in (tmp_path / "front_end.graph.mlir").read_text()
     aotc.compile_to(model(0.5), tmp_path, name="front_end", stop_after="graph")
     assert "signal.preemphasis" in (tmp_path / "front_end.graph.mlir").read_text()
+
+
+def correlation(frames: int, samples: int, columns: int, template: np.ndarray | None = None) -> onnx.ModelProto:
+    nodes = [
+        helper.make_node("MatMul", ["x", "template"], ["scores"], "correlate"),
+        helper.make_node("Relu", ["scores"], ["y"], "rectify"),
+    ]
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [frames, samples])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [frames, columns])
+    given = helper.make_tensor_value_info("template", TensorProto.FLOAT, [samples, columns])
+    constants = [] if template is None else [onnx.numpy_helper.from_array(template, "template")]
+    graph = helper.make_graph(nodes, "correlation", [x, given][: 2 - len(constants)], [y], constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+def scheduled(model: onnx.ModelProto, directory: Path) -> str:
+    aotc.compile_to(model, directory, name="m", stop_after="schedule", target="x86-64-v4")
+    return (directory / "m.schedule.mlir").read_text()
+
+
+LONG, SHORT, WIDE = (64, 512, 1), (64, 16, 1), (64, 512, 8)
+
+
+@pytest.mark.parametrize("sizes", [LONG, SHORT, WIDE, (1, 512, 1), (3, 523, 1), (5, 1030, 1)])
+def test_products_are_right(sizes: tuple[int, int, int]) -> None:
+    frames, samples, columns = sizes
+    random = np.random.default_rng(0)
+    x = random.standard_normal((frames, samples)).astype(np.float32)
+    template = random.standard_normal((samples, columns)).astype(np.float32)
+    y = aotc.compile(correlation(*sizes))({"x": x, "template": template})["y"]
+    np.testing.assert_allclose(y, np.maximum(x @ template, 0), rtol=1e-4, atol=1e-4)
+
+
+def test_the_strategy_is_chosen_where_it_is_cheaper(tmp_path: Path) -> None:
+    assert "#signal.dot_schedule<lanes = 16, sums = 4>" in scheduled(correlation(*LONG), tmp_path)
+
+
+@pytest.mark.parametrize(
+    "model", [correlation(*SHORT), correlation(*WIDE), correlation(*LONG, np.ones((512, 1), np.float32))]
+)
+def test_the_strategy_is_not_chosen_elsewhere(tmp_path: Path, model: onnx.ModelProto) -> None:
+    text = scheduled(model, tmp_path)
+    assert "signal.dot_schedule" not in text and "#graph.matmul_schedule" in text
+
+
+def test_without_the_strategy_aotc_has_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = extensions.points
+
+    def ours(group: str) -> list[EntryPoint]:
+        return [point for point in found(group) if point.name != "signal"]
+
+    def forget() -> None:
+        strategy.registered.cache_clear()
+        strategy.strategies_of.cache_clear()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(extensions, "points", ours)
+        forget()
+        text = scheduled(correlation(*LONG), tmp_path)
+    forget()
+    assert "signal.dot_schedule" not in text and "#graph.matmul_schedule" in text

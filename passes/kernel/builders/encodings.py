@@ -23,9 +23,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation
 
+from aotc.dialects import arrays
+from aotc.dialects.builder import Builder, Rounding, Scalar
 from aotc.dialects.dtypes import ELEMENT_TYPES, Array, compute_type, extended, is_encoded, is_float, numpy_dtype
-from aotc.dialects.graph import arrays
-from aotc.dialects.graph.builder import Builder, Rounding, Scalar
 
 _U8, _U32 = ELEMENT_TYPES["uint8"], ELEMENT_TYPES["uint32"]
 _SIGN = 0x8000_0000

@@ -9,8 +9,8 @@ from typing import TypeAlias, cast
 from xdsl.ir import Block, OpResult, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
+from aotc.dialects.builder import Reader, Scalar
 from aotc.dialects.dtypes import compute_type, is_encoded
-from aotc.dialects.graph.builder import Reader, Scalar
 from aotc.dialects.graph.interfaces import AnchorOp, Array, ElementOp, element_type_of, shape_of
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.passes.kernel.builders.encodings import constant

@@ -13,8 +13,8 @@ from xdsl.dialects.builtin import AnyFloat, IntegerType, MemRefType
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from aotc.dialects.builder import INDEX, Scalar, ScalarLike
 from aotc.dialects.dtypes import compute_type, is_encoded
-from aotc.dialects.graph.builder import INDEX, Scalar, ScalarLike
 from aotc.passes.kernel.builders.encodings import low_bits
 from aotc.passes.kernel.builders.scalar_builder import ScalarBuilder
 
@@ -38,11 +38,11 @@ class LoopBuilder(ScalarBuilder):
 
     def load(self, buffer: SSAValue, index: Sequence[Scalar], dtype: Attribute) -> Scalar:
         """buffer[index], widened to the compute type of `dtype`, the buffer's graph element type; codes stay codes."""
-        value = self.insert(memref.LoadOp.get(buffer, [i.ssa for i in index]))
+        value = self.emit(memref.LoadOp.get(buffer, [i.ssa for i in index]))
         if is_encoded(dtype):
             return Scalar(self, dtype, value)
         if compute_type(dtype) != dtype:
-            value = self.insert(arith.ExtFOp(value, cast(AnyFloat, compute_type(dtype))))
+            value = self.emit(arith.ExtFOp(value, cast(AnyFloat, compute_type(dtype))))
         return Scalar(self, compute_type(dtype), value)
 
     def load_element(self, buffer: SSAValue, index: Sequence[Scalar], dtype: Attribute) -> Scalar:
@@ -57,7 +57,7 @@ class LoopBuilder(ScalarBuilder):
         kind = cast(MemRefType[Attribute], buffer.type).get_element_type()
         ssa = value.ssa
         if ssa.type != kind:
-            ssa = self.insert(arith.TruncFOp(ssa, cast(AnyFloat, kind)))
+            ssa = self.emit(arith.TruncFOp(ssa, cast(AnyFloat, kind)))
         self.effect(memref.StoreOp.get(ssa, buffer, [i.ssa for i in index]))
 
     # Structure

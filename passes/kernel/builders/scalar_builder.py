@@ -31,8 +31,8 @@ from xdsl.rewriter import InsertPoint
 from aotc.dialects import aot
 from aotc.dialects.aot.contract import NOT_POSITIVE
 from aotc.dialects.aot.tiles import CONVERSIONS
+from aotc.dialects.builder import INDEX, Bitwise, Builder, Comparison, Number, Rounding, Scalar, ScalarLike
 from aotc.dialects.dtypes import compute_type, is_float, is_unsigned, storage_type, wrap
-from aotc.dialects.graph.builder import INDEX, Bitwise, Builder, Comparison, Number, Rounding, Scalar, ScalarLike
 from aotc.passes.kernel.builders import encodings
 from aotc.passes.kernel.builders.arithmetic import MATH, conversion, predicate, quotient
 
@@ -57,7 +57,10 @@ class ScalarBuilder(Builder):
         self._last_constant: Operation | None = None
 
     def insert(self, op: Operation) -> SSAValue:
-        """Insert `op`, return its only result."""
+        return self.emit(op)
+
+    def emit(self, op: Operation) -> SSAValue:
+        """Insert `op`, return its only result. What builders write with; operations call `insert`."""
         self._builder.insert(op)
         return op.results[0]
 
@@ -113,7 +116,7 @@ class ScalarBuilder(Builder):
     def _binary(self, a: Scalar, c: Scalar, of_float: type[Operation], of_int: type[Operation]) -> Scalar:
         assert a.dtype == c.dtype, f"operand types differ: {a.dtype}, {c.dtype}"
         op = of_float if is_float(a.dtype) else of_int
-        return Scalar(self, a.dtype, self.insert(op(a.ssa, c.ssa)))  # pyright: ignore[reportCallIssue]
+        return Scalar(self, a.dtype, self.emit(op(a.ssa, c.ssa)))  # pyright: ignore[reportCallIssue]
 
     def add(self, a: Scalar, c: Scalar) -> Scalar:
         if (folded := self._fold(a, c, lambda x, y: x + y)) is not None:
@@ -162,7 +165,7 @@ class ScalarBuilder(Builder):
         if is_float(a.dtype):
             if a.constant is not None:
                 return Scalar(self, a.dtype, constant=-float(a.constant))
-            return Scalar(self, a.dtype, self.insert(arith.NegfOp(a.ssa)))
+            return Scalar(self, a.dtype, self.emit(arith.NegfOp(a.ssa)))
         return self.sub(self.const(0, a.dtype), a)
 
     def abs(self, a: Scalar) -> Scalar:
@@ -176,16 +179,16 @@ class ScalarBuilder(Builder):
 
     def bitwise(self, how: Bitwise, a: Scalar, c: Scalar) -> Scalar:
         x, y = self._operands(a, c)
-        return Scalar(self, a.dtype, self.insert(_BITWISE[how](x, y)))
+        return Scalar(self, a.dtype, self.emit(_BITWISE[how](x, y)))
 
     def shift_left(self, a: Scalar, by: Scalar) -> Scalar:
         x, y = self._operands(a, by)
-        return Scalar(self, a.dtype, self.insert(arith.ShLIOp(x, y)))
+        return Scalar(self, a.dtype, self.emit(arith.ShLIOp(x, y)))
 
     def shift_right(self, a: Scalar, by: Scalar) -> Scalar:
         op = arith.ShRUIOp if is_unsigned(a.dtype) else arith.ShRSIOp
         x, y = self._operands(a, by)
-        return Scalar(self, a.dtype, self.insert(op(x, y)))
+        return Scalar(self, a.dtype, self.emit(op(x, y)))
 
     def max(self, a: Scalar, c: ScalarLike) -> Scalar:
         c = a.typed(c)
@@ -207,14 +210,14 @@ class ScalarBuilder(Builder):
         c = a.typed(c)
         assert a.dtype == c.dtype, f"operand types differ: {a.dtype}, {c.dtype}"
         op = arith.CmpfOp if is_float(a.dtype) else arith.CmpiOp
-        return Scalar(self, i1, self.insert(op(a.ssa, c.ssa, predicate(how, a.dtype))))
+        return Scalar(self, i1, self.emit(op(a.ssa, c.ssa, predicate(how, a.dtype))))
 
     def select(self, condition: Scalar, a: Scalar, c: ScalarLike) -> Scalar:
         c = a.typed(c)
-        return Scalar(self, a.dtype, self.insert(arith.SelectOp(condition.ssa, a.ssa, c.ssa)))
+        return Scalar(self, a.dtype, self.emit(arith.SelectOp(condition.ssa, a.ssa, c.ssa)))
 
     def math(self, name: str, a: Scalar) -> Scalar:
-        return Scalar(self, a.dtype, self.insert(MATH[name](a.ssa)))
+        return Scalar(self, a.dtype, self.emit(MATH[name](a.ssa)))
 
     def exp_of_nonpositive(self, a: Scalar) -> Scalar:
         result = self.math("exp", a)
@@ -224,7 +227,7 @@ class ScalarBuilder(Builder):
     def pow(self, a: Scalar, exponent: Scalar) -> Scalar:
         if exponent.constant in (2, 3):
             return a * a if exponent.constant == 2 else a * a * a
-        return Scalar(self, a.dtype, self.insert(math.PowFOp(a.ssa, exponent.ssa)))
+        return Scalar(self, a.dtype, self.emit(math.PowFOp(a.ssa, exponent.ssa)))
 
     # Conversion
 
@@ -262,8 +265,8 @@ class ScalarBuilder(Builder):
             return self.compare("ne", a, 0)
         if isinstance(dtype, Float16Type | BFloat16Type):
             wide = self.cast(a, f32)
-            narrow = self.insert(arith.TruncFOp(wide.ssa, dtype))
-            return Scalar(self, f32, self.insert(arith.ExtFOp(narrow, f32)))
+            narrow = self.emit(arith.TruncFOp(wide.ssa, dtype))
+            return Scalar(self, f32, self.emit(arith.ExtFOp(narrow, f32)))
         if a.dtype == dtype:
             return a
         if a.constant is not None and not is_float(a.dtype) and is_float(dtype):
@@ -277,9 +280,9 @@ class ScalarBuilder(Builder):
                 return self.cast(self.cast(a, i32), dtype).ssa
             if source != INDEX and is_unsigned(source):
                 a = self.cast(a, IntegerType(64))
-            return self.insert(arith.IndexCastOp(a.ssa, target))
+            return self.emit(arith.IndexCastOp(a.ssa, target))
         kind = conversion(source, dtype)
         return a.ssa if kind is None else self._converted(kind, a.ssa, target)
 
     def _converted(self, kind: str, value: SSAValue, target: Attribute) -> SSAValue:
-        return self.insert(CONVERSIONS[kind](value, target))
+        return self.emit(CONVERSIONS[kind](value, target))

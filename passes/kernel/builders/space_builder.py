@@ -14,7 +14,7 @@ from typing import cast
 from xdsl.dialects.builtin import MemRefType, i1
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from aotc.dialects.graph.builder import INDEX, Bitwise, Comparison, Scalar, ScalarLike
+from aotc.dialects.builder import INDEX, Bitwise, Comparison, Scalar, ScalarLike
 from aotc.passes.kernel.builders.iteration_space import Affine, Loop, Refinement, divided, is_natural
 from aotc.passes.kernel.builders.tile_builder import EXPANDED_MATH, NotVectorizable, TileBuilder
 
@@ -99,8 +99,8 @@ class SpaceBuilder(TileBuilder):
         self.uniform |= self._loops(form)
         return self._placed(form).ssa
 
-    def insert(self, op: Operation) -> SSAValue:
-        value = super().insert(op)
+    def emit(self, op: Operation) -> SSAValue:
+        value = super().emit(op)
         if loops := self._followed(op.operands):
             self._follows[value] = loops
         return value

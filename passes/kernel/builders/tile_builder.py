@@ -31,8 +31,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from aotc.dialects import aot
 from aotc.dialects.aot.tiles import Reduction, tile_shape, tile_type
+from aotc.dialects.builder import INDEX, Builder, Comparison, Reader, Rounding, Scalar, ScalarLike
 from aotc.dialects.dtypes import is_float, storage_type, wrap
-from aotc.dialects.graph.builder import INDEX, Builder, Comparison, Reader, Rounding, Scalar, ScalarLike
 from aotc.passes.kernel.builders.arithmetic import predicate
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 
@@ -117,6 +117,14 @@ class TileBuilder(LoopBuilder):
     _asks = False
     """Whether loads are to be prefetches."""
 
+    def insert(self, op: Operation) -> SSAValue:
+        """As `Builder.insert`: what is not written for tiles raises NotVectorizable where it meets one."""
+        for part in op.walk():
+            meets = any(isinstance(value.type, VectorType) for value in part.operands)
+            if meets and part.dialect_name() not in (aot.AOT.name, vector.Vector.name):
+                raise NotVectorizable(f"{part.name} is inserted as an operation on scalars")
+        return self.emit(op)
+
     # Tiles
 
     def splat(self, value: ScalarLike, tile: Tile, dtype: Attribute | None = None) -> Scalar:
@@ -128,28 +136,28 @@ class TileBuilder(LoopBuilder):
         """`sizes` registers of a tile from `offsets` on; the whole where that is the whole."""
         if tuple(sizes) == tile_shape(a.ssa)[:-1]:
             return a
-        return Scalar(self, a.dtype, self.insert(aot.TileSliceOp(a.ssa, offsets, sizes)))
+        return Scalar(self, a.dtype, self.emit(aot.TileSliceOp(a.ssa, offsets, sizes)))
 
     def replace(self, part: Scalar, whole: Scalar, offsets: Sequence[int]) -> Scalar:
         """The tile `whole` with `part` in it."""
         if tile_shape(part.ssa) == tile_shape(whole.ssa):
             return part
-        return Scalar(self, whole.dtype, self.insert(aot.TileInsertOp(part.ssa, whole.ssa, offsets)))
+        return Scalar(self, whole.dtype, self.emit(aot.TileInsertOp(part.ssa, whole.ssa, offsets)))
 
     def shuffle(self, a: Scalar, c: Scalar, lanes: Sequence[int]) -> Scalar:
         """Register by register, `lanes` of those of two tiles, counted through both."""
-        return Scalar(self, a.dtype, self.insert(aot.TileShuffleOp(a.ssa, c.ssa, lanes)))
+        return Scalar(self, a.dtype, self.emit(aot.TileShuffleOp(a.ssa, c.ssa, lanes)))
 
     def total(self, kind: Reduction, a: Scalar) -> Scalar:
         """All elements of a tile as one scalar (see `aot.tile_reduce` for the order)."""
-        return Scalar(self, a.dtype, self.insert(aot.TileReduceOp(kind, a.ssa)))
+        return Scalar(self, a.dtype, self.emit(aot.TileReduceOp(kind, a.ssa)))
 
     def fma(self, a: Scalar, c: Scalar, addend: Scalar) -> Scalar:
         """a * c + addend; of floats with one rounding."""
         if not is_float(a.dtype):
             return self.add(self.mul(a, c), addend)
         x, y, z = self._operands(a, c, addend)
-        return Scalar(self, a.dtype, self.insert(math.FmaOp(x, y, z)))
+        return Scalar(self, a.dtype, self.emit(math.FmaOp(x, y, z)))
 
     def prefetch(self, read: Reader, index: Sequence[Scalar]) -> None:
         """Ask for the cache line of the element that `read`, which is a buffer's, would load at `index`.
@@ -173,7 +181,7 @@ class TileBuilder(LoopBuilder):
         if _is_across(strides, tile):
             return Scalar(self, dtype, self._load_across(buffer, base, strides, tile))
         valid = tile.valid if _along_lanes(strides, tile) else None
-        return Scalar(self, dtype, self.insert(aot.TileLoadOp(buffer, base, tile.shape, strides, valid)))
+        return Scalar(self, dtype, self.emit(aot.TileLoadOp(buffer, base, tile.shape, strides, valid)))
 
     def _load_across(self, buffer: SSAValue, base: Sequence[SSAValue], strides: Sequence[int], tile: Tile) -> SSAValue:
         """A tile that is contiguous from register to register: its columns as registers, transposed."""
@@ -181,15 +189,15 @@ class TileBuilder(LoopBuilder):
         present = lanes if tile.valid is None else tile.valid
         shape = (present, *tile.shape[1:-1], lanes)
         steps = (strides[-1], *strides[1:-1], strides[0])
-        square = self.insert(aot.TileLoadOp(buffer, base, shape, steps, None if rows == lanes else rows))
+        square = self.emit(aot.TileLoadOp(buffer, base, shape, steps, None if rows == lanes else rows))
         if present < lanes:
             kind = cast(MemRefType[Attribute], buffer.type).get_element_type()
             zeros = self._spread(self.const(0, kind), (lanes, *shape[1:]))
-            square = self.insert(aot.TileInsertOp(square, zeros, [0] * (len(shape) - 1)))
-        square = self.insert(aot.TileTransposeOp(square))
+            square = self.emit(aot.TileInsertOp(square, zeros, [0] * (len(shape) - 1)))
+        square = self.emit(aot.TileTransposeOp(square))
         if rows == lanes:
             return square
-        return self.insert(aot.TileSliceOp(square, [0] * (len(shape) - 1), tile.shape[:-1]))
+        return self.emit(aot.TileSliceOp(square, [0] * (len(shape) - 1), tile.shape[:-1]))
 
     def store(self, value: Scalar, buffer: SSAValue, index: Sequence[Scalar]) -> None:
         tile = next((i.tile for i in index if isinstance(i, TileIndex)), None)
@@ -237,7 +245,7 @@ class TileBuilder(LoopBuilder):
             return value
         if isinstance(value.type, VectorType):
             raise NotVectorizable(f"tiles of shapes {tile_shape(value)} and {shape} meet")
-        return self.insert(vector.BroadcastOp(value, tile_type(shape, kind)))
+        return self.emit(vector.BroadcastOp(value, tile_type(shape, kind)))
 
     def _operands(self, *operands: Scalar) -> list[SSAValue]:
         shape = next((tile_shape(x.value) for x in operands if x.value is not None and is_tile(x)), None)
@@ -254,7 +262,7 @@ class TileBuilder(LoopBuilder):
         result = op(x, y)  # pyright: ignore[reportCallIssue]
         if op in (arith.MaximumfOp, arith.MinimumfOp):
             result.properties["fastmath"] = _ZEROS_ARE_EQUAL
-        return Scalar(self, a.dtype, self.insert(result))
+        return Scalar(self, a.dtype, self.emit(result))
 
     def add(self, a: Scalar, c: Scalar) -> Scalar:
         if isinstance(a, TileIndex) and isinstance(c, TileIndex):
@@ -288,14 +296,14 @@ class TileBuilder(LoopBuilder):
         if not (is_tile(a) or is_tile(c)):
             return super().compare(how, a, c)
         x, y = self._operands(a, c)
-        return Scalar(self, i1, self.insert(aot.TileCompareOp(predicate(how, a.dtype), x, y)))
+        return Scalar(self, i1, self.emit(aot.TileCompareOp(predicate(how, a.dtype), x, y)))
 
     def select(self, condition: Scalar, a: Scalar, c: ScalarLike) -> Scalar:
         c = a.typed(c)
         if not any(is_tile(x) for x in (condition, a, c)):
             return super().select(condition, a, c)
         x, y, z = self._operands(condition, a, c)
-        return Scalar(self, a.dtype, self.insert(aot.TileSelectOp(x, y, z)))
+        return Scalar(self, a.dtype, self.emit(aot.TileSelectOp(x, y, z)))
 
     def math(self, name: str, a: Scalar) -> Scalar:
         known = _TILE_MATH | EXPANDED_MATH if isinstance(a.dtype, Float32Type) else _TILE_MATH
@@ -334,7 +342,7 @@ class TileBuilder(LoopBuilder):
     def _converted(self, kind: str, value: SSAValue, target: Attribute) -> SSAValue:
         if not isinstance(value.type, VectorType):
             return super()._converted(kind, value, target)
-        return self.insert(aot.TileConvertOp(kind, value, target))
+        return self.emit(aot.TileConvertOp(kind, value, target))
 
     def when(
         self, condition: Scalar, then: Callable[[], Sequence[Scalar]], otherwise: Callable[[], Sequence[Scalar]]

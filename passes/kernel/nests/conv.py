@@ -15,8 +15,8 @@ from typing import TypeAlias
 
 from xdsl.ir import Attribute
 
+from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.dtypes import byte_width
-from aotc.dialects.graph.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.packed.conv import ChunkBody
 from aotc.dialects.graph.packed.grouped import GroupedPanels
 from aotc.dialects.graph.schedules import MatmulSchedule

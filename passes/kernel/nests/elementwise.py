@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from xdsl.ir import Block
 
-from aotc.dialects.graph.builder import INDEX, Scalar
+from aotc.dialects.builder import INDEX, Scalar
 from aotc.dialects.graph.schedules import ElementwiseSchedule
 from aotc.dialects.graph.shapes import Segment, ceil_div, segments
 from aotc.passes.kernel.builders.iteration_space import Loop, Space

@@ -14,8 +14,8 @@ from typing import TypeAlias
 
 from xdsl.ir import Attribute
 
+from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.dtypes import byte_width
-from aotc.dialects.graph.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.schedules import MatmulSchedule
 from aotc.dialects.graph.shapes import LINE, Segment, ceil_div, segments
 from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder

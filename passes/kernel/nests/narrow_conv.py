@@ -8,7 +8,7 @@ from itertools import product
 
 from aotc.dialects import aot
 from aotc.dialects.aot.tiles import tile_shape
-from aotc.dialects.graph.builder import Reader, Scalar, Writer
+from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.packed.narrow import NarrowConvolutionOp
 from aotc.dialects.graph.schedules import InnerProductSchedule

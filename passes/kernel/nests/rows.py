@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, Float64Type, i32, i6
 from xdsl.ir import Attribute
 
 from aotc.dialects.aot.tiles import Reduction, tile_shape, tile_type
-from aotc.dialects.graph.builder import Number, Scalar
+from aotc.dialects.builder import Number, Scalar
 from aotc.dialects.graph.schedules import RowSchedule
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder, is_tile
@@ -88,7 +88,7 @@ class Part:
         if not is_tile(value) or tile_shape(value.ssa) == self.tile.shape:
             return value
         kind = tile_type(self.tile.shape, value.dtype)
-        return Scalar(self.b, value.dtype, self.b.insert(vector.BroadcastOp(value.ssa, kind)))
+        return Scalar(self.b, value.dtype, self.b.emit(vector.BroadcastOp(value.ssa, kind)))
 
 
 def lane_numbers(b: TileBuilder, shape: Sequence[int], beside: Attribute) -> Scalar:
@@ -97,7 +97,7 @@ def lane_numbers(b: TileBuilder, shape: Sequence[int], beside: Attribute) -> Sca
     steps, registers, lanes = shape
     values = list(range(registers * lanes)) * steps
     constant = DenseIntOrFPElementsAttr.from_list(tile_type(shape, kind), values)  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownVariableType]
-    return Scalar(b, kind, b.insert(arith.ConstantOp(constant)))  # pyright: ignore[reportUnknownArgumentType]
+    return Scalar(b, kind, b.emit(arith.ConstantOp(constant)))  # pyright: ignore[reportUnknownArgumentType]
 
 
 class Rows:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import Attribute
 
-from aotc.dialects.graph.builder import Reader, Scalar, Writer
+from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.packed.linear_combinations import sums, terms
 from aotc.dialects.graph.packed.strassen import LEFT_SUMS, PRODUCTS, RESULT_SUMS, StrassenSizes
 from aotc.dialects.graph.schedules import MatmulSchedule

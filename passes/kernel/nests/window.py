@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from aotc.dialects.graph.builder import Reader, Scalar
+from aotc.dialects.builder import Reader, Scalar
 from aotc.dialects.graph.schedules import InnerProductSchedule, WindowSchedule
 from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder

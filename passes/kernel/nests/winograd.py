@@ -18,7 +18,7 @@ from itertools import groupby
 from xdsl.ir import Attribute
 
 from aotc.dialects.aot.tiles import tile_shape
-from aotc.dialects.graph.builder import Reader, Scalar, Writer
+from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.packed.channels import BlockRun, Channels
 from aotc.dialects.graph.packed.linear_combinations import sums
 from aotc.dialects.graph.packed.winograd import WinogradSizes
@@ -72,7 +72,7 @@ class WinogradKernel:
         b, sizes = self._b, self._sizes
         channels = sizes.channels
         # behind the last channel lanes may be written that nothing reads
-        whole = channels if channels.has_gaps else Channels.of([channels.blocks * self._lanes], self._lanes)
+        whole = channels if channels.has_padding else Channels.of([channels.blocks * self._lanes], self._lanes)
         panel_blocks = sizes.width // self._lanes
         panels = list(segments(ceil_div(sizes.outputs, self._lanes), panel_blocks))
 

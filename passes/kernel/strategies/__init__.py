@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from aotc.passes.kernel.strategies import (
     depthwise,
+    elementwise,
+    movement,
     normalization,
     pooling,
     products,
@@ -17,6 +19,8 @@ from aotc.passes.kernel.strategy import Strategies
 
 STRATEGIES: Strategies = {
     **depthwise.STRATEGIES,
+    **elementwise.STRATEGIES,
+    **movement.STRATEGIES,
     **normalization.STRATEGIES,
     **pooling.STRATEGIES,
     **products.STRATEGIES,

@@ -12,11 +12,11 @@ from typing import TypeVar
 
 from xdsl.ir import SSAValue
 
-from aotc.dialects.graph.builder import Reader, Writer
+from aotc.dialects.builder import Reader, Writer
 from aotc.dialects.graph.convolution import ConvolutionOp, ConvOp, ConvTransposeOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
-from aotc.dialects.graph.packed.channels import Blocked, Channels, ChannelsOf
+from aotc.dialects.graph.packed.channels import Channels
 from aotc.dialects.graph.packed.conv import (
     BlockedConvolutionOp,
     BlockedConvOp,
@@ -30,7 +30,7 @@ from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
 from aotc.passes.kernel.costs.conv import block_depth, conv_cycles, conv_schedule, narrow_schedule
 from aotc.passes.kernel.costs.lanes import lanes_of_products
-from aotc.passes.kernel.layouts import Layouts
+from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts
 from aotc.passes.kernel.nests.conv import ConvNest
 from aotc.passes.kernel.nests.matmul import PartialSums
 from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation, tiled_windows, window_tiling
@@ -90,7 +90,7 @@ def result_channels(op: ConvolutionOp, layouts: Layouts, lanes: int) -> Channels
     """Where output channels are to be; a padding lane is computed as one whose weights are 0."""
     if op.groups > 1:
         return Channels.of([shape_of(op.result)[1]], lanes)
-    return layouts.wanted(op.result, lanes)
+    return layouts.channels_for_readers(op.result, lanes)
 
 
 def packed_bias(op: ConvolutionOp, layouts: Layouts, channels: Channels) -> SSAValue | None:
@@ -125,7 +125,7 @@ class DirectConvStrategy(ConvolutionStrategy[ConvolutionOp], RegisterTileStrateg
         weight = weight_by_outputs(op, layouts)
         lanes, channels = schedule.lanes, shape_of(op.x)[1]
         computed, dense = layouts.computed(op.x), Channels.of([channels], lanes)
-        if computed is not None and (op.groups == 1 or not computed.channels.has_gaps):
+        if computed is not None and (op.groups == 1 or not computed.channels.has_padding):
             x = computed
         elif channels < lanes and op.groups == 1:
             x = Blocked(op.x, Channels.of([channels], channels))
@@ -136,7 +136,7 @@ class DirectConvStrategy(ConvolutionStrategy[ConvolutionOp], RegisterTileStrateg
         if x.value is not op.x:
             inputs, outputs = channels // op.groups, results.count // op.groups
             depth = block_depth(op.groups, inputs, outputs, width, held.lanes)
-        if op.groups > 1 or held.has_gaps or x.value is op.x:
+        if op.groups > 1 or held.has_padding or x.value is op.x:
             schedule = replace(schedule, kc=None)
         weight = layouts.spread(layouts.spread(weight, 1, held), 0, results)
         blocked = BlockedConvTransposeOp if isinstance(op, ConvTransposeOp) else BlockedConvOp
@@ -147,7 +147,7 @@ class DirectConvStrategy(ConvolutionStrategy[ConvolutionOp], RegisterTileStrateg
             **window_properties(op),
             group=op.group,
             channels=channels,
-            parts=held.parts if held.has_gaps else None,
+            parts=held.parts if held.has_padding else None,
             outputs=results.slots,
             block=lanes,
             partials=schedule.kc is not None,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from aotc.dialects.graph.builder import Reader, Scalar, Writer
-from aotc.dialects.graph.interfaces import Prologue, element_type_of, shape_of
+from aotc.dialects.builder import Reader, Scalar, Writer
+from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.packed.window import LanesConvolutionOp
 from aotc.dialects.graph.schedules import WindowSchedule
 from aotc.machines.machine import Machine
@@ -15,7 +15,7 @@ from aotc.passes.kernel.costs.candidates import window_candidates
 from aotc.passes.kernel.costs.windows import window_schedule
 from aotc.passes.kernel.nests.window import Part, WindowNest, WindowReduction
 from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation, tiled_windows, window_tiling
-from aotc.passes.kernel.strategy import KernelStrategy, Strategies
+from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
 
 
 class DepthwiseStrategy(KernelStrategy[LanesConvolutionOp]):

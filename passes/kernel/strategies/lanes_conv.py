@@ -9,13 +9,13 @@ from typing import ClassVar
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
-from aotc.dialects.graph.packed.channels import Blocked, Channels
+from aotc.dialects.graph.packed.channels import Channels
 from aotc.dialects.graph.packed.window import BlockedDepthwiseConvOp, BlockedLanesConvOp
 from aotc.dialects.graph.schedules import Schedule, WindowSchedule, schedule_of
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.lanes import lanes_of_products
 from aotc.passes.kernel.costs.windows import window_schedule
-from aotc.passes.kernel.layouts import Layouts
+from aotc.passes.kernel.layouts import Blocked, Layouts
 from aotc.passes.kernel.strategies.conv import ConvolutionStrategy, is_within_blocks, packed_bias, window_properties
 
 

@@ -9,8 +9,8 @@ from typing import TypeVar
 
 from xdsl.ir import SSAValue
 
+from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.dtypes import byte_width
-from aotc.dialects.graph.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.packed.matmul import PackColumnsOp, PackedMatMulOp, ProductOp

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from xdsl.ir import SSAValue
 
-from aotc.dialects.graph.builder import Reader, Writer
+from aotc.dialects.builder import Reader, Writer
 from aotc.dialects.graph.convolution import ConvolutionOp, ConvTransposeOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.packed.channels import Channels

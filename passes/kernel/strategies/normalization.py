@@ -10,20 +10,19 @@ import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, Float32Type, Float64Type, TensorType, f32
 from xdsl.ir import SSAValue
 
-from aotc.dialects.graph.builder import Reader, Scalar, Writer
+from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.elementwise import AddOp, DivOp, MulOp, SubOp
 from aotc.dialects.graph.functions import SqrtOp
 from aotc.dialects.graph.interfaces import element_type_of, producer, shape_of
 from aotc.dialects.graph.movement import ReshapeOp
 from aotc.dialects.graph.normalization import NormalizeOp, RowOp, SoftmaxOp
-from aotc.dialects.graph.packed.channels import Blocked
 from aotc.dialects.graph.reduction import ReduceOp
 from aotc.dialects.graph.schedules import RowSchedule
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.costs.rows import row_schedule
-from aotc.passes.kernel.layouts import Layouts
+from aotc.passes.kernel.layouts import Blocked, Layouts
 from aotc.passes.kernel.nests.rows import Part, Row, Rows
 from aotc.passes.kernel.spatial_tiling import Box, TiledImplementation, whole
 from aotc.passes.kernel.strategies.reduction import RowwiseStrategy

@@ -8,16 +8,15 @@ from itertools import groupby
 
 from xdsl.ir import SSAValue
 
-from aotc.dialects.graph.builder import Reader, Scalar, Writer
+from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
-from aotc.dialects.graph.packed.channels import Blocked, ChannelsOf
 from aotc.dialects.graph.schedules import WindowSchedule
 from aotc.dialects.graph.window import WindowOp, product
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
 from aotc.passes.kernel.costs.candidates import window_candidates
 from aotc.passes.kernel.costs.windows import window_schedule
-from aotc.passes.kernel.layouts import Layouts
+from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts
 from aotc.passes.kernel.nests.window import Part, WindowNest, WindowReduction
 from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation, tiled_windows, window_tiling
 from aotc.passes.kernel.strategy import KernelStrategy, Strategies
@@ -37,7 +36,7 @@ class PoolingStrategy(KernelStrategy[WindowOp]):
 
     def lay_out(self, op: WindowOp, layouts: Layouts) -> SSAValue | Blocked | None:
         x = layouts.computed(op.x) if op.BLOCKED else None
-        return None if x is None else layouts.on_blocks(op, x)
+        return None if x is None else layouts.on_blocked(op, x)
 
     def block_starts(self, op: WindowOp, channels_of: ChannelsOf) -> Iterable[int] | None:
         return None if op.BLOCKED else ()

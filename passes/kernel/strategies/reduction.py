@@ -12,17 +12,16 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from aotc.dialects.aot.tiles import Reduction
+from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.dtypes import integer_range
-from aotc.dialects.graph.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import AnchorOp, element_type_of, shape_of
-from aotc.dialects.graph.packed.channels import Blocked, ChannelsOf
 from aotc.dialects.graph.reduction import ArgReduceOp, CumulativeOp, ReduceOp, RowwiseOp
 from aotc.dialects.graph.schedules import RowSchedule
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
 from aotc.passes.kernel.costs.candidates import row_candidates
 from aotc.passes.kernel.costs.rows import axis_of_lanes, reduction_schedule
-from aotc.passes.kernel.layouts import Layouts
+from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts
 from aotc.passes.kernel.nests.rows import Part, Row, Rows, lane_numbers
 from aotc.passes.kernel.strategy import KernelStrategy, Strategies
 
@@ -48,7 +47,7 @@ class RowwiseStrategy(_RowSchedules[Rowwise]):
     def lay_out(self, op: Rowwise, layouts: Layouts) -> SSAValue | Blocked | None:
         """Rows that lie within channels are the same in the NCHWc layout."""
         x, axes = layouts.computed(op.x), op.along()
-        return None if x is None or min(axes, default=2) < 2 else layouts.on_blocks(op, x, axes=axes)
+        return None if x is None or min(axes, default=2) < 2 else layouts.on_blocked(op, x, axes=axes)
 
     def block_starts(self, op: Rowwise, channels_of: ChannelsOf) -> Iterable[int] | None:
         return None if min(op.along(), default=2) >= 2 else ()

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from aotc.dialects.aot.tiles import tile_shape
+from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.dtypes import byte_width
-from aotc.dialects.graph.builder import Reader, Scalar, Writer
-from aotc.dialects.graph.interfaces import Prologue, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.packed.regrouping import RegroupChannelsOp
 from aotc.dialects.graph.schedules import ElementwiseSchedule
 from aotc.dialects.graph.shapes import segments
@@ -17,7 +17,7 @@ from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
 from aotc.passes.kernel.costs.candidates import elementwise_candidates
 from aotc.passes.kernel.costs.elementwise import REGISTERS_OF_A_CHAIN
-from aotc.passes.kernel.strategy import KernelStrategy, Strategies
+from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
 
 _Moved: TypeAlias = tuple[tuple[int, int], ...]
 """Lanes of a block of the result, and of which lane of another one each comes."""

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from xdsl.ir import SSAValue
 
-from aotc.dialects.graph.builder import INDEX, Reader, Scalar, Writer
+from aotc.dialects.builder import INDEX, Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
-from aotc.dialects.graph.packed.channels import Blocked
 from aotc.dialects.graph.resampling import ResampleOp
 from aotc.dialects.graph.schedules import ResampleSchedule
 from aotc.dialects.graph.shapes import Segment, ceil_div, segments
@@ -17,7 +16,7 @@ from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, Tile
 from aotc.passes.kernel.costs.candidates import resample_candidates
 from aotc.passes.kernel.costs.elementwise import REGISTERS_OF_A_CHAIN
 from aotc.passes.kernel.costs.rows import axis_of_lanes
-from aotc.passes.kernel.layouts import Layouts
+from aotc.passes.kernel.layouts import Blocked, Layouts
 from aotc.passes.kernel.nests.rows import Piece, pieces
 from aotc.passes.kernel.strategy import KernelStrategy, Strategies
 
@@ -48,7 +47,7 @@ class ResampleStrategy(KernelStrategy[ResampleOp]):
             return None
         if axis < axis_of_lanes(shape) and shape[axis] > shape_of(op.x)[axis] and layouts.is_result(op.result):
             return None
-        return layouts.on_blocks(op, x, *op.operands[1:])
+        return layouts.on_blocked(op, x, *op.operands[1:])
 
     def nest(
         self,

@@ -13,8 +13,8 @@ from typing import Any, cast
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from aotc.dialects.graph.builder import Reader, Scalar, Writer
-from aotc.dialects.graph.interfaces import AnchorOp, Prologue, ShapeError, shape_of
+from aotc.dialects.builder import Reader, Scalar, Writer
+from aotc.dialects.graph.interfaces import AnchorOp, ShapeError, shape_of
 from aotc.dialects.graph.schedules import Schedule, schedule_of
 from aotc.dialects.graph.staged import Stage, StagedOp
 from aotc.passes.kernel.builders.expressions import Expressions
@@ -22,7 +22,7 @@ from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
 from aotc.passes.kernel.nests.tile_walk import Part, Place, Plan, Run, SpatialTile, Walk, starts
 from aotc.passes.kernel.spatial_tiling import Box
-from aotc.passes.kernel.strategy import KernelStrategy, Strategies, strategy_of
+from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies, strategy_of
 
 
 class StagedStrategy(KernelStrategy[StagedOp]):

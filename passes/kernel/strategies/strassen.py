@@ -8,8 +8,8 @@ from typing import ClassVar
 
 from xdsl.ir import Attribute, SSAValue
 
+from aotc.dialects.builder import Reader, Writer
 from aotc.dialects.graph.algorithms import StrassenAttr
-from aotc.dialects.graph.builder import Reader, Writer
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.packed.strassen import StrassenMatMulOp, StrassenWeightOp

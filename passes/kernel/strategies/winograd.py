@@ -7,11 +7,10 @@ from typing import ClassVar
 
 from xdsl.ir import Attribute
 
+from aotc.dialects.builder import Reader, Writer
 from aotc.dialects.graph.algorithms import WinogradAttr
-from aotc.dialects.graph.builder import Reader, Writer
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
-from aotc.dialects.graph.packed.channels import Blocked
 from aotc.dialects.graph.packed.winograd import WinogradConvOp, WinogradWeightOp
 from aotc.dialects.graph.packed.winograd_transforms import TAPS
 from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, schedule_of
@@ -28,7 +27,7 @@ from aotc.passes.kernel.costs.winograd import (
     winograd_cycles,
     winograd_schedule,
 )
-from aotc.passes.kernel.layouts import Layouts
+from aotc.passes.kernel.layouts import Blocked, Layouts
 from aotc.passes.kernel.nests.winograd import WinogradKernel
 from aotc.passes.kernel.strategies.conv import ConvolutionStrategy, packed_bias, result_channels
 from aotc.passes.kernel.strategies.register_tiles import RegisterTileStrategy
@@ -78,7 +77,7 @@ class WinogradStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[ConvOp]
             packed_bias(op, layouts, results),
             pads=op.pads,
             channels=x.channels.count,
-            parts=x.channels.parts if x.channels.has_gaps else None,
+            parts=x.channels.parts if x.channels.has_padding else None,
             outputs=results.slots,
             output_tile=output_tile,
             tile_rows=algorithm.tile_rows.data,

@@ -8,7 +8,7 @@ import pytest
 from kernel_program import lowered
 from xdsl.dialects.builtin import VectorType, f32
 
-from aotc.dialects.graph.builder import INDEX
+from aotc.dialects.builder import INDEX
 from aotc.dialects.graph.interfaces import AnchorOp
 from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.schedules import MatmulSchedule

@@ -15,6 +15,7 @@ from aotc.dialects.graph.packed.channels import Channels
 from aotc.dialects.graph.packed.regrouping import NOTHING, RegroupChannelsOp
 from aotc.dialects.graph.schedules import Schedule, ScheduleAttr
 from aotc.machines.machine import Machine
+from aotc.passes.kernel.layouts import channels_from, is_compact, side_by_side
 from aotc.passes.kernel.strategy import strategy_of
 
 
@@ -111,12 +112,12 @@ def test_where_channels_are(given: Sequence[int], parts: Sequence[int]) -> None:
 
 
 def test_layouts_that_are_wanted() -> None:
-    assert Channels.beginning_at([26, 52, 0, 104], 104, 16).parts == (26, 26, 52)
-    assert Channels.beginning_at([32], 48, 16).parts == (48,)
-    twelves = Channels.joined([Channels.of([24], 16), *[Channels.of([12], 16)] * 5])
+    assert channels_from([26, 52, 0, 104], 104, 16).parts == (26, 26, 52)
+    assert channels_from([32], 48, 16).parts == (48,)
+    twelves = side_by_side([Channels.of([24], 16), *[Channels.of([12], 16)] * 5])
     assert twelves.parts == (24, 12, 12, 12, 12, 12)
     assert [(run.number, run.count, run.channels) for run in twelves.runs] == [(1, 1, 16), (1, 1, 8), (5, 1, 12)]
-    assert twelves.is_compact
-    assert not Channels.of([8, 8], 16).is_compact  # twice the blocks
-    assert not Channels.of([31, 29, 30, 28, 27, 26, 25], 16).is_compact  # code for blocks of any size
+    assert is_compact(twelves)
+    assert not is_compact(Channels.of([8, 8], 16))  # twice the blocks
+    assert not is_compact(Channels.of([31, 29, 30, 28, 27, 26, 25], 16))  # code for blocks of any size
     assert all(low < high for low, high in pairwise(twelves.places))

@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from aotc.dialects.graph.arrays import convert, divide, widen
+from aotc.dialects.arrays import convert, divide, widen
 
 AWKWARD = np.array([np.nan, np.inf, -np.inf, 3e9, -3e9, 1e19, 300.7, -1.5], np.float32)
 

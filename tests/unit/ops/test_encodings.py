@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from onnx import ModelProto, helper, save
 
+from aotc.dialects import arrays
 from aotc.dialects.dtypes import ELEMENT_TYPES, is_encoded, is_minifloat, number_kind, numpy_dtype
-from aotc.dialects.graph import arrays
 from aotc.frontend.onnx.tensors import ONNX_TYPES
 from aotc.measuring.routes import open_model
 from aotc.pipeline.options import CompileOptions

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import ml_dtypes
 import numpy as np
 
 from aotc.dialects.dtypes import DType, compute_type, element_type, number_kind, numpy_dtype
-from aotc.dialects.graph.interfaces import Array
+
+Array = np.ndarray[Any, Any]
 
 _FINITE_ONLY = ("float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn")
 """Formats with neither infinity nor NaN."""

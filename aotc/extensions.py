@@ -1,0 +1,168 @@
+"""What other packages add to the compiler: found through entry points, and left out where it is broken.
+
+Every group is loaded here. A package that does not load, or gives something else than its group asks for, costs one
+line on standard error; models that do not need it compile. What goes wrong inside code of another package later, in an
+operator or a kernel strategy, is told as a problem of that package (`problem_of`), not as a fault of the compiler.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import metadata
+from importlib.metadata import EntryPoint
+from traceback import walk_tb
+from types import FrameType
+from typing import Any, TypeVar
+
+from xdsl.ir import Operation
+
+from aotc.errors import AotcError, CompileError, Problem
+from aotc.model.locations import node_names
+
+UNIVERSES = "xdsl.universe"
+"""Dialects, passes and targets: each entry is a `Universe` of xDSL."""
+IMPORTERS = "aotc.onnx_importers"
+"""ONNX operators: each entry is a module that uses `onnx_op`."""
+PIPELINES = "aotc.pipeline.phases"
+"""Pipelines at the end of a phase: each entry is the text of one, its name that of the phase."""
+KERNELS = "aotc.kernels"
+"""Kernel strategies: each entry is a mapping from operator classes to sequences of them."""
+GROUPS = (UNIVERSES, IMPORTERS, PIPELINES, KERNELS)
+
+_OURS = ("aotc", "xdsl")
+"""Packages whose faults are nobody else's."""
+
+Loaded = TypeVar("Loaded")
+Check = Callable[[EntryPoint, Any], "str | None"]
+"""Says what is wrong with what an entry point loaded to; None: nothing."""
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A package of which something does not load, and the first reason."""
+
+    package: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"the package {self.package} does not load ({self.why})"
+
+
+_broken: dict[str, Broken] = {}
+
+
+def broken() -> tuple[Broken, ...]:
+    """The packages of which something was left out so far."""
+    return tuple(_broken.values())
+
+
+def points(group: str) -> list[EntryPoint]:
+    """The entry points of a group, in the order of their values."""
+    return sorted(metadata.entry_points(group=group), key=lambda point: point.value)
+
+
+def load(point: EntryPoint, check: Check) -> Any:
+    """What an entry point loads to; None, with a warning, where it is broken. Ours raises what it raises."""
+    loaded = None
+    try:
+        loaded = point.load()
+        wrong = check(point, loaded)
+    except Exception as error:
+        if _is_ours(point.module):
+            raise
+        wrong = describe(error)
+    if wrong is not None:
+        leave_out(point, wrong)
+    return loaded if wrong is None else None
+
+
+def load_all(group: str, check: Check) -> list[tuple[EntryPoint, Any]]:
+    """What all entry points of a group load to, but the broken ones."""
+    found = [(point, load(point, check)) for point in points(group)]
+    return [(point, loaded) for point, loaded in found if loaded is not None]
+
+
+def leave_out(point: EntryPoint, why: str) -> None:
+    """Warn, once for each package, that what `point` names is left out."""
+    package = _package_of(point)
+    if package not in _broken:
+        _broken[package] = Broken(package, f"{point.value}: {why}")
+        print(f"warning: {_broken[package]}; it is left out", file=sys.stderr)
+
+
+def guarded(point: EntryPoint, make: Callable[[], Loaded]) -> Callable[[], Loaded]:
+    """`make`, part of what `point` loaded to, whose errors name the package."""
+
+    def guard() -> Loaded:
+        try:
+            return make()
+        except Exception as error:
+            raise CompileError(Problem(f"the package {_package_of(point)} is broken", why=describe(error))) from error
+
+    return make if _is_ours(point.module) else guard
+
+
+def describe(error: BaseException) -> str:
+    """An error in one line: its class and its message; of ours, what they say."""
+    if isinstance(error, AotcError):
+        return "; ".join(map(str, error.problems))
+    return " ".join(f"{type(error).__name__}: {error}".split()) if str(error) else type(error).__name__
+
+
+def problem_of(error: Exception) -> Problem | None:
+    """What an unexpected `error` says of the package whose operator, kernel strategy or pass it came from.
+
+    Names the node and the operator that it was about, and the line; None where no other package took part.
+    """
+    blame: tuple[str, Operation | None] | None = None
+    line = ""
+    for frame, number in walk_tb(error.__traceback__):
+        blame = _blame(frame) or blame
+        if _of_extension(str(frame.f_globals.get("__name__", ""))):
+            line = f" ({frame.f_code.co_filename}:{number})"
+    if blame is None:
+        return None
+    package, op = blame
+    names = ", ".join(node_names(op.location)) if op is not None else ""
+    operator = op.name if op is not None else ""
+    what = f"code of the package {_distribution_of(package)} failed"
+    return Problem(what, names or operator, operator if names else "", describe(error) + line)
+
+
+def _blame(frame: FrameType) -> tuple[str, Operation | None] | None:
+    """The package whose code a frame is, or whose operator it is about, and that operator."""
+    subjects = [frame.f_locals.get(name) for name in ("self", "op")]
+    ops = [subject for subject in subjects if isinstance(subject, Operation)]
+    for op in ops:
+        if not _is_ours(module := type(op).__module__):
+            return module, op
+    for module in (type(subjects[0]).__module__, str(frame.f_globals.get("__name__", ""))):
+        if _of_extension(module):
+            return module, ops[0] if ops else None
+    return None
+
+
+def _is_ours(module: str) -> bool:
+    return module.split(".")[0] in _OURS
+
+
+def _of_extension(module: str) -> bool:
+    return not _is_ours(module) and module.split(".")[0] in _packages()
+
+
+def _packages() -> dict[str, str]:
+    """The packages that take part, by the names of their modules."""
+    points = [point for group in GROUPS for point in metadata.entry_points(group=group)]
+    return {point.module.split(".")[0]: _package_of(point) for point in points}
+
+
+def _package_of(point: EntryPoint) -> str:
+    """The name under which it was installed."""
+    return point.dist.name if point.dist is not None else point.module.split(".")[0]
+
+
+def _distribution_of(module: str) -> str:
+    root = module.split(".")[0]
+    return _packages().get(root, root)

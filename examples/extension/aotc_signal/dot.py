@@ -1,0 +1,102 @@
+"""A faster kernel for an operator of aotc: frames `[M, K]` times one computed template `[K, 1]`, as dot products.
+
+aotc keeps columns of the result in the lanes of its register tiles, of which one column fills one lane. Where frames
+are long, as in correlation with a template that adapts, it is faster to have their samples in the lanes and to add
+these up at the end of each frame. The cost decides which of the two is taken; short frames stay with aotc, and so do
+weights, which aotc packs at compile time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from xdsl.irdl import irdl_attr_definition
+
+from aotc.dialects.builder import Reader, Scalar, Writer
+from aotc.dialects.graph.interfaces import element_type_of, shape_of
+from aotc.dialects.graph.matmul import MatMulOp
+from aotc.dialects.graph.schedules import Schedule, ScheduleAttr
+from aotc.dialects.graph.structure import ConstantOp
+from aotc.machines.machine import Machine
+from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder
+from aotc.passes.kernel.strategy import KernelStrategy
+
+REDUCTION = 12
+"""Cycles until the lanes of a row's sums are added up."""
+
+
+@dataclass(frozen=True)
+class DotSchedule(Schedule):
+    """Sums along the lanes, reduced across them at the end of each row."""
+
+    sums: int
+    """Vector registers of partial sums, which hide the latency of their multiply-adds."""
+
+
+@irdl_attr_definition
+class DotScheduleAttr(ScheduleAttr[DotSchedule]):
+    """`#signal.dot_schedule<lanes = 16, sums = 4>`."""
+
+    name = "signal.dot_schedule"
+
+
+class DotStrategy(KernelStrategy[MatMulOp]):
+    """`graph.matmul` with one column that is no constant."""
+
+    SCHEDULES = (DotSchedule,)
+
+    def schedule(self, op: MatMulOp, machine: Machine) -> DotSchedule | None:
+        _, _, columns, depth = op.sizes()
+        lanes = machine.lanes(element_type_of(op.lhs))
+        if lanes == 1 or columns != 1 or depth < lanes or op.flag("transpose_lhs"):
+            return None
+        if len(shape_of(op.rhs)) != 2 or isinstance(op.rhs.owner, ConstantOp):
+            return None
+        return DotSchedule(lanes, min(4, depth // lanes))
+
+    def cost(self, op: MatMulOp, schedule: Schedule, machine: Machine) -> float:
+        """Two loads a cycle for each multiply-add, the reduction across the lanes, and the tail element by element."""
+        assert isinstance(schedule, DotSchedule)
+        rows, depth = math.prod(shape_of(op.result)), op.sizes()[3]
+        steps, tail = divmod(depth, schedule.lanes * schedule.sums)
+        return rows * (steps * schedule.sums + REDUCTION + 4 * tail)
+
+    def candidates(self, op: MatMulOp, schedule: Schedule, machine: Machine) -> Iterable[Schedule]:
+        assert isinstance(schedule, DotSchedule)
+        return (replace(schedule, sums=sums) for sums in (1, 2, 4, 8))
+
+    def nest(
+        self,
+        op: MatMulOp,
+        b: TileBuilder,
+        reads: Sequence[Reader],
+        writes: Sequence[Writer],
+        schedule: DotSchedule,
+    ) -> None:
+        batch, rows, _, depth = op.sizes()
+        tile = Tile((schedule.sums, schedule.lanes))
+        step = schedule.sums * schedule.lanes
+        whole = depth // step * step
+
+        def at(index: list[Scalar]) -> None:
+            *outer, row = index
+            left, right = op.left(b, reads[0], outer, row), op.right(b, reads[1], outer, b.index(0))
+
+            def add_tile(k: Scalar, sums: list[Scalar]) -> list[Scalar]:
+                lanes = tile.index(b, k, {-2: schedule.lanes, -1: 1})
+                return [b.fma(left(lanes), right(lanes), sums[0])]
+
+            def add(k: Scalar, total: list[Scalar]) -> list[Scalar]:
+                return [b.fma(left(k), right(k), total[0])]
+
+            zeros = b.splat(0, tile, element_type_of(op.lhs))
+            (sums,) = b.loop(0, whole, step, [zeros], add_tile)
+            (total,) = b.loop(whole, depth, 1, [b.total("add", sums)], add)
+            writes[0]([*index, b.index(0)], total)
+
+        b.parallel_for([*batch, rows], at)
+
+
+STRATEGIES = {MatMulOp: (DotStrategy(),)}
