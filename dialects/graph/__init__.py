@@ -10,6 +10,7 @@ from types import ModuleType
 from xdsl.ir import Dialect
 
 from aotc.dialects.graph import (
+    canonicalization,
     conversion,
     convolution,
     elementwise,
@@ -35,6 +36,8 @@ from aotc.dialects.graph.packed import window as blocked_window
 from aotc.dialects.graph.schedule import ScheduleAttr
 from aotc.passes.kernel.costs.strassen import StrassenAttr
 from aotc.passes.kernel.costs.winograd import WinogradAttr
+
+__all__ = ["GRAPH", "canonicalization"]  # the latter registers its patterns when it is imported
 
 _FAMILIES = (
     structure,

@@ -9,13 +9,16 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
 from xdsl.dialects.builtin import I64, IntegerAttr, TensorType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, prop_def
 
 from aotc.dialects.graph.interfaces import (
+    Array,
+    ChannelWeightsOp,
     ShapeError,
     common_element_type,
     element_type_of,
@@ -59,10 +62,13 @@ if TYPE_CHECKING:
     from aotc.passes.kernel.layouts import Layouts
 
 
-class ConvolutionOp(ConvolutionalOp, ABC):
+class ConvolutionOp(ConvolutionalOp, ChannelWeightsOp, ABC):
     """x [N, C, spatial...], a weight [.., .., kernel...], and optionally a bias [M]."""
 
     group = prop_def(IntegerAttr[I64])
+
+    CHANNELS: ClassVar[int] = 1
+    BIAS: ClassVar[int | None] = 2
 
     @property
     def groups(self) -> int:
@@ -236,6 +242,12 @@ class ConvOp(SlidingAxes, ConvolutionOp):
             return self._lay_out_winograd(layouts, schedule, algorithm)
         return self._lay_out_as(layouts, schedule, self.weight, BlockedConvOp, NarrowConvOp)
 
+    def contracted_axes(self) -> tuple[int, int] | None:
+        return (1, 1) if self.groups == 1 else None
+
+    def scaled_weight(self, weight: Array, factors: Array) -> Array:
+        return weight * factors.reshape([-1] + [1] * (weight.ndim - 1))
+
     def block_starts(self, channels_of: ChannelsOf) -> Iterable[int] | None:
         return None if self.is_depthwise else ()
 
@@ -335,6 +347,12 @@ class ConvTransposeOp(TransposedAxes, ConvolutionOp):
     def group_channels(self) -> tuple[int, int]:
         inputs, outputs = shape_of(self.weight)[:2]
         return inputs // self.groups, outputs
+
+    def scaled_weight(self, weight: Array, factors: Array) -> Array:
+        """Channel c of x, in group g, reaches the channels g * (M / group) + j of the result."""
+        inputs, outputs = self.group_channels()
+        by_group = np.repeat(factors.reshape(self.groups, outputs), inputs, axis=0)
+        return weight * by_group.reshape([*by_group.shape] + [1] * (weight.ndim - 2))
 
     def weight_place(self, b: LoopBuilder, output: Scalar, first: Scalar) -> Callable[[Scalar], list[Scalar]]:
         within = output if self.groups == 1 else b.rem(output, b.index(self.group_channels()[1]))

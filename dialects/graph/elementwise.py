@@ -56,6 +56,8 @@ class Domain(Flag):
 class BroadcastOp(ElementOp, ABC):
     """An operation whose result element depends on the operands' elements at the same (broadcast) index."""
 
+    BROADCASTS: ClassVar[bool] = True
+
     @abstractmethod
     def scalar(self, b: LoopBuilder, *operands: Scalar) -> Scalar:
         """Emit the result element from the operands' elements."""

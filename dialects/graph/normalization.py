@@ -25,7 +25,7 @@ from aotc.dialects.graph.elementwise import AddOp, DivOp, Domain, MulOp, SubOp
 from aotc.dialects.graph.functions import SqrtOp
 from aotc.dialects.graph.interfaces import (
     Array,
-    ElementOp,
+    ScaleShiftOp,
     ShapeError,
     element_type_of,
     producer,
@@ -258,7 +258,7 @@ class NormalizeOp(RowOp):
 
 
 @irdl_op_definition
-class BatchNormOp(ElementOp):
+class BatchNormOp(ScaleShiftOp):
     """(x - mean) / sqrt(variance + epsilon) * scale + bias with one of each for every index of axis 1, the channels.
 
     The four may have another float type than x.
@@ -281,6 +281,13 @@ class BatchNormOp(ElementOp):
             if name != "x" and shape_of(value) != (channels,):
                 raise ShapeError(f"{name} has shape {list(shape_of(value))}, for {channels} channels [{channels}]")
         return [tensor_type(self.x)]
+
+    def factor_and_offset(self, parameters: Sequence[Array]) -> tuple[Array, Array]:
+        scale, bias, mean, variance = parameters
+        factor = scale / np.sqrt(variance + self.epsilon.value.data)
+        rank = len(shape_of(self.x))
+        column = [-1] + [1] * (rank - 2) if rank > 1 else [1]
+        return factor.reshape(column), (bias - mean * factor).reshape(column)
 
     def element(self, b: LoopBuilder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         channel = [index[1] if len(index) > 1 else b.index(0)]

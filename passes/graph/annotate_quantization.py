@@ -27,12 +27,11 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FloatAttr, IntegerAttr, ModuleOp, f64, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, OpResult, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
 from aotc.dialects.dtypes import number_kind
-from aotc.dialects.graph.conversion import AffineOp, DequantizeOp, QuantizeOp
-from aotc.dialects.graph.movement import MovementOp
+from aotc.dialects.graph.interfaces import ElementOp, GraphOp, Quantization
 from aotc.model.constants import known_array
 from aotc.model.weights import WeightStore
 
@@ -62,10 +61,10 @@ def _of_argument(value: SSAValue, store: WeightStore) -> Attributes:
     found: list[Attributes] = []
     for use in value.uses:
         reader = use.operation
-        if isinstance(reader, DequantizeOp) and use.index == 0:
-            found.append(_parameters(reader, store))
-        elif isinstance(reader, MovementOp) and use.index == 0:
+        if _moves(reader):
             found.append(_of_argument(reader.results[0], store))
+        elif isinstance(reader, GraphOp) and use.index == 0:
+            found.append(_attributes(reader.operand_quantization(), store))
         else:
             return {}
     return found[0] if found and all(other == found[0] for other in found) else {}
@@ -73,16 +72,25 @@ def _of_argument(value: SSAValue, store: WeightStore) -> Attributes:
 
 def _of_result(value: SSAValue, store: WeightStore) -> Attributes:
     """The quantization that a value comes from."""
-    while isinstance(value, OpResult) and isinstance(value.op, MovementOp):
+    while isinstance(value, OpResult) and _moves(value.op):
         value = value.op.operands[0]
-    return _parameters(value.op, store) if isinstance(value, OpResult) and isinstance(value.op, QuantizeOp) else {}
+    if not isinstance(value, OpResult) or not isinstance(value.op, GraphOp):
+        return {}
+    return _attributes(value.op.result_quantization(), store)
 
 
-def _parameters(op: AffineOp, store: WeightStore) -> Attributes:
+def _moves(op: Operation) -> bool:
+    """Whether the elements of the result are those of the only operand, at other places."""
+    return isinstance(op, ElementOp) and op.MOVES and len(op.operands) == 1
+
+
+def _attributes(quantization: Quantization | None, store: WeightStore) -> Attributes:
     """Scale and zero point as attributes; empty where they are not constant or not one for the whole tensor."""
-    scale = known_array(op.scale, store)
-    zero_point = None if op.zero_point is None else known_array(op.zero_point, store)
-    if scale is None or scale.size != 1 or (op.zero_point is not None and zero_point is None):
+    if quantization is None:
+        return {}
+    scale = known_array(quantization.scale, store)
+    zero_point = None if quantization.zero_point is None else known_array(quantization.zero_point, store)
+    if scale is None or scale.size != 1 or (quantization.zero_point is not None and zero_point is None):
         return {}
     if zero_point is not None and number_kind(zero_point.dtype) == "f" and zero_point.any():
         return {}  # there is no integer for it

@@ -27,7 +27,6 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects.dtypes import byte_width
-from aotc.dialects.graph.elementwise import BroadcastOp
 from aotc.dialects.graph.interfaces import ElementOp, Fusion, element_type_of, shape_of
 from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
 from aotc.dialects.graph.structure import ConstantOp
@@ -125,7 +124,7 @@ class _Region:
         others = [operand for operand in op.operands if shape_of(operand) != shape]
         if not any(operand in self.values for operand in same) or any(operand in self.values for operand in others):
             return False
-        return isinstance(op, BroadcastOp) or all(math.prod(shape_of(operand)) == 1 for operand in others)
+        return op.BROADCASTS or all(math.prod(shape_of(operand)) == 1 for operand in others)
 
     def _above(self, operand: SSAValue, op: ElementOp) -> SSAValue:
         """`operand` as it would be above the transpose."""
