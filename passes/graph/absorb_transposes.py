@@ -106,7 +106,6 @@ def _treats_all_alike(op: Operation, value: SSAValue) -> bool:
     return (
         isinstance(op, ElementOp)
         and op.FUSION is Fusion.POINTWISE
-        and shape_of(op.results[0]) == shape_of(value)
         and all(shape_of(other) == shape_of(value) or math.prod(shape_of(other)) == 1 for other in op.operands)
     )
 

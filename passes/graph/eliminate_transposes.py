@@ -43,7 +43,7 @@ class EliminateTransposesPass(ModulePass):
         for entry in entries(op):
             block = entry.body.block
             for transpose in [each for each in block.ops if isinstance(each, TransposeOp)]:
-                if transpose.parent is block and transpose.result.first_use is not None:
+                if transpose.result.first_use is not None:
                     region = _Region(transpose)
                     if region.gain() > 0:
                         region.rewrite()
@@ -122,7 +122,7 @@ class _Region:
         shape = shape_of(op.results[0])
         same = [operand for operand in op.operands if shape_of(operand) == shape]
         others = [operand for operand in op.operands if shape_of(operand) != shape]
-        if not any(operand in self.values for operand in same) or any(operand in self.values for operand in others):
+        if not any(operand in self.values for operand in same):
             return False
         return op.BROADCASTS or all(math.prod(shape_of(operand)) == 1 for operand in others)
 

@@ -16,24 +16,22 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
-from typing import TypeVar
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
+BIN = Path(sys.executable).parent
 SECONDS = 300
 """After that long without a result the tests have noticed: a mutant may loop for ever."""
-
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """One row: `old`, which is in `file` exactly once, becomes `new`; `why` that is wrong, and the `tests` that see it."""
+    """One row: `old`, once in `file`, becomes `new`; `why` that is wrong, and the nearest `tests`, which see it."""
 
     file: str
     old: str
@@ -83,9 +81,9 @@ class Tree:
         """Whether all tests do."""
         lit = [test for test in tests if test.startswith("tests/lit")]
         unit = [test for test in tests if not test.startswith("tests/lit")]
-        if lit and not self._run("lit.main", "-q", "-j1", *lit):
+        if lit and not self._run(str(BIN / "lit"), "-q", "-j1", *lit):
             return False
-        return not unit or self._run("pytest", "-q", "-x", "-p", "no:cacheprovider", *unit)
+        return not unit or self._run(str(BIN / "pytest"), "-q", "-x", "-p", "no:cacheprovider", *unit)
 
     def notices(self, mutant: Mutant) -> bool:
         """Whether some test fails with the mutant."""
@@ -99,8 +97,7 @@ class Tree:
         finally:
             path.write_text(text)
 
-    def _run(self, module: str, *arguments: str) -> bool:
-        command = [sys.executable, "-m", module, *arguments]
+    def _run(self, *command: str) -> bool:
         try:
             done = subprocess.run(
                 command, cwd=self._root, env=self._environment, capture_output=True, timeout=SECONDS, check=False
@@ -110,16 +107,16 @@ class Tree:
         return done.returncode == 0
 
 
-def _on_trees(trees: Sequence[Tree], each: Callable[[Tree, Mutant], Result], rows: Sequence[Mutant]) -> Iterable[Result]:
-    """What `each` gives for every row, a tree of its own for as long as it runs."""
+def noticed(trees: Sequence[Tree], rows: Sequence[Mutant]) -> Iterable[bool]:
+    """For each row in turn whether some test fails with it; as many at a time as there are trees."""
     free: SimpleQueue[Tree] = SimpleQueue()
     for tree in trees:
         free.put(tree)
 
-    def run(row: Mutant) -> Result:
+    def run(row: Mutant) -> bool:
         tree = free.get()
         try:
-            return each(tree, row)
+            return tree.notices(row)
         finally:
             free.put(tree)
 
@@ -145,10 +142,9 @@ def main() -> int:
             print("the tests fail without any mutant")
             return 1
         survived = 0
-        results = _on_trees(trees, lambda tree, mutant: tree.notices(mutant), sound)
-        for mutant, noticed in zip(sound, results, strict=True):
-            survived += not noticed
-            print(f"{'caught' if noticed else 'SURVIVED':9} {mutant}", flush=True)
+        for mutant, caught in zip(sound, noticed(trees, sound), strict=True):
+            survived += not caught
+            print(f"{'caught' if caught else 'SURVIVED':9} {mutant}", flush=True)
     print(f"{len(rows)} mutants: {len(sound) - survived} caught, {survived} survived, {len(problems)} invalid")
     return 1 if survived or problems else 0
 
