@@ -240,12 +240,12 @@ func.func @main(%x: tensor<2x1x3xf32>) -> tensor<1x5xf32> attributes {aot.entry}
 // CHECK:         graph.transpose %x
 // CHECK-NOT:     graph.transpose
 // CHECK:         graph.matmul
-func.func @main(%x: tensor<2x3xf32>) -> tensor<6x5xf32> attributes {aot.entry} {
-  %w = graph.constant dense_resource<w> : tensor<6x5xf32>
+func.func @main(%x: tensor<2x3xf32>) -> tensor<5x6xf32> attributes {aot.entry} {
+  %w = graph.constant dense_resource<w> : tensor<5x6xf32>
   %0 = graph.transpose %x {permutation = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
   %1 = graph.reshape %0 {shape = array<i64: 1, 6>} : (tensor<3x2xf32>) -> tensor<1x6xf32>
   %2 = graph.reshape %0 {shape = array<i64: 6, 1>} : (tensor<3x2xf32>) -> tensor<6x1xf32>
   %3 = graph.add %1, %2 : (tensor<1x6xf32>, tensor<6x1xf32>) -> tensor<6x6xf32>
-  %4 = graph.matmul %3, %w : (tensor<6x6xf32>, tensor<6x5xf32>) -> tensor<6x5xf32>
-  func.return %4 : tensor<6x5xf32>
+  %4 = graph.matmul %w, %3 : (tensor<5x6xf32>, tensor<6x6xf32>) -> tensor<5x6xf32>
+  func.return %4 : tensor<5x6xf32>
 }
