@@ -10,6 +10,7 @@ from types import ModuleType
 from xdsl.ir import Dialect
 
 from aotc.dialects.graph import (
+    canonicalization,
     conversion,
     convolution,
     elementwise,
@@ -34,6 +35,8 @@ from aotc.dialects.graph.packed import matmul as packed
 from aotc.dialects.graph.packed import narrow, regrouping, strassen, winograd
 from aotc.dialects.graph.packed import window as blocked_window
 from aotc.dialects.graph.schedules import SCHEDULE_ATTRIBUTES
+
+__all__ = ["GRAPH", "canonicalization"]  # the latter registers its patterns when it is imported
 
 _FAMILIES = (
     structure,
