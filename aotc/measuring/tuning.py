@@ -20,9 +20,10 @@ from aotc.checking.recordings import read_inputs
 from aotc.compiler.driver import Source, in_process, lower, new_context
 from aotc.dialects.dtypes import dtype_name
 from aotc.dialects.graph.interfaces import AnchorOp, element_type_of
-from aotc.dialects.graph.schedule import Machine, Schedule, ScheduleAttr
+from aotc.dialects.graph.schedule import Schedule, ScheduleAttr
 from aotc.errors import AotcError, Problem, UsageError
-from aotc.machines.targets import lookup
+from aotc.machines.machine import Machine
+from aotc.machines.targets import lookup, machine_of
 from aotc.machines.tuning_table import DIRECT, TuningTable, signature
 from aotc.measuring.profiling import ProfiledModel, load_profiled, processor
 from aotc.model.constants import constant_op, known_array
@@ -30,7 +31,6 @@ from aotc.model.locations import node_names
 from aotc.model.weights import Array, WeightStore
 from aotc.passes.interface.signature import set_signature
 from aotc.passes.schedule.choose_algorithms import machine_for
-from aotc.passes.schedule.choose_schedule import machine_of
 from aotc.pipeline.compilation import Compilation
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.phases import PHASE_NAMES, PHASES, PassRunner, phase_index, pipeline_of

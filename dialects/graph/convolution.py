@@ -45,6 +45,8 @@ from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.dialects.graph.windows.axes import ConvolutionalOp, SlidingAxes, TransposedAxes, check_bias
 from aotc.passes.kernel.costs.conv import conv_schedule, narrow_cycles, narrow_schedule
+from aotc.passes.kernel.costs.lanes import lanes_of, lanes_of_products
+from aotc.passes.kernel.costs.windows import window_schedule
 from aotc.passes.kernel.costs.winograd import (
     ConvolutionSizes,
     WinogradAttr,
@@ -53,7 +55,6 @@ from aotc.passes.kernel.costs.winograd import (
     winograd_cycles,
     winograd_schedule,
 )
-from aotc.passes.kernel.nests.window import window_schedule
 
 if TYPE_CHECKING:
     from aotc.passes.kernel.layouts import Layouts
@@ -208,7 +209,7 @@ class ConvOp(SlidingAxes, ConvolutionOp):
         kind = element_type_of(self.x)
         if isinstance(algorithm := self.attributes.get(self.ALGORITHM), WinogradAttr):
             return winograd_schedule(machine, kind, self._sizes(), algorithm)
-        lanes = machine.lanes_of_products(kind)
+        lanes = lanes_of_products(machine, kind)
         if self.is_depthwise or self._groups_are_lanes(lanes):
             return window_schedule(machine, kind, lanes)
         return self._schedule_on(machine, shape_of(self.result)[2:], shape_of(self.weight)[2:])
@@ -246,7 +247,7 @@ class ConvOp(SlidingAxes, ConvolutionOp):
         kind, sizes = element_type_of(self.x), self._sizes()
         chosen = choose_winograd(machine, kind, sizes)
         if chosen and narrow_schedule(machine, kind, sizes.channels, sizes.outputs, TAPS**2, self.groups):
-            cycles = narrow_cycles(machine.lanes(kind), sizes.channels, sizes.outputs, TAPS**2)
+            cycles = narrow_cycles(machine, lanes_of(machine, kind), sizes.channels, sizes.outputs, TAPS**2)
             if cycles * sizes.positions < winograd_cycles(machine, sizes, chosen.output_tile.data):
                 return None
         return chosen

@@ -31,6 +31,8 @@ from aotc.dialects.graph.schedule import Machine, Schedule, schedule_of
 from aotc.dialects.graph.shapes import broadcast
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.passes.kernel.builders.tile_builder import NotTileable, TileBuilder
+from aotc.passes.kernel.costs.lanes import lanes_of_products
+from aotc.passes.kernel.costs.products import product_schedule
 from aotc.passes.kernel.costs.strassen import (
     ProductSizes,
     StrassenAttr,
@@ -38,7 +40,6 @@ from aotc.passes.kernel.costs.strassen import (
     strassen_choices,
     strassen_schedule,
 )
-from aotc.passes.kernel.nests.matmul import product_schedule
 
 if TYPE_CHECKING:
     from aotc.passes.kernel.layouts import Layouts
@@ -81,7 +82,7 @@ class MatMulOp(ProductOp):
     def schedule_on(self, machine: Machine) -> Schedule | None:
         _, m, n, depth = self.sizes()
         if isinstance(algorithm := self.attributes.get(self.ALGORITHM), StrassenAttr):
-            sizes, lanes = self._sizes(), machine.lanes_of_products(element_type_of(self.lhs))
+            sizes, lanes = self._sizes(), lanes_of_products(machine, element_type_of(self.lhs))
             rows = min(algorithm.rows.data, m + 1) // 2
             return strassen_schedule(machine, element_type_of(self.lhs), rows, sizes.left(lanes), sizes.upper)
         streamed = isinstance(self.rhs.owner, ConstantOp)

@@ -38,7 +38,8 @@ from aotc.dialects.graph.packed.channels import Blocked
 from aotc.dialects.graph.reduction import ReduceOp, RowwiseOp, merge_index, reduced_shape, rows
 from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.structure import ConstantOp
-from aotc.passes.kernel.nests.rows import Part, Row, Rows, row_schedule
+from aotc.passes.kernel.costs.rows import row_schedule
+from aotc.passes.kernel.nests.rows import Part, Row, Rows
 from aotc.passes.kernel.spatial_tiling import Box, Cutout, whole
 
 if TYPE_CHECKING:

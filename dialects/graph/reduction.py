@@ -21,7 +21,8 @@ from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
 from aotc.dialects.graph.scalars import Number, Scalar
 from aotc.dialects.graph.shapes import normalize_axis
 from aotc.passes.kernel.builders.tile_builder import NotTileable
-from aotc.passes.kernel.nests.rows import Part, Row, Rows, axis_of_lanes, lane_numbers, reduction_schedule
+from aotc.passes.kernel.costs.rows import axis_of_lanes, reduction_schedule
+from aotc.passes.kernel.nests.rows import Part, Row, Rows, lane_numbers
 
 if TYPE_CHECKING:
     from aotc.dialects.aot.tiles import Reduction

@@ -14,11 +14,13 @@ from aotc.dialects.graph import arrays
 from aotc.dialects.graph.interfaces import AnchorOp, Array, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
 from aotc.dialects.graph.scalars import INDEX, Scalar
-from aotc.dialects.graph.schedule import REGISTERS_OF_A_CHAIN, Machine, Schedule
+from aotc.dialects.graph.schedule import Machine, Schedule
 from aotc.dialects.graph.shapes import ceil_div, require_axis
 from aotc.passes.kernel.builders.tile_builder import NotTileable, Tile, TileBuilder
+from aotc.passes.kernel.costs.lanes import lanes_of
 from aotc.passes.kernel.costs.register_tiles import Segment, segments
-from aotc.passes.kernel.nests.rows import Piece, axis_of_lanes, pieces
+from aotc.passes.kernel.costs.rows import axis_of_lanes
+from aotc.passes.kernel.nests.rows import Piece, pieces
 
 if TYPE_CHECKING:
     from aotc.dialects.graph.packed.channels import Blocked
@@ -84,12 +86,12 @@ class ResampleOp(AnchorOp):
         return layouts.on_blocks(self, x, *self.operands[1:])
 
     def schedule_on(self, machine: Machine) -> Schedule | None:
-        axes, lanes = self._tile_axes(), machine.lanes(element_type_of(self.x))
+        axes, lanes = self._tile_axes(), lanes_of(machine, element_type_of(self.x))
         extent = shape_of(self.result)[axes[1]]
         if lanes == 1 or axes[1] == self.axis.value.data or 2 * extent <= lanes:
             return None  # elements that follow each other come from anywhere, or are few
-        registers = min(REGISTERS_OF_A_CHAIN, ceil_div(extent, lanes))
-        return Schedule(lanes, (REGISTERS_OF_A_CHAIN // registers, registers))
+        registers = min(machine.use.chain, ceil_div(extent, lanes))
+        return Schedule(lanes, (machine.use.chain // registers, registers))
 
     def _tile_axes(self) -> tuple[int | None, int]:
         """The axis of a tile's rows, if there is one, and that of its lanes: the innermost that are longer than 1."""

@@ -5,18 +5,18 @@ An operation (or, where a kernel has no anchor, its function) without a schedule
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias, cast
 
-from xdsl.dialects.builtin import ArrayAttr, IntAttr, StringAttr, f32, f64, i32
+from xdsl.dialects.builtin import ArrayAttr, IntAttr, StringAttr
 from xdsl.ir import Attribute, Operation, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from aotc.dialects.dtypes import byte_width
+from aotc.machines.machine import Machine as Machine
 
 Order: TypeAlias = Literal["rows", "columns"]
 
@@ -36,45 +36,6 @@ class Schedule:
     """Which loop over tiles is outermost: over columns (a panel of the weight stays near) or over rows."""
     prefetch: bool = False
     """Ask for the next panel of the weight while computing with this one."""
-
-
-@dataclass(frozen=True)
-class Machine:
-    """What of a processor decides a schedule; sizes in bytes."""
-
-    vector_bytes: int
-    """Of one vector register."""
-    registers: int
-    """How many vector registers there are."""
-    l1: int = 32 << 10
-    l2: int = 512 << 10
-    l3: int = 8 << 20
-    """Shared with other cores."""
-    near: bool = False
-    """Whether all weights of the model stay in the third cache from one inference to the next."""
-
-    def lanes(self, dtype: Attribute) -> int:
-        """How many f32 or f64 elements a register holds; 1 for every other type, which is not computed in vectors."""
-        width = 4 if dtype == f32 else 8 if dtype == f64 else self.vector_bytes
-        return max(self.vector_bytes // width, 1)
-
-    def lanes_of_products(self, dtype: Attribute) -> int:
-        """As `lanes`, for sums of products, which are computed in vectors of i32, too."""
-        return self.lanes(f32 if dtype == i32 else dtype)
-
-
-REGISTERS_OF_A_CHAIN = 4
-"""How many registers of results an elementwise kernel computes at a time: enough to hide the latency of a chain."""
-
-
-def elementwise_schedule(machine: Machine, dtypes: Iterable[Attribute]) -> Schedule | None:
-    """The schedule of a kernel without an anchor that reads and writes elements of `dtypes`.
-
-    A register's worth of the widest type, so that no value takes two; narrow types are computed as f32 or i32 mostly,
-    and take no more lanes than these.
-    """
-    lanes = machine.vector_bytes // max(4, *(byte_width(dtype) for dtype in dtypes))
-    return Schedule(lanes, (REGISTERS_OF_A_CHAIN,)) if lanes > 1 else None
 
 
 @irdl_attr_definition

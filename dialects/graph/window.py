@@ -26,7 +26,8 @@ from aotc.dialects.graph.shapes import linearize
 from aotc.dialects.graph.windows.axes import WindowedOp
 from aotc.dialects.graph.windows.sliding import SlidingWindow, sliding_windows
 from aotc.passes.kernel.builders.tile_builder import NotTileable, Tile, TileBuilder
-from aotc.passes.kernel.nests.window import Part, WindowNest, WindowReduction, window_schedule
+from aotc.passes.kernel.costs.windows import window_schedule
+from aotc.passes.kernel.nests.window import Part, WindowNest, WindowReduction
 from aotc.passes.kernel.spatial_tiling import Box, Cutout, Strips, cut_out_windows, window_strips
 
 if TYPE_CHECKING:

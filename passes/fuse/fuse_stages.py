@@ -35,10 +35,12 @@ from xdsl.passes import ModulePass
 
 from aotc.dialects.dtypes import byte_width, is_encoded
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, Fusion, ShapeError, element_type_of, shape_of
-from aotc.dialects.graph.schedule import Machine, ScheduleAttr, schedule_of
+from aotc.dialects.graph.schedule import ScheduleAttr, schedule_of
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.staged import StagedOp
 from aotc.dialects.graph.structure import YieldOp
+from aotc.machines.machine import Machine
+from aotc.machines.targets import machine_of
 from aotc.model.locations import fuse_locations
 from aotc.model.weights import WeightStore
 from aotc.passes.fuse.fusion_policy import MAX_OPERATIONS, buffers, most_buffers
@@ -47,11 +49,6 @@ from aotc.passes.fuse.vectorizable import Form, TileForms, is_tiled
 from aotc.passes.fuse.views import is_kernel
 from aotc.passes.kernel.nests.tile_walk import Stage, Step, Walk
 from aotc.passes.kernel.spatial_tiling import Box, Strips, size, whole
-from aotc.passes.schedule.choose_schedule import machine_of
-
-_STAYS, _STREAMS, _MEMORY, _OPERANDS = 1 / 2, 1, 1 / 4, 3 / 4
-"""Shares of the second level of cache: what stays in it between two kernels; what is worth strips that keep something,
-whose first and last are code of their own; what strips may take for what is between anchors, and for operands."""
 
 _EVEN = 1.1
 """So much longer than the average the longest share of threads may be."""
@@ -175,7 +172,8 @@ class _Chain:
         seen, value = self._seen(self.strips.multiple), self.stages[0].value
         if seen is None or seen.repeats:
             return False
-        return _bytes(value, whole(value)) > machine.l2 * (_STREAMS if seen.kept[0] else _STAYS)
+        share = machine.shares.line_buffers if seen.kept[0] else machine.shares.between_kernels
+        return _bytes(value, whole(value)) > machine.l2 * share
 
     @property
     def kept(self) -> Sequence[bool]:
@@ -196,12 +194,14 @@ class _Chain:
     def strip(self, machine: Machine, threads: int) -> Box | None:
         """The first of the largest strips that stay in the cache, all about equal, as many for each of the parts; None
         where no strip does."""
-        step = self.strips.multiple
+        step, shares = self.strips.multiple, machine.shares
         extent = shape_of(self.last.results[0])[self.strips.rows]
 
         def is_too_large(steps: int) -> bool:
             seen = self._seen(steps * step)
-            return seen is None or seen.memory > machine.l2 * _MEMORY or seen.operands > machine.l2 * _OPERANDS
+            if seen is None or seen.memory > machine.l2 * shares.stages:
+                return True
+            return seen.operands > machine.l2 * shares.operands
 
         most = step * bisect_left(range(1, ceil_div(extent, step) + 1), True, key=is_too_large)
         if most == 0:

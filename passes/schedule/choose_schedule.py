@@ -26,9 +26,11 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.passes import ModulePass
 
 from aotc.dialects.graph.interfaces import AnchorOp, element_type_of
-from aotc.dialects.graph.schedule import Machine, Schedule, ScheduleAttr, elementwise_schedule
-from aotc.machines.targets import vector_unit
+from aotc.dialects.graph.schedule import Schedule, ScheduleAttr
+from aotc.machines.machine import Machine
+from aotc.machines.targets import machine_of
 from aotc.machines.tuning_table import TuningTable
+from aotc.passes.kernel.costs.elementwise import elementwise_schedule
 
 
 @dataclass(frozen=True)
@@ -54,13 +56,6 @@ class ChooseSchedulePass(ModulePass):
                     _say(each, ScheduleAttr.KEY, each.schedule_on(machine))
             elif isinstance(each, FuncOp) and ScheduleAttr.FUNCTION_KEY not in each.attributes:
                 _say(each, ScheduleAttr.FUNCTION_KEY, _elementwise_schedule(each, machine))
-
-
-def machine_of(target: str) -> Machine | None:
-    """What of a target decides schedules; None where it has no vectors."""
-    if (unit := vector_unit(target)) is None:
-        return None
-    return Machine(unit.width, unit.registers, unit.l1, unit.l2, unit.l3)
 
 
 def _say(op: AnchorOp | FuncOp, key: str, schedule: Schedule | None) -> None:

@@ -29,13 +29,13 @@ from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.schedule import Machine, Schedule
 from aotc.dialects.graph.shapes import broadcast, broadcast_index, ceil_div
 from aotc.passes.kernel.builders.tile_builder import NotTileable, TileBuilder
+from aotc.passes.kernel.costs.products import product_schedule
 from aotc.passes.kernel.nests.matmul import (
     Factors,
     Place,
     ask_for_next,
     cut_out_product,
     product_loops,
-    product_schedule,
     product_strips,
 )
 from aotc.passes.kernel.spatial_tiling import Box, Cutout, Strips

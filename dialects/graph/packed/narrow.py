@@ -31,6 +31,7 @@ from aotc.dialects.graph.windows.axes import ConvolutionalOp, SlidingAxes, Trans
 from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.dialects.graph.windows.transposed import Phases
 from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder, TileIndex
+from aotc.passes.kernel.costs.lanes import lanes_of_products
 from aotc.passes.kernel.nests.rows import by_halves
 from aotc.passes.kernel.nests.window import Part, WindowNest, WindowReduction
 
@@ -84,7 +85,7 @@ class NarrowConvolutionOp(ConvolutionalOp, ABC):
 
     def schedule_on(self, machine: Machine) -> Schedule | None:
         lanes = shape_of(self.x)[-1]
-        return Schedule(lanes, (lanes,)) if lanes == machine.lanes_of_products(element_type_of(self.x)) else None
+        return Schedule(lanes, (lanes,)) if lanes == lanes_of_products(machine, element_type_of(self.x)) else None
 
     def tiled_loops(
         self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule

@@ -25,7 +25,7 @@ from aotc.dialects.graph.interfaces import (
 )
 from aotc.dialects.graph.loops import LoopBuilder, Reader, Writer
 from aotc.dialects.graph.scalars import Scalar
-from aotc.dialects.graph.schedule import REGISTERS_OF_A_CHAIN, Machine, Schedule
+from aotc.dialects.graph.schedule import Machine, Schedule
 from aotc.passes.kernel.builders.tile_builder import NotTileable, Tile, TileBuilder
 from aotc.passes.kernel.costs.register_tiles import segments
 
@@ -223,7 +223,7 @@ class RegroupChannelsOp(AnchorOp):
     def schedule_on(self, machine: Machine) -> Schedule | None:
         lanes = self._lanes
         fits = lanes * byte_width(element_type_of(self.result)) <= machine.vector_bytes
-        return Schedule(lanes, (REGISTERS_OF_A_CHAIN,)) if fits and lanes > 1 and not lanes & (lanes - 1) else None
+        return Schedule(lanes, (machine.use.chain,)) if fits and lanes > 1 and not lanes & (lanes - 1) else None
 
     def tiled_loops(
         self, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Schedule

@@ -22,7 +22,8 @@ from aotc.dialects.graph.scalars import Scalar
 from aotc.dialects.graph.schedule import Machine, Schedule
 from aotc.dialects.graph.windows.axes import BlockedSlidingAxes, check_bias
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
-from aotc.passes.kernel.nests.window import Part, WindowNest, WindowReduction, window_schedule
+from aotc.passes.kernel.costs.windows import window_schedule
+from aotc.passes.kernel.nests.window import Part, WindowNest, WindowReduction
 
 
 class LanesConvolutionOp(BlockedSlidingAxes, ABC):

@@ -42,7 +42,8 @@ from aotc.dialects.graph.shapes import ceil_div, inside
 from aotc.dialects.graph.windows.axes import check_bias
 from aotc.dialects.graph.windows.sliding import SlidingWindow, sliding_windows
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
-from aotc.passes.kernel.nests.matmul import stacked_schedule
+from aotc.passes.kernel.costs.lanes import lanes_of
+from aotc.passes.kernel.costs.products import stacked_schedule
 from aotc.passes.kernel.nests.winograd import WinogradKernel, WinogradSizes
 
 
@@ -256,7 +257,7 @@ class WinogradConvOp(AnchorOp):
 
     def schedule_on(self, machine: Machine) -> Schedule | None:
         block, (panels, count, depth, width) = shape_of(self.x)[-1], shape_of(self.weight)
-        if machine.lanes(element_type_of(self.x)) != block or block == 1 or 0 in shape_of(self.result):
+        if lanes_of(machine, element_type_of(self.x)) != block or block == 1 or 0 in shape_of(self.result):
             return None
         return stacked_schedule(machine, block, (count, self.sizes.block_tiles, width // block, depth), panels)
 

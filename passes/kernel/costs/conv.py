@@ -9,22 +9,21 @@ from xdsl.ir import Attribute
 
 from aotc.dialects.dtypes import byte_width, is_float
 from aotc.dialects.graph.packed.grouped import GroupedPanels, block_depth
-from aotc.dialects.graph.schedule import Machine, Schedule
+from aotc.dialects.graph.schedule import Schedule
 from aotc.dialects.graph.shapes import ceil_div
-from aotc.passes.kernel.costs.register_tiles import MOST_COLUMNS, MULTIPLIERS, register_tile, segments, step_cycles
-from aotc.passes.kernel.nests.matmul import UNROLL, asks_for_next, panel_order
+from aotc.machines.machine import Machine
+from aotc.passes.kernel.costs.lanes import lanes_of_products
+from aotc.passes.kernel.costs.products import asks_for_next, panel_order
+from aotc.passes.kernel.costs.register_tiles import register_tile, segments, step_cycles
 
-GAIN = 0.75
-"""Of the estimated cycles of another way, what this one must not exceed to be taken."""
 
-
-def narrow_cycles(lanes: int, channels: int, outputs: int, taps: int) -> float:
+def narrow_cycles(machine: Machine, lanes: int, channels: int, outputs: int, taps: int) -> float:
     """Estimated cycles for each position of the result: products, then the lanes of each output channel's sum.
 
     A square of as many sums as lanes is transposed, which takes a shuffle for each register and power of two, and its
     registers are added.
     """
-    return outputs * (channels / lanes * taps / MULTIPLIERS + math.log2(lanes) + 1)
+    return outputs * (channels / lanes * taps / machine.tiles.multipliers + math.log2(lanes) + 1)
 
 
 def narrow_schedule(
@@ -34,11 +33,11 @@ def narrow_schedule(
 
     Channels must fill their blocks, of which nobody knows what is in lanes beyond them.
     """
-    lanes = machine.lanes_of_products(dtype)
+    lanes = lanes_of_products(machine, dtype)
     if lanes == 1 or not is_float(dtype) or groups > 1 or channels == 0 or channels % lanes or 0 in (outputs, taps):
         return None
-    direct = channels * taps * ceil_div(outputs, lanes) / MULTIPLIERS
-    if narrow_cycles(lanes, channels, outputs, taps) > GAIN * direct:
+    direct = channels * taps * ceil_div(outputs, lanes) / machine.tiles.multipliers
+    if narrow_cycles(machine, lanes, channels, outputs, taps) > machine.tiles.lane_sums * direct:
         return None
     return Schedule(lanes, (lanes,))
 
@@ -57,7 +56,7 @@ def conv_schedule(
 
     The operand has so many elements. None where the type is not computed in vectors.
     """
-    lanes, taps = machine.lanes_of_products(dtype), math.prod(kernel)
+    lanes, taps = lanes_of_products(machine, dtype), math.prod(kernel)
     if lanes == 1 or 0 in (*extents, outputs, channels):
         return None
     registers, depth, rows = ceil_div(outputs, lanes), channels * taps, extents[-1]
@@ -67,7 +66,7 @@ def conv_schedule(
     matrix = depth * registers * machine.vector_bytes
     order = panel_order(machine, ceil_div(registers, tile[1]), matrix, operand * byte_width(dtype))
     prefetch = order == "columns" and asks_for_next(machine, math.prod(extents), tile)
-    return Schedule(lanes, tile, UNROLL, order, prefetch)
+    return Schedule(lanes, tile, machine.tiles.unroll, order, prefetch)
 
 
 def _grouped_tile(
@@ -78,13 +77,14 @@ def _grouped_tile(
     The wider a panel, the more of what it sees some of its channels do not see.
     """
     best, depth, least = (1, 1), 1, float("inf")
-    for columns in range(1, min(MOST_COLUMNS, ceil_div(groups * outputs, lanes)) + 1):
+    for columns in range(1, min(machine.tiles.widest, ceil_div(groups * outputs, lanes)) + 1):
         width = columns * lanes
         panels = GroupedPanels(groups, inputs, outputs, width, block_depth(groups, inputs, outputs, width, lanes))
         deep = panels.most * panels.depth * taps
         tile = register_tile(machine, rows, columns, deep)
         steps = panels.channels * taps
-        cycles = sum(part.count * steps * step_cycles(part.size, columns) for part in segments(rows, tile[0]))
+        parts = segments(rows, tile[0])
+        cycles = sum(part.count * steps * step_cycles(machine.tiles, part.size, columns) for part in parts)
         if tile[1] == columns and cycles < least:
             best, depth, least = tile, deep, cycles
     return best, depth

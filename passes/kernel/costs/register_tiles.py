@@ -10,21 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from aotc.dialects.graph.schedule import Machine
 from aotc.dialects.graph.shapes import ceil_div
-
-MULTIPLIERS, LOADS = 2, 2
-"""Fused multiply-adds and loads that a processor starts in a cycle: what today's wide cores have."""
-LATENCY = 4
-"""Cycles until the result of a multiply-add is there."""
-BUSY = 14
-"""Results that leave no gap between their multiply-adds: measured; more than latency alone asks for."""
-BYTES_FROM_L2 = 24
-"""Bytes a cycle that the second level of cache gives while rows are read from the first: measured, of 32 alone."""
-BURST, HIDDEN = 14, 32
-"""Results that a tile writes while the next one is already computed, and reduction steps: with more results these hold
-up the next tile, unless there are more steps to hide that. Measured, with 32 registers."""
-MOST_COLUMNS = 8
+from aotc.machines.machine import Machine, TileCosts
 
 
 @dataclass(frozen=True)
@@ -45,16 +32,18 @@ def segments(extent: int, size: int) -> Iterator[Segment]:
         yield Segment(full * size, 1, rest)
 
 
-def step_cycles(rows: int, columns: int) -> float:
+def step_cycles(costs: TileCosts, rows: int, columns: int) -> float:
     """Cycles of one reduction step on a tile: arithmetic, loads or latency, whichever takes longest."""
     results, loads = rows * columns, rows + columns
-    gaps = 0.12 * max(BUSY - results, 0)
-    return max(results / MULTIPLIERS + gaps, LATENCY, 1.12 * loads / LOADS) + 0.02 * loads
+    gaps = costs.gap_cycles * max(costs.busy_results - results, 0)
+    longest = max(results / costs.multipliers + gaps, costs.latency, costs.load_factor * loads / costs.loads)
+    return longest + costs.load_cycles * loads
 
 
-def _between(results: int, depth: int) -> float:
+def _between(costs: TileCosts, results: int, depth: int) -> float:
     """Cycles from the last step on a tile of so many results to the first one on the next."""
-    return 5 + 3 * max(results - BURST, 0) * min(HIDDEN / depth, 1)
+    held_up = costs.write_cycles * max(results - costs.burst_results, 0)
+    return costs.start_cycles + held_up * min(costs.hiding_steps / depth, 1)
 
 
 def _fits(machine: Machine, rows: int, columns: int) -> bool:
@@ -65,18 +54,20 @@ def _fits(machine: Machine, rows: int, columns: int) -> bool:
 def register_tile(machine: Machine, rows: int, columns: int, depth: int) -> tuple[int, int]:
     """The tile (rows, columns) of least estimated time for `rows` x `columns` registers and `depth` reduction steps.
 
-    A panel of the columns, as deep as the reduction, takes at most three quarters of the second cache, so that it is
-    still there for the next rows; they read it from there where it takes more than as much of the first one.
+    A panel of the columns, as deep as the reduction, takes its share of L2 at most, so that it is still there for the
+    next rows; they read it from there where it takes more than such a share of L1.
     """
+    costs, share = machine.tiles, machine.shares.panel
     best, least = (1, 1), float("inf")
-    panel = max(machine.l2 * 3 // 4 // (depth * machine.vector_bytes), 1) if rows > 1 else columns
-    for width in range(1, min(MOST_COLUMNS, columns, panel) + 1):
-        from_l2 = rows > 1 and depth * width * machine.vector_bytes > machine.l1 * 3 // 4
-        streamed = machine.vector_bytes / BYTES_FROM_L2 if from_l2 else 0
+    panel = max(int(machine.l2 * share) // (depth * machine.vector_bytes), 1) if rows > 1 else columns
+    for width in range(1, min(costs.widest, columns, panel) + 1):
+        from_l2 = rows > 1 and depth * width * machine.vector_bytes > machine.l1 * share
+        streamed = machine.vector_bytes / costs.l2_bytes if from_l2 else 0
         most = max((h for h in range(1, machine.registers) if _fits(machine, h, width)), default=1)
 
         def tile_cycles(rows: int, columns: int, streamed: float = streamed) -> float:
-            return depth * max(step_cycles(rows, columns), columns * streamed) + _between(rows * columns, depth)
+            step = max(step_cycles(costs, rows, columns), columns * streamed)
+            return depth * step + _between(costs, rows * columns, depth)
 
         for height in {ceil_div(rows, ceil_div(rows, limit)) for limit in range(1, min(most, rows) + 1)}:
             tiles = product(segments(rows, height), segments(columns, width))

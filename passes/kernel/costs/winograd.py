@@ -32,22 +32,13 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.packed.winograd_transforms import OUTPUT_TILES, TAPS
-from aotc.dialects.graph.schedule import Machine, Schedule
+from aotc.dialects.graph.schedule import Schedule
 from aotc.dialects.graph.shapes import ceil_div
-from aotc.passes.kernel.costs.register_tiles import MULTIPLIERS
-from aotc.passes.kernel.nests.matmul import stacked_schedule
-
-TRANSFORM_CYCLES = 4
-"""To transform one register of the operand or of the products: arithmetic, a load and a store."""
-
-NEAR_BYTES_A_CYCLE = 32
-"""At which a weight smaller than the second cache takes time beside the arithmetic: it is in the third, or nearer."""
-FAR_BYTES_A_CYCLE = 16
-"""The same for a larger one, which is in memory."""
-
-FEWEST_TILES = 16
-"""Of a block: with fewer the weight would be read too often."""
+from aotc.machines.machine import Machine
+from aotc.passes.kernel.costs.lanes import lanes_of
+from aotc.passes.kernel.costs.products import stacked_schedule
 
 
 @irdl_attr_definition
@@ -112,15 +103,14 @@ def choose_winograd(machine: Machine, dtype: Attribute, sizes: ConvolutionSizes)
 
 def winograd_choices(machine: Machine, dtype: Attribute, sizes: ConvolutionSizes) -> list[WinogradAttr]:
     """Each output tile, with as many rows of tiles in a block as suit it."""
-    if dtype != f32 or sizes.channels < machine.lanes(dtype) or 0 in (sizes.images, sizes.outputs):
+    if dtype != f32 or sizes.channels < lanes_of(machine, dtype) or 0 in (sizes.images, sizes.outputs):
         return []
     return [WinogradAttr(IntAttr(size), IntAttr(_tile_rows(machine, sizes, size))) for size in OUTPUT_TILES]
 
 
 def winograd_schedule(machine: Machine, dtype: Attribute, sizes: ConvolutionSizes, chosen: WinogradAttr) -> Schedule:
-    """The schedule of the products; the width of its tile is that of a panel of the weight."""
-    lanes = machine.lanes(dtype)
-    size = chosen.output_tile.data
+    """The schedule of the products; the lanes of its tile is that of a panel of the weight."""
+    lanes, size = lanes_of(machine, dtype), chosen.output_tile.data
     tiles, count = chosen.tile_rows.data * sizes.tiles(size)[1], (size + TAPS - 1) ** 2
     return stacked_schedule(machine, lanes, (count, tiles, ceil_div(sizes.outputs, lanes), sizes.channels))
 
@@ -133,26 +123,28 @@ def direct_cycles(machine: Machine, sizes: ConvolutionSizes) -> float:
 
 def winograd_cycles(machine: Machine, sizes: ConvolutionSizes, output_tile: int) -> float:
     """Estimated cycles with tiles of `output_tile` results."""
-    lanes, size = machine.lanes(f32), (output_tile + TAPS - 1) ** 2
+    lanes, size = lanes_of(machine, f32), (output_tile + TAPS - 1) ** 2
     rows, columns = sizes.tiles(output_tile)
     tiles = rows * columns
-    transforms = tiles * size * (ceil_div(sizes.channels, lanes) + ceil_div(sizes.outputs, lanes)) * TRANSFORM_CYCLES
+    transformed = tiles * size * (ceil_div(sizes.channels, lanes) + ceil_div(sizes.outputs, lanes))
+    transforms = transformed * machine.winograd.transform_cycles
     return _product_cycles(machine, sizes, tiles * size) + transforms + _weight_cycles(machine, sizes, size)
 
 
 def _product_cycles(machine: Machine, sizes: ConvolutionSizes, count: int) -> float:
     """Of `count` products of a row of all channels with the weight."""
-    return count * sizes.channels * ceil_div(sizes.outputs, machine.lanes(f32)) / MULTIPLIERS
+    return count * sizes.channels * ceil_div(sizes.outputs, lanes_of(machine, f32)) / machine.tiles.multipliers
 
 
 def _weight_cycles(machine: Machine, sizes: ConvolutionSizes, products: int) -> float:
-    weight = products * sizes.channels * sizes.outputs * 4
-    return weight / (NEAR_BYTES_A_CYCLE if weight <= machine.l2 else FAR_BYTES_A_CYCLE)
+    weight = products * sizes.channels * sizes.outputs * byte_width(f32)
+    return weight / (machine.winograd.near_bytes if weight <= machine.l2 else machine.winograd.far_bytes)
 
 
 def _tile_rows(machine: Machine, sizes: ConvolutionSizes, output_tile: int) -> int:
-    """Rows of tiles in blocks of equal size whose buffers take little more than half of the second cache."""
+    """Rows of tiles in blocks of equal size whose buffers take their share of L2."""
     rows, columns = sizes.tiles(output_tile)
-    elements = columns * (output_tile + TAPS - 1) ** 2 * (sizes.channels + 4 * machine.lanes(f32))
-    most = max(machine.l2 * 5 // 8 // (elements * 4), ceil_div(FEWEST_TILES, columns), 1)
+    costs, size = machine.winograd, (output_tile + TAPS - 1) ** 2
+    buffers = columns * size * (sizes.channels + costs.product_registers * lanes_of(machine, f32)) * byte_width(f32)
+    most = max(int(machine.l2 * machine.shares.transforms) // buffers, ceil_div(costs.fewest_tiles, columns), 1)
     return ceil_div(rows, ceil_div(rows, most))

@@ -16,16 +16,17 @@ from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.interfaces import AnchorOp, shape_of
 from aotc.dialects.graph.loops import Reader, Writer
 from aotc.dialects.graph.scalars import Scalar
-from aotc.dialects.graph.schedule import Machine, Order, Schedule
+from aotc.dialects.graph.schedule import Schedule
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.passes.kernel.builders.tile_builder import NotTileable, Tile, TileBuilder
-from aotc.passes.kernel.costs.register_tiles import LATENCY, MULTIPLIERS, Segment, register_tile, segments
+from aotc.passes.kernel.costs.register_tiles import Segment, segments
 from aotc.passes.kernel.spatial_tiling import Box, Cutout, Strips, whole
 
 LINE = 64
-"""Bytes of a line of a cache."""
-UNROLL = 2
-"""Reduction steps in one iteration: enough to hide the loop, few enough that nothing is spilled."""
+"""Bytes from one address that is asked for to the next: a line of every machine of the table that has vectors."""
+SUMS = 8
+"""Sums of a small tile that are added to in turn, so that a multiply-add need not wait for the one before: as many as
+every machine of the table has under way."""
 
 
 @dataclass(frozen=True)
@@ -43,54 +44,6 @@ class Place:
 
 Factors: TypeAlias = Callable[[Scalar], tuple[Scalar, Scalar]]
 """The two factors of a reduction step."""
-
-
-MOST_LINES = 1.2
-"""That are asked for in a reduction step. Measured, everything out of the caches, lines -> times as fast:
-128 x 768 x 3072 0.2 -> 1.06, 32 x 768 x 3072 0.8 -> 1.14, 16 x 768 x 768 1.5 -> 0.89; Winograd, 128 -> 32 channels,
-14 x 14 1.0 -> 1.6, 128 -> 128, 28 x 28 1.1 -> 1.04, 256 -> 256, 14 x 14 1.5 -> 0.95."""
-
-
-def product_schedule(
-    machine: Machine, dtype: Attribute, rows: int, columns: int, depth: int, *, streamed: bool = False
-) -> Schedule | None:
-    """The schedule of a [rows, depth] x [depth, columns] product; None where the type is not computed in vectors.
-
-    `streamed` says that the right matrix is packed, and comes from memory as weights do.
-    """
-    lanes = machine.lanes_of_products(dtype)
-    if lanes == 1 or 0 in (rows, columns, depth):
-        return None
-    registers = ceil_div(columns, lanes)
-    tile = register_tile(machine, rows, registers, depth)
-    matrix = depth * registers * machine.vector_bytes
-    order = panel_order(machine, ceil_div(registers, tile[1]), matrix, rows * depth * byte_width(dtype))
-    prefetch = streamed and order == "columns" and asks_for_next(machine, rows, tile)
-    return Schedule(lanes, tile, UNROLL, order, prefetch)
-
-
-def asks_for_next(machine: Machine, rows: int, tile: tuple[int, int]) -> bool:
-    """Whether it pays to ask for the next panel, which comes from memory, while `rows` are multiplied with one."""
-    height, width = tile
-    return width * machine.vector_bytes * height <= MOST_LINES * LINE * rows
-
-
-def stacked_schedule(machine: Machine, lanes: int, sizes: tuple[int, int, int, int], panels: int = 1) -> Schedule:
-    """The schedule of `stacked_products` of `sizes`, with one of `panels` alike, which lie one after the other."""
-    count, rows, registers, depth = sizes
-    tile = register_tile(machine, rows, registers, depth)
-    far = panels * count * registers * depth * machine.vector_bytes > machine.l2 // 2
-    return Schedule(lanes, tile, UNROLL, "columns", far and asks_for_next(machine, rows, tile))
-
-
-def panel_order(machine: Machine, panels: int, matrix: int, rows: int) -> Order:
-    """Panel by panel where the matrix, of so many bytes, does not stay in the cache from one row of tiles to the next.
-
-    It does not stay in the first one, while all `rows` bytes of the other operand do stay in the second one, or not
-    even in that.
-    """
-    near = machine.l1 // 2 if rows <= machine.l2 // 2 else machine.l2 // 2
-    return "columns" if panels > 1 and matrix > near else "rows"
 
 
 def cut_out_product(op: AnchorOp, box: Box, transposed: bool, matrix_rank: int) -> Cutout | None:
@@ -143,7 +96,7 @@ def accumulate(
 
     A small tile gets several accumulators, so that each addition need not wait for the one before.
     """
-    chains = min(ceil_div(LATENCY * MULTIPLIERS, tile.shape[0] * tile.shape[1]), depth)
+    chains = min(ceil_div(SUMS, tile.shape[0] * tile.shape[1]), depth)
     sums = reduction(b, schedule.unroll, depth, [b.splat(0, tile, dtype)] * chains, factors)
     while len(sums) > 1:
         half = ceil_div(len(sums), 2)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
 
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, Float64Type, i32, i64
@@ -20,86 +19,12 @@ from xdsl.ir import Attribute
 
 from aotc.dialects.aot.tiles import Reduction, tile_shape, tile_type
 from aotc.dialects.graph.scalars import Number, Scalar
-from aotc.dialects.graph.schedule import Machine, Schedule
+from aotc.dialects.graph.schedule import Schedule
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder, is_tile
+from aotc.passes.kernel.costs.rows import axis_of_lanes, axis_of_steps
 
 Combine = Callable[[Scalar, Scalar], Scalar]
-
-
-def axis_of_lanes(shape: Sequence[int]) -> int:
-    """The last axis that is longer than 1; the last one where none is."""
-    return max((axis for axis, extent in enumerate(shape) if extent > 1), default=len(shape) - 1)
-
-
-def axis_of_steps(shape: Sequence[int], axes: Sequence[int]) -> int | None:
-    """The innermost of the reduced `axes` that is longer than 1 and not the lanes'."""
-    lanes = axis_of_lanes(shape)
-    return max((axis for axis in axes if axis != lanes and shape[axis] > 1), default=None)
-
-
-def reduction_schedule(
-    machine: Machine, dtype: Attribute, shape: Sequence[int], axes: Sequence[int]
-) -> Schedule | None:
-    """How rows along `axes` of a tensor of `dtype` are read once; None where there are no vectors for it.
-
-    A quarter of the registers add up, which hides the latency of additions.
-    """
-    if (lanes := _lanes(machine, dtype, shape, axes)) == 1:
-        return None
-    step_axis = axis_of_steps(shape, axes)
-    few = max(machine.registers // 4, 2)
-    registers = _even(ceil_div(shape[axis_of_lanes(shape)], lanes), few)
-    return Schedule(lanes, (registers,), 1 if step_axis is None else _even(shape[step_axis], max(few // registers, 1)))
-
-
-def row_schedule(machine: Machine, dtype: Attribute, shape: Sequence[int], axes: Sequence[int]) -> Schedule | None:
-    """How rows are worked on that are read several times; None where there are no vectors for it.
-
-    They stay in registers where they fit, several at once: what is spilled beside them is no longer away than x.
-    """
-    if (lanes := _lanes(machine, dtype, shape, axes)) == 1:
-        return None
-    lane_axis, step_axis = axis_of_lanes(shape), axis_of_steps(shape, axes)
-    needed = ceil_div(shape[lane_axis], lanes)
-    steps = 1 if step_axis is None else shape[step_axis]
-    most = machine.registers
-    if prod(shape[axis] for axis in axes if axis not in (lane_axis, step_axis)) == 1:
-        if lane_axis not in axes and steps <= most:
-            return Schedule(lanes, (_even(needed, max(machine.registers // 4 // steps, 1)),), steps)
-        if lane_axis in axes and steps == 1 and needed <= most:
-            return Schedule(lanes, (*_rows_at_once(most, needed), needed))
-        if lane_axis in axes and steps * needed <= most:
-            return Schedule(lanes, (needed,), steps)
-    return reduction_schedule(machine, dtype, shape, axes)
-
-
-def _rows_at_once(registers: int, needed: int) -> tuple[int, int]:
-    """Of rows of `needed` registers: how many parts follow each other, and how many rows each of them is.
-
-    Rows together fill three quarters of the registers, which hides the latency of what is combined across lanes where
-    rows are short; those of parts may be half again as many as there are, for a part that waits needs few.
-    """
-    together = _power_of_two(registers * 3 // 4 // needed)
-    return max(_power_of_two(registers * 3 // 2 // needed), _LEAST_ROWS) // together, together
-
-
-_LEAST_ROWS, _MOST_ROWS = 4, 8
-"""At once; more hide nothing more."""
-
-
-def _power_of_two(count: int) -> int:
-    """The largest one up to `count` that is a number of rows."""
-    return min(1 << max(count, 1).bit_length() - 1, _MOST_ROWS)
-
-
-def _lanes(machine: Machine, dtype: Attribute, shape: Sequence[int], axes: Sequence[int]) -> int:
-    return machine.lanes(dtype) if axes and prod(shape) > 1 else 1
-
-
-def _even(count: int, most: int) -> int:
-    """The size of the least number of parts of `count`, none larger than `most`, where they are as equal as can be."""
-    return ceil_div(count, ceil_div(count, most))
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from xdsl.ir import Attribute
-
 from aotc.dialects.graph.loops import Reader
 from aotc.dialects.graph.scalars import Scalar
-from aotc.dialects.graph.schedule import Machine, Schedule
+from aotc.dialects.graph.schedule import Schedule
 from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.passes.kernel.builders.tile_builder import NotTileable, Tile, TileBuilder
 from aotc.passes.kernel.nests.edges import RowTiles, Run, TapRange, row_tiles, tap_places
@@ -25,16 +23,6 @@ MOST_UNROLLED = 9
 """Taps in a row; registers that several of them see are read once."""
 MOST_EDGES = 16
 """Where more tiles than that meet the ends of a row, its positions there are computed one at a time."""
-
-
-def window_schedule(machine: Machine, dtype: Attribute, block: int) -> Schedule | None:
-    """The schedule of windows over blocks of channels; None where they are no vectors of the machine.
-
-    As many accumulators as hide latency, so few that rows of the operand and of the weight have room beside them.
-    """
-    if block == 1 or machine.lanes_of_products(dtype) != block:
-        return None
-    return Schedule(block, (max(machine.registers // 4, 6),))
 
 
 @dataclass(frozen=True)

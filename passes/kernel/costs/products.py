@@ -1,0 +1,53 @@
+"""How matrix products are computed: register tiles, order of the loops, prefetching; sizes only, no IR."""
+
+from __future__ import annotations
+
+from xdsl.ir import Attribute
+
+from aotc.dialects.dtypes import byte_width
+from aotc.dialects.graph.schedule import Order, Schedule
+from aotc.dialects.graph.shapes import ceil_div
+from aotc.machines.machine import Machine
+from aotc.passes.kernel.costs.lanes import lanes_of_products
+from aotc.passes.kernel.costs.register_tiles import register_tile
+
+
+def product_schedule(
+    machine: Machine, dtype: Attribute, rows: int, columns: int, depth: int, *, streamed: bool = False
+) -> Schedule | None:
+    """The schedule of a [rows, depth] x [depth, columns] product; None where the type is not computed in vectors.
+
+    `streamed` says that the right matrix is packed, and comes from memory as weights do.
+    """
+    lanes = lanes_of_products(machine, dtype)
+    if lanes == 1 or 0 in (rows, columns, depth):
+        return None
+    registers = ceil_div(columns, lanes)
+    tile = register_tile(machine, rows, registers, depth)
+    matrix = depth * registers * machine.vector_bytes
+    order = panel_order(machine, ceil_div(registers, tile[1]), matrix, rows * depth * byte_width(dtype))
+    prefetch = streamed and order == "columns" and asks_for_next(machine, rows, tile)
+    return Schedule(lanes, tile, machine.tiles.unroll, order, prefetch)
+
+
+def asks_for_next(machine: Machine, rows: int, tile: tuple[int, int]) -> bool:
+    """Whether it pays to ask for the next panel, which comes from memory, while `rows` are multiplied with one."""
+    height, width = tile
+    return width * machine.vector_bytes * height <= machine.tiles.prefetch_lines * machine.line * rows
+
+
+def stacked_schedule(machine: Machine, lanes: int, sizes: tuple[int, int, int, int], panels: int = 1) -> Schedule:
+    """The schedule of `stacked_products` of `sizes`, with one of `panels` alike, which lie one after the other."""
+    count, rows, registers, depth = sizes
+    tile = register_tile(machine, rows, registers, depth)
+    far = panels * count * registers * depth * machine.vector_bytes > machine.l2 * machine.shares.resident
+    return Schedule(lanes, tile, machine.tiles.unroll, "columns", far and asks_for_next(machine, rows, tile))
+
+
+def panel_order(machine: Machine, panels: int, matrix: int, rows: int) -> Order:
+    """Panel by panel where the matrix, of so many bytes, does not stay in the cache from one row of tiles to the next.
+
+    It does not stay in L1, while all `rows` bytes of the other operand do stay in L2, or not even in that.
+    """
+    l1, l2 = (size * machine.shares.resident for size in (machine.l1, machine.l2))
+    return "columns" if panels > 1 and matrix > (l1 if rows <= l2 else l2) else "rows"

@@ -1,0 +1,77 @@
+"""How rows of reductions and normalisations are computed on registers: sizes only, no IR."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.ir import Attribute
+
+from aotc.dialects.graph.schedule import Schedule
+from aotc.dialects.graph.shapes import ceil_div
+from aotc.machines.machine import Machine, RegisterUse
+from aotc.passes.kernel.costs.lanes import lanes_of
+
+
+def axis_of_lanes(shape: Sequence[int]) -> int:
+    """The last axis that is longer than 1; the last one where none is."""
+    return max((axis for axis, extent in enumerate(shape) if extent > 1), default=len(shape) - 1)
+
+
+def axis_of_steps(shape: Sequence[int], axes: Sequence[int]) -> int | None:
+    """The innermost of the reduced `axes` that is longer than 1 and not the lanes'."""
+    lanes = axis_of_lanes(shape)
+    return max((axis for axis in axes if axis != lanes and shape[axis] > 1), default=None)
+
+
+def reduction_schedule(
+    machine: Machine, dtype: Attribute, shape: Sequence[int], axes: Sequence[int]
+) -> Schedule | None:
+    """How rows along `axes` of a tensor of `dtype` are read once; None where there are no vectors for it."""
+    if (lanes := _lanes(machine, dtype, shape, axes)) == 1:
+        return None
+    step_axis = axis_of_steps(shape, axes)
+    sums = machine.use.sums
+    registers = _even(ceil_div(shape[axis_of_lanes(shape)], lanes), sums)
+    return Schedule(lanes, (registers,), 1 if step_axis is None else _even(shape[step_axis], max(sums // registers, 1)))
+
+
+def row_schedule(machine: Machine, dtype: Attribute, shape: Sequence[int], axes: Sequence[int]) -> Schedule | None:
+    """How rows are worked on that are read several times; None where there are no vectors for it.
+
+    They stay in registers where they fit, several at once: what is spilled beside them is no longer away than x.
+    """
+    if (lanes := _lanes(machine, dtype, shape, axes)) == 1:
+        return None
+    lane_axis, step_axis = axis_of_lanes(shape), axis_of_steps(shape, axes)
+    needed = ceil_div(shape[lane_axis], lanes)
+    steps = 1 if step_axis is None else shape[step_axis]
+    most = machine.registers
+    if prod(shape[axis] for axis in axes if axis not in (lane_axis, step_axis)) == 1:
+        if lane_axis not in axes and steps <= most:
+            return Schedule(lanes, (_even(needed, max(machine.use.sums // steps, 1)),), steps)
+        if lane_axis in axes and steps == 1 and needed <= most:
+            return Schedule(lanes, (*_rows_at_once(machine.use, needed), needed))
+        if lane_axis in axes and steps * needed <= most:
+            return Schedule(lanes, (needed,), steps)
+    return reduction_schedule(machine, dtype, shape, axes)
+
+
+def _rows_at_once(use: RegisterUse, needed: int) -> tuple[int, int]:
+    """Of rows of `needed` registers: how many parts follow each other, and how many rows each of them is."""
+
+    def rows(registers: int) -> int:
+        """The largest power of two that fits."""
+        return min(1 << max(registers // needed, 1).bit_length() - 1, use.most_rows)
+
+    together = rows(use.row_tile)
+    return max(rows(use.row_parts), use.fewest_rows) // together, together
+
+
+def _lanes(machine: Machine, dtype: Attribute, shape: Sequence[int], axes: Sequence[int]) -> int:
+    return lanes_of(machine, dtype) if axes and prod(shape) > 1 else 1
+
+
+def _even(count: int, most: int) -> int:
+    """The size of the least number of parts of `count`, none larger than `most`, where they are as equal as can be."""
+    return ceil_div(count, ceil_div(count, most))

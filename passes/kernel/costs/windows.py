@@ -1,0 +1,16 @@
+"""How pooling and convolution within blocks of channels are computed on registers."""
+
+from __future__ import annotations
+
+from xdsl.ir import Attribute
+
+from aotc.dialects.graph.schedule import Schedule
+from aotc.machines.machine import Machine
+from aotc.passes.kernel.costs.lanes import lanes_of_products
+
+
+def window_schedule(machine: Machine, dtype: Attribute, block: int) -> Schedule | None:
+    """The schedule of windows over blocks of channels; None where they are no vectors of the machine."""
+    if block == 1 or lanes_of_products(machine, dtype) != block:
+        return None
+    return Schedule(block, (machine.use.window,))
