@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise, product
 from pathlib import Path
 
@@ -13,7 +13,8 @@ from kernel_program import ENTRY, as_loops, kernel, lowered, on_tiles, through_c
 
 from aotc.dialects.graph.packed.channels import Channels
 from aotc.dialects.graph.packed.regrouping import NOTHING, RegroupChannelsOp
-from aotc.dialects.graph.schedule import Machine, Schedule, ScheduleAttr
+from aotc.dialects.graph.schedule import Schedule, ScheduleAttr
+from aotc.machines.families import X86_AVX512
 
 
 @dataclass(frozen=True)
@@ -54,10 +55,10 @@ def source(case: Case, schedule: Schedule | None) -> str:
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_c_and_llvm_and_plain_loops(case: Case, tmp_path: Path) -> None:
     (op,) = (op for op in lowered(source(case, None), "").walk() if isinstance(op, RegroupChannelsOp))
-    schedule = op.schedule_on(Machine(64, 32))
+    schedule = op.schedule_on(X86_AVX512)
     assert schedule is not None
     assert schedule.lanes == case.lanes
-    assert op.schedule_on(Machine(2, 32)) is None
+    assert op.schedule_on(replace(X86_AVX512, vector_bytes=2)) is None
     dtype = {"f32": np.float32, "i32": np.int32}[case.dtype]
     rng = np.random.default_rng(0)
     inputs = [rng.integers(-99, 99, (2, count, *case.spatial, case.lanes)).astype(dtype) for count in case.blocks]
