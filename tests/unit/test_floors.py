@@ -20,6 +20,7 @@ LEAVES = (
     "aotc.model.metadata",
     "aotc.model.naming",
     "aotc.model.plan",
+    "aotc.machines.machine",
     "aotc.machines.targets",
     "aotc.machines.tuning_table",
     "aotc.model.weights",

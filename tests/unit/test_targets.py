@@ -145,7 +145,8 @@ def test_refusals_say_why(spec: str, message: str) -> None:
 
 @pytest.mark.parametrize("closed", ["2>&-", "0<&- 2>&-"])
 def test_standard_error_may_be_closed(closed: str) -> None:
-    program = "from aotc.machines.targets import lookup; import os; print(lookup('x86_64-linux-gnu:haswell').cpu); os.fstat(2)"
+    haswell = "lookup('x86_64-linux-gnu:haswell')"
+    program = f"import os; from aotc.machines.targets import lookup; print({haswell}.cpu); os.fstat(2)"
     command = ["sh", "-c", f'"$0" -c "$1" {closed}', sys.executable, program]
     run = subprocess.run(command, check=False, stdout=subprocess.PIPE, text=True)
     assert run.stdout == "haswell\n"
