@@ -84,7 +84,7 @@ def _grouped_tile(
         tile = register_tile(machine, rows, columns, deep)
         steps = panels.channels * taps
         parts = segments(rows, tile[0])
-        cycles = sum(part.count * steps * step_cycles(machine.tiles, part.size, columns) for part in parts)
+        cycles = sum(part.count * steps * step_cycles(machine, part.size, columns) for part in parts)
         if tile[1] == columns and cycles < least:
             best, depth, least = tile, deep, cycles
     return best, depth

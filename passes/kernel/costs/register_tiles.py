@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from aotc.dialects.graph.shapes import ceil_div
-from aotc.machines.machine import Machine, TileCosts
+from aotc.machines.machine import Machine
 
 
 @dataclass(frozen=True)
@@ -32,23 +32,24 @@ def segments(extent: int, size: int) -> Iterator[Segment]:
         yield Segment(full * size, 1, rest)
 
 
-def step_cycles(costs: TileCosts, rows: int, columns: int) -> float:
+def step_cycles(machine: Machine, rows: int, columns: int) -> float:
     """Cycles of one reduction step on a tile: arithmetic, loads or latency, whichever takes longest."""
-    results, loads = rows * columns, rows + columns
+    costs, results, loads = machine.tiles, rows * columns, rows + columns
     gaps = costs.gap_cycles * max(costs.busy_results - results, 0)
     longest = max(results / costs.multipliers + gaps, costs.latency, costs.load_factor * loads / costs.loads)
     return longest + costs.load_cycles * loads
 
 
-def _between(costs: TileCosts, results: int, depth: int) -> float:
+def _between(machine: Machine, results: int, depth: int) -> float:
     """Cycles from the last step on a tile of so many results to the first one on the next."""
+    costs = machine.tiles
     held_up = costs.write_cycles * max(results - costs.burst_results, 0)
     return costs.start_cycles + held_up * min(costs.hiding_steps / depth, 1)
 
 
-def _fits(machine: Machine, rows: int, columns: int) -> bool:
-    """Whether compilers keep such a tile in registers: accumulators, columns, a broadcast, and one to spare."""
-    return rows * columns + columns + 1 < machine.registers
+def _most_rows(machine: Machine, columns: int) -> int:
+    """Of a tile that compilers keep in registers: accumulators, columns, a broadcast, and one to spare; at least 1."""
+    return max((machine.registers - 2 - columns) // columns, 1)
 
 
 def register_tile(machine: Machine, rows: int, columns: int, depth: int) -> tuple[int, int]:
@@ -57,17 +58,17 @@ def register_tile(machine: Machine, rows: int, columns: int, depth: int) -> tupl
     A panel of the columns, as deep as the reduction, takes its share of L2 at most, so that it is still there for the
     next rows; they read it from there where it takes more than such a share of L1.
     """
-    costs, share = machine.tiles, machine.shares.panel
+    share = machine.shares.panel
     best, least = (1, 1), float("inf")
     panel = max(int(machine.l2 * share) // (depth * machine.vector_bytes), 1) if rows > 1 else columns
-    for width in range(1, min(costs.widest, columns, panel) + 1):
+    for width in range(1, min(machine.tiles.widest, columns, panel) + 1):
         from_l2 = rows > 1 and depth * width * machine.vector_bytes > machine.l1 * share
-        streamed = machine.vector_bytes / costs.l2_bytes if from_l2 else 0
-        most = max((h for h in range(1, machine.registers) if _fits(machine, h, width)), default=1)
+        streamed = machine.vector_bytes / machine.tiles.l2_bytes if from_l2 else 0
+        most = _most_rows(machine, width)
 
         def tile_cycles(rows: int, columns: int, streamed: float = streamed) -> float:
-            step = max(step_cycles(costs, rows, columns), columns * streamed)
-            return depth * step + _between(costs, rows * columns, depth)
+            step = max(step_cycles(machine, rows, columns), columns * streamed)
+            return depth * step + _between(machine, rows * columns, depth)
 
         for height in {ceil_div(rows, ceil_div(rows, limit)) for limit in range(1, min(most, rows) + 1)}:
             tiles = product(segments(rows, height), segments(columns, width))
