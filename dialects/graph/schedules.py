@@ -144,7 +144,8 @@ class ScheduleAttr(Data[S], Generic[S]):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        (cls.KIND,) = get_args(vars(cls).get("__orig_bases__", cls.__bases__)[0]) or (cls.KIND,)
+        for base in vars(cls).get("__orig_bases__", ()):
+            (cls.KIND,) = get_args(base)
         ScheduleAttr._OF_KIND[cls.KIND] = cls
 
     @staticmethod

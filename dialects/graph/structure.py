@@ -7,12 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar, cast
 
 import numpy as np
-from xdsl.dialects.builtin import (
-    AnyFloat,
-    DenseIntOrFPElementsAttr,
-    DenseResourceAttr,
-    TensorType,
-)
+from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, DenseResourceAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,

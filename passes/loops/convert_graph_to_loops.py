@@ -48,7 +48,7 @@ from xdsl.utils.exceptions import PassFailedException
 from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.dtypes import storage_type
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, element_type_of, shape_of
-from aotc.dialects.graph.schedules import ScheduleAttr, schedule_of
+from aotc.dialects.graph.schedules import ElementwiseSchedule, ScheduleAttr, schedule_of
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.model.constants import constant_array
 from aotc.model.weights import WeightStore
@@ -176,7 +176,7 @@ class KernelLowering:
             by_shape.setdefault(shape_of(value), []).append((value, buffer))
         schedule = schedule_of(self._function, ScheduleAttr.FUNCTION_KEY)
         for shape, group in by_shape.items():
-            if isinstance(self._b, SpaceBuilder) and schedule is not None:
+            if isinstance(self._b, SpaceBuilder) and isinstance(schedule, ElementwiseSchedule):
                 write_on_tiles(self._b, schedule, shape, lambda b, i, group=group: self._values(b).store(group, i))
             else:
                 self._b.parallel_for(shape, lambda i, group=group: self._expressions.store(group, i))
