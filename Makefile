@@ -46,7 +46,8 @@ bench: $(VENV)/.installed
 
 # python3 -m venv needs a package of its own on Debian; virtualenv does not.
 $(VENV)/bin/python:
-	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); $(PYTHON) -m pip install --user --break-system-packages virtualenv && $(PYTHON) -m virtualenv $(VENV); }
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+	    $(PYTHON) -m pip install --user --break-system-packages virtualenv && $(PYTHON) -m virtualenv $(VENV); }
 
 $(VENV)/.installed: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e .

@@ -20,7 +20,7 @@ Files = dict[str, Content]
 
 @dataclass
 class Emission:
-    """One compilation, its metadata and the two ends, each made once however many kinds want it."""
+    """One compilation with its metadata, its C and its machine code, each made once for all kinds of files."""
 
     compilation: Compilation
 
@@ -31,9 +31,9 @@ class Emission:
 
     @cached_property
     def info(self) -> ModelInfo:
-        """The metadata, with the footprint where LLVM is needed anyway, for a budget, or the target is no guess.
+        """The metadata, with the footprint where LLVM is needed anyway, a budget asks for it, or a target was named.
 
-        For shared libraries alone, which run where stacks are deep, the stack is only measured for its budget.
+        For shared libraries alone, which run where stacks are large, the stack is measured only if it has a budget.
         """
         info, options = self.compilation.info(), self.compilation.options
         native = bool(NATIVE_KINDS & {*options.emit})
@@ -46,26 +46,26 @@ class Emission:
         return replace(info, footprint=measure_footprint(self.native, info, estimate=not native, stack=stack))
 
     def new_c_files(self) -> Files:
-        """Everything of the C end; contents that are iterators serve once."""
+        """The files of C; contents that are iterators can be read once."""
         from aotc.emit.c.files import emit_c
 
         return emit_c(self.compilation.module, self.compilation.store, self.info, self.compilation.options.split)
 
     @cached_property
     def c_files(self) -> Files:
-        """Everything of the C end, once however many kinds write it."""
+        """The files of C, made once."""
         return self.new_c_files()
 
     @cached_property
     def native(self) -> NativeCode:
-        """The LLVM end."""
+        """The machine code."""
         from aotc.emit.llvm.object import NativeCode
 
         return NativeCode(self.compilation)
 
     @cached_property
     def beside(self) -> Files:
-        """What code needs to be used: header, report and weights not embedded."""
+        """The files that go with machine code: header, report, and weights that are not embedded."""
         from aotc.emit.c.files import emit_header
 
         return emit_header(self.compilation.module, self.compilation.store, self.info)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def measure_footprint(native: NativeCode, info: ModelInfo, *, estimate: bool, stack: bool = True) -> Footprint:
     """The footprint of the object that `native` makes of the model `info`; see `Footprint.estimate`.
 
-    The stack of the functions takes code generation once more, which can be left out.
+    Measuring the stack takes a second code generation; without `stack` it is left out.
     """
     sizes = object_sizes(native.object)
     start = time.perf_counter()

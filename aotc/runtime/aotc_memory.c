@@ -6,7 +6,8 @@ static size_t RoundUp(size_t size, size_t step) { return (size + step - 1) / ste
 
 /* Bytes to skip from `memory` to an aligned address. */
 static size_t Misalignment(const uint8_t *memory) {
-  return (size_t)(AOTC_MEMORY_ALIGNMENT - 1) - (size_t)(((uintptr_t)memory + AOTC_MEMORY_ALIGNMENT - 1) % AOTC_MEMORY_ALIGNMENT);
+  const uintptr_t last = (uintptr_t)memory + AOTC_MEMORY_ALIGNMENT - 1;
+  return (size_t)(AOTC_MEMORY_ALIGNMENT - 1) - (size_t)(last % AOTC_MEMORY_ALIGNMENT);
 }
 
 static int IsMainMemory(DLDevice device) { return device.device_type == kDLCPU && device.device_id == 0; }

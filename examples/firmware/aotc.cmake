@@ -1,4 +1,5 @@
-# aotc_add_model(NAME MODEL.onnx [OPTION...]): a static library NAME of the model compiled to C; link it and include "NAME.h".
+# aotc_add_model(NAME MODEL.onnx [OPTION...]): a static library NAME of the model compiled to C;
+# link it and include "NAME.h".
 # Options are those of `aotc compile`. The model is compiled again when its file changes.
 find_program(AOTC aotc REQUIRED)
 

@@ -38,15 +38,16 @@ from xdsl.passes import ModulePass
 from aotc.dialects import aot
 from aotc.errors import CompileError, Problem
 from aotc.machines.targets import lookup
-from aotc.passes.lower import llvm_arith, llvm_control, llvm_memory, llvm_tiles
-from aotc.passes.lower.llvm_function import FunctionLowering, Lowerings
-from aotc.passes.lower.llvm_module import ModuleLowering, ModuleOptions
+from aotc.passes.lower import arith, control, math, memory, tiles
+from aotc.passes.lower.function import FunctionLowering, Lowerings
+from aotc.passes.lower.module import ModuleLowering, ModuleOptions
 
 LOWERINGS: Lowerings = {
-    **llvm_control.LOWERINGS,
-    **llvm_arith.LOWERINGS,
-    **llvm_memory.LOWERINGS,
-    **llvm_tiles.LOWERINGS,
+    **control.LOWERINGS,
+    **arith.LOWERINGS,
+    **math.LOWERINGS,
+    **memory.LOWERINGS,
+    **tiles.LOWERINGS,
 }
 """Every operation of the interface phase inside functions."""
 

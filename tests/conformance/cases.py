@@ -304,6 +304,10 @@ def codes() -> Iterator[Case]:
         if name.startswith("float8"):
             yield case("QuantizeLinear", 25, AWKWARD, one, point, saturate=0)
             yield case("QuantizeLinear", 25, AWKWARD, one, point)
+    # Quotients near ties: until version 21 they are in f32, since 23 rounded to the type of the scale.
+    ties, narrow = np.linspace(-60, 60, 8192, dtype=np.float16), np.array(0.7, np.float16)
+    for version in (21, 23):
+        yield case("QuantizeLinear", version, ties, narrow, np.zeros((), np.int8))
 
 
 FAMILIES = (unary, binary, conversion, quantization, reductions, normalization, codes)

@@ -183,7 +183,12 @@ def test_a_failed_compile_leaves_the_old_files(tmp_path: Path) -> None:
 def test_interrupt(tmp_path: Path) -> None:
     model = Path(__file__).parents[1] / "models" / "data" / "ic_resnet_float" / "model.onnx"
     command = [AOTC, "compile", str(model), "-o", str(tmp_path / "out"), "--print-ir-after-all"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
+
+    def listen() -> None:
+        """Whoever started the tests may have told them to ignore interrupts, as a shell does with background jobs."""
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    with subprocess.Popen(command, stderr=subprocess.PIPE, preexec_fn=listen) as process:
         assert process.stderr is not None
         first = process.stderr.readline()  # the compilation has begun, and it waits for somebody to read on
         process.send_signal(signal.SIGINT)

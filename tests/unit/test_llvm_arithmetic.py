@@ -22,7 +22,7 @@ from aotc.emit.llvm.ir import llvm_ir
 from aotc.emit.llvm.jit import JitLibrary, load_object
 from aotc.machines.targets import binding, lookup
 from aotc.passes.lower.convert_to_llvm import ConvertToLLVMPass
-from aotc.passes.lower.llvm_arith import LIBM
+from aotc.passes.lower.math import LIBM
 
 Array = np.ndarray[Any, Any]
 TARGETS = ("host", None)

@@ -13,9 +13,10 @@ import pytest
 from xdsl.parser import Parser
 
 from aotc.compiler.driver import new_context
+from aotc.emit.llvm.embedded_weights import EmbeddedWeights
 from aotc.emit.llvm.jit import JitModule, host_object, load_object
 from aotc.emit.llvm.link import shared_library, static_library, string_object
-from aotc.emit.llvm.object import EmbeddedWeights, NativeCode
+from aotc.emit.llvm.object import NativeCode
 from aotc.errors import CompileError, UsageError
 from aotc.machines.targets import TARGETS, binding, lookup
 from aotc.model.weights import WeightStore

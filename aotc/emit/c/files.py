@@ -15,7 +15,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.target import Target
 
 from aotc.emit.c.header import header_text
-from aotc.emit.c.source import THREADS, CSource, Part
+from aotc.emit.c.source import CSource
+from aotc.emit.c.unit import THREADS, Part
 from aotc.model.metadata import ModelInfo, to_json
 from aotc.model.weights import WeightStore
 from aotc.passes.interface.place_weights import weights_blob
@@ -37,7 +38,7 @@ def emit_c(module: ModuleOp, store: WeightStore, info: ModelInfo, split: bool = 
 
 
 def emit_header(module: ModuleOp, store: WeightStore, info: ModelInfo) -> dict[str, Content]:
-    """What the code of a model needs beside it, be it C or an object: NAME.h, NAME.json, weights not embedded."""
+    """The files beside the code of a model, be it C or an object: NAME.h, NAME.json, weights that are not embedded."""
     source = CSource(module, store)
     result: dict[str, Content] = {
         f"{info.name}.h": header_text(info, source.exported(), source.descriptors(), source.local_headers),

@@ -130,16 +130,23 @@ def _purpose(info: ModelInfo, symbol: str) -> str:
             " * n < 0: the model failed with that status. */\n"
         )
     if any(symbol == kernel.symbol for kernel in info.kernels):
-        return "/* An operator. 0 is success. */\n"
+        return "/* An operator. Returns 0 on success. */\n"
     if symbol == entry_symbol(info.name, "packed"):
         return (
-            "/* Runs the model on packed arguments: inputs, outputs, then what the caller supplies. 0 is success. */\n"
+            "/* Runs the model on packed arguments: inputs, outputs, then what the caller supplies.\n"
+            " * Returns 0 on success. */\n"
         )
     if symbol == entry_symbol(info.name, "micro"):
-        return "/* Runs the model: inputs[i] and outputs[i] point to the tensors described above. 0 is success. */\n"
+        return (
+            "/* Runs the model: inputs[i] and outputs[i] point to the tensors described above.\n"
+            " * Returns 0 on success. */\n"
+        )
     if info.io == "workspace":
-        return "/* Runs the model once on what is in the workspace; its inputs are gone afterwards. 0 is success. */\n"
-    return "/* Runs the model once: row-major tensors as described above; outputs overlap nothing. 0 is success. */\n"
+        return "/* Runs the model once on the inputs in the workspace and overwrites them. Returns 0 on success. */\n"
+    return (
+        "/* Runs the model once on row-major tensors as described above; outputs must not overlap other tensors.\n"
+        " * Returns 0 on success. */\n"
+    )
 
 
 def _workspace_declaration(prefix: str, info: ModelInfo) -> str:

@@ -1,6 +1,7 @@
-"""Small static functions that generated C brings along where it needs them, so that it needs no library for them.
+"""Small static functions that generated C defines where it needs them, instead of calling a library.
 
-Each is exactly what the IR operation says: rounding to nearest even, NaN and signed zeros as IEEE 754 has them.
+A function that stands in for one of libm has its name; others say what they do. Each is exactly what the IR operation
+says: rounding to nearest even, NaN and signed zeros as IEEE 754 has them.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ static inline {T} aotc_{T}_of_bits({I} bits)
 """
 
 _EXP = """\
-/* e to the power of x, within 2 units in the last place: 2^n times a polynomial (Cephes) of what is left of x. */
+/* e to the power of x, within 2 units in the last place: 2^n times a polynomial (Cephes) of the remainder. */
 static inline float aotc_expf(float x)
 {
     const float low = x < -104.0f ? -104.0f : x;
@@ -164,9 +165,9 @@ static inline uint16_t aotc_f32_to_f16(float value)
 
 _BF16_TO_F32 = """\
 /* bfloat16 to single precision; exact. */
-static inline float aotc_bf16_to_f32(uint16_t brief)
+static inline float aotc_bf16_to_f32(uint16_t value)
 {
-    return aotc_float_of_bits((uint32_t)brief << 16);
+    return aotc_float_of_bits((uint32_t)value << 16);
 }
 """
 
@@ -183,7 +184,7 @@ static inline uint16_t aotc_f32_to_bf16(float value)
 """
 
 _F64_TO_ODD = """\
-/* Double to single precision, inexact results to the neighbour with an odd last bit: narrowing it again rounds once. */
+/* Double to single precision, rounded to odd (inexact results get an odd last bit): narrowing it again rounds once. */
 static inline float aotc_f64_to_f32_odd(double value)
 {
     const float nearest = (float)value;
@@ -224,10 +225,10 @@ static inline {U} aotc_ceildivu{N}({U} a, {U} b)
 }}
 """
 
-_UNKNOWN = """\
-/* n, without the compiler knowing: it would write a loop of few iterations out, and keep what later ones load, too, in
- * registers that the sums need. */
-static inline int{N}_t aotc_unknown{N}(int{N}_t n)
+_OPAQUE = """\
+/* n, hidden from the optimizer: it would unroll a loop of few iterations completely and keep what later ones load in
+ * registers that the accumulators need. */
+static inline int{N}_t aotc_opaque_i{N}(int{N}_t n)
 {{
     __asm__("" : "+r"(n));
     return n;
@@ -262,7 +263,7 @@ def _helpers() -> dict[str, tuple[tuple[str, ...], str]]:
     table["aotc_f32_to_bf16"] = (("aotc_float_bits",), _F32_TO_BF16)
     table["aotc_f64_to_f32_odd"] = (both, _F64_TO_ODD)
     for bits in (32, 64):
-        table[f"aotc_unknown{bits}"] = ((), _UNKNOWN.format(N=bits))
+        table[f"aotc_opaque_i{bits}"] = ((), _OPAQUE.format(N=bits))
     for bits in (8, 16, 32, 64):
         names = {"S": f"int{bits}_t", "U": f"uint{bits}_t", "N": str(bits)}
         table[f"aotc_floordiv{bits}"] = ((), _FLOOR_DIVISION.format(**names))
@@ -274,7 +275,7 @@ def _helpers() -> dict[str, tuple[tuple[str, ...], str]]:
 HELPERS = _helpers()
 
 _ROUNDING = {"aotc_expf", "aotc_roundevenf", "aotc_roundeven", "aotc_f32_to_f16", "aotc_f64_to_f32_odd"}
-"""What algebraic simplification of floats would break."""
+"""Helpers that -ffast-math would break."""
 
 _FAST_MATH = """\
 #ifdef __FAST_MATH__

@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from aotc.dialects.aot import PtrType, StructType
-from aotc.emit.c.vector_operations import type_name
+from aotc.emit.c.vectors.vector import type_name
 from aotc.errors import CompileError, Problem
 
 Kind: TypeAlias = Literal["bool", "signed", "unsigned", "float", "half", "void", "struct", "pointer", "vector", "mask"]
@@ -51,7 +51,7 @@ class CType:
 
 @dataclass(frozen=True)
 class VectorCType(CType):
-    """A vector of `lanes` elements of `bits` bits; a mask has truth values, each all ones or all zeros."""
+    """A vector of `lanes` elements of `bits` bits; a mask has booleans, each all ones or all zeros."""
 
     element: CType | None = None
     lanes: int = 0
@@ -84,7 +84,7 @@ _BY_DTYPE = {
 
 def dtype_ctype(dtype: str) -> CType:
     """The C type of elements of a dtype by its user-visible name ("float32", "uint8", "bool", ...)."""
-    return _BY_DTYPE.get(dtype) or UNSIGNED[8]  # the code of a float of at most 8 bits
+    return _BY_DTYPE.get(dtype) or UNSIGNED[8]  # the encoding of a float of at most 8 bits
 
 
 def pointer_to(pointee: CType, const: bool = False) -> CType:
@@ -127,7 +127,7 @@ def ctype_of(kind: Attribute, index: CType, unsigned: bool = False) -> CType:
 
 
 def vector_ctype(element: CType, lanes: int) -> VectorCType:
-    """The type of vectors of an element type, as `c_vector_macros` defines it; of truth values, masks of 32 bits."""
+    """The type of vectors of an element type, as `vectors.macros` defines it; of booleans, masks of 32 bits."""
     if element == BOOL:
         return mask_ctype(32, lanes)
     letter = {"float": "f", "signed": "i"}.get(element.kind, "u")
@@ -136,7 +136,7 @@ def vector_ctype(element: CType, lanes: int) -> VectorCType:
 
 
 def mask_ctype(bits: int, lanes: int) -> VectorCType:
-    """The type of truth values beside vectors of elements of `bits` bits."""
+    """The type of booleans beside vectors of elements of `bits` bits."""
     return VectorCType(type_name("i", bits, lanes), "mask", bits, element=BOOL, lanes=lanes)
 
 

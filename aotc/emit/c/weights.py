@@ -2,7 +2,7 @@
 
 Integers go through a table of strings where they are 8 bits wide; floats are printed with 9 significant digits
 (doubles 17), which read back as the same number. Where code is GNU C anyway, long arrays are string literals of their
-bytes: GCC keeps a node of its tree for each number, and takes minutes and gigabytes for some ten million of them.
+bytes: GCC has a tree node for each number, and takes minutes and gigabytes for ten million of them.
 """
 
 from __future__ import annotations
@@ -12,12 +12,22 @@ from typing import Any
 
 import numpy as np
 
-from aotc.emit.c import types as c_types
-from aotc.emit.c.types import BF16, BOOL, F16, F32, F64, CType, dtype_ctype
+from aotc.emit.c.types import (
+    BF16,
+    BOOL,
+    F16,
+    F32,
+    F64,
+    CType,
+    dtype_ctype,
+    float_literal,
+    integer_literal,
+    unsigned_literal,
+)
 from aotc.model.weights import Array
 
 LONG = 1 << 12
-"""Bytes of an array that nobody reads as numbers."""
+"""Bytes from which on an array may be a string literal."""
 _CHUNK = 1 << 14
 """Elements formatted at once; a multiple of every row length."""
 _LINE = 36
@@ -123,15 +133,15 @@ def _integer_texts(chunk: Array, ctype: CType) -> list[str]:
     if ctype.bits < 32 or (min(numbers) > -(2**31) and max(numbers) < 2**31):
         return list(map(str, numbers))
     if ctype.kind == "unsigned":
-        return [c_types.unsigned_literal(number, ctype.bits) for number in numbers]
-    return [c_types.integer_literal(number) for number in numbers]
+        return [unsigned_literal(number, ctype.bits) for number in numbers]
+    return [integer_literal(number) for number in numbers]
 
 
 def _float_texts(chunk: Array, ctype: CType) -> list[str]:
     """`%.9g` and an `f`; whole numbers need a point, and what is not finite a name."""
     suffix, digits = ("f", 9) if ctype == F32 else ("", 17)
     if not np.isfinite(chunk).all():
-        return [c_types.float_literal(float(value), ctype) for value in chunk]
+        return [float_literal(float(value), ctype) for value in chunk]
     whole = chunk == np.trunc(chunk)
     formats = np.where(whole, f"%.1f{suffix}", f"%.{digits}g{suffix}")
     return (" ".join(formats.tolist()) % tuple(chunk.tolist())).split(" ")

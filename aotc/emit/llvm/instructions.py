@@ -17,7 +17,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from aotc.dialects import llvm_ext
 from aotc.emit.llvm.values import alignment, fast_math, inline_text, quoted, symbol, type_text
 from aotc.errors import CompileError, Problem
-from aotc.passes.lower.llvm_builder import suffix
+from aotc.passes.lower.builder import suffix
 
 
 class Names:

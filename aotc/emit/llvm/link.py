@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from aotc.emit.llvm.object import optimize
+from aotc.emit.llvm.optimize import optimize
 from aotc.emit.llvm.values import bytes_text
 from aotc.errors import CompileError, Problem, UsageError
 from aotc.machines.targets import Target, binding, lookup

@@ -1,95 +1,34 @@
-"""Machine code: LLVM text optimised and compiled by llvmlite into objects and assembly, with the weights patched in.
-
-Weights never pass through text on their way into an object. The text has a marker of 32 bytes and zeros where they
-belong; after code generation the marker is searched in the object file and the bytes are written over it.
-"""
+"""Machine code: LLVM text optimised and compiled by llvmlite into objects and assembly."""
 
 from __future__ import annotations
 
-import hashlib
 import re
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 
+from aotc.emit.llvm.embedded_weights import EmbeddedWeights
 from aotc.emit.llvm.ir import llvm_ir
-from aotc.emit.llvm.values import bytes_text
-from aotc.errors import CompileError, Problem
+from aotc.emit.llvm.optimize import optimize
+from aotc.emit.llvm.threads import pool_module
 from aotc.machines.targets import Target, binding, lookup
-from aotc.model.weights import WeightStore
 from aotc.passes.lower.convert_to_llvm import ConvertToLLVMPass
-from aotc.passes.lower.llvm_module import MINIMUM_BLOB
 from aotc.pipeline.phases import PassTiming, is_vectorized
 
 if TYPE_CHECKING:
     from aotc.pipeline.compilation import Compilation
 
 
-@dataclass(frozen=True)
-class EmbeddedWeights:
-    """Where in one blob of `size` bytes, behind `symbol`, each array of the WeightStore lies."""
-
-    symbol: str
-    size: int
-    offsets: dict[str, int]
-
-    @staticmethod
-    def of(module: ModuleOp) -> EmbeddedWeights | None:
-        """From a module after `convert-to-llvm`; None where it embeds nothing."""
-        for op in module.ops:
-            if isinstance(op, llvm.GlobalOp) and isinstance(layout := op.attributes.get("aot.weights"), DictionaryAttr):
-                size = cast(llvm.LLVMArrayType, op.global_type).size.data
-                offsets = {key: cast(IntegerAttr, offset).value.data for key, offset in layout.data.items()}
-                return EmbeddedWeights(op.sym_name.data, size, offsets)
-        return None
-
-    @cached_property
-    def marker(self) -> bytes:
-        """What stands in the object for the beginning of the blob: the same in every compilation of the model."""
-        return hashlib.sha256(f"{self.symbol}:{self.size}".encode()).digest()[:MINIMUM_BLOB]
-
-    def blob(self, store: WeightStore) -> bytearray:
-        """The contents."""
-        blob = bytearray(self.size)
-        for key, offset in self.offsets.items():
-            content = store[key].tobytes()
-            blob[offset : offset + len(content)] = content
-        return blob
-
-    def marked(self) -> str:
-        """The blob as a value of LLVM text: marker and zeros."""
-        rest = self.size - MINIMUM_BLOB
-        kinds = f"<{{ [{MINIMUM_BLOB} x i8], [{rest} x i8] }}>"
-        return f"{kinds} <{{ [{MINIMUM_BLOB} x i8] {bytes_text(self.marker)}, [{rest} x i8] zeroinitializer }}>"
-
-    def text(self, store: WeightStore) -> str:
-        """The blob as a value of LLVM text, with its contents."""
-        escapes = np.array([f"\\{byte:02X}".encode() for byte in range(256)], "S3")
-        return f'[{self.size} x i8] c"{escapes[np.frombuffer(self.blob(store), np.uint8)].tobytes().decode()}"'
-
-    def patch(self, image: bytes, store: WeightStore) -> bytes:
-        """An object file with the contents in place of the marker; CompileError where there is not exactly one."""
-        start = image.find(self.marker)
-        end = start + self.size
-        zeros = np.frombuffer(image, np.uint8)[start + MINIMUM_BLOB : end]
-        if start < 0 or end > len(image) or zeros.any() or image.find(self.marker, end) >= 0:
-            raise CompileError(Problem("the object file does not hold the weights in one piece, so they cannot be set"))
-        view = memoryview(image)
-        return b"".join((view[:start], self.blob(store), view[end:]))
-
-
 class NativeCode:
     """A compilation on its way through LLVM; every step runs once, when first asked for."""
 
     def __init__(self, compilation: Compilation, target: Target | None = None, *, pool: bool = True) -> None:
-        """With `pool` code for several threads has these in it, else it refers to symbols of the runtime."""
+        """With `pool`, code for several threads contains their pool, else it refers to symbols of the runtime."""
         self.compilation = compilation
         self._pool = pool
         self.target = target or lookup(compilation.options.target)
@@ -138,15 +77,13 @@ class NativeCode:
         with self._timed("llvm-optimize"):
             module = binding().parse_assembly(text)
             module.verify()
-            # Kernels on tiles are unrolled as they should be. Flash is what a bare board has least of; -O3 asks for
+            # Vectorised kernels are unrolled as they should be. Flash is what a bare board has least of; -O3 asks for
             # speed whatever it costs.
             if is_vectorized(self.compilation.options):
                 optimize(module, self.machine, "1", rolled=True)
             else:
                 optimize(module, self.machine, self._level, rolled=self.target.freestanding and self._level != "3")
         if self._pool and self.compilation.options.threads > 1:
-            from aotc.emit.llvm.threads import pool_module
-
             module.link_in(pool_module(self.target, self.machine))
         return module
 
@@ -192,13 +129,3 @@ class NativeCode:
             and op.linkage.linkage.data == "external"
             and (op.body.blocks or (isinstance(op, llvm.GlobalOp) and op.value is not None))
         ]
-
-
-def optimize(module: Any, machine: Any, level: str, rolled: bool = False) -> None:
-    """Run LLVM's pipeline of `level` ("0".."3", "s") on its module, in place; `rolled` keeps loops as they are."""
-    llvm_binding = binding()
-    options = llvm_binding.create_pipeline_tuning_options(speed_level=2 if level == "s" else int(level))
-    if rolled or level == "s":
-        options.loop_unrolling = options.loop_interleaving = options.slp_vectorization = False
-    builder = llvm_binding.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(module, builder)

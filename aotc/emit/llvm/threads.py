@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import Any
 
-from aotc.emit.llvm.object import optimize
+from aotc.emit.llvm.optimize import optimize
 from aotc.machines.targets import Target, binding
 from aotc.passes.interface.run_on_threads import BARRIER, RUN
 

@@ -1,11 +1,11 @@
-"""Loop nests on tiles for results that no anchor computes: pointwise chains, broadcasts, transposes, concatenations.
+"""Vectorised loop nests for results that no anchor computes: pointwise chains, broadcasts, transposes, concatenations.
 
 A first run of the expression, on a scratch block, tells where the index space must be split (the parts of a
 concatenation, the rim of padding) and how each operand lies along its loops. Loops that every operand steps through as
 through one become a `Band`. The band in which the result is contiguous goes along the lanes; further registers along
 it, too, or, where it is short, along the next one. Where an operand is contiguous along another band instead, tiles
-are squares over both, which `TileBuilder.load` transposes in registers. What is left over at the end of a band is a
-smaller tile.
+are squares over both, which `TileBuilder.load` transposes in registers. The tail of a band is a smaller
+tile.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Nest:
 
 
 def write_on_tiles(b: SpaceBuilder, schedule: ElementwiseSchedule, shape: tuple[int, ...], write: Write) -> None:
-    """Write the nests that compute results of `shape`; NotVectorizable where it is a single one and not on tiles."""
+    """Write the nests that compute results of `shape`; NotVectorizable where a single one has no lanes."""
     if 0 in shape:
         return
     nests = [_nest(space, probe, schedule) for space, probe in _probed(Space.of(shape), write)]

@@ -46,11 +46,11 @@ class Piece:
 
 
 def pieces(extent: int, registers: int, lanes: int) -> list[Piece]:
-    """`extent` elements as tiles of `registers`, the rest as a smaller one."""
-    rest = extent % (registers * lanes)
-    found = [Piece(0, extent - rest, registers, lanes)] if rest < extent else []
-    if rest:
-        found.append(Piece(extent - rest, extent, ceil_div(rest, lanes), lanes, rest if rest % lanes else None))
+    """`extent` elements as tiles of `registers`, the tail as a smaller one."""
+    tail = extent % (registers * lanes)
+    found = [Piece(0, extent - tail, registers, lanes)] if tail < extent else []
+    if tail:
+        found.append(Piece(extent - tail, extent, ceil_div(tail, lanes), lanes, tail if tail % lanes else None))
     return found
 
 
@@ -120,9 +120,9 @@ class Rows:
         self.pieces = pieces(shape[self.lane_axis], schedule.registers, self.lanes)
         self._tiles: dict[tuple[int, int, int | None], Tile] = {}
 
-    def for_each(self, body: Callable[[Row], None]) -> None:
-        """A parallel nest over all rows, one after the other."""
-        self._for_each(1, lambda rows: body(rows[0]))
+    def parallel_for(self, body: Callable[[Row], None]) -> None:
+        """A parallel nest over all rows, one at a time."""
+        self._parallel_for(1, lambda rows: body(rows[0]))
 
     def pipelined(self, stages: Callable[[Row], Iterator[None]]) -> None:
         """The same for code in stages, several rows at once: software pipelining, each group of rows a stage behind
@@ -138,20 +138,20 @@ class Rows:
                         running.remove(group)
                         started -= 1
 
-        self._for_each(self._groups * self._together, pipeline)
+        self._parallel_for(self._groups * self._together, pipeline)
 
-    def _for_each(self, at_once: int, body: Callable[[Sequence[Row]], None]) -> None:
+    def _parallel_for(self, at_once: int, body: Callable[[Sequence[Row]], None]) -> None:
         """A parallel nest over all rows; `body` gets those that are at once."""
         if self.across:
             extent = 1 if self.row_axis is None else self.shape[self.row_axis]
-            rest = extent % at_once
+            tail = extent % at_once
 
             def several(at: dict[int, Scalar], count: int) -> None:
                 body([self._row(at, start, min(self._together, count - start)) for start in range(0, count, step)])
 
             step = min(self._together, at_once)
-            self._nest(self.row_axis, 0, extent - rest, at_once, several)
-            self._nest(self.row_axis, extent - rest, extent, rest, several)
+            self._nest(self.row_axis, 0, extent - tail, at_once, several)
+            self._nest(self.row_axis, extent - tail, extent, tail, several)
             return
         for piece in self.pieces:
 
@@ -257,7 +257,7 @@ class Row:
 
         return nest(0, dict(self.outer), 1, self.piece, list(init))
 
-    def for_each(self, body: Callable[[Part], None]) -> None:
+    def sequential_for(self, body: Callable[[Part], None]) -> None:
         """Sequential loops over the row's parts."""
 
         def step(part: Part, carried: list[Scalar]) -> list[Scalar]:

@@ -1,8 +1,8 @@
 """Spatial tiles of a result one after the other: what each needs of the stages before the last, and what of it is new.
 
 Where a tile sees again some of what the one before it needed, as the rows that windows of both see, a stage keeps that
-in a rolling line buffer and computes only the rest: nothing is computed twice. Tiles that are alike are runs, for which
-code is written once. Slices of the result may be computed apart, each in tiles of its own, at the same time.
+in a rolling line buffer and computes only what is new: nothing is computed twice. Tiles that are alike are runs, for
+which code is written once. Parts of the result may be computed apart, each in tiles of its own, at the same time.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ class Walk:
                 (axis,) = moved
                 self.rolling[number] = axis
                 stop = max(held[axis].stop, needed[axis].stop)
-                rest = range(held[axis].stop, stop)
-                new = at_axis(needed, axis, rest) if rest else None
+                more = range(held[axis].stop, stop)
+                new = at_axis(needed, axis, more) if more else None
                 needed = at_axis(needed, axis, range(needed[axis].start, stop))
             else:
                 self.repeats = True

@@ -1,4 +1,4 @@
-"""Windows over blocked tensors on register tiles: the loop nest of pooling, and of convolution within blocks.
+"""Windows over the NCHWc layout on register tiles: the loop nest of pooling, and of convolution within blocks.
 
 A tile is some neighbouring positions of the result, times the lanes: one register for each position. Every tap of the
 window is one operation on the whole tile; tiles at the ends of a row leave out the registers for which a tap lies in

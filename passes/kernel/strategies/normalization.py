@@ -86,9 +86,9 @@ class SoftmaxStrategy(RowStrategy[SoftmaxOp]):
         scale = b.math("log", total) if log else 1 / total
         yield
         if log:
-            row.for_each(lambda part: write(part, value(part) - part.spread(top) - part.spread(scale)))
+            row.sequential_for(lambda part: write(part, value(part) - part.spread(top) - part.spread(scale)))
         else:
-            row.for_each(lambda part: write(part, power(part) * part.spread(scale)))
+            row.sequential_for(lambda part: write(part, power(part) * part.spread(scale)))
 
 
 class NormalizeStrategy(RowStrategy[NormalizeOp]):
@@ -137,7 +137,7 @@ class NormalizeStrategy(RowStrategy[NormalizeOp]):
         squares = row.fold("add", 0, kind, square, b.add)
         inverse = 1 / b.math("sqrt", squares * each + op.epsilon.value.data)
         yield
-        row.for_each(lambda part: write(part, distance(part) * part.spread(inverse)))
+        row.sequential_for(lambda part: write(part, distance(part) * part.spread(inverse)))
 
 
 STRATEGIES: Strategies = {SoftmaxOp: (SoftmaxStrategy(),), NormalizeOp: (NormalizeStrategy(),)}

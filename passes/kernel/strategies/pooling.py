@@ -53,7 +53,7 @@ class PoolingStrategy(KernelStrategy[WindowOp]):
     ) -> None:
         x = shape_of(op.x)
         if len(x) == 2 + op.rank:
-            raise NotVectorizable("the operand is not blocked")
+            raise NotVectorizable("the operand is not in the NCHWc layout")
         pool = _Pool(op, b, writes[0])
         WindowNest(b, schedule, x[:2], op.windows(), x[-1], reads[0], pool).run()
 

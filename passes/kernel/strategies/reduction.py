@@ -77,7 +77,7 @@ class ReduceStrategy(RowwiseStrategy[ReduceOp]):
             kept = [axis for axis in range(len(shape)) if op.flag("keepdims") or axis not in axes]
             writes[0](row.result_index(kept), total / op.count() if op.kind.data == "mean" else total)
 
-        Rows(b, shape, axes, schedule).for_each(each)
+        Rows(b, shape, axes, schedule).parallel_for(each)
 
 
 class ArgReduceStrategy(_RowSchedules[ArgReduceOp]):
@@ -119,7 +119,7 @@ class ArgReduceStrategy(_RowSchedules[ArgReduceOp]):
             kept = [k for k in range(len(shape)) if op.flag("keepdims") or k != axis]
             writes[0](row.result_index(kept), b.cast(position, i64))
 
-        rows.for_each(each)
+        rows.parallel_for(each)
 
     @staticmethod
     def _best_lane(op: ArgReduceOp, b: TileBuilder, best: Scalar, position: Scalar) -> Scalar:
@@ -159,7 +159,7 @@ class CumulativeStrategy(_RowSchedules[CumulativeOp]):
 
             b.loop(0, shape[axis], 1, [b.splat(monoid.neutral(kind), row.at(axis, b.index(0)).tile, kind)], step)
 
-        Rows(b, shape, (axis,), replace(schedule, steps=1)).for_each(each)
+        Rows(b, shape, (axis,), replace(schedule, steps=1)).parallel_for(each)
 
 
 STRATEGIES: Strategies = {

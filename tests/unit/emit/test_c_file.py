@@ -15,7 +15,7 @@ from c_program import WARNINGS, elementwise, parse, run, source
 
 from aotc import compile_to
 from aotc.emit.c.files import emit_c
-from aotc.emit.c.macros import BYTES, MACROS
+from aotc.emit.c.preamble import BYTES, MACROS
 from aotc.emit.c.text import comment_text, string_literal
 from aotc.emit.c.types import F32, F64, float_literal
 from aotc.emit.c.weights import definition

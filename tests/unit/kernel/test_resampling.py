@@ -74,3 +74,14 @@ def test_elements_from_anywhere(shape: tuple[int, ...], axis: int) -> None:
     """Along the axis itself, or a short one, nothing is contiguous for long enough."""
     op = resample(shape, axis, 2)
     assert strategy_of(op).schedule(op, MACHINES[0]) is None
+
+
+def test_candidates_are_other_tiles() -> None:
+    op = resample(*CASES[0])
+    strategy = strategy_of(op)
+    schedule = strategy.schedule(op, MACHINES[0])
+    candidates = list(strategy.candidates(op, schedule, MACHINES[0]))
+    assert schedule not in candidates
+    sizes = {(each.rows, each.registers) for each in candidates}
+    assert {(1, 1), (2, 4), (8, 1)} <= sizes
+    assert max(rows * registers for rows, registers in sizes) == 8

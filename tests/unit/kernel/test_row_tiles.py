@@ -214,6 +214,25 @@ def test_any_schedule_is_obeyed(schedule: Schedule) -> None:
         close(case, found, case.evaluated(x))
 
 
+@pytest.mark.parametrize(
+    ("case", "count"),
+    [
+        (Case("softmax", "axes = array<i64: 1>, log = false", (9, 40), (9, 40)), 9),
+        (Case("reduce", 'axes = array<i64: 1>, kind = "sum"', (3, 385), (3,)), 7),
+    ],
+    ids=["rows in a pipeline", "registers"],
+)
+def test_candidates_compute_the_same(case: Case, count: int) -> None:
+    anchor, schedule = case.anchor(), case.schedule(MACHINES[0])
+    candidates = list(strategy_of(anchor).candidates(anchor, schedule, MACHINES[0]))
+    assert len({schedule, *candidates}) == 1 + len(candidates) == 1 + count
+    x = case.data()
+    for candidate in candidates:
+        found = case.empty()
+        through_llvm(case.tiled(candidate), ENTRY)(x, found)
+        close(case, found, case.evaluated(x))
+
+
 @pytest.mark.parametrize("single", ["1", "5x1", "1x40"])
 def test_prologues_and_epilogues(single: str) -> None:
     """Also where tiles have an operand of one element."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import Attribute, SSAValue
 
-from aotc.dialects.dtypes import ELEMENT_TYPES, dtype_name, is_minifloat
+from aotc.dialects.dtypes import ELEMENT_TYPES, byte_width, dtype_name, is_float, is_minifloat
 from aotc.dialects.graph.conversion import DequantizeOp, QuantizeOp
 from aotc.dialects.graph.elementwise import DivOp, MaxOp, MinOp, SubOp
 from aotc.dialects.graph.logical import CompareOp, WhereOp
@@ -22,6 +22,16 @@ def _type_attribute(node: Node, name: str) -> Attribute | None:
     return node.type_attr(name) if node.attr(name, 0) else None
 
 
+def _division_type(node: Node) -> Attribute | None:
+    """What the quotient is rounded to; None: nothing narrower than f32. Since version 23 that is the scale's type."""
+    given = _type_attribute(node, "precision")
+    return node.element_type(1) if given is None and node.opset >= 23 and _is_narrow(node.element_type(1)) else given
+
+
+def _is_narrow(dtype: Attribute) -> bool:
+    return is_float(dtype) and byte_width(dtype) < 4
+
+
 @onnx_op("QuantizeLinear")
 def quantize_linear(node: Node) -> SSAValue:
     to = _type_attribute(node, "output_dtype")
@@ -35,7 +45,7 @@ def quantize_linear(node: Node) -> SSAValue:
         axis=node.attr("axis", 1),
         block_size=node.attr("block_size", 0),
         to=to,
-        precision=_type_attribute(node, "precision"),
+        precision=_division_type(node),
         keep_overflow=True if is_minifloat(to) and not node.attr("saturate", 1) else None,
     )
 

@@ -2,9 +2,9 @@
 
 // Compilers do not know the end of what they would write out where the iterations add to vectors: there are no registers
 // for what these share.
-// CHECK:      static inline int32_t aotc_unknown32(int32_t n)
+// CHECK:      static inline int32_t aotc_opaque_i32(int32_t n)
 // CHECK:      int32_t sums(
-// CHECK:          const int32_t v0 = aotc_unknown32(5);
+// CHECK:          const int32_t v0 = aotc_opaque_i32(5);
 // CHECK-NEXT:     for (int32_t i = 2; i < v0; ++i) {
 // CHECK-NEXT:         acc += aotc_load_f32x4(&x[i * 4]);
 // CHECK-NEXT:     }

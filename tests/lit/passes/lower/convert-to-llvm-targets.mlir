@@ -12,9 +12,9 @@ builtin.module attributes {aot.name = "m"} {
   // What a processor has no instructions for is a function of the module.
   // M0: llvm.func internal @aotc.floor.f32(%x: f32) -> f32
   // M0: llvm.func internal @aotc.maximum.f32(%x{{.*}}: f32, %y: f32) -> f32
-  // M0: llvm.func internal @aotc.extend.f16(%x{{.*}}: i16) -> f32
-  // M0: llvm.func internal @aotc.truncate.f16(%x{{.*}}: f32) -> i16
-  // M0: llvm.func internal @aotc.truncate.bf16(%x{{.*}}: f32) -> i16
+  // M0: llvm.func internal @aotc.f16_to_f32(%x{{.*}}: i16) -> f32
+  // M0: llvm.func internal @aotc.f32_to_f16(%x{{.*}}: f32) -> i16
+  // M0: llvm.func internal @aotc.f32_to_bf16(%x{{.*}}: f32) -> i16
   // M0-LABEL: llvm.func @rounding(
   // M0-SAME: passthrough = ["optsize", "minsize", "no-builtins"], target_cpu = "cortex-m0"
   // M0: llvm.icmp "slt" %{{.*}}, %{{.*}} : i32
@@ -46,8 +46,8 @@ builtin.module attributes {aot.name = "m"} {
   // bf16 is its bits on every target, f16 where it cannot be converted.
   // M0-LABEL: llvm.func @narrow(
   // M0: [[H:%.+]] = llvm.load %{{.+}} {alignment = 2 : i64} : !llvm.ptr -> i16
-  // M0: [[W:%.+]] = llvm.call @aotc.extend.f16([[H]]) : (i16) -> f32
-  // M0: [[N:%.+]] = llvm.call @aotc.truncate.f16([[W]]) : (f32) -> i16
+  // M0: [[W:%.+]] = llvm.call @aotc.f16_to_f32([[H]]) : (i16) -> f32
+  // M0: [[N:%.+]] = llvm.call @aotc.f32_to_f16([[W]]) : (f32) -> i16
   // M0: llvm.store [[N]]
   // X86-LABEL: llvm.func @narrow(
   // X86: [[H:%.+]] = llvm.load %{{.+}} {alignment = 2 : i64} : !llvm.ptr -> f16
@@ -58,7 +58,7 @@ builtin.module attributes {aot.name = "m"} {
   // X86: [[Z:%.+]] = llvm.zext [[B]] : i16 to i32
   // X86: [[S:%.+]] = llvm.shl [[Z]], {{.*}} : i32
   // X86: [[E:%.+]] = llvm.bitcast [[S]] : i32 to f32
-  // X86: llvm.call @aotc.truncate.bf16([[E]]) : (f32) -> i16
+  // X86: llvm.call @aotc.f32_to_bf16([[E]]) : (f32) -> i16
   func.func @narrow(%p: !aot.ptr<f16>, %q: !aot.ptr<bf16>) -> i32 {
     %b = aot.buffer %p : !aot.ptr<f16> to memref<8xf16>
     %c = aot.buffer %q : !aot.ptr<bf16> to memref<8xbf16>

@@ -1,7 +1,7 @@
 // RUN: aotc-opt %s -p 'convert-to-llvm{target=x86-64-v4}' -t llvm-text | filecheck %s
 
 // A helper on vectors is never called, or every register would have to be saved.
-// CHECK: define internal <4 x i16> @aotc.truncate.bf16.v4(<4 x float> %x) [[HELPER:#[0-9]+]] {
+// CHECK: define internal <4 x i16> @aotc.f32_to_bf16.v4(<4 x float> %x) [[HELPER:#[0-9]+]] {
 
 // Registers at one base are displacements of one pointer; the timings to schedule by are those of a processor that
 // keeps what is in registers there.
@@ -94,7 +94,7 @@ func.func @lanes(%p: !aot.ptr<f32>, %h: !aot.ptr<bf16>, %s: f32) -> i32 {
   %k = arith.maxui %j, %seven : vector<4xi8>
   // bf16 is held as its bits and computed in f32.
   // CHECK-NEXT: %l = sitofp <4 x i8> %k to <4 x float>
-  // CHECK-NEXT: %n = call <4 x i16> @aotc.truncate.bf16.v4(<4 x float> %l)
+  // CHECK-NEXT: %n = call <4 x i16> @aotc.f32_to_bf16.v4(<4 x float> %l)
   // CHECK: store <4 x i16> %n, ptr %h, align 2
   %l = aot.tile_convert "sitofp" %k : vector<4xi8> -> vector<4xf32>
   %n = aot.tile_convert "truncf" %l : vector<4xf32> -> vector<4xbf16>

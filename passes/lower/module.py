@@ -24,9 +24,9 @@ from aotc.dialects import aot
 from aotc.machines.targets import Target
 from aotc.model.conventions import PREFIX, operator_symbol, weights_symbol, workspace_symbol
 from aotc.passes.interface.signature import shares_workspace
-from aotc.passes.lower.llvm_builder import PTR, UNIT, LLVMBuilder
-from aotc.passes.lower.llvm_helpers import Helpers
-from aotc.passes.lower.llvm_types import TypeConverter
+from aotc.passes.lower.builder import PTR, UNIT, LLVMBuilder
+from aotc.passes.lower.helpers import Helpers
+from aotc.passes.lower.types import TypeConverter
 
 MINIMUM_BLOB = 32
 """Bytes; a blob of weights is at least this long, so that an object file can be searched for its beginning."""
@@ -88,7 +88,7 @@ class ModuleLowering:
             self._globals[symbol] = _global(symbol, "external", size, constant=True)
 
     def workspace(self, size: int) -> str:
-        """The symbol of the arena."""
+        """The symbol of the workspace."""
         symbol = workspace_symbol(self._name)
         if symbol not in self._globals:
             align = _WORKSPACE_ALIGNMENT
@@ -97,9 +97,9 @@ class ModuleLowering:
             ):
                 align = planned.value.data
             linkage = "external" if self._shares_workspace else "internal"
-            arena = _global(symbol, linkage, size, align=align, section=self._options.workspace_section)
-            arena.properties["value"] = IntegerAttr(0, i8)
-            self._globals[symbol] = arena
+            array = _global(symbol, linkage, size, align=align, section=self._options.workspace_section)
+            array.properties["value"] = IntegerAttr(0, i8)
+            self._globals[symbol] = array
         return symbol
 
     def counters(self, symbol: str, count: int) -> None:
@@ -179,7 +179,7 @@ class ModuleLowering:
     # Functions
 
     def declare_pure(self, symbol: str, inputs: Sequence[Attribute], output: Attribute) -> None:
-        """Declare a function of the C library that reads and writes no memory (errno is nobody's business here)."""
+        """Declare a function of the C library that reads and writes no memory (compiled models do not read errno)."""
         if symbol in self.declarations or symbol in self._symbols:
             return
         attributes: list[Attribute] = [StringAttr(each) for each in ("nofree", "nosync", "willreturn")]

@@ -1,8 +1,8 @@
-"""Registers after `unroll-tiles` (vectors of one dimension) in and out of memory, compared, converted and shuffled.
+"""Vectors of one dimension, as `unroll-tiles` leaves them: loaded, stored, compared, converted and shuffled.
 
 Contiguous elements are one load, the first few of them a masked load, which LLVM writes element by element where the
-processor has none; elements that are not contiguous are loaded one by one. Registers at one base are displacements of
-one pointer, so that addresses fold into instructions.
+processor has none; elements that are not contiguous are loaded one by one. Vectors at one base are displacements of one
+pointer, so that addresses fold into instructions.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from aotc.dialects.aot import (
     TileStoreOp,
 )
 from aotc.errors import CompileError, Problem
-from aotc.passes.lower.llvm_arith import CONVERSION, compare, convert
-from aotc.passes.lower.llvm_builder import alignment, like
-from aotc.passes.lower.llvm_function import FunctionLowering, Lowerings
-from aotc.passes.lower.llvm_memory import element_address, read, write
+from aotc.passes.lower.arith import CONVERSION, compare, convert
+from aotc.passes.lower.builder import alignment, like
+from aotc.passes.lower.function import FunctionLowering, Lowerings
+from aotc.passes.lower.memory import element_address, read, write
 
 
 def _lanes(kind: Attribute) -> int:
@@ -35,7 +35,7 @@ def _lanes(kind: Attribute) -> int:
 
 
 class _Place:
-    """Where a register is in memory."""
+    """Where a vector is in memory."""
 
     def __init__(self, f: FunctionLowering, op: TileLoadOp | TileStoreOp, kind: VectorType[Attribute]) -> None:
         if kind.get_num_dims() != 1:
@@ -105,7 +105,7 @@ def _store(f: FunctionLowering, op: TileStoreOp) -> None:
 
 
 def _prefetch(f: FunctionLowering, op: PrefetchOp) -> None:
-    """For reading, into the second level: what is soon read is more than the first one holds."""
+    """For reading, into L2: what is read soon is more than L1 holds."""
     address = element_address(f, op.buffer, op.indices, inbounds=False)
     flags = (f.b.constant(value, i32) for value in (0, 2, 1))
     f.b.intrinsic_effect("llvm.prefetch.p0", (address, *flags))

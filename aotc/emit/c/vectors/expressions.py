@@ -1,8 +1,6 @@
 """Vectors in C: which operation on `vector<L x T>` is which expression of GCC's vector extension.
 
-Operators do what C has operators for, macros (`c_vector_macros`) the rest. Integers are unsigned vectors, so that
-arithmetic wraps, and are read as signed ones where the operation says so. Truth values are masks: integers of the width
-of what was compared, all ones or all zeros. f16 and bf16 are uint16_t and computed in float, as scalars are.
+Operators do what C has operators for, macros (`vectors.macros`) the rest.
 """
 
 from __future__ import annotations
@@ -10,33 +8,29 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from math import copysign
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from xdsl.dialects import arith, math, vector
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FixedBitwidthType, VectorType
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Operation, SSAValue
 
 from aotc.dialects import aot
-from aotc.emit.c import memory as c_memory
-from aotc.emit.c import types as c_types
-from aotc.emit.c.placement import Expr, Level, binary, call, cast_expr, unary
+from aotc.emit.c.expressions.expr import Expr, Level, binary, call, cast_expr, unary
 from aotc.emit.c.types import (
-    BF16,
     BOOL,
-    F16,
     F32,
     F64,
     SIGNED,
     UNSIGNED,
-    CType,
     VectorCType,
-    ctype_of,
+    float_literal,
     mask_ctype,
+    unsigned_literal,
     vector_ctype,
 )
-
-if TYPE_CHECKING:
-    from aotc.emit.c.scope import FunctionScope
+from aotc.emit.c.vectors.memory import VectorMemory
+from aotc.emit.c.vectors.readings import element_of, lanes_of, number_expr
+from aotc.emit.c.vectors.values import is_vector
 
 Printer: TypeAlias = "Callable[[Vectors, Any], Expr]"
 """Writes the result of an operation."""
@@ -44,157 +38,17 @@ Printer: TypeAlias = "Callable[[Vectors, Any], Expr]"
 _SYMBOLS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 
-def is_vector(value: SSAValue) -> bool:
-    """Whether a value is one."""
-    return isinstance(value.type, VectorType)
-
-
-def size(value: SSAValue) -> int:
-    """Bytes of a vector; 0 of any other value."""
-    if not isinstance(kind := value.type, VectorType):
-        return 0
-    element = kind.get_element_type()
-    bits = element.bitwidth if isinstance(element, FixedBitwidthType) else 64
-    return -(-bits // 8) * kind.get_shape()[-1]
-
-
-def concerns(op: Operation) -> bool:
-    """Whether an operation takes or makes vectors, or is about them only."""
-    return isinstance(op, aot.PrefetchOp) or any(map(is_vector, (*op.operands, *op.results)))
-
-
 def supports(op: Operation) -> bool:
     """Whether there is an expression for operations of this class on vectors."""
     return type(op) in _PRINTERS
 
 
-class Vectors:
+class Vectors(VectorMemory):
     """Vector operations as expressions within a function."""
-
-    def __init__(self, scope: FunctionScope) -> None:
-        self.scope = scope
 
     def build(self, op: Operation) -> Expr:
         """The expression of the result of a supported operation."""
         return _PRINTERS[type(op)](self, op)
-
-    # Types and readings
-
-    def ctype(self, value: SSAValue) -> VectorCType:
-        """The C type of a vector."""
-        return cast(VectorCType, ctype_of(value.type, self.scope.index))
-
-    def _operand(self, value: SSAValue, atom: bool = False) -> Expr:
-        return self.scope.atom(value) if atom else self.scope.operand(value)
-
-    def _signed(self, e: Expr) -> Expr:
-        return cast_expr(e, vector_ctype(SIGNED[e.ctype.bits], _lanes(e)))
-
-    def _unsigned(self, e: Expr) -> Expr:
-        return cast_expr(e, vector_ctype(UNSIGNED[e.ctype.bits], _lanes(e)))
-
-    def _float(self, value: SSAValue, atom: bool = False) -> Expr:
-        """Floats as C computes with them: f16 and bf16 widened."""
-        return self._widened(self._operand(value, atom))
-
-    def _widened(self, e: Expr) -> Expr:
-        element = _element(e.ctype)
-        if element not in (F16, BF16):
-            return e
-        wide = self.macro(
-            "ofhalf" if element == F16 else "ofbrief", vector_ctype(F32, _lanes(e)), self.scope.temporary(e)
-        )
-        return self.scope.temporary(wide)
-
-    def _narrowed(self, e: Expr, target: VectorCType) -> Expr:
-        """Floats or doubles rounded to `target`."""
-        if target.element in (F16, BF16):
-            if _element(e.ctype) == F64:
-                e = self.macro("odd", vector_ctype(F32, target.lanes), self.scope.temporary(e))
-            return self.macro("half" if target.element == F16 else "brief", target, self.scope.temporary(e))
-        return self._converted(e, target)
-
-    def _converted(self, e: Expr, target: VectorCType) -> Expr:
-        """Lane by lane as C converts numbers."""
-        if e.ctype.text == target.text:
-            return replace(e, ctype=target)
-        return Expr(f"__builtin_convertvector({e.text}, {target.text})", Level.PRIMARY, target)
-
-    def mask(self, e: Expr, bits: int) -> Expr:
-        """A mask as one of another width."""
-        return self._converted(e, mask_ctype(bits, _lanes(e)))
-
-    def macro(self, name: str, ctype: VectorCType, *arguments: Expr) -> Expr:
-        """`aotc_name_f32x16(arguments)`."""
-        return call(ctype.text.replace("_", f"_{name}_", 1), *arguments, ctype=ctype)
-
-    # Memory
-
-    def address(self, op: aot.TileLoadOp | aot.TileStoreOp | aot.PrefetchOp) -> Expr:
-        """Where the first lane is."""
-        offset = 0 if isinstance(op, aot.PrefetchOp) else op.displacement()
-        e = c_memory.element(self.scope, op.buffer, op.indices, offset)
-        pointer = c_types.pointer_to(e.ctype)
-        return Expr(e.text.removesuffix("[0]") if e.text.endswith("[0]") else f"&{e.text}", Level.UNARY, pointer)
-
-    def load(self, op: aot.TileLoadOp) -> Expr:
-        """Contiguous lanes, one element for all of them, or a gather."""
-        self.scope.note_read(c_memory.root(op.buffer))
-        ctype = self.ctype(op.result)
-        memory = vector_ctype(UNSIGNED[8], ctype.lanes) if ctype.kind == "mask" else ctype
-        (step,) = op.steps()
-        if step == 0:
-            item = c_memory.element(self.scope, op.buffer, op.indices, op.displacement())
-            e = self.macro("splat", memory, item)
-        elif step == 1:
-            e = self.macro("load" + _part(op.count(), ctype), memory, self.address(op))
-        else:
-            e = self.macro("gather" + _part(op.count(), ctype), memory, self.address(op), _number(step))
-        if ctype.kind == "mask":
-            return cast_expr(
-                binary("!=", e, self.macro("splat", memory, _number(0)), memory), mask_ctype(8, ctype.lanes)
-            )
-        return e
-
-    def streams(self, value: SSAValue) -> bool:
-        """Whether a vector is loaded to be multiplied by several others."""
-        op = value.owner
-        return isinstance(op, aot.TileLoadOp) and op.steps() == (1,) and self._is_factor(value)
-
-    def _is_factor(self, value: SSAValue) -> bool:
-        users = [use.operation for use in value.uses]
-        return len(users) > 1 and all(isinstance(user, math.FmaOp) for user in users)
-
-    def accumulation(self, op: Operation, variable: Expr) -> Expr | None:
-        """The statement that adds a product to a variable, where both factors are used again."""
-        if not isinstance(op, math.FmaOp) or not (self._is_factor(op.a) and self._is_factor(op.b)):
-            return None
-        a, b, c = (self.scope.operand(value) for value in op.operands)
-        if c.text != variable.text or not (a.text.isidentifier() and b.text.isidentifier()):
-            return None
-        return self.macro("accumulate", self.ctype(op.result), c, a, b)
-
-    def keep(self, value: SSAValue, name: str) -> str:
-        """The statement that has a variable in a register, which compilers would load again for every use."""
-        e = Expr(name, Level.PRIMARY, self.ctype(value))
-        return f"{self.macro('keep', self.ctype(value), e).text};"
-
-    def store(self, op: aot.TileStoreOp) -> Expr:
-        """The statement, without its semicolon."""
-        ctype = self.ctype(op.tile)
-        (step,) = op.steps()
-        e = self._operand(op.tile, atom=step != 1)
-        if ctype.kind == "mask":
-            ctype = vector_ctype(UNSIGNED[8], ctype.lanes)
-            e = self._bits(e, 8)
-        address = self.address(op)
-        if step == 1:
-            return self.macro("store" + _part(op.count(), ctype), ctype, address, e)
-        return self.macro("scatter" + _part(op.count(), ctype), ctype, address, _number(step), e)
-
-    def prefetch(self, op: aot.PrefetchOp) -> Expr:
-        """The statement, without its semicolon: for reading, into the second level, as LLVM is told."""
-        return call("__builtin_prefetch", self.address(op), _number(0), _number(2), ctype=c_types.VOID)
 
     # Making vectors and taking them apart
 
@@ -212,15 +66,15 @@ class Vectors:
     def _item(self, value: float, ctype: VectorCType) -> Expr:
         element = ctype.element
         if ctype.kind == "mask":
-            return _number(-(int(value) & 1))
+            return number_expr(-(int(value) & 1))
         if element is not None and element.kind in ("float", "half"):
-            text = c_types.float_literal(float(value), element)
+            text = float_literal(float(value), element)
             if text.endswith(("NAN", "INFINITY")):
                 self.scope.include("math.h")
             return Expr(text, Level.UNARY, element, literal=value)
         if ctype.bits < 32:
-            return _number(int(value) % (1 << ctype.bits))
-        return Expr(c_types.unsigned_literal(int(value), ctype.bits), Level.PRIMARY, UNSIGNED[ctype.bits])
+            return number_expr(int(value) % (1 << ctype.bits))
+        return Expr(unsigned_literal(int(value), ctype.bits), Level.PRIMARY, UNSIGNED[ctype.bits])
 
     def broadcast(self, op: vector.BroadcastOp) -> Expr:
         """A scalar in all lanes."""
@@ -236,9 +90,9 @@ class Vectors:
         """One lane."""
         e = self.scope.atom(op.vector)
         text = f"{e.text}[{op.static_position.get_values()[-1]}]"
-        element = _element(e.ctype)
+        element = element_of(e.ctype)
         if element == BOOL:
-            return binary("!=", Expr(text, Level.PRIMARY, SIGNED[32]), _number(0), BOOL)
+            return binary("!=", Expr(text, Level.PRIMARY, SIGNED[32]), number_expr(0), BOOL)
         return Expr(text, Level.PRIMARY, element, unsigned=element.kind == "unsigned")
 
     def shuffle(self, op: vector.ShuffleOp) -> Expr:
@@ -247,34 +101,34 @@ class Vectors:
         if a.ctype.kind == "mask":
             b = self.mask(b, a.ctype.bits)
         lanes = [int(lane) for lane in op.mask.get_values()]
-        element = _element(a.ctype)
+        element = element_of(a.ctype)
         ctype = mask_ctype(a.ctype.bits, len(lanes)) if element == BOOL else vector_ctype(element, len(lanes))
-        return call("__builtin_shufflevector", a, b, *map(_number, lanes), ctype=ctype)
+        return call("__builtin_shufflevector", a, b, *map(number_expr, lanes), ctype=ctype)
 
     # Arithmetic
 
     def float_arithmetic(self, op: Any, symbol: str) -> Expr:
         """+ - * / of IEEE 754."""
-        a, b = self._float(op.lhs), self._float(op.rhs)
-        return self._narrowed(binary(symbol, a, b, a.ctype), self.ctype(op.result))
+        a, b = self.float_operand(op.lhs), self.float_operand(op.rhs)
+        return self.narrowed(binary(symbol, a, b, a.ctype), self.ctype(op.result))
 
     def negate(self, op: arith.NegfOp) -> Expr:
         """-x."""
-        e = self._float(op.operand)
-        return self._narrowed(unary("-", e, e.ctype), self.ctype(op.result))
+        e = self.float_operand(op.operand)
+        return self.narrowed(unary("-", e, e.ctype), self.ctype(op.result))
 
     def floats(self, op: Operation, name: str) -> Expr:
         """A macro that takes and makes floats; it may mention them lane by lane."""
-        arguments = [self._float(value, atom=True) for value in op.operands]
+        arguments = [self.float_operand(value, atom=True) for value in op.operands]
         wide = cast(VectorCType, arguments[0].ctype)
-        return self._narrowed(self.macro(name, wide, *arguments), self.ctype(op.results[0]))
+        return self.narrowed(self.macro(name, wide, *arguments), self.ctype(op.results[0]))
 
     def integers(self, op: Any, symbol: str, is_signed: bool = False) -> Expr:
         """An operator on integers modulo 2^bits, or on their signed readings."""
         a, b = self.scope.operand(op.lhs), self.scope.operand(op.rhs)
         if is_signed:
-            a, b = self._signed(a), self._signed(b)
-        return self._unsigned(binary(symbol, a, b, a.ctype))
+            a, b = self.signed(a), self.signed(b)
+        return self.unsigned(binary(symbol, a, b, a.ctype))
 
     def bitwise(self, op: Any, symbol: str) -> Expr:
         """And, or, exclusive or, of integers and of masks."""
@@ -287,8 +141,8 @@ class Vectors:
         """A macro of two integers."""
         a, b = self.scope.atom(op.lhs), self.scope.atom(op.rhs)
         if is_signed:
-            a, b = self._signed(a), self._signed(b)
-        return self._unsigned(self.macro(name, cast(VectorCType, a.ctype), a, b))
+            a, b = self.signed(a), self.signed(b)
+        return self.unsigned(self.macro(name, cast(VectorCType, a.ctype), a, b))
 
     def ieee_extreme(self, op: Any, name: str) -> Expr:
         """maximum, minimum: NaN wins, -0 is less than +0; beside a constant one comparison does."""
@@ -302,7 +156,7 @@ class Vectors:
 
     def _clamp(self, op: Any, bound: SSAValue, other: SSAValue, number: float, is_maximum: bool) -> Expr:
         """The constant where x is below it, else x, be it NaN."""
-        limit, x = self._float(bound, atom=True), self._float(other, atom=True)
+        limit, x = self.float_operand(bound, atom=True), self.float_operand(other, atom=True)
         ctype = cast(VectorCType, x.ctype)
         if number == 0.0:
             comparison = binary("<=" if is_maximum else ">=", x, limit, ctype)
@@ -310,7 +164,7 @@ class Vectors:
             e = self.macro("select", ctype, condition, limit, x)
         else:
             e = self.macro("max" if is_maximum else "min", ctype, limit, x)
-        return self._narrowed(e, self.ctype(op.result))
+        return self.narrowed(e, self.ctype(op.result))
 
     # Comparisons
 
@@ -319,17 +173,17 @@ class Vectors:
         predicate = op.predicate.data
         if op.lhs is op.rhs and not predicate.startswith("o") and predicate != "une":  # compilers warn of it
             mask = self.ctype(op.result)
-            e = self.macro("splat", mask, _number(-int(predicate in ("eq", "sle", "sge", "ule", "uge"))))
+            e = self.macro("splat", mask, number_expr(-int(predicate in ("eq", "sle", "sge", "ule", "uge"))))
             return replace(e, literal=0)
-        a, b = self._float(op.lhs), self._float(op.rhs)
+        a, b = self.float_operand(op.lhs), self.float_operand(op.rhs)
         if predicate in ("slt", "sle", "sgt", "sge"):
-            a, b = self._signed(a), self._signed(b)
+            a, b = self.signed(a), self.signed(b)
         if a.ctype.kind == "mask":
             b = self.mask(b, a.ctype.bits)
             if predicate not in ("eq", "ne") and predicate[0] == "u":
-                a, b = self._unsigned(a), self._unsigned(b)
+                a, b = self.unsigned(a), self.unsigned(b)
         symbol = _SYMBOLS[predicate if predicate in ("eq", "ne") else predicate[1:]]
-        return cast_expr(binary(symbol, a, b, a.ctype), mask_ctype(a.ctype.bits, _lanes(a)))
+        return cast_expr(binary(symbol, a, b, a.ctype), mask_ctype(a.ctype.bits, lanes_of(a)))
 
     def select(self, op: aot.TileSelectOp) -> Expr:
         """One or the other, lane by lane."""
@@ -365,79 +219,56 @@ class Vectors:
         e, target, kind = self.scope.operand(op.tile), self.ctype(op.result), op.kind.data
         match kind:
             case "extf" | "truncf":
-                return self._narrowed(self._widened(e), target)
+                return self.narrowed(self.widened(e), target)
             case "fptosi" | "fptoui":
-                return self._to_integer(self._widened(e), target, kind == "fptosi")
+                return self._to_integer(self.widened(e), target, kind == "fptosi")
             case "sitofp" | "uitofp":
                 return self._to_float(e, target, kind == "sitofp")
             case "extsi" | "extui" if e.ctype.kind == "mask":
-                return self._unsigned(self.mask(e, target.bits)) if kind == "extsi" else self._bits(e, target.bits)
+                return self.unsigned(self.mask(e, target.bits)) if kind == "extsi" else self.mask_bits(e, target.bits)
             case "extsi":
                 wide = vector_ctype(SIGNED[target.bits], target.lanes)
-                return cast_expr(self._converted(self._signed(e), wide), target)
+                return cast_expr(self.converted(self.signed(e), wide), target)
             case "trunci" if target.kind == "mask":
-                one = self.macro("splat", cast(VectorCType, e.ctype), _number(1))
-                return self._truth(binary("&", e, one, e.ctype))
+                one = self.macro("splat", cast(VectorCType, e.ctype), number_expr(1))
+                return self._is_nonzero(binary("&", e, one, e.ctype))
             case _:
-                return self._converted(e, target)
+                return self.converted(e, target)
 
-    def _bits(self, mask: Expr, bits: int) -> Expr:
-        """Truth values as the integers 0 and 1."""
-        e = self._unsigned(self.mask(mask, bits))
-        return binary("&", e, self.macro("splat", cast(VectorCType, e.ctype), _number(1)), e.ctype)
-
-    def _truth(self, e: Expr) -> Expr:
+    def _is_nonzero(self, e: Expr) -> Expr:
         """`e != 0`."""
-        zero = self.macro("splat", cast(VectorCType, e.ctype), _number(0))
-        return cast_expr(binary("!=", e, zero, e.ctype), mask_ctype(e.ctype.bits, _lanes(e)))
+        zero = self.macro("splat", cast(VectorCType, e.ctype), number_expr(0))
+        return cast_expr(binary("!=", e, zero, e.ctype), mask_ctype(e.ctype.bits, lanes_of(e)))
 
     def _to_integer(self, e: Expr, target: VectorCType, is_signed: bool) -> Expr:
         """Towards zero; by way of 32 bits, for which there are instructions."""
         if target.kind == "mask" or target.bits < 32:
-            e = self._converted(e, vector_ctype(SIGNED[32], target.lanes))
+            e = self.converted(e, vector_ctype(SIGNED[32], target.lanes))
             if target.kind == "mask":
-                return self._truth(self._unsigned(e))
+                return self._is_nonzero(self.unsigned(e))
             # signed to signed: of a cast in between GCC 12 makes a conversion lane by lane
-            return cast_expr(self._converted(e, vector_ctype(SIGNED[target.bits], target.lanes)), target)
+            return cast_expr(self.converted(e, vector_ctype(SIGNED[target.bits], target.lanes)), target)
         if not is_signed:
-            return self._converted(e, target)
-        return cast_expr(self._converted(e, vector_ctype(SIGNED[target.bits], target.lanes)), target)
+            return self.converted(e, target)
+        return cast_expr(self.converted(e, vector_ctype(SIGNED[target.bits], target.lanes)), target)
 
     def _to_float(self, e: Expr, target: VectorCType, is_signed: bool) -> Expr:
         """To nearest even."""
         if e.ctype.kind == "mask":
-            e = self.mask(e, 32) if is_signed else self._signed(self._bits(e, 32))
+            e = self.mask(e, 32) if is_signed else self.signed(self.mask_bits(e, 32))
         elif e.ctype.bits < 32:
-            reading = self._signed(e) if is_signed else e
+            reading = self.signed(e) if is_signed else e
             kinds = SIGNED if is_signed else UNSIGNED
-            e = self._signed(self._converted(reading, vector_ctype(kinds[32], target.lanes)))
+            e = self.signed(self.converted(reading, vector_ctype(kinds[32], target.lanes)))
         elif is_signed:
-            e = self._signed(e)
+            e = self.signed(e)
         machine = F64 if target.element == F64 else F32
-        return self._narrowed(self._converted(e, vector_ctype(machine, target.lanes)), target)
+        return self.narrowed(self.converted(e, vector_ctype(machine, target.lanes)), target)
 
     def bitcast(self, op: arith.BitcastOp) -> Expr:
         """The same bits as another type of that width."""
         e, target = self.scope.operand(op.input), self.ctype(op.result)
         return replace(e, ctype=target) if e.ctype.text == target.text else cast_expr(e, target)
-
-
-def _lanes(e: Expr) -> int:
-    return cast(VectorCType, e.ctype).lanes
-
-
-def _element(ctype: CType) -> CType:
-    element = cast(VectorCType, ctype).element
-    assert element is not None
-    return element
-
-
-def _number(value: int) -> Expr:
-    return Expr(str(value), Level.UNARY, SIGNED[32], literal=value)
-
-
-def _part(count: int | None, ctype: VectorCType) -> str:
-    return "" if count is None or count == ctype.lanes else str(count)
 
 
 _PRINTERS: dict[type[Operation], Printer] = {

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TypeAlias, cast
 
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
+from xdsl.dialects.builtin import IntegerAttr, IntegerType
 from xdsl.ir import Attribute, BlockArgument, OpResult, SSAValue
 
 Interval: TypeAlias = tuple[int, int]
@@ -220,8 +220,3 @@ class Ranges:
 def _yielded(terminator: object, position: int) -> SSAValue:
     assert isinstance(terminator, scf.YieldOp)
     return terminator.operands[position]
-
-
-def is_integer(kind: Attribute) -> bool:
-    """Whether values of `kind` have an interval."""
-    return isinstance(kind, IntegerType | IndexType)

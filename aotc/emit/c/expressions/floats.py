@@ -13,11 +13,11 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, IntegerType, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from aotc.emit.c import types as c_types
+from aotc.emit.c.expressions.expr import Expr, Level, binary, call, cast_expr, conditional, integer_expr, unary
+from aotc.emit.c.expressions.integers import Integers
+from aotc.emit.c.expressions.readings import width
 from aotc.emit.c.helpers import HELPERS
-from aotc.emit.c.integers import Integers, width
-from aotc.emit.c.placement import Expr, Level, binary, call, cast_expr, conditional, integer_expr, unary
-from aotc.emit.c.types import BF16, BOOL, F16, F32, F64, INT, SIGNED, UNSIGNED, CType
+from aotc.emit.c.types import BF16, BOOL, F16, F32, F64, INT, SIGNED, UNSIGNED, CType, float_literal
 
 
 class Floats(Integers):
@@ -162,7 +162,7 @@ class Floats(Integers):
         machine = self._machine(kind)
         arguments = [self.float_operand(value) for value in op.operands]
         own = f"aotc_{name}f"
-        if self.scope.freestanding and machine == F32 and own in HELPERS:
+        if self.scope.unit.freestanding and machine == F32 and own in HELPERS:
             return self._narrow(call(self.scope.helper(own), *arguments, ctype=machine), kind)
         self.scope.include("math.h")
         return self._narrow(call(name + ("f" if machine == F32 else ""), *arguments, ctype=machine), kind)
@@ -180,5 +180,5 @@ class Floats(Integers):
         kind = op.result.type
         machine = self._machine(kind)
         root = call("sqrt" + ("f" if machine == F32 else ""), self.float_operand(op.operand), ctype=machine)
-        one = Expr(c_types.float_literal(1.0, machine), Level.PRIMARY, machine, literal=1.0)
+        one = Expr(float_literal(1.0, machine), Level.PRIMARY, machine, literal=1.0)
         return self._narrow(binary("/", one, root, machine), kind)

@@ -12,9 +12,13 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from aotc.emit.c.vector_operations import OPERATIONS, PARTIAL, Variants, Vector, type_name
+from aotc.emit.c.vectors.operations import OPERATIONS, PARTIAL, Variants
+from aotc.emit.c.vectors.vector import Vector, type_name
 
-_NAME = re.compile(r"\baotc_(?:([a-z]+)(\d*)_)?([fui])(8|16|32|64)x(\d+)\b")
+_TYPES = ("", "unaligned")
+"""A vector's own type, and the one for access to memory: at any address, of whatever type the memory is."""
+_ORDER = {operation: place for place, operation in enumerate((*_TYPES, *OPERATIONS))}
+_NAME = re.compile(rf"\baotc_(?:({'|'.join([*_TYPES[1:], *OPERATIONS])})(\d*)_)?([fui])(8|16|32|64)x(\d+)\b")
 _INTRINSICS = re.compile(r"\b(?:_mm\d*_|__m\d|v[a-z]+q?_[fsu]\d|float\d+x\d+_t)")
 _HELPERS = re.compile(r"\baotc_(?:f16_to_f32|bf16_to_f32|f32_to_f16|f32_to_bf16|f64_to_f32_odd|roundevenf?)\b")
 _MATH = re.compile(r"(?<!\w)(?:sqrt|floor|ceil|trunc)f?\(")
@@ -27,7 +31,7 @@ class Prologue:
     text: str
     headers: frozenset[str]
     helpers: frozenset[str]
-    """Scalar helpers that the macros call (`c_helpers`)."""
+    """Scalar helpers that the macros call (`helpers`)."""
 
 
 _COMPILER = """
@@ -71,8 +75,7 @@ def prologue(functions: Iterable[str]) -> Prologue:
 
 
 def _names(text: str) -> set[_Name]:
-    found = {_Name(m[1] or "", int(m[2] or 0), Vector(m[3], int(m[4]), int(m[5]))) for m in _NAME.finditer(text)}
-    return {name for name in found if name.operation in ("", "memory", *OPERATIONS)}
+    return {_Name(m[1] or "", int(m[2] or 0), Vector(m[3], int(m[4]), int(m[5]))) for m in _NAME.finditer(text)}
 
 
 @dataclass(frozen=True)
@@ -85,21 +88,21 @@ class _Name:
 
     @property
     def is_type(self) -> bool:
-        return self.operation in ("", "memory")
+        return self.operation in _TYPES
 
     def order(self) -> tuple[object, ...]:
         """By type, then by operation."""
         vector = self.vector
-        return "fui".index(vector.kind), vector.bits, vector.lanes, self.operation, self.count
+        return "fui".index(vector.kind), vector.bits, vector.lanes, _ORDER[self.operation], self.count
 
 
 def _definition(name: _Name) -> str:
     vector = name.vector
     if name.operation == "":
         return f"typedef {vector.element} {vector.name} __attribute__((vector_size({vector.size})));"
-    if name.operation == "memory":
+    if name.operation == "unaligned":
         attributes = f"vector_size({vector.size}), aligned({vector.bits // 8}), may_alias"
-        return f"typedef {vector.element} {vector.operation('memory')} __attribute__(({attributes}));"
+        return f"typedef {vector.element} {vector.operation('unaligned')} __attribute__(({attributes}));"
     if name.count:
         parameters, variants = PARTIAL[name.operation](vector, name.count)
     else:

@@ -6,8 +6,8 @@ from xdsl.dialects import func, llvm, scf
 from xdsl.ir import Block
 
 from aotc.errors import CompileError, Problem
-from aotc.passes.lower.llvm_builder import NSW
-from aotc.passes.lower.llvm_function import FunctionLowering, Lowerings
+from aotc.passes.lower.builder import NSW
+from aotc.passes.lower.function import FunctionLowering, Lowerings
 
 
 def _for(f: FunctionLowering, op: scf.ForOp) -> None:

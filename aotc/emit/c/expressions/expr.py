@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from xdsl.ir import SSAValue
 
-from aotc.emit.c import types as c_types
-from aotc.emit.c.ranges import Ranges
-from aotc.emit.c.types import BOOL, INT, SIGNED, CType
+from aotc.emit.c.types import BOOL, INT, SIGNED, CType, integer_literal
 
 
 class Level(IntEnum):
@@ -89,7 +86,7 @@ def name_expr(name: str, ctype: CType, unsigned: bool = False) -> Expr:
 
 def integer_expr(value: int, ctype: CType = INT) -> Expr:
     """An integer literal."""
-    text = c_types.integer_literal(value)
+    text = integer_literal(value)
     wide = ctype if -(2**31) <= value < 2**31 else SIGNED[64]
     return Expr(text, Level.UNARY if text.startswith("-") else Level.PRIMARY, wide, literal=value)
 
@@ -159,28 +156,3 @@ def call(function: str, *arguments: Expr, ctype: CType) -> Expr:
 def negated(e: Expr) -> str:
     """The text of `!e`."""
     return e.negation if e.negation is not None else unary("!", e, BOOL).text
-
-
-class Scope(ABC):
-    """What expressions need of the function they stand in."""
-
-    ranges: Ranges
-    index: CType
-    freestanding: bool
-    """Whether the file shall do without libm as far as it can."""
-
-    @abstractmethod
-    def operand(self, value: SSAValue) -> Expr:
-        """The expression of an operand, inlined or a name."""
-
-    @abstractmethod
-    def atom(self, value: SSAValue) -> Expr:
-        """The expression of an operand that is mentioned more than once: a name or a literal."""
-
-    @abstractmethod
-    def helper(self, name: str) -> str:
-        """Have the file define a helper; returns its name."""
-
-    @abstractmethod
-    def include(self, header: str) -> None:
-        """Have the file include a standard header."""

@@ -1,8 +1,6 @@
 """Integer operations as C expressions: modulo 2^width as in the IR, without undefined behaviour and with few casts.
 
-An integer value of N bits stands in C either as its signed or as its unsigned reading (`Expr.unsigned`), in whatever
-C type the expression happens to have; each use asks for the reading it needs and pays with a cast only where the two
-differ. Arithmetic that may overflow is done in unsigned types, where C wraps as the IR does.
+Arithmetic that may overflow is done in unsigned types, where C wraps as the IR does.
 """
 
 from __future__ import annotations
@@ -14,77 +12,18 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType, i1
 from xdsl.ir import SSAValue
 
-from aotc.emit.c import types as c_types
-from aotc.emit.c.placement import Expr, Level, Scope, binary, call, cast_expr, conditional, integer_expr, negated, unary
-from aotc.emit.c.ranges import Interval, type_interval, within
-from aotc.emit.c.types import BOOL, INT, SIGNED, UNSIGNED, CType
+from aotc.emit.c.expressions.expr import Expr, Level, binary, call, cast_expr, conditional, integer_expr, negated, unary
+from aotc.emit.c.expressions.ranges import Interval, type_interval, within
+from aotc.emit.c.expressions.readings import Readings, width
+from aotc.emit.c.types import BOOL, INT, SIGNED, UNSIGNED, CType, ctype_of, float_literal, unsigned_literal
 from aotc.errors import CompileError, Problem
 
 _SYMBOLS = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
 """The comparison of each predicate of arith.cmpi: signed ones, then unsigned ones."""
 
 
-class Integers:
-    """Integer, index and truth-value operations as expressions within a scope."""
-
-    def __init__(self, scope: Scope) -> None:
-        self.scope = scope
-
-    # Readings of integers
-
-    def signed(self, value: SSAValue, atom: bool = False) -> Expr:
-        """The signed reading (of i1: 0 or 1)."""
-        e = self.scope.atom(value) if atom else self.scope.operand(value)
-        return self._as_signed(e, value)
-
-    def _as_signed(self, e: Expr, value: SSAValue) -> Expr:
-        if not e.unsigned or value.type == i1:
-            return e
-        if e.ctype.bits < 32 and self.scope.ranges.of(value)[0] >= 0:
-            return replace(e, unsigned=False)
-        return replace(cast_expr(e, SIGNED[width(value)]), unsigned=False)
-
-    def unsigned(self, value: SSAValue, atom: bool = False) -> Expr:
-        """The unsigned reading, in an unsigned C type or one that it is promoted to."""
-        e = self.scope.atom(value) if atom else self.scope.operand(value)
-        if e.unsigned or value.type == i1:
-            return e
-        if e.literal is not None:
-            bits = width(value)
-            number = int(e.literal) % (1 << bits)
-            text = c_types.unsigned_literal(number, max(bits, 32))
-            return Expr(text, Level.PRIMARY, UNSIGNED[max(bits, 32)], unsigned=True, literal=number)
-        return replace(cast_expr(e, UNSIGNED[width(value)]), unsigned=True)
-
-    def modular(self, value: SSAValue) -> Expr:
-        """The value modulo 2^width in the unsigned type of 32 or 64 bits that arithmetic on it wraps in."""
-        bits = max(width(value), 32)
-        e = self.scope.operand(value)
-        if e.literal is not None:
-            return Expr(c_types.unsigned_literal(int(e.literal), bits), Level.PRIMARY, UNSIGNED[bits], True, e.literal)
-        return replace(cast_expr(e, UNSIGNED[bits]), unsigned=True)
-
-    def convert(self, e: Expr, value: SSAValue, target: CType) -> Expr:
-        """`e`, the expression of `value`, as it can be assigned to `target` without a warning."""
-        if e.ctype == target or not target.is_integer or target == BOOL:
-            return e
-        if e.literal is not None and e.ctype.is_integer:
-            low, high = (0, (1 << target.bits) - 1) if target.kind == "unsigned" else type_interval(value.type)
-            number = int(e.literal)
-            if target.kind == "unsigned":
-                number %= 1 << target.bits
-            if low <= number <= high:
-                return integer_expr(number, target) if target.bits < 64 or number < 2**63 else cast_expr(e, target)
-        given = e.ctype
-        if given == BOOL and e.is_atom:
-            return e
-        if given.kind == target.kind and given.bits <= target.bits:
-            return e
-        if given.kind == "unsigned" and target.kind == "signed" and given.bits < target.bits:
-            return e
-        return cast_expr(e, target)
-
-    # Integers
+class Integers(Readings):
+    """Integer, index and boolean operations as expressions within a scope."""
 
     def constant(self, op: arith.ConstantOp, _: int) -> Expr:
         """A literal."""
@@ -96,8 +35,8 @@ class Integers:
                 return Expr("true" if number & 1 else "false", Level.PRIMARY, BOOL, literal=number & 1)
             return integer_expr(number, INT)
         assert isinstance(op.value, FloatAttr), "array constants live in the WeightStore"
-        ctype = c_types.ctype_of(kind, self.scope.index)
-        text = c_types.float_literal(op.value.value.data, ctype)
+        ctype = ctype_of(kind, self.scope.index)
+        text = float_literal(op.value.value.data, ctype)
         if text.endswith(("NAN", "INFINITY")):
             self.scope.include("math.h")
         level = Level.UNARY if text.startswith("-") else Level.PRIMARY
@@ -209,8 +148,8 @@ class Integers:
         """Two signed readings as they can be compared: never one of them as uint32_t."""
         if a.ctype == b.ctype:
             return a, b
-        wide = SIGNED[64]
-        return tuple(cast_expr(e, wide) if e.ctype == UNSIGNED[32] else e for e in (a, b))  # pyright: ignore[reportReturnType]
+        a, b = (cast_expr(e, SIGNED[64]) if e.ctype == UNSIGNED[32] else e for e in (a, b))
+        return a, b
 
     def _common(self, a: Expr, b: Expr) -> CType:
         """The type of `c ? a : b`."""
@@ -219,7 +158,7 @@ class Integers:
         return SIGNED[64] if 64 in (a.ctype.bits, b.ctype.bits) else INT
 
     def bitwise(self, op: arith.AndIOp | arith.OrIOp | arith.XOrIOp, symbol: str) -> Expr:
-        """And, or, exclusive or, of integers and of truth values."""
+        """And, or, exclusive or, of integers and of booleans."""
         a, b = self.scope.operand(op.lhs), self.scope.operand(op.rhs)
         if op.result.type == i1:
             if symbol == "^":
@@ -289,7 +228,7 @@ class Integers:
             e = conditional(is_negative, unary("-", x, INT), x, INT if bits <= 32 else SIGNED[64])
             return cast_expr(e, SIGNED[bits]) if bits < 32 else e
         wide = cast_expr(x, UNSIGNED[bits])
-        zero = Expr(c_types.unsigned_literal(0, bits), Level.PRIMARY, wide.ctype)
+        zero = Expr(unsigned_literal(0, bits), Level.PRIMARY, wide.ctype)
         return replace(conditional(is_negative, binary("-", zero, wide, wide.ctype), wide, wide.ctype), unsigned=True)
 
     def opposite(self, e: Expr) -> Expr:
@@ -359,7 +298,7 @@ class Integers:
             return conditional(condition, a, b, a.ctype)
         if a.unsigned and b.unsigned and a.ctype == b.ctype:
             return replace(conditional(condition, a, b, a.ctype), unsigned=True)
-        a, b = self._alike(self._as_signed(a, left), self._as_signed(b, right))
+        a, b = self._alike(self.as_signed(a, left), self.as_signed(b, right))
         return conditional(condition, a, b, self._common(a, b))
 
     def truncate(self, op: arith.TruncIOp, _: int) -> Expr:
@@ -402,13 +341,8 @@ class Integers:
             and width(op.result) >= self.scope.index.bits
         ):
             return e
-        target = c_types.ctype_of(op.result.type, self.scope.index)
+        target = ctype_of(op.result.type, self.scope.index)
         keeps = e.literal is not None or (e.ctype.kind, e.ctype.bits) == ("signed", 32)
         if keeps or (e.ctype.bits < 32 and isinstance(op.result.type, IndexType)):
             return e
         return cast_expr(e, target)
-
-
-def width(value: SSAValue) -> int:
-    """Bits of an integer value."""
-    return cast(IntegerType, value.type).width.data

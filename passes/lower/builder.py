@@ -1,6 +1,6 @@
-"""Writing llvm dialect operations quickly: one moving block, constants shared by a function; scalars and vectors alike.
+"""Builds llvm dialect operations fast: one insertion block, constants shared by a function; scalars and vectors alike.
 
-Thousands of operations pass through here, so they are made with `create` (which skips argument checking; the verifier
+Models have many thousands of operations, so they are made with `create` (which skips argument checking; the verifier
 at the end of the phase looks at all of them) and attributes that recur are made once.
 """
 
@@ -285,7 +285,7 @@ class LLVMBuilder:
         return self.op(llvm_ext.ExtractElementOp, operands, element(vector.type))
 
     def shuffle(self, a: SSAValue, b: SSAValue, lanes: tuple[int, ...]) -> SSAValue:
-        """These lanes of a and b, counted through."""
+        """These lanes of a and b, numbered from the first of a to the last of b."""
         kind = _vector(element(a.type), len(lanes))
         return self.op(llvm.ShuffleVectorOp, (a, b), kind, {"mask": segments(*lanes)})
 

@@ -1,7 +1,8 @@
-"""Functions that the compiled module brings along where the target would call a library that need not exist.
+"""Helper functions that the module defines where the target has no instruction and may have no library.
 
-Rounding to an integer and extremes on processors without instructions for them, and conversions of f16 and bf16: exact,
-and made of a few basic operations. Each is an internal function, emitted when first used, for LLVM to inline.
+Rounding to an integer, maximum and minimum, and conversions of f16 and bf16: exact, and made of a few basic operations.
+Each is an internal function, emitted when first used, for LLVM to inline. Names are those of the helpers in C:
+`aotc.f32_to_bf16` of scalars, `aotc.f32_to_bf16.v8` of eight lanes.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from aotc.passes.lower.llvm_builder import LLVMBuilder, element, integer, like, suffix, width
+from aotc.passes.lower.builder import LLVMBuilder, element, integer, like, suffix, width
 
 _NATIVE_ROUNDING = {
     "floor": llvm.FFloorOp,
@@ -52,7 +53,7 @@ class Helpers:
             inner = LLVMBuilder(block)
             inner.ret(body(inner, *block.args))
             properties = dict(self._base)
-            if isinstance(to, VectorType):  # a call would spill every register
+            if isinstance(to, VectorType):  # a call would spill every vector register
                 given = properties.get("passthrough")
                 words = given.data if isinstance(given, ArrayAttr) else ()
                 properties["passthrough"] = ArrayAttr([*words, StringAttr("alwaysinline")])
@@ -88,22 +89,22 @@ class Helpers:
             shifted = b.integer_op(llvm.ShlOp, wide, b.constant(16, wide.type))
             return b.convert(llvm.BitcastOp, shifted, like(bits.type, f32))
         assert isinstance(kind, Float16Type)
-        return self._call(b, f"aotc.extend.f16{_lanes(bits)}", [bits], like(bits.type, f32), _widen_half)
+        return self._call(b, f"aotc.f16_to_f32{_lanes(bits)}", [bits], like(bits.type, f32), _f16_to_f32)
 
     def narrow(self, b: LLVMBuilder, a: SSAValue, kind: Attribute) -> SSAValue:
         """The f16 or bf16 nearest to an f32 or f64, ties to even; `kind` is the scalar type."""
         if isinstance(element(a.type), Float64Type):
             a = self.round_to_odd(b, a)
-        name, body = ("bf16", _narrow_bfloat) if isinstance(kind, BFloat16Type) else ("f16", _narrow_half)
-        return self._call(b, f"aotc.truncate.{name}{_lanes(a)}", [a], like(a.type, i16), body)
+        name, body = ("bf16", _f32_to_bf16) if isinstance(kind, BFloat16Type) else ("f16", _f32_to_f16)
+        return self._call(b, f"aotc.f32_to_{name}{_lanes(a)}", [a], like(a.type, i16), body)
 
     def round_to_odd(self, b: LLVMBuilder, a: SSAValue) -> SSAValue:
-        """An f64 as the f32 that rounds on to any narrower format as the f64 itself would."""
-        return self._call(b, f"aotc.odd.f32{_lanes(a)}", [a], like(a.type, f32), _round_to_odd)
+        """An f64 as the f32 that rounds to any narrower format as the f64 itself would (round to odd)."""
+        return self._call(b, f"aotc.f64_to_f32_odd{_lanes(a)}", [a], like(a.type, f32), _f64_to_f32_odd)
 
 
 def _lanes(value: SSAValue) -> str:
-    """What the name of a function of vectors ends in."""
+    """The suffix of a helper's name: its lanes; nothing for scalars."""
     return f".v{value.type.get_shape()[0]}" if isinstance(value.type, VectorType) else ""
 
 
@@ -154,7 +155,7 @@ def _extreme(b: LLVMBuilder, x: SSAValue, y: SSAValue, better: str, of_equals: t
     return b.select(b.fcmp("oeq", x, y), b.convert(llvm.BitcastOp, both, kind), chosen)
 
 
-def _narrow_bfloat(b: LLVMBuilder, x: SSAValue) -> SSAValue:
+def _f32_to_bf16(b: LLVMBuilder, x: SSAValue) -> SSAValue:
     """Round the upper half by adding just under half a unit, plus one where the last bit kept is odd."""
     word = like(x.type, i32)
     sixteen = b.constant(16, word)
@@ -167,7 +168,7 @@ def _narrow_bfloat(b: LLVMBuilder, x: SSAValue) -> SSAValue:
     return b.convert(llvm.TruncOp, b.select(b.fcmp("uno", x, x), quiet_nan, rounded), like(word, i16))
 
 
-def _narrow_half(b: LLVMBuilder, x: SSAValue) -> SSAValue:
+def _f32_to_f16(b: LLVMBuilder, x: SSAValue) -> SSAValue:
     """Normal numbers round in integer arithmetic; subnormal ones by adding 0.5, whose last bit is theirs."""
     word = like(x.type, i32)
 
@@ -192,7 +193,7 @@ def _narrow_half(b: LLVMBuilder, x: SSAValue) -> SSAValue:
     return b.convert(llvm.TruncOp, b.integer_op(llvm.OrOp, result, sign), like(word, i16))
 
 
-def _widen_half(b: LLVMBuilder, bits: SSAValue) -> SSAValue:
+def _f16_to_f32(b: LLVMBuilder, bits: SSAValue) -> SSAValue:
     """Shift exponent and mantissa into place and rebias; subnormals are normalised by a float subtraction."""
     word, real = like(bits.type, i32), like(bits.type, f32)
 
@@ -212,7 +213,7 @@ def _widen_half(b: LLVMBuilder, bits: SSAValue) -> SSAValue:
     return b.convert(llvm.BitcastOp, b.integer_op(llvm.OrOp, result, sign), real)
 
 
-def _round_to_odd(b: LLVMBuilder, x: SSAValue) -> SSAValue:
+def _f64_to_f32_odd(b: LLVMBuilder, x: SSAValue) -> SSAValue:
     """Truncate towards zero and keep "inexact" in the last bit, so that rounding again cannot see a false tie."""
     word, real = like(x.type, i32), like(x.type, f32)
     nearest = b.convert(llvm.FPTruncOp, x, real)

@@ -1,9 +1,9 @@
-"""What generated C says before its functions: pragmas, and macros that its users may define."""
+"""Text before the functions of generated C: pragmas, and macros that its users may define."""
 
 from __future__ import annotations
 
 MACROS = ("AOTC_WEIGHTS", "AOTC_WORKSPACE", "AOTC_ALIGNED", "AOTC_OPERATOR")
-"""Their names, which nothing else may have."""
+"""Names of macros, reserved."""
 CONTRACTION = """
 /* No fused multiply-add: results do not depend on the machine. GCC needs -std=c99 or -ffp-contract=off. */
 #if defined(__clang__)
@@ -11,8 +11,8 @@ CONTRACTION = """
 #endif
 """
 VECTOR_CONTRACTION = """
-/* Multiply-adds are fused where the code says so and nowhere else: results do not depend on the compiler. And GCC shall
- * not carry what it loads from one iteration to the next: the registers are for accumulators. */
+/* Multiply-adds are fused only where the code says so: results do not depend on the compiler. GCC shall not carry loads
+ * from one iteration to the next, in registers that the accumulators need. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #elif defined(__GNUC__)
@@ -28,15 +28,16 @@ SECTION = """\
 #endif
 """
 BYTES = """
-/* Long arrays are strings of their bytes, which compilers read in a tenth of the time and memory that numbers take. */
+/* Long arrays are string literals of their bytes: compilers read these in a tenth of the time and memory of numbers. */
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "the weights are little-endian"
 #endif
 #pragma GCC diagnostic ignored "-Woverlength-strings"
 """
 OPERATOR = """
-/* Attributes of each operator. Not inlined, they need the stack of one at a time, and a compiler that reasons by types
- * cannot reorder what two of them do to the same bytes of the workspace. A section goes here too, beside noinline. */
+/* Attributes of each operator. Operators are not inlined: the stack then holds the frame of only one at a time, and
+ * type-based alias analysis cannot reorder what two of them do to the same bytes of the workspace. A section attribute
+ * goes here, too, beside noinline. */
 #ifndef AOTC_OPERATOR
 #if defined(__GNUC__) || defined(__clang__)
 #define AOTC_OPERATOR __attribute__((noinline))

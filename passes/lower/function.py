@@ -11,8 +11,8 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
 from aotc.dialects import aot
 from aotc.errors import CompileError, Problem
-from aotc.passes.lower.llvm_builder import UNIT, LLVMBuilder
-from aotc.passes.lower.llvm_module import ModuleLowering
+from aotc.passes.lower.builder import UNIT, LLVMBuilder
+from aotc.passes.lower.module import ModuleLowering
 
 _ARGUMENT_ATTRIBUTES = {"aot.noalias": "llvm.noalias", "aot.readonly": "llvm.readonly", "aot.align": "llvm.align"}
 
@@ -24,7 +24,7 @@ Lowerings: TypeAlias = Mapping[type[Operation], Lowering]
 class FunctionLowering:
     """One function, in one walk.
 
-    `known` holds the indices that are constant, `bases` the addresses that registers of a block lie next to.
+    `known` holds the indices that are constant, `bases` the base addresses of vectors by block.
     """
 
     def __init__(self, module: ModuleLowering, function: func.FuncOp, lowerings: Lowerings) -> None:
@@ -60,7 +60,7 @@ class FunctionLowering:
         body = self._body() if defined else None
         if defined:
             properties = self.module.function_properties(vectors=bool(self.bases))
-            if "aot.kernel" in function.attributes:  # kept apart, operators need the stack of one at a time
+            if "aot.kernel" in function.attributes:  # not inlined: the stack then holds the frame of only one operator
                 properties["no_inline"] = UNIT
         properties["arg_attrs"] = self._argument_attributes()
         lowered = llvm.FuncOp(
@@ -96,15 +96,15 @@ class FunctionLowering:
 
     def leave_if(self, condition: SSAValue, status: SSAValue) -> None:
         """Return `status` where the condition holds, else go on."""
-        rest = Block()
-        self.b.branch_if(condition, self._leave(status), rest, then_arguments=(status,))
-        self.b.start(rest)
+        following = Block()
+        self.b.branch_if(condition, self._leave(status), following, then_arguments=(status,))
+        self.b.start(following)
 
     def leave_unless(self, condition: SSAValue, status: SSAValue) -> None:
         """Return `status` where the condition does not hold, else go on."""
-        rest = Block()
-        self.b.branch_if(condition, rest, self._leave(status), otherwise_arguments=(status,))
-        self.b.start(rest)
+        following = Block()
+        self.b.branch_if(condition, following, self._leave(status), otherwise_arguments=(status,))
+        self.b.start(following)
 
     def _leave(self, status: SSAValue) -> Block:
         if self._exit is None:

@@ -1,60 +1,17 @@
 """What each vector operation of generated C is: an instruction where the compiler may use it, else the same in plain C.
 
-`c_vector_macros` makes the macros of it.
+`vectors.macros` makes the macros of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from aotc.emit.c.vectors.vector import Vector
 
 Variants: TypeAlias = "list[tuple[str, str]]"
 """(preprocessor condition, expansion) in order of preference; the last one's condition is empty."""
-
-
-def type_name(kind: str, bits: int, lanes: int) -> str:
-    """`aotc_f32x16`; `kind` is f, u or i."""
-    return f"aotc_{kind}{bits}x{lanes}"
-
-
-@dataclass(frozen=True)
-class Vector:
-    kind: str
-    bits: int
-    lanes: int
-
-    @property
-    def size(self) -> int:
-        """Bytes."""
-        return self.bits * self.lanes // 8
-
-    @property
-    def name(self) -> str:
-        return type_name(self.kind, self.bits, self.lanes)
-
-    def operation(self, name: str) -> str:
-        """`aotc_fma_f32x16`."""
-        return self.name.replace("_", f"_{name}_", 1)
-
-    @property
-    def signed(self) -> str:
-        return type_name("i", self.bits, self.lanes)
-
-    @property
-    def unsigned(self) -> str:
-        return type_name("u", self.bits, self.lanes)
-
-    @property
-    def element(self) -> str:
-        if self.kind == "f":
-            return {32: "float", 64: "double"}[self.bits]
-        return f"{'u' if self.kind == 'u' else ''}int{self.bits}_t"
-
-    def each(self, lane: Callable[[int], str]) -> str:
-        """A vector, lane by lane."""
-        return f"(({self.name}){{{', '.join(lane(i) for i in range(self.lanes))}}})"
-
 
 # --- which instructions ----------------------------------------------------------------------------------------------
 
@@ -123,15 +80,15 @@ def _splat(v: Vector) -> tuple[Sequence[str], Variants]:
 
 
 def _load(v: Vector) -> tuple[Sequence[str], Variants]:
-    return "p", [("", f"(*(const {v.operation('memory')} *)(p))")]
+    return "p", [("", f"(*(const {v.operation('unaligned')} *)(p))")]
 
 
 def _store(v: Vector) -> tuple[Sequence[str], Variants]:
-    return "pv", [("", f"(*({v.operation('memory')} *)(p) = (v))")]
+    return "pv", [("", f"(*({v.operation('unaligned')} *)(p) = (v))")]
 
 
 def _in_registers(v: Vector, operands: str, before: str = "") -> Variants:
-    """After `before`, an empty statement that says of vectors that they are in registers: for GCC on x86."""
+    """`before`, then an empty statement whose operands must be in vector registers: for GCC on x86."""
     flags = {64: "__AVX512F__", 32: "__AVX__", 16: "__SSE2__"}
     if v.size not in flags:
         return []
@@ -141,13 +98,13 @@ def _in_registers(v: Vector, operands: str, before: str = "") -> Variants:
     ]
 
 
-def _keep(v: Vector) -> tuple[Sequence[str], Variants]:
-    """Nothing, by which GCC keeps a vector that it would rather load again for every use."""
+def _keep_in_register(v: Vector) -> tuple[Sequence[str], Variants]:
+    """No instruction; GCC keeps the vector in a register, where it would load it again for every use."""
     return "v", [*_in_registers(v, '"+v"(v)'), ("", "((void)0)")]
 
 
 def _accumulate(v: Vector) -> tuple[Sequence[str], Variants]:
-    """The sum in the register of `c`: GCC would rather take that of a factor which is not used again, and run short."""
+    """`c += a * b` in the register of `c`: GCC would take that of a factor which is not used again, and run short."""
     sum_ = f"(c) = {v.operation('fma')}(a, b, c)"
     return "cab", [*_in_registers(v, '"+v"(c) : "v"(a), "v"(b)', f"{sum_};"), ("", f"({sum_})")]
 
@@ -347,36 +304,37 @@ def _narrow(helper: str, native: bool) -> _Operation:
 
 
 OPERATIONS: dict[str, _Operation] = {
-    "splat": _splat,
-    "load": _load,
-    "store": _store,
-    "keep": _keep,
-    "accumulate": _accumulate,
-    "gather": lambda v: _gather_part(v, v.lanes),
-    "scatter": lambda v: _scatter_part(v, v.lanes),
-    "fma": _fma,
-    "sqrt": _sqrt,
-    "roundeven": _rounding("aotc_roundeven", 0, "vrndn"),
-    "floor": _rounding("floor", 1, "vrndm"),
-    "ceil": _rounding("ceil", 2, "vrndp"),
-    "trunc": _rounding("trunc", 3, "vrnd"),
     "abs": _abs,
-    "copysign": _copysign,
-    "select": _select,
-    "max": _extreme(">", "max"),
-    "min": _extreme("<", "min"),
-    "maximum": _ieee_extreme("maximum"),
-    "minimum": _ieee_extreme("minimum"),
-    "maxnum": _number_extreme("max"),
-    "minnum": _number_extreme("min"),
-    "floordiv": _floordiv,
+    "accumulate": _accumulate,
+    "f32_to_bf16": _narrow("aotc_f32_to_bf16", False),
+    "ceil": _rounding("ceil", 2, "vrndp"),
     "ceildiv": _ceildiv,
-    "ofhalf": _widen("aotc_f16_to_f32", True),
-    "ofbrief": _widen("aotc_bf16_to_f32", False),
-    "half": _narrow("aotc_f32_to_f16", True),
-    "brief": _narrow("aotc_f32_to_bf16", False),
-    "odd": lambda v: ("x", [("", v.each(lambda i: f"aotc_f64_to_f32_odd((x)[{i}])"))]),
+    "copysign": _copysign,
+    "floor": _rounding("floor", 1, "vrndm"),
+    "floordiv": _floordiv,
+    "fma": _fma,
+    "gather": lambda v: _gather_part(v, v.lanes),
+    "f32_to_f16": _narrow("aotc_f32_to_f16", True),
+    "keep_in_register": _keep_in_register,
+    "load": _load,
+    "max": _extreme(">", "max"),
+    "maximum": _ieee_extreme("maximum"),
+    "maxnum": _number_extreme("max"),
+    "min": _extreme("<", "min"),
+    "minimum": _ieee_extreme("minimum"),
+    "minnum": _number_extreme("min"),
+    "f64_to_f32_odd": lambda v: ("x", [("", v.each(lambda i: f"aotc_f64_to_f32_odd((x)[{i}])"))]),
+    "bf16_to_f32": _widen("aotc_bf16_to_f32", False),
+    "f16_to_f32": _widen("aotc_f16_to_f32", True),
+    "roundeven": _rounding("aotc_roundeven", 0, "vrndn"),
+    "scatter": lambda v: _scatter_part(v, v.lanes),
+    "select": _select,
+    "splat": _splat,
+    "sqrt": _sqrt,
+    "store": _store,
+    "trunc": _rounding("trunc", 3, "vrnd"),
 }
+"""Of whole vectors; generated C defines the macros in this order."""
 
 PARTIAL: dict[str, Callable[[Vector, int], tuple[Sequence[str], Variants]]] = {
     "load": _load_part,
@@ -384,3 +342,4 @@ PARTIAL: dict[str, Callable[[Vector, int], tuple[Sequence[str], Variants]]] = {
     "gather": _gather_part,
     "scatter": _scatter_part,
 }
+"""Of the first lanes of vectors: the macro's name has their number behind the operation's."""

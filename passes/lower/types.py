@@ -24,7 +24,7 @@ from xdsl.ir import Attribute
 
 from aotc.dialects.aot import PtrType, StructType
 from aotc.errors import CompileError, Problem
-from aotc.passes.lower.llvm_builder import PTR, element, integer, like
+from aotc.passes.lower.builder import PTR, element, integer, like
 
 
 @dataclass
@@ -74,7 +74,7 @@ class TypeConverter:
                 raise CompileError(Problem(f"type {kind} has no LLVM counterpart"))
 
     def memory(self, kind: Attribute) -> Attribute:
-        """The type of a value in memory: a truth value takes a byte."""
+        """The type of a value in memory: a boolean takes a byte."""
         return like(kind, i8) if element(kind) == i1 else self.value(kind)
 
     def size(self, kind: Attribute) -> int:

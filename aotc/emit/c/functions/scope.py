@@ -1,4 +1,4 @@
-"""Values on their way into C statements: what is inlined where it is used, what gets a name, and in which order.
+"""Values of a function in C: which are inlined where they are used, which get a name, and in which order.
 
 A pure value used once, in the block that defines it, is inlined; a load only as long as no store that may overwrite it
 comes first. Everything else gets a name.
@@ -6,24 +6,27 @@ comes first. Everything else gets a name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Protocol
 
 from xdsl.dialects import arith, func, memref
 from xdsl.dialects.builtin import IndexType, IntegerType, i1
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from aotc.dialects import aot
-from aotc.emit.c import memory as c_memory
-from aotc.emit.c.expressions import Expressions
-from aotc.emit.c.placement import Expr, Scope, name_expr
-from aotc.emit.c.ranges import Interval, Ranges
+from aotc.emit.c.expressions.buffers import is_mutable, may_alias, root
+from aotc.emit.c.expressions.expr import Expr, name_expr
+from aotc.emit.c.expressions.memory import Memory, convert_pointer
+from aotc.emit.c.expressions.ranges import Ranges
+from aotc.emit.c.expressions.scalars import Scalars
+from aotc.emit.c.expressions.scope import Scope
 from aotc.emit.c.text import WIDTH
 from aotc.emit.c.types import BOOL, SIGNED, UNSIGNED, CType
-from aotc.emit.c.vectors import Vectors, is_vector
+from aotc.emit.c.unit import Unit
+from aotc.emit.c.vectors.expressions import Vectors
+from aotc.emit.c.vectors.values import is_vector
 from aotc.model.naming import c_identifier
 
 INLINE = 80
@@ -32,56 +35,8 @@ _WORTH_A_NAME = 24
 """Characters; naming shorter parts makes an expression hardly shorter."""
 _MULTIPLE = (arith.MulSIExtendedOp, arith.MulUIExtendedOp, arith.AddUIExtendedOp)
 """Operations of several results, which mention their operands more than once."""
-
-
-class Unit(Protocol):
-    """What a function needs of its file."""
-
-    index: CType
-    freestanding: bool
-    """Whether the file shall do without libm as far as it can."""
-    taken: set[str]
-    """Global names."""
-
-    def helper(self, name: str) -> str:
-        """Have a helper function defined; returns its name."""
-        ...
-
-    def include(self, header: str) -> None:
-        """Have a standard header included."""
-        ...
-
-    def parameters(self, symbol: str) -> Sequence[CType]:
-        """The C types of a function's parameters."""
-        ...
-
-    def weight(self, op: aot.WeightOp) -> Expr:
-        """The array of a weight."""
-        ...
-
-    def workspace(self, op: aot.WorkspaceOp) -> Expr:
-        """The arena."""
-        ...
-
-    def weights(self, op: aot.WeightsOp) -> Expr:
-        """The blob of external weights."""
-        ...
-
-    def struct(self, kind: Attribute) -> None:
-        """Have a structure of the packed convention declared."""
-        ...
-
-    def table(self, symbol: str) -> Expr:
-        """A constant table as a pointer to its first element."""
-        ...
-
-    def provided(self, symbol: str) -> bool:
-        """Whether a header declares a function, with types of its own."""
-        ...
-
-    def contents(self, buffer: SSAValue) -> Interval | None:
-        """The interval of a buffer's elements, where the values that it is called with are known."""
-        ...
+_STRUCT_NAMES = {"DLTensor": "tensor", "AOTCValue": "values"}
+"""What to call a pointer to a structure."""
 
 
 class FunctionScope(Scope):
@@ -89,11 +44,10 @@ class FunctionScope(Scope):
 
     def __init__(self, unit: Unit, function: func.FuncOp) -> None:
         self.unit = unit
-        self.index = unit.index
-        self.freestanding = unit.freestanding
         self.ranges = Ranges(unit.contents)
-        self.expressions = Expressions(self)
-        self.vectors = Vectors(self)
+        self.scalars = Scalars(self)
+        self.memory = Memory(self, self.scalars)
+        self.vectors = Vectors(self, self.memory)
         self._values: dict[SSAValue, Expr] = {}
         self._pending: set[SSAValue] = set()
         self._order: dict[SSAValue, int] = {}
@@ -133,13 +87,6 @@ class FunctionScope(Scope):
         self._constant(name, e.ctype, e.text)
         return name_expr(name, e.ctype)
 
-    def helper(self, name: str) -> str:
-        self.include("stdint.h")
-        return self.unit.helper(name)
-
-    def include(self, header: str) -> None:
-        self.unit.include(header)
-
     def note_read(self, base: SSAValue) -> None:
         """The expression being built loads from the memory behind `base`."""
         self._reads.add(base)
@@ -173,7 +120,7 @@ class FunctionScope(Scope):
         self._pending.add(value)
         alone = len(uses) == 1 and uses[0].parent is value.owner.parent and not isinstance(uses[0], _MULTIPLE)
         if is_vector(value) and all(use.parent is value.owner.parent for use in uses):
-            return  # named where it is first used: the fewer are alive at a time, the more accumulators have registers
+            return  # named where it is first used: fewer live vectors leave more registers for accumulators
         if not alone or (len(e.text) > INLINE and not e.text.startswith("(")):
             self._declare(value)
 
@@ -181,11 +128,11 @@ class FunctionScope(Scope):
         """Give `value` a name, here."""
         e = self._values[value]
         ctype, e = self._variable(value, e)
-        hint = value.name_hint or c_memory.name_hint(value)
+        hint = value.name_hint or _name_hint(value)
         name = self._name(hint or self._fresh("t" if ctype.kind == "pointer" else "v"))
         if self.vectors.streams(value):
             self._emit(f"{ctype.declare(name)} = {self._convert(e, value, ctype).text};")
-            self._emit(self.vectors.keep(value, name))
+            self._emit(self.vectors.keep_in_register(value, name))
         else:
             self._constant(name, ctype, self._convert(e, value, ctype).text)
         self._values[value] = name_expr(name, ctype, e.unsigned)
@@ -212,15 +159,15 @@ class FunctionScope(Scope):
 
     def _convert(self, e: Expr, value: SSAValue, target: CType) -> Expr:
         if target.kind == "pointer":
-            return c_memory.convert_pointer(e, target)
+            return convert_pointer(e, target)
         if target.is_integer and isinstance(value.type, IntegerType | IndexType):
-            return self.expressions.convert(e, value, target)
+            return self.scalars.convert(e, value, target)
         return self.vectors.mask(e, target.bits) if target.kind == "mask" else e
 
     def _assigned(self, value: SSAValue, target: CType) -> Expr:
         """The expression of `value` for a mutable variable of type `target`, which holds signed readings."""
         if isinstance(value.type, IntegerType) and value.type != i1:
-            return self.expressions.convert(self.expressions.signed(value), value, target)
+            return self.scalars.convert(self.scalars.signed(value), value, target)
         return self._convert(self.operand(value), value, target)
 
     # Names and lines
@@ -259,7 +206,7 @@ class FunctionScope(Scope):
             value
             for value in self._pending
             if any(
-                c_memory.is_mutable(read) and (written is None or any(c_memory.may_alias(read, w) for w in written))
+                is_mutable(read) and (written is None or any(may_alias(read, w) for w in written))
                 for read in self._values[value].reads
             )
         ]
@@ -279,9 +226,9 @@ class FunctionScope(Scope):
                 self._flush(None)
                 return
             if isinstance(inner, memref.StoreOp):
-                roots.append(c_memory.root(inner.memref))
+                roots.append(root(inner.memref))
             elif isinstance(inner, aot.TileStoreOp):
-                roots.append(c_memory.root(inner.buffer))
+                roots.append(root(inner.buffer))
         if roots:
             self._flush(roots)
 
@@ -301,3 +248,14 @@ def _dead_operations(function: func.FuncOp) -> set[Operation]:
             if pure and not op.regions:
                 dead.add(op)
     return dead
+
+
+def _name_hint(value: SSAValue) -> str | None:
+    """What to call a pointer or a member that needs a name and has none."""
+    match value.owner:
+        case aot.FieldOp() as op:
+            return op.field.data.rpartition(".")[2]
+        case aot.PtrCastOp() as op if isinstance(op.result.type.pointee, aot.StructType):
+            return _STRUCT_NAMES.get(op.result.type.pointee.struct.data)
+        case _:
+            return None

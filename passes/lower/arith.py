@@ -1,7 +1,6 @@
-"""arith and math operations as llvm operations: tables where it is one to one, a few lines where it is not.
+"""Operations of arith, and those of math that are instructions, as llvm operations.
 
-Everything is for scalars and for vectors lane by lane, but for the functions of libm, which are called by their C names
-and take scalars. Floats keep IEEE semantics; f16 and bf16 compute in f32.
+Scalars and vectors alike, lane by lane. Floats keep IEEE semantics; f16 and bf16 compute in f32.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ import ml_dtypes
 import numpy as np
 from xdsl.dialects import arith, llvm, math, vector
 from xdsl.dialects.builtin import (
-    BFloat16Type,
     DenseIntOrFPElementsAttr,
     Float16Type,
     FloatAttr,
@@ -29,54 +27,9 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from aotc.dialects import aot, llvm_ext
 from aotc.errors import CompileError, Problem
-from aotc.passes.lower.llvm_builder import NO_FAST_MATH, NSW, element, integer, like, suffix, width
-from aotc.passes.lower.llvm_function import FunctionLowering, Lowerings
-
-_NARROW = (Float16Type, BFloat16Type)
-
-_fast_math: dict[Attribute, llvm.FastMathAttr] = {}
-
-
-def _flags(op: Operation) -> llvm.FastMathAttr:
-    """The operation's fast-math flags."""
-    given = op.properties.get("fastmath")
-    if given is None:
-        return NO_FAST_MATH
-    if given not in _fast_math:
-        assert isinstance(given, arith.FastMathFlagsAttr)
-        _fast_math[given] = llvm.FastMathAttr(tuple(given.data))
-    return _fast_math[given]
-
-
-def _floats(f: FunctionLowering, op: Operation) -> list[SSAValue]:
-    """The operands, f16 and bf16 ones extended to f32, in which their arithmetic happens."""
-    return [_wide(f, value) for value in op.operands]
-
-
-def _wide(f: FunctionLowering, value: SSAValue) -> SSAValue:
-    lowered, kind = f.get(value), element(value.type)
-    if not isinstance(kind, _NARROW):
-        return lowered
-    if isinstance(element(lowered.type), IntegerType):
-        return f.module.helpers.widen(f.b, lowered, kind)
-    return f.b.convert(llvm.FPExtOp, lowered, like(lowered.type, f32))
-
-
-def _set_float(f: FunctionLowering, result: SSAValue, value: SSAValue) -> None:
-    """Map a result, narrowed to f16 or bf16 where it has that type."""
-    f.set(result, _narrow(f, value, result.type))
-
-
-def _narrow(f: FunctionLowering, value: SSAValue, kind: Attribute) -> SSAValue:
-    scalar = element(kind)
-    if not isinstance(scalar, _NARROW):
-        return value
-    if isinstance(f.types.value(scalar), IntegerType):
-        return f.module.helpers.narrow(f.b, value, scalar)
-    if element(value.type) != f32:
-        value = f.module.helpers.round_to_odd(f.b, value)
-    return f.b.convert(llvm.FPTruncOp, value, kind)
-
+from aotc.passes.lower.builder import NSW, element, integer, like, suffix, width
+from aotc.passes.lower.floats import NARROW, fast_math_flags, float_operands, narrowed, set_float, widened
+from aotc.passes.lower.function import FunctionLowering, Lowerings
 
 # --- constants -------------------------------------------------------------------------------------------------------
 
@@ -210,34 +163,34 @@ _FLOAT: dict[type[Operation], type[Operation]] = {
 
 
 def _float(f: FunctionLowering, op: Operation) -> None:
-    _set_float(f, op.results[0], f.b.float_op(_FLOAT[type(op)], *_floats(f, op), flags=_flags(op)))
+    set_float(f, op.results[0], f.b.float_op(_FLOAT[type(op)], *float_operands(f, op), flags=fast_math_flags(op)))
 
 
 def compare(f: FunctionLowering, predicate: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     """Two values of the interface phase, by a predicate of arith.cmpf or, for integers, arith.cmpi."""
     if isinstance(element(lhs.type), IntegerType):
         return f.b.icmp(predicate, f.get(lhs), f.get(rhs))
-    return f.b.fcmp(predicate, _wide(f, lhs), _wide(f, rhs))
+    return f.b.fcmp(predicate, widened(f, lhs), widened(f, rhs))
 
 
 def _compare_floats(f: FunctionLowering, op: arith.CmpfOp) -> None:
-    properties: dict[str, Attribute] = {"predicate": op.predicate, "fastmathFlags": _flags(op)}
-    f.set(op.result, f.b.op(llvm.FCmpOp, _floats(f, op), i1, properties))
+    properties: dict[str, Attribute] = {"predicate": op.predicate, "fastmathFlags": fast_math_flags(op)}
+    f.set(op.result, f.b.op(llvm.FCmpOp, float_operands(f, op), i1, properties))
 
 
 def _float_min_max(f: FunctionLowering, op: Operation) -> None:
     """maximumf, minimumf: NaN where either is, and -0 is less than +0."""
-    a, b = _floats(f, op)
+    a, b = float_operands(f, op)
     greater = isinstance(op, arith.MaximumfOp)
     for bound, x, limit in ((op.operands[1], a, b), (op.operands[0], b, a)):
         # A constant is no NaN: one comparison does, which NaN fails; between zeros it decides which one stays.
         if (number := _known_number(bound)) is not None:
             or_equal = number == 0.0 and copysign(1.0, number) == (1.0 if greater else -1.0)
             predicate = ("ol" if greater else "og") + ("e" if or_equal else "t")
-            _set_float(f, op.results[0], f.b.select(f.b.fcmp(predicate, x, limit, _flags(op)), limit, x))
+            set_float(f, op.results[0], f.b.select(f.b.fcmp(predicate, x, limit, fast_math_flags(op)), limit, x))
             return
     name = "maximum" if greater else "minimum"
-    _set_float(f, op.results[0], f.module.helpers.extreme(f.b, name, a, b, _flags(op)))
+    set_float(f, op.results[0], f.module.helpers.extreme(f.b, name, a, b, fast_math_flags(op)))
 
 
 def _known_number(value: SSAValue) -> float | None:
@@ -260,10 +213,10 @@ def _known_number(value: SSAValue) -> float | None:
 
 def _float_min_max_number(f: FunctionLowering, op: Operation) -> None:
     """maxnumf, minnumf: the other operand where one is NaN."""
-    a, b = _floats(f, op)
+    a, b = float_operands(f, op)
     order = "ogt" if isinstance(op, arith.MaxnumfOp) else "olt"
-    chosen = f.b.select(f.b.fcmp(order, a, b, _flags(op)), a, b)
-    _set_float(f, op.results[0], f.b.select(f.b.fcmp("uno", b, b), a, chosen))
+    chosen = f.b.select(f.b.fcmp(order, a, b, fast_math_flags(op)), a, b)
+    set_float(f, op.results[0], f.b.select(f.b.fcmp("uno", b, b), a, chosen))
 
 
 CONVERSION: dict[type[Operation], type[Operation]] = {
@@ -285,101 +238,18 @@ def convert(f: FunctionLowering, kind: type[Operation], value: SSAValue, to: Att
     """A value of the interface phase converted to its type `to`, as the operation `kind` of arith does."""
     lowered = f.types.value(to)
     if kind in (arith.ExtFOp, arith.FPToSIOp, arith.FPToUIOp):
-        return f.b.convert(CONVERSION[kind], _wide(f, value), lowered)
+        return f.b.convert(CONVERSION[kind], widened(f, value), lowered)
     operand = f.get(value)
-    if isinstance(element(to), _NARROW) and kind is not arith.BitcastOp:
+    if isinstance(element(to), NARROW) and kind is not arith.BitcastOp:
         if kind is not arith.TruncFOp:
             operand = f.b.convert(CONVERSION[kind], operand, like(operand.type, f32))
-        return _narrow(f, operand, to)
+        return narrowed(f, operand, to)
     return f.b.convert(CONVERSION[kind], operand, lowered)
 
 
 def _conversion(f: FunctionLowering, op: Operation) -> None:
     (result,) = op.results
     f.set(result, convert(f, type(op), op.operands[0], result.type))
-
-
-# --- math ------------------------------------------------------------------------------------------------------------
-
-LIBM: dict[type[Operation], str] = {
-    math.ExpOp: "exp",
-    math.Exp2Op: "exp2",
-    math.ExpM1Op: "expm1",
-    math.LogOp: "log",
-    math.Log2Op: "log2",
-    math.Log10Op: "log10",
-    math.Log1pOp: "log1p",
-    math.SinOp: "sin",
-    math.CosOp: "cos",
-    math.TanOp: "tan",
-    math.AsinOp: "asin",
-    math.AcosOp: "acos",
-    math.AtanOp: "atan",
-    math.Atan2Op: "atan2",
-    math.SinhOp: "sinh",
-    math.CoshOp: "cosh",
-    math.TanhOp: "tanh",
-    math.AsinhOp: "asinh",
-    math.AcoshOp: "acosh",
-    math.AtanhOp: "atanh",
-    math.ErfOp: "erf",
-    math.CbrtOp: "cbrt",
-    math.PowFOp: "pow",
-    aot.FModOp: "fmod",
-}
-"""Functions of the C library's libm, by their f64 name."""
-
-
-def _libm(f: FunctionLowering, op: Operation) -> None:
-    operands = _floats(f, op)
-    kind = operands[0].type
-    if isinstance(kind, VectorType):
-        raise CompileError(Problem(f"{op.name} of a vector is no function of libm", fix="expand it before"))
-    symbol = LIBM[type(op)] + ("f" if kind == f32 else "")
-    f.module.declare_pure(symbol, [kind] * len(operands), kind)
-    _set_float(f, op.results[0], f.b.call(symbol, operands, kind, _flags(op))[0])
-
-
-_ROUNDING: dict[type[Operation], str] = {
-    math.FloorOp: "floor",
-    math.CeilOp: "ceil",
-    math.TruncOp: "trunc",
-    math.RoundEvenOp: "roundeven",
-}
-
-
-def _round(f: FunctionLowering, op: Operation) -> None:
-    (a,) = _floats(f, op)
-    _set_float(f, op.results[0], f.module.helpers.round(f.b, _ROUNDING[type(op)], a))
-
-
-def _round_half_away(f: FunctionLowering, op: math.RoundOp) -> None:
-    """Truncate after adding the largest number below a half, which no tie of the format can cross by rounding."""
-    (a,) = _floats(f, op)
-    below_half = 0.5 - (2.0**-25 if element(a.type) == f32 else 2.0**-54)
-    away = f.b.float_op(llvm.FCopySignOp, f.b.constant(below_half, a.type), a)
-    _set_float(f, op.results[0], f.module.helpers.round(f.b, "trunc", f.b.float_op(llvm.FAddOp, a, away)))
-
-
-def _reciprocal_square_root(f: FunctionLowering, op: math.RsqrtOp) -> None:
-    (a,) = _floats(f, op)
-    root = f.b.float_op(llvm.FSqrtOp, a, flags=_flags(op))
-    _set_float(f, op.results[0], f.b.float_op(llvm.FDivOp, f.b.constant(1.0, a.type), root, flags=_flags(op)))
-
-
-_BIT_COUNTS: dict[type[Operation], str] = {
-    math.AbsIOp: "abs",
-    math.CountLeadingZerosOp: "ctlz",
-    math.CountTrailingZerosOp: "cttz",
-    math.CtPopOp: "ctpop",
-}
-
-
-def _integer_function(f: FunctionLowering, op: Operation) -> None:
-    a = f.get(op.operands[0])
-    name = _BIT_COUNTS[type(op)]
-    operands = (a,) if name == "ctpop" else (a, f.b.constant(0, i1))  # the least integer and zero are defined
-    f.set(op.results[0], f.b.intrinsic(f"llvm.{name}.{suffix(a.type)}", operands, a.type))
 
 
 LOWERINGS: Lowerings = {
@@ -402,9 +272,4 @@ LOWERINGS: Lowerings = {
     arith.MaxnumfOp: _float_min_max_number,
     arith.MinnumfOp: _float_min_max_number,
     **dict.fromkeys(CONVERSION, _conversion),
-    **dict.fromkeys(LIBM, _libm),
-    **dict.fromkeys(_ROUNDING, _round),
-    math.RoundOp: _round_half_away,
-    math.RsqrtOp: _reciprocal_square_root,
-    **dict.fromkeys(_BIT_COUNTS, _integer_function),
 }

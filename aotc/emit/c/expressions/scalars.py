@@ -1,4 +1,4 @@
-"""Which pure operation is which C expression: the one table."""
+"""Which pure operation on scalars is which C expression: the one table."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from xdsl.dialects import arith, math
 from xdsl.ir import Operation
 
 from aotc.dialects import aot
-from aotc.emit.c.floats import Floats
-from aotc.emit.c.placement import Expr
+from aotc.emit.c.expressions.expr import Expr
+from aotc.emit.c.expressions.floats import Floats
 
-Printer: TypeAlias = "Callable[[Expressions, Any, int], Expr]"
+Printer: TypeAlias = "Callable[[Scalars, Any, int], Expr]"
 """Writes one result of an operation."""
 
 
-class Expressions(Floats):
+class Scalars(Floats):
     """Writes pure operations as expressions within a scope."""
 
     def build(self, op: Operation, result: int) -> Expr:
@@ -69,7 +69,7 @@ _LIBRARY: dict[type[Operation], str] = {
 }
 
 _PRINTERS: dict[type[Operation], Printer] = {
-    arith.ConstantOp: Expressions.constant,
+    arith.ConstantOp: Scalars.constant,
     arith.AddiOp: lambda p, op, _: p.arithmetic(op, "+"),
     arith.SubiOp: lambda p, op, _: p.arithmetic(op, "-"),
     arith.MuliOp: lambda p, op, _: p.arithmetic(op, "*"),
@@ -87,37 +87,37 @@ _PRINTERS: dict[type[Operation], Printer] = {
     arith.AndIOp: lambda p, op, _: p.bitwise(op, "&"),
     arith.OrIOp: lambda p, op, _: p.bitwise(op, "|"),
     arith.XOrIOp: lambda p, op, _: p.bitwise(op, "^"),
-    arith.ShLIOp: Expressions.shift_left,
-    arith.ShRSIOp: Expressions.shift_right,
-    arith.ShRUIOp: Expressions.shift_right_unsigned,
-    arith.MulSIExtendedOp: Expressions.multiply_extended,
-    arith.MulUIExtendedOp: Expressions.multiply_extended,
-    arith.AddUIExtendedOp: Expressions.add_extended,
-    arith.CmpiOp: Expressions.compare,
-    arith.CmpfOp: Expressions.float_compare,
-    arith.SelectOp: Expressions.select,
-    arith.TruncIOp: Expressions.truncate,
-    arith.ExtSIOp: Expressions.extend,
-    arith.ExtUIOp: Expressions.extend_unsigned,
-    arith.IndexCastOp: Expressions.index_cast,
+    arith.ShLIOp: Scalars.shift_left,
+    arith.ShRSIOp: Scalars.shift_right,
+    arith.ShRUIOp: Scalars.shift_right_unsigned,
+    arith.MulSIExtendedOp: Scalars.multiply_extended,
+    arith.MulUIExtendedOp: Scalars.multiply_extended,
+    arith.AddUIExtendedOp: Scalars.add_extended,
+    arith.CmpiOp: Scalars.compare,
+    arith.CmpfOp: Scalars.float_compare,
+    arith.SelectOp: Scalars.select,
+    arith.TruncIOp: Scalars.truncate,
+    arith.ExtSIOp: Scalars.extend,
+    arith.ExtUIOp: Scalars.extend_unsigned,
+    arith.IndexCastOp: Scalars.index_cast,
     arith.AddfOp: lambda p, op, _: p.float_arithmetic(op, "+"),
     arith.SubfOp: lambda p, op, _: p.float_arithmetic(op, "-"),
     arith.MulfOp: lambda p, op, _: p.float_arithmetic(op, "*"),
     arith.DivfOp: lambda p, op, _: p.float_arithmetic(op, "/"),
-    arith.NegfOp: Expressions.negate,
+    arith.NegfOp: Scalars.negate,
     arith.MaximumfOp: lambda p, op, _: p.float_extreme(op, "maximum"),
     arith.MinimumfOp: lambda p, op, _: p.float_extreme(op, "minimum"),
     arith.MaxnumfOp: lambda p, op, _: p.float_extreme(op, "maxnum"),
     arith.MinnumfOp: lambda p, op, _: p.float_extreme(op, "minnum"),
-    arith.ExtFOp: Expressions.extend_float,
-    arith.TruncFOp: Expressions.truncate_float,
-    arith.SIToFPOp: Expressions.from_signed,
-    arith.UIToFPOp: Expressions.from_unsigned,
+    arith.ExtFOp: Scalars.extend_float,
+    arith.TruncFOp: Scalars.truncate_float,
+    arith.SIToFPOp: Scalars.from_signed,
+    arith.UIToFPOp: Scalars.from_unsigned,
     arith.FPToSIOp: lambda p, op, _: p.to_integer(op, False),
     arith.FPToUIOp: lambda p, op, _: p.to_integer(op, True),
-    arith.BitcastOp: Expressions.bitcast,
-    math.AbsIOp: Expressions.absolute,
-    math.RoundEvenOp: Expressions.roundeven,
-    math.RsqrtOp: Expressions.reciprocal_root,
+    arith.BitcastOp: Scalars.bitcast,
+    math.AbsIOp: Scalars.absolute,
+    math.RoundEvenOp: Scalars.roundeven,
+    math.RsqrtOp: Scalars.reciprocal_root,
     **{kind: _library(name) for kind, name in _LIBRARY.items()},
 }

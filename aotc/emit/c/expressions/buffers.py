@@ -1,0 +1,92 @@
+"""Facts about buffers, read off the IR: where they come from, what may overlap, whether their integers are unsigned."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from xdsl.dialects import arith, func, memref
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+
+from aotc.dialects import aot
+
+# --- aliasing --------------------------------------------------------------------------------------------------------
+
+
+def root(value: SSAValue) -> SSAValue:
+    """What a buffer or pointer was derived from: an argument, a weight, the workspace, an array on the stack."""
+    while not isinstance(value, BlockArgument):
+        op = cast(Operation, value.owner)
+        match op:
+            case memref.ViewOp() | memref.ReinterpretCastOp() | memref.CastOp():
+                value = op.source
+            case aot.BufferOp() | aot.PtrCastOp() | aot.AddressOp() | aot.ElementOp() | aot.FieldOp():
+                value = op.pointer
+            case aot.DataOp():
+                value = op.buffer
+            case _:
+                return value
+    return value
+
+
+def is_mutable(base: SSAValue) -> bool:
+    """Whether memory behind this root may change while the function runs."""
+    if isinstance(base.owner, aot.WeightOp | aot.WeightsOp):
+        return False
+    return not (_argument_has(base, "aot.readonly") and _argument_has(base, "aot.noalias"))
+
+
+def may_alias(a: SSAValue, b: SSAValue) -> bool:
+    """Whether memory behind two roots may overlap."""
+    return a is b or not (_argument_has(a, "aot.noalias") or _argument_has(b, "aot.noalias"))
+
+
+def _argument_has(value: SSAValue, attribute: str) -> bool:
+    function = value.owner.parent_op() if isinstance(value.owner, Block) else None
+    if not isinstance(function, func.FuncOp) or function.arg_attrs is None:
+        return False
+    return attribute in function.arg_attrs.data[cast(BlockArgument, value).index].data
+
+
+# --- signedness ------------------------------------------------------------------------------------------------------
+
+_UNSIGNED_USES = (
+    arith.ExtUIOp,
+    arith.UIToFPOp,
+    arith.FPToUIOp,
+    arith.DivUIOp,
+    arith.RemUIOp,
+    arith.ShRUIOp,
+    arith.MinUIOp,
+    arith.MaxUIOp,
+)
+
+
+def is_unsigned_buffer(buffer: SSAValue) -> bool:
+    """Whether what the function does with the elements says that they are unsigned: only unsigned operations do."""
+    evidence = False
+    pending = [buffer]
+    while pending:
+        for use in pending.pop().uses:
+            match use.operation:
+                case memref.LoadOp() as load:
+                    users = [each.operation for each in load.res.uses]
+                    unsigned = [isinstance(each, _UNSIGNED_USES) or _compares_unsigned(each) for each in users]
+                    if not all(unsigned):
+                        return False
+                    evidence = evidence or bool(unsigned)
+                case memref.StoreOp() as store if use.index == 1:
+                    if isinstance(store.value.owner, _UNSIGNED_USES):
+                        evidence = True
+                    elif not isinstance(store.value.owner, arith.TruncIOp):
+                        return False
+                case memref.ReinterpretCastOp() as view:
+                    pending.append(view.result)
+                case memref.CastOp() as view:
+                    pending.append(view.dest)
+                case _:
+                    pass
+    return evidence
+
+
+def _compares_unsigned(op: Operation) -> bool:
+    return isinstance(op, arith.CmpiOp) and op.predicate.value.data >= 6

@@ -1,0 +1,250 @@
+"""One IR function as a C function: statements, and values inlined or named (see `functions.scope`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import cast
+
+from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects.builtin import IntegerType, StringAttr, i1
+from xdsl.ir import Operation, SSAValue
+
+from aotc.dialects import aot
+from aotc.emit.c.expressions.buffers import root
+from aotc.emit.c.expressions.expr import Expr, name_expr, negated
+from aotc.emit.c.expressions.memory import OPERATIONS
+from aotc.emit.c.expressions.scalars import supports
+from aotc.emit.c.functions.control_flow import ControlFlow, assignment, block_of
+from aotc.emit.c.functions.scope import INLINE
+from aotc.emit.c.text import WIDTH, without_unused, words_of, wrapped
+from aotc.emit.c.types import SIGNED, CType, ctype_of
+from aotc.emit.c.unit import Unit
+from aotc.emit.c.vectors.expressions import supports as vector_supports
+from aotc.emit.c.vectors.values import concerns
+from aotc.errors import Problem
+from aotc.model.locations import node_names
+from aotc.passes.interface.signature import argument_attributes
+
+_STATEMENTS = (
+    *(memref.StoreOp, scf.ForOp, scf.IfOp, scf.YieldOp, func.CallOp, func.ReturnOp),
+    *(aot.CheckOp, aot.RequireOp, aot.AllocaOp, aot.SetElementOp, aot.SetFieldOp),
+    *(aot.TileStoreOp, aot.PrefetchOp),
+)
+"""Operations that are statements of their own."""
+
+
+class FunctionPrinter(ControlFlow):
+    """Prints one function with a body."""
+
+    def __init__(self, unit: Unit, function: func.FuncOp) -> None:
+        super().__init__(unit, function)
+        self._function = function
+        self._parameters = unit.parameters(function.sym_name.data)
+        self._status = ""
+
+    def lines(self) -> list[str]:
+        """The definition, line by line."""
+        function = self._function
+        restrict = ["aot.noalias" in given for given in argument_attributes(function)]
+        arguments: list[str] = []
+        hints = argument_names(function)
+        for argument, hint, ctype, noalias in zip(function.args, hints, self._parameters, restrict, strict=True):
+            name = self._name(hint)
+            self._values[argument] = name_expr(name, ctype)
+            arguments.append(ctype.declare(f"restrict {name}" if noalias and ctype.kind == "pointer" else name))
+        static = "static " if function.sym_visibility is not None and function.sym_visibility.data == "private" else ""
+        if "aot.kernel" in function.attributes:
+            static += "AOTC_OPERATOR "
+        head = f"{static}{result_type(function, self.index)} {function.sym_name.data}("
+        if any(isinstance(op, aot.CheckOp) and _follows_its_call(op) for op in function.walk()):
+            self._status = self._name("status")
+            self._emit(f"int32_t {self._status};")
+        self._block(function.body.block)
+        body = without_unused(self._lines, self._declarations)
+        mentioned = words_of(body)
+        unused = [self._values[argument].text for argument in function.args]
+        casts = [f"    (void){name};" for name in unused if name not in mentioned]
+        return [*wrapped(head, arguments or ["void"], ")"), "{", *casts, *body, "}"]
+
+    # Statements
+
+    def _operation(self, op: Operation) -> None:
+        match op:
+            case memref.StoreOp():
+                self._store(op)
+            case scf.ForOp():
+                self._for(op)
+            case scf.IfOp():
+                self._if(op)
+            case func.CallOp():
+                self._call(op)
+            case func.ReturnOp():
+                for value in op.arguments:
+                    e = self._compose(lambda v=value: self._assigned(v, ctype_of(v.type, self.index)))
+                    self._emit(f"return {e.text};")
+            case aot.CheckOp():
+                if not _follows_its_call(op):
+                    status = self._compose(lambda: self.atom(op.status)).text
+                    self._emit(f"if ({status} != 0) {{")
+                    self._emit(f"    return {status};")
+                    self._emit("}")
+            case aot.RequireOp():
+                condition = negated(self._compose(lambda: self.operand(op.condition)))
+                self._emit(f"if ({condition}) {{")
+                self._emit("    return -1;")
+                self._emit("}")
+            case aot.AllocaOp():
+                self._alloca(op)
+            case aot.SetElementOp() | aot.SetFieldOp():
+                target = self._compose(lambda: self.memory.member(op)).text
+                kind = ctype_of(op.value.type, self.index)
+                value = self._compose(lambda: self._convert(self.operand(op.value), op.value, kind))
+                self._flush(None)
+                self._emit(f"{target} = {value.text};")
+            case aot.TileStoreOp():
+                statement = self._compose(lambda: self.vectors.store(op))
+                self._flush([root(op.buffer)])
+                self._emit(f"{statement.text};")
+            case aot.PrefetchOp():
+                self._emit(f"{self._compose(lambda: self.vectors.prefetch(op)).text};")
+            case _ if concerns(op):
+                self._vector(op)
+            case _:
+                for position, result in enumerate(op.results):
+                    self._define(result, self._compose(lambda k=position: self._expression(op, k), INLINE))
+
+    def _vector(self, op: Operation) -> None:
+        """A vector operation; a product is written with the sum that it goes into, so that few vectors are live."""
+        if not self._is_summand(op):
+            for value in op.operands:
+                if value not in self._values:
+                    self._write(cast(Operation, value.owner))
+            self._write(op)
+
+    def _is_summand(self, op: Operation) -> bool:
+        users = self._uses(op.results[0])
+        return (
+            isinstance(op, arith.MulfOp)
+            and len(users) == 1
+            and isinstance(users[0], arith.AddfOp)
+            and users[0].parent is op.parent
+            and not any(self._values[value].variables for value in op.operands if value in self._values)
+        )
+
+    def _write(self, op: Operation) -> None:
+        """A vector operation, into the variable of an accumulator that only it reads where there is one.
+
+        Accumulators are updated in the order of the IR, which compilers keep: another would need more registers.
+        """
+        result = op.results[0]
+        e = self._compose(lambda: self.vectors.build(op), INLINE)
+        for operand in reversed(op.operands):
+            held = self._values[operand]
+            if held.text in self._mutable and held.ctype == e.ctype and self._is_last_use(operand, op):
+                self._overwrite(held)
+                accumulation = self.vectors.accumulation(op, held)
+                self._emit(assignment(held, e) if accumulation is None else f"{accumulation.text};")
+                self._values[result] = held
+                return
+        self._define(result, e)
+
+    def _is_last_use(self, value: SSAValue, op: Operation) -> bool:
+        """Whether `op` is the only user of a value of its own block."""
+        return len(self._uses(value)) == 1 and block_of(value) is op.parent
+
+    def _expression(self, op: Operation, result: int) -> Expr:
+        if supports(op):
+            return self.scalars.build(op, result)
+        return self.memory.expression(op)
+
+    def _alloca(self, op: aot.AllocaOp) -> None:
+        pointee = op.result.type.pointee
+        if isinstance(pointee, aot.StructType):
+            self.unit.struct(pointee)
+        ctype = cast(CType, ctype_of(op.result.type, self.index).pointee) if pointee != IntegerType(8) else SIGNED[8]
+        name = self._name(op.result.name_hint or "values")
+        self._emit(f"{ctype.declare(name)}[{op.count.value.data}];")
+        self._values[op.result] = name_expr(name, ctype_of(op.result.type, self.index))
+
+    def _store(self, op: memref.StoreOp) -> None:
+        target = self._compose(lambda: self.memory.element(op.memref, op.indices))
+        value = self._compose(
+            lambda: self._stored(op.value, target.ctype), max(WIDTH - len(target.text) - 4 * self._depth, 40)
+        )
+        self._flush([root(op.memref)])
+        self._emit(assignment(target, value))
+
+    def _stored(self, value: SSAValue, ctype: CType) -> Expr:
+        e = self.operand(value)
+        if isinstance(value.type, IntegerType) and value.type != i1:
+            if ctype.kind == "unsigned" and not e.unsigned and self.ranges.of(value)[0] < 0 and e.literal is None:
+                e = self.scalars.unsigned(value)
+            return self.scalars.convert(e, value, ctype)
+        return e
+
+    def _call(self, op: func.CallOp) -> None:
+        callee = op.callee.string_value()
+        types = self.unit.parameters(callee)
+        as_is = self.unit.provided(callee)
+        arguments = [
+            self._compose(
+                lambda v=value, t=ctype: self._argument(v) if as_is else self._convert(self._argument(v), v, t)
+            )
+            for value, ctype in zip(op.arguments, types, strict=True)
+        ]
+        self._flush(None)
+        prefix, suffix = "", ");"
+        checked = op.next_op
+        if isinstance(checked, aot.CheckOp) and _follows_its_call(checked):
+            prefix = f"{self._status} = "
+        elif op.results and self._uses(op.results[0]):
+            result = op.results[0]
+            ctype = ctype_of(result.type, self.index)
+            name = self._name(result.name_hint or self._fresh("v"))
+            self._values[result] = name_expr(name, ctype)
+            prefix = f"const {ctype.declare(name)} = "
+        elif op.results:
+            prefix = "(void)"
+        indent = "    " * self._depth
+        self._lines.extend(wrapped(f"{indent}{prefix}{callee}(", [e.text for e in arguments], suffix))
+        if self._status and prefix == f"{self._status} = ":
+            self._emit(f"if ({self._status} != 0) {{")
+            self._emit(f"    return {self._status};")
+            self._emit("}")
+
+    def _argument(self, value: SSAValue) -> Expr:
+        if isinstance(value.type, IntegerType) and value.type != i1:
+            return self.scalars.signed(value)
+        return self.operand(value)
+
+
+def unsupported(function: func.FuncOp) -> Iterator[Problem]:
+    """One problem for each operation of a function that has no C."""
+    for op in function.walk():
+        known = vector_supports if concerns(op) else supports
+        if op is not function and not (known(op) or isinstance(op, _STATEMENTS + OPERATIONS)):
+            where = ", ".join(node_names(op.location)) or function.sym_name.data
+            yield Problem(f"{op.name} cannot be written in C", node=where)
+
+
+def argument_names(function: func.FuncOp) -> list[str]:
+    """What to call a function's arguments: the tensor's name, or a hint of the IR."""
+    hints = [argument.name_hint for argument in function.args] if function.body.blocks else []
+    names: list[str] = []
+    for position, given in enumerate(argument_attributes(function)):
+        name = given.get("aot.name")
+        hint = hints[position] if hints else None
+        names.append((name.data if isinstance(name, StringAttr) else hint) or "arg")
+    return names
+
+
+def result_type(function: func.FuncOp, index: CType) -> str:
+    """The C result type of a function."""
+    outputs = function.function_type.outputs.data
+    return ctype_of(outputs[0], index).text if outputs else "void"
+
+
+def _follows_its_call(op: aot.CheckOp) -> bool:
+    """Whether the checked status is the result of the call just before, and used nowhere else."""
+    owner = op.status.owner
+    return isinstance(owner, func.CallOp) and op.prev_op is owner and len(list(op.status.uses)) == 1

@@ -1,0 +1,276 @@
+"""What the functions of one C file ask it for: symbols and their types, weights, helpers, headers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+
+import numpy as np
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import IntegerType, MemRefType, ModuleOp, StringAttr
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+
+from aotc.dialects import aot
+from aotc.emit.c import tables
+from aotc.emit.c.expressions.buffers import is_unsigned_buffer, root
+from aotc.emit.c.expressions.expr import Expr, name_expr
+from aotc.emit.c.expressions.ranges import Interval
+from aotc.emit.c.helpers import HELPERS
+from aotc.emit.c.preamble import MACROS
+from aotc.emit.c.types import BOOL, SIGNED, UNSIGNED, VOID, CType, ctype_of, dtype_ctype, pointer_to
+from aotc.emit.c.vectors.macros import RESERVED
+from aotc.emit.c.vectors.values import size
+from aotc.emit.c.weights import LONG, element_ctype
+from aotc.model.conventions import workspace_symbol
+from aotc.model.naming import c_identifier
+from aotc.model.plan import text_of
+from aotc.model.weights import WeightStore
+from aotc.passes.interface.run_on_threads import BARRIER, RUN
+from aotc.passes.interface.signature import argument_attributes, shares_workspace
+
+PACKED_HEADER = "aotc_packed.h"
+THREADS = ("aotc_threads.c", "aotc_threads.h")
+"""The runtime of models for several threads."""
+PROVIDED = {"AOTCCallPacked": PACKED_HEADER} | dict.fromkeys((RUN, BARRIER), THREADS[1])
+"""External functions that a header declares."""
+
+
+class Part(Enum):
+    """What of a model a file defines."""
+
+    ALL = "all"
+    OPERATORS = "operators"
+    NETWORK = "network"
+    """All but the operators: entry, tables and descriptor."""
+
+
+@dataclass
+class Unit:
+    """The symbols, types, weights, helpers and headers of one C source file."""
+
+    module: ModuleOp
+    store: WeightStore
+    part: Part = Part.ALL
+    index: CType = SIGNED[32]
+    freestanding: bool = False
+    taken: set[str] = field(default_factory=set[str])
+    _functions: dict[str, FuncOp] = field(default_factory=dict[str, FuncOp])
+    _calls: dict[str, list[CallOp]] = field(default_factory=dict[str, list[CallOp]])
+    _tables: dict[str, aot.GlobalOp] = field(default_factory=dict[str, aot.GlobalOp])
+    _parameters: dict[str, tuple[CType, ...]] = field(default_factory=dict[str, tuple[CType, ...]])
+    _weights: dict[str, tuple[str, MemRefType[Attribute]]] = field(
+        default_factory=dict[str, tuple[str, MemRefType[Attribute]]]
+    )
+    _workspace: tuple[str, int] | None = None
+    _external: dict[str, int] = field(default_factory=dict[str, int])
+    _helpers: set[str] = field(default_factory=set[str])
+    _headers: set[str] = field(default_factory=lambda: {"stdint.h"})
+
+    def __post_init__(self) -> None:
+        for op in self.module.ops:
+            if isinstance(op, FuncOp):
+                self._functions[op.sym_name.data] = op
+            elif isinstance(op, aot.GlobalOp):
+                self._tables[op.sym_name.data] = op
+                self.struct(op.element)
+        sizes: dict[Attribute, int] = {}
+        for op in self.module.walk():
+            if isinstance(op, CallOp):
+                self._calls.setdefault(op.callee.string_value(), []).append(op)
+            for result in op.results:
+                if isinstance(kind := result.type, MemRefType):
+                    sizes[kind] = element_count(kind)
+        if any(size >= 2**31 for size in sizes.values()):
+            self.index = SIGNED[64]
+        self.taken |= {
+            *self._functions,
+            *self._tables,
+            *HELPERS,
+            *aot.STRUCTS,
+            *MACROS,
+            *RESERVED,
+        }
+        for op in self._operations():  # before any function is printed: no local may take such a name
+            if isinstance(op, aot.WeightOp):
+                self.weight(op)
+            elif isinstance(op, aot.WorkspaceOp):
+                self.workspace(op)
+            elif isinstance(op, CallOp):
+                self.parameters(op.callee.string_value())
+            elif len(op.results) == 1 and isinstance(kind := op.results[0].type, aot.PtrType):
+                self.struct(kind.pointee)
+        for function in self._defined():
+            self.parameters(function.sym_name.data)
+        self.freestanding = self.freestanding or self._is_integer_model()
+
+    def _defined(self) -> Iterator[FuncOp]:
+        """The functions that the file defines."""
+        for function in self._functions.values():
+            is_operator = "aot.kernel" in function.attributes
+            if function.body.blocks and self.part is not (Part.NETWORK if is_operator else Part.OPERATORS):
+                yield function
+
+    def _operations(self) -> Iterator[Operation]:
+        return (op for function in self._defined() for op in function.walk())
+
+    def _is_integer_model(self) -> bool:
+        """Whether no input or output of the entry is a float: such a model should not need libm."""
+        entries = [f for f in self._functions.values() if "aot.entry" in f.attributes]
+        dtypes = [
+            text_of(given["aot.dtype"]) for f in entries for given in argument_attributes(f) if "aot.dtype" in given
+        ]
+        return bool(dtypes) and not any("float" in dtype for dtype in dtypes)
+
+    # What functions ask for
+
+    def helper(self, name: str) -> str:
+        """Have a helper function defined; returns its name."""
+        self._helpers.add(name)
+        return name
+
+    def include(self, header: str) -> None:
+        """Have a standard header included."""
+        self._headers.add(header)
+
+    def parameters(self, symbol: str) -> Sequence[CType]:
+        """The C types of a function's parameters."""
+        if symbol not in self._parameters:
+            function = self._functions[symbol]
+            attributes = argument_attributes(function)
+            kinds = function.function_type.inputs.data
+            arguments: Sequence[SSAValue | None] = function.args if function.body.blocks else [None] * len(kinds)
+            self._parameters[symbol] = tuple(
+                self._parameter(kind, argument, given)
+                for kind, argument, given in zip(kinds, arguments, attributes, strict=True)
+            )
+            if any(BOOL in (ctype, ctype.pointee) for ctype in self._parameters[symbol]):
+                self.include("stdbool.h")
+        return self._parameters[symbol]
+
+    def provided(self, symbol: str) -> bool:
+        """Whether a header declares the function, with types of its own."""
+        return symbol in PROVIDED
+
+    def table(self, symbol: str) -> Expr:
+        """A constant table as a pointer to its first element; a function."""
+        if symbol in self._functions:
+            return name_expr(symbol, pointer_to(VOID))
+        element = self._tables[symbol].element
+        self.struct(element)
+        return name_expr(symbol, pointer_to(tables.element_ctype(element, self.model_name), const=True))
+
+    def weight(self, op: aot.WeightOp) -> Expr:
+        """The array of a weight."""
+        key = op.key.data
+        if key not in self._weights:
+            name = c_identifier(key, self.taken)
+            self.taken.add(name)
+            self._weights[key] = name, op.result.type
+        name, kind = self._weights[key]
+        place = f"{name}.values" if self._as_bytes(key) else name
+        return name_expr(place, pointer_to(self._weight_ctype(key, kind), const=True))
+
+    def workspace(self, op: aot.WorkspaceOp) -> Expr:
+        """The array of the workspace."""
+        if self._workspace is None:
+            shared = shares_workspace(self.module)
+            name = workspace_symbol(self.model_name) if shared else c_identifier("workspace", self.taken)
+            self.taken.add(name)
+            self._workspace = name, op.result.type.get_shape()[0]
+        return name_expr(self._workspace[0], pointer_to(UNSIGNED[8]))
+
+    def weights(self, op: aot.WeightsOp) -> Expr:
+        """The array of external weights."""
+        self._external[op.symbol.data] = op.result.type.get_shape()[0]
+        return name_expr(op.symbol.data, pointer_to(UNSIGNED[8], const=True))
+
+    def struct(self, kind: Attribute) -> None:
+        """Have a structure declared."""
+        if isinstance(kind, aot.StructType) and kind.struct.data != "AOTCTypedModel":
+            self._headers.add(PACKED_HEADER)
+
+    def contents(self, buffer: SSAValue) -> Interval | None:
+        """The interval of a buffer's integers where every call of the function passes weights."""
+        base = root(buffer)
+        if isinstance(base, BlockArgument):
+            function = base.block.parent_op()
+            if not isinstance(function, FuncOp) or not is_private(function):
+                return None
+            calls = self._calls.get(function.sym_name.data, [])
+            sources = [root(call.arguments[base.index]) for call in calls]
+        else:
+            sources = [base]
+        arrays = [self._array(source.owner) for source in sources]
+        if not arrays or any(array is None or not array.size or array.dtype.kind not in "iu" for array in arrays):
+            return None
+        signed = [array.view(f"i{array.dtype.itemsize}") for array in arrays if array is not None]
+        return (min(int(array.min()) for array in signed), max(int(array.max()) for array in signed))
+
+    def _array(self, owner: object) -> np.ndarray | None:
+        if isinstance(owner, aot.WeightOp) and owner.key.data in self.store:
+            return self.store[owner.key.data]
+        return None
+
+    def _as_bytes(self, key: str) -> bool:
+        """Whether a weight is written as a string literal of its bytes: long ones in files that are GNU C anyway."""
+        return self.widest > 0 and key in self.store and self.store[key].nbytes >= LONG
+
+    def _weight_ctype(self, key: str, kind: MemRefType[Attribute]) -> CType:
+        return element_ctype(self.store[key]) if key in self.store else ctype_of(kind.get_element_type(), self.index)
+
+    def _parameter(self, kind: Attribute, argument: SSAValue | None, given: dict[str, Attribute]) -> CType:
+        if not isinstance(kind, aot.PtrType):
+            return ctype_of(kind, self.index)
+        self.struct(kind.pointee)
+        const = "aot.readonly" in given
+        dtype = given.get("aot.dtype")
+        if isinstance(dtype, StringAttr):
+            return pointer_to(dtype_ctype(dtype.data), const)
+        plain = ctype_of(kind, self.index).pointee
+        assert plain is not None
+        if argument is None or not isinstance(kind.pointee, IntegerType) or kind.pointee.width.data == 1:
+            return pointer_to(plain, const)
+        return pointer_to(self._integer_pointee(argument, kind.pointee, plain), const)
+
+    def _integer_pointee(self, argument: SSAValue, kind: IntegerType, plain: CType) -> CType:
+        """What an integer pointer points to, from its uses: signed or unsigned elements, or (i8) just bytes."""
+        buffers: list[SSAValue] = []
+        for use in argument.uses:
+            op = use.operation
+            if isinstance(op, CallOp) and not self.provided(op.callee.string_value()):
+                pointee = self.parameters(op.callee.string_value())[use.index].pointee
+                if pointee is not None and pointee != VOID:
+                    return pointee
+            elif isinstance(op, aot.BufferOp):
+                users = [each.operation for each in op.result.uses]
+                if any(not isinstance(user, memref.ViewOp) for user in users):
+                    buffers.append(op.result)
+        if not buffers:
+            return plain
+        unsigned = all(is_unsigned_buffer(buffer) for buffer in buffers)
+        return ctype_of(kind, self.index, unsigned)
+
+    @cached_property
+    def widest(self) -> int:
+        """The bytes of the longest vector, to which arrays are aligned; 0 without vectors."""
+        return max((size(value) for op in self.module.walk() for value in op.results), default=0)
+
+    @property
+    def model_name(self) -> str:
+        name = self.module.attributes.get("aot.name")
+        return name.data if isinstance(name, StringAttr) else "model"
+
+
+def element_count(kind: Attribute) -> int:
+    """How many elements a buffer of this type has; 0 for other types."""
+    if not isinstance(kind, MemRefType):
+        return 0
+    return int(np.prod([max(extent, 0) for extent in kind.get_shape()], dtype=object))
+
+
+def is_private(function: FuncOp) -> bool:
+    """Whether a function has internal linkage."""
+    return function.sym_visibility is not None and function.sym_visibility.data == "private"

@@ -1,0 +1,92 @@
+"""Loads and stores of vectors as C expressions, and statements that keep vectors in registers."""
+
+from __future__ import annotations
+
+from xdsl.dialects import math
+from xdsl.ir import Operation, SSAValue
+
+from aotc.dialects import aot
+from aotc.emit.c.expressions.buffers import root
+from aotc.emit.c.expressions.expr import Expr, Level, binary, call, cast_expr
+from aotc.emit.c.expressions.memory import Memory
+from aotc.emit.c.expressions.scope import Scope
+from aotc.emit.c.types import UNSIGNED, VOID, VectorCType, mask_ctype, pointer_to, vector_ctype
+from aotc.emit.c.vectors.readings import VectorReadings, number_expr
+
+
+class VectorMemory(VectorReadings):
+    """Loads, stores and prefetches of vectors, and what keeps accumulators in registers."""
+
+    def __init__(self, scope: Scope, memory: Memory) -> None:
+        super().__init__(scope)
+        self._memory = memory
+
+    def address(self, op: aot.TileLoadOp | aot.TileStoreOp | aot.PrefetchOp) -> Expr:
+        """Where the first lane is."""
+        offset = 0 if isinstance(op, aot.PrefetchOp) else op.displacement()
+        e = self._memory.element(op.buffer, op.indices, offset)
+        pointer = pointer_to(e.ctype)
+        return Expr(e.text.removesuffix("[0]") if e.text.endswith("[0]") else f"&{e.text}", Level.UNARY, pointer)
+
+    def load(self, op: aot.TileLoadOp) -> Expr:
+        """Contiguous lanes, one element for all of them, or a gather."""
+        self.scope.note_read(root(op.buffer))
+        ctype = self.ctype(op.result)
+        memory = vector_ctype(UNSIGNED[8], ctype.lanes) if ctype.kind == "mask" else ctype
+        (step,) = op.steps()
+        if step == 0:
+            item = self._memory.element(op.buffer, op.indices, op.displacement())
+            e = self.macro("splat", memory, item)
+        elif step == 1:
+            e = self.macro("load" + _part(op.count(), ctype), memory, self.address(op))
+        else:
+            e = self.macro("gather" + _part(op.count(), ctype), memory, self.address(op), number_expr(step))
+        if ctype.kind == "mask":
+            return cast_expr(
+                binary("!=", e, self.macro("splat", memory, number_expr(0)), memory), mask_ctype(8, ctype.lanes)
+            )
+        return e
+
+    def streams(self, value: SSAValue) -> bool:
+        """Whether a vector is loaded to be multiplied by several others."""
+        op = value.owner
+        return isinstance(op, aot.TileLoadOp) and op.steps() == (1,) and self._is_factor(value)
+
+    def _is_factor(self, value: SSAValue) -> bool:
+        users = [use.operation for use in value.uses]
+        return len(users) > 1 and all(isinstance(user, math.FmaOp) for user in users)
+
+    def accumulation(self, op: Operation, variable: Expr) -> Expr | None:
+        """The statement that adds a product to a variable, where both factors are used again."""
+        if not isinstance(op, math.FmaOp) or not (self._is_factor(op.a) and self._is_factor(op.b)):
+            return None
+        a, b, c = (self.scope.operand(value) for value in op.operands)
+        if c.text != variable.text or not (a.text.isidentifier() and b.text.isidentifier()):
+            return None
+        return self.macro("accumulate", self.ctype(op.result), c, a, b)
+
+    def keep_in_register(self, value: SSAValue, name: str) -> str:
+        """The statement that keeps a vector in a register: compilers would load it again for every use."""
+        e = Expr(name, Level.PRIMARY, self.ctype(value))
+        return f"{self.macro('keep_in_register', self.ctype(value), e).text};"
+
+    def store(self, op: aot.TileStoreOp) -> Expr:
+        """The statement, without its semicolon."""
+        ctype = self.ctype(op.tile)
+        (step,) = op.steps()
+        e = self.operand(op.tile, atom=step != 1)
+        if ctype.kind == "mask":
+            ctype = vector_ctype(UNSIGNED[8], ctype.lanes)
+            e = self.mask_bits(e, 8)
+        address = self.address(op)
+        if step == 1:
+            return self.macro("store" + _part(op.count(), ctype), ctype, address, e)
+        return self.macro("scatter" + _part(op.count(), ctype), ctype, address, number_expr(step), e)
+
+    def prefetch(self, op: aot.PrefetchOp) -> Expr:
+        """The statement, without its semicolon: for reading, into L2, as in LLVM IR."""
+        return call("__builtin_prefetch", self.address(op), number_expr(0), number_expr(2), ctype=VOID)
+
+
+def _part(count: int | None, ctype: VectorCType) -> str:
+    return "" if count is None or count == ctype.lanes else str(count)

@@ -1,0 +1,105 @@
+"""Operations of math that are no instructions: functions of libm, roundings, functions of the bits of an integer.
+
+Functions of libm are called by their C names and take scalars; everything else is for vectors, too, lane by lane.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects import llvm, math
+from xdsl.dialects.builtin import VectorType, f32, i1
+from xdsl.ir import Operation
+
+from aotc.dialects import aot
+from aotc.errors import CompileError, Problem
+from aotc.passes.lower.builder import element, suffix
+from aotc.passes.lower.floats import fast_math_flags, float_operands, set_float
+from aotc.passes.lower.function import FunctionLowering, Lowerings
+
+LIBM: dict[type[Operation], str] = {
+    math.ExpOp: "exp",
+    math.Exp2Op: "exp2",
+    math.ExpM1Op: "expm1",
+    math.LogOp: "log",
+    math.Log2Op: "log2",
+    math.Log10Op: "log10",
+    math.Log1pOp: "log1p",
+    math.SinOp: "sin",
+    math.CosOp: "cos",
+    math.TanOp: "tan",
+    math.AsinOp: "asin",
+    math.AcosOp: "acos",
+    math.AtanOp: "atan",
+    math.Atan2Op: "atan2",
+    math.SinhOp: "sinh",
+    math.CoshOp: "cosh",
+    math.TanhOp: "tanh",
+    math.AsinhOp: "asinh",
+    math.AcoshOp: "acosh",
+    math.AtanhOp: "atanh",
+    math.ErfOp: "erf",
+    math.CbrtOp: "cbrt",
+    math.PowFOp: "pow",
+    aot.FModOp: "fmod",
+}
+"""Functions of the C library's libm, by their f64 name."""
+
+
+def _libm(f: FunctionLowering, op: Operation) -> None:
+    operands = float_operands(f, op)
+    kind = operands[0].type
+    if isinstance(kind, VectorType):
+        raise CompileError(Problem(f"{op.name} of a vector is no function of libm", fix="expand it before"))
+    symbol = LIBM[type(op)] + ("f" if kind == f32 else "")
+    f.module.declare_pure(symbol, [kind] * len(operands), kind)
+    set_float(f, op.results[0], f.b.call(symbol, operands, kind, fast_math_flags(op))[0])
+
+
+_ROUNDING: dict[type[Operation], str] = {
+    math.FloorOp: "floor",
+    math.CeilOp: "ceil",
+    math.TruncOp: "trunc",
+    math.RoundEvenOp: "roundeven",
+}
+
+
+def _round(f: FunctionLowering, op: Operation) -> None:
+    (a,) = float_operands(f, op)
+    set_float(f, op.results[0], f.module.helpers.round(f.b, _ROUNDING[type(op)], a))
+
+
+def _round_half_away(f: FunctionLowering, op: math.RoundOp) -> None:
+    """Truncate after adding the largest number below a half, which no tie of the format can cross by rounding."""
+    (a,) = float_operands(f, op)
+    below_half = 0.5 - (2.0**-25 if element(a.type) == f32 else 2.0**-54)
+    away = f.b.float_op(llvm.FCopySignOp, f.b.constant(below_half, a.type), a)
+    set_float(f, op.results[0], f.module.helpers.round(f.b, "trunc", f.b.float_op(llvm.FAddOp, a, away)))
+
+
+def _reciprocal_square_root(f: FunctionLowering, op: math.RsqrtOp) -> None:
+    (a,) = float_operands(f, op)
+    root = f.b.float_op(llvm.FSqrtOp, a, flags=fast_math_flags(op))
+    set_float(f, op.results[0], f.b.float_op(llvm.FDivOp, f.b.constant(1.0, a.type), root, flags=fast_math_flags(op)))
+
+
+_BIT_COUNTS: dict[type[Operation], str] = {
+    math.AbsIOp: "abs",
+    math.CountLeadingZerosOp: "ctlz",
+    math.CountTrailingZerosOp: "cttz",
+    math.CtPopOp: "ctpop",
+}
+
+
+def _integer_function(f: FunctionLowering, op: Operation) -> None:
+    a = f.get(op.operands[0])
+    name = _BIT_COUNTS[type(op)]
+    operands = (a,) if name == "ctpop" else (a, f.b.constant(0, i1))  # the least integer and zero are defined
+    f.set(op.results[0], f.b.intrinsic(f"llvm.{name}.{suffix(a.type)}", operands, a.type))
+
+
+LOWERINGS: Lowerings = {
+    **dict.fromkeys(LIBM, _libm),
+    **dict.fromkeys(_ROUNDING, _round),
+    math.RoundOp: _round_half_away,
+    math.RsqrtOp: _reciprocal_square_root,
+    **dict.fromkeys(_BIT_COUNTS, _integer_function),
+}

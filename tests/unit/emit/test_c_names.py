@@ -1,0 +1,48 @@
+"""Names in generated C say what a function or a macro does, in words of C, of IEEE 754 and of vector programming."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import pytest
+
+from aotc.emit.c.helpers import HELPERS
+from aotc.emit.c.vectors.macros import prologue
+from aotc.emit.c.vectors.operations import OPERATIONS
+
+TYPES = {"f16", "bf16", "f32", "f64", "i32", "i64", "float", "double"}
+LIBRARY = {"abs", "ceil", "copysign", "exp", "floor", "fma", "roundeven", "sqrt", "tanh", "trunc"}
+"""Functions of libm, with and without the suffix of float."""
+TERMS = {"ceildiv", "ceildivu", "floordiv", "max", "maximum", "maxnum", "min", "minimum", "minnum"}
+"""Of MLIR and IEEE 754; some with a width behind them."""
+WORDS = {
+    *("accumulate", "bits", "gather", "in", "keep", "load", "odd", "of", "opaque", "register", "scatter", "select"),
+    *("splat", "store", "to"),
+}
+KNOWN = TYPES | LIBRARY | {f"{name}f" for name in LIBRARY | TERMS} | TERMS | WORDS
+
+
+def _unknown(names: Iterable[str]) -> list[str]:
+    return [
+        name
+        for name in names
+        if not all(word in KNOWN or re.sub(r"\d+$", "", word) in TERMS for word in name.split("_"))
+    ]
+
+
+def test_helpers_are_named_by_words() -> None:
+    assert all(name.startswith("aotc_") for name in HELPERS)
+    assert not _unknown(name.removeprefix("aotc_") for name in HELPERS)
+
+
+def test_macros_are_named_by_words() -> None:
+    assert not _unknown(OPERATIONS)
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_macros_have_the_name_of_the_helper_that_they_apply(name: str) -> None:
+    result = "u16" if name.endswith("f16") else "f32"
+    found = prologue([f"aotc_{name}_{result}x4(v0)"])
+    assert f"#define aotc_{name}_{result}x4(" in found.text
+    assert found.helpers <= {f"aotc_{name}", f"aotc_{name}f"}
