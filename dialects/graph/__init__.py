@@ -14,7 +14,6 @@ from aotc.dialects.graph import (
     convolution,
     elementwise,
     functions,
-    in_memory,
     indexing,
     logical,
     matmul,
@@ -57,7 +56,6 @@ _FAMILIES = (
     movement,
     indexing,
     scatter,
-    in_memory,
     staged,
 )
 """The modules of the dialect; a class defined in one of them with a name is an operation of the dialect."""
