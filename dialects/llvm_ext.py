@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Sequence
+from functools import cache
 from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     I64,
     AnyFloatConstr,
+    BFloat16Type,
+    FixedBitwidthType,
     IntegerAttr,
     IntegerType,
     SignlessIntegerConstraint,
@@ -29,6 +32,24 @@ from xdsl.irdl import (
     traits_def,
 )
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
+
+
+@cache
+def suffix(kind: Attribute) -> str:
+    """How LLVM's intrinsics name a type that they are overloaded on: f32, i8, p0, v4f32."""
+    match kind:
+        case VectorType():
+            return f"v{kind.get_shape()[0]}{suffix(kind.element_type)}"
+        case LLVMPointerType():
+            return "p0"
+        case IntegerType():
+            return f"i{kind.width.data}"
+        case BFloat16Type():
+            return "bf16"
+        case _:
+            assert isinstance(kind, FixedBitwidthType)
+            return f"f{kind.bitwidth}"
+
 
 _FLOAT = AnyFloatConstr | VectorType.constr(AnyFloatConstr)
 _VECTOR = VectorType.constr(AnyAttr())

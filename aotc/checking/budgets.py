@@ -84,7 +84,7 @@ def _flash_problem(compilation: Compilation, info: ModelInfo, footprint: Footpri
 
 def _weights(compilation: Compilation) -> dict[str, int]:
     """Bytes of each weight of the model by name, embedded or laid out in a blob."""
-    from aotc.passes.interface.place_weights import weight_offsets, weight_sizes
+    from aotc.dialects.aot.contract import weight_offsets, weight_sizes
 
     store, offsets = compilation.store, weight_offsets(compilation.module)
     return {key: store[key].nbytes for key in offsets} or weight_sizes(compilation.module)

@@ -298,6 +298,7 @@ def _inner(value: object) -> str:
 
 
 def _print_json(value: Any) -> None:
-    from aotc.cli.main import print_json
+    """One object on standard output and nothing else."""
+    import json
 
-    print_json(value)
+    print(json.dumps(value, indent=2))

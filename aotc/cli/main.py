@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import gc
-import json
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -162,8 +161,3 @@ def build_parser() -> argparse.ArgumentParser:
     ops = add("ops", commands.ops_command, "list the supported ONNX operators")
     ops.add_argument("--json", action="store_true")
     return parser
-
-
-def print_json(value: object) -> None:
-    """One object on standard output and nothing else."""
-    print(json.dumps(value, indent=2))

@@ -1,10 +1,10 @@
 """Compiled results kept on disk, by content: compiling the same model with the same options again is a copy.
 
 An entry is a folder named by the SHA-256 of everything that decides the result: the model and its external data, the
-options, this package's and LLVM's versions, the processor where the target is the host, installed extensions. Entries
-are written under a temporary name and renamed, so that processes may share the cache; the least recently used go first
-when it is larger than `LIMIT`. `AOTC_CACHE_DIR` says where it is (empty: nowhere), else the user's cache folder. What
-else is in that folder is left alone.
+options, the files of this package, LLVM's version, the processor where the target is the host, installed extensions.
+Entries are written under a temporary name and renamed, so that processes may share the cache; the least recently used
+go first when it is larger than `LIMIT`. `AOTC_CACHE_DIR` says where it is (empty: nowhere), else the user's cache
+folder. What else is in that folder is left alone.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
-from aotc import __version__, extensions
+from aotc import extensions
 from aotc.errors import Problem, UsageError
 from aotc.machines import processor
 from aotc.pipeline.options import CompileOptions
@@ -53,7 +53,7 @@ def key_of(source: object, options: CompileOptions, purpose: str) -> str | None:
     if directory() is None or options.selftest is not None or any(getattr(options, name) for name in _UNCACHED):
         return None
     digest = hashlib.sha256()
-    for part in (purpose, __version__, _fingerprint(), _options(options)):
+    for part in (purpose, _fingerprint(), _options(options)):
         digest.update(part.encode() + b"\0")
     if isinstance(source, bytes):
         digest.update(source)

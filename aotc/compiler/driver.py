@@ -1,29 +1,21 @@
-"""From options to artefacts: the one place that runs the phases and calls the emitters."""
+"""From options to artefacts: the one place that calls the phases, the emitters and the cache."""
 
 from __future__ import annotations
 
-import gc
 import os
-import sys
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
+from aotc.compiler.lowering import Source, import_source, run_phases, uncollected
 from aotc.errors import Problem, UsageError
-from aotc.machines.targets import lookup
 from aotc.pipeline.compilation import Compilation
-from aotc.pipeline.files import Content, write_files
+from aotc.pipeline.files import write_files
 from aotc.pipeline.options import CompileOptions
-from aotc.pipeline.phases import PHASE_NAMES, PHASES, PassRunner, PassTiming, phase_index, pipeline_of
-from aotc.pipeline.verification import verify
+from aotc.pipeline.phases import PHASE_NAMES, PassTiming
 
 if TYPE_CHECKING:
-    import onnx
-    from xdsl.context import Context
-    from xdsl.dialects.builtin import ModuleOp
-
     from aotc.executor import CompiledModel
     from aotc.model.metadata import ModelInfo
 
@@ -32,8 +24,6 @@ _NOT_IN_PROCESS = (
     *("ram", "flash", "stack", "stop_after"),
 )
 """Options without a meaning for a model that is called where it is compiled."""
-
-Source: TypeAlias = "str | os.PathLike[str] | bytes | onnx.ModelProto"
 
 
 @dataclass(frozen=True)
@@ -47,32 +37,7 @@ class Artifacts:
     timings: tuple[PassTiming, ...]
 
 
-@contextmanager
-def _uncollected() -> Generator[None]:
-    """Without garbage collection: IR is full of cycles and nearly all of it lives to the end, so walking over it again
-    and again takes a quarter of the time and frees next to nothing."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
-def new_context() -> Context:
-    """A context that knows every installed dialect."""
-    from xdsl.context import Context
-
-    from aotc.pipeline.universe import multiverse
-
-    ctx = Context()
-    for name, load in multiverse().all_dialects.items():
-        ctx.register_dialect(name, load)
-    return ctx
-
-
-@_uncollected()
+@uncollected()
 def lower(source: Source, options: CompileOptions, report: Callable[[str], None] | None = None) -> Compilation:
     """Import `source` and run the phases up to `options.stop_after` (default: all).
 
@@ -80,42 +45,33 @@ def lower(source: Source, options: CompileOptions, report: Callable[[str], None]
     weights beside it. `report` hears the name of each phase as it starts. The module is verified as it is imported and
     after the last phase. Raises AotcError or OSError.
     """
-    if options.target != "host" or options.threads > 1:  # the host takes LLVM to describe
-        target = lookup(options.target)
-        if options.threads > 1 and not target.threads:
-            flags = f"--threads {options.threads} with --target {options.target}"
-            raise UsageError(Problem(flags, why="there are no POSIX threads", fix="use --threads 1 or a Linux target"))
-    first = 0 if options.start_at is None else phase_index(options.start_at)
-    last = len(PHASES) - 1 if options.stop_after is None else phase_index(options.stop_after)
-    if last < first:
-        raise UsageError(Problem(f"--stop-after {options.stop_after} comes before --start-at {options.start_at}"))
-    if report is not None:
-        report("import")
-    compilation = _import(source, options) if options.start_at is None else _resume(source, options.start_at, options)
-    dumper = _Dumper(options, compilation)
+    compilation = import_source(source, options, report)
     if options.selftest is not None:
-        if options.start_at is not None:
-            raise UsageError(Problem("--selftest with --start-at", why="IR keeps the self-test it was made with"))
-        from aotc.compiler.selftest import attach_selftest
-
-        attach_selftest(compilation, source)
-    if options.start_at is None:
-        verify(compilation.module)
-        dumper.after_phase("import", 0)
-    runner = PassRunner(compilation.ctx, verify_each=options.verify_each, after_pass=dumper.after_pass)
-    compilation.timings = runner.timings
-    for index in range(first + 1, last + 1):
-        phase = PHASES[index]
-        if report is not None:
-            report(phase.name)
-        runner.run(phase.name, pipeline_of(phase, options), compilation.module, verified=index == last)
-        compilation.phase = phase.name
-        dumper.after_phase(phase.name, index)
-    dumper.finish()
+        _add_selftest(compilation, source)
+    run_phases(compilation, report)
     return compilation
 
 
-@_uncollected()
+def _add_selftest(compilation: Compilation, source: Source) -> None:
+    """Let the model have a self-test on the recorded values of the options.
+
+    Outputs that are not given are onnxruntime's where that can compute them, else those of the model compiled in this
+    process.
+    """
+    from aotc.compiler.selftest import attach_selftest, recorded_values, reference_values
+
+    options = compilation.options
+    if options.start_at is not None:
+        raise UsageError(Problem("--selftest with --start-at", why="IR keeps the self-test it was made with"))
+    inputs, outputs = recorded_values(compilation)
+    if outputs is None:
+        outputs = reference_values(compilation, source, inputs)
+    if outputs is None:
+        outputs = compile(source, dims=options.dims, input_shapes=options.input_shapes)(inputs)
+    attach_selftest(compilation, inputs, outputs)
+
+
+@uncollected()
 def compile(source: Source, **options: Any) -> CompiledModel:
     """Compile a model in this process and return it ready to run.
 
@@ -151,7 +107,7 @@ def compile_to(
     return compile_with(source, Path(directory), CompileOptions.of(**options), report)
 
 
-@_uncollected()
+@uncollected()
 def compile_with(
     source: Source, directory: Path, options: CompileOptions, report: Callable[[str], None] | None = None
 ) -> Artifacts:
@@ -178,52 +134,6 @@ def compile_with(
     written = write_files(directory, emit(emission))
     kept.keep(written, emission.info)
     return Artifacts(directory, tuple(written), emission.info, tuple(compilation.timings))
-
-
-def _import(source: Source, options: CompileOptions) -> Compilation:
-    from aotc.frontend.onnx import import_model, load_model
-    from aotc.model.weights import WeightStore
-
-    ctx = new_context()
-    model = load_model(source)
-    name = options.name
-    if name is None and isinstance(source, str | os.PathLike):
-        name = Path(source).stem
-    module = import_model(model, ctx, dims=dict(options.dims), input_shapes=dict(options.input_shapes), name=name)
-    return Compilation(options, ctx, module, WeightStore.of(ctx), "import")
-
-
-def _resume(source: Source, start_at: str, options: CompileOptions) -> Compilation:
-    from aotc.pipeline.textual_ir import read_ir
-
-    return read_ir(source, start_at, options, new_context())
-
-
-class _Dumper:
-    """`--dump-phases` and `--print-ir-after-all`."""
-
-    def __init__(self, options: CompileOptions, compilation: Compilation) -> None:
-        self._compilation = compilation
-        self._directory = None if options.dump_phases is None else Path(options.dump_phases)
-        self._print = options.print_ir_after_all
-        self._texts: dict[str, Content] = {}
-        compilation.store.keeps_all = self._directory is not None
-
-    def after_pass(self, phase: str, pass_name: str, module: ModuleOp) -> None:
-        if self._print:
-            from aotc.pipeline.textual_ir import ir_text
-
-            print(f"// -----// IR after {pass_name} ({phase}) //----- //\n{ir_text(module)}", file=sys.stderr)
-
-    def after_phase(self, phase: str, index: int) -> None:
-        if self._directory is not None:
-            from aotc.pipeline.textual_ir import ir_text
-
-            self._texts[f"{index:02}-{phase}.mlir"] = ir_text(self._compilation.module)
-
-    def finish(self) -> None:
-        if self._directory is not None:
-            write_files(self._directory, {**self._texts, "weights.npz": self._compilation.store.to_bytes()})
 
 
 __all__ = ["Artifacts", "Compilation", "compile", "compile_to", "compile_with", "in_process", "lower"]

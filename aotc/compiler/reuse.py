@@ -13,7 +13,7 @@ from aotc.pipeline.files import Content
 from aotc.pipeline.options import CompileOptions
 
 if TYPE_CHECKING:
-    from aotc.compiler.driver import Source
+    from aotc.compiler.lowering import Source
     from aotc.executor import HostCode
     from aotc.pipeline.compilation import Compilation
 

@@ -12,26 +12,16 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DictionaryAttr,
-    FloatAttr,
-    StringAttr,
-    TensorType,
-    f64,
-)
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute
 
 from aotc.checking.recordings import read_arrays
 from aotc.checking.reference import reference_outputs, reference_session
+from aotc.dialects.aot.contract import RECORDED, Argument, Recorded, arguments_of, entry, results_of
 from aotc.dialects.dtypes import element_type, extended, is_encoded, numpy_dtype
-from aotc.model.plan import text_of
-from aotc.passes.interface.add_selftest import SELFTEST
-from aotc.passes.interface.signature import entry
 
 if TYPE_CHECKING:
-    from xdsl.dialects.func import FuncOp
-
-    from aotc.compiler.driver import Source
+    from aotc.compiler.lowering import Source
     from aotc.pipeline.compilation import Compilation
 
 Array = np.ndarray[Any, Any]
@@ -47,63 +37,61 @@ class _Tensor:
     shape: tuple[int, ...]
 
 
-def attach_selftest(compilation: Compilation, source: Source) -> None:
-    """Give a model after `import` the recorded values of its options `selftest` and `selftest_outputs`.
+def recorded_values(compilation: Compilation) -> tuple[dict[str, Array], dict[str, Array] | None]:
+    """The recorded inputs of a model after `import`, and its outputs where its options name a file of them, by name.
 
-    Outputs that are not given are onnxruntime's where that is installed, else those of the model compiled in this
-    process. Raises OSError, and UsageError for files that do not hold the model's inputs or outputs.
+    Raises OSError, and UsageError for files that do not hold the model's inputs or outputs.
     """
     options = compilation.options
     assert options.selftest is not None
-    inputs, outputs = _signature(entry(compilation.module))
-    given = _arrays(options.selftest, inputs)
-    if options.selftest_outputs is not None:
-        expected = _arrays(options.selftest_outputs, outputs)
-    else:
-        expected = dict(zip((each.name for each in outputs), _reference(compilation, source, given), strict=True))
-    keys = {
-        side: ArrayAttr(
-            StringAttr(compilation.store.add(f"selftest_{each.name}", extended(arrays[each.name].reshape(-1))))
-            for each in tensors
-        )
-        for side, tensors, arrays in (("inputs", inputs, given), ("outputs", outputs, expected))
-    }
-    tolerances = ArrayAttr(FloatAttr(_tolerance(expected[each.name]), f64) for each in outputs)
-    compilation.module.attributes[SELFTEST] = DictionaryAttr({**keys, "tolerances": tolerances})
+    inputs, outputs = _signature(compilation)
+    given = options.selftest_outputs
+    return _arrays(options.selftest, inputs), None if given is None else _arrays(given, outputs)
 
 
-def _signature(main: FuncOp) -> tuple[list[_Tensor], list[_Tensor]]:
+def reference_values(
+    compilation: Compilation, source: Source, inputs: Mapping[str, Array]
+) -> Mapping[str, Array] | None:
+    """The outputs that onnxruntime computes, by name.
+
+    None where it is not installed; it also has no arrays of types beyond numpy's.
+    """
+    wanted = _signature(compilation)
+    if find_spec("onnxruntime") is None or any(tensor.dtype.isbuiltin != 1 for side in wanted for tensor in side):
+        return None
+    import onnx
+
+    model = source.SerializeToString() if isinstance(source, onnx.ModelProto) else source
+    return reference_outputs(reference_session(model), inputs)
+
+
+def attach_selftest(compilation: Compilation, inputs: Mapping[str, Array], outputs: Mapping[str, Array]) -> None:
+    """Give a model after `import` the values that its self-test feeds and expects, by name."""
+
+    def kept(tensors: Sequence[_Tensor], arrays: Mapping[str, Array]) -> tuple[str, ...]:
+        flat = {each.name: extended(arrays[each.name].reshape(-1)) for each in tensors}
+        return tuple(compilation.store.add(f"selftest_{name}", array) for name, array in flat.items())
+
+    fed, expected = _signature(compilation)
+    tolerances = tuple(_tolerance(outputs[each.name]) for each in expected)
+    RECORDED.set(compilation.module, Recorded(kept(fed, inputs), kept(expected, outputs), tolerances))
+
+
+def _signature(compilation: Compilation) -> tuple[list[_Tensor], list[_Tensor]]:
     """The inputs and outputs of the entry after `import`."""
-    sides: list[list[_Tensor]] = []
-    kinds = (main.function_type.inputs, main.function_type.outputs)
-    for types, attributes in zip(kinds, (main.arg_attrs, main.res_attrs), strict=True):
-        tensors: list[_Tensor] = []
-        for kind, given in zip(types, attributes or (), strict=True):
-            assert isinstance(kind, TensorType)
-            dtype = numpy_dtype(text_of(given.data["aot.dtype"]))
-            tensors.append(_Tensor(text_of(given.data["aot.name"]), dtype, tuple(kind.get_shape())))
-        sides.append(tensors)
-    return sides[0], sides[1]
+    main = entry(compilation.module)
+    inputs = zip(main.function_type.inputs, arguments_of(main), strict=True)
+    outputs = zip(main.function_type.outputs, results_of(main), strict=True)
+    return [_tensor(*each) for each in inputs], [_tensor(*each) for each in outputs]
+
+
+def _tensor(kind: Attribute, given: Argument) -> _Tensor:
+    assert isinstance(kind, TensorType) and given.name is not None and given.dtype is not None
+    return _Tensor(given.name, numpy_dtype(given.dtype), tuple(kind.get_shape()))
 
 
 def _arrays(path: str, tensors: Sequence[_Tensor]) -> dict[str, Array]:
     return read_arrays(path, {tensor.name: (tensor.dtype, tensor.shape) for tensor in tensors})
-
-
-def _reference(compilation: Compilation, source: Source, inputs: Mapping[str, Array]) -> list[Array]:
-    """What the model's outputs should be, in order; onnxruntime has no arrays of types beyond numpy's."""
-    wanted = _signature(entry(compilation.module))
-    fed = {tensor.name: inputs[tensor.name] for tensor in wanted[0]}
-    if find_spec("onnxruntime") is None or any(tensor.dtype.isbuiltin != 1 for side in wanted for tensor in side):
-        from aotc.compiler.driver import compile
-
-        model = compile(source, dims=compilation.options.dims, input_shapes=compilation.options.input_shapes)
-        return list(model(fed).values())
-    import onnx
-
-    model = source.SerializeToString() if isinstance(source, onnx.ModelProto) else source
-    computed = reference_outputs(reference_session(model), fed)
-    return [computed[tensor.name] for tensor in wanted[1]]
 
 
 def _tolerance(expected: Array) -> float:
@@ -114,4 +102,4 @@ def _tolerance(expected: Array) -> float:
     return RTOL * float(np.abs(wide[np.isfinite(wide)]).max(initial=0.0)) + ATOL
 
 
-__all__ = ["ATOL", "RTOL", "attach_selftest"]
+__all__ = ["ATOL", "RTOL", "attach_selftest", "recorded_values", "reference_values"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from aotc.emit.llvm.frames import Frame, frames
 from aotc.emit.llvm.sizes import object_sizes
 from aotc.machines.targets import binding
-from aotc.model.conventions import entry_symbol, operator_symbol, weights_symbol
+from aotc.model.conventions import CALL_PACKED, THREADS_RUN, entry_symbol, operator_symbol, weights_symbol
 from aotc.model.metadata import Footprint, FunctionFootprint, ModelInfo
 from aotc.pipeline.phases import PassTiming
 
@@ -119,11 +119,9 @@ def _assembly(native: NativeCode) -> str:
 def _called_by_name(native: NativeCode) -> dict[str, tuple[str, ...]]:
     """The packed operators and the share of a thread, which the runtime calls for the entry."""
     from aotc.dialects.aot import Convention
-    from aotc.passes.interface.packing import CALL_PACKED
-    from aotc.passes.interface.run_on_threads import RUN
-    from aotc.passes.interface.signature import convention, kernels, model_name
+    from aotc.dialects.aot.contract import convention, kernels, model_name
 
     module = native.compilation.module
     packed = [each for each in kernels(module) if convention(each) is Convention.PACKED]
     shares = (operator_symbol(model_name(module), "share"),)
-    return {CALL_PACKED: tuple(each.sym_name.data for each in packed), RUN: shares}
+    return {CALL_PACKED: tuple(each.sym_name.data for each in packed), THREADS_RUN: shares}

@@ -37,10 +37,10 @@ class HostCode:
     @staticmethod
     def of(compilation: Compilation) -> HostCode:
         """The code of a module that went through all phases."""
+        from aotc.dialects.aot.contract import weight_offsets
         from aotc.emit.llvm.jit import host_object
-        from aotc.passes.interface.place_weights import weights_blob
 
-        blob = weights_blob(compilation.module, compilation.store)
+        blob = compilation.store.blob(weight_offsets(compilation.module))
         return HostCode(compilation.info(), host_object(compilation), _aligned_copy(blob))
 
     @staticmethod
@@ -122,7 +122,7 @@ def _weights_beside(library: Path, info: ModelInfo) -> Array | None:
     return _aligned_copy((library.parent / f"{info.name}.weights.bin").read_bytes())
 
 
-def _aligned_copy(blob: bytes) -> Array:
+def _aligned_copy(blob: bytes | bytearray) -> Array:
     memory = aligned_bytes(len(blob))
     memory[:] = np.frombuffer(blob, np.uint8)
     return memory

@@ -17,7 +17,7 @@ import numpy as np
 from aotc.pipeline.options import CompileOptions
 
 if TYPE_CHECKING:
-    from aotc.compiler.driver import Source
+    from aotc.compiler.lowering import Source
     from aotc.executor import CompiledModel
     from aotc.pipeline.compilation import Compilation
 
@@ -135,21 +135,15 @@ def load_profiled(compilation: Compilation) -> ProfiledModel:
 
 
 def _calls(compilation: Compilation) -> tuple[CallProfile, ...]:
-    from xdsl.dialects.builtin import IntegerAttr, StringAttr
-
+    from aotc.dialects.aot.contract import OPERATION_COUNT, SCALAR_FALLBACK, kernel_calls, kernels
     from aotc.model.locations import node_names
-    from aotc.passes.fuse.count_operations import OPERATIONS
-    from aotc.passes.interface.profile_kernels import kernel_calls
-    from aotc.passes.interface.signature import kernels
 
     functions = {kernel.sym_name.data: kernel for kernel in kernels(compilation.module)}
     found: list[CallProfile] = []
     for call in kernel_calls(compilation.module):
         symbol = call.callee.string_value()
-        attributes = functions[symbol].attributes
-        count, plain = attributes.get(OPERATIONS), attributes.get("aot.plain")
-        operations = count.value.data if isinstance(count, IntegerAttr) else 0
-        why = plain.data if isinstance(plain, StringAttr) else None
+        operations = OPERATION_COUNT.get(functions[symbol]) or 0
+        why = SCALAR_FALLBACK.get(functions[symbol])
         found.append(CallProfile(symbol, tuple(node_names(call.location)), operations, why, 0.0))
     return tuple(found)
 

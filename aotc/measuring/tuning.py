@@ -12,24 +12,26 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, UnitAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, SSAValue
 
 from aotc.checking.recordings import read_inputs
-from aotc.compiler.driver import Source, in_process, lower, new_context
+from aotc.compiler.driver import in_process, lower
+from aotc.compiler.lowering import Source, new_context
+from aotc.dialects.aot.contract import Argument, mark_entry, model_module, set_results, set_signature
 from aotc.dialects.dtypes import dtype_name
+from aotc.dialects.graph.constants import constant_op, known_array
 from aotc.dialects.graph.interfaces import AnchorOp, element_type_of
 from aotc.dialects.graph.schedules import Schedule, ScheduleAttr
+from aotc.dialects.graph.signature import signature
 from aotc.errors import AotcError, Problem, UsageError
 from aotc.machines.machine import Machine
 from aotc.machines.targets import lookup
-from aotc.machines.tuning_table import DIRECT, TuningTable, signature
+from aotc.machines.tuning_table import DIRECT, TuningTable
 from aotc.measuring.profiling import ProfiledModel, load_profiled, processor
-from aotc.model.constants import constant_op, known_array
 from aotc.model.locations import node_names
 from aotc.model.weights import Array, WeightStore
-from aotc.passes.interface.signature import set_signature
 from aotc.passes.kernel.strategy import algorithms_for, choose_algorithm, choose_schedule, strategy_of
 from aotc.passes.schedule.choose_algorithms import machine_for
 from aotc.passes.schedule.choose_schedule import machine_of
@@ -228,10 +230,10 @@ class _Search:
         free = [value for value, array in zip(self._op.operands, arrays, strict=True) if array is None]
         results = [result for result in self._op.results if result not in self._op.scratch()]
         main = FuncOp("main", ([value.type for value in free], [result.type for result in results]))
-        main.attributes["aot.entry"] = UnitAttr()
+        mark_entry(main)
         named = [_named(f"x{number}", value) for number, value in enumerate(free)]
         set_signature(main, named, [result.type for result in results])
-        main.properties["res_attrs"] = _attributes(_named(f"y{number}", each) for number, each in enumerate(results))
+        set_results(main, [_named(f"y{number}", each) for number, each in enumerate(results)])
         block, arguments = main.body.block, iter(main.args)
         operands: dict[SSAValue, SSAValue] = {}
         for value, array in zip(self._op.operands, arrays, strict=True):
@@ -247,12 +249,8 @@ class _Search:
         if choice.schedule is not None:
             op.attributes[ScheduleAttr.KEY] = ScheduleAttr.of(choice.schedule)
         block.add_ops([op, ReturnOp(*op.results[: len(results)])])
-        return ModuleOp([main], {"aot.name": StringAttr("k")})
+        return model_module([main], "k")
 
 
-def _named(name: str, value: SSAValue) -> dict[str, Attribute]:
-    return {"aot.name": StringAttr(name), "aot.dtype": StringAttr(dtype_name(element_type_of(value)))}
-
-
-def _attributes(each: Iterable[dict[str, Attribute]]) -> ArrayAttr[DictionaryAttr]:
-    return ArrayAttr([DictionaryAttr(given) for given in each])
+def _named(name: str, value: SSAValue) -> Argument:
+    return Argument(name=name, dtype=dtype_name(element_type_of(value)))

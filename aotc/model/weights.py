@@ -74,6 +74,15 @@ class WeightStore:
     def __len__(self) -> int:
         return len(self._arrays)
 
+    def blob(self, offsets: Mapping[str, int]) -> bytearray:
+        """The bytes of arrays, by key, at these offsets in one piece of memory; zeros between them."""
+        size = max((offset + self[key].nbytes for key, offset in offsets.items()), default=0)
+        blob = bytearray(size)
+        for key, offset in offsets.items():
+            content = self[key].tobytes()
+            blob[offset : offset + len(content)] = content
+        return blob
+
     def to_bytes(self) -> bytes:
         """Every array as the bytes of an uncompressed npz file (see `load`)."""
         return npz_bytes({f"{array.dtype.name}:{key}": array for key, array in self._arrays.items()})

@@ -30,11 +30,9 @@ class Compilation:
     @property
     def name(self) -> str:
         """The model's name as part of C identifiers."""
-        from xdsl.dialects.builtin import StringAttr
+        from aotc.dialects.aot.contract import model_name
 
-        attribute = self.module.attributes["aot.name"]
-        assert isinstance(attribute, StringAttr)
-        return attribute.data
+        return model_name(self.module)
 
     def info(self) -> ModelInfo:
         """The metadata of the compiled model; only after the last phase."""

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint
+from typing import Protocol, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -183,6 +184,21 @@ class PassTiming:
     phase: str
     pass_name: str
     seconds: float
+
+
+class _ToLLVM(Protocol):
+    """What `convert-to-llvm` has beside `apply`."""
+
+    def convert(self, module: ModuleOp) -> ModuleOp: ...
+
+
+def to_llvm(
+    module: ModuleOp, target: str, *, optimize_size: bool, weights_section: str | None, workspace_section: str | None
+) -> ModuleOp:
+    """What `convert-to-llvm` makes of a module after the last phase, which stays as it is. Raises CompileError."""
+    conversion = cast(Callable[..., _ToLLVM], multiverse().all_passes["convert-to-llvm"]())
+    sections = {"weights_section": weights_section, "workspace_section": workspace_section}
+    return conversion(target=target, optimize_size=optimize_size, **sections).convert(module)
 
 
 def make_passes(pipeline: str) -> list[ModulePass]:

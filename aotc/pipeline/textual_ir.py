@@ -16,12 +16,11 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError, VerifyException
 
+from aotc.dialects.aot.contract import convention, entry, has_plan, kernels
+from aotc.dialects.graph.constants import weight_keys
 from aotc.dialects.graph.interfaces import GraphOp
 from aotc.errors import CompileError, Problem, UsageError
-from aotc.model.constants import weight_keys
-from aotc.model.plan import PLAN
 from aotc.model.weights import WeightStore
-from aotc.passes.interface.signature import convention, entry, kernels
 from aotc.pipeline.compilation import Compilation
 from aotc.pipeline.files import Content
 from aotc.pipeline.options import CompileOptions
@@ -121,6 +120,6 @@ def _stages(module: ModuleOp) -> Sequence[str]:
         return ("interface",)
     if any(isinstance(kind, TensorType) for kind in (*signature.inputs, *signature.outputs)):
         return ("outline",) if bodies else ("import", "graph", "schedule", "fuse")
-    if PLAN not in module.attributes:
+    if not has_plan(module):
         return ("bufferize",)
     return ("plan",) if any(isinstance(op, GraphOp) for body in bodies for op in body.walk()) else ("loops",)

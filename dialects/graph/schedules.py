@@ -136,8 +136,6 @@ class ScheduleAttr(Data[S], Generic[S]):
 
     KEY: ClassVar[str] = "schedule"
     """The attribute's name on operations."""
-    FUNCTION_KEY: ClassVar[str] = "aot.schedule"
-    """The attribute's name on kernels without an anchor."""
     KIND: ClassVar[type[Schedule]]
     """What the attribute holds: the type argument of the class."""
     _OF_KIND: ClassVar[dict[type[Schedule], type[ScheduleAttr[Any]]]] = {}
@@ -240,6 +238,6 @@ SCHEDULE_ATTRIBUTES = (
 
 
 def schedule_of(op: Operation, key: str = ScheduleAttr.KEY) -> Schedule | None:
-    """The schedule on an operation (with `FUNCTION_KEY`: on a kernel), if it has one."""
+    """The schedule on an operation (with `SCHEDULE` of the contract: on a kernel without an anchor), if it has one."""
     attribute = op.attributes.get(key)
     return attribute.data if isinstance(attribute, ScheduleAttr) else None

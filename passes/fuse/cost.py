@@ -1,4 +1,4 @@
-"""What operations cost, measured on the code they write: no operator has to say it."""
+"""What operations cost, counted on the scalar code they write: no operator has to say it."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from xdsl.ir import Block, Operation, SSAValue
 from aotc.dialects.builder import INDEX, Reader, Scalar
 from aotc.dialects.dtypes import storage_type
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, GraphOp, element_type_of, shape_of
-from aotc.passes.fuse.groups import body_key
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
+from aotc.passes.kernel.costs.trips import trips
+from aotc.passes.kernel.signature import signature
 from aotc.passes.kernel.strategy import strategy_of
-from aotc.passes.loops.loop_shares import trips
 
 BRANCH = 8
 """A branch, in arithmetic operations: it also keeps a loop from becoming vector code."""
@@ -28,7 +28,7 @@ _DIVISIONS = (arith.DivfOp, arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.R
 
 
 class _Probe:
-    """An operation's own code, written into a block nobody keeps."""
+    """An operation's own code as scalar loops, in a block that is dropped."""
 
     def __init__(self, op: GraphOp) -> None:
         self.op = op
@@ -47,18 +47,13 @@ class _Probe:
         return [reader(buffer, value) for buffer, value in zip(self.buffers, self.values, strict=True)]
 
 
-_element_costs: dict[tuple[object, ...], int] = {}
-_anchor_reads: dict[tuple[object, ...], tuple[float, ...]] = {}
-
-
-def _key(op: GraphOp) -> tuple[object, ...]:
-    inner = (body_key(region.block) for region in op.regions)
-    return (type(op), tuple(op.properties.items()), tuple(value.type for value in op.operands), *inner)
+_element_costs: dict[object, int] = {}
+_anchor_reads: dict[object, tuple[float, ...]] = {}
 
 
 def element_cost(op: ElementOp) -> int:
     """Arithmetic operations for one result element, reads and index arithmetic aside."""
-    key = _key(op)
+    key = signature(op)
     if key not in _element_costs:
         probe = _Probe(op)
         op.element(probe.b, probe.index[: len(shape_of(op.results[0]))], probe.reads())
@@ -72,7 +67,7 @@ def _nowhere(index: Sequence[Scalar], value: Scalar) -> None:
 
 def anchor_reads(op: AnchorOp) -> tuple[float, ...]:
     """For each operand, how many elements the loops read in all; infinite where a loop's bounds are not constant."""
-    key = _key(op)
+    key = signature(op)
     if key not in _anchor_reads:
         probe = _Probe(op)
         counts = [0.0] * len(op.operands)

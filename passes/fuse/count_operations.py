@@ -15,13 +15,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from aotc.dialects.aot.contract import OPERATION_COUNT, kernels
 from aotc.dialects.graph.interfaces import GraphOp
-
-OPERATIONS = "aot.operations"
 
 
 @dataclass(frozen=True)
@@ -31,7 +29,6 @@ class CountOperationsPass(ModulePass):
     name = "count-operations"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.ops:
-            if isinstance(function, FuncOp) and "aot.kernel" in function.attributes:
-                count = sum(each.operations() for each in function.body.block.ops if isinstance(each, GraphOp))
-                function.attributes[OPERATIONS] = IntegerAttr(count, i64)
+        for kernel in kernels(op):
+            count = sum(each.operations() for each in kernel.body.block.ops if isinstance(each, GraphOp))
+            OPERATION_COUNT.set(kernel, count)

@@ -27,10 +27,11 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from aotc.dialects.aot.contract import entries
 from aotc.dialects.graph.interfaces import ElementOp, Fusion
-from aotc.passes.fuse.groups import entries, sort_operations
+from aotc.dialects.graph.views import is_join, is_kernel
+from aotc.passes.fuse.groups import sort_operations
 from aotc.passes.fuse.growing import Growth
-from aotc.passes.fuse.views import is_join, is_kernel
 
 
 @dataclass(frozen=True)

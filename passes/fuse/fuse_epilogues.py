@@ -1,8 +1,8 @@
 """Apply the pointwise operations on an anchor's result where the anchor writes it.
 
-An epilogue ends where a value is needed by more than the group, which has one result, and, where the anchor is computed
-on register tiles, before what cannot be. It does not end with a
-dequantisation or another widening, which the readers of a narrow tensor do better themselves.
+An epilogue ends where a value is needed by more than the group, which has one result, and, where the anchor is
+vectorised, before what is not vectorizable. It does not end with a dequantisation or another widening, which the
+readers of a narrow tensor do better themselves.
 
 Before:
 ```mlir
@@ -32,13 +32,15 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from aotc.dialects.aot.contract import entries
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, Fusion, shape_of
 from aotc.dialects.graph.structure import FusedOp
+from aotc.dialects.graph.views import is_kernel
 from aotc.model.weights import WeightStore
 from aotc.passes.fuse.fusion_policy import MAX_OPERATIONS, buffers, may_duplicate, most_buffers
-from aotc.passes.fuse.groups import entries, make_group
-from aotc.passes.fuse.vectorizable import TileForms, is_tiled
-from aotc.passes.fuse.views import is_kernel
+from aotc.passes.fuse.groups import make_group
+from aotc.passes.fuse.vectorizable import VectorForms
+from aotc.passes.kernel.strategy import is_vectorized
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class FuseEpiloguesPass(ModulePass):
     name = "fuse-epilogues"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        forms = TileForms(WeightStore.of(ctx))
+        forms = VectorForms(WeightStore.of(ctx))
         for entry in entries(op):
             position = {each: number for number, each in enumerate(entry.body.block.ops)}
             for anchor in position:
@@ -56,22 +58,22 @@ class FuseEpiloguesPass(ModulePass):
                     _fuse(anchor, position, forms)
 
 
-def _fuse(anchor: AnchorOp, position: Mapping[Operation, int], forms: TileForms) -> None:
+def _fuse(anchor: AnchorOp, position: Mapping[Operation, int], forms: VectorForms) -> None:
     used = [result for result in anchor.results if result.first_use is not None]
     if len(used) != 1:
         return
-    epilogue = _epilogue(anchor, used[0], position, forms if is_tiled(anchor) else None)
+    epilogue = _epilogue(anchor, used[0], position, forms if is_vectorized(anchor) else None)
     if epilogue:
         make_group([anchor, *epilogue], [epilogue[-1].results[0]])
 
 
 def _epilogue(
-    anchor: AnchorOp, result: SSAValue, position: Mapping[Operation, int], forms: TileForms | None
+    anchor: AnchorOp, result: SSAValue, position: Mapping[Operation, int], forms: VectorForms | None
 ) -> list[Operation]:
     """The operations to apply to `result`, in order: the longest sequence of which only the last is used elsewhere.
 
     Users are taken in program order up to the first that does not fit: what it reads is needed outside, so that from
-    there on a group would have two results. With `forms` the anchor is computed on tiles, and so must they be.
+    there on a group would have two results. With `forms` the anchor is vectorised, and they must be vectorizable.
     """
     members: list[Operation] = [anchor]
     values = {result}
@@ -104,11 +106,11 @@ def _readers_widen(op: Operation) -> bool:
     )
 
 
-def _fits(op: Operation, result: SSAValue, forms: TileForms | None) -> bool:
+def _fits(op: Operation, result: SSAValue, forms: VectorForms | None) -> bool:
     return (
         isinstance(op, ElementOp)
         and is_kernel(op)
         and op.FUSION is Fusion.POINTWISE
         and shape_of(op.results[0]) == shape_of(result)
-        and (forms is None or forms.has_element(op))
+        and (forms is None or forms.is_vectorizable(op))
     )

@@ -1,8 +1,8 @@
 """Compute the operands of an anchor where it reads them, if they are read once or cheap, instead of storing them.
 
-Dequantised and cast weights stay narrow in memory this way; what several anchors read, each computes for itself. An
-anchor on register tiles takes in what it says it can (`AnchorOp.prologue`) and what leaves it on tiles, with operands
-that lie along the lanes.
+Dequantised and cast weights stay narrow in memory this way; what several anchors read, each computes for itself. A
+vectorised anchor takes in what its strategy admits (`KernelStrategy.prologue`) and what is vectorizable where its nest
+reads, with loads that still lie along the lanes.
 
 Before:
 ```mlir
@@ -28,12 +28,12 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from aotc.dialects.aot.contract import entries
 from aotc.dialects.graph.interfaces import AnchorOp
 from aotc.dialects.graph.structure import FusedOp
 from aotc.model.weights import WeightStore
-from aotc.passes.fuse.groups import entries
 from aotc.passes.fuse.growing import Growth
-from aotc.passes.fuse.vectorizable import TileForms
+from aotc.passes.fuse.vectorizable import VectorForms
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class FuseProloguesPass(ModulePass):
     name = "fuse-prologues"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        forms = TileForms(WeightStore.of(ctx))
+        forms = VectorForms(WeightStore.of(ctx))
         for entry in entries(op):
             position = {each: number for number, each in enumerate(entry.body.block.ops)}
             for root in reversed(list(position)):

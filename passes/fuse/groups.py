@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 
 from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.structure import ConstantOp, FusedOp, YieldOp
 from aotc.model.locations import fuse_locations
-
-
-def entries(module: ModuleOp) -> Iterator[FuncOp]:
-    """The entry functions of a module."""
-    for op in module.body.block.ops:
-        if isinstance(op, FuncOp) and "aot.entry" in op.attributes:
-            yield op
 
 
 def is_single_constant(value: SSAValue) -> bool:
@@ -91,27 +82,6 @@ def copy_group(ops: Sequence[Operation]) -> tuple[Block, list[SSAValue], dict[SS
         else:
             add(op)
     return block, inputs, inside
-
-
-def body_key(block: Block) -> object:
-    """Equal for two groups exactly when their operations, types and constants are, whatever their names.
-
-    Regions in it see only their own arguments.
-    """
-    number: dict[SSAValue, int] = {}
-
-    def define(values: Sequence[SSAValue]) -> tuple[object, ...]:
-        for value in values:
-            number[value] = len(number)
-        return tuple(value.type for value in values)
-
-    parts: list[object] = [define(block.args)]
-    for op in block.ops:
-        operands = tuple(number[operand] for operand in op.operands)
-        dictionaries = (frozenset(op.properties.items()), frozenset(op.attributes.items()))
-        inner = tuple(body_key(region.block) for region in op.regions)
-        parts.append((op.name, operands, *dictionaries, define(op.results), inner))
-    return tuple(parts)
 
 
 def sort_operations(block: Block) -> None:

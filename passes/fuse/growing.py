@@ -11,6 +11,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, Fusion, GraphOp, shape_of
 from aotc.dialects.graph.structure import ConstantOp, FusedOp, YieldOp
+from aotc.dialects.graph.views import is_join, is_kernel
 from aotc.passes.fuse.fusion_policy import (
     MAX_OPERATIONS,
     may_duplicate,
@@ -20,9 +21,8 @@ from aotc.passes.fuse.fusion_policy import (
 )
 from aotc.passes.fuse.groups import is_single_constant, make_group
 from aotc.passes.fuse.reads import Reads, operand_reads, reads_of
-from aotc.passes.fuse.vectorizable import TileForms, is_tiled
-from aotc.passes.fuse.views import is_join, is_kernel
-from aotc.passes.kernel.strategy import Prologue, strategy_of
+from aotc.passes.fuse.vectorizable import VectorForms
+from aotc.passes.kernel.strategy import Prologue, is_vectorized, strategy_of
 
 
 @dataclass
@@ -31,7 +31,7 @@ class _Need:
 
     reads: Reads
     prologue: Prologue
-    """What an anchor on tiles lets be computed there."""
+    """What a vectorised anchor lets be computed there."""
     repeated: int = 0
 
     def merge(self, other: _Need | None) -> _Need:
@@ -50,7 +50,7 @@ class Growth:
         position: Mapping[Operation, int],
         *,
         several_outputs: bool,
-        forms: TileForms | None = None,
+        forms: VectorForms | None = None,
     ) -> None:
         self._position = position
         self._several_outputs = several_outputs
@@ -71,7 +71,7 @@ class Growth:
             }
         else:
             found = reads_of([root], self.outputs)
-        self._tiled = any(is_tiled(op) for op in inner)
+        self._vectorized = any(is_vectorized(op) for op in inner)
         prologues = _prologues(inner, root)
         for value in dict.fromkeys(root.operands):
             if value in found:
@@ -111,13 +111,13 @@ class Growth:
         if not (all(use.operation in self._moved for use in result.uses) or may_duplicate(op)):
             aligned = self._several_outputs and need.reads.aligned and not is_join(op)
             return aligned and not self._depends_on_use_outside(op)
-        return not self._tiled or self._stays_tiled(op, need)
+        return not self._vectorized or self._stays_vectorized(op, need)
 
-    def _stays_tiled(self, op: ElementOp, need: _Need) -> bool:
-        """Whether the anchor, which is computed on tiles, is so with `op` as well, and lets it be computed there."""
+    def _stays_vectorized(self, op: ElementOp, need: _Need) -> bool:
+        """Whether the anchor lets `op` be computed where it reads, and is then vectorised as well as without it."""
         if need.prologue is Prologue.STORED or (need.prologue is Prologue.MOVED and recomputing_cost(op)):
             return False
-        assert self._forms is not None, "growing from an anchor takes forms"
+        assert self._forms is not None, "growing from a vectorised anchor takes forms"
         return self._forms.of(self._in_order(op), self.outputs) >= self._forms.of(self._in_order(), self.outputs)
 
     def _in_order(self, *more: Operation) -> list[Operation]:

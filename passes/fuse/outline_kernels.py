@@ -40,19 +40,21 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from aotc.dialects.aot.contract import entries, mark_kernel
 from aotc.dialects.graph.interfaces import AnchorOp, GraphOp
 from aotc.dialects.graph.structure import ConstantOp, CopyOp, FusedOp, YieldOp
+from aotc.dialects.graph.views import is_join, is_kernel, is_view, viewed_whole
 from aotc.errors import CompileError, Problem
 from aotc.model.locations import fuse_locations, node_names
-from aotc.passes.fuse.groups import body_key, entries, make_group
+from aotc.passes.fuse.groups import make_group
 from aotc.passes.fuse.reads import in_place
-from aotc.passes.fuse.views import is_join, is_kernel, is_view, viewed_whole
+from aotc.passes.kernel.signature import block_signature
 
 NAME_PARTS = 4
 """The most operators whose names stand in a kernel's symbol."""
@@ -72,7 +74,7 @@ class OutlineKernelsPass(ModulePass):
             _separate_outputs(block)
             _group_lone_operations(block, _joins(block))
             for group in [each for each in block.ops if isinstance(each, FusedOp)]:
-                key = body_key(group.block)
+                key = block_signature(group.block)
                 if (kernel := kernels.get(key)) is None:
                     base = _kernel_name(group.block)
                     kernel = kernels[key] = _make_kernel(group, f"{base}_{numbers[base]}")
@@ -165,7 +167,7 @@ def _make_kernel(group: FusedOp, name: str) -> FuncOp:
     _name_arguments(inner)
     signature = ([arg.type for arg in inner.args], [value.type for value in values])
     kernel = FuncOp(name, signature, Region(inner), "private")
-    kernel.attributes |= {"aot.kernel": UnitAttr(), "aot.in_place": placement}
+    mark_kernel(kernel, placement)
     group.body.add_block(Block())
     return kernel
 

@@ -9,9 +9,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, i64
 from xdsl.ir import Block, Operation, SSAValue
 
+from aotc.dialects.aot.contract import InPlace
 from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, Fusion, element_type_of, shape_of
 from aotc.passes.fuse.cost import anchor_reads
@@ -69,7 +69,7 @@ def operand_reads(op: ElementOp, operand: SSAValue, result: Reads) -> Reads:
     return Reads(count, result.aligned and same_index, result.outputs)
 
 
-def in_place(block: Block, outputs: Sequence[SSAValue]) -> ArrayAttr[ArrayAttr[IntegerAttr]]:
+def in_place(block: Block, outputs: Sequence[SSAValue]) -> InPlace:
     """For each output the positions of the block arguments whose buffer it may take over.
 
     Each element of such an argument is read only while the same element of the output is computed. Outputs are stored
@@ -88,10 +88,7 @@ def in_place(block: Block, outputs: Sequence[SSAValue]) -> ArrayAttr[ArrayAttr[I
             and all(nests[other] == nests[position] for other in how.outputs)
         )
 
-    return ArrayAttr(
-        ArrayAttr(IntegerAttr(arg.index, i64) for arg in block.args if fits(arg, position))
-        for position in range(len(outputs))
-    )
+    return [[arg.index for arg in block.args if fits(arg, position)] for position in range(len(outputs))]
 
 
 def _nest(block: Block, output: SSAValue) -> tuple[SSAValue | None, tuple[int, ...]]:

@@ -34,22 +34,23 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
 
+from aotc.dialects.aot.contract import entries
 from aotc.dialects.dtypes import byte_width, is_encoded
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, Fusion, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.schedules import ScheduleAttr, schedule_of
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.staged import Stage, StagedOp, stages_of
 from aotc.dialects.graph.structure import YieldOp
+from aotc.dialects.graph.views import is_kernel
 from aotc.machines.machine import Machine
 from aotc.model.locations import fuse_locations
 from aotc.model.weights import WeightStore
 from aotc.passes.fuse.fusion_policy import MAX_OPERATIONS, buffers, most_buffers
-from aotc.passes.fuse.groups import copy_group, entries
-from aotc.passes.fuse.vectorizable import Form, TileForms, is_tiled
-from aotc.passes.fuse.views import is_kernel
+from aotc.passes.fuse.groups import copy_group
+from aotc.passes.fuse.vectorizable import Form, VectorForms
 from aotc.passes.kernel.nests.tile_walk import Plan, Step, Walk
 from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, size, whole
-from aotc.passes.kernel.strategy import strategy_of
+from aotc.passes.kernel.strategy import is_vectorized, strategy_of
 from aotc.passes.schedule.choose_schedule import machine_of
 
 _STAYS, _STREAMS, _MEMORY, _OPERANDS = 1 / 2, 1, 1 / 4, 3 / 4
@@ -76,7 +77,7 @@ class TileAndFusePass(ModulePass):
         machine = machine_of(self.target)
         if machine is None:
             return
-        forms = TileForms(WeightStore.of(ctx))
+        forms = VectorForms(WeightStore.of(ctx))
         for entry in entries(op):
             for anchor in reversed(list(entry.body.block.ops)):
                 if isinstance(anchor, AnchorOp) and anchor.parent is entry.body.block:
@@ -93,7 +94,7 @@ class _Link:
     """Of the anchor after it."""
 
 
-def _fuse(last: AnchorOp, machine: Machine, forms: TileForms, threads: int) -> None:
+def _fuse(last: AnchorOp, machine: Machine, forms: VectorForms, threads: int) -> None:
     """Make one kernel of `last` and all anchors before it that are worth it."""
     schedule = schedule_of(last)
     if schedule is None or not _is_stage(last) or (tiling := strategy_of(last).spatial_tiling(last, schedule)) is None:
@@ -118,10 +119,10 @@ def _fuse(last: AnchorOp, machine: Machine, forms: TileForms, threads: int) -> N
 
 
 def _is_stage(op: AnchorOp) -> bool:
-    return is_tiled(op) and len(op.results) == 1 and not any(map(is_encoded, map(element_type_of, op.operands)))
+    return is_vectorized(op) and len(op.results) == 1 and not any(map(is_encoded, map(element_type_of, op.operands)))
 
 
-def _link(anchor: AnchorOp, forms: TileForms) -> _Link | None:
+def _link(anchor: AnchorOp, forms: VectorForms) -> _Link | None:
     """What computes an operand of `anchor` for it alone, if anything does; the first such operand's."""
     for place, operand in enumerate(anchor.operands):
         if (found := _producer(operand, forms)) is not None:
@@ -129,7 +130,7 @@ def _link(anchor: AnchorOp, forms: TileForms) -> _Link | None:
     return None
 
 
-def _producer(value: SSAValue, forms: TileForms) -> tuple[AnchorOp, tuple[ElementOp, ...]] | None:
+def _producer(value: SSAValue, forms: VectorForms) -> tuple[AnchorOp, tuple[ElementOp, ...]] | None:
     """The anchor whose result becomes `value` by pointwise operations, used by nothing else, and these."""
     if not isinstance(value, OpResult) or not value.has_one_use():
         return None
@@ -141,7 +142,7 @@ def _producer(value: SSAValue, forms: TileForms) -> tuple[AnchorOp, tuple[Elemen
         and is_kernel(op)
         and op.FUSION is Fusion.POINTWISE
         and not is_encoded(element_type_of(value))
-        and forms.has_element(op)
+        and forms.is_vectorizable(op)
     ):
         return None
     for operand in op.operands:
@@ -265,7 +266,7 @@ def _bytes(value: SSAValue, box: Box) -> int:
     return size(box) * byte_width(element_type_of(value))
 
 
-def _replace(chain: _Chain, tile: Box, parts: Sequence[int], forms: TileForms) -> bool:
+def _replace(chain: _Chain, tile: Box, parts: Sequence[int], forms: VectorForms) -> bool:
     """Put a chain into a staged operation in its place, if that is vectorizable."""
     ops, last = chain.ops, chain.last
     block, inputs, inside = copy_group(ops)

@@ -1,38 +1,44 @@
-"""Which groups of operations have a form on register tiles: found by writing it, into a kernel that nobody keeps."""
+"""Which groups of operations can be computed a register tile at a time, and how well their operands are then loaded.
+
+The strategy of the group's anchor says along which axes tiles lie where its nest reads and writes (`Accesses`). What is
+fused before and after it is evaluated on those tiles alone, in a block that is dropped; the nest itself is not written.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
 
-from xdsl.dialects.builtin import ArrayAttr, MemRefType, UnitAttr
-from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from aotc.dialects.aot import TileLoadOp
 from aotc.dialects.builder import INDEX, Reader, Scalar
 from aotc.dialects.dtypes import storage_type
+from aotc.dialects.graph.constants import constant_array
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, element_type_of, shape_of
+from aotc.dialects.graph.structure import YieldOp
 from aotc.model.weights import WeightStore
-from aotc.passes.fuse.groups import body_key, copy_group
-from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
-from aotc.passes.kernel.strategy import KernelStrategy, follows_schedule, strategy_of
-from aotc.passes.loops.convert_graph_to_loops import KernelLowering
-from aotc.passes.memory.bufferize import bufferize_kernel
+from aotc.passes.fuse.groups import copy_group
+from aotc.passes.kernel.accesses import AccessPattern, WritePattern
+from aotc.passes.kernel.builders.expressions import Destination, Expressions
+from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
+from aotc.passes.kernel.signature import block_signature, signature
+from aotc.passes.kernel.strategy import accesses_of
 
 
 class Form(IntEnum):
-    """How good a form on tiles a group has."""
+    """How well a group is computed on register tiles; the greater, the better."""
 
     NONE = 0
-    """It is computed by plain loops."""
+    """It is not vectorizable: scalar loops compute it."""
     GATHERED = 1
     """Some operand's elements are collected one by one along the lanes."""
     DENSE = 2
     """What is loaded lies along the lanes, or is one element for all of them."""
 
 
-class TileForms:
+class VectorForms:
     """The forms of groups with an anchor, each found once."""
 
     def __init__(self, store: WeightStore) -> None:
@@ -40,59 +46,122 @@ class TileForms:
         self._known: dict[object, Form] = {}
         self._elements: dict[object, bool] = {}
 
-    def has_element(self, op: ElementOp) -> bool:
-        """Whether the elements of `op` can be computed a tile at a time."""
-        key = (type(op), *op.properties.items(), *(value.type for value in op.operands))
-        if key not in self._elements:
-            self._elements[key] = _has_element(op)
-        return self._elements[key]
-
     def of(self, ops: Sequence[Operation], outputs: Sequence[SSAValue]) -> Form:
-        """The form of a kernel of `ops` (in order, groups opened) that computes `outputs`."""
+        """The form of a kernel that computes `outputs` by `ops`, one of them an anchor; in order, groups opened."""
         block, _, inside = copy_group(ops)
-        block.add_op(ReturnOp(*(inside[output] for output in outputs)))
-        key = body_key(block)
+        block.add_op(YieldOp([inside[output] for output in outputs]))
+        key = block_signature(block)
         if key not in self._known:
-            self._known[key] = self._try(block)
+            self._known[key] = _form(block, self._store)
+        block.erase(safe_erase=False)
         return self._known[key]
 
-    def _try(self, block: Block) -> Form:
-        end = block.last_op
-        assert isinstance(end, ReturnOp)
-        signature = ([arg.type for arg in block.args], [value.type for value in end.operands])
-        kernel = FuncOp("probe", signature, Region(block), "private")
-        kernel.attributes |= {"aot.kernel": UnitAttr(), "aot.in_place": ArrayAttr([])}
-        bufferize_kernel(kernel)
-        try:
-            KernelLowering(kernel, self._store, TileBuilder).run()
-        except NotVectorizable:
-            return Form.NONE
-        loads = [op for op in kernel.walk() if isinstance(op, TileLoadOp)]
-        return Form.DENSE if all(load.strides.get_values()[-1] in (0, 1) for load in loads) else Form.GATHERED
+    def is_vectorizable(self, op: ElementOp) -> bool:
+        """Whether the elements of `op` can be computed a tile at a time."""
+        key = signature(op)
+        if key not in self._elements:
+            self._elements[key] = _is_vectorizable(op)
+        return self._elements[key]
 
 
-def _has_element(op: ElementOp) -> bool:
+def _form(group: Block, store: WeightStore) -> Form:
+    """The form of the operations of `group`, of which the last yields the outputs."""
+    anchor = next(op for op in group.ops if isinstance(op, AnchorOp))
+    if (accesses := accesses_of(anchor)) is None:
+        return Form.NONE
+    scratch = Block()
+    code = _Code(scratch, group, anchor, store)
+    try:
+        for value, reads in zip((*anchor.operands, *anchor.scratch()), accesses.reads, strict=True):
+            for pattern in reads:
+                code.read(value, pattern)
+        for result, writes in zip(anchor.results, accesses.writes, strict=True):
+            for written in writes:
+                code.write(result, written)
+    except NotVectorizable:
+        return Form.NONE
+    finally:
+        loads = [op.strides.get_values()[-1] for op in scratch.walk() if isinstance(op, TileLoadOp)]
+        scratch.erase(safe_erase=False)
+    return Form.DENSE if all(stride in (0, 1) for stride in loads) else Form.GATHERED
+
+
+class _Code:
+    """What a group computes where its anchor reads and writes, in a block that is dropped."""
+
+    def __init__(self, block: Block, group: Block, anchor: AnchorOp, store: WeightStore) -> None:
+        self._block = block
+        self._b = b = TileBuilder(block)
+        self._scratch: dict[SSAValue, SSAValue] = {value: self._buffer(value) for value in anchor.scratch()}
+
+        def reader(value: SSAValue, buffer: SSAValue) -> Reader:
+            return lambda index: b.load_element(buffer, index, element_type_of(value))
+
+        given: dict[SSAValue, Reader] = {value: reader(value, self._buffer(value)) for value in group.args}
+        self._values = Expressions(anchor.name, b, given, lambda op: constant_array(op, store))
+        self._destinations: dict[SSAValue, list[Destination]] = {
+            result: self._outputs(group, result) for result in anchor.results
+        }
+
+    def _argument(self, kind: Attribute) -> SSAValue:
+        """A value of which nothing is known."""
+        return self._block.insert_arg(kind, len(self._block.args))
+
+    def _buffer(self, value: SSAValue) -> SSAValue:
+        """Memory for a tensor."""
+        return self._argument(_buffer_type(value))
+
+    def _outputs(self, group: Block, result: SSAValue) -> list[Destination]:
+        """The outputs of the group that are computed from a result of the anchor, and where they go."""
+        computed = {result}
+        for op in group.ops:
+            if isinstance(op, YieldOp):
+                return [(value, self._buffer(value)) for value in op.values if value in computed]
+            if not computed.isdisjoint(op.operands):
+                computed.update(op.results)
+        raise AssertionError("a group ends with what it yields")
+
+    def _index(self, value: SSAValue, pattern: AccessPattern) -> list[Scalar]:
+        return pattern.index(self._b, [Scalar(self._b, INDEX, self._argument(INDEX)) for _ in shape_of(value)])
+
+    def read(self, value: SSAValue, pattern: AccessPattern) -> None:
+        """What the nest reads of an operand or a scratch buffer of the anchor."""
+        index = self._index(value, pattern)
+        if (buffer := self._scratch.get(value)) is not None:
+            self._b.load(buffer, index, element_type_of(value))
+        else:
+            self._values.reader(value)(index)
+
+    def write(self, result: SSAValue, written: WritePattern) -> None:
+        """What becomes of a tile of a result."""
+        index, value = self._index(result, written.at), self._b.scalar(self._argument(written.value), written.dtype)
+        if (buffer := self._scratch.get(result)) is not None:
+            self._b.store(value, buffer, index)
+            return
+        with self._values.bound(result, index, value):
+            self._values.store(self._destinations[result], index)
+
+
+def _is_vectorizable(op: ElementOp) -> bool:
     """Try it on a tile that lies along the last two axes of the result."""
     rank = len(shape_of(op.results[0]))
-    buffers = [MemRefType(storage_type(element_type_of(value)), shape_of(value)) for value in op.operands]
-    block = Block(arg_types=[*buffers, *[INDEX] * rank])
-    b, tile = TileBuilder(block), Tile((2, 4))
-    index = [Scalar(b, INDEX, arg) for arg in block.args[len(buffers) :]]
-    for axis in range(-min(rank, 2), 0):
-        index[axis] = tile.index(b, index[axis], {axis: 1})
+    block = Block(arg_types=[*map(_buffer_type, op.operands), *[INDEX] * rank])
+    buffers, places = block.args[: len(op.operands)], block.args[len(op.operands) :]
+    b = TileBuilder(block)
+    steps = tuple(((axis + 2 - rank, 1),) if axis >= rank - 2 else () for axis in range(rank))
+    index = AccessPattern((2, 4), None, steps).index(b, [Scalar(b, INDEX, place) for place in places])
 
     def reader(buffer: SSAValue, value: SSAValue) -> Reader:
         return lambda at: b.load(buffer, at, element_type_of(value))
 
     try:
-        op.element(b, index, [reader(arg, value) for arg, value in zip(block.args, op.operands, strict=False)])
+        op.element(b, index, list(map(reader, buffers, op.operands)))
     except NotVectorizable:
         return False
+    finally:
+        block.erase(safe_erase=False)
     return True
 
 
-def is_tiled(op: Operation) -> bool:
-    """Whether `op` is an anchor that is to be computed on tiles."""
-    if not isinstance(op, AnchorOp) or not follows_schedule(op):
-        return False
-    return type(strategy_of(op)).nest is not KernelStrategy.nest
+def _buffer_type(value: SSAValue) -> MemRefType[Attribute]:
+    return MemRefType(storage_type(element_type_of(value)), shape_of(value))

@@ -34,6 +34,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from aotc.dialects.aot.contract import entries
 from aotc.dialects.graph.conversion import AffineOp
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.elementwise import BroadcastOp
@@ -41,7 +42,6 @@ from aotc.dialects.graph.interfaces import ElementOp, Fusion, GraphOp, shape_of
 from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
 from aotc.dialects.graph.structure import ConstantOp
-from aotc.passes.fuse.groups import entries
 
 
 @dataclass(frozen=True)

@@ -23,20 +23,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FloatAttr, IntegerAttr, ModuleOp, f64, i64
-from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, OpResult, SSAValue
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import ReturnOp
+from xdsl.ir import OpResult, SSAValue
 from xdsl.passes import ModulePass
 
+from aotc.dialects.aot.contract import Argument, arguments_of, entries, results_of, set_arguments, set_results
 from aotc.dialects.dtypes import number_kind
+from aotc.dialects.graph.constants import known_array
 from aotc.dialects.graph.conversion import AffineOp, DequantizeOp, QuantizeOp
 from aotc.dialects.graph.movement import MovementOp
-from aotc.model.constants import known_array
 from aotc.model.weights import WeightStore
-
-Attributes = dict[str, Attribute]
 
 
 @dataclass(frozen=True)
@@ -47,19 +47,23 @@ class AnnotateQuantizationPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         store = WeightStore.of(ctx)
-        for function in op.body.ops:
-            if isinstance(function, FuncOp) and "aot.entry" in function.attributes:
-                terminator = function.body.block.last_op
-                assert isinstance(terminator, ReturnOp)
-                inputs = [_of_argument(argument, store) for argument in function.body.block.args]
-                outputs = [_of_result(value, store) for value in terminator.arguments]
-                function.properties["arg_attrs"] = _merged(function.arg_attrs, inputs)
-                function.properties["res_attrs"] = _merged(function.res_attrs, outputs)
+        for function in entries(op):
+            block = function.body.block
+            terminator = block.last_op
+            assert isinstance(terminator, ReturnOp)
+            inputs = [_of_argument(argument, store) for argument in block.args]
+            outputs = [_of_result(value, store) for value in terminator.arguments]
+            set_arguments(function, _noted(arguments_of(function), inputs))
+            set_results(function, _noted(results_of(function), outputs))
 
 
-def _of_argument(value: SSAValue, store: WeightStore) -> Attributes:
+_Quantization: TypeAlias = tuple[float, int]
+"""Scale and zero point."""
+
+
+def _of_argument(value: SSAValue, store: WeightStore) -> _Quantization | None:
     """The quantization of a value that nothing but dequantizations read, all by the same parameters."""
-    found: list[Attributes] = []
+    found: list[_Quantization | None] = []
     for use in value.uses:
         reader = use.operation
         if isinstance(reader, DequantizeOp) and use.index == 0:
@@ -67,29 +71,31 @@ def _of_argument(value: SSAValue, store: WeightStore) -> Attributes:
         elif isinstance(reader, MovementOp) and use.index == 0:
             found.append(_of_argument(reader.results[0], store))
         else:
-            return {}
-    return found[0] if found and all(other == found[0] for other in found) else {}
+            return None
+    return found[0] if found and all(other == found[0] for other in found) else None
 
 
-def _of_result(value: SSAValue, store: WeightStore) -> Attributes:
+def _of_result(value: SSAValue, store: WeightStore) -> _Quantization | None:
     """The quantization that a value comes from."""
     while isinstance(value, OpResult) and isinstance(value.op, MovementOp):
         value = value.op.operands[0]
-    return _parameters(value.op, store) if isinstance(value, OpResult) and isinstance(value.op, QuantizeOp) else {}
+    return _parameters(value.op, store) if isinstance(value, OpResult) and isinstance(value.op, QuantizeOp) else None
 
 
-def _parameters(op: AffineOp, store: WeightStore) -> Attributes:
-    """Scale and zero point as attributes; empty where they are not constant or not one for the whole tensor."""
+def _parameters(op: AffineOp, store: WeightStore) -> _Quantization | None:
+    """Scale and zero point; None where they are not constant or not one for the whole tensor."""
     scale = known_array(op.scale, store)
     zero_point = None if op.zero_point is None else known_array(op.zero_point, store)
     if scale is None or scale.size != 1 or (op.zero_point is not None and zero_point is None):
-        return {}
+        return None
     if zero_point is not None and number_kind(zero_point.dtype) == "f" and zero_point.any():
-        return {}  # there is no integer for it
+        return None  # there is no integer for it
     offset = 0 if zero_point is None else int(zero_point.item())
-    return {"aot.scale": FloatAttr(float(scale.item()), f64), "aot.zero_point": IntegerAttr(offset, i64)}
+    return float(scale.item()), offset
 
 
-def _merged(given: ArrayAttr[DictionaryAttr] | None, added: Sequence[Attributes]) -> ArrayAttr[DictionaryAttr]:
-    present = [dict(entry.data) for entry in given] if given is not None else [Attributes() for _ in added]
-    return ArrayAttr(DictionaryAttr(old | new) for old, new in zip(present, added, strict=True))
+def _noted(given: Sequence[Argument], found: Sequence[_Quantization | None]) -> Sequence[Argument]:
+    for each, quantization in zip(given, found, strict=True):
+        if quantization is not None:
+            each.scale, each.zero_point = quantization
+    return given

@@ -26,12 +26,12 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from aotc.dialects.aot.contract import entries
 from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.elementwise import BroadcastOp
 from aotc.dialects.graph.interfaces import ElementOp, Fusion, element_type_of, shape_of
 from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
 from aotc.dialects.graph.structure import ConstantOp
-from aotc.passes.fuse.groups import entries
 
 
 @dataclass(frozen=True)

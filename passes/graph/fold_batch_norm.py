@@ -27,16 +27,16 @@ from xdsl.ir import OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from aotc.dialects.aot.contract import entries
 from aotc.dialects.dtypes import is_float, numpy_dtype
+from aotc.dialects.graph.constants import constant_op, known_array
 from aotc.dialects.graph.convolution import ConvolutionOp, ConvOp, ConvTransposeOp
 from aotc.dialects.graph.elementwise import AddOp, MulOp
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of, shape_of
 from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.normalization import BatchNormOp
-from aotc.model.constants import constant_op, known_array
 from aotc.model.locations import fuse_locations
 from aotc.model.weights import Array, WeightStore
-from aotc.passes.fuse.groups import entries
 from aotc.passes.graph.weights import erase_unused_constants, key_of
 
 

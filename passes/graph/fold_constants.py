@@ -24,11 +24,11 @@ from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from aotc.dialects.aot.contract import entries
+from aotc.dialects.graph.constants import constant_op, folded, weight_keys
 from aotc.dialects.graph.interfaces import GraphOp
 from aotc.dialects.graph.structure import ConstantOp
-from aotc.model.constants import constant_op, folded, weight_keys
 from aotc.model.weights import WeightStore
-from aotc.passes.fuse.groups import entries
 from aotc.passes.graph.weights import constant_name, erase_unused_constants
 
 

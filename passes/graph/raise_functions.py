@@ -29,12 +29,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
+from aotc.dialects.aot.contract import entries
+from aotc.dialects.graph.constants import known_array
 from aotc.dialects.graph.elementwise import AddOp, MulOp
 from aotc.dialects.graph.functions import ExpOp, LogOp, MishOp, SoftplusOp, TanhOp
 from aotc.dialects.graph.interfaces import GraphOp, producer, shape_of
-from aotc.model.constants import known_array
 from aotc.model.weights import WeightStore
-from aotc.passes.fuse.groups import entries
 from aotc.passes.graph.raising import put_in_place
 
 Raised: TypeAlias = "tuple[GraphOp, Sequence[GraphOp]] | None"

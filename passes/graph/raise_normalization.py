@@ -30,15 +30,15 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
+from aotc.dialects.aot.contract import entries
 from aotc.dialects.dtypes import compute_type
+from aotc.dialects.graph.constants import known_array
 from aotc.dialects.graph.elementwise import AddOp, DivOp, MulOp, PowOp, SubOp
 from aotc.dialects.graph.functions import SqrtOp
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of, producer, shape_of
 from aotc.dialects.graph.normalization import NormalizeOp
 from aotc.dialects.graph.reduction import ReduceOp
-from aotc.model.constants import known_array
 from aotc.model.weights import WeightStore
-from aotc.passes.fuse.groups import entries
 from aotc.passes.graph.raising import put_in_place
 
 

@@ -24,13 +24,13 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from aotc.dialects.aot.contract import entries
+from aotc.dialects.graph.constants import constant_op, known_array
 from aotc.dialects.graph.conversion import AffineOp
 from aotc.dialects.graph.elementwise import BroadcastOp
 from aotc.dialects.graph.interfaces import ShapeError
 from aotc.dialects.graph.structure import ConstantOp
-from aotc.model.constants import constant_op, known_array
 from aotc.model.weights import Array, WeightStore
-from aotc.passes.fuse.groups import entries
 from aotc.passes.graph.weights import erase_unused_constants
 
 

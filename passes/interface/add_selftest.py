@@ -36,21 +36,15 @@ from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DenseArrayBase,
-    DictionaryAttr,
     Float64Type,
     FloatAttr,
     IntegerAttr,
     IntegerType,
     MemRefType,
     ModuleOp,
-    StringAttr,
-    UnitAttr,
     f32,
     i1,
     i32,
-    i64,
 )
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
@@ -58,21 +52,24 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from aotc.dialects.aot import BufferOp, CheckOp, DataOp, NullOp, PtrType, WeightOp, WorkspaceOp
+from aotc.dialects.aot.contract import (
+    RECORDED,
+    Recorded,
+    arguments_of,
+    entry,
+    has_tensors_in_workspace,
+    mark_selftest,
+    model_name,
+    plan_of,
+    set_plan,
+    set_signature,
+    set_sizes,
+    sizes_of,
+    tensors_of,
+)
 from aotc.dialects.dtypes import byte_width, element_type, storage_type
 from aotc.model.conventions import operator_symbol
 from aotc.model.metadata import BufferInfo
-from aotc.model.plan import PLAN, plan_attribute, plan_info, text_of
-from aotc.passes.interface.signature import (
-    TENSORS,
-    Attributes,
-    argument_attributes,
-    entry,
-    model_name,
-    set_signature,
-    tensor_attributes,
-)
-
-SELFTEST = "aot.selftest"
 
 
 @dataclass(frozen=True)
@@ -82,9 +79,8 @@ class AddSelftestPass(ModulePass):
     name = "add-selftest"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        golden = op.attributes.get(SELFTEST)
-        if isinstance(golden, DictionaryAttr):
-            op.body.block.add_op(_Selftest(op, golden).function())
+        if (recorded := RECORDED.get(op)) is not None:
+            op.body.block.add_op(_Selftest(op, recorded).function())
 
 
 @dataclass(frozen=True)
@@ -111,17 +107,17 @@ class _Tensor:
 
 
 class _Selftest:
-    def __init__(self, module: ModuleOp, golden: DictionaryAttr) -> None:
+    def __init__(self, module: ModuleOp, recorded: Recorded) -> None:
         self.module = module
         self.main = entry(module)
-        self.inside = TENSORS in self.main.attributes
-        self.tensors = list(_tensors(self.main, golden))
+        self.inside = has_tensors_in_workspace(self.main)
+        self.tensors = list(_tensors(self.main, recorded))
         if not self.inside:
             self._make_room()
 
     def _make_room(self) -> None:
         """Give each output a place at the end of the workspace."""
-        plan = plan_info(self.module)
+        plan = plan_of(self.module)
         end = plan.peak_bytes
         buffers = list(plan.buffers)
         for position, tensor in enumerate(self.tensors):
@@ -134,8 +130,8 @@ class _Selftest:
         grown = end - plan.peak_bytes
         lower_bound = plan.lower_bound_bytes + grown
         plan = replace(plan, peak_bytes=end, lower_bound_bytes=lower_bound, buffers=tuple(buffers))
-        self.module.attributes[PLAN] = plan_attribute(plan)
-        self.main.attributes["aot.workspace_bytes"] = IntegerAttr(end, i64)
+        set_plan(self.module, plan)
+        set_sizes(self.main, replace(sizes_of(self.main), workspace=end))
         for op in [op for op in self.main.walk() if isinstance(op, WorkspaceOp)]:
             larger = WorkspaceOp(end)
             larger.result.name_hint = op.result.name_hint
@@ -147,28 +143,28 @@ class _Selftest:
 
     def function(self) -> FuncOp:
         """The self-test."""
-        attributes = argument_attributes(self.main)
-        others = [n for n, given in enumerate(attributes) if _io(given) not in ("input", "output")]
+        arguments = arguments_of(self.main)
+        others = {n: each.io for n, each in enumerate(arguments) if each.io not in ("input", "output")}
         kinds = [self.main.args[n].type for n in others]
         function = FuncOp(operator_symbol(model_name(self.module), "selftest"), (kinds, [i32]))
-        function.attributes[SELFTEST] = UnitAttr()
+        mark_selftest(function)
         block = function.body.block
-        for argument, number in zip(block.args, others, strict=True):
-            argument.name_hint = _io(attributes[number])
-        set_signature(function, [attributes[n] for n in others], [i32])
+        for argument, io in zip(block.args, others.values(), strict=True):
+            argument.name_hint = io
+        set_signature(function, [arguments[n] for n in others], [i32])
         build = Builder(InsertPoint.at_end(block))
-        given = dict(zip((_io(attributes[n]) for n in others), block.args, strict=True))
+        given = dict(zip(others.values(), block.args, strict=True))
         buffers = self._buffers(build, given.get("workspace"))
         if self.inside:
             for tensor, buffer in zip(self.tensors, buffers, strict=True):
                 if tensor.io == "input" and tensor.count:
                     _copy(build, _recorded(build, tensor), buffer, tensor)
         passed = iter(buffers)
-        arguments = [
-            _data(build, next(passed), self.main.args[n].type) if _io(each) in ("input", "output") else given[_io(each)]
-            for n, each in enumerate(attributes)
+        values = [
+            given[others[n]] if n in others else _data(build, next(passed), argument.type)
+            for n, argument in enumerate(self.main.args)
         ]
-        status = build.insert(CallOp(self.main.sym_name.data, arguments, [i32])).results[0]
+        status = build.insert(CallOp(self.main.sym_name.data, values, [i32])).results[0]
         build.insert(CheckOp(status))
         number = 0
         for tensor, buffer in zip(self.tensors, buffers, strict=True):
@@ -181,7 +177,7 @@ class _Selftest:
 
     def _buffers(self, build: Builder, workspace: SSAValue | None) -> list[SSAValue]:
         """The buffer of each tensor: its recorded value, or its place in the workspace."""
-        size = plan_info(self.module).peak_bytes
+        size = plan_of(self.module).peak_bytes
         arena: SSAValue | None = None
         buffers: list[SSAValue] = []
         for tensor in self.tensors:
@@ -197,26 +193,19 @@ class _Selftest:
         return buffers
 
 
-def _tensors(main: FuncOp, golden: DictionaryAttr) -> Iterator[_Tensor]:
-    keys = {io: iter(cast(ArrayAttr[StringAttr], golden.data[f"{io}s"])) for io in ("input", "output")}
-    tolerances = iter(cast(ArrayAttr[FloatAttr], golden.data["tolerances"]))
-    for given in tensor_attributes(main):
-        io = text_of(given["aot.io"])
-        shape, offset = given["aot.shape"], given.get("aot.offset")
-        assert isinstance(shape, DenseArrayBase)
+def _tensors(main: FuncOp, recorded: Recorded) -> Iterator[_Tensor]:
+    keys = {"input": iter(recorded.inputs), "output": iter(recorded.outputs)}
+    tolerances = iter(recorded.tolerances)
+    for tensor in tensors_of(main):
         yield _Tensor(
-            key=text_of(next(keys[io])),
-            dtype=text_of(given["aot.dtype"]),
-            count=prod(int(extent) for extent in shape.get_values()),
-            io=io,
-            quantized="aot.scale" in given,
-            tolerance=next(tolerances).value.data if io == "output" else 0.0,
-            offset=offset.value.data if isinstance(offset, IntegerAttr) else None,
+            key=next(keys[tensor.io]),
+            dtype=tensor.dtype,
+            count=prod(tensor.shape),
+            io=tensor.io,
+            quantized=tensor.scale is not None,
+            tolerance=next(tolerances) if tensor.io == "output" else 0.0,
+            offset=tensor.offset,
         )
-
-
-def _io(given: Attributes) -> str:
-    return text_of(given["aot.io"])
 
 
 def _recorded(build: Builder, tensor: _Tensor) -> SSAValue:

@@ -8,32 +8,38 @@ from typing import cast
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    ArrayAttr,
-    DictionaryAttr,
     IntegerAttr,
     MemRefType,
     ModuleOp,
-    StringAttr,
-    UnitAttr,
-    i64,
 )
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from aotc.dialects.aot import BufferOp, DataOp, TileStoreOp, WeightOp, WeightsOp, WorkspaceOp
+from aotc.dialects.aot.contract import (
+    WEIGHT_LAYOUT,
+    Argument,
+    Sizes,
+    arguments_of,
+    entry,
+    has_plan,
+    kernels,
+    plan_of,
+    set_arguments,
+    set_sizes,
+    workspace_alignment,
+)
 from aotc.dialects.dtypes import byte_width
-from aotc.model.plan import PLAN, plan_info
-from aotc.passes.interface.signature import Attributes, argument_attributes, entry, kernels
 
 _VIEWS = (memref.ViewOp, memref.ReinterpretCastOp, memref.CastOp)
 
 
 def record_buffer_attributes(module: ModuleOp) -> None:
-    """Write `aot.readonly`, `aot.noalias` and `aot.align` on the buffer arguments of the entry and of every kernel.
+    """Say which buffer arguments of the entry and of every kernel are only read, overlap nothing, and are aligned.
 
-    A kernel's arguments do not overlap unless the plan says `aot.may_alias`, and are as aligned as at the least aligned
-    of its calls. An entry promises only what its documentation asks of the caller: outputs overlap nothing, and every
-    pointer has the natural alignment of its element type.
+    A kernel's arguments do not overlap unless the plan says that they may alias, and are as aligned as at the least
+    aligned of its calls. An entry promises only what its documentation asks of the caller: outputs overlap nothing, and
+    every pointer has the natural alignment of its element type.
     """
     main = entry(module)
     _record_sizes(module, main)
@@ -41,25 +47,19 @@ def record_buffer_attributes(module: ModuleOp) -> None:
     alignments = _alignments_of_calls(module, main)
     for kernel in kernels(module):
         symbol = kernel.sym_name.data
-        attributes = argument_attributes(kernel)
+        attributes = arguments_of(kernel)
         for position, (argument, given) in enumerate(zip(kernel.args, attributes, strict=True)):
             if isinstance(argument.type, MemRefType):
                 align = alignments.get(symbol, {}).get(position, _natural_alignment(argument))
-                may_alias = given.pop("aot.may_alias", None) is not None
-                _record(given, position not in written[symbol], not may_alias, align)
-        _set(kernel, attributes)
+                noalias, given.may_alias = not given.may_alias, False
+                _record(given, position not in written[symbol], noalias, align)
+        set_arguments(kernel, attributes)
     outputs = _written(main, written)
-    attributes = argument_attributes(main)
+    attributes = arguments_of(main)
     for position, (argument, given) in enumerate(zip(main.args, attributes, strict=True)):
         if isinstance(argument.type, MemRefType):
-            is_output = given.get("aot.io") == StringAttr("output")
-            _record(given, position not in outputs, is_output, _natural_alignment(argument))
-    _set(main, attributes)
-
-
-def workspace_alignment(module: ModuleOp) -> int:
-    """The alignment of the workspace in bytes, from the memory plan; 16 where there is none."""
-    return plan_info(module).alignment if PLAN in module.attributes else 16
+            _record(given, position not in outputs, given.io == "output", _natural_alignment(argument))
+    set_arguments(main, attributes)
 
 
 def _record_sizes(module: ModuleOp, main: FuncOp) -> None:
@@ -76,17 +76,12 @@ def _record_sizes(module: ModuleOp, main: FuncOp) -> None:
             known = sizes[op.callee.string_value()]
             sizes[op.callee.string_value()] = [max(pair) for pair in zip(known, both, strict=True)]
     for kernel in kernels(module):
-        _set_sizes(kernel, 0, *sizes[kernel.sym_name.data])
-    layout = module.attributes.get("aot.weight_layout")
-    blob = layout.data["size"] if isinstance(layout, DictionaryAttr) else None
-    total = blob.value.data if isinstance(blob, IntegerAttr) else sum(constants.values())
-    plan = plan_info(module).peak_bytes if PLAN in module.attributes else 0
-    _set_sizes(main, plan, sum(_bytes(value) for value in main.args if isinstance(value.type, MemRefType)), total)
-
-
-def _set_sizes(function: FuncOp, workspace: int, io: int, constant: int) -> None:
-    for name, size in {"workspace": workspace, "io": io, "constant": constant}.items():
-        function.attributes[f"aot.{name}_bytes"] = IntegerAttr(size, i64)
+        set_sizes(kernel, Sizes(0, *sizes[kernel.sym_name.data]))
+    layout = WEIGHT_LAYOUT.get(module)
+    total = sum(constants.values()) if layout is None else layout.size
+    workspace = plan_of(module).peak_bytes if has_plan(module) else 0
+    io = sum(_bytes(value) for value in main.args if isinstance(value.type, MemRefType))
+    set_sizes(main, Sizes(workspace, io, total))
 
 
 def _bytes(value: SSAValue) -> int:
@@ -100,16 +95,12 @@ def _is_weight(value: SSAValue) -> bool:
     return isinstance(value.owner, WeightOp | WeightsOp)
 
 
-def _record(attributes: Attributes, readonly: bool, noalias: bool, align: int) -> None:
+def _record(given: Argument, readonly: bool, noalias: bool, align: int) -> None:
     if readonly:
-        attributes["aot.readonly"] = UnitAttr()
+        given.readonly = True
     if noalias:
-        attributes["aot.noalias"] = UnitAttr()
-    attributes["aot.align"] = IntegerAttr(align, i64)
-
-
-def _set(function: FuncOp, attributes: list[Attributes]) -> None:
-    function.properties["arg_attrs"] = ArrayAttr([DictionaryAttr(each) for each in attributes])
+        given.noalias = True
+    given.align = align
 
 
 def _written(function: FuncOp, callees: dict[str, set[int]]) -> set[int]:

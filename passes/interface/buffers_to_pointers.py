@@ -34,15 +34,11 @@ from typing import cast
 from xdsl.context import Context
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import (
-    DenseArrayBase,
     IndexType,
     IntegerAttr,
     MemRefType,
     ModuleOp,
-    StringAttr,
-    UnitAttr,
     i32,
-    i64,
 )
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
@@ -50,19 +46,21 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects.aot import VOID_PTR, BufferOp, CheckOp, Convention, DataOp, PtrType, WeightsOp, WorkspaceOp
-from aotc.passes.interface.buffer_attributes import record_buffer_attributes, workspace_alignment
-from aotc.passes.interface.buffer_uses import replace_buffer, used_extents
-from aotc.passes.interface.place_weights import weight_alignment
-from aotc.passes.interface.signature import (
-    Attributes,
+from aotc.dialects.aot.contract import (
+    WEIGHT_LAYOUT,
+    Argument,
     append_argument,
-    argument_attributes,
+    arguments_of,
     convention,
     entry,
     kernels,
-    option,
     set_signature,
+    weights_place,
+    workspace_alignment,
+    workspace_place,
 )
+from aotc.passes.interface.buffer_attributes import record_buffer_attributes
+from aotc.passes.interface.buffer_uses import replace_buffer, used_extents
 
 
 @dataclass(frozen=True)
@@ -88,21 +86,23 @@ def _rewrite(function: FuncOp, extents_of: list[list[int]]) -> None:
     block = function.body.block
     done = arith.ConstantOp.from_int_and_width(0, 32)
     Rewriter.insert_op(done, InsertPoint.at_start(block))
-    collected: list[Attributes] = []
-    given_attributes = argument_attributes(function)
+    collected: list[Argument] = []
+    given_attributes = arguments_of(function)
     for argument, extents, given in zip(list(function.args), extents_of, given_attributes, strict=True):
         collected.append(given)
         if not isinstance(kind := argument.type, MemRefType):
             continue
-        if "aot.io" in given:  # a pointer no longer says it
-            given["aot.shape"] = DenseArrayBase.from_list(i64, kind.get_shape())
+        if given.io is not None:  # a pointer no longer says it
+            given.shape = kind.get_shape()
         pointer = block.insert_arg(PtrType(kind.element_type), argument.index)
         pointer.name_hint = argument.name_hint
         sizes: dict[int, SSAValue] = {}
         for dimension in extents:
             size = block.insert_arg(i32, argument.index)
             size.name_hint = f"{argument.name_hint or 'arg'}_dim{dimension}"
-            collected.append({"aot.dim": IntegerAttr(dimension, i64)})
+            extent = Argument()
+            extent.dimension = dimension
+            collected.append(extent)
             cast_op = arith.IndexCastOp(size, IndexType())
             block.insert_op_before(cast_op, done)
             sizes[dimension] = cast_op.result
@@ -157,21 +157,15 @@ def _rewrite_calls(function: FuncOp, signatures: dict[str, list[list[int]]]) -> 
 
 def _take_from_caller(module: ModuleOp, main: FuncOp) -> None:
     """Make the workspace and the weights arguments of the entry where they are the caller's to supply."""
-    if option(module, "aot.workspace") == "caller":
-        attributes: Attributes = {
-            "aot.io": StringAttr("workspace"),
-            "aot.align": IntegerAttr(workspace_alignment(module), i64),
-            "aot.noalias": UnitAttr(),
-        }
-        pointer = append_argument(main, VOID_PTR, attributes, "workspace")
+    if workspace_place(module) == "caller":
+        given = Argument(io="workspace")
+        given.align, given.noalias = workspace_alignment(module), True
+        pointer = append_argument(main, VOID_PTR, given, "workspace")
         _replace_by_buffer(main, WorkspaceOp, pointer)
-    if option(module, "aot.weights") == "caller":
-        attributes = {
-            "aot.io": StringAttr("weights"),
-            "aot.align": IntegerAttr(weight_alignment(module), i64),
-            "aot.readonly": UnitAttr(),
-        }
-        pointer = append_argument(main, VOID_PTR, attributes, "weights")
+    if weights_place(module) == "caller":
+        given = Argument(io="weights")
+        given.align, given.readonly = WEIGHT_LAYOUT.require(module, "the module").alignment, True
+        pointer = append_argument(main, VOID_PTR, given, "weights")
         _replace_by_buffer(main, WeightsOp, pointer)
 
 

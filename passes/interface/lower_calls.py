@@ -33,7 +33,6 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     MemRefType,
     ModuleOp,
-    StringAttr,
     i32,
 )
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
@@ -42,22 +41,22 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects.aot import VOID_PTR, CheckOp, Convention, PtrType, StructType
-from aotc.model.conventions import operator_symbol
-from aotc.passes.interface.buffer_uses import replace_buffer, used_extents
-from aotc.passes.interface.packing import CALL_PACKED, PACKED_NAMES, PACKED_TYPES, Packer, Unpacker
-from aotc.passes.interface.signature import (
-    Attributes,
+from aotc.dialects.aot.contract import (
+    RESOURCE_HANDLE,
+    Argument,
     append_argument,
     convention,
     entry,
     kernels,
     model_name,
-    option,
+    operator_arguments,
     set_signature,
 )
+from aotc.model.conventions import CALL_PACKED, operator_symbol
+from aotc.passes.interface.buffer_uses import replace_buffer, used_extents
+from aotc.passes.interface.packing import PACKED_NAMES, PACKED_TYPES, Packer, Unpacker
 
 _PACKED = (Convention.CPACKED, Convention.PACKED)
-_HANDLE: Attributes = {"aot.io": StringAttr("resource_handle")}
 
 
 @dataclass(frozen=True)
@@ -68,12 +67,12 @@ class LowerCallsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         main = entry(op)
-        arguments = option(op, "aot.operator_arguments", "tensors")
+        arguments = operator_arguments(op)
         by_symbol = {kernel.sym_name.data: kernel for kernel in kernels(op)}
         conventions = {symbol: convention(kernel) for symbol, kernel in by_symbol.items()}
         handle = None
-        if "aot.resource_handle" in main.attributes:
-            handle = append_argument(main, VOID_PTR, _HANDLE, "resource_handle")
+        if RESOURCE_HANDLE.on(main):
+            handle = append_argument(main, VOID_PTR, Argument(io="resource_handle"), "resource_handle")
         registry = operator_symbol(model_name(op), "functions")
         calls = [call for call in main.walk() if isinstance(call, CallOp)]
         packed = [call for call in calls if conventions.get(call.callee.string_value()) in _PACKED]
@@ -86,7 +85,7 @@ class LowerCallsPass(ModulePass):
             if conventions[symbol] in _PACKED:
                 _pack_function(kernel, arguments)
             elif handle is not None:
-                append_argument(kernel, VOID_PTR, _HANDLE, "resource_handle")
+                append_argument(kernel, VOID_PTR, Argument(io="resource_handle"), "resource_handle")
         if handle is not None:
             for call in calls:
                 if conventions.get(call.callee.string_value()) is Convention.UNPACKED:
@@ -108,7 +107,7 @@ def _pack_call(packer: Packer, call: CallOp, handle: SSAValue | None, registry: 
     call.erase()
 
 
-def _pack_function(kernel: FuncOp, operator_arguments: str) -> None:
+def _pack_function(kernel: FuncOp, given: str) -> None:
     """Give `kernel` the packed signature, its arguments taken out of the structures and checked."""
     extents_of = used_extents(kernel)
     block = kernel.body.block
@@ -118,7 +117,7 @@ def _pack_function(kernel: FuncOp, operator_arguments: str) -> None:
     arguments = [block.insert_arg(kind, len(block.args)) for kind in PACKED_TYPES]
     for argument, name in zip(arguments, PACKED_NAMES, strict=True):
         argument.name_hint = name
-    unpacker = Unpacker(Builder(InsertPoint.before(done)), arguments, len(buffers), operator_arguments)
+    unpacker = Unpacker(Builder(InsertPoint.before(done)), arguments, len(buffers), given)
     for position, (buffer, extents) in enumerate(zip(buffers, extents_of, strict=True)):
         kind = buffer.type
         assert isinstance(kind, MemRefType)
@@ -129,4 +128,4 @@ def _pack_function(kernel: FuncOp, operator_arguments: str) -> None:
     last = block.last_op
     assert isinstance(last, ReturnOp)
     last.operands = [done.result]
-    set_signature(kernel, [{} for _ in arguments], [i32])
+    set_signature(kernel, [Argument() for _ in arguments], [i32])

@@ -23,8 +23,8 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.passes import ModulePass
 
+from aotc.dialects.aot.contract import entry, is_kernel, model_name
 from aotc.model.conventions import entry_symbol, operator_symbol, require_identifier
-from aotc.passes.interface.signature import entry, model_name
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class MangleSymbolsPass(ModulePass):
                 old = function.sym_name.data
                 symbols[old] = entry_symbol(name, "c") if function is main else operator_symbol(name, old)
                 function.properties["sym_name"] = StringAttr(symbols[old])
-                if self.export_operators and "aot.kernel" in function.attributes:
+                if self.export_operators and is_kernel(function):
                     function.properties.pop("sym_visibility", None)
         for call in op.walk():
             if isinstance(call, CallOp) and (new := symbols.get(call.callee.string_value())):

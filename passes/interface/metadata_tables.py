@@ -6,8 +6,6 @@ from xdsl.builder import Builder
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     ArrayAttr,
-    DenseArrayBase,
-    IntegerAttr,
     ModuleOp,
     StringAttr,
     SymbolRefAttr,
@@ -24,7 +22,6 @@ from xdsl.rewriter import InsertPoint
 from aotc.dialects.aot import (
     VOID_PTR,
     Convention,
-    ConventionAttr,
     GlobalOp,
     PtrCastOp,
     PtrType,
@@ -34,26 +31,28 @@ from aotc.dialects.aot import (
     SymbolOp,
     integers,
 )
+from aotc.dialects.aot.contract import (
+    Argument,
+    Tensor,
+    arguments_of,
+    kernels,
+    model_name,
+    set_convention,
+    set_signature,
+    sizes_of,
+)
 from aotc.model.conventions import operator_symbol
 from aotc.model.dlpack import HANDLE_CODE
 from aotc.model.metadata import METADATA_VERSION
 from aotc.model.naming import c_identifier
-from aotc.model.plan import text_of
 from aotc.passes.interface.packing import PACKED_NAMES, PACKED_TYPES, DLType
-from aotc.passes.interface.signature import (
-    Attributes,
-    argument_attributes,
-    kernels,
-    model_name,
-    set_signature,
-)
 
 
 def add_metadata(module: ModuleOp, main: FuncOp, run: str) -> tuple[str, str]:
     """Add the tables for the entry `run` and the operators; returns the symbols of the metadata and of its getter."""
     name = model_name(module)
     metadata, getter = operator_symbol(name, "metadata"), operator_symbol(name, "get_model_metadata")
-    tensors = [given for given in argument_attributes(main) if text_of(given["aot.io"]) in ("input", "output")]
+    tensors = [given.tensor() for given in arguments_of(main) if given.io in ("input", "output")]
     params = operator_symbol(name, "params")
     functions = [_function_row(run, params if tensors else None, tensors, _sizes(main))]
     functions += [_function_row(kernel.sym_name.data, None, [], _sizes(kernel)) for kernel in kernels(module)]
@@ -71,18 +70,14 @@ def add_metadata(module: ModuleOp, main: FuncOp, run: str) -> tuple[str, str]:
     return metadata, getter
 
 
-def _parameter_rows(name: str, tensors: list[Attributes]) -> tuple[list[GlobalOp], list[Attribute]]:
+def _parameter_rows(name: str, tensors: list[Tensor]) -> tuple[list[GlobalOp], list[Attribute]]:
     """The rows of the inputs and outputs in the order of the entry's arguments, and the tables of their shapes."""
     shapes: list[GlobalOp] = []
     rows: list[Attribute] = []
     taken = {"workspace", "weights", "resource_handle"}
-    for position, given in enumerate(tensors):
-        shape = given["aot.shape"]
-        assert isinstance(shape, DenseArrayBase)
-        extents = [int(extent) for extent in shape.get_values()]
-        dtype = DLType.of(text_of(given["aot.dtype"]))
-        hint = text_of(given["aot.name"])
-        symbol = c_identifier(hint, taken)
+    for position, tensor in enumerate(tensors):
+        extents, dtype = tensor.shape, DLType.of(tensor.dtype)
+        symbol = c_identifier(tensor.name, taken)
         taken.add(symbol)
         where: Attribute = UnitAttr()
         if extents:
@@ -91,19 +86,18 @@ def _parameter_rows(name: str, tensors: list[Attributes]) -> tuple[list[GlobalOp
         code, bits = integers(i8, dtype.code, dtype.bits)
         (lanes,) = integers(i16, dtype.lanes)
         (ndim,) = integers(i64, len(extents))
-        rows.append(ArrayAttr([StringAttr(hint), StringAttr(symbol), where, ndim, code, bits, lanes]))
+        rows.append(ArrayAttr([StringAttr(tensor.name), StringAttr(symbol), where, ndim, code, bits, lanes]))
     return shapes, rows
 
 
 def _sizes(function: FuncOp) -> list[Attribute]:
     """Bytes of workspace, inputs and outputs, and constants, as `record_buffer_attributes` left them."""
-    return [
-        function.attributes.get(f"aot.{what}_bytes", IntegerAttr(0, i64)) for what in ("workspace", "io", "constant")
-    ]
+    sizes = sizes_of(function)
+    return integers(i64, sizes.workspace, sizes.io, sizes.constant)
 
 
-def _function_row(symbol: str, params: str | None, tensors: list[Attributes], sizes: list[Attribute]) -> Attribute:
-    io = [text_of(given["aot.io"]) for given in tensors]
+def _function_row(symbol: str, params: str | None, tensors: list[Tensor], sizes: list[Attribute]) -> Attribute:
+    io = [tensor.io for tensor in tensors]
     counts = integers(i32, io.count("input"), io.count("output"))
     where: Attribute = UnitAttr() if params is None else SymbolRefAttr(params)
     return ArrayAttr([StringAttr(symbol), where, *counts, *sizes])
@@ -112,11 +106,11 @@ def _function_row(symbol: str, params: str | None, tensors: list[Attributes], si
 def _getter(symbol: str, metadata: str) -> FuncOp:
     """A packed function without arguments that returns the address of the metadata as a handle."""
     function = FuncOp(symbol, (PACKED_TYPES, [i32]), visibility="private")
-    function.attributes["aot.convention"] = ConventionAttr(Convention.PACKED)
+    set_convention(function, Convention.PACKED)
     block = function.body.block
     for argument, name in zip(block.args, PACKED_NAMES, strict=True):
         argument.name_hint = name
-    set_signature(function, [{"aot.name": StringAttr(name)} for name in PACKED_NAMES], [i32])
+    set_signature(function, [Argument(name=name) for name in PACKED_NAMES], [i32])
     build = Builder(InsertPoint.at_end(block))
     value = build.insert(PtrCastOp(block.args[3], PtrType(StructType("AOTCValue"))))
     code = build.insert(PtrCastOp(block.args[4], PtrType(i32)))

@@ -40,15 +40,13 @@ from aotc.dialects.aot import (
 )
 from aotc.dialects.dtypes import dtype_name
 from aotc.errors import CompileError, Problem
+from aotc.model.conventions import CALL_PACKED
 from aotc.model.dlpack import CPU, DLPACK_TYPES, HANDLE_CODE, TENSOR_CODE
 
 PACKED_TYPES: Final[tuple[Attribute, ...]] = (VOID_PTR, VOID_PTR, i32, VOID_PTR, VOID_PTR, VOID_PTR)
 """The argument types of every packed function; it returns an i32 status."""
 
 PACKED_NAMES: Final = ("args", "arg_type_ids", "num_args", "out_ret_value", "out_ret_tcode", "resource_handle")
-
-CALL_PACKED: Final = "AOTCCallPacked"
-"""The runtime function that looks an operator up and calls it: the registry, a name, then the packed arguments."""
 
 _VALUE, _TENSOR, _FUNCTION = StructType("AOTCValue"), StructType("DLTensor"), StructType("AOTCFunctionEntry")
 

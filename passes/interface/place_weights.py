@@ -11,9 +11,9 @@ becomes, where the module says `aot.weights = "external"` or `"caller"`,
 %c0 = arith.constant 0 : index
 %w = memref.view %weights[%c0][] : memref<96xi8> to memref<8x3xf32>
 ```
-and the module gets `aot.weight_layout = {size = 96, alignment = 8, offsets = {"conv.w" = 0}}`, from which
-`weights_blob` makes the bytes. A kernel that reads a weight of its own gets it as an argument: only the entry knows
-the blob.
+and the module gets `aot.weight_layout = {size = 96, alignment = 8, offsets = {"conv.w" = 0}}`, by which
+`WeightStore.blob` puts the bytes together. A kernel that reads a weight of its own gets it as an argument: only the
+entry knows the blob.
 """
 
 from __future__ import annotations
@@ -22,16 +22,24 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, i64
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
 from aotc.dialects.aot import WeightOp, WeightsOp
+from aotc.dialects.aot.contract import (
+    WEIGHT_LAYOUT,
+    Argument,
+    WeightLayout,
+    append_argument,
+    entry,
+    kernels,
+    model_name,
+    weights_place,
+)
 from aotc.dialects.dtypes import byte_width
 from aotc.model.conventions import weights_symbol
-from aotc.model.weights import WeightStore
-from aotc.passes.interface.signature import append_argument, entry, kernels, model_name, option
 
 
 @dataclass(frozen=True)
@@ -46,7 +54,7 @@ class PlaceWeightsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         main = entry(op)
         _order(main.body.block)
-        if option(op, "aot.weights") == "embedded":
+        if weights_place(op) == "embedded":
             return
         _pass_to_kernels(op)
         offsets: dict[str, int] = {}
@@ -57,13 +65,7 @@ class PlaceWeightsPass(ModulePass):
                 offsets[weight.key.data] = start = -(-end // self.alignment) * self.alignment
                 kind = weight.result.type
                 end = start + kind.element_count() * byte_width(kind.element_type)
-        op.attributes["aot.weight_layout"] = DictionaryAttr(
-            {
-                "size": IntegerAttr(end, i64),
-                "alignment": IntegerAttr(self.alignment, i64),
-                "offsets": DictionaryAttr({key: IntegerAttr(offset, i64) for key, offset in offsets.items()}),
-            }
-        )
+        WEIGHT_LAYOUT.set(op, WeightLayout(end, self.alignment, offsets))
         if not uses:
             return
         block = main.body.block
@@ -81,40 +83,6 @@ class PlaceWeightsPass(ModulePass):
             weight.result.replace_all_uses_with(view.result)
             weight.detach()
             weight.erase()
-
-
-def weight_sizes(module: ModuleOp) -> dict[str, int]:
-    """Bytes of each weight of the model that is embedded, by key."""
-    uses = [op for function in (entry(module), *kernels(module)) for op in function.walk() if isinstance(op, WeightOp)]
-    kinds = {op.key.data: op.result.type for op in uses}
-    return {key: kind.element_count() * byte_width(kind.element_type) for key, kind in kinds.items()}
-
-
-def weight_offsets(module: ModuleOp) -> dict[str, int]:
-    """Where in the blob of a module after `place-weights` each weight is, by key; nothing where they are embedded."""
-    layout = module.attributes.get("aot.weight_layout")
-    offsets = layout.data["offsets"] if isinstance(layout, DictionaryAttr) else DictionaryAttr({})
-    assert isinstance(offsets, DictionaryAttr)
-    return {key: offset.value.data for key, offset in offsets.data.items() if isinstance(offset, IntegerAttr)}
-
-
-def weights_blob(module: ModuleOp, store: WeightStore) -> bytes:
-    """The bytes behind the weights symbol or pointer of a module after `place-weights`; empty where embedded."""
-    offsets = weight_offsets(module)
-    blob = bytearray(max((offset + store[key].nbytes for key, offset in offsets.items()), default=0))
-    for key, offset in offsets.items():
-        content = store[key].tobytes()
-        blob[offset : offset + len(content)] = content
-    return bytes(blob)
-
-
-def weight_alignment(module: ModuleOp) -> int:
-    """What the blob of a module after `place-weights` is aligned to, in bytes."""
-    layout = module.attributes["aot.weight_layout"]
-    assert isinstance(layout, DictionaryAttr)
-    alignment = layout.data["alignment"]
-    assert isinstance(alignment, IntegerAttr)
-    return alignment.value.data
 
 
 def _order(block: Block) -> None:
@@ -143,7 +111,7 @@ def _pass_to_kernels(module: ModuleOp) -> None:
             calls.setdefault(call.callee.string_value(), []).append(call)
     for kernel in kernels(module):
         for weight in [each for each in kernel.walk() if isinstance(each, WeightOp)]:
-            argument = append_argument(kernel, weight.result.type, {}, weight.result.name_hint or "weight")
+            argument = append_argument(kernel, weight.result.type, Argument(), weight.result.name_hint or "weight")
             weight.result.replace_all_uses_with(argument)
             weight.detach()
             for call in calls.get(kernel.sym_name.data, ()):

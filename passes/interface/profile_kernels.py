@@ -30,8 +30,8 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from aotc.dialects.aot import CheckOp, CountersOp, TicksOp
+from aotc.dialects.aot.contract import kernel_calls, model_name
 from aotc.model.conventions import profile_symbol
-from aotc.passes.interface.signature import entry, kernels, model_name
 
 
 @dataclass(frozen=True)
@@ -49,13 +49,6 @@ class ProfileKernelsPass(ModulePass):
         before = start.insert(TicksOp()).result
         for number, call in enumerate(calls):
             before = _count(call, counters, number, before)
-
-
-def kernel_calls(module: ModuleOp) -> list[CallOp]:
-    """The entry's calls of kernels, in order: what the counters stand for."""
-    symbols = {kernel.sym_name.data for kernel in kernels(module)}
-    block = entry(module).body.block
-    return [op for op in block.ops if isinstance(op, CallOp) and op.callee.string_value() in symbols]
 
 
 def _count(call: CallOp, counters: SSAValue, number: int, before: SSAValue) -> SSAValue:

@@ -43,7 +43,7 @@ from math import inf
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, ModuleOp, StringAttr, i32
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, ModuleOp, i32
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
@@ -68,20 +68,18 @@ from aotc.dialects.aot import (
     WeightsOp,
     WorkspaceOp,
 )
-from aotc.dialects.dtypes import byte_width
-from aotc.model.conventions import operator_symbol
-from aotc.passes.interface.signature import (
+from aotc.dialects.aot.contract import (
+    Argument,
     append_argument,
-    argument_attributes,
+    arguments_of,
     entry,
     kernels,
     model_name,
     set_signature,
+    threads_of,
 )
-from aotc.passes.loops.split_parallel_loops import threads_of
-
-RUN, BARRIER = "aotc_threads_run", "aotc_threads_barrier"
-"""Functions of the runtime."""
+from aotc.dialects.dtypes import byte_width
+from aotc.model.conventions import THREADS_BARRIER, THREADS_RUN, operator_symbol
 
 
 @dataclass(frozen=True)
@@ -102,7 +100,7 @@ class RunOnThreadsPass(ModulePass):
         op.body.block.insert_op_before(share, main)
         _publish(main, share.sym_name.data, threads)
         declared = {each.sym_name.data for each in op.ops if isinstance(each, FuncOp)}
-        for symbol, inputs, outputs in ((RUN, [i32, VOID_PTR, VOID_PTR], [i32]), (BARRIER, [i32], [])):
+        for symbol, inputs, outputs in ((THREADS_RUN, [i32, VOID_PTR, VOID_PTR], [i32]), (THREADS_BARRIER, [i32], [])):
             if symbol not in declared:
                 op.body.block.add_op(FuncOp.external(symbol, inputs, outputs))
 
@@ -120,14 +118,13 @@ def _take_thread(kernel: FuncOp, threads: int) -> None:
     waits = [op for op in kernel.walk() if isinstance(op, BarrierOp)]
     for op in waits:
         everyone = _number(threads)
-        Rewriter.replace_op(op, [everyone, CallOp(BARRIER, [everyone.result], [])], [])
+        Rewriter.replace_op(op, [everyone, CallOp(THREADS_BARRIER, [everyone.result], [])], [])
     if waits:
-        attributes = argument_attributes(kernel)
+        attributes = arguments_of(kernel)
         for given in attributes:
-            if "aot.readonly" not in given:
-                given.pop("aot.noalias", None)
+            given.noalias = given.noalias and given.readonly
         set_signature(kernel, attributes, kernel.function_type.outputs.data)
-    argument = append_argument(kernel, i32, {"aot.name": StringAttr("thread")}, "thread")
+    argument = append_argument(kernel, i32, Argument(name="thread"), "thread")
     for op in [op for op in kernel.walk() if isinstance(op, ThreadOp)]:
         Rewriter.replace_op(op, arith.IndexCastOp(argument, IndexType()))
 
@@ -222,7 +219,7 @@ class _Calls:
         accesses = self._accesses(call)
         if any(before.conflicts(after) for before in self._pending for after in accesses):
             everyone = _number(self._threads)
-            self._block.insert_ops_before([everyone, CallOp(BARRIER, [everyone.result], [])], call)
+            self._block.insert_ops_before([everyone, CallOp(THREADS_BARRIER, [everyone.result], [])], call)
             self._pending = []
         self._pending += accesses
 
@@ -230,9 +227,9 @@ class _Calls:
         kernel = self._kernels[call.callee.string_value()]
         together = kernel.sym_name.data in self._shared
         found: list[_Access] = []
-        for operand, given in zip(call.arguments, argument_attributes(kernel), strict=False):
+        for operand, given in zip(call.arguments, arguments_of(kernel), strict=False):
             if isinstance(operand.type, PtrType) and (place := _place(operand)) is not None:
-                found.append(_Access(*place, "aot.readonly" not in given, together))
+                found.append(_Access(*place, not given.readonly, together))
         return found
 
 
@@ -305,7 +302,7 @@ def _publish(main: FuncOp, share: str, threads: int) -> None:
     arguments: SSAValue = build.insert(NullOp(VOID_PTR)).result if not block.args else _array(build, block.args)
     work = build.insert(SymbolOp(share, VOID_PTR)).result
     count = build.insert(_number(threads)).result
-    build.insert(ReturnOp(build.insert(CallOp(RUN, [count, work, arguments], [i32])).results[0]))
+    build.insert(ReturnOp(build.insert(CallOp(THREADS_RUN, [count, work, arguments], [i32])).results[0]))
 
 
 def _array(build: Builder, values: Sequence[BlockArgument]) -> SSAValue:

@@ -21,13 +21,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr, UnitAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from aotc.dialects.aot import Convention, ConventionAttr
+from aotc.dialects.aot import Convention
+from aotc.dialects.aot.contract import (
+    RESOURCE_HANDLE,
+    Interface,
+    entry,
+    has_tensors_in_workspace,
+    kernels,
+    set_convention,
+    set_interface,
+    threads_of,
+)
 from aotc.model.conventions import Conventions
-from aotc.passes.interface.signature import TENSORS, entry, kernels
-from aotc.passes.loops.split_parallel_loops import threads_of
 
 _ENTRY = {"c": Convention.C, "micro": Convention.MICRO, "packed": Convention.PACKED_ENTRY}
 
@@ -58,18 +66,12 @@ class SelectCallingConventionPass(ModulePass):
             self.weights,
             self.linkable,
             self.operator_arguments,
-            "workspace" if TENSORS in main.attributes else "caller",
+            "workspace" if has_tensors_in_workspace(main) else "caller",
             threads_of(op) > 1,
         ).check()
-        op.attributes |= {
-            "aot.interface": StringAttr(self.interface_api),
-            "aot.workspace": StringAttr(self.workspace),
-            "aot.weights": StringAttr(self.weights),
-        }
-        if self.operator_arguments != "tensors":
-            op.attributes["aot.operator_arguments"] = StringAttr(self.operator_arguments)
-        main.attributes["aot.convention"] = ConventionAttr(_ENTRY[self.interface_api])
+        set_interface(op, Interface(self.interface_api, self.workspace, self.weights, self.operator_arguments))
+        set_convention(main, _ENTRY[self.interface_api])
         if self.resource_handle or self.interface_api != "c":
-            main.attributes["aot.resource_handle"] = UnitAttr()
+            RESOURCE_HANDLE.set(main)
         for kernel in kernels(op):
-            kernel.attributes["aot.convention"] = ConventionAttr(Convention(self.operator_api))
+            set_convention(kernel, Convention(self.operator_api))

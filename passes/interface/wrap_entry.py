@@ -30,7 +30,6 @@ from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
     ArrayAttr,
-    DenseArrayBase,
     ModuleOp,
     StringAttr,
     SymbolRefAttr,
@@ -45,7 +44,6 @@ from xdsl.rewriter import InsertPoint
 from aotc.dialects.aot import (
     VOID_PTR,
     Convention,
-    ConventionAttr,
     ElementOp,
     GlobalOp,
     PtrCastOp,
@@ -53,20 +51,20 @@ from aotc.dialects.aot import (
     StructType,
     integers,
 )
-from aotc.model.conventions import entry_symbol, model_symbol, operator_symbol
-from aotc.model.plan import text_of
-from aotc.passes.interface.metadata_tables import add_metadata
-from aotc.passes.interface.packing import PACKED_NAMES, PACKED_TYPES, DLType, Unpacker
-from aotc.passes.interface.signature import (
-    Attributes,
-    argument_attributes,
+from aotc.dialects.aot.contract import (
+    Argument,
+    arguments_of,
     convention,
     entry,
     kernels,
     model_name,
+    set_convention,
     set_signature,
-    tensor_attributes,
+    tensors_of,
 )
+from aotc.model.conventions import entry_symbol, model_symbol, operator_symbol
+from aotc.passes.interface.metadata_tables import add_metadata
+from aotc.passes.interface.packing import PACKED_NAMES, PACKED_TYPES, DLType, Unpacker
 
 _HANDLES: Final = PtrType(VOID_PTR)
 _CALLER_MEMORY: Final = {"workspace": 1, "weights": 2}
@@ -85,7 +83,7 @@ class WrapEntryPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         main = entry(op)
         chosen = convention(main)
-        main.attributes["aot.convention"] = ConventionAttr(Convention.C)
+        set_convention(main, Convention.C)
         if chosen is Convention.C:
             _describe_typed(op, main, "c")
         else:
@@ -113,31 +111,26 @@ def _wrap(
     """Add the public function of `interface` that calls `main`."""
     wrapper = FuncOp(entry_symbol(model_name(module), interface), (kinds, [i32]))
     wrapped = {"micro": Convention.MICRO, "packed": Convention.PACKED_ENTRY}[interface]
-    wrapper.attributes["aot.convention"] = ConventionAttr(wrapped)
+    set_convention(wrapper, wrapped)
     block = wrapper.body.block
     for argument, name in zip(block.args, names, strict=True):
         argument.name_hint = name
-    set_signature(wrapper, [_named(name) for name in names], [i32])
+    set_signature(wrapper, [Argument(name=name) for name in names], [i32])
     build = Builder(InsertPoint.at_end(block))
     status = build.insert(CallOp(main.sym_name.data, arguments_of(build, main, block.args), [i32])).results[0]
     build.insert(ReturnOp(status))
     module.body.block.add_op(wrapper)
 
 
-def _named(name: str) -> Attributes:
-    return {"aot.name": StringAttr(name)}
-
-
 def _micro(build: Builder, main: FuncOp, arguments: Sequence[SSAValue]) -> list[SSAValue]:
     inputs, outputs, handle = arguments
     taken = {"input": 0, "output": 0}
     passed: list[SSAValue] = []
-    for argument, given in zip(main.args, argument_attributes(main), strict=True):
-        io = _io(given)
-        if io == "resource_handle":
+    for argument, given in zip(main.args, arguments_of(main), strict=True):
+        if given.io == "resource_handle":
             passed.append(handle)
             continue
-        side = "output" if io == "output" else "input"
+        side = "output" if given.io == "output" else "input"
         pointer = build.insert(ElementOp(outputs if side == "output" else inputs, taken[side])).result
         passed.append(_cast(build, pointer, argument.type))
         taken[side] += 1
@@ -145,27 +138,21 @@ def _micro(build: Builder, main: FuncOp, arguments: Sequence[SSAValue]) -> list[
 
 
 def _packed(build: Builder, main: FuncOp, arguments: Sequence[SSAValue]) -> list[SSAValue]:
-    attributes = argument_attributes(main)
-    count = sum(_io(given) != "resource_handle" for given in attributes)
+    attributes = arguments_of(main)
+    count = sum(given.io != "resource_handle" for given in attributes)
     unpacker = Unpacker(build, arguments, count)
     passed: list[SSAValue] = []
     for position, (argument, given) in enumerate(zip(main.args, attributes, strict=True)):
-        io = _io(given)
-        if io == "resource_handle":
+        if given.io == "resource_handle":
             passed.append(arguments[-1])
-        elif io in ("input", "output"):
-            shape = given["aot.shape"]
-            assert isinstance(shape, DenseArrayBase) and isinstance(argument.type, PtrType)
-            extents = [int(extent) for extent in shape.get_values()]
-            dtype = DLType.of(text_of(given["aot.dtype"]))
-            passed.append(unpacker.tensor(position, extents, dtype, argument.type.pointee)[0])
+        elif given.io in ("input", "output"):
+            assert isinstance(argument.type, PtrType)
+            tensor = given.tensor()
+            pointee = argument.type.pointee
+            passed.append(unpacker.tensor(position, tensor.shape, DLType.of(tensor.dtype), pointee)[0])
         else:
             passed.append(unpacker.pointer(position))
     return passed
-
-
-def _io(given: Attributes) -> str:
-    return text_of(given["aot.io"])
 
 
 def _cast(build: Builder, pointer: SSAValue, kind: Attribute) -> SSAValue:
@@ -178,7 +165,7 @@ def _cast(build: Builder, pointer: SSAValue, kind: Attribute) -> SSAValue:
 
 def _counts(main: FuncOp) -> list[Attribute]:
     """The numbers of inputs and outputs."""
-    io = [_io(given) for given in tensor_attributes(main)]
+    io = [tensor.io for tensor in tensors_of(main)]
     return integers(i32, io.count("input"), io.count("output"))
 
 
@@ -199,7 +186,7 @@ def _describe_packed(module: ModuleOp, main: FuncOp) -> None:
     end = ArrayAttr([UnitAttr(), UnitAttr()])
     block = module.body.block
     block.add_op(GlobalOp(functions, StructType("AOTCFunctionEntry"), [*table, end]))
-    io = [_io(given) for given in argument_attributes(main)]
+    io = [given.io for given in arguments_of(main)]
     memory = integers(i32, sum(bit for what, bit in _CALLER_MEMORY.items() if what in io))
     row = ArrayAttr([SymbolRefAttr(run), *_counts(main), *memory, SymbolRefAttr(metadata), SymbolRefAttr(functions)])
     block.add_op(GlobalOp(model_symbol(name, "packed"), StructType("AOTCModel"), [row], None))

@@ -25,9 +25,11 @@ from aotc.dialects.builder import Reader, Writer
 from aotc.dialects.graph.interfaces import AnchorOp, GraphOp, LoopNestOp
 from aotc.dialects.graph.schedules import Schedule, schedule_of
 from aotc.machines.machine import Machine
+from aotc.passes.kernel.accesses import Accesses, traced
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
 from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts
+from aotc.passes.kernel.signature import signature
 from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation
 
 Op = TypeVar("Op", bound=GraphOp)
@@ -105,6 +107,16 @@ class KernelStrategy(Generic[Op]):
     def prologue(self, op: Op, operand: int) -> Prologue:
         """What may be computed where `nest` reads an operand; for scalar loops that depends on its cost alone."""
         return Prologue.COMPUTED
+
+    def accesses(self, op: Op, schedule: Any) -> Accesses | None:
+        """How `nest` reads its operands and writes its results; None where it raises `NotVectorizable`.
+
+        By default found by writing the nest; a strategy may know it without. It depends on the operation's types,
+        properties and attributes alone.
+        """
+        if not isinstance(op, AnchorOp):
+            return None
+        return traced(op, lambda b, reads, writes: self.nest(op, b, reads, writes, schedule))
 
     def spatial_tiling(self, op: Op, schedule: Any) -> SpatialTiling | None:
         """How the first result may be computed in spatial tiles; None: it is best computed as a whole."""
@@ -231,6 +243,22 @@ def choose_algorithm(op: GraphOp, machine: Machine) -> Attribute | None:
     return min(proposed, key=cycles)[1]
 
 
-def follows_schedule(op: Operation) -> bool:
-    """Whether `op` is an anchor that is to be vectorised."""
-    return isinstance(op, AnchorOp) and schedule_of(op) is not None
+def is_vectorized(op: Operation) -> bool:
+    """Whether `op` is an anchor that follows a schedule with a nest of its strategy."""
+    if not isinstance(op, AnchorOp) or schedule_of(op) is None:
+        return False
+    return type(strategy_of(op)).nest is not KernelStrategy.nest
+
+
+_accesses: dict[tuple[object, ...], Accesses | None] = {}
+
+
+def accesses_of(op: AnchorOp) -> Accesses | None:
+    """How the vectorised nest of `op` accesses memory, found once for equal operations; None where it has no such."""
+    if (schedule := schedule_of(op)) is None:
+        return None
+    strategy = strategy_of(op)
+    key = (strategy, signature(op))
+    if key not in _accesses:
+        _accesses[key] = strategy.accesses(op, schedule)
+    return _accesses[key]

@@ -39,18 +39,19 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.bufferization import MaterializeInDestinationOp, ToTensorOp
-from xdsl.dialects.builtin import FunctionType, MemRefType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import FunctionType, MemRefType, ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
+from aotc.dialects.aot.contract import SCALAR_FALLBACK, SCHEDULE, is_kernel
 from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.dtypes import storage_type
+from aotc.dialects.graph.constants import constant_array
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, element_type_of, shape_of
-from aotc.dialects.graph.schedules import ElementwiseSchedule, ScheduleAttr, schedule_of
+from aotc.dialects.graph.schedules import ElementwiseSchedule, schedule_of
 from aotc.dialects.graph.structure import ConstantOp
-from aotc.model.constants import constant_array
 from aotc.model.weights import WeightStore
 from aotc.passes.kernel.builders.expressions import Destination, Expressions, failure
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
@@ -69,7 +70,7 @@ class ConvertGraphToLoopsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         store = WeightStore.of(ctx)
         for function in [f for f in op.walk() if isinstance(f, FuncOp)]:
-            if "aot.kernel" in function.attributes and not function.is_declaration:
+            if is_kernel(function) and not function.is_declaration:
                 _lower(function, store)
         for function in [f for f in op.walk() if isinstance(f, FuncOp)]:
             _make_signless(function)
@@ -78,12 +79,12 @@ class ConvertGraphToLoopsPass(ModulePass):
 def _lower(function: FuncOp, store: WeightStore) -> None:
     """Write one kernel: on tiles where it has a schedule and can be, else as plain loops."""
     anchored = any(schedule_of(op) is not None for op in function.body.block.ops)
-    if anchored or schedule_of(function, ScheduleAttr.FUNCTION_KEY) is not None:
+    if anchored or schedule_of(function, SCHEDULE) is not None:
         try:
             KernelLowering(function, store, TileBuilder if anchored else SpaceBuilder).run()
             return
         except NotVectorizable as error:
-            function.attributes["aot.plain"] = StringAttr(str(error))
+            SCALAR_FALLBACK.set(function, str(error))
     KernelLowering(function, store, LoopBuilder).run()
 
 
@@ -174,7 +175,7 @@ class KernelLowering:
         by_shape: dict[tuple[int, ...], list[Destination]] = {}
         for value, buffer in destinations:
             by_shape.setdefault(shape_of(value), []).append((value, buffer))
-        schedule = schedule_of(self._function, ScheduleAttr.FUNCTION_KEY)
+        schedule = schedule_of(self._function, SCHEDULE)
         for shape, group in by_shape.items():
             if isinstance(self._b, SpaceBuilder) and isinstance(schedule, ElementwiseSchedule):
                 write_on_tiles(self._b, schedule, shape, lambda b, i, group=group: self._values(b).store(group, i))

@@ -37,9 +37,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from aotc.dialects.aot.contract import NOT_POSITIVE
 from aotc.dialects.aot.tiles import tile_shape, tile_type
 from aotc.dialects.builder import Scalar
-from aotc.passes.kernel.builders.scalar_builder import NOT_POSITIVE
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 
 Function: TypeAlias = Callable[[TileBuilder, Scalar], Scalar]
@@ -72,7 +72,7 @@ def _expand(function: FuncOp) -> None:
 
 
 def _function(op: Operation) -> Function | None:
-    if isinstance(op, math.ExpOp) and NOT_POSITIVE in op.attributes:
+    if isinstance(op, math.ExpOp) and NOT_POSITIVE.on(op):
         return _exponential_of_negative
     return _FUNCTIONS.get(type(op))
 

@@ -17,10 +17,11 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
-from xdsl.transforms.canonicalization_patterns.utils import const_evaluate_operand
 
 from aotc.dialects import aot
+from aotc.dialects.aot.contract import argument_of
 from aotc.dialects.graph.shapes import ceil_div
+from aotc.passes.kernel.costs.trips import trips
 
 _UNKNOWN_TRIPS = 4
 """Iterations of a loop whose bounds are not constant."""
@@ -35,12 +36,6 @@ class Indivisible(Exception):
 
 
 # --- costs -----------------------------------------------------------------------------------------------------------
-
-
-def trips(low: SSAValue, high: SSAValue, step: SSAValue) -> int | None:
-    """Iterations of a loop, None where its bounds are not constant."""
-    first, last, by = map(const_evaluate_operand, (low, high, step))
-    return None if first is None or last is None or by is None else max(ceil_div(last - first, by), 0)
 
 
 class Costs:
@@ -313,7 +308,4 @@ _HARMLESS = (ReturnOp, scf.YieldOp, scf.ReduceOp, scf.ReduceReturnOp, aot.Prefet
 
 
 def _may_alias(buffer: SSAValue) -> bool:
-    function = buffer.owner.parent_op() if isinstance(buffer, BlockArgument) else None
-    if not isinstance(function, FuncOp) or function.arg_attrs is None or not isinstance(buffer, BlockArgument):
-        return False
-    return "aot.may_alias" in function.arg_attrs.data[buffer.index].data
+    return isinstance(buffer, BlockArgument) and argument_of(buffer).may_alias

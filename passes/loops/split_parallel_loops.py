@@ -33,7 +33,7 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
@@ -42,24 +42,17 @@ from xdsl.transforms.canonicalization_patterns.utils import const_evaluate_opera
 from xdsl.utils.exceptions import PassFailedException
 
 from aotc.dialects.aot import BarrierOp, ThreadOp
+from aotc.dialects.aot.contract import is_kernel, set_threads
 from aotc.dialects.builder import INDEX, Scalar
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
-from aotc.passes.loops.loop_shares import Cut, Indivisible, Shares, Step, is_arithmetic, splittable, trips
+from aotc.passes.kernel.costs.trips import trips
+from aotc.passes.loops.loop_shares import Cut, Indivisible, Shares, Step, is_arithmetic, splittable
 from aotc.passes.loops.serialize_parallel_loops import serialize
-
-THREADS = "aot.threads"
-"""On the module: how many threads run a model together."""
 
 SMALL = 4000
 """Operations on registers, about a microsecond: kernels of less are not worth waiting for other threads."""
 _WORTH = 0.9
 """Of the time that one thread takes; above that, a kernel is left to one."""
-
-
-def threads_of(module: ModuleOp) -> int:
-    """How many threads run a model together, 1 where nothing is said."""
-    found = module.attributes.get(THREADS)
-    return found.value.data if isinstance(found, IntegerAttr) else 1
 
 
 @dataclass(frozen=True)
@@ -73,9 +66,9 @@ class SplitParallelLoopsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.threads < 1:
             raise PassFailedException(f"the number of threads must be positive, found {self.threads}")
-        op.attributes[THREADS] = IntegerAttr(self.threads, i64)
+        set_threads(op, self.threads)
         for function in op.walk():
-            if isinstance(function, FuncOp) and "aot.kernel" in function.attributes and function.body.blocks:
+            if isinstance(function, FuncOp) and is_kernel(function) and function.body.blocks:
                 _merge_nests(function)
                 if (shares := self._shares(function)) is not None:
                     _Split(shares).run()

@@ -49,7 +49,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from aotc.dialects.aot import tiles
-from aotc.dialects.aot.tiles import tile_shape, tile_type
+from aotc.dialects.aot.tiles import TILE_OPERATIONS, tile_shape, tile_type
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.errors import CompileError, Problem
 
@@ -262,7 +262,8 @@ def _positions(shape: Sequence[int], steps: Sequence[int], start: int = 0) -> li
 
 
 def _elementwise(u: _Unrolling, op: Operation) -> Sequence[Registers]:
-    if len(op.results) != 1 or not op.name.startswith(("arith.", "math.", "aot.tile_")):
+    is_arithmetic = op.name.startswith(("arith.", "math.")) or isinstance(op, TILE_OPERATIONS)
+    if len(op.results) != 1 or not is_arithmetic:
         raise CompileError(Problem(f"{op.name} cannot be applied to a tile"))
     if op.name.startswith("math.") and not isinstance(op, _EXACT_MATH):
         raise CompileError(Problem(f"{op.name} of a tile", why="no processor computes it", fix="expand it before"))

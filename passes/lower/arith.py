@@ -26,8 +26,9 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from aotc.dialects import aot, llvm_ext
+from aotc.dialects.llvm_ext import suffix
 from aotc.errors import CompileError, Problem
-from aotc.passes.lower.builder import NSW, element, integer, like, suffix, width
+from aotc.passes.lower.builder import NSW, element, integer, like, width
 from aotc.passes.lower.floats import NARROW, fast_math_flags, float_operands, narrowed, set_float, widened
 from aotc.passes.lower.function import FunctionLowering, Lowerings
 

@@ -92,22 +92,6 @@ def width(kind: Attribute) -> int:
 
 
 @cache
-def suffix(kind: Attribute) -> str:
-    """How LLVM's intrinsics name a type that they are overloaded on: f32, i8, p0, v4f32."""
-    match kind:
-        case VectorType():
-            return f"v{kind.get_shape()[0]}{suffix(element(kind))}"
-        case llvm.LLVMPointerType():
-            return "p0"
-        case IntegerType():
-            return f"i{kind.width.data}"
-        case BFloat16Type():
-            return "bf16"
-        case _:
-            return f"f{FLOAT_BITS[type(kind)]}"
-
-
-@cache
 def _intrinsic(name: str, operands: int, flags: Attribute) -> dict[str, Attribute]:
     return {
         "intrin": StringAttr(name),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from xdsl.dialects import func, llvm, scf
 from xdsl.ir import Block
 
+from aotc.dialects.aot.contract import LOOP_HINTS
 from aotc.errors import CompileError, Problem
 from aotc.passes.lower.builder import NSW
 from aotc.passes.lower.function import FunctionLowering, Lowerings
@@ -28,7 +29,7 @@ def _for(f: FunctionLowering, op: scf.ForOp) -> None:
     assert isinstance(terminator, scf.YieldOp)
     following = b.integer_op(llvm.AddOp, head.args[0], f.get(op.step), NSW)
     latch = b.branch(head, [following, *(f.get(value) for value in terminator.arguments)])
-    if (hints := op.attributes.get("aot.loop")) is not None:
+    if (hints := LOOP_HINTS.get(op)) is not None:
         latch.attributes["loop_annotation"] = hints
     b.start(after)
     for result, value in zip(op.results, head.args[1:], strict=True):

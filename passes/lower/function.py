@@ -10,11 +10,10 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, i64
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
 from aotc.dialects import aot
+from aotc.dialects.aot.contract import arguments_of, is_kernel
 from aotc.errors import CompileError, Problem
 from aotc.passes.lower.builder import UNIT, LLVMBuilder
 from aotc.passes.lower.module import ModuleLowering
-
-_ARGUMENT_ATTRIBUTES = {"aot.noalias": "llvm.noalias", "aot.readonly": "llvm.readonly", "aot.align": "llvm.align"}
 
 Lowering: TypeAlias = "Callable[[FunctionLowering, Any], None]"
 """Emits the llvm operations of one operation and maps its results."""
@@ -60,7 +59,7 @@ class FunctionLowering:
         body = self._body() if defined else None
         if defined:
             properties = self.module.function_properties(vectors=bool(self.bases))
-            if "aot.kernel" in function.attributes:  # not inlined: the stack then holds the frame of only one operator
+            if is_kernel(function):  # not inlined: the stack then holds the frame of only one operator
                 properties["no_inline"] = UNIT
         properties["arg_attrs"] = self._argument_attributes()
         lowered = llvm.FuncOp(
@@ -114,13 +113,17 @@ class FunctionLowering:
         return self._exit
 
     def _argument_attributes(self) -> ArrayAttr[DictionaryAttr]:
-        given = self._function.arg_attrs
         collected: list[DictionaryAttr] = []
-        for position, kind in enumerate(self._function.function_type.inputs):
+        kinds = self._function.function_type.inputs
+        for position, (kind, given) in enumerate(zip(kinds, arguments_of(self._function), strict=True)):
             attributes: dict[str, Attribute] = {}
-            old = {} if given is None else given.data[position].data
             if isinstance(kind, aot.PtrType):
-                attributes = {new: old[name] for name, new in _ARGUMENT_ATTRIBUTES.items() if name in old}
+                if given.noalias:
+                    attributes["llvm.noalias"] = UNIT
+                if given.readonly:
+                    attributes["llvm.readonly"] = UNIT
+                if given.align is not None:
+                    attributes["llvm.align"] = IntegerAttr(given.align, i64)
                 if self._function.body.blocks and (size := self._buffer_size(self._function.args[position])):
                     attributes["llvm.dereferenceable"] = IntegerAttr(size, i64)
                 attributes["llvm.noundef"] = UNIT

@@ -23,7 +23,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from aotc.passes.lower.builder import LLVMBuilder, element, integer, like, suffix, width
+from aotc.dialects.llvm_ext import suffix
+from aotc.passes.lower.builder import LLVMBuilder, element, integer, like, width
 
 _NATIVE_ROUNDING = {
     "floor": llvm.FFloorOp,

@@ -10,7 +10,6 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     BytesAttr,
     DenseArrayBase,
-    DictionaryAttr,
     IntegerAttr,
     ModuleOp,
     StringAttr,
@@ -21,16 +20,19 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, SSAValue
 
 from aotc.dialects import aot
+from aotc.dialects.aot.contract import (
+    EMBEDDED,
+    MINIMUM_BLOB,
+    has_external_weights,
+    model_name_or,
+    shares_workspace,
+    workspace_alignment,
+)
 from aotc.machines.targets import Target
 from aotc.model.conventions import PREFIX, operator_symbol, weights_symbol, workspace_symbol
-from aotc.passes.interface.signature import shares_workspace
 from aotc.passes.lower.builder import PTR, UNIT, LLVMBuilder
 from aotc.passes.lower.helpers import Helpers
 from aotc.passes.lower.types import TypeConverter
-
-MINIMUM_BLOB = 32
-"""Bytes; a blob of weights is at least this long, so that an object file can be searched for its beginning."""
-_WORKSPACE_ALIGNMENT = 16
 
 
 @dataclass(frozen=True)
@@ -56,11 +58,11 @@ class ModuleLowering:
         self._options = options
         self._target = target
         self.helpers = Helpers(native, self.function_properties())
-        self._name = name.data if isinstance(name := module.attributes.get("aot.name"), StringAttr) else "model"
-        external = module.attributes.get("aot.weights") == StringAttr("external")
+        self._name = model_name_or(module, "model")
+        external = has_external_weights(module)
         self._blob = operator_symbol(self._name, "constants") if external else weights_symbol(self._name)
         self._shares_workspace = shares_workspace(module)
-        self._plan = module.attributes.get("aot.plan")
+        self._workspace_alignment = workspace_alignment(module)
         self._symbols = {each.sym_name.data for each in module.ops if isinstance(each, func.FuncOp)}
         self._offsets: dict[str, int] = {}
         self._blob_end = 0
@@ -91,13 +93,10 @@ class ModuleLowering:
         """The symbol of the workspace."""
         symbol = workspace_symbol(self._name)
         if symbol not in self._globals:
-            align = _WORKSPACE_ALIGNMENT
-            if isinstance(self._plan, DictionaryAttr) and isinstance(
-                planned := self._plan.data.get("alignment"), IntegerAttr
-            ):
-                align = planned.value.data
             linkage = "external" if self._shares_workspace else "internal"
-            array = _global(symbol, linkage, size, align=align, section=self._options.workspace_section)
+            array = _global(
+                symbol, linkage, size, align=self._workspace_alignment, section=self._options.workspace_section
+            )
             array.properties["value"] = IntegerAttr(0, i8)
             self._globals[symbol] = array
         return symbol
@@ -168,9 +167,7 @@ class ModuleLowering:
                 align=align,
                 section=self._options.weights_section,
             )
-            blob.attributes["aot.weights"] = DictionaryAttr(
-                {key: IntegerAttr(offset, i64) for key, offset in self._offsets.items()}
-            )
+            EMBEDDED.set(blob, self._offsets)
             # The contents are patched into the object file, so no load from it may be folded.
             blob.attributes["externally_initialized"] = UNIT
             result.insert(0, blob)

@@ -40,7 +40,7 @@ func.func @main(%x: memref<2x4xf32> {aot.name = "x", aot.io = "input"},
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -48,27 +48,24 @@ from xdsl.dialects import memref
 from xdsl.dialects.bufferization import MaterializeInDestinationOp, ToTensorOp
 from xdsl.dialects.builtin import (
     UNKNOWN_LOC,
-    ArrayAttr,
-    DictionaryAttr,
     FunctionType,
     LocationAttr,
     MemRefType,
     ModuleOp,
-    StringAttr,
     UnitAttr,
 )
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from aotc.dialects.aot import WeightOp
+from aotc.dialects.aot.contract import IN_PLACE, Argument, Io, arguments_of, entries, kernels, results_of, set_arguments
+from aotc.dialects.graph.constants import constant_array
 from aotc.dialects.graph.interfaces import AnchorOp, GraphOp, tensor_type
 from aotc.dialects.graph.structure import ConstantOp
-from aotc.model.constants import constant_array
+from aotc.dialects.graph.views import is_join, is_view, viewed_whole
 from aotc.model.weights import WeightStore
-from aotc.passes.fuse.groups import entries
-from aotc.passes.fuse.views import is_join, is_view, viewed_whole
 
 
 @dataclass(frozen=True)
@@ -78,15 +75,11 @@ class BufferizePass(ModulePass):
     name = "bufferize"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        kernels = {
-            each.sym_name.data: each
-            for each in op.body.block.ops
-            if isinstance(each, FuncOp) and "aot.kernel" in each.attributes
-        }
-        for kernel in kernels.values():
+        by_symbol = {kernel.sym_name.data: kernel for kernel in kernels(op)}
+        for kernel in by_symbol.values():
             bufferize_kernel(kernel)
         for entry in entries(op):
-            _Entry(entry, kernels, WeightStore.of(ctx)).run()
+            _Entry(entry, by_symbol, WeightStore.of(ctx)).run()
 
 
 def buffer_type(value: SSAValue) -> MemRefType:
@@ -102,8 +95,8 @@ def bufferize_kernel(kernel: FuncOp) -> None:
     assert isinstance(end, ReturnOp)
     scratch = [result for op in old.ops if isinstance(op, AnchorOp) for result in op.scratch()]
     results = [*end.operands, *scratch]
-    if scratch and isinstance(in_place := kernel.attributes.get("aot.in_place"), ArrayAttr):
-        kernel.attributes["aot.in_place"] = ArrayAttr([*in_place.data, *(ArrayAttr[Attribute]([]) for _ in scratch)])
+    if scratch and (in_place := IN_PLACE.get(kernel)) is not None:
+        IN_PLACE.set(kernel, [*in_place, *([] for _ in scratch)])
     end.detach()
     end.erase()
     block = Block(arg_types=[buffer_type(value) for value in (*old.args, *results)])
@@ -142,7 +135,7 @@ class _Entry:
 
     def run(self) -> None:
         """Write the new body and swap it in."""
-        names = self._argument_attributes()
+        arguments = [*_for("input", arguments_of(self.function)), *_for("output", results_of(self.function))]
         inputs = len(self.old.args)
         for arg, new in zip(self.old.args, self.block.args, strict=False):
             new.name_hint = arg.name_hint
@@ -157,17 +150,8 @@ class _Entry:
             self._bufferize(op)
         self.block.add_op(ReturnOp())
         _replace_body(self.function, self.block)
-        self.function.properties["arg_attrs"] = names
+        set_arguments(self.function, arguments)
         self.function.properties.pop("res_attrs", None)
-
-    def _argument_attributes(self) -> ArrayAttr[DictionaryAttr]:
-        """Those of the arguments, then those of the results, each with `aot.io`."""
-        attributes: list[DictionaryAttr] = []
-        sides = (("input", self.function.arg_attrs, self.old.args), ("output", self.function.res_attrs, self.outputs))
-        for io, given, values in sides:
-            each = given.data if given is not None else [DictionaryAttr({}) for _ in values]
-            attributes.extend(DictionaryAttr({**one.data, "aot.io": StringAttr(io)}) for one in each)
-        return ArrayAttr(attributes)
 
     def _claim(self, output: SSAValue, buffer: SSAValue) -> None:
         """Let the kernel that computes `output`, perhaps in another shape, write into the caller's `buffer`."""
@@ -260,6 +244,12 @@ class _Entry:
         weight.result.name_hint = op.result.name_hint
         self.block.add_op(weight)
         self.buffers[op.result] = weight.result
+
+
+def _for(io: Io, given: Sequence[Argument]) -> Sequence[Argument]:
+    for each in given:
+        each.io = io
+    return given
 
 
 def _replace_body(function: FuncOp, block: Block) -> None:

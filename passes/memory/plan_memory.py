@@ -26,7 +26,7 @@ A result takes over the buffer of an operand that dies at the call where the ker
 output of the entry may hold intermediates before it is written. `order` is `given`, `least-memory`, or `auto` for the
 better of both. With `io=workspace` inputs and outputs are buffers of the workspace, too, alive from the start and to
 the end; they leave the signature, and the entry says in `aot.tensors` what and where they are. The planner itself is
-`aotc.passes.memory.planner`; `aotc.model.plan.plan_info` reads `aot.plan`.
+`aotc.passes.memory.planner`.
 """
 
 from __future__ import annotations
@@ -38,31 +38,33 @@ from typing import cast
 from xdsl.context import Context
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DenseArrayBase,
-    DictionaryAttr,
     IndexType,
     IntegerAttr,
     MemRefType,
     ModuleOp,
     NoneAttr,
-    StringAttr,
-    UnitAttr,
-    i64,
 )
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.dialects.memref import AllocOp, ReinterpretCastOp, ViewOp
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator, is_side_effect_free
 
 from aotc.dialects.aot import WorkspaceOp
+from aotc.dialects.aot.contract import (
+    IN_PLACE,
+    Argument,
+    arguments_of,
+    is_entry,
+    set_arguments,
+    set_plan,
+    set_signature,
+    set_tensors_in_workspace,
+)
 from aotc.dialects.dtypes import byte_width
 from aotc.errors import CompileError
 from aotc.model.locations import node_names
 from aotc.model.metadata import BufferInfo, PlanInfo
-from aotc.model.plan import PLAN, plan_attribute, text_of
-from aotc.passes.interface.signature import TENSORS, Attributes, argument_attributes, set_signature
 from aotc.passes.memory.planner.plan import MemoryPlan, plan_memory
 from aotc.passes.memory.planner.program import Access, Program, Role, Step, Storage
 
@@ -83,10 +85,10 @@ class PlanMemoryPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = {function.sym_name.data: function for function in op.ops if isinstance(function, FuncOp)}
         for function in functions.values():
-            if "aot.entry" in function.attributes:
+            if is_entry(function):
                 entry = _Entry(function, functions, self.io == "workspace")
                 plan = plan_memory(entry.program(), self.alignment, self.order, self.in_place)
-                op.attributes[PLAN] = plan_attribute(_report(entry, plan))
+                set_plan(op, _report(entry, plan))
                 _rewrite(entry, plan)
 
 
@@ -98,7 +100,7 @@ class _Entry:
     functions: dict[str, FuncOp]
     inside: bool
     """Whether inputs and outputs are in the workspace."""
-    tensors: dict[int, Attributes] = field(default_factory=dict[int, Attributes])
+    tensors: dict[int, Argument] = field(default_factory=dict[int, Argument])
     """The attributes of inputs and outputs, by storage."""
     roots: list[SSAValue] = field(default_factory=list[SSAValue])
     storages: list[Storage] = field(default_factory=list[Storage])
@@ -112,9 +114,9 @@ class _Entry:
 
     def program(self) -> Program:
         """Read the function; fills the fields."""
-        for argument, given in zip(self.function.args, argument_attributes(self.function), strict=True):
+        for argument, given in zip(self.function.args, arguments_of(self.function), strict=True):
             if isinstance(argument.type, MemRefType):
-                is_output = given.get("aot.io") == StringAttr("output")
+                is_output = given.io == "output"
                 self.tensors[len(self.roots)] = given
                 if self.inside:
                     self._add(argument, Role.ARENA, from_start=not is_output, to_end=is_output)
@@ -160,15 +162,14 @@ class _Entry:
 
     def _step(self, op: Operation, memory: Sequence[SSAValue]) -> Step:
         kernel = self.functions.get(op.callee.string_value()) if isinstance(op, CallOp) else None
-        in_place = kernel.attributes.get("aot.in_place") if kernel is not None else None
+        in_place = IN_PLACE.get(kernel) if kernel is not None else None
         touched = tuple(self.accesses[value] for value in memory)
-        if not isinstance(in_place, ArrayAttr) or len(memory) != len(op.operands):
+        if in_place is None or len(memory) != len(op.operands):
             return Step(touched, touched)  # unknown: it may read and write all it is given
         count = len(memory) - len(in_place)
         reads, writes = touched[:count], touched[count:]
         pairs: list[tuple[int, int]] = []
-        for position, candidates in enumerate(in_place):
-            allowed = [cast(IntegerAttr, number).value.data for number in cast(ArrayAttr, candidates)]
+        for position, allowed in enumerate(in_place):
             result = memory[count + position]
             pairs += [
                 (writes[position].storage, reads[number].storage)
@@ -191,7 +192,7 @@ class _Entry:
     def label(self, storage: int) -> str:
         """What to call a storage: its tensor, or the last node that writes to it."""
         if storage in self.tensors:
-            return text_of(self.tensors[storage].get("aot.name", StringAttr("buffer")))
+            return self.tensors[storage].name or "buffer"
         return (self.nodes([storage]) or ("buffer",))[-1]
 
     def nodes(self, storages: Sequence[int]) -> tuple[str, ...]:
@@ -297,13 +298,11 @@ def _take_in(entry: _Entry, plan: MemoryPlan) -> None:
         for block, offset in zip(plan.blocks, plan.placement.offsets, strict=True)
         for storage in block.storages
     }
-    tensors: list[Attribute] = []
+    attributes = arguments_of(entry.function)
     for storage, given in entry.tensors.items():
-        shape = DenseArrayBase.from_list(i64, _memref(entry.roots[storage]).get_shape())
-        offset = IntegerAttr(offsets[storage], i64)
-        tensors.append(DictionaryAttr({**given, "aot.shape": shape, "aot.offset": offset}))
-    entry.function.attributes[TENSORS] = ArrayAttr(tensors)
-    attributes = argument_attributes(entry.function)
+        given.shape = _memref(entry.roots[storage]).get_shape()
+        given.offset = offsets[storage]
+    set_tensors_in_workspace(entry.function, entry.tensors.values())
     for storage in reversed(entry.tensors):
         argument = entry.roots[storage]
         assert isinstance(argument, BlockArgument)
@@ -345,7 +344,7 @@ def _mark_aliases(entry: _Entry, plan: MemoryPlan) -> None:
                 if shared or read.overlaps(write):
                     marked |= {n, k}
         if marked and len(step.reads) + len(step.writes) == len(op.operands):
-            attributes = list(kernel.arg_attrs or [DictionaryAttr({}) for _ in op.operands])
+            attributes = arguments_of(kernel)
             for n in marked:
-                attributes[n] = DictionaryAttr({**attributes[n].data, "aot.may_alias": UnitAttr()})
-            kernel.properties["arg_attrs"] = ArrayAttr(attributes)
+                attributes[n].may_alias = True
+            set_arguments(kernel, attributes)

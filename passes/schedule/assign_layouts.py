@@ -32,8 +32,8 @@ from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from aotc.dialects.aot.contract import entries
 from aotc.dialects.graph.interfaces import GraphOp
-from aotc.passes.fuse.groups import entries
 from aotc.passes.kernel.layouts import Blocked, Layouts
 from aotc.passes.kernel.strategy import strategy_of
 

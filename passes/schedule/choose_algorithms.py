@@ -31,6 +31,7 @@ from aotc.machines.machine import Machine
 from aotc.machines.tuning_table import TuningTable
 from aotc.passes.kernel.strategy import choose_algorithm
 from aotc.passes.schedule.choose_schedule import machine_of
+from aotc.passes.schedule.measured import measured_algorithm
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class ChooseAlgorithmsPass(ModulePass):
         for each in op.walk():
             if not isinstance(each, AnchorOp) or AnchorOp.ALGORITHM in each.attributes:
                 continue
-            algorithm = table.algorithm_of(ctx, each) or choose_algorithm(each, machine)
+            algorithm = measured_algorithm(table, ctx, each) or choose_algorithm(each, machine)
             if isinstance(algorithm, Attribute):
                 each.attributes[AnchorOp.ALGORITHM] = algorithm
 

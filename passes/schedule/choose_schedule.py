@@ -26,6 +26,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.passes import ModulePass
 
+from aotc.dialects.aot.contract import SCHEDULE, is_kernel
 from aotc.dialects.graph.interfaces import AnchorOp, element_type_of
 from aotc.dialects.graph.schedules import Schedule, ScheduleAttr
 from aotc.machines.machine import Machine
@@ -33,6 +34,7 @@ from aotc.machines.targets import vector_unit
 from aotc.machines.tuning_table import TuningTable
 from aotc.passes.kernel.costs.elementwise import elementwise_schedule
 from aotc.passes.kernel.strategy import choose_schedule
+from aotc.passes.schedule.measured import measured_schedule
 
 
 @dataclass(frozen=True)
@@ -52,12 +54,12 @@ class ChooseSchedulePass(ModulePass):
         table = TuningTable.read(self.table) if self.table else TuningTable()
         for each in op.walk():
             if isinstance(each, AnchorOp) and ScheduleAttr.KEY not in each.attributes:
-                if (measured := table.schedule_of(ctx, each)) is not None:
+                if (measured := measured_schedule(table, ctx, each)) is not None:
                     each.attributes[ScheduleAttr.KEY] = measured
                 else:
                     _say(each, ScheduleAttr.KEY, choose_schedule(each, machine))
-            elif isinstance(each, FuncOp) and ScheduleAttr.FUNCTION_KEY not in each.attributes:
-                _say(each, ScheduleAttr.FUNCTION_KEY, _elementwise_schedule(each, machine))
+            elif isinstance(each, FuncOp) and SCHEDULE not in each.attributes:
+                _say(each, SCHEDULE, _elementwise_schedule(each, machine))
 
 
 def machine_of(target: str) -> Machine | None:
@@ -75,7 +77,7 @@ def _say(op: AnchorOp | FuncOp, key: str, schedule: Schedule | None) -> None:
 def _elementwise_schedule(function: FuncOp, machine: Machine) -> Schedule | None:
     """The schedule of a kernel without an anchor."""
     end = None if function.is_declaration else function.body.block.last_op
-    if "aot.kernel" not in function.attributes or not isinstance(end, ReturnOp):
+    if not is_kernel(function) or not isinstance(end, ReturnOp):
         return None
     if any(isinstance(op, AnchorOp) for op in function.body.block.ops):
         return None

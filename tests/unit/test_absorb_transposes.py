@@ -12,12 +12,12 @@ from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from aotc.dialects.graph.constants import constant_op, known_array
 from aotc.dialects.graph.conversion import CastOp
 from aotc.dialects.graph.interfaces import Array, GraphOp
 from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
 from aotc.dialects.graph.structure import ConstantOp
-from aotc.model.constants import constant_op, known_array
 from aotc.model.weights import WeightStore
 from aotc.passes.graph.absorb_transposes import AbsorbTransposesPass
 

@@ -266,7 +266,7 @@ def test_inputs_and_outputs_in_the_workspace_are_not_counted_twice(tmp_path: Pat
 
 
 def test_pipelines_that_name_nothing() -> None:
-    from aotc.compiler.driver import new_context
+    from aotc.compiler.lowering import new_context
     from aotc.pipeline.phases import PassRunner
 
     runner = PassRunner(new_context())

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from xdsl.parser import Parser
 
-from aotc.compiler.driver import new_context
+from aotc.compiler.lowering import new_context
 from aotc.dialects.aot import tiles
 from aotc.emit.llvm.ir import llvm_ir
 from aotc.emit.llvm.jit import JitLibrary, load_object

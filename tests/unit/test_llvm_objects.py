@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from xdsl.parser import Parser
 
-from aotc.compiler.driver import new_context
+from aotc.compiler.lowering import new_context
 from aotc.emit.llvm.embedded_weights import EmbeddedWeights
 from aotc.emit.llvm.jit import JitModule, host_object, load_object
 from aotc.emit.llvm.link import shared_library, static_library, string_object

@@ -6,9 +6,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 from xdsl.universe import Universe
 
+from aotc.dialects.aot.contract import plan_of, set_plan
 from aotc.errors import CompileError
 from aotc.model.metadata import KernelInfo, ModelInfo, TensorInfo, from_json, to_json
-from aotc.model.plan import plan_attribute, plan_info
 from aotc.pipeline.model_info import model_info
 from aotc.pipeline.phases import PassRunner
 
@@ -76,14 +76,15 @@ def test_weights_of_the_caller_are_as_big_as_their_blob() -> None:
 
 def test_the_plan_survives_text() -> None:
     module = lowered("c", "unpacked")
-    plan = plan_info(module)
+    plan = plan_of(module)
     ctx = Context()
     for name, load in Universe.get_multiverse().all_dialects.items():
         ctx.register_dialect(name, load)
-    alone = ModuleOp([], {"aot.plan": plan_attribute(plan)})
-    assert plan_info(Parser(ctx, str(alone)).parse_module()) == plan
+    alone = ModuleOp([])
+    set_plan(alone, plan)
+    assert plan_of(Parser(ctx, str(alone)).parse_module()) == plan
 
 
 def test_a_module_that_is_not_planned() -> None:
     with pytest.raises(CompileError, match="run plan-memory first"):
-        plan_info(ModuleOp([]))
+        plan_of(ModuleOp([]))

@@ -11,11 +11,11 @@ import pytest
 import aotc
 from aotc.compiler.driver import lower
 from aotc.dialects.aot import WeightOp
+from aotc.dialects.aot.contract import arguments_of, entry, is_entry, kernels
 from aotc.errors import UsageError
 from aotc.executor import CompiledModel, NativeModel
 from aotc.model.conventions import entry_symbol
 from aotc.model.metadata import from_json
-from aotc.passes.interface.signature import argument_attributes, entry, kernels
 from aotc.pipeline.options import CompileOptions
 
 MODEL = Path(__file__).parents[1] / "models" / "data" / "kws_float"
@@ -120,7 +120,7 @@ def test_e5_the_runner_and_its_symbol_are_marked_in_the_ir() -> None:
     """A4, A5, A12: a compilation holds runner and operators as functions of one module and one kind, weights apart."""
     compilation = lower(MODEL / "model.onnx", CompileOptions.of(name="my_mod", interface_api="packed"))
     runner = entry(compilation.module)
-    assert runner.sym_name.data == "aotc_my_mod_run" and "aot.entry" in runner.attributes
+    assert runner.sym_name.data == "aotc_my_mod_run" and is_entry(runner)
     assert compilation.phase == "interface" and compilation.name == "my_mod"
     called = [op.callee.string_value() for op in runner.body.block.ops if op.name == "func.call"]
     operators = {kernel.sym_name.data: kernel for kernel in kernels(compilation.module)}
@@ -128,8 +128,8 @@ def test_e5_the_runner_and_its_symbol_are_marked_in_the_ir() -> None:
     assert {type(operator) for operator in operators.values()} == {type(runner)}
     weights = [op.key.data for op in compilation.module.walk() if isinstance(op, WeightOp)]
     assert weights and all(key in compilation.store for key in weights)
-    handles = [given.get("aot.io") for given in argument_attributes(runner)]
-    assert str(handles[-1]) == '"resource_handle"', "B19: also where nobody asked for it"
+    handles = [given.io for given in arguments_of(runner)]
+    assert handles[-1] == "resource_handle", "B19: also where nobody asked for it"
 
 
 @pytest.mark.parametrize("target", ["c --runtime=aot", "c -runtime=c --link-params", "llvm -executor=aot"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from aotc.compiler.driver import new_context
+from aotc.compiler.lowering import new_context
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.phases import PHASES, PassRunner
 from aotc.pipeline.universe import UNIVERSE

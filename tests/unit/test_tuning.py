@@ -16,9 +16,10 @@ import aotc
 from aotc.compiler.driver import lower
 from aotc.dialects.graph.interfaces import AnchorOp
 from aotc.dialects.graph.schedules import MatmulSchedule, ScheduleAttr, schedule_of
+from aotc.dialects.graph.signature import signature
 from aotc.errors import FileError, UsageError
 from aotc.machines.targets import lookup
-from aotc.machines.tuning_table import DIRECT, TuningTable, signature
+from aotc.machines.tuning_table import DIRECT, TuningTable
 from aotc.measuring import tuning
 from aotc.measuring.tuning import tune
 from aotc.pipeline.options import CompileOptions

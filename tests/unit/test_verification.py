@@ -10,7 +10,7 @@ from xdsl.ir import Operation
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 
-from aotc.compiler.driver import new_context
+from aotc.compiler.lowering import new_context
 from aotc.pipeline.verification import verify
 
 TEXT = """

@@ -14,12 +14,12 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.target import Target
 
+from aotc.dialects.aot.contract import weight_offsets
 from aotc.emit.c.header import header_text
 from aotc.emit.c.source import CSource
 from aotc.emit.c.unit import THREADS, Part
 from aotc.model.metadata import ModelInfo, to_json
 from aotc.model.weights import WeightStore
-from aotc.passes.interface.place_weights import weights_blob
 from aotc.pipeline.files import Content
 
 
@@ -49,7 +49,7 @@ def emit_header(module: ModuleOp, store: WeightStore, info: ModelInfo) -> dict[s
         needed = [*needed, *THREADS]
     result |= {name: files("aotc.runtime").joinpath(name).read_text() for name in needed}
     if info.weights != "embedded":
-        result[f"{info.name}.weights.bin"] = weights_blob(module, store)
+        result[f"{info.name}.weights.bin"] = bytes(store.blob(weight_offsets(module)))
     return result
 
 

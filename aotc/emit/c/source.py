@@ -11,6 +11,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.func import CallOp, FuncOp
 
 from aotc.dialects import aot
+from aotc.dialects.aot.contract import is_entry, is_kernel, shares_workspace, workspace_alignment
 from aotc.emit.c import preamble, tables
 from aotc.emit.c.functions.printer import FunctionPrinter, argument_names, result_type, unsupported
 from aotc.emit.c.header import Descriptor, Prototype
@@ -21,11 +22,9 @@ from aotc.emit.c.vectors.macros import prologue
 from aotc.emit.c.vectors.values import concerns
 from aotc.emit.c.weights import definition, needs_math
 from aotc.errors import CompileError, Problem
+from aotc.model.conventions import THREADS_BARRIER, THREADS_RUN
 from aotc.model.locations import node_names
 from aotc.model.naming import c_identifier
-from aotc.passes.interface.buffer_attributes import workspace_alignment
-from aotc.passes.interface.run_on_threads import BARRIER, RUN
-from aotc.passes.interface.signature import shares_workspace
 
 
 class CSource(Unit):
@@ -52,7 +51,7 @@ class CSource(Unit):
     @property
     def inner_headers(self) -> list[str]:
         """Headers of the runtime that the file includes and the model's header does not."""
-        return [THREADS[1]] if {RUN, BARRIER} & {*self._calls} else []
+        return [THREADS[1]] if {THREADS_RUN, THREADS_BARRIER} & {*self._calls} else []
 
     def exported(self) -> list[Prototype]:
         """The functions with external linkage that the file defines."""
@@ -106,7 +105,7 @@ class CSource(Unit):
         for table in constants:
             if not tables.is_public(table):
                 yield "\n" + tables.definition(table, self.model_name)
-        if any("aot.kernel" in function.attributes for function in self._defined()):
+        if any(is_kernel(function) for function in self._defined()):
             yield preamble.OPERATOR
         for function in functions:
             yield f"\n{function}"
@@ -181,7 +180,7 @@ class CSource(Unit):
 
     def _comment(self, function: FuncOp) -> list[str]:
         """A comment that names the ONNX nodes of a kernel, of all its calls."""
-        if "aot.entry" in function.attributes:
+        if is_entry(function):
             return []
         places = [*self._calls.get(function.sym_name.data, []), *function.walk()]
         names = list(dict.fromkeys(name for place in places for name in node_names(place.location)))

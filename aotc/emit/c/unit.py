@@ -9,11 +9,12 @@ from functools import cached_property
 
 import numpy as np
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import IntegerType, MemRefType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import IntegerType, MemRefType, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from aotc.dialects import aot
+from aotc.dialects.aot.contract import Argument, arguments_of, entries, is_kernel, model_name_or, shares_workspace
 from aotc.emit.c import tables
 from aotc.emit.c.expressions.buffers import is_unsigned_buffer, root
 from aotc.emit.c.expressions.expr import Expr, name_expr
@@ -24,17 +25,14 @@ from aotc.emit.c.types import BOOL, SIGNED, UNSIGNED, VOID, CType, ctype_of, dty
 from aotc.emit.c.vectors.macros import RESERVED
 from aotc.emit.c.vectors.values import size
 from aotc.emit.c.weights import LONG, element_ctype
-from aotc.model.conventions import workspace_symbol
+from aotc.model.conventions import CALL_PACKED, THREADS_BARRIER, THREADS_RUN, workspace_symbol
 from aotc.model.naming import c_identifier
-from aotc.model.plan import text_of
 from aotc.model.weights import WeightStore
-from aotc.passes.interface.run_on_threads import BARRIER, RUN
-from aotc.passes.interface.signature import argument_attributes, shares_workspace
 
 PACKED_HEADER = "aotc_packed.h"
 THREADS = ("aotc_threads.c", "aotc_threads.h")
 """The runtime of models for several threads."""
-PROVIDED = {"AOTCCallPacked": PACKED_HEADER} | dict.fromkeys((RUN, BARRIER), THREADS[1])
+PROVIDED = {CALL_PACKED: PACKED_HEADER} | dict.fromkeys((THREADS_RUN, THREADS_BARRIER), THREADS[1])
 """External functions that a header declares."""
 
 
@@ -109,7 +107,7 @@ class Unit:
     def _defined(self) -> Iterator[FuncOp]:
         """The functions that the file defines."""
         for function in self._functions.values():
-            is_operator = "aot.kernel" in function.attributes
+            is_operator = is_kernel(function)
             if function.body.blocks and self.part is not (Part.NETWORK if is_operator else Part.OPERATORS):
                 yield function
 
@@ -118,10 +116,8 @@ class Unit:
 
     def _is_integer_model(self) -> bool:
         """Whether no input or output of the entry is a float: such a model should not need libm."""
-        entries = [f for f in self._functions.values() if "aot.entry" in f.attributes]
-        dtypes = [
-            text_of(given["aot.dtype"]) for f in entries for given in argument_attributes(f) if "aot.dtype" in given
-        ]
+        arguments = [given for function in entries(self.module) for given in arguments_of(function)]
+        dtypes = [given.dtype for given in arguments if given.dtype is not None]
         return bool(dtypes) and not any("float" in dtype for dtype in dtypes)
 
     # What functions ask for
@@ -139,7 +135,7 @@ class Unit:
         """The C types of a function's parameters."""
         if symbol not in self._parameters:
             function = self._functions[symbol]
-            attributes = argument_attributes(function)
+            attributes = arguments_of(function)
             kinds = function.function_type.inputs.data
             arguments: Sequence[SSAValue | None] = function.args if function.body.blocks else [None] * len(kinds)
             self._parameters[symbol] = tuple(
@@ -221,14 +217,13 @@ class Unit:
     def _weight_ctype(self, key: str, kind: MemRefType[Attribute]) -> CType:
         return element_ctype(self.store[key]) if key in self.store else ctype_of(kind.get_element_type(), self.index)
 
-    def _parameter(self, kind: Attribute, argument: SSAValue | None, given: dict[str, Attribute]) -> CType:
+    def _parameter(self, kind: Attribute, argument: SSAValue | None, given: Argument) -> CType:
         if not isinstance(kind, aot.PtrType):
             return ctype_of(kind, self.index)
         self.struct(kind.pointee)
-        const = "aot.readonly" in given
-        dtype = given.get("aot.dtype")
-        if isinstance(dtype, StringAttr):
-            return pointer_to(dtype_ctype(dtype.data), const)
+        const = given.readonly
+        if given.dtype is not None:
+            return pointer_to(dtype_ctype(given.dtype), const)
         plain = ctype_of(kind, self.index).pointee
         assert plain is not None
         if argument is None or not isinstance(kind.pointee, IntegerType) or kind.pointee.width.data == 1:
@@ -260,8 +255,7 @@ class Unit:
 
     @property
     def model_name(self) -> str:
-        name = self.module.attributes.get("aot.name")
-        return name.data if isinstance(name, StringAttr) else "model"
+        return model_name_or(self.module, "model")
 
 
 def element_count(kind: Attribute) -> int:

@@ -13,12 +13,12 @@ from typing import cast
 
 import numpy as np
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 
+from aotc.dialects.aot.contract import EMBEDDED, MINIMUM_BLOB
 from aotc.emit.llvm.values import bytes_text
 from aotc.errors import CompileError, Problem
 from aotc.model.weights import WeightStore
-from aotc.passes.lower.module import MINIMUM_BLOB
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,9 @@ class EmbeddedWeights:
     def of(module: ModuleOp) -> EmbeddedWeights | None:
         """From a module after `convert-to-llvm`; None where it embeds nothing."""
         for op in module.ops:
-            if isinstance(op, llvm.GlobalOp) and isinstance(layout := op.attributes.get("aot.weights"), DictionaryAttr):
+            if isinstance(op, llvm.GlobalOp) and (offsets := EMBEDDED.get(op)) is not None:
                 size = cast(llvm.LLVMArrayType, op.global_type).size.data
-                offsets = {key: cast(IntegerAttr, offset).value.data for key, offset in layout.data.items()}
-                return EmbeddedWeights(op.sym_name.data, size, offsets)
+                return EmbeddedWeights(op.sym_name.data, size, dict(offsets))
         return None
 
     @cached_property

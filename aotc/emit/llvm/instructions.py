@@ -15,9 +15,9 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Block, Operation, SSAValue
 
 from aotc.dialects import llvm_ext
+from aotc.dialects.llvm_ext import suffix
 from aotc.emit.llvm.values import alignment, fast_math, inline_text, quoted, symbol, type_text
 from aotc.errors import CompileError, Problem
-from aotc.passes.lower.builder import suffix
 
 
 class Names:

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringA
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.utils.target import Target
 
+from aotc.dialects.aot.contract import model_name_or
 from aotc.emit.llvm.instructions import FORMATS, Operands
 from aotc.emit.llvm.values import (
     INLINE,
@@ -68,8 +69,8 @@ class _ModuleText:
 
     def text(self, module: ModuleOp) -> str:
         head: list[str] = []
-        if isinstance(name := module.attributes.get("aot.name"), StringAttr):
-            head.append(f"source_filename = {_string(name.data)}")
+        if name := model_name_or(module, ""):
+            head.append(f"source_filename = {_string(name)}")
         if self._data_layout:
             head.append(f'target datalayout = "{self._data_layout}"')
         if isinstance(triple := module.attributes.get("llvm.target_triple"), StringAttr):

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ModuleOp
 
+from aotc.dialects.aot.contract import EMBEDDED
 from aotc.emit.llvm.embedded_weights import EmbeddedWeights
 from aotc.emit.llvm.ir import llvm_ir
 from aotc.emit.llvm.optimize import optimize
 from aotc.emit.llvm.threads import pool_module
 from aotc.machines.targets import Target, binding, lookup
-from aotc.passes.lower.convert_to_llvm import ConvertToLLVMPass
-from aotc.pipeline.phases import PassTiming, is_vectorized
+from aotc.pipeline.phases import PassTiming, is_vectorized, to_llvm
 
 if TYPE_CHECKING:
     from aotc.pipeline.compilation import Compilation
@@ -44,15 +44,14 @@ class NativeCode:
     def module(self) -> ModuleOp:
         """The llvm dialect."""
         with self._timed("convert-to-llvm"):
-            size = self._level == "s"
             options = self.compilation.options
-            conversion = ConvertToLLVMPass(
-                target=self.target.name,
-                optimize_size=size,
+            return to_llvm(
+                self.compilation.module,
+                self.target.name,
+                optimize_size=self._level == "s",
                 weights_section=options.weights_section,
                 workspace_section=options.workspace_section,
             )
-            return conversion.convert(self.compilation.module)
 
     @cached_property
     def weights(self) -> EmbeddedWeights | None:
@@ -70,7 +69,7 @@ class NativeCode:
         weights = self.weights
 
         def contents(op: llvm.GlobalOp) -> str | None:
-            return weights.marked() if weights is not None and "aot.weights" in op.attributes else None
+            return weights.marked() if weights is not None and EMBEDDED.get(op) is not None else None
 
         with self._timed("llvm-text"):
             text = llvm_ir(self.module, contents, str(self.machine.target_data))

@@ -7,9 +7,9 @@ from typing import Any
 
 from aotc.emit.llvm.optimize import optimize
 from aotc.machines.targets import Target, binding
-from aotc.passes.interface.run_on_threads import BARRIER, RUN
+from aotc.model.conventions import THREADS_BARRIER, THREADS_RUN
 
-SYMBOLS = (RUN, BARRIER)
+SYMBOLS = (THREADS_RUN, THREADS_BARRIER)
 """What compiled models call."""
 
 _PAUSES = {

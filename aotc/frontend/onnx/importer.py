@@ -17,8 +17,6 @@ from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorPro
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DictionaryAttr,
     FunctionType,
     LocationAttr,
     ModuleOp,
@@ -26,14 +24,15 @@ from xdsl.dialects.builtin import (
     NoneAttr,
     StringAttr,
     TensorType,
-    UnitAttr,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from aotc import extensions
+from aotc.dialects.aot.contract import Argument, mark_entry, model_module, set_arguments, set_results
 from aotc.dialects.dtypes import dtype_name, element_type
+from aotc.dialects.graph.constants import constant_op, known_array
 from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
 from aotc.errors import AotcError, CompileError, FileError, Problem
 from aotc.frontend.onnx.bodies import needed, node_name, ordered
@@ -54,7 +53,6 @@ from aotc.frontend.onnx.operators import (
 from aotc.frontend.onnx.registry import IMPORTERS, Node, load_importers
 from aotc.frontend.onnx.signature import type_mismatch
 from aotc.frontend.onnx.tensors import ONNX_TYPES, TensorError, dtype_of, read_tensor, type_name, type_proto
-from aotc.model.constants import constant_op, known_array
 from aotc.model.naming import c_identifier
 from aotc.model.weights import WeightStore
 
@@ -130,7 +128,7 @@ class _Importer:
         graph = self.model.proto.graph
         scope = _Scope(operator_sets(self.model.proto.opset_import))
         scope.tensors.update({tensor.name: tensor for tensor in graph.initializer})
-        argument_attributes = self._arguments(graph, scope, dims, input_shapes)
+        arguments = self._arguments(graph, scope, dims, input_shapes)
         self._body(graph.node, [value.name for value in graph.output], scope)
         results = self._results(graph, scope)
         if self.problems:
@@ -143,17 +141,15 @@ class _Importer:
             "main",
             FunctionType.from_lists(self.block.arg_types, [value.type for value in results]),
             Region(self.block),
-            arg_attrs=argument_attributes,
-            res_attrs=ArrayAttr(
-                _io_attributes(value.name, result) for value, result in zip(graph.output, results, strict=True)
-            ),
         )
-        function.attributes["aot.entry"] = UnitAttr()
-        return ModuleOp([function], {"aot.name": StringAttr(c_identifier(name))})
+        set_arguments(function, arguments)
+        set_results(function, [_tensor(each.name, result) for each, result in zip(graph.output, results, strict=True)])
+        mark_entry(function)
+        return model_module([function], c_identifier(name))
 
     def _arguments(
         self, graph: GraphProto, scope: _Scope, dims: Mapping[str, int], input_shapes: Mapping[str, Sequence[int]]
-    ) -> ArrayAttr[DictionaryAttr]:
+    ) -> list[Argument]:
         """Make the graph's inputs arguments of the block; an initializer among them is a constant."""
         inputs = [value for value in graph.input if value.name not in scope.tensors]
         problems: list[Problem] = []
@@ -170,14 +166,14 @@ class _Importer:
             raise CompileError([*problems, *error.problems, *self._unsupported_operators()]) from None
         if problems:
             raise CompileError([*problems, *self._unsupported_operators()])
-        attributes: list[DictionaryAttr] = []
+        arguments: list[Argument] = []
         for value in inputs:
             kind = TensorType(element_type(dtype_of(value.type.tensor_type.elem_type)), shapes[value.name])
             argument = self.block.insert_arg(kind, len(self.block.args))
             scope.values[value.name] = argument
             _name(argument, value.name)
-            attributes.append(_io_attributes(value.name, argument))
-        return ArrayAttr(attributes)
+            arguments.append(_tensor(value.name, argument))
+        return arguments
 
     def _results(self, graph: GraphProto, scope: _Scope) -> list[SSAValue]:
         results: list[SSAValue] = []
@@ -448,5 +444,5 @@ def _location(name: str) -> LocationAttr:
     return NameLoc(StringAttr(name.encode("ascii", "backslashreplace").decode()), NoneAttr())
 
 
-def _io_attributes(name: str, value: SSAValue) -> DictionaryAttr:
-    return DictionaryAttr({"aot.name": StringAttr(name), "aot.dtype": StringAttr(dtype_name(element_type_of(value)))})
+def _tensor(name: str, value: SSAValue) -> Argument:
+    return Argument(name=name, dtype=dtype_name(element_type_of(value)))

@@ -30,11 +30,11 @@ from xdsl.ir import Attribute, SSAValue
 
 from aotc import extensions
 from aotc.dialects.dtypes import ELEMENT_TYPES
+from aotc.dialects.graph.constants import constant_op, folded, known_array
 from aotc.dialects.graph.interfaces import GraphOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.errors import CompileError, Problem
 from aotc.frontend.onnx.tensors import DTYPES, MAX_ELEMENTS, UNSUPPORTED, type_name
-from aotc.model.constants import constant_op, folded, known_array
 from aotc.model.weights import Array, WeightStore
 
 

@@ -56,7 +56,7 @@ def convert(b: Builder, value: Scalar, dtype: Attribute, *, saturate: bool = Tru
         return b.convert(value, dtype)
     if is_float(value.dtype) and not is_float(wide):
         value = b.math("roundeven", value)
-    return encode(b, b.convert(value, wide), dtype, saturate=saturate, rounding=rounding)
+    return b.encode(b.convert(value, wide), dtype, saturate=saturate, rounding=rounding)
 
 
 def decode(b: Builder, code: Scalar) -> Scalar:

@@ -21,7 +21,6 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
     IntegerType,
-    UnitAttr,
     f32,
     i1,
     i32,
@@ -30,15 +29,12 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from aotc.dialects import aot
+from aotc.dialects.aot.contract import NOT_POSITIVE
 from aotc.dialects.aot.tiles import CONVERSIONS
 from aotc.dialects.builder import INDEX, Bitwise, Builder, Comparison, Number, Rounding, Scalar, ScalarLike
 from aotc.dialects.dtypes import compute_type, is_float, is_unsigned, storage_type, wrap
 from aotc.passes.kernel.builders import encodings
 from aotc.passes.kernel.builders.arithmetic import MATH, conversion, predicate, quotient
-
-NOT_POSITIVE = "aot.not_positive"
-"""The attribute of a function whose operand is at most 0, and whose result may be 0 instead of a subnormal number."""
-
 
 _BITWISE: Mapping[Bitwise, type[arith.AndIOp | arith.OrIOp | arith.XOrIOp]] = {
     "and": arith.AndIOp,
@@ -225,7 +221,7 @@ class ScalarBuilder(Builder):
 
     def exp_of_nonpositive(self, a: Scalar) -> Scalar:
         result = self.math("exp", a)
-        cast(Operation, result.ssa.owner).attributes[NOT_POSITIVE] = UnitAttr()
+        NOT_POSITIVE.set(cast(Operation, result.ssa.owner))
         return result
 
     def pow(self, a: Scalar, exponent: Scalar) -> Scalar:

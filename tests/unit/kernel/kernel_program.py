@@ -12,7 +12,7 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
-from aotc.compiler.driver import new_context
+from aotc.compiler.lowering import new_context
 from aotc.emit.c.source import CSource
 from aotc.emit.llvm.ir import llvm_ir
 from aotc.emit.llvm.jit import load_object

@@ -27,7 +27,8 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Block, Region, SSAValue
 
-from aotc.compiler.driver import new_context
+from aotc.compiler.lowering import new_context
+from aotc.dialects.aot.contract import SCHEDULE
 from aotc.dialects.dtypes import ELEMENT_TYPES, numpy_dtype
 from aotc.dialects.graph import conversion, elementwise, functions, indexing, logical, movement
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of, shape_of
@@ -240,7 +241,7 @@ def kernel(name: str, case: Case, schedule: ElementwiseSchedule | None) -> FuncO
     function = FuncOp(name, signature, Region(block), visibility="private")
     function.attributes |= {"aot.kernel": UnitAttr(), "aot.in_place": ArrayAttr(ArrayAttr([]) for _ in results)}
     if schedule is not None:
-        function.attributes[ScheduleAttr.FUNCTION_KEY] = ScheduleAttr.of(schedule)
+        function.attributes[SCHEDULE] = ScheduleAttr.of(schedule)
     return function
 
 

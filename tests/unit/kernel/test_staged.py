@@ -19,7 +19,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, Region, SSAValue
 from xdsl.parser import Parser
 
-from aotc.compiler.driver import new_context
+from aotc.compiler.lowering import new_context
 from aotc.dialects.graph.interfaces import AnchorOp, shape_of
 from aotc.dialects.graph.schedules import MatmulSchedule, RowSchedule, Schedule, ScheduleAttr, WindowSchedule
 from aotc.dialects.graph.staged import StagedOp, stages_of

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import cast
 
-from xdsl.dialects import arith, func, memref
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.dialects import arith, memref
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from aotc.dialects import aot
+from aotc.dialects.aot.contract import Argument, argument_of
 
 # --- aliasing --------------------------------------------------------------------------------------------------------
 
@@ -32,19 +33,16 @@ def is_mutable(base: SSAValue) -> bool:
     """Whether memory behind this root may change while the function runs."""
     if isinstance(base.owner, aot.WeightOp | aot.WeightsOp):
         return False
-    return not (_argument_has(base, "aot.readonly") and _argument_has(base, "aot.noalias"))
+    return not (_argument(base).readonly and _argument(base).noalias)
 
 
 def may_alias(a: SSAValue, b: SSAValue) -> bool:
     """Whether memory behind two roots may overlap."""
-    return a is b or not (_argument_has(a, "aot.noalias") or _argument_has(b, "aot.noalias"))
+    return a is b or not (_argument(a).noalias or _argument(b).noalias)
 
 
-def _argument_has(value: SSAValue, attribute: str) -> bool:
-    function = value.owner.parent_op() if isinstance(value.owner, Block) else None
-    if not isinstance(function, func.FuncOp) or function.arg_attrs is None:
-        return False
-    return attribute in function.arg_attrs.data[cast(BlockArgument, value).index].data
+def _argument(value: SSAValue) -> Argument:
+    return argument_of(value) if isinstance(value, BlockArgument) else Argument()
 
 
 # --- signedness ------------------------------------------------------------------------------------------------------

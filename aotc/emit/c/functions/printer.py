@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import cast
 
 from xdsl.dialects import arith, func, memref, scf
-from xdsl.dialects.builtin import IntegerType, StringAttr, i1
+from xdsl.dialects.builtin import IntegerType, i1
 from xdsl.ir import Operation, SSAValue
 
 from aotc.dialects import aot
+from aotc.dialects.aot.contract import arguments_of, is_kernel
 from aotc.emit.c.expressions.buffers import root
 from aotc.emit.c.expressions.expr import Expr, name_expr, negated
 from aotc.emit.c.expressions.memory import OPERATIONS
@@ -23,7 +24,6 @@ from aotc.emit.c.vectors.expressions import supports as vector_supports
 from aotc.emit.c.vectors.values import concerns
 from aotc.errors import Problem
 from aotc.model.locations import node_names
-from aotc.passes.interface.signature import argument_attributes
 
 _STATEMENTS = (
     *(memref.StoreOp, scf.ForOp, scf.IfOp, scf.YieldOp, func.CallOp, func.ReturnOp),
@@ -45,7 +45,7 @@ class FunctionPrinter(ControlFlow):
     def lines(self) -> list[str]:
         """The definition, line by line."""
         function = self._function
-        restrict = ["aot.noalias" in given for given in argument_attributes(function)]
+        restrict = [given.noalias for given in arguments_of(function)]
         arguments: list[str] = []
         hints = argument_names(function)
         for argument, hint, ctype, noalias in zip(function.args, hints, self._parameters, restrict, strict=True):
@@ -53,7 +53,7 @@ class FunctionPrinter(ControlFlow):
             self._values[argument] = name_expr(name, ctype)
             arguments.append(ctype.declare(f"restrict {name}" if noalias and ctype.kind == "pointer" else name))
         static = "static " if function.sym_visibility is not None and function.sym_visibility.data == "private" else ""
-        if "aot.kernel" in function.attributes:
+        if is_kernel(function):
             static += "AOTC_OPERATOR "
         head = f"{static}{result_type(function, self.index)} {function.sym_name.data}("
         if any(isinstance(op, aot.CheckOp) and _follows_its_call(op) for op in function.walk()):
@@ -231,10 +231,9 @@ def argument_names(function: func.FuncOp) -> list[str]:
     """What to call a function's arguments: the tensor's name, or a hint of the IR."""
     hints = [argument.name_hint for argument in function.args] if function.body.blocks else []
     names: list[str] = []
-    for position, given in enumerate(argument_attributes(function)):
-        name = given.get("aot.name")
+    for position, given in enumerate(arguments_of(function)):
         hint = hints[position] if hints else None
-        names.append((name.data if isinstance(name, StringAttr) else hint) or "arg")
+        names.append((hint if given.name is None else given.name) or "arg")
     return names
 
 

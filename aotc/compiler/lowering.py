@@ -1,0 +1,144 @@
+"""From a model to IR after the last phase: imported, or read as IR, and through the phases."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from aotc.errors import Problem, UsageError
+from aotc.machines.targets import lookup
+from aotc.pipeline.compilation import Compilation
+from aotc.pipeline.files import Content, write_files
+from aotc.pipeline.options import CompileOptions
+from aotc.pipeline.phases import PHASES, PassRunner, phase_index, pipeline_of
+from aotc.pipeline.verification import verify
+
+if TYPE_CHECKING:
+    import onnx
+    from xdsl.context import Context
+    from xdsl.dialects.builtin import ModuleOp
+
+Source: TypeAlias = "str | os.PathLike[str] | bytes | onnx.ModelProto"
+"""A model file, its bytes, a ModelProto; a file of IR where the options have `start_at`."""
+
+
+@contextmanager
+def uncollected() -> Generator[None]:
+    """Without garbage collection: IR is full of cycles and nearly all of it lives to the end, so walking over it again
+    and again takes a quarter of the time and frees next to nothing."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def new_context() -> Context:
+    """A context that knows every installed dialect."""
+    from xdsl.context import Context
+
+    from aotc.pipeline.universe import multiverse
+
+    ctx = Context()
+    for name, load in multiverse().all_dialects.items():
+        ctx.register_dialect(name, load)
+    return ctx
+
+
+def import_source(source: Source, options: CompileOptions, report: Callable[[str], None] | None = None) -> Compilation:
+    """The model as it is after `import`, or with `options.start_at` after that phase. Raises AotcError or OSError."""
+    if options.target != "host" or options.threads > 1:  # the host takes LLVM to describe
+        target = lookup(options.target)
+        if options.threads > 1 and not target.threads:
+            flags = f"--threads {options.threads} with --target {options.target}"
+            raise UsageError(Problem(flags, why="there are no POSIX threads", fix="use --threads 1 or a Linux target"))
+    first, last = _first_and_last(options)
+    if last < first:
+        raise UsageError(Problem(f"--stop-after {options.stop_after} comes before --start-at {options.start_at}"))
+    if report is not None:
+        report("import")
+    return _import(source, options) if options.start_at is None else _resume(source, options.start_at, options)
+
+
+def run_phases(compilation: Compilation, report: Callable[[str], None] | None = None) -> None:
+    """Take what `import_source` gave through the phases up to `stop_after` (default: all). Raises AotcError, OSError.
+
+    `report` hears the name of each phase as it starts. The module is verified as it is imported and after the last
+    phase.
+    """
+    options = compilation.options
+    first, last = _first_and_last(options)
+    dumper = _Dumper(options, compilation)
+    if options.start_at is None:
+        verify(compilation.module)
+        dumper.after_phase("import", 0)
+    runner = PassRunner(compilation.ctx, verify_each=options.verify_each, after_pass=dumper.after_pass)
+    compilation.timings = runner.timings
+    for index in range(first + 1, last + 1):
+        phase = PHASES[index]
+        if report is not None:
+            report(phase.name)
+        runner.run(phase.name, pipeline_of(phase, options), compilation.module, verified=index == last)
+        compilation.phase = phase.name
+        dumper.after_phase(phase.name, index)
+    dumper.finish()
+
+
+def _first_and_last(options: CompileOptions) -> tuple[int, int]:
+    """The phase that IR is given after, and the last one to run."""
+    first = 0 if options.start_at is None else phase_index(options.start_at)
+    last = len(PHASES) - 1 if options.stop_after is None else phase_index(options.stop_after)
+    return first, last
+
+
+def _import(source: Source, options: CompileOptions) -> Compilation:
+    from aotc.frontend.onnx import import_model, load_model
+    from aotc.model.weights import WeightStore
+
+    ctx = new_context()
+    model = load_model(source)
+    name = options.name
+    if name is None and isinstance(source, str | os.PathLike):
+        name = Path(source).stem
+    module = import_model(model, ctx, dims=dict(options.dims), input_shapes=dict(options.input_shapes), name=name)
+    return Compilation(options, ctx, module, WeightStore.of(ctx), "import")
+
+
+def _resume(source: Source, start_at: str, options: CompileOptions) -> Compilation:
+    from aotc.pipeline.textual_ir import read_ir
+
+    return read_ir(source, start_at, options, new_context())
+
+
+class _Dumper:
+    """`--dump-phases` and `--print-ir-after-all`."""
+
+    def __init__(self, options: CompileOptions, compilation: Compilation) -> None:
+        self._compilation = compilation
+        self._directory = None if options.dump_phases is None else Path(options.dump_phases)
+        self._print = options.print_ir_after_all
+        self._texts: dict[str, Content] = {}
+        compilation.store.keeps_all = self._directory is not None
+
+    def after_pass(self, phase: str, pass_name: str, module: ModuleOp) -> None:
+        if self._print:
+            from aotc.pipeline.textual_ir import ir_text
+
+            print(f"// -----// IR after {pass_name} ({phase}) //----- //\n{ir_text(module)}", file=sys.stderr)
+
+    def after_phase(self, phase: str, index: int) -> None:
+        if self._directory is not None:
+            from aotc.pipeline.textual_ir import ir_text
+
+            self._texts[f"{index:02}-{phase}.mlir"] = ir_text(self._compilation.module)
+
+    def finish(self) -> None:
+        if self._directory is not None:
+            write_files(self._directory, {**self._texts, "weights.npz": self._compilation.store.to_bytes()})

@@ -1,0 +1,184 @@
+"""What phases tell each other about the arguments of the entry and of kernels (attributes of arguments and results)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias, get_args
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, BlockArgument
+
+from aotc.dialects.aot.contract.fields import Field, Mark, integer, integers, real, text, text_of
+from aotc.errors import CompileError
+
+Io: TypeAlias = Literal["input", "output", "workspace", "weights", "resource_handle"]
+"""What an argument of the entry is for."""
+
+
+def _io_of(attribute: Attribute) -> Io | None:
+    found = text_of(attribute)
+    return next((each for each in get_args(Io) if each == found), None)
+
+
+class Argument:
+    """The attributes of one argument, free to change; `set_arguments` and `set_signature` write them back."""
+
+    name: Field[str] = text("aot.name")
+    """Of the entry from `import` on: the ONNX name, any string. Of what `interface` adds: the identifier in C."""
+    dtype: Field[str] = text("aot.dtype")
+    """Of the entry's tensors, from `import` on: the element type as users see it, "float32" or "uint8"."""
+    scale = real("aot.scale")
+    """Of a quantised input or output, from `graph` on."""
+    zero_point = integer("aot.zero_point")
+    """As `scale`."""
+    io: Field[Io] = Field("aot.io", _io_of, StringAttr)
+    """Of the entry, from `bufferize` on: what the argument is for. `interface` adds those that are no tensors."""
+    may_alias = Mark("aot.may_alias")
+    """Of a kernel, after `plan`: it is called with one buffer here and as another argument. `interface` removes it."""
+    offset = integer("aot.offset")
+    """Of a tensor in the workspace, from `plan` on: where it is, in bytes."""
+    shape = integers("aot.shape")
+    """Of the entry's tensors, when a pointer no longer says it: after `interface`, and of tensors in the workspace from
+    `plan` on."""
+    readonly = Mark("aot.readonly")
+    """After `interface`: nothing is written through the pointer."""
+    noalias = Mark("aot.noalias")
+    """After `interface`: what is behind the pointer overlaps nothing that another argument is for."""
+    align = integer("aot.align")
+    """After `interface`: the pointer is a multiple of so many bytes."""
+    dimension = integer("aot.dim")
+    """After `interface`, of an i32 that follows its pointer: which extent of that buffer it is."""
+
+    def __init__(
+        self,
+        attributes: DictionaryAttr | None = None,
+        *,
+        name: str | None = None,
+        dtype: str | None = None,
+        io: Io | None = None,
+    ) -> None:
+        self.attributes: dict[str, Attribute] = {} if attributes is None else dict(attributes.data)
+        if name is not None:
+            self.name = name
+        if dtype is not None:
+            self.dtype = dtype
+        if io is not None:
+            self.io = io
+
+    def dictionary(self) -> DictionaryAttr:
+        """The attributes as the IR has them."""
+        return DictionaryAttr(self.attributes)
+
+    def tensor(self) -> Tensor:
+        """What is known of an input or output. Raises CompileError where its attributes are incomplete."""
+        name = Argument.name.require(self, "an input or output")
+        where = f"the input or output {name}"
+        io = Argument.io.require(self, where)
+        if io not in ("input", "output"):
+            raise CompileError(f"{name} is no input or output")
+        dtype = Argument.dtype.require(self, where)
+        shape = Argument.shape.require(self, where)
+        return Tensor(name, dtype, io, shape, self.scale, self.zero_point, self.offset)
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """One input or output of the entry after `interface`."""
+
+    name: str
+    dtype: str
+    io: Literal["input", "output"]
+    shape: tuple[int, ...]
+    scale: float | None
+    """Of its affine quantisation, None where it has none."""
+    zero_point: int | None
+    offset: int | None
+    """Bytes from the start of the workspace; None where it is no part of that."""
+
+
+# --- signatures ------------------------------------------------------------------------------------------------------
+
+
+def arguments_of(function: FuncOp) -> list[Argument]:
+    """The attributes of each argument, in order."""
+    if function.arg_attrs is None:
+        return [Argument() for _ in function.function_type.inputs]
+    return [Argument(attributes) for attributes in function.arg_attrs]
+
+
+def results_of(function: FuncOp) -> list[Argument]:
+    """The attributes of each result, in order: of the entry before `bufferize`, those of its outputs."""
+    if function.res_attrs is None:
+        return [Argument() for _ in function.function_type.outputs]
+    return [Argument(attributes) for attributes in function.res_attrs]
+
+
+def set_arguments(function: FuncOp, arguments: Iterable[Argument]) -> None:
+    """Write the attributes of all arguments."""
+    function.properties["arg_attrs"] = ArrayAttr([each.dictionary() for each in arguments])
+
+
+def set_results(function: FuncOp, results: Iterable[Argument]) -> None:
+    """Write the attributes of all results."""
+    function.properties["res_attrs"] = ArrayAttr([each.dictionary() for each in results])
+
+
+def set_signature(function: FuncOp, arguments: Iterable[Argument], results: Sequence[Attribute]) -> None:
+    """Make the function's type what its block arguments and `results` are, with these attributes of arguments."""
+    function.properties["function_type"] = FunctionType.from_lists([arg.type for arg in function.args], results)
+    set_arguments(function, arguments)
+    function.properties.pop("res_attrs", None)
+
+
+def append_argument(function: FuncOp, kind: Attribute, given: Argument, hint: str) -> BlockArgument:
+    """A new last argument; its attributes are recorded at once, results stay as they are."""
+    block = function.body.block
+    both = [*arguments_of(function), given]
+    argument = block.insert_arg(kind, len(block.args))
+    argument.name_hint = hint
+    set_signature(function, both, function.function_type.outputs.data)
+    return argument
+
+
+def argument_of(value: BlockArgument) -> Argument:
+    """The attributes of an argument of a function; none for those of other blocks."""
+    function = value.block.parent_op()
+    if not isinstance(function, FuncOp) or function.arg_attrs is None:
+        return Argument()
+    return Argument(function.arg_attrs.data[value.index])
+
+
+# --- inputs and outputs ----------------------------------------------------------------------------------------------
+
+
+def _dictionaries(attribute: Attribute) -> tuple[DictionaryAttr, ...] | None:
+    if not isinstance(attribute, ArrayAttr):
+        return None
+    return tuple(each for each in attribute if isinstance(each, DictionaryAttr))
+
+
+_TENSORS: Final = Field[tuple[DictionaryAttr, ...]]("aot.tensors", _dictionaries, ArrayAttr)
+
+
+def has_tensors_in_workspace(main: FuncOp) -> bool:
+    """Whether the entry's inputs and outputs are in the workspace, from `plan` on, and no arguments."""
+    return _TENSORS.get(main) is not None
+
+
+def set_tensors_in_workspace(main: FuncOp, tensors: Iterable[Argument]) -> None:
+    """Say of an entry without them as arguments what its inputs and outputs are: with `shape` and `offset`."""
+    _TENSORS.set(main, tuple(each.dictionary() for each in tensors))
+
+
+def tensors_of(main: FuncOp) -> list[Tensor]:
+    """The inputs, then the outputs of the entry after `interface`, be they arguments or in the workspace."""
+    inside = _TENSORS.get(main)
+    given = arguments_of(main) if inside is None else [Argument(each) for each in inside]
+    return [each.tensor() for each in given if each.io in ("input", "output")]
+
+
+def shares_workspace(module: ModuleOp) -> bool:
+    """Whether the application reaches into the model's own workspace, because inputs and outputs are there."""
+    return any(has_tensors_in_workspace(op) for op in module.ops if isinstance(op, FuncOp))

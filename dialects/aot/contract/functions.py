@@ -1,0 +1,164 @@
+"""What phases tell each other about functions: which are the entry and the kernels, and what is known of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Attribute, Operation
+
+from aotc.dialects.aot.contract.fields import Field, Mark, integer, integer_attribute, integer_of, text
+from aotc.dialects.aot.types import Convention, ConventionAttr
+from aotc.errors import CompileError
+
+_ENTRY: Final = Mark("aot.entry")
+_KERNEL: Final = Mark("aot.kernel")
+
+# --- the entry -------------------------------------------------------------------------------------------------------
+
+
+def entries(module: ModuleOp) -> Iterator[FuncOp]:
+    """The functions that a model is entered by, in order; a model has one, from `import` on."""
+    return (op for op in module.ops if isinstance(op, FuncOp) and is_entry(op))
+
+
+def entry(module: ModuleOp) -> FuncOp:
+    """The one function that a model is entered by. Raises CompileError where there is not exactly one."""
+    found = list(entries(module))
+    if len(found) != 1:
+        raise CompileError(f"the module has {len(found)} functions with {_ENTRY.name}; it must have one")
+    return found[0]
+
+
+def is_entry(op: Operation) -> bool:
+    """Whether a function is the entry."""
+    return _ENTRY.on(op)
+
+
+def mark_entry(function: FuncOp) -> None:
+    """Say that a function is the entry."""
+    _ENTRY.set(function)
+
+
+RESOURCE_HANDLE: Final = Mark("aot.resource_handle")
+"""On the entry while `interface` runs: it takes a last argument that reaches every unpacked kernel."""
+
+# --- kernels ---------------------------------------------------------------------------------------------------------
+
+
+def kernels(module: ModuleOp) -> Iterator[FuncOp]:
+    """The kernels, from `outline` on, in order."""
+    return (op for op in module.ops if isinstance(op, FuncOp) and is_kernel(op))
+
+
+def is_kernel(op: Operation) -> bool:
+    """Whether a function is a kernel: called by the entry, private to the model, one for all calls that are alike."""
+    return _KERNEL.on(op)
+
+
+def mark_kernel(function: FuncOp, in_place: InPlace) -> None:
+    """Say that a function is a kernel, whose results may take over buffers as in `in_place`."""
+    _KERNEL.set(function)
+    IN_PLACE.set(function, in_place)
+
+
+def kernel_calls(module: ModuleOp) -> list[CallOp]:
+    """The calls of kernels by the entry, in order."""
+    symbols = {kernel.sym_name.data for kernel in kernels(module)}
+    block = entry(module).body.block
+    return [op for op in block.ops if isinstance(op, CallOp) and op.callee.string_value() in symbols]
+
+
+InPlace = Sequence[Sequence[int]]
+"""For each result of a kernel, the positions of operands."""
+
+
+def _in_place_of(attribute: Attribute) -> InPlace | None:
+    if not isinstance(attribute, ArrayAttr):
+        return None
+    found: list[list[int]] = []
+    for each in attribute:
+        numbers = [integer_of(number) for number in each] if isinstance(each, ArrayAttr) else [None]
+        if None in numbers:
+            return None
+        found.append([number for number in numbers if number is not None])
+    return found
+
+
+IN_PLACE: Final = Field[InPlace](
+    "aot.in_place",
+    _in_place_of,
+    lambda values: ArrayAttr(ArrayAttr(map(integer_attribute, each)) for each in values),
+)
+"""On a kernel, from `outline` on: for each result, the operands whose buffer it may take over, because every read of
+the operand is at the index written, before the write."""
+
+OPERATION_COUNT: Final = integer("aot.operations")
+"""On a kernel, from `outline` on and only for a profile: how many arithmetic operations it is about."""
+
+SCALAR_FALLBACK: Final = text("aot.plain")
+"""On a kernel, from `loops` on: why it is computed by scalar loops though it has a schedule."""
+
+SCHEDULE: Final = "aot.schedule"
+"""On a kernel without an anchor, from `outline` on: how it is computed on vectors (`dialects/graph/schedule.py`)."""
+
+# --- operations in kernels -------------------------------------------------------------------------------------------
+
+NOT_POSITIVE: Final = Mark("aot.not_positive")
+"""On a `math.exp` in `loops`: its operand is at most 0, and its result may be 0 instead of a subnormal number."""
+
+LOOP_HINTS: Final = Field[Attribute]("aot.loop", lambda attribute: attribute, lambda attribute: attribute)
+"""On an `scf.for` before `convert-to-llvm`: the `loop_annotation` of the branch that LLVM gets for it."""
+
+# --- how functions are called ----------------------------------------------------------------------------------------
+
+_CONVENTION: Final = Field[Convention](
+    "aot.convention",
+    lambda attribute: attribute.data if isinstance(attribute, ConventionAttr) else None,
+    ConventionAttr,
+)
+
+
+def convention(function: FuncOp) -> Convention | None:
+    """How a function takes its arguments, from `interface` on; None before."""
+    return _CONVENTION.get(function)
+
+
+def set_convention(function: FuncOp, value: Convention) -> None:
+    """Say how a function takes its arguments."""
+    _CONVENTION.set(function, value)
+
+
+# --- sizes -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Bytes of the buffers of a function: of the entry in total, of a kernel in its largest call."""
+
+    workspace: int = 0
+    """Of the workspace; 0 for kernels."""
+    io: int = 0
+    """Of inputs and outputs."""
+    constant: int = 0
+    """Of weights."""
+
+
+_WORKSPACE_BYTES: Final = integer("aot.workspace_bytes")
+_IO_BYTES: Final = integer("aot.io_bytes")
+_CONSTANT_BYTES: Final = integer("aot.constant_bytes")
+
+
+def sizes_of(function: FuncOp) -> Sizes:
+    """The sizes of the entry or of a kernel after `interface`; 0 where nothing is said."""
+    return Sizes(*(field.get(function) or 0 for field in (_WORKSPACE_BYTES, _IO_BYTES, _CONSTANT_BYTES)))
+
+
+def set_sizes(function: FuncOp, sizes: Sizes) -> None:
+    """Record the sizes of the entry or of a kernel."""
+    _WORKSPACE_BYTES.set(function, sizes.workspace)
+    _IO_BYTES.set(function, sizes.io)
+    _CONSTANT_BYTES.set(function, sizes.constant)

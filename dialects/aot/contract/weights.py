@@ -1,0 +1,81 @@
+"""What phases tell each other about where weights lie."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
+from xdsl.ir import Attribute, Operation
+
+from aotc.dialects.aot.contract.fields import Field, integer_attribute, integer_of
+from aotc.dialects.aot.contract.functions import entry, kernels
+from aotc.dialects.aot.memory import WeightOp
+from aotc.dialects.dtypes import byte_width
+
+Offsets = Mapping[str, int]
+"""Where arrays of the WeightStore lie in a blob, in bytes, by key."""
+
+
+@dataclass(frozen=True)
+class WeightLayout:
+    """The one blob that weights are in which are not embedded."""
+
+    size: int
+    alignment: int
+    """Bytes that the blob and every weight in it is aligned to."""
+    offsets: Offsets
+
+
+def _offsets_of(attribute: Attribute) -> Offsets | None:
+    if not isinstance(attribute, DictionaryAttr):
+        return None
+    found = {key: integer_of(value) for key, value in attribute.data.items()}
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _offsets_attribute(offsets: Offsets) -> Attribute:
+    return DictionaryAttr({key: integer_attribute(offset) for key, offset in offsets.items()})
+
+
+def _layout_of(attribute: Attribute) -> WeightLayout | None:
+    if not isinstance(attribute, DictionaryAttr):
+        return None
+    size, alignment = (integer_of(attribute.data[key]) for key in ("size", "alignment"))
+    offsets = _offsets_of(attribute.data["offsets"])
+    return None if size is None or alignment is None or offsets is None else WeightLayout(size, alignment, offsets)
+
+
+def _layout_attribute(layout: WeightLayout) -> Attribute:
+    return DictionaryAttr(
+        {
+            "size": integer_attribute(layout.size),
+            "alignment": integer_attribute(layout.alignment),
+            "offsets": _offsets_attribute(layout.offsets),
+        }
+    )
+
+
+WEIGHT_LAYOUT: Final = Field[WeightLayout]("aot.weight_layout", _layout_of, _layout_attribute)
+"""On the module after `interface`, where weights are not embedded."""
+
+EMBEDDED: Final = Field[Offsets]("aot.weights", _offsets_of, _offsets_attribute)
+"""On a global after `convert-to-llvm`: it is the blob of the weights that are embedded, whose contents `aotc/emit/llvm`
+patches into the object file."""
+
+MINIMUM_BLOB: Final = 32
+"""Bytes; a blob of embedded weights is at least this long, so that an object file can be searched for its beginning."""
+
+
+def weight_offsets(module: ModuleOp) -> Offsets:
+    """Where in the blob each weight is that is not embedded; nothing before `interface`, and where all are."""
+    layout = WEIGHT_LAYOUT.get(module)
+    return {} if layout is None else layout.offsets
+
+
+def weight_sizes(module: ModuleOp) -> dict[str, int]:
+    """Bytes of each weight of the model that is embedded, by key, from `bufferize` on."""
+    functions: list[Operation] = [entry(module), *kernels(module)]
+    kinds = {op.key.data: op.result.type for each in functions for op in each.walk() if isinstance(op, WeightOp)}
+    return {key: kind.element_count() * byte_width(kind.element_type) for key, kind in kinds.items()}

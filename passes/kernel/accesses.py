@@ -1,0 +1,129 @@
+"""How a vectorised loop nest reads its operands and writes its results: along which of their axes tiles lie.
+
+A nest calls a reader or a writer for each tile. What is fused into it is evaluated there, at an index of which some
+entries are `TileIndex`es. Whether that can be vectorised, and whether what is loaded is contiguous, depends on how the
+tile lies in the tensor, not on where it begins. So the distinct ways, an `AccessPattern` each, answer it for the whole
+nest: the many places of a nest have few of them. (The affine access relations of polyhedral compilers, without the
+constants.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from xdsl.ir import Attribute, Block, SSAValue
+
+from aotc.dialects.aot.tiles import tile_type
+from aotc.dialects.builder import Reader, Scalar, Writer
+from aotc.dialects.dtypes import compute_type, storage_type
+from aotc.dialects.graph.interfaces import AnchorOp, element_type_of
+from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder, TileIndex, is_tile
+
+Nest: TypeAlias = Callable[[TileBuilder, Sequence[Reader], Sequence[Writer]], None]
+"""Writes the loops of a kernel."""
+
+
+@dataclass(frozen=True)
+class AccessPattern:
+    """How a tile lies in a tensor."""
+
+    shape: tuple[int, ...]
+    """Of the tile: numbers of registers, then the lanes of one."""
+    valid: int | None
+    """Elements of a tail that exist in memory (see `Tile`)."""
+    steps: tuple[tuple[tuple[int, int], ...], ...]
+    """For each axis of the tensor, the axes of the tile that lie along it, each with its step; none where all elements
+    of the tile have one position."""
+
+    @classmethod
+    def of(cls, index: Sequence[Scalar]) -> AccessPattern | None:
+        """That of an index, None for one element; raises NotVectorizable where several tiles are in one index."""
+        along = [each for each in index if isinstance(each, TileIndex)]
+        if not along:
+            return None
+        tile = along[0].tile
+        if any(each.tile is not tile for each in along):
+            raise NotVectorizable("an index over two tiles")
+        steps = (tuple(sorted(each.steps.items())) if isinstance(each, TileIndex) else () for each in index)
+        return cls(tile.shape, tile.valid, tuple(steps))
+
+    def index(self, b: TileBuilder, begin: Sequence[Scalar]) -> list[Scalar]:
+        """An index with this pattern that begins at `begin`, which has an entry for each axis of the tensor."""
+        tile = Tile(self.shape, self.valid)
+        return [tile.index(b, each, dict(steps)) for each, steps in zip(begin, self.steps, strict=True)]
+
+
+@dataclass(frozen=True)
+class WritePattern:
+    """How a tile of results is written."""
+
+    at: AccessPattern
+    dtype: Attribute
+    """The graph type of what is written."""
+    value: Attribute
+    """Its type in the code: a vector, or a scalar that is the same for all elements."""
+
+
+@dataclass(frozen=True)
+class Accesses:
+    """The distinct patterns of a vectorised nest, in the order of its readers and writers.
+
+    What is read or written one element at a time has none: any code can be evaluated there.
+    """
+
+    reads: tuple[tuple[AccessPattern, ...], ...]
+    """Of each operand, then of each scratch buffer."""
+    writes: tuple[tuple[WritePattern, ...], ...]
+    """Of each result, scratch buffers included."""
+
+
+def traced(op: AnchorOp, nest: Nest) -> Accesses | None:
+    """The accesses of `nest`, which computes `op`, recorded while it writes code that is dropped; None where it raises
+    NotVectorizable."""
+    block = Block()
+    recorder = _Recorder(block)
+    types = [compute_type(element_type_of(value)) for value in (*op.operands, *op.scratch())]
+    reads: list[dict[AccessPattern, None]] = [{} for _ in types]
+    writes: list[dict[WritePattern, None]] = [{} for _ in op.results]
+    try:
+        nest(recorder, list(map(recorder.reader, types, reads)), list(map(recorder.writer, writes)))
+    except NotVectorizable:
+        return None
+    finally:
+        block.erase(safe_erase=False)
+    return Accesses(tuple(map(tuple, reads)), tuple(map(tuple, writes)))
+
+
+class _Recorder(TileBuilder):
+    """Writes a nest whose operands are unknown values, and remembers how they are accessed."""
+
+    def __init__(self, block: Block) -> None:
+        super().__init__(block)
+        self._unknown: dict[Attribute, SSAValue] = {}
+
+    def reader(self, dtype: Attribute, patterns: dict[AccessPattern, None]) -> Reader:
+        """What gives an unknown value of `dtype`, and adds to `patterns`."""
+
+        def read(index: Sequence[Scalar]) -> Scalar:
+            kind = storage_type(dtype)
+            if (pattern := AccessPattern.of(index)) is not None:
+                patterns[pattern] = None
+                kind = tile_type(pattern.shape, kind)
+            if kind not in self._unknown:
+                self._unknown[kind] = self._entry.insert_arg(kind, len(self._entry.args))
+            return Scalar(self, dtype, self._unknown[kind])
+
+        return read
+
+    def writer(self, patterns: dict[WritePattern, None]) -> Writer:
+        """What drops the value, and adds to `patterns`."""
+
+        def write(index: Sequence[Scalar], value: Scalar) -> None:
+            if (at := AccessPattern.of(index)) is not None:
+                patterns[WritePattern(at, value.dtype, value.ssa.type)] = None
+            elif is_tile(value):
+                raise NotVectorizable("a tile is stored at one element")
+
+        return write

@@ -1,0 +1,40 @@
+"""The decisions of a tuning table for operations of a model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.context import Context
+from xdsl.ir import Attribute
+from xdsl.parser import Parser
+from xdsl.utils.exceptions import ParseError
+
+from aotc.dialects.graph.interfaces import AnchorOp
+from aotc.dialects.graph.schedules import ScheduleAttr
+from aotc.dialects.graph.signature import signature
+from aotc.errors import FileError, Problem
+from aotc.machines.tuning_table import DIRECT, TuningTable
+
+
+def measured_algorithm(table: TuningTable, ctx: Context, op: AnchorOp) -> Attribute | str | None:
+    """The algorithm to compute `op` by, DIRECT for its own, None where the table does not say."""
+    text = table.algorithms.get(signature(op))
+    return text if text is None or text == DIRECT else _attribute(ctx, text)
+
+
+def measured_schedule(table: TuningTable, ctx: Context, op: AnchorOp) -> ScheduleAttr[Any] | None:
+    """The schedule to follow for `op`, None where the table does not say."""
+    text = table.schedules.get(signature(op))
+    if text is None:
+        return None
+    attribute = _attribute(ctx, text)
+    if not isinstance(attribute, ScheduleAttr):
+        raise FileError(Problem(f"{text} is no schedule"))
+    return attribute
+
+
+def _attribute(ctx: Context, text: str) -> Attribute:
+    try:
+        return Parser(ctx, text).parse_attribute()
+    except ParseError as error:
+        raise FileError(Problem(f"{text} is no attribute", why="the table is of another version")) from error

@@ -1,0 +1,202 @@
+"""The contract between phases: what is written is read back, and what cannot be meant is refused by name."""
+
+from __future__ import annotations
+
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    Builtin,
+    DictionaryAttr,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    UnitAttr,
+    f32,
+    i64,
+)
+from xdsl.dialects.func import Func, FuncOp
+from xdsl.parser import Parser
+
+from aotc.dialects.aot import AOT, Convention
+from aotc.dialects.aot.contract import (
+    IN_PLACE,
+    OPERATION_COUNT,
+    RECORDED,
+    WEIGHT_LAYOUT,
+    Argument,
+    Interface,
+    Recorded,
+    Sizes,
+    Tensor,
+    WeightLayout,
+    append_argument,
+    argument_of,
+    arguments_of,
+    convention,
+    entry,
+    has_external_weights,
+    has_plan,
+    has_tensors_in_workspace,
+    is_kernel,
+    kernels,
+    mark_entry,
+    mark_kernel,
+    model_module,
+    model_name,
+    operator_arguments,
+    plan_of,
+    results_of,
+    set_convention,
+    set_interface,
+    set_plan,
+    set_results,
+    set_signature,
+    set_sizes,
+    set_tensors_in_workspace,
+    set_threads,
+    shares_workspace,
+    sizes_of,
+    tensors_of,
+    threads_of,
+    weight_offsets,
+    weights_place,
+    workspace_alignment,
+    workspace_place,
+)
+from aotc.errors import CompileError
+from aotc.model.metadata import BufferInfo, PlanInfo
+
+
+def function(name: str = "main", inputs: int = 1, outputs: int = 0) -> FuncOp:
+    return FuncOp(name, ([f32] * inputs, [f32] * outputs))
+
+
+def reread(module: ModuleOp) -> ModuleOp:
+    """The module from its text, where strings that are not ASCII are of another kind."""
+    ctx = Context()
+    for dialect in (Builtin, Func, AOT):
+        ctx.load_dialect(dialect)
+    return Parser(ctx, str(module)).parse_module()
+
+
+def test_arguments_are_read_back() -> None:
+    main = function(outputs=1)
+    given = Argument(name="größe", dtype="int8", io="input")
+    given.shape, given.align, given.scale, given.zero_point = (2, 3), 16, 0.5, -1
+    given.readonly = given.noalias = True
+    set_signature(main, [given], [f32])
+    set_results(main, [Argument(name="y")])
+    mark_entry(main)
+    back = entry(reread(ModuleOp([main])))
+    (found,) = arguments_of(back)
+    assert (found.name, found.dtype, found.io, found.shape) == ("größe", "int8", "input", (2, 3))
+    assert (found.align, found.scale, found.zero_point, found.offset) == (16, 0.5, -1, None)
+    assert (found.readonly, found.noalias, found.may_alias) == (True, True, False)
+    assert [each.name for each in results_of(back)] == ["y"]
+    assert argument_of(back.args[0]).dtype == "int8"
+    assert tensors_of(back) == [Tensor("größe", "int8", "input", (2, 3), 0.5, -1, None)]
+
+
+def test_what_is_set_to_nothing_is_gone() -> None:
+    given = Argument(name="x")
+    given.align, given.readonly = 8, True
+    given.align, given.readonly = None, False
+    assert given.dictionary() == DictionaryAttr({"aot.name": StringAttr("x")})
+
+
+def test_arguments_are_not_changed_before_they_are_written() -> None:
+    main = function()
+    (given,) = arguments_of(main)
+    given.name = "x"
+    assert arguments_of(main)[0].name is None
+    append_argument(main, f32, Argument(io="workspace"), "workspace")
+    assert [each.io for each in arguments_of(main)] == [None, "workspace"]
+
+
+def test_a_tensor_says_what_is_missing() -> None:
+    with pytest.raises(CompileError, match=r"the input or output x has no attribute aot.shape"):
+        Argument(name="x", dtype="float32", io="output").tensor()
+    with pytest.raises(CompileError, match="w is no input or output"):
+        Argument(name="w", io="weights").tensor()
+
+
+def test_values_of_another_kind_are_refused() -> None:
+    wrong = {"aot.io": StringAttr("elsewhere"), "aot.align": StringAttr("8"), "aot.shape": UnitAttr()}
+    given = Argument(DictionaryAttr(wrong))
+    for name in ("io", "align", "shape"):
+        with pytest.raises(CompileError, match=rf"the attribute aot\.{name} cannot be"):
+            getattr(given, name)
+    kernel = function()
+    kernel.attributes[IN_PLACE.name] = ArrayAttr([IntegerAttr(0, i64)])
+    with pytest.raises(CompileError, match=r"the attribute aot\.in_place cannot be"):
+        IN_PLACE.get(kernel)
+
+
+def test_functions() -> None:
+    main, kernel, other = function(), function("relu_0"), function("expf")
+    mark_entry(main)
+    mark_kernel(kernel, [[0, 1], []])
+    set_sizes(kernel, Sizes(0, 8, 4))
+    set_convention(kernel, Convention.CPACKED)
+    OPERATION_COUNT.set(kernel, 7)
+    module = reread(model_module([main, kernel, other], "kws"))
+    (found,) = kernels(module)
+    assert (found.sym_name.data, entry(module).sym_name.data, model_name(module)) == ("relu_0", "main", "kws")
+    assert IN_PLACE.get(found) == [[0, 1], []] and sizes_of(found) == Sizes(0, 8, 4)
+    assert convention(found) is Convention.CPACKED and OPERATION_COUNT.get(found) == 7
+    assert convention(main) is None and sizes_of(main) == Sizes() and not is_kernel(main)
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_a_model_has_one_entry(count: int) -> None:
+    functions = [function(f"main{n}") for n in range(count)]
+    for each in functions:
+        mark_entry(each)
+    with pytest.raises(CompileError, match=rf"the module has {count} functions with aot.entry; it must have one"):
+        entry(ModuleOp([*functions]))
+
+
+def test_choices_of_the_interface() -> None:
+    module = ModuleOp([])
+    with pytest.raises(CompileError, match=r"no attribute aot.workspace; run select-calling-convention first"):
+        workspace_place(module)
+    set_interface(module, Interface("c", "caller", "external"))
+    chosen = workspace_place(module), weights_place(module), operator_arguments(module)
+    assert chosen == ("caller", "external", "tensors")
+    assert has_external_weights(module)
+    set_interface(module, Interface("c", "caller", "embedded", "values"))
+    assert operator_arguments(module) == "values" and not has_external_weights(module)
+
+
+def test_the_plan() -> None:
+    module = ModuleOp([])
+    assert not has_plan(module) and workspace_alignment(module) == 16
+    with pytest.raises(CompileError, match=r"no attribute aot.plan; run plan-memory first"):
+        plan_of(module)
+    plan = PlanInfo(64, 32, True, 32, ("Conv_0", "Relü"), (BufferInfo("a", 0, 64, 0, 1, ("Conv_0",)),))
+    set_plan(module, plan)
+    assert plan_of(reread(module)) == plan and workspace_alignment(module) == 32
+
+
+def test_what_else_a_module_says() -> None:
+    module = ModuleOp([])
+    assert threads_of(module) == 1 and RECORDED.get(module) is None and weight_offsets(module) == {}
+    recorded = Recorded(("x",), ("y", "z"), (0.0, 1e-3))
+    layout = WeightLayout(96, 8, {"conv.w": 0, "b": 64})
+    set_threads(module, 4)
+    RECORDED.set(module, recorded)
+    WEIGHT_LAYOUT.set(module, layout)
+    back = reread(module)
+    assert threads_of(back) == 4 and RECORDED.get(back) == recorded
+    assert WEIGHT_LAYOUT.get(back) == layout and weight_offsets(back) == layout.offsets
+
+
+def test_tensors_in_the_workspace() -> None:
+    main = function(inputs=0)
+    given = Argument(name="x", dtype="float32", io="input")
+    given.shape, given.offset = (4,), 16
+    assert not has_tensors_in_workspace(main) and tensors_of(main) == []
+    set_tensors_in_workspace(main, [given])
+    assert tensors_of(main) == [Tensor("x", "float32", "input", (4,), None, None, 16)]
+    assert shares_workspace(ModuleOp([main]))
