@@ -29,7 +29,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from aotc import extensions
+from aotc.dialects import extensions
 from aotc.dialects.aot.contract import Argument, mark_entry, model_module, set_arguments, set_results
 from aotc.dialects.dtypes import dtype_name, element_type
 from aotc.dialects.graph.constants import constant_op, known_array
