@@ -20,19 +20,18 @@ from aotc.dialects.graph import (
     movement,
     normalization,
     reduction,
-    resampling,
     scatter,
     staged,
     structure,
     window,
 )
-from aotc.dialects.graph.algorithms import ALGORITHM_ATTRIBUTES
 from aotc.dialects.graph.interfaces import GraphOp
 from aotc.dialects.graph.packed import conv as blocked
 from aotc.dialects.graph.packed import matmul as packed
 from aotc.dialects.graph.packed import narrow, regrouping, strassen, winograd
 from aotc.dialects.graph.packed import window as blocked_window
-from aotc.dialects.graph.schedules import SCHEDULE_ATTRIBUTES
+from aotc.dialects.graph.schedules import ALGORITHM_ATTRIBUTES, SCHEDULE_ATTRIBUTES
+from aotc.dialects.graph.windows import resampling
 
 _FAMILIES = (
     structure,

@@ -32,8 +32,8 @@ from xdsl.ir import OpResult, SSAValue
 from xdsl.passes import ModulePass
 
 from aotc.dialects.aot.contract import Argument, arguments_of, entries, results_of, set_arguments, set_results
+from aotc.dialects.constants import known_array
 from aotc.dialects.dtypes import number_kind
-from aotc.dialects.graph.constants import known_array
 from aotc.dialects.graph.conversion import AffineOp, DequantizeOp, QuantizeOp
 from aotc.dialects.graph.movement import MovementOp
 from aotc.model.weights import WeightStore

@@ -25,7 +25,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects.aot.contract import entries
-from aotc.dialects.graph.constants import constant_op, known_array
+from aotc.dialects.constants import constant_op, known_array
 from aotc.dialects.graph.conversion import AffineOp
 from aotc.dialects.graph.elementwise import BroadcastOp
 from aotc.dialects.graph.interfaces import ShapeError

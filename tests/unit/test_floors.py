@@ -20,13 +20,14 @@ ROOT = Path(__file__).parents[2]
 
 EXCUSED_ARROWS: dict[tuple[str, str], str] = {
     ("measuring", "passes/schedule"): "tuning asks for the machine as the passes see it",
+    ("measuring", "passes/kernel"): "tuning asks strategies for the schedules near one",
 }
 """Arrows between rooms that must not be, and why they still are."""
 
-EXCUSED_CIRCLES: tuple[tuple[str, ...], ...] = (("aotc.dialects.graph",),)
+EXCUSED_CIRCLES: tuple[tuple[str, ...], ...] = (("aotc.dialects",),)
 """Modules, or packages of modules, that still form a circle."""
 
-EXCUSED_FOLDERS = {"dialects/graph", "aotc/emit/c"}
+EXCUSED_FOLDERS = {"aotc/emit/c"}
 """Folders that still have too many files."""
 
 # --- rooms -----------------------------------------------------------------------------------------------------------
