@@ -149,7 +149,7 @@ class ScheduleAttr(Data[S], Generic[S]):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         for base in vars(cls).get("__orig_bases__", ()):
-            (cls.KIND,) = get_args(base)
+            (cls.KIND,) = get_args(base)  # pyright: ignore[reportConstantRedefinition]
         ScheduleAttr._OF_KIND[cls.KIND] = cls
 
     @staticmethod

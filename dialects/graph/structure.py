@@ -170,7 +170,7 @@ def print_group(printer: Printer, op: Operation, attributes: Mapping[str, Attrib
     printer.print_region(op.regions[0], print_entry_block_args=False)
 
 
-def parse_group(parser: Parser) -> tuple[Sequence[SSAValue], list[Attribute], dict[str, Attribute], Region]:
+def parse_group(parser: Parser) -> tuple[Sequence[SSAValue], Sequence[Attribute], dict[str, Attribute], Region]:
     """What `print_group` prints: the operands, the types of the results, the attributes, the region."""
     arguments: list[Parser.Argument] = []
     operands: list[UnresolvedOperand] = []
