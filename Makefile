@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 JOBS   ?= 2
 
-.PHONY: demo test lint types lit unit test-math test-embedded embedded-figures bench clean
+.PHONY: demo test lint types lit unit mutants test-math test-embedded embedded-figures bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
@@ -23,6 +23,10 @@ lit: $(VENV)/.dev
 
 unit: $(VENV)/.dev
 	$(BIN)/pytest -q -n $(JOBS) --dist worksteal --ignore tests/embedded
+
+# Breaks the sources in one place after the other and sees whether the nearest tests notice.
+mutants: $(VENV)/.dev
+	$(BIN)/python tests/mutants/run.py --jobs $(JOBS)
 
 # The functions of `expand-math` on every float; minutes.
 test-math: $(VENV)/.dev

@@ -10,6 +10,7 @@ from types import ModuleType
 from xdsl.ir import Dialect
 
 from aotc.dialects.graph import (
+    canonicalization,
     conversion,
     convolution,
     elementwise,
@@ -32,6 +33,8 @@ from aotc.dialects.graph.packed import narrow, regrouping, strassen, winograd
 from aotc.dialects.graph.packed import window as blocked_window
 from aotc.dialects.graph.schedules import ALGORITHM_ATTRIBUTES, SCHEDULE_ATTRIBUTES
 from aotc.dialects.graph.windows import resampling
+
+__all__ = ["GRAPH", "canonicalization"]  # the latter registers its patterns when it is imported
 
 _FAMILIES = (
     structure,

@@ -1,22 +1,18 @@
 """Canonicalisation of graph operations: what is redundant whatever the target.
 
-One function for each simplification, tried on every operation of its class by the `canonicalize` pass. It gives the
-value to use instead, or the operations to put in place (of which the last replaces), or None. Only what gives the same
-bits is here, and no constant larger than what stands in the IR is looked at.
+One function for each simplification, registered with the classes it is tried on (see `patterns`). Only what gives the
+same bits is here, and no constant larger than what stands in the IR is looked at.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cache
-from typing import Any, TypeAlias, TypeVar
+from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
-from xdsl.dialects.builtin import UNKNOWN_LOC, BoolAttr, DenseIntOrFPElementsAttr, StringAttr
+from xdsl.dialects.builtin import BoolAttr, DenseIntOrFPElementsAttr, StringAttr
 from xdsl.ir import Operation, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from aotc.dialects.dtypes import byte_width, is_float
 from aotc.dialects.graph.conversion import AffineOp, CastOp
@@ -37,49 +33,10 @@ from aotc.dialects.graph.logical import NotOp
 from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.movement import BroadcastOp, ConcatOp, PadOp, ReshapeOp, SliceOp, TransposeOp
 from aotc.dialects.graph.packed.regrouping import NOTHING, RegroupChannelsOp, regrouped
+from aotc.dialects.graph.patterns import Simplified, simplifies
 from aotc.dialects.graph.structure import ConstantOp
 
-Simplified: TypeAlias = "SSAValue | GraphOp | Sequence[GraphOp] | None"
 Op = TypeVar("Op", bound=GraphOp)
-
-_TABLE: list[tuple[type[GraphOp], Callable[[Any], Simplified]]] = []
-
-
-def simplifies(*classes: type[GraphOp]) -> Callable[[Callable[[Op], Simplified]], Callable[[Op], Simplified]]:
-    """Register the decorated function for operations of `classes` and their subclasses."""
-
-    def register(function: Callable[[Op], Simplified]) -> Callable[[Op], Simplified]:
-        _TABLE.extend((each, function) for each in classes)
-        return function
-
-    return register
-
-
-@cache
-def patterns_of(op_class: type[GraphOp]) -> tuple[RewritePattern, ...]:
-    """The patterns of the `canonicalize` pass for one class of operations."""
-    return tuple(Simplification(function) for each, function in _TABLE if issubclass(op_class, each))
-
-
-@dataclass(frozen=True)
-class Simplification(RewritePattern):
-    """A function from the table as a rewrite pattern."""
-
-    simplify: Callable[[Any], Simplified]
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        new = self.simplify(op)
-        if new is None:
-            return
-        if isinstance(new, SSAValue):
-            rewriter.replace(op, [], [new])
-            return
-        ops = [new] if isinstance(new, GraphOp) else list(new)
-        for each in ops:
-            if each.location == UNKNOWN_LOC:
-                each.location = op.location
-        rewriter.replace(op, ops)
-
 
 # --- views and movement ----------------------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 import numpy as np
@@ -15,7 +15,7 @@ from aotc.dialects import arrays
 from aotc.dialects.builder import Builder, Reader, Rounding, Scalar
 from aotc.dialects.dtypes import ELEMENT_TYPES, compute_type, integer_range, is_float, is_minifloat, numpy_dtype
 from aotc.dialects.graph.elementwise import BroadcastOp, Domain
-from aotc.dialects.graph.interfaces import Array, ElementOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import Array, ElementOp, Quantization, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.shapes import ceil_div, normalize_axis
 
 
@@ -94,6 +94,23 @@ class AffineOp(ElementOp, ABC):
         Domain.NUMBER.require(element_type_of(self.scale), "the scale")
         return [TensorType(self.to, shape)]
 
+    def single_elements(self) -> Iterable[int]:
+        return range(1, len(self.operands))
+
+    def operand_axes(self, axis: int) -> Mapping[int, int] | None:
+        """That of x, and those of scales: there may be one for each index of `self.axis`, or for each block of x."""
+        is_blocked = self.block_size.value.data > 0
+        is_along = self.axis.value.data % len(shape_of(self.x)) == axis
+        axes = {0: axis} if shape_of(self.x)[axis] > 1 else {}
+        for place, shape in enumerate(map(shape_of, self.operands[1:]), 1):
+            if not _is_single(shape) and (is_blocked or is_along):
+                own = axis if is_blocked else 0
+                if is_blocked and is_along and shape[own] > 1:
+                    return None
+                if shape[own] > 1:
+                    axes[place] = own
+        return axes
+
     def _parameters(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> list[Scalar]:
         """The scale and, if there is one, the zero point for the element at `index`."""
         block = self.block_size.value.data
@@ -137,6 +154,9 @@ class QuantizeOp(AffineOp):
     name = "graph.quantize"
     precision = opt_prop_def(Attribute)
     keep_overflow = opt_prop_def(BoolAttr)
+
+    def result_quantization(self) -> Quantization | None:
+        return Quantization(self.scale, self.zero_point)
 
     def infer_types(self) -> Sequence[TensorType]:
         Domain.NUMBER.require(element_type_of(self.x), "the operand")
@@ -183,6 +203,9 @@ class DequantizeOp(AffineOp):
     """(x - zero_point) * scale in the precision of the result."""
 
     name = "graph.dequantize"
+
+    def operand_quantization(self) -> Quantization | None:
+        return Quantization(self.scale, self.zero_point)
 
     def infer_types(self) -> Sequence[TensorType]:
         Domain.NUMBER.require(element_type_of(self.x), "the operand")

@@ -9,19 +9,24 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from typing import ClassVar
 
+import numpy as np
 from xdsl.dialects.builtin import I64, IntegerAttr, TensorType
 from xdsl.irdl import irdl_op_definition, prop_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
-from aotc.dialects.graph.interfaces import ShapeError, common_element_type, shape_of
+from aotc.dialects.graph.interfaces import Array, ChannelWeightsOp, ShapeError, common_element_type, shape_of
 from aotc.dialects.graph.windows.axes import ConvolutionalOp, SlidingAxes, TransposedAxes, check_bias
 
 
-class ConvolutionOp(ConvolutionalOp, ABC):
+class ConvolutionOp(ConvolutionalOp, ChannelWeightsOp, ABC):
     """x [N, C, spatial...], a weight [.., .., kernel...], and optionally a bias [M]."""
 
     group = prop_def(IntegerAttr[I64])
+
+    CHANNELS: ClassVar[int] = 1
+    BIAS: ClassVar[int | None] = 2
 
     @property
     def groups(self) -> int:
@@ -107,6 +112,12 @@ class ConvOp(SlidingAxes, ConvolutionOp):
         outputs, channels = shape_of(self.weight)[:2]
         return channels == 1 and outputs == self.groups > 1
 
+    def contracted_axes(self) -> tuple[int, int] | None:
+        return (1, 1) if self.groups == 1 else None
+
+    def scaled_weight(self, weight: Array, factors: Array) -> Array:
+        return weight * factors.reshape([-1] + [1] * (weight.ndim - 1))
+
 
 @irdl_op_definition
 class ConvTransposeOp(TransposedAxes, ConvolutionOp):
@@ -131,6 +142,12 @@ class ConvTransposeOp(TransposedAxes, ConvolutionOp):
     def group_channels(self) -> tuple[int, int]:
         inputs, outputs = shape_of(self.weight)[:2]
         return inputs // self.groups, outputs
+
+    def scaled_weight(self, weight: Array, factors: Array) -> Array:
+        """Channel c of x, in group g, reaches the channels g * (M / group) + j of the result."""
+        inputs, outputs = self.group_channels()
+        by_group = np.repeat(factors.reshape(self.groups, outputs), inputs, axis=0)
+        return weight * by_group.reshape([*by_group.shape] + [1] * (weight.ndim - 2))
 
     def weight_place(self, b: Builder, output: Scalar, first: Scalar) -> Callable[[Scalar], list[Scalar]]:
         within = output if self.groups == 1 else b.rem(output, b.index(self.group_channels()[1]))

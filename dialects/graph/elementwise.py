@@ -40,6 +40,8 @@ class Domain(Flag):
 class BroadcastOp(ElementOp, ABC):
     """An operation whose result element depends on the operands' elements at the same (broadcast) index."""
 
+    BROADCASTS: ClassVar[bool] = True
+
     NUMPY: ClassVar[Callable[..., Array] | None] = None
     """`scalar` on whole arrays, where that is a function."""
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
-from typing import Any, ClassVar, Self, TypeVar, cast
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -50,6 +50,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from aotc.dialects.arrays import Array
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
+from aotc.dialects.graph.patterns import patterns_of
 
 Op = TypeVar("Op", bound=Operation)
 
@@ -69,6 +70,13 @@ class Fusion(Enum):
     """Has its own loop nest and writes every result element once: accepts prologues and epilogues, one per kernel."""
     NEVER = "never"
     """Stands alone, or is no kernel at all (constants, views)."""
+
+
+class Quantization(NamedTuple):
+    """How integers stand for real numbers: by (integer - zero_point) * scale."""
+
+    scale: SSAValue
+    zero_point: SSAValue | None
 
 
 def tensor_type(value: SSAValue) -> TensorType:
@@ -159,11 +167,22 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
         of each one's first. What computes the operands can then write them where they belong. None: it is not."""
         return None
 
+    def contracted_axes(self) -> tuple[int, int] | None:
+        """Where the result is sums of products of elements of the first two operands along one axis of each: the axes.
+        Permuting both alike changes the order of the terms and nothing else. None: it is no such sum."""
+        return None
+
+    def operand_quantization(self) -> Quantization | None:
+        """How the first operand's integers stand for the numbers that the operation computes with, if they do."""
+        return None
+
+    def result_quantization(self) -> Quantization | None:
+        """How the first result's integers stand for numbers that the operation computed, if they do."""
+        return None
+
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        """What the `canonicalize` pass tries on operations of this class; an operator from outside may add its own."""
-        from aotc.dialects.graph.canonicalization import patterns_of
-
+        """What the `canonicalize` pass tries on operations of this class: all that is registered with `simplifies`."""
         return patterns_of(cls)
 
     @classmethod
@@ -282,6 +301,23 @@ class ElementOp(GraphOp, ABC):
     MOVES: ClassVar[bool] = False
     """Whether a result element is an operand's element unchanged, or zero: it need not be decoded, see `encodings`."""
 
+    BROADCASTS: ClassVar[bool] = False
+    """Whether a result element is a function, the same for all, of the operands' elements at its index, broadcast as
+    numpy does."""
+
+    def single_elements(self) -> Iterable[int]:
+        """The operands of which a single element may stand for many equal ones."""
+        return range(len(self.operands)) if self.BROADCASTS else ()
+
+    def operand_axes(self, axis: int) -> Mapping[int, int] | None:
+        """The operands to permute for the result to be permuted along `axis`, and the axis of each; None: no such."""
+        if not self.BROADCASTS:
+            return None
+        rank = len(shape_of(self.results[0]))
+        shapes = [(1,) * (rank - len(shape_of(value))) + shape_of(value) for value in self.operands]
+        absent = [rank - len(shape_of(value)) for value in self.operands]
+        return {place: axis - absent[place] for place, shape in enumerate(shapes) if shape[axis] > 1}
+
     def reads_once(self) -> bool:
         """Whether no element of an operand serves two result elements, even where the operand is the smaller one."""
         return False
@@ -294,6 +330,14 @@ class ElementOp(GraphOp, ABC):
         where the operation MOVES and memory has codes, a code. A result may be either. Reads may happen
         inside `b.when`, so that an out-of-range element is never touched.
         """
+
+
+class ScaleShiftOp(ElementOp, ABC):
+    """x * factor + offset of the first operand x, where factor and offset depend on the other operands alone."""
+
+    @abstractmethod
+    def factor_and_offset(self, parameters: Sequence[Array]) -> tuple[Array, Array]:
+        """Both, as they broadcast to x, from the other operands' values in f64."""
 
 
 class AnchorOp(GraphOp, ABC):
@@ -321,6 +365,20 @@ class LoopNestOp(AnchorOp, ABC):
         A result is write-only: it may have another type in memory (a fused epilogue), so it cannot hold partial sums.
         An operand read through `reads` may be an expression (a fused prologue); read it as often as needed.
         """
+
+
+class ChannelWeightsOp(AnchorOp, ABC):
+    """A result that is linear in weights, the second operand, with some of its own for each channel: an index of the
+    result's axis `CHANNELS`."""
+
+    CHANNELS: ClassVar[int]
+
+    BIAS: ClassVar[int | None] = None
+    """The optional last operand, if there is one, that has an element to add for each channel."""
+
+    @abstractmethod
+    def scaled_weight(self, weight: Array, factors: Array) -> Array:
+        """The weight that makes each channel its factor as large."""
 
 
 # What the entry is divided into

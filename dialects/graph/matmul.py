@@ -15,18 +15,26 @@ from xdsl.irdl import irdl_op_definition, opt_prop_def
 
 from aotc.dialects import arrays
 from aotc.dialects.builder import Builder, Reader, Scalar
-from aotc.dialects.graph.interfaces import Array, ShapeError, shape_of
+from aotc.dialects.graph.interfaces import Array, ChannelWeightsOp, ShapeError, shape_of
 from aotc.dialects.graph.packed.matmul import Elements, ProductOp
 from aotc.dialects.graph.shapes import broadcast
 
 
 @irdl_op_definition
-class MatMulOp(ProductOp):
+class MatMulOp(ProductOp, ChannelWeightsOp):
     """A product with matrices rhs [..., K, N]; `transpose_rhs` says that they are stored [..., N, K]."""
 
     name = "graph.matmul"
     transpose_rhs = opt_prop_def(BoolAttr)
     MATRIX_RANK: ClassVar[int] = 2
+    CHANNELS: ClassVar[int] = -1
+
+    def contracted_axes(self) -> tuple[int, int] | None:
+        lhs, rhs = len(shape_of(self.lhs)), len(shape_of(self.rhs))
+        return lhs - (2 if self.flag("transpose_lhs") else 1), rhs - (1 if self.flag("transpose_rhs") else 2)
+
+    def scaled_weight(self, weight: Array, factors: Array) -> Array:
+        return weight * (factors[:, None] if self.flag("transpose_rhs") else factors)
 
     def sizes(self) -> tuple[tuple[int, ...], int, int, int]:
         lhs, rhs = shape_of(self.lhs), shape_of(self.rhs)

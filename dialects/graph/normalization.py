@@ -13,7 +13,7 @@ from aotc.dialects import arrays
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph.elementwise import Domain
-from aotc.dialects.graph.interfaces import Array, ElementOp, ShapeError, element_type_of, shape_of, tensor_type
+from aotc.dialects.graph.interfaces import Array, ScaleShiftOp, ShapeError, element_type_of, shape_of, tensor_type
 from aotc.dialects.graph.reduction import RowwiseOp, merge_index, reduced_shape, rows
 
 
@@ -128,7 +128,7 @@ class NormalizeOp(RowOp):
 
 
 @irdl_op_definition
-class BatchNormOp(ElementOp):
+class BatchNormOp(ScaleShiftOp):
     """(x - mean) / sqrt(variance + epsilon) * scale + bias with one of each for every index of axis 1, the channels.
 
     The four may have another float type than x.
@@ -151,6 +151,13 @@ class BatchNormOp(ElementOp):
             if name != "x" and shape_of(value) != (channels,):
                 raise ShapeError(f"{name} has shape {list(shape_of(value))}, for {channels} channels [{channels}]")
         return [tensor_type(self.x)]
+
+    def factor_and_offset(self, parameters: Sequence[Array]) -> tuple[Array, Array]:
+        scale, bias, mean, variance = parameters
+        factor = scale / np.sqrt(variance + self.epsilon.value.data)
+        rank = len(shape_of(self.x))
+        column = [-1] + [1] * (rank - 2) if rank > 1 else [1]
+        return factor.reshape(column), (bias - mean * factor).reshape(column)
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         channel = [index[1] if len(index) > 1 else b.index(0)]

@@ -35,11 +35,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects.aot.contract import entries
-from aotc.dialects.graph.conversion import AffineOp
-from aotc.dialects.graph.convolution import ConvOp
-from aotc.dialects.graph.elementwise import BroadcastOp
 from aotc.dialects.graph.interfaces import ElementOp, Fusion, GraphOp, shape_of
-from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
 from aotc.dialects.graph.structure import ConstantOp
 
@@ -110,14 +106,13 @@ def _treats_all_alike(op: Operation, value: SSAValue) -> bool:
     return (
         isinstance(op, ElementOp)
         and op.FUSION is Fusion.POINTWISE
-        and shape_of(op.results[0]) == shape_of(value)
         and all(shape_of(other) == shape_of(value) or math.prod(shape_of(other)) == 1 for other in op.operands)
     )
 
 
 def _weight(reader: Operation, place: int, transpose: TransposeOp) -> _Weight | None:
     """The constant operand of `reader` that can be permuted instead of operand `place`, if there is one."""
-    axes = _contracted(reader)
+    axes = reader.contracted_axes() if isinstance(reader, GraphOp) else None
     if axes is None or place > 1:
         return None
     assert isinstance(reader, GraphOp)
@@ -126,18 +121,6 @@ def _weight(reader: Operation, place: int, transpose: TransposeOp) -> _Weight | 
     if order is None or not _is_permutable(reader.operands[weight], axis):
         return None
     return _Weight(reader, weight, axis, order)
-
-
-def _contracted(op: Operation) -> tuple[int, int] | None:
-    """The axis of the first and that of the second operand along which `op` sums products; None: it is no such sum."""
-    match op:
-        case MatMulOp():
-            lhs, rhs = len(shape_of(op.lhs)), len(shape_of(op.rhs))
-            return lhs - (2 if op.flag("transpose_lhs") else 1), rhs - (1 if op.flag("transpose_rhs") else 2)
-        case ConvOp() if op.groups == 1:
-            return 1, 1
-        case _:
-            return None
 
 
 # --- the order of the terms ------------------------------------------------------------------------------------------
@@ -200,40 +183,21 @@ def _is_permutable(value: SSAValue, axis: int) -> bool:
     is_small = isinstance(op, ConstantOp) and op.key is None
     if not is_small and len(list(value.uses)) > 1:
         return False
-    axes = _operand_axes(op, axis)
-    return isinstance(op, ConstantOp) or (
-        axes is not None and all(_is_permutable(op.operands[place], own) for place, own in axes.items())
-    )
-
-
-def _operand_axes(op: Operation, axis: int) -> dict[int, int] | None:
-    """The operands whose permutation permutes the result along `axis`, and the axis of each; None: there is no way."""
-    if not isinstance(op, BroadcastOp | AffineOp):
-        return None
-    rank = len(shape_of(op.results[0]))
-    axes: dict[int, int] = {}
-    for place, operand in enumerate(op.operands):
-        shape = shape_of(operand)
-        own = axis - (rank - len(shape))
-        if isinstance(op, AffineOp) and place > 0 and math.prod(shape) > 1:
-            is_along = op.axis.value.data % rank == axis
-            if op.block_size.value.data == 0:
-                own = 0 if is_along else -1
-            elif is_along and shape[own] > 1:
-                return None
-        if own >= 0 and shape[own] > 1:
-            axes[place] = own
-    return axes
+    if isinstance(op, ConstantOp):
+        return True
+    axes = op.operand_axes(axis) if isinstance(op, ElementOp) else None
+    return axes is not None and all(_is_permutable(op.operands[place], own) for place, own in axes.items())
 
 
 def _permute(reader: Operation, place: int, axis: int, order: _Order) -> None:
     """Let `reader` read its operand `place` permuted along `axis`, permuting the constants that it comes from."""
     value = reader.operands[place]
     assert isinstance(value, OpResult)
-    if not isinstance(value.op, ConstantOp):
-        for inner, own in (_operand_axes(value.op, axis) or {}).items():
+    if isinstance(value.op, ElementOp):
+        for inner, own in (value.op.operand_axes(axis) or {}).items():
             _permute(value.op, inner, own, order)
         return
+    assert isinstance(value.op, ConstantOp)
     shape = shape_of(value)
     wide = ReshapeOp.get(value, shape=[*shape[:axis], *order.shape, *shape[axis + 1 :]])
     behind = range(axis + len(order.shape), len(shape) - 1 + len(order.shape))

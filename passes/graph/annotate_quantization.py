@@ -28,14 +28,13 @@ from typing import TypeAlias
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import ReturnOp
-from xdsl.ir import OpResult, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
 from aotc.dialects.aot.contract import Argument, arguments_of, entries, results_of, set_arguments, set_results
 from aotc.dialects.constants import known_array
 from aotc.dialects.dtypes import number_kind
-from aotc.dialects.graph.conversion import AffineOp, DequantizeOp, QuantizeOp
-from aotc.dialects.graph.movement import MovementOp
+from aotc.dialects.graph.interfaces import ElementOp, GraphOp, Quantization
 from aotc.model.weights import WeightStore
 
 
@@ -57,36 +56,45 @@ class AnnotateQuantizationPass(ModulePass):
             set_results(function, _noted(results_of(function), outputs))
 
 
-_Quantization: TypeAlias = tuple[float, int]
+_Parameters: TypeAlias = tuple[float, int]
 """Scale and zero point."""
 
 
-def _of_argument(value: SSAValue, store: WeightStore) -> _Quantization | None:
+def _of_argument(value: SSAValue, store: WeightStore) -> _Parameters | None:
     """The quantization of a value that nothing but dequantizations read, all by the same parameters."""
-    found: list[_Quantization | None] = []
+    found: list[_Parameters | None] = []
     for use in value.uses:
         reader = use.operation
-        if isinstance(reader, DequantizeOp) and use.index == 0:
-            found.append(_parameters(reader, store))
-        elif isinstance(reader, MovementOp) and use.index == 0:
+        if _moves(reader):
             found.append(_of_argument(reader.results[0], store))
+        elif isinstance(reader, GraphOp) and use.index == 0:
+            found.append(_parameters(reader.operand_quantization(), store))
         else:
             return None
     return found[0] if found and all(other == found[0] for other in found) else None
 
 
-def _of_result(value: SSAValue, store: WeightStore) -> _Quantization | None:
+def _of_result(value: SSAValue, store: WeightStore) -> _Parameters | None:
     """The quantization that a value comes from."""
-    while isinstance(value, OpResult) and isinstance(value.op, MovementOp):
+    while isinstance(value, OpResult) and _moves(value.op):
         value = value.op.operands[0]
-    return _parameters(value.op, store) if isinstance(value, OpResult) and isinstance(value.op, QuantizeOp) else None
+    if not isinstance(value, OpResult) or not isinstance(value.op, GraphOp):
+        return None
+    return _parameters(value.op.result_quantization(), store)
 
 
-def _parameters(op: AffineOp, store: WeightStore) -> _Quantization | None:
+def _moves(op: Operation) -> bool:
+    """Whether the elements of the result are those of the only operand, at other places."""
+    return isinstance(op, ElementOp) and op.MOVES and len(op.operands) == 1
+
+
+def _parameters(quantization: Quantization | None, store: WeightStore) -> _Parameters | None:
     """Scale and zero point; None where they are not constant or not one for the whole tensor."""
-    scale = known_array(op.scale, store)
-    zero_point = None if op.zero_point is None else known_array(op.zero_point, store)
-    if scale is None or scale.size != 1 or (op.zero_point is not None and zero_point is None):
+    if quantization is None:
+        return None
+    scale = known_array(quantization.scale, store)
+    zero_point = None if quantization.zero_point is None else known_array(quantization.zero_point, store)
+    if scale is None or scale.size != 1 or (quantization.zero_point is not None and zero_point is None):
         return None
     if zero_point is not None and number_kind(zero_point.dtype) == "f" and zero_point.any():
         return None  # there is no integer for it
@@ -94,7 +102,7 @@ def _parameters(op: AffineOp, store: WeightStore) -> _Quantization | None:
     return float(scale.item()), offset
 
 
-def _noted(given: Sequence[Argument], found: Sequence[_Quantization | None]) -> Sequence[Argument]:
+def _noted(given: Sequence[Argument], found: Sequence[_Parameters | None]) -> Sequence[Argument]:
     for each, quantization in zip(given, found, strict=True):
         if quantization is not None:
             each.scale, each.zero_point = quantization

@@ -28,7 +28,6 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects.aot.contract import entries
 from aotc.dialects.dtypes import byte_width
-from aotc.dialects.graph.elementwise import BroadcastOp
 from aotc.dialects.graph.interfaces import ElementOp, Fusion, element_type_of, shape_of
 from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
 from aotc.dialects.graph.structure import ConstantOp
@@ -44,7 +43,7 @@ class EliminateTransposesPass(ModulePass):
         for entry in entries(op):
             block = entry.body.block
             for transpose in [each for each in block.ops if isinstance(each, TransposeOp)]:
-                if transpose.parent is block and transpose.result.first_use is not None:
+                if transpose.result.first_use is not None:
                     region = _Region(transpose)
                     if region.gain() > 0:
                         region.rewrite()
@@ -123,9 +122,9 @@ class _Region:
         shape = shape_of(op.results[0])
         same = [operand for operand in op.operands if shape_of(operand) == shape]
         others = [operand for operand in op.operands if shape_of(operand) != shape]
-        if not any(operand in self.values for operand in same) or any(operand in self.values for operand in others):
+        if not any(operand in self.values for operand in same):
             return False
-        return isinstance(op, BroadcastOp) or all(math.prod(shape_of(operand)) == 1 for operand in others)
+        return op.BROADCASTS or all(math.prod(shape_of(operand)) == 1 for operand in others)
 
     def _above(self, operand: SSAValue, op: ElementOp) -> SSAValue:
         """`operand` as it would be above the transpose."""

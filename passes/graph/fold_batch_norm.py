@@ -30,11 +30,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from aotc.dialects.aot.contract import entries
 from aotc.dialects.constants import constant_op, known_array
 from aotc.dialects.dtypes import is_float, numpy_dtype
-from aotc.dialects.graph.convolution import ConvolutionOp, ConvOp, ConvTransposeOp
 from aotc.dialects.graph.elementwise import AddOp, MulOp
-from aotc.dialects.graph.interfaces import GraphOp, element_type_of, shape_of
-from aotc.dialects.graph.matmul import MatMulOp
-from aotc.dialects.graph.normalization import BatchNormOp
+from aotc.dialects.graph.interfaces import ChannelWeightsOp, GraphOp, ScaleShiftOp, element_type_of, shape_of
 from aotc.model.locations import fuse_locations
 from aotc.model.weights import Array, WeightStore
 from aotc.passes.graph.weights import erase_unused_constants, key_of
@@ -50,7 +47,7 @@ class FoldBatchNormPass(ModulePass):
         for entry in entries(op):
             folder = _Folder(WeightStore.of(ctx))
             for each in list(entry.body.block.ops):
-                if isinstance(each, BatchNormOp):
+                if isinstance(each, ScaleShiftOp):
                     folder.split(each)
             for each in list(entry.body.block.ops):
                 if isinstance(each, MulOp | AddOp) and is_float(element_type_of(each.result)):
@@ -64,22 +61,20 @@ class _Folder:
     def __init__(self, store: WeightStore) -> None:
         self.store = store
 
-    def split(self, norm: BatchNormOp) -> None:
-        """batch_norm -> a multiplication and an addition, where its parameters are constant."""
-        parameters = [known_array(operand, self.store) for operand in norm.operands[1:]]
-        known = [array.astype(np.float64) for array in parameters if array is not None]
-        if len(known) < len(parameters):
+    def split(self, op: ScaleShiftOp) -> None:
+        """x * factor + offset -> a multiplication and an addition, where the parameters of `op` are constant."""
+        x, *parameters = op.operands
+        arrays = [known_array(operand, self.store) for operand in parameters]
+        known = [array.astype(np.float64) for array in arrays if array is not None]
+        if len(known) < len(arrays):
             return
-        scale, bias, mean, variance = known
-        factor = scale / np.sqrt(variance + norm.epsilon.value.data)
-        offset = bias - mean * factor
-        rank = len(shape_of(norm.x))
-        column = [-1] + [1] * (rank - 2) if rank > 1 else [1]
-        multiply = MulOp.get(norm.x, self._insert(factor.reshape(column), norm, norm.scale))
-        Rewriter.insert_op(multiply, InsertPoint.before(norm))
-        add = AddOp.get(multiply.result, self._insert(offset.reshape(column), norm, norm.bias))
-        multiply.location = add.location = norm.location
-        Rewriter.replace_op(norm, add)
+        factor, offset = op.factor_and_offset(known)
+        named = parameters[:2]  # scale and bias, where there are such
+        multiply = MulOp.get(x, self._insert(factor, op, named[0]))
+        Rewriter.insert_op(multiply, InsertPoint.before(op))
+        add = AddOp.get(multiply.result, self._insert(offset, op, named[-1]))
+        multiply.location = add.location = op.location
+        Rewriter.replace_op(op, add)
 
     def fold(self, op: MulOp | AddOp) -> None:
         """Fold x * c or x + c into what computes x, where c is constant and nothing else reads x."""
@@ -100,22 +95,19 @@ class _Folder:
     def _product(self, producer: GraphOp, array: Array) -> GraphOp | None:
         """The operation for the result of `producer` times `array`, or None where the factor does not go in."""
         match producer:
-            case ConvolutionOp():
-                channels = _along(array, shape_of(producer.result), 1)
-                scaled = None if channels is None else self._scaled_weight(producer, channels)
-                if channels is None or scaled is None or producer.bias is None:
-                    return None if scaled is None else type(producer).get(producer.x, scaled, **producer.properties)
-                bias = known_array(producer.bias, self.store)
-                if bias is None:
+            case ChannelWeightsOp():
+                x, value, *biases = producer.operands
+                weight, channels = self._own_weight(value), _along(array, producer)
+                known = [known_array(bias, self.store) for bias in biases]
+                if weight is None or channels is None or any(bias is None for bias in known):
                     return None
-                offset = self._insert(bias.astype(np.float64) * channels, producer, producer.bias)
-                return type(producer).get(producer.x, scaled, offset, **producer.properties)
-            case MatMulOp():
-                weight, columns = self._own_weight(producer.rhs), _along(array, shape_of(producer.result), -1)
-                if weight is None or columns is None:
-                    return None
-                scaled = weight * (columns[:, None] if producer.flag("transpose_rhs") else columns)
-                return MatMulOp.get(producer.lhs, self._insert(scaled, producer, producer.rhs), **producer.properties)
+                scaled = self._insert(producer.scaled_weight(weight, channels), producer, value)
+                offsets = [
+                    self._insert(bias.astype(np.float64) * channels, producer, like)
+                    for bias, like in zip(known, biases, strict=True)
+                    if bias is not None
+                ]
+                return type(producer).get(x, scaled, *offsets, **producer.properties)
             case MulOp():
                 return self._merged(producer, array, np.multiply)
             case AddOp():
@@ -135,14 +127,14 @@ class _Folder:
     def _sum(self, producer: GraphOp, array: Array) -> GraphOp | None:
         """The operation for the result of `producer` plus `array`, or None where the offset does not go in."""
         match producer:
-            case ConvolutionOp():
-                channels = _along(array, shape_of(producer.result), 1)
-                bias = np.zeros(1) if producer.bias is None else known_array(producer.bias, self.store)
+            case ChannelWeightsOp() if producer.BIAS is not None:
+                x, weight, *biases = producer.operands
+                bias = known_array(biases[0], self.store) if biases else np.zeros(1)
+                channels = _along(array, producer)
                 if channels is None or bias is None:
                     return None
-                like = producer.weight if producer.bias is None else producer.bias
-                offset = self._insert(bias.astype(np.float64) + channels, producer, like)
-                return type(producer).get(producer.x, producer.weight, offset, **producer.properties)
+                offset = self._insert(bias.astype(np.float64) + channels, producer, biases[0] if biases else weight)
+                return type(producer).get(x, weight, offset, **producer.properties)
             case AddOp():
                 return self._merged(producer, array, np.add)
             case _:
@@ -162,21 +154,6 @@ class _Folder:
             if constant is not None and value.type == op.result.type:
                 return value, constant.astype(np.float64)
         return None, None
-
-    def _scaled_weight(self, conv: ConvolutionOp, channels: Array) -> SSAValue | None:
-        array = self._own_weight(conv.weight)
-        if array is None:
-            return None
-        if isinstance(conv, ConvOp):
-            factor = channels.reshape([-1] + [1] * (array.ndim - 1))
-        elif isinstance(conv, ConvTransposeOp):
-            # input channel c of group g reaches the output channels g * (M / group) + j
-            by_group = channels.reshape(conv.groups, array.shape[1])
-            factor = np.repeat(by_group, array.shape[0] // conv.groups, axis=0)
-            factor = factor.reshape([*array.shape[:2]] + [1] * (array.ndim - 2))
-        else:
-            return None
-        return self._insert(array * factor, conv, conv.weight)
 
     def _own_weight(self, value: SSAValue) -> Array | None:
         """The constant `value` that nothing else reads, as f64; scaling a shared one would store it twice."""
@@ -204,10 +181,11 @@ def _same_size(a: Array, b: Array) -> bool:
     return math.prod(np.broadcast_shapes(a.shape, b.shape)) == max(a.size, b.size)
 
 
-def _along(array: Array, shape: tuple[int, ...], axis: int) -> Array | None:
-    """One value of `array`, broadcast to `shape`, for each index of `axis`; None where it varies along another."""
+def _along(array: Array, op: ChannelWeightsOp) -> Array | None:
+    """One value of `array`, broadcast to the result of `op`, for each channel; None where it varies along others."""
+    shape = shape_of(op.results[0])
+    axis = op.CHANNELS % len(shape)
     padded = array.reshape([1] * (len(shape) - array.ndim) + list(array.shape))
-    axis %= len(shape)
     if any(extent != 1 for place, extent in enumerate(padded.shape) if place != axis):
         return None
     return np.broadcast_to(padded.reshape(-1), shape[axis])

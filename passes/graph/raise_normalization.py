@@ -85,7 +85,7 @@ def _normalization(last: DivOp, store: WeightStore) -> _Normalization | None:
             and mean.x is distances.lhs
             and (axes := _mean_axes(mean)) == _mean_axes(variance)
             and axes is not None
-            and shape_of(distances.result) == shape_of(mean.x) == shape_of(last.result)
+            and shape_of(mean.x) == shape_of(last.result)
         ):
             return _Normalization((last, root, *between, variance, squares, distances, mean), mean.x, axes, epsilon)
     return None

@@ -26,9 +26,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects.aot.contract import entries
 from aotc.dialects.constants import constant_op, known_array
-from aotc.dialects.graph.conversion import AffineOp
-from aotc.dialects.graph.elementwise import BroadcastOp
-from aotc.dialects.graph.interfaces import ShapeError
+from aotc.dialects.graph.interfaces import ElementOp, ShapeError
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.model.weights import Array, WeightStore
 from aotc.passes.graph.weights import erase_unused_constants
@@ -44,18 +42,17 @@ class ShrinkConstantsPass(ModulePass):
         store = WeightStore.of(ctx)
         for entry in entries(op):
             for each in list(entry.body.block.ops):
-                if isinstance(each, BroadcastOp | AffineOp):
+                if isinstance(each, ElementOp):
                     _shrink_operands(each, store)
             erase_unused_constants(entry.body.block)
 
 
-def _shrink_operands(op: BroadcastOp | AffineOp, store: WeightStore) -> None:
-    """Give `op` single elements for its uniform operands if its result keeps its type: scales with zero points."""
+def _shrink_operands(op: ElementOp, store: WeightStore) -> None:
+    """Give `op` single elements for its uniform operands if its result keeps its type: all of them or none."""
     elements: dict[int, ConstantOp] = {}
-    for place, operand in enumerate(op.operands):
-        array = known_array(operand, store)
-        is_parameter = isinstance(op, BroadcastOp) or place > 0
-        if array is not None and is_parameter and array.size > 1 and _is_uniform(array):
+    for place in op.single_elements():
+        array = known_array(op.operands[place], store)
+        if array is not None and array.size > 1 and _is_uniform(array):
             elements[place] = constant_op(array.reshape(-1)[0], "constant", store)
     if not elements:
         return

@@ -174,7 +174,7 @@ class _Entry:
             self.buffers[source] = self._view(whole, buffer_type(source), start + offset, op.location)
 
     def _view(self, buffer: SSAValue, kind: MemRefType, offset: int, location: LocationAttr) -> SSAValue:
-        if buffer.type == kind and offset == 0:
+        if buffer.type == kind:
             return buffer
         sizes = kind.get_shape()
         strides = [math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))]

@@ -6,7 +6,7 @@ import math
 
 import pytest
 from xdsl.dialects import test
-from xdsl.dialects.builtin import TensorType, f32, i8
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType, f32, i8
 from xdsl.ir import Attribute, SSAValue
 
 from aotc.dialects.graph.conversion import DequantizeOp
@@ -17,8 +17,9 @@ from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.movement import ConcatOp, TransposeOp
 from aotc.dialects.graph.normalization import SoftmaxOp
 from aotc.dialects.graph.reduction import ReduceOp
+from aotc.dialects.graph.structure import ConstantOp
 from aotc.passes.fuse.cost import anchor_reads, element_cost
-from aotc.passes.fuse.fusion_policy import CHEAP, FREE, may_duplicate, may_recompute
+from aotc.passes.fuse.fusion_policy import CHEAP, FREE, may_duplicate, may_recompute, recomputing_cost, widens
 from aotc.passes.fuse.reads import reads_of
 
 
@@ -71,3 +72,11 @@ def test_reads_of_a_broadcast_and_of_a_concatenation() -> None:
     reads = reads_of([concat], [concat.result])
     assert (reads[part].count, reads[other].count) == (32, 96)
     assert not reads[part].aligned
+
+
+def test_constants_that_stand_in_the_kernel_are_neither_loaded_nor_stored() -> None:
+    scale = ConstantOp(DenseIntOrFPElementsAttr.from_list(TensorType(f32, []), [0.5]))
+    assert widens(DequantizeOp.get(value(1, element_type=i8), scale.result, to=f32))
+    assert not widens(DequantizeOp.get(value(1, element_type=i8), value(), to=f32))
+    assert recomputing_cost(AddOp.get(value(4), scale.result)) == 1
+    assert recomputing_cost(AddOp.get(value(4), value(4))) == 2

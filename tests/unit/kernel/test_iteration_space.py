@@ -95,3 +95,9 @@ def test_a_condition_on_one_index_takes_two_spaces() -> None:
     found = is_natural(Affine(-17, {space.loops[0]: 1}))
     assert isinstance(found, Refinement)
     assert [part.loops[0].extent for part in space.refined(found)] == [17, 23]
+
+
+def test_runs_of_a_loop_are_two_loops_and_a_tail() -> None:
+    space = Space.of((10,))
+    parts = space.refined(Refinement(space.loops[0], 4, periodic=True))
+    assert [[loop.extent for loop in part.loops] for part in parts] == [[2, 4], [2]]

@@ -32,3 +32,11 @@ func.func private @transpose_0(%x: tensor<2x3xf32>) -> tensor<3x2xf32> attribute
   %0 = graph.transpose %x {permutation = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
   func.return %0 : tensor<3x2xf32>
 }
+
+// The entry computes nothing itself.
+// CHECK-LABEL: func.func @main
+// CHECK-SAME:    attributes {aot.entry} {
+func.func @main(%x: tensor<2x3xf32>) -> tensor<3x2xf32> attributes {aot.entry} {
+  %0 = func.call @transpose_0(%x) : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  func.return %0 : tensor<3x2xf32>
+}

@@ -64,3 +64,49 @@ func.func @main(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> (tensor<4x8xf32>, t
   %2 = graph.add %0, %y : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
   func.return %1, %2 : tensor<4x8xf32>, tensor<4x8xf32>
 }
+
+// -----
+
+// Parts that are written where they belong cost nothing: a concatenation of them takes nothing in.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT:     graph.fused
+func.func @main(%x: tensor<2x4xf32>, %y: tensor<2x4xf32>) -> tensor<4x4xf32> attributes {aot.entry} {
+  %0 = graph.exp %x : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %1 = graph.log %y : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %2 = graph.concat %0, %1 {axis = 0 : i64} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<4x4xf32>
+  %3 = graph.softmax %2 {axes = array<i64: 1>} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  func.return %3 : tensor<4x4xf32>
+}
+
+// -----
+
+// What is read at another index than it is written at, though of the same shape, is no second result.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    [[E:%.*]] = graph.exp %x
+// CHECK-NEXT:    [[F:%.*]] = graph.fused
+// CHECK-NEXT:      graph.transpose
+// CHECK-NEXT:      graph.add
+// CHECK-NEXT:      graph.yield
+// CHECK-NEXT:    }
+// CHECK-NEXT:    func.return [[E]], [[F]]
+func.func @main(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) attributes {aot.entry} {
+  %0 = graph.exp %x : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = graph.transpose %0 {permutation = array<i64: 1, 0>} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %2 = graph.add %1, %y : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  func.return %0, %2 : tensor<4x4xf32>, tensor<4x4xf32>
+}
+
+// -----
+
+// Read twice, once at another index: the exponential would be computed twice.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    [[E:%.*]] = graph.exp %x
+// CHECK-NEXT:    graph.fused
+// CHECK-NEXT:      graph.transpose
+// CHECK-NEXT:      graph.add
+func.func @main(%x: tensor<4x4xf32>) -> tensor<4x4xf32> attributes {aot.entry} {
+  %0 = graph.exp %x : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = graph.transpose %0 {permutation = array<i64: 1, 0>} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %2 = graph.add %0, %1 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  func.return %2 : tensor<4x4xf32>
+}

@@ -90,3 +90,32 @@ func.func @main(%x: tensor<2x8xf32>, %y: tensor<2x8xf32>, %w: tensor<8x4xf32>) -
   %4 = graph.add %0, %3 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
   func.return %4 : tensor<2x4xf32>
 }
+
+// -----
+
+// An anchor with two results that are read, and one whose result is moved, though its shape stays: no epilogue.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT:     graph.fused
+func.func @main(%x: tensor<4x8xf32>, %w: tensor<8x4xf32>) -> (tensor<4x2xf32>, tensor<4x2xi64>, tensor<4x4xf32>) attributes {aot.entry} {
+  %0, %1 = graph.top_k %x {k = 2, axis = 1} : (tensor<4x8xf32>) -> (tensor<4x2xf32>, tensor<4x2xi64>)
+  %2 = graph.relu %0 : (tensor<4x2xf32>) -> tensor<4x2xf32>
+  %3 = graph.matmul %x, %w : (tensor<4x8xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+  %4 = graph.transpose %3 {permutation = array<i64: 1, 0>} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  func.return %2, %1, %4 : tensor<4x2xf32>, tensor<4x2xi64>, tensor<4x4xf32>
+}
+
+// -----
+
+// Nobody reads an output in a narrow form: it is dequantised where it is computed.
+// CHECK-LABEL: func.func @main
+// CHECK:           graph.matmul
+// CHECK:           graph.quantize
+// CHECK-NEXT:      [[D:%.*]] = graph.dequantize
+// CHECK-NEXT:      graph.yield [[D]]
+func.func @main(%x: tensor<2x8xf32>, %w: tensor<8x4xf32>) -> tensor<2x4xf32> attributes {aot.entry} {
+  %s = graph.constant dense<0.5> : tensor<f32>
+  %0 = graph.matmul %x, %w : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+  %1 = graph.quantize %0, %s {to = i8} : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xi8>
+  %2 = graph.dequantize %1, %s {to = f32} : (tensor<2x4xi8>, tensor<f32>) -> tensor<2x4xf32>
+  func.return %2 : tensor<2x4xf32>
+}

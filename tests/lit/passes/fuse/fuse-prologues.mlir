@@ -90,3 +90,53 @@ func.func @main(%x: tensor<5x8xf32>, %q: tensor<4x8xi8>) -> tensor<5x4xf32> attr
   %2 = graph.matmul %x, %1 : (tensor<5x8xf32>, tensor<8x4xf32>) -> tensor<5x4xf32>
   func.return %2 : tensor<5x4xf32>
 }
+
+// -----
+
+// An anchor's kernel has one result: what others read, too, stays outside, even where it is read as it is written.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    [[E:%.*]] = graph.exp %r
+// CHECK-NEXT:    [[F:%.*]] = graph.fused
+// CHECK-NOT:       graph.exp
+// CHECK:         func.return [[F]], [[E]]
+func.func @main(%x: tensor<2x8xf32>, %w: tensor<8x4xf32>, %r: tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>) attributes {aot.entry} {
+  %0 = graph.exp %r : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %1 = graph.fused (%a = %x : tensor<2x8xf32>, %b = %w : tensor<8x4xf32>, %c = %0 : tensor<2x4xf32>) -> (tensor<2x4xf32>) {
+    %2 = graph.matmul %a, %b : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+    %3 = graph.add %2, %c : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+    graph.yield %3 : tensor<2x4xf32>
+  }
+  func.return %1, %0 : tensor<2x4xf32>, tensor<2x4xf32>
+}
+
+// -----
+
+// Two cheap operations may be repeated at every read, not three.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    graph.neg %x
+// CHECK-NEXT:    graph.fused
+// CHECK-NEXT:      graph.abs
+// CHECK-NEXT:      graph.neg
+// CHECK-NEXT:      graph.matmul
+func.func @main(%x: tensor<2x8xf32>, %w: tensor<8x4xf32>) -> tensor<2x4xf32> attributes {aot.entry} {
+  %0 = graph.neg %x : (tensor<2x8xf32>) -> tensor<2x8xf32>
+  %1 = graph.abs %0 : (tensor<2x8xf32>) -> tensor<2x8xf32>
+  %2 = graph.neg %1 : (tensor<2x8xf32>) -> tensor<2x8xf32>
+  %3 = graph.matmul %2, %w : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+  func.return %3 : tensor<2x4xf32>
+}
+
+// -----
+
+// Of two ways from a value to its readers the one that repeats more counts.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    graph.add %x, %y
+// CHECK-NEXT:    graph.fused
+// CHECK-NEXT:      graph.neg
+// CHECK-NEXT:      graph.matmul
+func.func @main(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>) -> tensor<4x4xf32> attributes {aot.entry} {
+  %0 = graph.add %x, %y : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = graph.neg %0 : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %2 = graph.matmul %1, %0 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  func.return %2 : tensor<4x4xf32>
+}

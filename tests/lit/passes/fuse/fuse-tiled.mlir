@@ -50,3 +50,14 @@ func.func @epilogues(%x: tensor<64x32xf32>, %w: tensor<32x64xf32>, %b: tensor<64
   %3 = graph.pow %2, %e : (tensor<64x64xf32>, tensor<64xf32>) -> tensor<64x64xf32>
   func.return %3 : tensor<64x64xf32>
 }
+
+// Weights in panels are streamed in the order in which they lie: nothing is computed where they are read.
+
+// CHECK-LABEL: func.func @streamed
+// CHECK-NEXT:    [[P:%.*]] = graph.neg %p
+// CHECK-NEXT:    graph.packed_matmul %x, [[P]]
+func.func @streamed(%x: tensor<4x16xf32>, %p: tensor<2x16x32xf32>) -> tensor<4x40xf32> attributes {aot.entry} {
+  %0 = graph.neg %p : (tensor<2x16x32xf32>) -> tensor<2x16x32xf32>
+  %1 = graph.packed_matmul %x, %0 {columns = 40 : i64} : (tensor<4x16xf32>, tensor<2x16x32xf32>) -> tensor<4x40xf32>
+  func.return %1 : tensor<4x40xf32>
+}

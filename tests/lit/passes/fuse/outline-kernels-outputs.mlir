@@ -53,3 +53,52 @@ func.func @main(%x: tensor<3x3xf32>) -> tensor<3x3xf32> attributes {aot.entry} {
   }
   func.return %0 : tensor<3x3xf32>
 }
+
+// -----
+
+// A part of what a kernel computes is copied, too.
+// CHECK-LABEL: func.func @part
+// CHECK-NEXT:    [[R:%.*]] = func.call @relu_0(%x)
+// CHECK-NEXT:    [[S:%.*]] = graph.slice [[R]]
+// CHECK-NEXT:    [[C:%.*]] = func.call @copy_0([[S]])
+// CHECK-NEXT:    func.return [[C]]
+func.func @part(%x: tensor<2x2xf32>) -> tensor<1x2xf32> attributes {aot.entry} {
+  %0 = graph.relu %x : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %1 = graph.slice %0 {starts = array<i64: 1, 0>, steps = array<i64: 1, 1>, shape = array<i64: 1, 2>} : (tensor<2x2xf32>) -> tensor<1x2xf32>
+  func.return %1 : tensor<1x2xf32>
+}
+
+// -----
+
+// %p is read by two loop nests, that of the softmax and another one: neither may write where it is.
+// CHECK-LABEL: func.func private @softmax_add_exp_0
+// CHECK-SAME:    aot.in_place = {{\[\[}}], []]
+func.func @main(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) attributes {aot.entry} {
+  %0, %1 = graph.fused (%a = %x : tensor<4x4xf32>, %p = %y : tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) {
+    %2 = graph.softmax %a {axes = array<i64: 1>} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %3 = graph.add %2, %p : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    %4 = graph.exp %p : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    graph.yield %3, %4 : tensor<4x4xf32>, tensor<4x4xf32>
+  }
+  func.return %0, %1 : tensor<4x4xf32>, tensor<4x4xf32>
+}
+
+// -----
+
+// x - y and y - x are two kernels, though they have the same operations on the same types.
+// CHECK-LABEL: func.func @differ
+// CHECK-NEXT:    func.call @exp_sub_0(%x, %y)
+// CHECK-NEXT:    func.call @exp_sub_1(%x, %y)
+func.func @differ(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) attributes {aot.entry} {
+  %0 = graph.fused (%p = %x : tensor<4xf32>, %q = %y : tensor<4xf32>) -> (tensor<4xf32>) {
+    %2 = graph.exp %p : (tensor<4xf32>) -> tensor<4xf32>
+    %3 = graph.sub %2, %q : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    graph.yield %3 : tensor<4xf32>
+  }
+  %1 = graph.fused (%p = %x : tensor<4xf32>, %q = %y : tensor<4xf32>) -> (tensor<4xf32>) {
+    %2 = graph.exp %p : (tensor<4xf32>) -> tensor<4xf32>
+    %3 = graph.sub %q, %2 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    graph.yield %3 : tensor<4xf32>
+  }
+  func.return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}

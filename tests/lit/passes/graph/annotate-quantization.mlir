@@ -34,3 +34,41 @@ builtin.module {
     func.return %0, %1, %2, %3, %4 : tensor<2xf32>, tensor<2xf32>, tensor<2xi8>, tensor<2xf32>, tensor<2xf32>
   }
 }
+
+// -----
+
+// Nothing is said of an argument that is dequantized in two ways (%x), is a zero point itself (%z), has its own zero
+// point at run time (%r), or is chosen from by indices (%g); nor of a result whose zero point is no integer (%f).
+// CHECK: func.func @main(%x: tensor<2xi8> {aot.name = "x"}, %z: tensor<i8> {aot.name = "z"}, %r: tensor<2xi8> {aot.name = "r"}, %g: tensor<2xi8> {aot.name = "g"})
+// CHECK-SAME: tensor<2xf8E4M3FN> {aot.name = "f"}
+builtin.module {
+  func.func @main(%x: tensor<2xi8> {aot.name = "x"}, %z: tensor<i8> {aot.name = "z"}, %r: tensor<2xi8> {aot.name = "r"}, %g: tensor<2xi8> {aot.name = "g"}) -> (tensor<2xf32> {aot.name = "a"}, tensor<2xf32> {aot.name = "b"}, tensor<2xf32> {aot.name = "c"}, tensor<1xf32> {aot.name = "d"}, tensor<2xf8E4M3FN> {aot.name = "f"}) attributes {aot.entry} {
+    %one = graph.constant dense<1.000000e+00> : tensor<f32>
+    %two = graph.constant dense<2.000000e+00> : tensor<f32>
+    %point = graph.constant dense<1.000000e+00> : tensor<f8E4M3FN>
+    %index = graph.constant dense<1> : tensor<1xi64>
+    %0 = graph.dequantize %x, %one {to = f32} : (tensor<2xi8>, tensor<f32>) -> tensor<2xf32>
+    %1 = graph.dequantize %x, %two {to = f32} : (tensor<2xi8>, tensor<f32>) -> tensor<2xf32>
+    %2 = graph.dequantize %r, %two, %z {to = f32} : (tensor<2xi8>, tensor<f32>, tensor<i8>) -> tensor<2xf32>
+    %3 = graph.gather %g, %index {axis = 0 : i64} : (tensor<2xi8>, tensor<1xi64>) -> tensor<1xi8>
+    %4 = graph.dequantize %3, %two {to = f32} : (tensor<1xi8>, tensor<f32>) -> tensor<1xf32>
+    %5 = graph.quantize %0, %two, %point {to = f8E4M3FN} : (tensor<2xf32>, tensor<f32>, tensor<f8E4M3FN>) -> tensor<2xf8E4M3FN>
+    func.return %0, %1, %2, %4, %5 : tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<1xf32>, tensor<2xf8E4M3FN>
+  }
+}
+
+// -----
+
+// A zero point that is an argument of its own, beside a constant tensor.
+// CHECK: func.func @main(%z: tensor<i8> {aot.name = "z"})
+builtin.module {
+  func.func @main(%z: tensor<i8> {aot.name = "z"}) -> tensor<f32> attributes {aot.entry} {
+    %scale = graph.constant dense<2.000000e+00> : tensor<f32>
+    %zero = graph.constant dense<3> : tensor<i8>
+    %q = graph.constant dense<5> : tensor<i8>
+    %0 = graph.dequantize %q, %scale, %z {to = f32} : (tensor<i8>, tensor<f32>, tensor<i8>) -> tensor<f32>
+    %1 = graph.dequantize %z, %scale, %zero {to = f32} : (tensor<i8>, tensor<f32>, tensor<i8>) -> tensor<f32>
+    %2 = graph.add %0, %1 : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    func.return %2 : tensor<f32>
+  }
+}

@@ -77,3 +77,78 @@ func.func @main(%x: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<3x2xf32>) attri
   %3 = graph.softmax %1 {axes = array<i64: 1>} : (tensor<3x2xf32>) -> tensor<3x2xf32>
   func.return %2, %3 : tensor<2x3xf32>, tensor<3x2xf32>
 }
+
+// -----
+
+// As many bytes behind as before: it stays where it is.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    [[T:%.*]] = graph.transpose %x
+// CHECK-NEXT:    [[N:%.*]] = graph.neg [[T]]
+// CHECK-NEXT:    graph.softmax [[N]]
+func.func @main(%x: tensor<2x3xf32>) -> tensor<3x2xf32> attributes {aot.entry} {
+  %0 = graph.transpose %x {permutation = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %1 = graph.neg %0 : (tensor<3x2xf32>) -> tensor<3x2xf32>
+  %2 = graph.softmax %1 {axes = array<i64: 1>} : (tensor<3x2xf32>) -> tensor<3x2xf32>
+  func.return %2 : tensor<3x2xf32>
+}
+
+// -----
+
+// An operand of the same size would have to be transposed instead.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    [[T:%.*]] = graph.transpose %x
+// CHECK-NEXT:    graph.add [[T]], %y
+func.func @main(%x: tensor<2x3xf32>, %y: tensor<3x2xf32>) -> tensor<2x3xf32> attributes {aot.entry} {
+  %0 = graph.transpose %x {permutation = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %1 = graph.add %0, %y : (tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+  %2 = graph.exp %1 : (tensor<3x2xf32>) -> tensor<3x2xf32>
+  %3 = graph.softmax %2 {axes = array<i64: 1>} : (tensor<3x2xf32>) -> tensor<3x2xf32>
+  %4 = graph.mul %2, %3 : (tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+  %5 = graph.transpose %4 {permutation = array<i64: 1, 0>} : (tensor<3x2xf32>) -> tensor<2x3xf32>
+  func.return %5 : tensor<2x3xf32>
+}
+
+// -----
+
+// The second operand's transpose has another reader and would not go: nothing is gained.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    [[A:%.*]] = graph.transpose %x
+// CHECK-NEXT:    [[B:%.*]] = graph.transpose %y
+// CHECK-NEXT:    graph.add [[A]], [[B]]
+// CHECK-NEXT:    graph.softmax [[B]]
+func.func @main(%x: tensor<2x3xf32>, %y: tensor<2x3xf32>) -> (tensor<3x2xf32>, tensor<3x2xf32>) attributes {aot.entry} {
+  %0 = graph.transpose %x {permutation = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %1 = graph.transpose %y {permutation = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %2 = graph.add %0, %1 : (tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+  %3 = graph.softmax %1 {axes = array<i64: 1>} : (tensor<3x2xf32>) -> tensor<3x2xf32>
+  func.return %2, %3 : tensor<3x2xf32>, tensor<3x2xf32>
+}
+
+// -----
+
+// A side operand that is transposed in another way; all axes are of one extent, so only the numbers would differ.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    [[A:%.*]] = graph.transpose %x {permutation = array<i64: 1, 2, 0>}
+// CHECK-NEXT:    [[B:%.*]] = graph.transpose %y {permutation = array<i64: 2, 0, 1>}
+// CHECK-NEXT:    graph.add [[A]], [[B]]
+func.func @main(%x: tensor<2x2x2xf32>, %y: tensor<2x2x2xf32>) -> tensor<2x2x2xf32> attributes {aot.entry} {
+  %0 = graph.transpose %x {permutation = array<i64: 1, 2, 0>} : (tensor<2x2x2xf32>) -> tensor<2x2x2xf32>
+  %1 = graph.transpose %y {permutation = array<i64: 2, 0, 1>} : (tensor<2x2x2xf32>) -> tensor<2x2x2xf32>
+  %2 = graph.add %0, %1 : (tensor<2x2x2xf32>, tensor<2x2x2xf32>) -> tensor<2x2x2xf32>
+  func.return %2 : tensor<2x2x2xf32>
+}
+
+// -----
+
+// What is transposed the same way twice is not as it was.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    [[A:%.*]] = graph.transpose %x {permutation = array<i64: 1, 2, 0>}
+// CHECK-NEXT:    [[N:%.*]] = graph.neg [[A]]
+// CHECK-NEXT:    [[B:%.*]] = graph.transpose [[N]] {permutation = array<i64: 1, 2, 0>}
+// CHECK-NEXT:    func.return [[B]]
+func.func @main(%x: tensor<2x2x2xf32>) -> tensor<2x2x2xf32> attributes {aot.entry} {
+  %0 = graph.transpose %x {permutation = array<i64: 1, 2, 0>} : (tensor<2x2x2xf32>) -> tensor<2x2x2xf32>
+  %1 = graph.neg %0 : (tensor<2x2x2xf32>) -> tensor<2x2x2xf32>
+  %2 = graph.transpose %1 {permutation = array<i64: 1, 2, 0>} : (tensor<2x2x2xf32>) -> tensor<2x2x2xf32>
+  func.return %2 : tensor<2x2x2xf32>
+}

@@ -59,3 +59,75 @@ func.func @main(%x: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>, tenso
   %2 = graph.div %distance, %norm : (tensor<4x4xf32>, tensor<4x1xf32>) -> tensor<4x4xf32>
   func.return %0, %1, %2 : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>
 }
+
+// -----
+
+// The mean of something else; f16, which sums in f32 elsewhere; an epsilon for each row, and one that adds an axis.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT:     graph.normalize
+func.func @main(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %h: tensor<4x8xf16>) -> (tensor<4x8xf32>, tensor<4x8xf16>, tensor<4x8xf32>, tensor<1x4x8xf32>) attributes {aot.entry} {
+  %rows = graph.constant dense<[[1.0], [2.0], [3.0], [4.0]]> : tensor<4x1xf32>
+  %ones = graph.constant dense<1.0> : tensor<1x1x1xf32>
+  %other = graph.reduce %y {kind = "mean", axes = array<i64: 1>, keepdims = true} : (tensor<4x8xf32>) -> tensor<4x1xf32>
+  %far = graph.sub %x, %other : (tensor<4x8xf32>, tensor<4x1xf32>) -> tensor<4x8xf32>
+  %far_square = graph.mul %far, %far : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %far_variance = graph.reduce %far_square {kind = "mean", axes = array<i64: 1>, keepdims = true} : (tensor<4x8xf32>) -> tensor<4x1xf32>
+  %far_root = graph.sqrt %far_variance : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  %0 = graph.div %far, %far_root : (tensor<4x8xf32>, tensor<4x1xf32>) -> tensor<4x8xf32>
+  %half_mean = graph.reduce %h {kind = "mean", axes = array<i64: 1>, keepdims = true} : (tensor<4x8xf16>) -> tensor<4x1xf16>
+  %half = graph.sub %h, %half_mean : (tensor<4x8xf16>, tensor<4x1xf16>) -> tensor<4x8xf16>
+  %half_square = graph.mul %half, %half : (tensor<4x8xf16>, tensor<4x8xf16>) -> tensor<4x8xf16>
+  %half_variance = graph.reduce %half_square {kind = "mean", axes = array<i64: 1>, keepdims = true} : (tensor<4x8xf16>) -> tensor<4x1xf16>
+  %half_root = graph.sqrt %half_variance : (tensor<4x1xf16>) -> tensor<4x1xf16>
+  %1 = graph.div %half, %half_root : (tensor<4x8xf16>, tensor<4x1xf16>) -> tensor<4x8xf16>
+  %mean = graph.reduce %x {kind = "mean", axes = array<i64: 1>, keepdims = true} : (tensor<4x8xf32>) -> tensor<4x1xf32>
+  %distance = graph.sub %x, %mean : (tensor<4x8xf32>, tensor<4x1xf32>) -> tensor<4x8xf32>
+  %square = graph.mul %distance, %distance : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %variance = graph.reduce %square {kind = "mean", axes = array<i64: 1>, keepdims = true} : (tensor<4x8xf32>) -> tensor<4x1xf32>
+  %by_row = graph.add %variance, %rows : (tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+  %root = graph.sqrt %by_row : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  %2 = graph.div %distance, %root : (tensor<4x8xf32>, tensor<4x1xf32>) -> tensor<4x8xf32>
+  %wide = graph.add %variance, %ones : (tensor<4x1xf32>, tensor<1x1x1xf32>) -> tensor<1x4x1xf32>
+  %wide_root = graph.sqrt %wide : (tensor<1x4x1xf32>) -> tensor<1x4x1xf32>
+  %3 = graph.div %distance, %wide_root : (tensor<4x8xf32>, tensor<1x4x1xf32>) -> tensor<1x4x8xf32>
+  func.return %0, %1, %2, %3 : tensor<4x8xf32>, tensor<4x8xf16>, tensor<4x8xf32>, tensor<1x4x8xf32>
+}
+
+// -----
+
+// Cubes; a power of something else; sums where means belong; means that lie along the wrong axis; none at all.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT:     graph.normalize
+func.func @main(%x: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) attributes {aot.entry} {
+  %two = graph.constant dense<2.0> : tensor<f32>
+  %three = graph.constant dense<3.0> : tensor<f32>
+  %mean = graph.reduce %x {kind = "mean", axes = array<i64: 1>, keepdims = true} : (tensor<4x4xf32>) -> tensor<4x1xf32>
+  %distance = graph.sub %x, %mean : (tensor<4x4xf32>, tensor<4x1xf32>) -> tensor<4x4xf32>
+  %cube = graph.pow %distance, %three : (tensor<4x4xf32>, tensor<f32>) -> tensor<4x4xf32>
+  %cubes = graph.reduce %cube {kind = "mean", axes = array<i64: 1>, keepdims = true} : (tensor<4x4xf32>) -> tensor<4x1xf32>
+  %root = graph.sqrt %cubes : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  %0 = graph.div %distance, %root : (tensor<4x4xf32>, tensor<4x1xf32>) -> tensor<4x4xf32>
+  %power = graph.pow %x, %two : (tensor<4x4xf32>, tensor<f32>) -> tensor<4x4xf32>
+  %powers = graph.reduce %power {kind = "mean", axes = array<i64: 1>, keepdims = true} : (tensor<4x4xf32>) -> tensor<4x1xf32>
+  %power_root = graph.sqrt %powers : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  %1 = graph.div %distance, %power_root : (tensor<4x4xf32>, tensor<4x1xf32>) -> tensor<4x4xf32>
+  %sum = graph.reduce %x {kind = "sum", axes = array<i64: 1>, keepdims = true} : (tensor<4x4xf32>) -> tensor<4x1xf32>
+  %far = graph.sub %x, %sum : (tensor<4x4xf32>, tensor<4x1xf32>) -> tensor<4x4xf32>
+  %far_square = graph.mul %far, %far : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %far_sum = graph.reduce %far_square {kind = "sum", axes = array<i64: 1>, keepdims = true} : (tensor<4x4xf32>) -> tensor<4x1xf32>
+  %far_root = graph.sqrt %far_sum : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  %2 = graph.div %far, %far_root : (tensor<4x4xf32>, tensor<4x1xf32>) -> tensor<4x4xf32>
+  %row_mean = graph.reduce %x {kind = "mean", axes = array<i64: 1>, keepdims = false} : (tensor<4x4xf32>) -> tensor<4xf32>
+  %across = graph.sub %x, %row_mean : (tensor<4x4xf32>, tensor<4xf32>) -> tensor<4x4xf32>
+  %across_square = graph.mul %across, %across : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %across_mean = graph.reduce %across_square {kind = "mean", axes = array<i64: 1>, keepdims = false} : (tensor<4x4xf32>) -> tensor<4xf32>
+  %across_root = graph.sqrt %across_mean : (tensor<4xf32>) -> tensor<4xf32>
+  %3 = graph.div %across, %across_root : (tensor<4x4xf32>, tensor<4xf32>) -> tensor<4x4xf32>
+  %same = graph.reduce %x {kind = "mean", axes = array<i64>, keepdims = true} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %zeros = graph.sub %x, %same : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %zero_square = graph.mul %zeros, %zeros : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %zero_mean = graph.reduce %zero_square {kind = "mean", axes = array<i64>, keepdims = true} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %zero_root = graph.sqrt %zero_mean : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %4 = graph.div %zeros, %zero_root : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  func.return %0, %1, %2, %3, %4 : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>
+}

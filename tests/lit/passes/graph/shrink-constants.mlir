@@ -29,3 +29,22 @@ func.func @main(%x: tensor<4x3xf32>, %q: tensor<4x3xi8>, %y: tensor<3xf32>, %z: 
   %4 = graph.div %z, %signed : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   func.return %0, %1, %2, %3, %4 : tensor<4x3xf32>, tensor<4x3xf32>, tensor<4x3xf32>, tensor<4x3xf32>, tensor<2xf32>
 }
+
+// Ends that are equal do not make all elements so.
+// CHECK-LABEL: func.func @ends
+// CHECK:         [[ENDS:%.*]] = graph.constant dense<[5.000000e-01, 1.500000e+00, 5.000000e-01]> : tensor<3xf32>
+// CHECK-NEXT:    graph.mul %x, [[ENDS]]
+func.func @ends(%x: tensor<4x3xf32>) -> tensor<4x3xf32> attributes {aot.entry} {
+  %ends = graph.constant dense<[0.5, 1.5, 0.5]> : tensor<3xf32>
+  %0 = graph.mul %x, %ends : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+  func.return %0 : tensor<4x3xf32>
+}
+
+// Parameters of a normalisation are one for each channel, even where all are equal.
+// CHECK-LABEL: func.func @channels
+// CHECK:         graph.batch_norm %x, [[P:%.*]], [[P]], [[P]], [[P]] {{.*}} tensor<2xf32>
+func.func @channels(%x: tensor<1x2x4xf32>) -> tensor<1x2x4xf32> attributes {aot.entry} {
+  %p = graph.constant dense<[2.0, 2.0]> : tensor<2xf32>
+  %0 = graph.batch_norm %x, %p, %p, %p, %p {epsilon = 0.0 : f64} : (tensor<1x2x4xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<1x2x4xf32>
+  func.return %0 : tensor<1x2x4xf32>
+}

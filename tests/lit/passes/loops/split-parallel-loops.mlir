@@ -1,4 +1,5 @@
 // RUN: aotc-opt %s -p 'split-parallel-loops{threads=2},canonicalize,cse' | filecheck %s
+// RUN: aotc-opt %s -p 'split-parallel-loops{threads=1}' | filecheck %s --check-prefix ONE
 
 // Two threads take halves of the outer dimension; the inner one stays whole.
 func.func private @halves(%x: memref<56x128xf32>, %y: memref<56x128xf32>) attributes {aot.kernel} {
@@ -207,3 +208,69 @@ func.func private @remainders(%x: memref<56x128xf32>, %y: memref<56x128xf32>) at
 }
 // CHECK-LABEL: @remainders
 // CHECK:         aot.thread
+
+// One iteration more than two halves: the first thread does it.
+func.func private @uneven(%x: memref<4097xf32>, %y: memref<4097xf32>) attributes {aot.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4097 = arith.constant 4097 : index
+  "scf.parallel"(%c0, %c4097, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%j: index):
+    %v = memref.load %x[%j] : memref<4097xf32>
+    memref.store %v, %y[%j] : memref<4097xf32>
+    scf.reduce
+  }) : (index, index, index) -> ()
+  func.return
+}
+// CHECK-LABEL: @uneven
+// CHECK:         %[[LOW:.*]] = arith.muli %thread, %{{.*}} : index
+// CHECK:         %[[BEFORE:.*]] = arith.minsi %thread, %{{.*}} : index
+// CHECK-NEXT:    %[[FIRST:.*]] = arith.addi %[[LOW]], %[[BEFORE]] : index
+// CHECK:         %[[WITH:.*]] = arith.minsi
+// CHECK:         scf.for %j = %[[FIRST]] to
+
+// Bounds that are only known inside the outer loop keep the inner one there.
+func.func private @bounds(%x: memref<64x128xf32>, %y: memref<64x128xf32>) attributes {aot.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  "scf.parallel"(%c0, %c64, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    %c128 = arith.constant 128 : index
+    "scf.parallel"(%c0, %c128, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+    ^bb0(%j: index):
+      %v = memref.load %x[%i, %j] : memref<64x128xf32>
+      memref.store %v, %y[%i, %j] : memref<64x128xf32>
+      scf.reduce
+    }) : (index, index, index) -> ()
+    scf.reduce
+  }) : (index, index, index) -> ()
+  func.return
+}
+// ONE-LABEL: @bounds
+// ONE:         scf.for %i =
+// ONE-NEXT:      %c128 = arith.constant 128
+// ONE-NEXT:      scf.for %j = %c0 to %c128
+
+// What one thread does in every iteration it need not wait for.
+func.func private @in_turn(%x: memref<4x4096xf32>, %y: memref<4x4096xf32>, %s: memref<1xf32>) attributes {aot.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c4096 = arith.constant 4096 : index
+  scf.for %i = %c0 to %c4 step %c1 {
+    "scf.parallel"(%c0, %c4096, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+    ^bb0(%j: index):
+      %v = memref.load %x[%i, %j] : memref<4x4096xf32>
+      memref.store %v, %y[%i, %j] : memref<4x4096xf32>
+      scf.reduce
+    }) : (index, index, index) -> ()
+    %count = memref.load %s[%c0] : memref<1xf32>
+    %more = arith.addf %count, %count : f32
+    memref.store %more, %s[%c0] : memref<1xf32>
+  }
+  func.return
+}
+// CHECK-LABEL: @in_turn
+// CHECK-NOT:     aot.barrier
+// CHECK:         func.return

@@ -54,12 +54,12 @@ func.func @main(%x: tensor<2x3x4xf32>) -> (tensor<4xf32>, tensor<4xf32>) attribu
 
 // Working memory is written like results, by every call into buffers of its own; it takes over nobody's.
 // CHECK-LABEL: func.func private @winograd_conv_0
-// CHECK-SAME:    %out: memref<1x1x4x4x8xf32>, %scratch: memref<16x3x8xf32>, %scratch_1: memref<16x3x8xf32>) attributes {aot.kernel, aot.in_place = {{\[\[\], \[\], \[\]\]}}} {
+// CHECK-SAME:    %out: memref<1x1x4x4x8xf32>, %scratch: memref<16x3x8xf32>, %scratch_1: memref<16x3x8xf32>) attributes {aot.kernel, aot.in_place = {{\[\[0 : i64\], \[\], \[\]\]}}} {
 // CHECK:         [[Y:%.*]], [[V:%.*]], [[P:%.*]] = graph.winograd_conv
 // CHECK-NEXT:    bufferization.materialize_in_destination [[Y]] in writable %out
 // CHECK-NEXT:    bufferization.materialize_in_destination [[V]] in writable %scratch :
 // CHECK-NEXT:    bufferization.materialize_in_destination [[P]] in writable %scratch_1 :
-func.func private @winograd_conv_0(%x: tensor<1x1x4x4x8xf32>, %w: tensor<1x16x8x8xf32>) -> tensor<1x1x4x4x8xf32> attributes {aot.kernel, aot.in_place = [[]]} {
+func.func private @winograd_conv_0(%x: tensor<1x1x4x4x8xf32>, %w: tensor<1x16x8x8xf32>) -> tensor<1x1x4x4x8xf32> attributes {aot.kernel, aot.in_place = [[0 : i64]]} {
   %0, %1, %2 = graph.winograd_conv %x, %w {pads = array<i64: 1, 1, 1, 1>, channels = 8, outputs = 8, output_tile = 2, tile_rows = 1} : (tensor<1x1x4x4x8xf32>, tensor<1x16x8x8xf32>) -> (tensor<1x1x4x4x8xf32>, tensor<16x3x8xf32>, tensor<16x3x8xf32>)
   func.return %0 : tensor<1x1x4x4x8xf32>
 }
@@ -76,4 +76,36 @@ func.func @main(%x: tensor<1x1x4x4x8xf32>, %w: tensor<1x16x8x8xf32>) -> tensor<1
   %0 = func.call @winograd_conv_0(%x, %w) : (tensor<1x1x4x4x8xf32>, tensor<1x16x8x8xf32>) -> tensor<1x1x4x4x8xf32>
   %1 = func.call @winograd_conv_0(%0, %w) : (tensor<1x1x4x4x8xf32>, tensor<1x16x8x8xf32>) -> tensor<1x1x4x4x8xf32>
   func.return %1 : tensor<1x1x4x4x8xf32>
+}
+
+// -----
+
+func.func private @relu(%x: tensor<1x2x4xf32>) -> tensor<1x2x4xf32> attributes {aot.kernel} {
+  %0 = graph.relu %x : (tensor<1x2x4xf32>) -> tensor<1x2x4xf32>
+  func.return %0 : tensor<1x2x4xf32>
+}
+func.func private @neg(%x: tensor<8xf32>) -> tensor<8xf32> attributes {aot.kernel} {
+  %0 = graph.neg %x : (tensor<8xf32>) -> tensor<8xf32>
+  func.return %0 : tensor<8xf32>
+}
+func.func private @sum(%x: tensor<1x6x4xf32>) -> tensor<1x4xf32> attributes {aot.kernel} {
+  %0 = graph.reduce %x {kind = "sum", axes = array<i64: 1>, keepdims = false} : (tensor<1x6x4xf32>) -> tensor<1x4xf32>
+  func.return %0 : tensor<1x4xf32>
+}
+
+// A part of a part is where both say; so is what is seen of it in another shape.
+// CHECK-LABEL: func.func @nested
+// CHECK:         [[O:%.*]] = memref.alloc() : memref<1x6x4xf32>
+// CHECK:         [[V:%.*]] = memref.reinterpret_cast [[O]] to offset: [16], sizes: [8], strides: [1] : memref<1x6x4xf32> to memref<8xf32>
+// CHECK-NEXT:    func.call @neg([[V]],
+func.func @nested(%x: tensor<1x2x4xf32>) -> (tensor<8xf32>, tensor<1x4xf32>) attributes {aot.entry} {
+  %0 = func.call @relu(%x) : (tensor<1x2x4xf32>) -> tensor<1x2x4xf32>
+  %1 = func.call @relu(%0) : (tensor<1x2x4xf32>) -> tensor<1x2x4xf32>
+  %2 = func.call @relu(%1) : (tensor<1x2x4xf32>) -> tensor<1x2x4xf32>
+  %3 = graph.concat %1, %2 {axis = 1} : (tensor<1x2x4xf32>, tensor<1x2x4xf32>) -> tensor<1x4x4xf32>
+  %4 = graph.concat %0, %3 {axis = 1} : (tensor<1x2x4xf32>, tensor<1x4x4xf32>) -> tensor<1x6x4xf32>
+  %5 = graph.reshape %2 {shape = array<i64: 8>} : (tensor<1x2x4xf32>) -> tensor<8xf32>
+  %6 = func.call @neg(%5) : (tensor<8xf32>) -> tensor<8xf32>
+  %7 = func.call @sum(%4) : (tensor<1x6x4xf32>) -> tensor<1x4xf32>
+  func.return %6, %7 : tensor<8xf32>, tensor<1x4xf32>
 }

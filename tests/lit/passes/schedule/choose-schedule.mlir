@@ -32,3 +32,9 @@ func.func private @matmul_0(%x: tensor<8x64xf32>, %w: tensor<64x32xf32>) -> tens
   %0 = graph.matmul %x, %w : (tensor<8x64xf32>, tensor<64x32xf32>) -> tensor<8x32xf32>
   func.return %0 : tensor<8x32xf32>
 }
+// The entry is no kernel, even without an anchor in it.
+// CHECK: func.func @entry({{.*}} attributes {aot.entry} {
+func.func @entry(%x: tensor<8x64xf32>) -> tensor<8x64xf32> attributes {aot.entry} {
+  %0 = graph.relu %x : (tensor<8x64xf32>) -> tensor<8x64xf32>
+  func.return %0 : tensor<8x64xf32>
+}

@@ -1,0 +1,24 @@
+// RUN: aotc-opt %s -p 'select-calling-convention,place-weights' | filecheck %s
+
+// Weights stand in the order in which calls read them, also through views.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    %c = aot.weight "c"
+// CHECK-NEXT:    %b = aot.weight "b"
+// CHECK-NEXT:    %a = aot.weight "a"
+// CHECK-NEXT:    %v = memref.reinterpret_cast %b
+// CHECK-NEXT:    func.call @use_0(%c)
+builtin.module attributes {aot.name = "m"} {
+  func.func @main() attributes {aot.entry} {
+    %a = aot.weight "a" : memref<8xf32>
+    %b = aot.weight "b" : memref<2x4xf32>
+    %v = memref.reinterpret_cast %b to offset: [0], sizes: [8], strides: [1] : memref<2x4xf32> to memref<8xf32>
+    %c = aot.weight "c" : memref<8xf32>
+    func.call @use_0(%c) : (memref<8xf32>) -> ()
+    func.call @use_0(%v) : (memref<8xf32>) -> ()
+    func.call @use_0(%a) : (memref<8xf32>) -> ()
+    func.return
+  }
+  func.func private @use_0(%x: memref<8xf32>) attributes {aot.kernel} {
+    func.return
+  }
+}

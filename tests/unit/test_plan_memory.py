@@ -1,0 +1,122 @@
+"""What `plan-memory` and `bufferize` read of a function: storages, the bytes that calls touch, and what they refuse."""
+
+from __future__ import annotations
+
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.parser import Parser
+from xdsl.utils.exceptions import PassFailedException
+
+from aotc.compiler.driver import new_context
+from aotc.passes.memory.bufferize import BufferizePass
+from aotc.passes.memory.plan_memory import _Entry  # pyright: ignore[reportPrivateUsage]
+from aotc.passes.memory.planner.program import Access, Program
+
+KERNELS = """
+func.func private @one(%0: memref<12xf32>, %1: memref<12xf32>) attributes {aot.kernel, aot.in_place = [[0]]} {
+  func.return
+}
+func.func private @half(%0: memref<12xf32>, %1: memref<6xf32>) attributes {aot.kernel, aot.in_place = [[0]]} {
+  func.return
+}
+func.func private @word(%0: memref<12xf32>, %1: memref<12xi32>) attributes {aot.kernel, aot.in_place = [[0]]} {
+  func.return
+}
+func.func private @two(%0: memref<6xf32>, %1: memref<6xf32>, %2: memref<6xf32>)
+    attributes {aot.kernel, aot.in_place = [[0], []]} {
+  func.return
+}
+func.func private @whole(%0: memref<12xf32>, %1: memref<12xf32>, %2: memref<12xf32>)
+    attributes {aot.kernel, aot.in_place = [[0], []]} {
+  func.return
+}
+"""
+
+
+def _module(text: str) -> ModuleOp:
+    module = Parser(new_context(), text).parse_module()
+    module.verify()
+    return module
+
+
+def _program(body: str) -> Program:
+    """The program of an entry with three buffers of 12 floats, %a, %b and %c, and the halves of each."""
+    head = "".join(
+        f"%{name} = memref.alloc() : memref<12xf32>\n"
+        + "".join(
+            f"%{name}{half} = memref.reinterpret_cast %{name} to offset: [{6 * half}], sizes: [6], strides: [1]"
+            " : memref<12xf32> to memref<6xf32>\n"
+            for half in (0, 1)
+        )
+        for name in "abc"
+    )
+    module = _module(f"{KERNELS}func.func @main() attributes {{aot.entry}} {{\n{head}{body}\nfunc.return\n}}")
+    functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
+    return _Entry(functions["main"], functions, False).program()
+
+
+F12, F6 = "memref<12xf32>", "memref<6xf32>"
+
+
+def test_offsets_are_of_elements() -> None:
+    (step,) = _program(f"func.call @half(%a, %b1) : ({F12}, {F6}) -> ()").steps
+    assert (step.reads, step.writes) == ((Access(0, 0, 48),), (Access(1, 24, 48),))
+
+
+def test_what_is_no_kernel_may_write_all_that_it_is_given() -> None:
+    (step,) = _program(f'"memref.copy"(%a, %b) : ({F12}, {F12}) -> ()').steps
+    assert step.reads == step.writes and len(step.writes) == 2
+
+
+def test_an_empty_tensor_has_an_address_of_its_own() -> None:
+    copy = '"memref.copy"(%e, %e) : (memref<0xf32>, memref<0xf32>) -> ()'
+    program = _program(f"%e = memref.alloc() : memref<0xf32>\n{copy}")
+    assert program.storages[-1].size == 1
+
+
+@pytest.mark.parametrize(
+    "call, pairs",
+    [
+        (f"@one(%a, %b) : ({F12}, {F12})", ((1, 0),)),
+        (f"@whole(%a, %b, %c) : ({F12}, {F12}, {F12})", ((1, 0),)),
+        (f"@whole(%a, %b, %a) : ({F12}, {F12}, {F12})", ()),  # the operand's buffer is written, too
+        (f"@whole(%a, %b, %b) : ({F12}, {F12}, {F12})", ()),  # both results are in one buffer
+        (f"@two(%a0, %b0, %c0) : ({F6}, {F6}, {F6})", ()),  # parts of buffers
+        (f"@half(%a, %b0) : ({F12}, {F6})", ()),
+    ],
+)
+def test_a_result_takes_over_whole_buffers_that_nothing_else_needs(call: str, pairs: tuple[object, ...]) -> None:
+    (step,) = _program(f"func.call {call} -> ()").steps
+    assert step.in_place == pairs
+
+
+def test_a_result_of_another_type_takes_over_nothing() -> None:
+    body = "%i = memref.alloc() : memref<12xi32>\nfunc.call @word(%a, %i) : (memref<12xf32>, memref<12xi32>) -> ()"
+    (step,) = _program(body).steps
+    assert step.in_place == ()
+
+
+@pytest.mark.parametrize(
+    "body, why",
+    [
+        ("%1 = graph.relu %x : (T) -> T\nfunc.return %1, %1 : T, T", "an output is no kernel's result of its own"),
+        ("%1 = func.call @f(%x) : (T) -> T\nfunc.return %1, %1 : T, T", "an output is no kernel's result of its own"),
+        (
+            "%1 = graph.relu %x : (T) -> T\n%2 = func.call @f(%1) : (T) -> T\n%3 = func.call @f(%1) : (T) -> T\n"
+            "func.return %2, %3 : T, T",
+            "graph.relu is no kernel's call",
+        ),
+        (
+            "%1 = func.call @f(%x) : (T) -> T\n%2 = graph.concat %1, %1 {axis = 0} : (T, T) -> U\n"
+            "%3 = func.call @g(%2) : (U) -> T\n%4 = func.call @g(%2) : (U) -> T\nfunc.return %3, %4 : T, T",
+            "a part of a concatenation has another place",
+        ),
+    ],
+)
+def test_what_outline_kernels_should_have_done_is_refused(body: str, why: str) -> None:
+    text = "func.func private @f(T) -> T\nfunc.func private @g(U) -> T\n"
+    text += f"func.func @main(%x: T) -> (T, T) attributes {{aot.entry}} {{\n{body}\n}}"
+    module = _module(text.replace("T", "tensor<2x4xf32>").replace("U", "tensor<4x4xf32>"))
+    with pytest.raises(PassFailedException, match=why):
+        BufferizePass().apply(new_context(), module)
