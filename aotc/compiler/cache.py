@@ -22,7 +22,7 @@ from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
-from aotc import extensions
+from aotc.dialects import extensions
 from aotc.errors import Problem, UsageError
 from aotc.machines import processor
 from aotc.pipeline.options import CompileOptions

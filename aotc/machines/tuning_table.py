@@ -1,6 +1,6 @@
 """Tables of measured decisions: `aotc tune` writes them, `choose-algorithms` and `choose-schedule` read them.
 
-A decision belongs to an operation as it stands before it is chosen for (`dialects/graph/signature.py`). A table is for
+A decision belongs to an operation as it stands before it is chosen for (`dialects/graph/schedules.py`). A table is for
 one processor and is a JSON file.
 """
 

@@ -20,11 +20,10 @@ from aotc.checking.recordings import read_inputs
 from aotc.compiler.driver import in_process, lower
 from aotc.compiler.lowering import Source, new_context
 from aotc.dialects.aot.contract import Argument, mark_entry, model_module, set_results, set_signature
+from aotc.dialects.constants import constant_op, known_array
 from aotc.dialects.dtypes import dtype_name
-from aotc.dialects.graph.constants import constant_op, known_array
 from aotc.dialects.graph.interfaces import AnchorOp, element_type_of
-from aotc.dialects.graph.schedules import Schedule, ScheduleAttr
-from aotc.dialects.graph.signature import signature
+from aotc.dialects.graph.schedules import Schedule, ScheduleAttr, signature
 from aotc.errors import AotcError, Problem, UsageError
 from aotc.machines.machine import Machine
 from aotc.machines.targets import lookup, machine_of

@@ -22,7 +22,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
 from xdsl.utils.exceptions import ArgSpecParseError, PassFailedException
 
-from aotc import extensions
+from aotc.dialects import extensions
 from aotc.errors import AotcError, CompileError, Problem, UsageError
 from aotc.machines.targets import machine_of
 from aotc.pipeline.options import CompileOptions

@@ -17,7 +17,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError, VerifyException
 
 from aotc.dialects.aot.contract import convention, entry, has_plan, kernels
-from aotc.dialects.graph.constants import weight_keys
+from aotc.dialects.constants import weight_keys
 from aotc.dialects.graph.interfaces import GraphOp
 from aotc.errors import CompileError, Problem, UsageError
 from aotc.model.weights import WeightStore

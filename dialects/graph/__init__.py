@@ -15,26 +15,24 @@ from aotc.dialects.graph import (
     convolution,
     elementwise,
     functions,
-    in_memory,
     indexing,
     logical,
     matmul,
     movement,
     normalization,
     reduction,
-    resampling,
     scatter,
     staged,
     structure,
     window,
 )
-from aotc.dialects.graph.algorithms import ALGORITHM_ATTRIBUTES
 from aotc.dialects.graph.interfaces import GraphOp
 from aotc.dialects.graph.packed import conv as blocked
 from aotc.dialects.graph.packed import matmul as packed
 from aotc.dialects.graph.packed import narrow, regrouping, strassen, winograd
 from aotc.dialects.graph.packed import window as blocked_window
-from aotc.dialects.graph.schedules import SCHEDULE_ATTRIBUTES
+from aotc.dialects.graph.schedules import ALGORITHM_ATTRIBUTES, SCHEDULE_ATTRIBUTES
+from aotc.dialects.graph.windows import resampling
 
 __all__ = ["GRAPH", "canonicalization"]  # the latter registers its patterns when it is imported
 
@@ -60,7 +58,6 @@ _FAMILIES = (
     movement,
     indexing,
     scatter,
-    in_memory,
     staged,
 )
 """The modules of the dialect; a class defined in one of them with a name is an operation of the dialect."""

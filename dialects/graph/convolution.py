@@ -16,13 +16,7 @@ from xdsl.dialects.builtin import I64, IntegerAttr, TensorType
 from xdsl.irdl import irdl_op_definition, prop_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
-from aotc.dialects.graph.interfaces import (
-    Array,
-    ChannelWeightsOp,
-    ShapeError,
-    common_element_type,
-    shape_of,
-)
+from aotc.dialects.graph.interfaces import Array, ChannelWeightsOp, ShapeError, common_element_type, shape_of
 from aotc.dialects.graph.windows.axes import ConvolutionalOp, SlidingAxes, TransposedAxes, check_bias
 
 

@@ -15,14 +15,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def
 from aotc.dialects import arrays
 from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import is_float, numpy_dtype
-from aotc.dialects.graph.interfaces import (
-    Array,
-    ElementOp,
-    ShapeError,
-    common_element_type,
-    element_type_of,
-    shape_of,
-)
+from aotc.dialects.graph.interfaces import Array, ElementOp, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.graph.shapes import broadcast, broadcast_index
 
 

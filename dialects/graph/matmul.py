@@ -15,12 +15,7 @@ from xdsl.irdl import irdl_op_definition, opt_prop_def
 
 from aotc.dialects import arrays
 from aotc.dialects.builder import Builder, Reader, Scalar
-from aotc.dialects.graph.interfaces import (
-    Array,
-    ChannelWeightsOp,
-    ShapeError,
-    shape_of,
-)
+from aotc.dialects.graph.interfaces import Array, ChannelWeightsOp, ShapeError, shape_of
 from aotc.dialects.graph.packed.matmul import Elements, ProductOp
 from aotc.dialects.graph.shapes import broadcast
 

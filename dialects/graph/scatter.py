@@ -1,14 +1,221 @@
-"""Writing at indices that are tensors, and selecting the largest elements, without a scratch buffer.
+"""What writes at indices that are tensors, and what selects the largest elements, with and without a scratch buffer.
 
-With one (`scatter_elements_in_memory`, `top_k_in_memory`) the work is no product: kernel strategies ask for that form.
+A negative index counts from the end; a write outside the operand is dropped. Without a buffer each result element
+looks for the updates that meet it, in their order: nothing is written twice, so the loops over the result are parallel.
+
+With a buffer (`scatter_elements_in_memory`, `top_k_in_memory`), the work grows with the elements, not with a product.
+Kernel strategies ask for that form, and use the buffer; the loops here, which define both, are those without it.
 """
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import TensorType
-from xdsl.irdl import irdl_op_definition, result_def
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import reduce
+from operator import and_
+from typing import Literal
 
-from aotc.dialects.graph.scattering import ScatteringElements, ScatteringSlices, Selecting
+import numpy as np
+from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, StringAttr, TensorType, i1, i64
+from xdsl.ir import OpResult
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
+
+from aotc.dialects.builder import Builder, Reader, Scalar, ScalarLike, Writer
+from aotc.dialects.graph.indexing import from_front, require_covered, require_indices
+from aotc.dialects.graph.interfaces import Array, LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
+from aotc.dialects.graph.shapes import require_axis
+
+_REDUCTIONS = {"none", "add", "mul", "max", "min"}
+_UFUNCS = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
+
+
+class ScatterOp(LoopNestOp, ABC):
+    """x with `updates` combined into it; `reduction` "none" replaces, and the last of several updates wins."""
+
+    x = operand_def(TensorType)
+    indices = operand_def(TensorType)
+    updates = operand_def(TensorType)
+    reduction = prop_def(StringAttr)
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise ShapeError where the shapes of the operands do not fit."""
+
+    def infer_types(self) -> Sequence[TensorType]:
+        if self.reduction.data not in _REDUCTIONS:
+            raise ShapeError(f'the reduction must be none, add, mul, max or min, found "{self.reduction.data}"')
+        common_element_type(self.x, self.updates)
+        require_indices(self.indices)
+        self.check()
+        return [TensorType(element_type_of(self.x), shape_of(self.x))]
+
+    def combine(self, b: Builder, old: Scalar, update: Scalar) -> Scalar:
+        """One update of an element."""
+        truth = old.dtype == i1
+        match self.reduction.data:
+            case "add":
+                return old | update if truth else old + update
+            case "mul":
+                return old & update if truth else old * update
+            case "max":
+                return b.max(old, update)
+            case "min":
+                return b.min(old, update)
+            case _:
+                return update
+
+    def _scattered(self, x: Array, where: tuple[Array, ...], updates: Array) -> Array:
+        """x after updates[i] has gone to x[where[0][i], where[1][i], ...] for every i, but those outside."""
+        inside = np.ones(where[0].shape, np.bool_)
+        for indices, extent in zip(where, x.shape, strict=False):
+            inside &= (indices >= 0) & (indices < extent)
+        result = x.copy()
+        place = tuple(indices[inside] for indices in where)
+        if self.reduction.data == "none":
+            result[place] = updates[inside]
+        else:
+            _UFUNCS[self.reduction.data].at(result, place, updates[inside])
+        return result
+
+
+class ScatteringElements(ScatterOp, ABC):
+    """Element by element along `axis`: result[i... with i[axis] = indices[i...]] takes updates[i...]."""
+
+    axis = prop_def(IntegerAttr[I64])
+
+    def check(self) -> None:
+        x, indices, axis = shape_of(self.x), shape_of(self.indices), self.axis.value.data
+        require_axis(axis, len(x))
+        if len(x) != len(indices) or indices != shape_of(self.updates):
+            raise ShapeError(
+                f"indices {list(indices)} and updates {list(shape_of(self.updates))} must have one shape,"
+                f" of the rank of {list(x)}"
+            )
+        if 0 not in indices:
+            require_covered(x, indices, axis)
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        x, indices, updates = operands
+        axis = self.axis.value.data
+        where = list(np.indices(indices.shape))
+        signed = indices.astype(np.int64)
+        where[axis] = np.where(signed < 0, signed + x.shape[axis], signed)
+        return [self._scattered(x, tuple(where), updates)]
+
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        x, indices, axis = shape_of(self.x), shape_of(self.indices), self.axis.value.data
+
+        def body(index: list[Scalar]) -> None:
+            tests = [
+                b.compare("lt", i, covered)
+                for a, (i, covered, extent) in enumerate(zip(index, indices, x, strict=True))
+                if a != axis and covered < extent
+            ]
+            count: ScalarLike = b.select(reduce(and_, tests), b.index(indices[axis]), 0) if tests else indices[axis]
+            target = b.cast(index[axis], i64)
+
+            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+                place = [*index[:axis], at[0], *index[axis + 1 :]]
+                meets = b.compare("eq", from_front(b, reads[1](place), x[axis]), target)
+                return b.when(meets, lambda: [self.combine(b, carried[0], reads[2](place))], lambda: carried)
+
+            writes[0](index, b.reduce([(0, count)], [reads[0](index)], step)[0])
+
+        if 0 in indices:
+            b.parallel_for(x, lambda index: writes[0](index, reads[0](index)))
+        else:
+            b.parallel_for(x, body)
+
+
+class ScatteringSlices(ScatterOp, ABC):
+    """Whole slices at index tuples: result[indices[i..., :]..., s...] takes updates[i..., s...]."""
+
+    def check(self) -> None:
+        x, indices, updates = shape_of(self.x), shape_of(self.indices), shape_of(self.updates)
+        if not x or not indices or not 1 <= indices[-1] <= len(x):
+            raise ShapeError(f"the last axis of {list(indices)} must hold tuples that index {list(x)}")
+        expected = (*indices[:-1], *x[indices[-1] :])
+        if updates != expected:
+            raise ShapeError(f"updates must have shape {list(expected)}, found {list(updates)}")
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        x, indices, updates = operands
+        signed = indices.astype(np.int64)
+        signed = np.where(signed < 0, signed + np.array(x.shape[: indices.shape[-1]]), signed)
+        where = tuple(signed[..., position] for position in range(indices.shape[-1]))
+        return [self._scattered(x, where, updates)]
+
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        x, indices = shape_of(self.x), shape_of(self.indices)
+        depth = indices[-1]
+
+        def body(index: list[Scalar]) -> None:
+            target = [b.cast(i, i64) for i in index[:depth]]
+
+            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+                found = [from_front(b, reads[1]([*at, b.index(k)]), x[k]) for k in range(depth)]
+                meets = reduce(and_, (b.compare("eq", f, t) for f, t in zip(found, target, strict=True)))
+                update = [*at, *index[depth:]]
+                return b.when(meets, lambda: [self.combine(b, carried[0], reads[2](update))], lambda: carried)
+
+            bounds = [(0, extent) for extent in indices[:-1]]
+            writes[0](index, b.reduce(bounds, [reads[0](index)], step)[0])
+
+        b.parallel_for(x, body)
+
+
+class Selecting(LoopNestOp, ABC):
+    """The `k` greatest elements along `axis` (the least with `smallest`), in order, and their i64 indices.
+
+    Of equal elements the one with the lower index comes first.
+    """
+
+    x = operand_def(TensorType)
+    k = prop_def(IntegerAttr[I64])
+    axis = prop_def(IntegerAttr[I64])
+    smallest = opt_prop_def(BoolAttr)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        x, axis, k = shape_of(self.x), self.axis.value.data, self.k.value.data
+        require_axis(axis, len(x))
+        if not 0 <= k <= x[axis]:
+            raise ShapeError(f"there are no {k} elements along axis {axis} of {list(x)}")
+        shape = [*x[:axis], k, *x[axis + 1 :]]
+        return [TensorType(element_type_of(self.x), shape), TensorType(i64, shape)]
+
+    @property
+    def ahead(self) -> Literal["lt", "gt"]:
+        """How an element compares to those it comes before."""
+        return "lt" if self.flag("smallest") else "gt"
+
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        x, axis, k = shape_of(self.x), self.axis.value.data, self.k.value.data
+        ahead = self.ahead
+        none, zero = b.index(-1), b.const(0, element_type_of(self.x))
+
+        def body(outer: list[Scalar]) -> None:
+            def at(position: Scalar) -> list[Scalar]:
+                return [*outer[:axis], position, *outer[axis + 1 :]]
+
+            def rank(ranks: list[Scalar], last: list[Scalar]) -> list[Scalar]:
+                last_value, last_place = last
+
+                def scan(places: list[Scalar], best: list[Scalar]) -> list[Scalar]:
+                    (place,) = places
+                    value = reads[0](at(place))
+                    later = b.compare("eq", value, last_value) & b.compare("gt", place, last_place)
+                    left = b.compare("lt", last_place, 0) | b.compare(ahead, last_value, value) | later
+                    better = left & (b.compare("lt", best[1], 0) | b.compare(ahead, value, best[0]))
+                    return [b.select(better, value, best[0]), b.select(better, place, best[1])]
+
+                value, place = b.reduce([(0, x[axis])], [zero, none], scan)
+                writes[0](at(ranks[0]), value)
+                writes[1](at(ranks[0]), b.cast(place, i64))
+                return [value, place]
+
+            b.reduce([(0, k)], [zero, none], rank)
+
+        b.parallel_for([*x[:axis], 1, *x[axis + 1 :]], body)
 
 
 @irdl_op_definition
@@ -34,3 +241,60 @@ class TopKOp(Selecting):
     name = "graph.top_k"
     values = result_def(TensorType)
     positions = result_def(TensorType)
+
+
+class _ScatteringInMemory(ScatterOp, ABC):
+    """With a second result of the type of the first, in which the updates are done."""
+
+    result = result_def(TensorType)
+    memory = result_def(TensorType)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        return [*super().infer_types()] * 2
+
+    def scratch(self) -> Sequence[OpResult]:
+        return [self.memory]
+
+
+@irdl_op_definition
+class ScatterElementsInMemoryOp(_ScatteringInMemory, ScatteringElements):
+    """As `scatter_elements`: x is copied to `memory`, updated there and written, a piece before `axis` at a time."""
+
+    name = "graph.scatter_elements_in_memory"
+
+
+@irdl_op_definition
+class ScatterNdInMemoryOp(_ScatteringInMemory, ScatteringSlices):
+    """As `scatter_nd`: x is copied to `memory`, updated there in order and written."""
+
+    name = "graph.scatter_nd_in_memory"
+
+
+@irdl_op_definition
+class TopKInMemoryOp(Selecting):
+    """As `top_k`, by a heap: the worst of the best elements so far is at its root, and gives way to a better one.
+
+    The heap of a line is a full binary tree of at least `k` nodes, element and index; index -1 is a free node, worse
+    than any element. At the end the worst node is taken out again and again, and the largest index stands for what
+    is better than any element: n + m log m steps for those m elements that get in.
+    """
+
+    name = "graph.top_k_in_memory"
+    values = result_def(TensorType)
+    positions = result_def(TensorType)
+    heap = result_def(TensorType)
+    indices = result_def(TensorType)
+
+    @property
+    def depth(self) -> int:
+        """Levels of the tree."""
+        return max(self.k.value.data.bit_length(), 1)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        values, positions = super().infer_types()
+        axis, shape = self.axis.value.data, list(values.get_shape())
+        shape[axis] = 2**self.depth - 1
+        return [values, positions, TensorType(element_type_of(self.x), shape), TensorType(i64, shape)]
+
+    def scratch(self) -> Sequence[OpResult]:
+        return [self.heap, self.indices]

@@ -7,14 +7,20 @@ kind of its own as a frozen dataclass and an attribute in two lines, as the ones
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import MISSING, Field, dataclass, fields
 from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, get_args
 
-from xdsl.ir import Data, Operation, SSAValue
+from xdsl.dialects.builtin import IntAttr
+from xdsl.ir import Attribute, Data, Operation, OpResult, ParametrizedAttribute, SSAValue
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
+
+from aotc.dialects.graph.interfaces import AnchorOp
+from aotc.dialects.graph.structure import ConstantOp
+from aotc.dialects.winograd_transforms import OUTPUT_TILES
 
 Order: TypeAlias = Literal["rows", "columns"]
 
@@ -142,7 +148,8 @@ class ScheduleAttr(Data[S], Generic[S]):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        (cls.KIND,) = get_args(vars(cls).get("__orig_bases__", cls.__bases__)[0]) or (cls.KIND,)
+        for base in vars(cls).get("__orig_bases__", ()):
+            (cls.KIND,) = get_args(base)  # pyright: ignore[reportConstantRedefinition]
         ScheduleAttr._OF_KIND[cls.KIND] = cls
 
     @staticmethod
@@ -240,3 +247,80 @@ def schedule_of(op: Operation, key: str = ScheduleAttr.KEY) -> Schedule | None:
     """The schedule on an operation (with `SCHEDULE` of the contract: on a kernel without an anchor), if it has one."""
     attribute = op.attributes.get(key)
     return attribute.data if isinstance(attribute, ScheduleAttr) else None
+
+
+# Algorithms, which `choose-algorithms` writes (`AnchorOp.ALGORITHM`)
+
+
+@irdl_attr_definition
+class StrassenAttr(ParametrizedAttribute):
+    """`#graph.strassen<rows = 128>`: the algorithm of a matrix product; see `strassen_matmul`."""
+
+    name = "graph.strassen"
+    rows: IntAttr
+    """In a block."""
+
+    def verify(self) -> None:
+        if self.rows.data < 2 or self.rows.data % 2:
+            raise VerifyException(f"the rows of a block are even and at least 2, found {self.rows.data}")
+
+    def print_parameters(self, printer: Printer) -> None:
+        printer.print_string(f"<rows = {self.rows.data}>")
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            parser.parse_keyword("rows")
+            parser.parse_punctuation("=")
+            return [IntAttr(parser.parse_integer())]
+
+
+@irdl_attr_definition
+class WinogradAttr(ParametrizedAttribute):
+    """`#graph.winograd<output_tile = 4, tile_rows = 2>`: the algorithm of a convolution; see `winograd_conv`."""
+
+    name = "graph.winograd"
+    output_tile: IntAttr
+    tile_rows: IntAttr
+
+    def verify(self) -> None:
+        if self.output_tile.data not in OUTPUT_TILES or self.tile_rows.data < 1:
+            raise VerifyException("the output tile is 2 or 4, and there is at least one row of tiles in a block")
+
+    def print_parameters(self, printer: Printer) -> None:
+        printer.print_string(f"<output_tile = {self.output_tile.data}, tile_rows = {self.tile_rows.data}>")
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        numbers: list[Attribute] = []
+        with parser.in_angle_brackets():
+            for name in ("output_tile", "tile_rows"):
+                if numbers:
+                    parser.parse_punctuation(",")
+                parser.parse_keyword(name)
+                parser.parse_punctuation("=")
+                numbers.append(IntAttr(parser.parse_integer()))
+        return numbers
+
+
+ALGORITHM_ATTRIBUTES = (StrassenAttr, WinogradAttr)
+"""Those of the dialect."""
+
+
+# What decisions are kept by
+
+
+def signature(op: AnchorOp, algorithm: Attribute | None = None) -> str:
+    """What decides how fast `op` is: everything but the names of its operands and the values of constants.
+
+    `algorithm` is that of `op` where it does not say so itself."""
+    attributes = dict(sorted(op.properties.items()))
+    if (algorithm := op.attributes.get(AnchorOp.ALGORITHM, algorithm)) is not None:
+        attributes[AnchorOp.ALGORITHM] = algorithm
+    operands = (
+        ("constant " if isinstance(value, OpResult) and isinstance(value.op, ConstantOp) else "") + str(value.type)
+        for value in op.operands
+    )
+    listed = ", ".join(f"{name} = {value}" for name, value in attributes.items())
+    results = ", ".join(str(result.type) for result in op.results)
+    return f"{op.name} {{{listed}}} : ({', '.join(operands)}) -> ({results})"

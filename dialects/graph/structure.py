@@ -7,12 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar, cast
 
 import numpy as np
-from xdsl.dialects.builtin import (
-    AnyFloat,
-    DenseIntOrFPElementsAttr,
-    DenseResourceAttr,
-    TensorType,
-)
+from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, DenseResourceAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -175,7 +170,7 @@ def print_group(printer: Printer, op: Operation, attributes: Mapping[str, Attrib
     printer.print_region(op.regions[0], print_entry_block_args=False)
 
 
-def parse_group(parser: Parser) -> tuple[Sequence[SSAValue], list[Attribute], dict[str, Attribute], Region]:
+def parse_group(parser: Parser) -> tuple[Sequence[SSAValue], Sequence[Attribute], dict[str, Attribute], Region]:
     """What `print_group` prints: the operands, the types of the results, the attributes, the region."""
     arguments: list[Parser.Argument] = []
     operands: list[UnresolvedOperand] = []

@@ -28,8 +28,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from aotc.dialects.aot.contract import entries
-from aotc.dialects.graph.interfaces import ElementOp, Fusion
-from aotc.dialects.graph.views import is_join, is_kernel
+from aotc.dialects.graph.interfaces import ElementOp, Fusion, is_join, is_kernel
 from aotc.passes.fuse.groups import sort_operations
 from aotc.passes.fuse.growing import Growth
 

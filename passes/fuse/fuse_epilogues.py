@@ -33,9 +33,8 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from aotc.dialects.aot.contract import entries
-from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, Fusion, shape_of
+from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, Fusion, is_kernel, shape_of
 from aotc.dialects.graph.structure import FusedOp
-from aotc.dialects.graph.views import is_kernel
 from aotc.model.weights import WeightStore
 from aotc.passes.fuse.fusion_policy import MAX_OPERATIONS, buffers, may_duplicate, most_buffers
 from aotc.passes.fuse.groups import make_group

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, OpResult, SSAValue
 
-from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, Fusion, GraphOp, shape_of
+from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, Fusion, GraphOp, is_join, is_kernel, shape_of
 from aotc.dialects.graph.structure import ConstantOp, FusedOp, YieldOp
-from aotc.dialects.graph.views import is_join, is_kernel
 from aotc.passes.fuse.fusion_policy import (
     MAX_OPERATIONS,
     may_duplicate,

@@ -47,9 +47,8 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from aotc.dialects.aot.contract import entries, mark_kernel
-from aotc.dialects.graph.interfaces import AnchorOp, GraphOp
+from aotc.dialects.graph.interfaces import AnchorOp, GraphOp, is_join, is_kernel, is_view, viewed_whole
 from aotc.dialects.graph.structure import ConstantOp, CopyOp, FusedOp, YieldOp
-from aotc.dialects.graph.views import is_join, is_kernel, is_view, viewed_whole
 from aotc.errors import CompileError, Problem
 from aotc.model.locations import fuse_locations, node_names
 from aotc.passes.fuse.groups import make_group

@@ -14,8 +14,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from aotc.dialects.aot import TileLoadOp
 from aotc.dialects.builder import INDEX, Reader, Scalar
+from aotc.dialects.constants import constant_array
 from aotc.dialects.dtypes import storage_type
-from aotc.dialects.graph.constants import constant_array
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, element_type_of, shape_of
 from aotc.dialects.graph.structure import YieldOp
 from aotc.model.weights import WeightStore

@@ -32,8 +32,8 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
 from aotc.dialects.aot.contract import Argument, arguments_of, entries, results_of, set_arguments, set_results
+from aotc.dialects.constants import known_array
 from aotc.dialects.dtypes import number_kind
-from aotc.dialects.graph.constants import known_array
 from aotc.dialects.graph.interfaces import ElementOp, GraphOp, Quantization
 from aotc.model.weights import WeightStore
 

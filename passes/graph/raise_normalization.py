@@ -31,8 +31,8 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from aotc.dialects.aot.contract import entries
+from aotc.dialects.constants import known_array
 from aotc.dialects.dtypes import compute_type
-from aotc.dialects.graph.constants import known_array
 from aotc.dialects.graph.elementwise import AddOp, DivOp, MulOp, PowOp, SubOp
 from aotc.dialects.graph.functions import SqrtOp
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of, producer, shape_of

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from aotc import extensions
+from aotc.dialects import extensions
 from aotc.dialects.builder import Reader, Writer
 from aotc.dialects.graph.interfaces import AnchorOp, GraphOp, LoopNestOp
 from aotc.dialects.graph.schedules import Schedule, schedule_of

@@ -47,8 +47,8 @@ from xdsl.utils.exceptions import PassFailedException
 
 from aotc.dialects.aot.contract import SCALAR_FALLBACK, SCHEDULE, is_kernel
 from aotc.dialects.builder import Reader, Scalar, Writer
+from aotc.dialects.constants import constant_array
 from aotc.dialects.dtypes import storage_type
-from aotc.dialects.graph.constants import constant_array
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, element_type_of, shape_of
 from aotc.dialects.graph.schedules import ElementwiseSchedule, schedule_of
 from aotc.dialects.graph.structure import ConstantOp

@@ -61,10 +61,9 @@ from xdsl.utils.exceptions import PassFailedException
 
 from aotc.dialects.aot import WeightOp
 from aotc.dialects.aot.contract import IN_PLACE, Argument, Io, arguments_of, entries, kernels, results_of, set_arguments
-from aotc.dialects.graph.constants import constant_array
-from aotc.dialects.graph.interfaces import AnchorOp, GraphOp, tensor_type
+from aotc.dialects.constants import constant_array
+from aotc.dialects.graph.interfaces import AnchorOp, GraphOp, is_join, is_view, tensor_type, viewed_whole
 from aotc.dialects.graph.structure import ConstantOp
-from aotc.dialects.graph.views import is_join, is_view, viewed_whole
 from aotc.model.weights import WeightStore
 
 

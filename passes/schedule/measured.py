@@ -10,8 +10,7 @@ from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError
 
 from aotc.dialects.graph.interfaces import AnchorOp
-from aotc.dialects.graph.schedules import ScheduleAttr
-from aotc.dialects.graph.signature import signature
+from aotc.dialects.graph.schedules import ScheduleAttr, signature
 from aotc.errors import FileError, Problem
 from aotc.machines.tuning_table import DIRECT, TuningTable
 

@@ -9,7 +9,7 @@ from onnx import ModelProto
 from xdsl.context import Context
 from xdsl.dialects.func import FuncOp
 
-from aotc.dialects.graph.constants import known_array
+from aotc.dialects.constants import known_array
 from aotc.frontend.onnx import import_model, load_model
 from aotc.model.weights import WeightStore
 

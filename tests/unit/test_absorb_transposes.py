@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from aotc.dialects.graph.constants import constant_op, known_array
+from aotc.dialects.constants import constant_op, known_array
 from aotc.dialects.graph.conversion import CastOp
 from aotc.dialects.graph.interfaces import Array, GraphOp
 from aotc.dialects.graph.matmul import MatMulOp

@@ -266,12 +266,10 @@ def test_inputs_and_outputs_in_the_workspace_are_not_counted_twice(tmp_path: Pat
 
 
 def test_pipelines_that_name_nothing() -> None:
-    from aotc.compiler.lowering import new_context
-    from aotc.pipeline.phases import PassRunner
+    from aotc.pipeline.phases import make_passes
 
-    runner = PassRunner(new_context())
     with pytest.raises(UsageError, match="did you mean fuse-epilogues"):
-        runner.passes("fuse-epilogue")
+        make_passes("fuse-epilogue")
     for pipeline in ("plan-memory{order=given", "plan-memory{colour=red}", "plan-memory{alignment=x}"):
         with pytest.raises(UsageError, match="plan-memory"):
-            runner.passes(pipeline)
+            make_passes(pipeline)

@@ -12,7 +12,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import aotc
-from aotc import extensions
+from aotc.dialects import extensions
 from aotc.errors import CompileError
 from aotc.frontend.onnx import registry
 from aotc.passes.fuse import cost

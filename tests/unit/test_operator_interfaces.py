@@ -15,8 +15,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def
 from xdsl.pattern_rewriter import PatternRewriter
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
+from aotc.dialects.constants import constant_op, known_array
 from aotc.dialects.graph import patterns
-from aotc.dialects.graph.constants import constant_op, known_array
 from aotc.dialects.graph.elementwise import AddOp, MulOp, NegOp
 from aotc.dialects.graph.interfaces import (
     Array,

@@ -15,8 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 import aotc
 from aotc.compiler.driver import lower
 from aotc.dialects.graph.interfaces import AnchorOp
-from aotc.dialects.graph.schedules import MatmulSchedule, ScheduleAttr, schedule_of
-from aotc.dialects.graph.signature import signature
+from aotc.dialects.graph.schedules import MatmulSchedule, ScheduleAttr, schedule_of, signature
 from aotc.errors import FileError, UsageError
 from aotc.machines.targets import lookup
 from aotc.machines.tuning_table import DIRECT, TuningTable

@@ -29,10 +29,10 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from aotc import extensions
+from aotc.dialects import extensions
 from aotc.dialects.aot.contract import Argument, mark_entry, model_module, set_arguments, set_results
+from aotc.dialects.constants import constant_op, known_array
 from aotc.dialects.dtypes import dtype_name, element_type
-from aotc.dialects.graph.constants import constant_op, known_array
 from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
 from aotc.errors import AotcError, CompileError, FileError, Problem
 from aotc.frontend.onnx.bodies import needed, node_name, ordered

@@ -10,7 +10,7 @@ from typing import Any
 from onnx import AttributeProto, FunctionProto, NodeProto, OperatorSetIdProto, defs
 from onnx.defs import OpSchema
 
-from aotc import extensions
+from aotc.dialects import extensions
 from aotc.errors import Problem
 
 MIN_OPSET, MAX_OPSET = 7, 28

@@ -28,9 +28,9 @@ from xdsl.builder import Builder
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Attribute, SSAValue
 
-from aotc import extensions
+from aotc.dialects import extensions
+from aotc.dialects.constants import constant_op, folded, known_array
 from aotc.dialects.dtypes import ELEMENT_TYPES
-from aotc.dialects.graph.constants import constant_op, folded, known_array
 from aotc.dialects.graph.interfaces import GraphOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.errors import CompileError, Problem

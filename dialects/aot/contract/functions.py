@@ -103,7 +103,7 @@ SCALAR_FALLBACK: Final = text("aot.plain")
 """On a kernel, from `loops` on: why it is computed by scalar loops though it has a schedule."""
 
 SCHEDULE: Final = "aot.schedule"
-"""On a kernel without an anchor, from `outline` on: how it is computed on vectors (`dialects/graph/schedule.py`)."""
+"""On a kernel without an anchor, from `outline` on: how it is computed on vectors (`dialects/graph/schedules.py`)."""
 
 # --- operations in kernels -------------------------------------------------------------------------------------------
 

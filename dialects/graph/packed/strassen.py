@@ -34,17 +34,10 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 from aotc.dialects.arrays import to_blocks
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import byte_width, is_float
-from aotc.dialects.graph.interfaces import (
-    Array,
-    LoopNestOp,
-    ShapeError,
-    common_element_type,
-    element_type_of,
-    shape_of,
-)
-from aotc.dialects.graph.packed.linear_combinations import sums, terms
+from aotc.dialects.graph.interfaces import Array, LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.graph.schedules import check_partial_sums
 from aotc.dialects.graph.shapes import LINE, ceil_div, segments
+from aotc.dialects.linear_combinations import sums, terms
 
 LEFT_SUMS = ((1, 0, 0, 1), (0, 0, 1, 1), (1, 0, 0, 0), (0, 0, 0, 1), (1, 1, 0, 0), (-1, 0, 1, 0), (0, 1, 0, -1))
 """For each product the factors of the quarters 11, 12, 21, 22 of the left matrix."""

@@ -25,21 +25,14 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop
 from aotc.dialects.arrays import to_blocks
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import is_float
-from aotc.dialects.graph.interfaces import (
-    Array,
-    LoopNestOp,
-    ShapeError,
-    common_element_type,
-    element_type_of,
-    shape_of,
-)
+from aotc.dialects.graph.interfaces import Array, LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.graph.packed.channels import Channels
-from aotc.dialects.graph.packed.linear_combinations import sums, terms
-from aotc.dialects.graph.packed.winograd_transforms import OUTPUT_TILES, TAPS, Transforms, transforms
 from aotc.dialects.graph.schedules import check_partial_sums
 from aotc.dialects.graph.shapes import ceil_div, inside
 from aotc.dialects.graph.windows.axes import check_bias
 from aotc.dialects.graph.windows.sliding import SlidingWindow, sliding_windows
+from aotc.dialects.linear_combinations import sums, terms
+from aotc.dialects.winograd_transforms import OUTPUT_TILES, TAPS, Transforms, transforms
 
 
 def _transforms_of(output_tile: int) -> Transforms:

@@ -11,7 +11,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import aotc
-from aotc import extensions
+from aotc.dialects import extensions
 from aotc.passes.kernel import strategy
 
 

@@ -30,9 +30,8 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import IntAttr, f32, f64
 from xdsl.ir import Attribute
 
-from aotc.dialects.graph.algorithms import StrassenAttr
 from aotc.dialects.graph.packed.strassen import PRODUCTS, RESULT_SUMS
-from aotc.dialects.graph.schedules import MatmulSchedule
+from aotc.dialects.graph.schedules import MatmulSchedule, StrassenAttr
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.lanes import lanes_of, lanes_of_products

@@ -28,10 +28,9 @@ from xdsl.dialects.builtin import IntAttr, f32
 from xdsl.ir import Attribute
 
 from aotc.dialects.dtypes import byte_width
-from aotc.dialects.graph.algorithms import WinogradAttr
-from aotc.dialects.graph.packed.winograd_transforms import OUTPUT_TILES, TAPS
-from aotc.dialects.graph.schedules import MatmulSchedule
+from aotc.dialects.graph.schedules import MatmulSchedule, WinogradAttr
 from aotc.dialects.graph.shapes import ceil_div
+from aotc.dialects.winograd_transforms import OUTPUT_TILES, TAPS
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.lanes import lanes_of
 from aotc.passes.kernel.costs.products import stacked_schedule

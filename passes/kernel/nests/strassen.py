@@ -16,10 +16,10 @@ from collections.abc import Sequence
 from xdsl.ir import Attribute
 
 from aotc.dialects.builder import Reader, Scalar, Writer
-from aotc.dialects.graph.packed.linear_combinations import sums, terms
 from aotc.dialects.graph.packed.strassen import LEFT_SUMS, PRODUCTS, RESULT_SUMS, StrassenSizes
 from aotc.dialects.graph.schedules import MatmulSchedule
 from aotc.dialects.graph.shapes import ceil_div, segments
+from aotc.dialects.linear_combinations import sums, terms
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
 from aotc.passes.kernel.nests.matmul import batched_matmul
 

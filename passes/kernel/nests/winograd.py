@@ -20,12 +20,12 @@ from xdsl.ir import Attribute
 from aotc.dialects.aot.tiles import tile_shape
 from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.packed.channels import BlockRun, Channels
-from aotc.dialects.graph.packed.linear_combinations import sums
 from aotc.dialects.graph.packed.winograd import WinogradSizes
-from aotc.dialects.graph.packed.winograd_transforms import Transforms
 from aotc.dialects.graph.schedules import MatmulSchedule
 from aotc.dialects.graph.shapes import Segment, ceil_div, segments
 from aotc.dialects.graph.windows.sliding import SlidingWindow
+from aotc.dialects.linear_combinations import sums
+from aotc.dialects.winograd_transforms import Transforms
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
 from aotc.passes.kernel.nests.matmul import batched_matmul
 

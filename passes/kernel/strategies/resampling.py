@@ -8,9 +8,9 @@ from xdsl.ir import SSAValue
 
 from aotc.dialects.builder import INDEX, Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
-from aotc.dialects.graph.resampling import ResampleOp
 from aotc.dialects.graph.schedules import ResampleSchedule
 from aotc.dialects.graph.shapes import Segment, ceil_div, segments
+from aotc.dialects.graph.windows.resampling import ResampleOp
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
 from aotc.passes.kernel.costs.candidates import resample_candidates

@@ -12,10 +12,16 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from aotc.dialects.builder import INDEX, Reader, Scalar, Writer
-from aotc.dialects.graph.in_memory import ScatterElementsInMemoryOp, ScatterNdInMemoryOp, TopKInMemoryOp
 from aotc.dialects.graph.indexing import from_front
 from aotc.dialects.graph.interfaces import AnchorOp, element_type_of, shape_of
-from aotc.dialects.graph.scatter import ScatterElementsOp, ScatterNdOp, TopKOp
+from aotc.dialects.graph.scatter import (
+    ScatterElementsInMemoryOp,
+    ScatterElementsOp,
+    ScatterNdInMemoryOp,
+    ScatterNdOp,
+    TopKInMemoryOp,
+    TopKOp,
+)
 from aotc.dialects.graph.schedules import ScatterSchedule
 from aotc.dialects.graph.shapes import inside
 from aotc.machines.machine import Machine

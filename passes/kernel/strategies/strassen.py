@@ -9,11 +9,10 @@ from typing import ClassVar
 from xdsl.ir import Attribute, SSAValue
 
 from aotc.dialects.builder import Reader, Writer
-from aotc.dialects.graph.algorithms import StrassenAttr
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.packed.strassen import StrassenMatMulOp, StrassenWeightOp
-from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, schedule_of
+from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, StrassenAttr, schedule_of
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import TileBuilder

@@ -8,13 +8,12 @@ from typing import ClassVar
 from xdsl.ir import Attribute
 
 from aotc.dialects.builder import Reader, Writer
-from aotc.dialects.graph.algorithms import WinogradAttr
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.packed.winograd import WinogradConvOp, WinogradWeightOp
-from aotc.dialects.graph.packed.winograd_transforms import TAPS
-from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, schedule_of
+from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, WinogradAttr, schedule_of
 from aotc.dialects.graph.structure import ConstantOp
+from aotc.dialects.winograd_transforms import TAPS
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.costs.conv import narrow_cycles, narrow_schedule

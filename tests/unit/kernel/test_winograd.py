@@ -18,9 +18,9 @@ from case_model import Array, CaseModel, tensor
 from xdsl.dialects.builtin import f32, f64
 
 from aotc.dialects.arrays import to_blocks
-from aotc.dialects.graph.packed.winograd_transforms import OUTPUT_TILES, Transforms, transforms
 from aotc.dialects.graph.schedules import MatmulSchedule, ScheduleAttr
 from aotc.dialects.graph.shapes import ceil_div
+from aotc.dialects.winograd_transforms import OUTPUT_TILES, Transforms, transforms
 from aotc.machines.families import X86_AVX2, X86_AVX512
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.lanes import lanes_of

@@ -12,9 +12,9 @@ from xdsl.dialects.builtin import Builtin, TensorType, f32
 from xdsl.ir import Block, SSAValue
 from xdsl.parser import Parser
 
+from aotc.dialects.constants import constant_array, constant_op, folded
 from aotc.dialects.dtypes import ELEMENT_TYPES, extended, number_kind, numpy_dtype
 from aotc.dialects.graph import GRAPH
-from aotc.dialects.graph.constants import constant_array, constant_op, folded
 from aotc.dialects.graph.elementwise import AddOp
 from aotc.dialects.graph.packed.conv import PackChannelsOp
 from aotc.dialects.graph.structure import ConstantOp

@@ -25,7 +25,7 @@ from functools import cache
 import numpy as np
 
 from aotc.dialects.graph.interfaces import Array
-from aotc.dialects.graph.packed.linear_combinations import Sum, Value, terms
+from aotc.dialects.linear_combinations import Sum, Value, terms
 
 TAPS = 3
 """Taps of the filter along an axis."""

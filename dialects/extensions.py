@@ -14,12 +14,12 @@ from importlib import metadata
 from importlib.metadata import EntryPoint
 from traceback import walk_tb
 from types import FrameType
-from typing import Any, TypeVar
-
-from xdsl.ir import Operation
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from aotc.errors import AotcError, CompileError, Problem
-from aotc.model.locations import node_names
+
+if TYPE_CHECKING:
+    from xdsl.ir import Operation
 
 UNIVERSES = "xdsl.universe"
 """Dialects, passes and targets: each entry is a `Universe` of xDSL."""
@@ -116,6 +116,8 @@ def problem_of(error: Exception) -> Problem | None:
 
     Names the node and the operator that it was about, and the line; None where no other package took part.
     """
+    from aotc.model.locations import node_names  # what finds a compiled model in the cache does without xDSL
+
     blame: tuple[str, Operation | None] | None = None
     line = ""
     for frame, number in walk_tb(error.__traceback__):
@@ -133,6 +135,8 @@ def problem_of(error: Exception) -> Problem | None:
 
 def _blame(frame: FrameType) -> tuple[str, Operation | None] | None:
     """The package whose code a frame is, or whose operator it is about, and that operator."""
+    from xdsl.ir import Operation
+
     subjects = [frame.f_locals.get(name) for name in ("self", "op")]
     ops = [subject for subject in subjects if isinstance(subject, Operation)]
     for op in ops:
