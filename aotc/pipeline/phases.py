@@ -2,7 +2,7 @@
 
 Nothing else knows which pass follows which. A phase's pipeline is text in the syntax of `aotc-opt -p`, so that what
 runs can be printed, copied and run by hand. A package from outside adds passes at the end of a phase through the entry
-point group `aotc.pipeline.phases`: the entry's name is the phase, its value a pipeline.
+point group `aotc.pipelines`: the entry's name is the phase, its value a pipeline.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from xdsl.passes import ModulePass
 from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
 from xdsl.utils.exceptions import ArgSpecParseError, PassFailedException
 
-from aotc.dialects import extensions
 from aotc.errors import AotcError, CompileError, Problem, UsageError
 from aotc.machines.targets import machine_of
+from aotc.model import extensions
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.universe import multiverse
 from aotc.pipeline.verification import verify
