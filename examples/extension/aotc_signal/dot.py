@@ -21,6 +21,7 @@ from aotc.dialects.graph.schedules import Schedule, ScheduleAttr
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder
+from aotc.passes.kernel.costs.lanes import lanes_of
 from aotc.passes.kernel.strategy import KernelStrategy
 
 REDUCTION = 12
@@ -49,7 +50,7 @@ class DotStrategy(KernelStrategy[MatMulOp]):
 
     def schedule(self, op: MatMulOp, machine: Machine) -> DotSchedule | None:
         _, _, columns, depth = op.sizes()
-        lanes = machine.lanes(element_type_of(op.lhs))
+        lanes = lanes_of(machine, element_type_of(op.lhs))
         if lanes == 1 or columns != 1 or depth < lanes or op.flag("transpose_lhs"):
             return None
         if len(shape_of(op.rhs)) != 2 or isinstance(op.rhs.owner, ConstantOp):
