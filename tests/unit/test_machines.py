@@ -14,7 +14,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp, f32, i8
 from xdsl.parser import Parser
 
-from aotc.compiler.driver import new_context
+from aotc.compiler.lowering import new_context
 from aotc.dialects.aot import ThreadOp
 from aotc.dialects.graph.staged import StagedOp
 from aotc.machines.families import CORTEX_M4, FAMILIES, HOSTED, X86_AVX2, X86_AVX512
