@@ -5,7 +5,7 @@ from __future__ import annotations
 import runpy
 from pathlib import Path
 
-RUNNER = runpy.run_path(str(Path(__file__).parents[1] / "mutants" / "run.py"))
+RUNNER = runpy.run_path(str(Path(__file__).parents[2] / "mutants" / "run.py"))
 AREAS = ("graph", "fuse", "schedule", "memory", "memory/planner", "interface", "kernel", "loops", "lower")
 
 

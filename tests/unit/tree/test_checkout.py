@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 HIDE = "import sys; sys.argv = sys.argv[1:]; import importlib.metadata as m; found = m.entry_points; "
 HIDE += "m.entry_points = lambda **k: m.EntryPoints(p for p in found(**k) if 'aotc' not in p.value); "
 HIDE += "import runpy; runpy.run_path(sys.argv[0], run_name='__main__')"

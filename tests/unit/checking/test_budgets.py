@@ -16,7 +16,7 @@ from aotc.errors import BudgetError, UsageError
 from aotc.machines.targets import binding, lookup
 from aotc.model.metadata import from_json
 
-MODEL = Path(__file__).parents[2] / "examples" / "micro_speech" / "micro_speech.onnx"
+MODEL = Path(__file__).parents[3] / "examples" / "micro_speech" / "micro_speech.onnx"
 READS_STACK = 4096
 
 # --- frames ----------------------------------------------------------------------------------------------------------

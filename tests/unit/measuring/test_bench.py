@@ -21,7 +21,7 @@ from aotc.measuring.profiling import compile_profiled, processor, profile
 from aotc.pipeline.options import CompileOptions
 
 AOTC = Path(sys.executable).with_name("aotc")
-MODEL = Path(__file__).parents[2] / "examples" / "micro_speech" / "micro_speech.onnx"
+MODEL = Path(__file__).parents[3] / "examples" / "micro_speech" / "micro_speech.onnx"
 QUICK = Rounds(count=2, seconds=0.001, runs=2)
 
 
@@ -138,7 +138,7 @@ def test_command_prints_json() -> None:
 
 
 def test_networks_of_the_benchmark_are_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "benchmarks")
+    monkeypatch.syspath_prepend(Path(__file__).parents[3] / "benchmarks")
     from networks import MODELS, write
 
     for name in ("mlp3", "kws_dscnn", "bert_tiny"):
@@ -150,7 +150,7 @@ def test_networks_of_the_benchmark_are_built(tmp_path: Path, monkeypatch: pytest
 
 
 def test_report_shows_ratios_and_failures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "benchmarks")
+    monkeypatch.syspath_prepend(Path(__file__).parents[3] / "benchmarks")
     from report import write_report
 
     def result(peer: str, *rounds: float) -> Result:

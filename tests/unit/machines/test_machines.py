@@ -20,7 +20,7 @@ from aotc.dialects.graph.staged import StagedOp
 from aotc.machines.families import CORTEX_M4, FAMILIES, HOSTED, X86_AVX2, X86_AVX512
 from aotc.machines.machine import Core, Machine
 from aotc.machines.targets import TARGETS, binding, core_of, lookup
-from aotc.passes.fuse import fuse_stages
+from aotc.passes.fuse import tile_and_fuse
 from aotc.passes.kernel.costs.conv import conv_schedule, narrow_schedule
 from aotc.passes.kernel.costs.elementwise import elementwise_schedule
 from aotc.passes.kernel.costs.products import panel_order, product_schedule, stacked_schedule
@@ -34,7 +34,7 @@ from aotc.passes.loops import split_parallel_loops
 from aotc.passes.schedule import choose_algorithms
 from aotc.pipeline.phases import PassRunner
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 LIT = ROOT / "tests" / "lit" / "passes"
 MACHINES = [row for row in FAMILIES.values() if isinstance(row, Machine)]
 
@@ -273,9 +273,9 @@ def _after(text: str, pipeline: str) -> ModuleOp:
 
 
 def _staged(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    monkeypatch.setattr(fuse_stages, "machine_of", lambda target: machine)
-    text = (LIT / "fuse" / "fuse-stages.mlir").read_text()
-    module = _after(text, "choose-schedule{target=x86-64-v4},fuse-stages{target=x86-64-v4}")
+    monkeypatch.setattr(tile_and_fuse, "machine_of", lambda target: machine)
+    text = (LIT / "fuse" / "tile-and-fuse.mlir").read_text()
+    module = _after(text, "choose-schedule{target=x86-64-v4},tile-and-fuse{target=x86-64-v4}")
     return [str(op) for op in module.walk() if isinstance(op, StagedOp)]
 
 

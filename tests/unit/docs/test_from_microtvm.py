@@ -10,7 +10,7 @@ import pytest
 
 from aotc.cli.main import main
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 RUNTIME = Path(str(files("aotc.runtime")))
 
 

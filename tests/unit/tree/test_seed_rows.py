@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-TESTS = Path(__file__).parents[1]
+TESTS = Path(__file__).parents[2]
 
 REQUIRED = {
     "A": "1 2 3 4 5 6 7 8 10 12 13 14 15 20 21 22 23",  # compile flow and outputs

@@ -16,7 +16,7 @@ from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.phases import PHASES, pipeline_of
 
 AOTC_OPT = Path(sys.executable).with_name("aotc-opt")
-MODELS = Path(__file__).parents[1] / "models" / "data"
+MODELS = Path(__file__).parents[2] / "models" / "data"
 
 
 @pytest.fixture(scope="module", params=["micro_speech_int8", "ic_resnet_float"])

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent / "linking"))
 from three_models import MAIN, MODELS, compile_models
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-HERE = Path(__file__).parent / "runtime"
+HERE = Path(__file__).parent
 RUNTIME = Path(str(files("aotc.runtime")))
 SOURCES = sorted(RUNTIME.glob("*.c"))
 WARNINGS = (

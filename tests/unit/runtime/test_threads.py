@@ -21,9 +21,9 @@ from aotc.executor import CompiledModel, load
 from aotc.machines.targets import lookup
 from aotc.pipeline.options import MOST_THREADS
 
-HERE = Path(__file__).parent / "runtime"
-RUNTIME = Path(__file__).parents[2] / "aotc" / "runtime"
-EXAMPLE = Path(__file__).parents[2] / "examples" / "micro_speech" / "micro_speech.onnx"
+HERE = Path(__file__).parent
+RUNTIME = Path(__file__).parents[3] / "aotc" / "runtime"
+EXAMPLE = Path(__file__).parents[3] / "examples" / "micro_speech" / "micro_speech.onnx"
 Array = np.ndarray[Any, Any]
 
 needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")

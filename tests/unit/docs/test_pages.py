@@ -9,7 +9,7 @@ from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.phases import PHASES, make_passes
 from aotc.pipeline.universe import UNIVERSE
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "architecture.md").read_text()
 
 

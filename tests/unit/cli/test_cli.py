@@ -15,7 +15,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 AOTC = Path(sys.executable).with_name("aotc")
-MODEL = Path(__file__).parents[2] / "examples" / "micro_speech" / "micro_speech.onnx"
+MODEL = Path(__file__).parents[3] / "examples" / "micro_speech" / "micro_speech.onnx"
 
 
 def aotc(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -181,7 +181,7 @@ def test_a_failed_compile_leaves_the_old_files(tmp_path: Path) -> None:
 
 
 def test_interrupt(tmp_path: Path) -> None:
-    model = Path(__file__).parents[1] / "models" / "data" / "ic_resnet_float" / "model.onnx"
+    model = Path(__file__).parents[2] / "models" / "data" / "ic_resnet_float" / "model.onnx"
     command = [AOTC, "compile", str(model), "-o", str(tmp_path / "out"), "--print-ir-after-all"]
 
     def listen() -> None:

@@ -18,7 +18,7 @@ from aotc.model.conventions import entry_symbol
 from aotc.model.metadata import from_json
 from aotc.pipeline.options import CompileOptions
 
-MODEL = Path(__file__).parents[1] / "models" / "data" / "kws_float"
+MODEL = Path(__file__).parents[2] / "models" / "data" / "kws_float"
 
 
 @pytest.fixture(scope="module")
