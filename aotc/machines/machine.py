@@ -6,7 +6,8 @@ A cycle is one of the core's clock; sizes are in bytes; "registers" are vector r
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 
 @dataclass(frozen=True)
@@ -181,4 +182,8 @@ class Machine(Core):
     strassen: StrassenCosts
     weights_in_l3: bool = False
     """Whether all weights of the model stay in L3 from one inference to the next: of the model rather than of the core,
-    and said by `choose-algorithms`."""
+    and said by `with_weights`."""
+
+    def with_weights(self, size: int) -> Self:
+        """The same for a model whose weights have `size` bytes."""
+        return replace(self, weights_in_l3=size <= self.l3 * self.shares.weights)
