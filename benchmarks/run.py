@@ -13,7 +13,6 @@ import os
 import platform
 import subprocess
 import tempfile
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -77,11 +76,10 @@ def _inputs(name: str, folder: Path) -> str | None:
 
 def _about(arguments: argparse.Namespace, real_time: bool) -> dict[str, Any]:
     """The machine, without its name, and the versions of everything."""
-    unit = lookup("host").vectors
     compiler = subprocess.run(["cc", "--version"], capture_output=True, text=True, check=False).stdout
     return {
         "processor": model_name() or platform.processor() or "unknown",
-        "vectors": None if unit is None else asdict(unit),
+        "vectors": lookup("host").as_json()["vectors"],
         "peak_gflops": round(processor().peak * 1e-9, 1),
         "system": f"{platform.system()} {platform.machine()}",
         "c_compiler": compiler.splitlines()[0] if compiler else None,

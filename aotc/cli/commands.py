@@ -226,7 +226,7 @@ def targets_command(arguments: argparse.Namespace) -> int:
     from aotc.machines.targets import named_targets, targets_table
 
     if arguments.json:
-        _print_json({target.name: asdict(target) for target in named_targets()})
+        _print_json({target.name: target.as_json() for target in named_targets()})
     else:
         print(targets_table(), end="")
     return EXIT_OK

@@ -22,9 +22,9 @@ from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
-from aotc.dialects import extensions
 from aotc.errors import Problem, UsageError
 from aotc.machines import processor
+from aotc.model import extensions
 from aotc.pipeline.options import CompileOptions
 
 LIMIT = 4 << 30

@@ -1,33 +1,184 @@
-"""What of a processor decides how kernels are computed."""
+"""What of a processor decides how kernels are computed. `families` has a row for each processor family.
+
+Cost models take a `Machine` and nothing else: a number that is true of one core stands in its row, not in their code.
+A cycle is one of the core's clock; sizes are in bytes; "registers" are vector registers.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import f32, f64, i32
-from xdsl.ir import Attribute
+
+@dataclass(frozen=True)
+class ThreadCosts:
+    """When a kernel is worth sharing among threads. Work is counted in operations on registers (`loop_shares`)."""
+
+    least_operations: int
+    """Operations that one thread does in the time of a barrier (about a microsecond): kernels of less stay with one."""
+    most_time: float
+    """Of the operations of one thread: what the slowest of several may be left with, for sharing to be chosen."""
 
 
 @dataclass(frozen=True)
-class Machine:
-    """What of a processor decides a schedule; sizes in bytes."""
+class TileCosts:
+    """Cycles of a contraction on a register tile: rows x columns accumulators, which take rows + columns loads a step.
+
+    Throughputs and the latency are in the tables of the processor's maker; the others follow measured times of kernels
+    with tiles of different sizes.
+    """
+
+    multipliers: int
+    """Multiply-adds of a register that start in a cycle."""
+    loads: int
+    """Loads of a register that start in a cycle."""
+    latency: int
+    """Cycles until the result of a multiply-add can be added to."""
+    busy_results: int
+    """Accumulators that leave no gap between multiply-adds: more than latency x multipliers, for scheduling is not
+    perfect."""
+    gap_cycles: float
+    """Cycles that a step loses for each accumulator below `busy_results`."""
+    load_factor: float
+    """By how much a step that waits for loads takes longer than `loads` says."""
+    load_cycles: float
+    """Cycles that each load of a step takes beside whatever the step waits for."""
+    start_cycles: int
+    """From the last step of a tile to the first of the next."""
+    write_cycles: int
+    """More for each result beyond `burst_results`, which are held up by the stores before them."""
+    burst_results: int
+    """Results of a tile that are stored while the next tile is already computed."""
+    hiding_steps: int
+    """Steps of a tile that hide all of its `write_cycles`; fewer hide their share."""
+    widest: int
+    """Columns of the widest tile that is tried, in registers."""
+    unroll: int
+    """Steps in one iteration of the loop: enough to hide the loop, few enough that nothing is spilled."""
+    l2_bytes: int
+    """Bytes a cycle that come from L2 while the rows are read from L1."""
+    prefetch_lines: float
+    """Lines that may be asked for in a step before the step takes longer. Times with and without asking, operands not
+    in any cache, lines a step -> ratio: 128 x 768 x 3072 0.2 -> 1.06, 32 x 768 x 3072 0.8 -> 1.14, 16 x 768 x 768
+    1.5 -> 0.89; Winograd, 128 -> 32 channels, 14 x 14 1.0 -> 1.6, 128 -> 128, 28 x 28 1.1 -> 1.04, 256 -> 256, 14 x 14
+    1.5 -> 0.95."""
+    lane_sums: float
+    """Of the cycles of a convolution along output channels: what one with sums along the lanes may take, to be chosen.
+    Both are estimates, and the latter leaves out more."""
+
+
+@dataclass(frozen=True)
+class RegisterUse:
+    """How many registers kernels other than contractions work on: what hides latency and leaves room for operands."""
+
+    chain: int
+    """Results of an elementwise kernel that are computed at a time: they hide the latency of a chain of operations."""
+    window: int
+    """Accumulators of pooling and depthwise convolution; rows of the operand and of the weight have room beside."""
+    sums: int
+    """Accumulators of a reduction: they hide the latency of an addition."""
+    row_tile: int
+    """Rows together in one tile of a normalisation: they hide the latency of what is combined across lanes."""
+    row_parts: int
+    """The same of all parts of such rows that follow each other; more than there are, for a part that waits needs
+    few."""
+    fewest_rows: int
+    """Rows of a normalisation at once, at least; as many parts as that takes."""
+    most_rows: int
+    """Rows of a normalisation in one tile, at most: more hide nothing more."""
+
+
+@dataclass(frozen=True)
+class CacheShares:
+    """What kernels may count on of a cache, which others use, too: shares of its size."""
+
+    panel: float
+    """Of L2 for a panel of the right matrix, to be there for the next rows; of L1, to be read from there."""
+    resident: float
+    """Of L1 or L2 for a matrix, to stay from one row of tiles to the next."""
+    between_kernels: float
+    """Of L2 for a tensor, to stay from the kernel that writes it to the one that reads it."""
+    line_buffers: float
+    """Of L2 that a tensor exceeds to be worth fusion that keeps rows in buffers: its first and last tiles are code of
+    their own."""
+    stages: float
+    """Of L2 for what the stages of a fused kernel hand on."""
+    operands: float
+    """Of L2 for what a spatial tile of a fused kernel reads."""
+    transforms: float
+    """Of L2 for the buffers of a block of Winograd's convolution."""
+    weights: float
+    """Of L3 for all weights of a model, to stay from one inference to the next: algorithms make them up to 7 / 4 times
+    as large, and other cores use that cache, too."""
+
+
+@dataclass(frozen=True)
+class WinogradCosts:
+    """Of convolution by minimal filtering; `passes/kernel/costs/winograd.py` has the times that they are fitted to."""
+
+    transform_cycles: int
+    """To transform one register of the operand or of the products: arithmetic, a load and a store."""
+    near_bytes: int
+    """Bytes a cycle of a weight smaller than L2, beside the arithmetic: it is in L3, or nearer."""
+    far_bytes: int
+    """The same of a larger weight, which is in memory."""
+    fewest_tiles: int
+    """Tiles of a block, at least: with fewer the weight is read too often."""
+    product_registers: int
+    """Columns of a panel of products, in registers, as the size of a block's buffers is estimated."""
+
+
+@dataclass(frozen=True)
+class StrassenCosts:
+    """Of matrix products by Strassen; `passes/kernel/costs/strassen.py` has the times that they are fitted to."""
+
+    near_sum_cycles: int
+    """To add up one register of the operand or of the result (arithmetic, loads, stores), where the weights of the
+    model stay in L3."""
+    near_bytes: int
+    """Bytes a cycle of such a weight, beside the arithmetic."""
+    far_sum_cycles: int
+    """As `near_sum_cycles`, where the weights come from memory."""
+    far_bytes: int
+    """As `near_bytes`, of a weight that comes from memory."""
+    most_rows: int
+    """Rows of a block: more take scratch memory, fewer read the weight more often."""
+    most_time: float
+    """Of the direct product's time: what Strassen's may take, as the weight grows."""
+
+
+@dataclass(frozen=True)
+class Core:
+    """What is known of every processor, with vectors or without."""
+
+    name: str
+    """Of the family, as in `FAMILIES`."""
+    fma: bool
+    """Whether a * b + c of f32 with one rounding is an instruction, as far as is known; of vectors, where there are."""
+    l1: int
+    """The data cache nearest to the core; 0 where there is none that can be counted on."""
+    l2: int
+    """The next one."""
+    l3: int
+    """The last one, shared with other cores."""
+    line: int
+    """Bytes that a cache, or for want of one memory, moves at once."""
+    threads: ThreadCosts | None
+    """None where there are no threads."""
+
+
+@dataclass(frozen=True)
+class Machine(Core):
+    """A core with vectors: all that a cost model is told."""
 
     vector_bytes: int
-    """Of one vector register."""
+    """Of one register."""
     registers: int
-    """How many vector registers there are."""
-    l1: int = 32 << 10
-    l2: int = 512 << 10
-    l3: int = 8 << 20
-    """Shared with other cores."""
-    near: bool = False
-    """Whether all weights of the model stay in the third cache from one inference to the next."""
-
-    def lanes(self, dtype: Attribute) -> int:
-        """How many f32 or f64 elements a register holds; 1 for every other type, which is not computed in vectors."""
-        width = 4 if dtype == f32 else 8 if dtype == f64 else self.vector_bytes
-        return max(self.vector_bytes // width, 1)
-
-    def lanes_of_products(self, dtype: Attribute) -> int:
-        """As `lanes`, for sums of products, which are computed in vectors of i32, too."""
-        return self.lanes(f32 if dtype == i32 else dtype)
+    """How many there are."""
+    tiles: TileCosts
+    use: RegisterUse
+    shares: CacheShares
+    winograd: WinogradCosts
+    strassen: StrassenCosts
+    weights_in_l3: bool = False
+    """Whether all weights of the model stay in L3 from one inference to the next: of the model rather than of the core,
+    and said by `choose-algorithms`."""

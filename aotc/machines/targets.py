@@ -9,32 +9,18 @@ import difflib
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from aotc.errors import Problem, UsageError
-from aotc.machines import processor
+from aotc.machines import families, processor
+from aotc.machines.machine import Core, Machine
 
 if TYPE_CHECKING:
     from llvmlite.binding import TargetMachine
 
 _T = TypeVar("_T")
-
-
-@dataclass(frozen=True)
-class VectorUnit:
-    """The vector registers that kernels are scheduled for, and the caches behind them; sizes in bytes."""
-
-    width: int
-    """Of one register."""
-    registers: int
-    """How many there are."""
-    fma: bool
-    """Whether a * b + c with one rounding is an instruction."""
-    l1: int = 32 << 10
-    l2: int = 512 << 10
-    l3: int = 8 << 20
 
 
 @dataclass(frozen=True)
@@ -55,8 +41,18 @@ class Target:
     code_model: str = "default"
     freestanding: bool = False
     """No C library can be counted on: loops stay loops and are not turned into calls of memset and memcpy."""
-    vectors: VectorUnit | None = None
-    """None: every kernel is computed by plain loops."""
+    core: Core = families.HOSTED
+    """What kernels are scheduled for: the row of its family, of `host` with its own caches."""
+
+    @property
+    def vectors(self) -> Machine | None:
+        """The core, if it has vectors; None: every kernel is computed by scalar loops."""
+        return self.core if isinstance(self.core, Machine) else None
+
+    def as_json(self) -> dict[str, Any]:
+        """What `aotc targets --json` says: every field and, instead of the core, its vectors and caches."""
+        said: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "core"}
+        return said | {"vectors": None if self.vectors is None else _said_of_vectors(self.vectors)}
 
     def machine(self, optimize: int = 2, *, jit: bool = False) -> TargetMachine:
         """A new LLVM target machine; `optimize` is 0..3. UsageError where LLVM does not know the target."""
@@ -82,7 +78,7 @@ class Target:
         By the timings that LLVM has for Zen and for AVX-512 in general it moves so many loads ahead that the registers
         of a kernel run out. By those of Sapphire Rapids the same kernels reach 92..97 % of the peak of a Zen 5.
         """
-        wide = self.triple.startswith("x86_64") and self.vectors is not None and self.vectors.width == 64
+        wide = self.triple.startswith("x86_64") and self.vectors is not None and self.vectors.vector_bytes == 64
         return "sapphirerapids" if wide else ""
 
     @property
@@ -91,7 +87,7 @@ class Target:
 
         LLVM does so only where it keeps a frame pointer; else what it spills lies across cache lines.
         """
-        return self.triple.startswith("x86_64") and self.vectors is not None and self.vectors.width > 16
+        return self.triple.startswith("x86_64") and self.vectors is not None and self.vectors.vector_bytes > 16
 
     @property
     def threads(self) -> bool:
@@ -147,21 +143,21 @@ _WITH_MAXIMUM: Final = ("x86_64", "aarch64", "wasm32")
 """Where `llvm.maximum` and `llvm.minimum` are instructions. Not probed: LLVM 22 aborts on them for some processors."""
 
 
-_VECTOR_ADDITIONS: Final = (
-    (r"\tv?addps\t.*zmm", 32),
-    (r"\tv?addps\t", 16),
-    (r"\tfadd\tv", 32),
-    (r"\tvadd\.f32\tq", 16),
-    (r"\tvfadd\.vv\t", 32),
-    (r"\tf32x4\.add", 16),
-    (r"\txvaddsp ", 64),
-    (r"\tx?vfadd\.s\t", 32),
+_VECTOR_ADDITIONS: Final[tuple[tuple[str, tuple[Machine, ...]], ...]] = (
+    (r"\tv?addps\t.*zmm", (families.X86_AVX512,)),
+    (r"\tv?addps\t", (families.X86_AVX2, families.X86_SSE)),
+    (r"\tfadd\tv", (families.ARM64_NEON,)),
+    (r"\tvadd\.f32\tq", (families.ARM32_NEON,)),
+    (r"\tvfadd\.vv\t", (families.RISCV_V,)),
+    (r"\tf32x4\.add", (families.WASM_SIMD,)),
+    (r"\txvaddsp ", (families.POWER_VSX,)),
+    (r"\tx?vfadd\.s\t", (families.LOONGARCH_LASX, families.LOONGARCH_LSX)),
 )
-"""How an addition of vectors of f32 looks in assembly, and how many registers there are where it looks like that."""
+"""How an addition of vectors of f32 looks in assembly, and of which families it may be; registers differ in width."""
 
 
-def probed_vectors(target: Target) -> VectorUnit | None:
-    """The vectors that LLVM computes with on `target`: those of hosted machines in general, and of WebAssembly.
+def probed_vectors(target: Target) -> Machine | None:
+    """The machine that LLVM computes vectors on for `target`: of hosted machines in general, and of WebAssembly.
 
     A sum of sixteen f32 is compiled: as many instructions as it takes, so wide are the registers.
     """
@@ -177,11 +173,11 @@ def probed_vectors(target: Target) -> VectorUnit | None:
     module = binding().parse_assembly(text)
     module.triple = target.triple
     assembly = target.machine().emit_assembly(module)
-    for pattern, registers in _VECTOR_ADDITIONS:
+    for pattern, rows in _VECTOR_ADDITIONS:
         if count := len(re.findall(pattern, assembly)):
-            # RISC-V adds whole groups of registers in one instruction; 128 bits are what each has at least.
-            width = 16 if target.triple.startswith("riscv") else 64 // count
-            return VectorUnit(width, registers, fma="fmaf" not in assembly)
+            # RISC-V adds whole groups of registers in one instruction.
+            row = rows[0] if len(rows) == 1 else next(each for each in rows if each.vector_bytes == 64 // count)
+            return replace(row, fma="fmaf" not in assembly)
     return None
 
 
@@ -196,10 +192,11 @@ def _arm(name: str, arch: str, description: str, features: str = "", *, cpu: str
         weight_alignment=4,
         relocation="static",
         freestanding=True,
+        core=families.FAMILIES[name],
     )
 
 
-def _riscv32(name: str, description: str, features: str, abi: str) -> Target:
+def _riscv32(name: str, description: str, features: str, abi: str, core: Core) -> Target:
     return Target(
         name,
         description,
@@ -212,29 +209,21 @@ def _riscv32(name: str, description: str, features: str, abi: str) -> Target:
         relocation="static",
         code_model="medium",
         freestanding=True,
+        core=core,
     )
 
 
 _X86 = "x86_64-unknown-linux-gnu"
-_SSE = VectorUnit(16, 16, fma=False)
-_AVX2 = VectorUnit(32, 16, fma=True)
-_AVX512 = VectorUnit(64, 32, fma=True, l2=1 << 20)
 _NO_FPU = "-fpregs"
 
 TARGETS: Final[dict[str, Target]] = {
     target.name: target
     for target in (
-        Target("x86-64", "64-bit x86, any (SSE2)", _X86, "x86-64", vectors=_SSE),
-        Target("x86-64-v2", "64-bit x86 with SSE4.2", _X86, "x86-64-v2", vectors=_SSE),
-        Target("x86-64-v3", "64-bit x86 with AVX2 and FMA", _X86, "x86-64-v3", vectors=_AVX2),
-        Target("x86-64-v4", "64-bit x86 with AVX-512", _X86, "x86-64-v4", "-prefer-256-bit", vectors=_AVX512),
-        Target(
-            "aarch64",
-            "64-bit Arm, Linux",
-            "aarch64-unknown-linux-gnu",
-            "generic",
-            vectors=VectorUnit(16, 32, fma=True),
-        ),
+        Target("x86-64", "64-bit x86, any (SSE2)", _X86, "x86-64", core=families.X86_SSE),
+        Target("x86-64-v2", "64-bit x86 with SSE4.2", _X86, "x86-64-v2", core=families.X86_SSE),
+        Target("x86-64-v3", "64-bit x86 with AVX2 and FMA", _X86, "x86-64-v3", core=families.X86_AVX2),
+        Target("x86-64-v4", "64-bit x86 with AVX-512", _X86, "x86-64-v4", "-prefer-256-bit", core=families.X86_AVX512),
+        Target("aarch64", "64-bit Arm, Linux", "aarch64-unknown-linux-gnu", "generic", core=families.ARM64_NEON),
         Target(
             "armv7",
             "32-bit Arm with NEON, Linux",
@@ -242,10 +231,16 @@ TARGETS: Final[dict[str, Target]] = {
             "generic",
             "+neon",
             pointer_width=32,
-            vectors=VectorUnit(16, 16, fma=False),
+            core=families.ARM32_NEON,
         ),
         Target(
-            "rv64gc", "64-bit RISC-V, Linux", "riscv64-unknown-linux-gnu", "generic-rv64", "+m,+a,+f,+d,+c", "lp64d"
+            "rv64gc",
+            "64-bit RISC-V, Linux",
+            "riscv64-unknown-linux-gnu",
+            "generic-rv64",
+            "+m,+a,+f,+d,+c",
+            "lp64d",
+            core=families.RISCV64,
         ),
         Target(
             "rv64gcv",
@@ -254,7 +249,7 @@ TARGETS: Final[dict[str, Target]] = {
             "generic-rv64",
             "+m,+a,+f,+d,+c,+v",
             "lp64d",
-            vectors=VectorUnit(16, 32, fma=True),
+            core=families.RISCV_V,
         ),
         _arm("cortex-m0", "thumbv6m", "Arm Cortex-M0/M0+, no FPU", cpu="cortex-m0"),
         _arm("cortex-m3", "thumbv7m", "Arm Cortex-M3, no FPU", cpu="cortex-m3"),
@@ -263,9 +258,9 @@ TARGETS: Final[dict[str, Target]] = {
         _arm("cortex-m7", "thumbv7em", "Arm Cortex-M7, single precision FPU", "-fp64", cpu="cortex-m7", hard=True),
         _arm("cortex-m33", "thumbv8m.main", "Arm Cortex-M33 with DSP and FPU", cpu="cortex-m33", hard=True),
         _arm("cortex-m55", "thumbv8.1m.main", "Arm Cortex-M55 with Helium (MVE)", cpu="cortex-m55", hard=True),
-        _riscv32("rv32imc", "32-bit RISC-V, no FPU, no atomics", "+m,+c", "ilp32"),
-        _riscv32("rv32imac", "32-bit RISC-V, no FPU", "+m,+a,+c", "ilp32"),
-        _riscv32("rv32imafc", "32-bit RISC-V, single precision FPU", "+m,+a,+f,+c", "ilp32f"),
+        _riscv32("rv32imc", "32-bit RISC-V, no FPU, no atomics", "+m,+c", "ilp32", families.RISCV32),
+        _riscv32("rv32imac", "32-bit RISC-V, no FPU", "+m,+a,+c", "ilp32", families.RISCV32),
+        _riscv32("rv32imafc", "32-bit RISC-V, single precision FPU", "+m,+a,+f,+c", "ilp32f", families.RISCV32_F),
         Target(
             "wasm32",
             "WebAssembly",
@@ -275,6 +270,7 @@ TARGETS: Final[dict[str, Target]] = {
             weight_alignment=16,
             relocation="static",
             freestanding=True,
+            core=families.WASM,
         ),
         Target(
             "wasm32-simd128",
@@ -286,7 +282,7 @@ TARGETS: Final[dict[str, Target]] = {
             weight_alignment=16,
             relocation="static",
             freestanding=True,
-            vectors=VectorUnit(16, 16, fma=False),
+            core=families.WASM_SIMD,
         ),
     )
 }
@@ -313,16 +309,27 @@ def lookup(spec: str) -> Target:
 
 
 @lru_cache(maxsize=64)
-def vector_unit(spec: str) -> VectorUnit | None:
-    """The vectors of a target, of the host without LLVM where the operating system says what it has. As `lookup`."""
+def core_of(spec: str) -> Core:
+    """The core of a target, of the host without LLVM where the operating system says what it has. As `lookup`."""
     if spec != "host":
-        return lookup(spec).vectors
+        return lookup(spec).core
     if (found := processor.vector_registers()) is not None:
-        return VectorUnit(*found, **processor.caches())
+        width, registers, fma = found
+        row = next(each for each in _OF_HOSTS if (each.vector_bytes, each.registers) == (width, registers))
+        return replace(row, fma=fma, **processor.caches())
     llvm = binding()
     host = Target(spec, "", llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
-    unit = probed_vectors(host)
-    return None if unit is None else replace(unit, **processor.caches())
+    return replace(probed_vectors(host) or host.core, **processor.caches())
+
+
+_OF_HOSTS: Final = (families.X86_AVX512, families.X86_AVX2, families.X86_SSE, families.ARM64_NEON)
+"""Of `processor.vector_registers`."""
+
+
+def machine_of(spec: str) -> Machine | None:
+    """The core of a target, which decides schedules; None where it has no vectors. As `lookup`."""
+    core = core_of(spec)
+    return core if isinstance(core, Machine) else None
 
 
 def named_targets() -> list[Target]:
@@ -342,7 +349,13 @@ def targets_table() -> str:
 
 
 def _vectors_text(target: Target) -> str:
-    return "-" if target.vectors is None else f"{target.vectors.registers} x {8 * target.vectors.width} bits"
+    return "-" if target.vectors is None else f"{target.vectors.registers} x {8 * target.vectors.vector_bytes} bits"
+
+
+def _said_of_vectors(machine: Machine) -> dict[str, int | bool]:
+    width, registers = machine.vector_bytes, machine.registers
+    caches = {"l1": machine.l1, "l2": machine.l2, "l3": machine.l3}
+    return {"width": width, "registers": registers, "fma": machine.fma, **caches}
 
 
 def binding() -> Any:
@@ -364,7 +377,7 @@ def _initialize() -> None:
 @lru_cache(maxsize=1)
 def _host() -> Target:
     llvm = binding()
-    unit = vector_unit("host")
+    core = core_of("host")
     features = llvm.get_host_cpu_features().flatten()
     return Target(
         "host",
@@ -372,8 +385,8 @@ def _host() -> Target:
         llvm.get_process_triple(),
         llvm.get_host_cpu_name(),
         # Which LLVM does for some processors with AVX-512.
-        f"{features},-prefer-256-bit" if unit is not None and unit.width == 64 else features,
-        vectors=unit,
+        f"{features},-prefer-256-bit" if isinstance(core, Machine) and core.vector_bytes == 64 else features,
+        core=core,
     )
 
 
@@ -412,7 +425,7 @@ def _described(spec: str, triple: str, cpu: str, features: str) -> Target:
         code_model="medium" if bare and triple.startswith("riscv") else "default",
         freestanding=bare,
     )
-    return replace(target, vectors=probed_vectors(target))
+    return replace(target, core=probed_vectors(target) or (families.BARE if bare else families.HOSTED))
 
 
 def _listened(make: Callable[[], _T]) -> tuple[_T, str]:

@@ -197,7 +197,7 @@ def processor() -> Processor:
     from aotc.machines.targets import lookup
 
     unit = lookup("host").vectors
-    lanes, registers = (1, 8) if unit is None else (unit.width // 4, unit.registers * 3 // 4)
+    lanes, registers = (1, 8) if unit is None else (unit.vector_bytes // 4, unit.registers * 3 // 4)
     size, tile = registers * lanes, f"vector<{registers}x{lanes}xf32>"
     one = _FUSED if unit is not None and unit.fma else _SPLIT
     body = "\n".join(one.format(to=f"%s{n + 1}", by=f"%s{n}", tile=tile) for n in range(_UNROLL))

@@ -26,14 +26,13 @@ from aotc.dialects.graph.interfaces import AnchorOp, element_type_of
 from aotc.dialects.graph.schedules import Schedule, ScheduleAttr, signature
 from aotc.errors import AotcError, Problem, UsageError
 from aotc.machines.machine import Machine
-from aotc.machines.targets import lookup
+from aotc.machines.targets import lookup, machine_of
 from aotc.machines.tuning_table import DIRECT, TuningTable
 from aotc.measuring.profiling import ProfiledModel, load_profiled, processor
 from aotc.model.locations import node_names
 from aotc.model.weights import Array, WeightStore
 from aotc.passes.kernel.strategy import algorithms_for, choose_algorithm, choose_schedule, strategy_of
 from aotc.passes.schedule.choose_algorithms import machine_for
-from aotc.passes.schedule.choose_schedule import machine_of
 from aotc.pipeline.compilation import Compilation
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.phases import PHASE_NAMES, PHASES, PassRunner, phase_index, pipeline_of

@@ -2,7 +2,7 @@
 
 Nothing else knows which pass follows which. A phase's pipeline is text in the syntax of `aotc-opt -p`, so that what
 runs can be printed, copied and run by hand. A package from outside adds passes at the end of a phase through the entry
-point group `aotc.pipeline.phases`: the entry's name is the phase, its value a pipeline.
+point group `aotc.pipelines`: the entry's name is the phase, its value a pipeline.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from xdsl.passes import ModulePass
 from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
 from xdsl.utils.exceptions import ArgSpecParseError, PassFailedException
 
-from aotc.dialects import extensions
 from aotc.errors import AotcError, CompileError, Problem, UsageError
-from aotc.machines.targets import vector_unit
+from aotc.machines.targets import machine_of
+from aotc.model import extensions
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.universe import multiverse
 from aotc.pipeline.verification import verify
@@ -66,21 +66,21 @@ def _outline(options: CompileOptions) -> str:
 
 def is_vectorized(options: CompileOptions) -> bool:
     """Whether kernels are written for vector registers: if the target has some, and code is to be fast."""
-    return options.optimize in ("1", "2", "3") and vector_unit(options.target) is not None
+    return options.optimize in ("1", "2", "3") and machine_of(options.target) is not None
 
 
 def _alignment(options: CompileOptions, least: int) -> int:
     """Bytes to align buffers to: no vector in them crosses a cache line."""
-    unit = vector_unit(options.target) if is_vectorized(options) else None
-    return least if unit is None else max(least, unit.width)
+    machine = machine_of(options.target) if is_vectorized(options) else None
+    return least if machine is None else max(least, machine.vector_bytes)
 
 
 def _loops(options: CompileOptions) -> str:
-    unit = vector_unit(options.target) if is_vectorized(options) else None
-    split = "" if unit is None or unit.fma else ",split-fma"
+    machine = machine_of(options.target) if is_vectorized(options) else None
+    split = "" if machine is None or machine.fma else ",split-fma"
     parallel = "serialize-parallel-loops"
     if options.threads > 1:
-        parallel = f"split-parallel-loops{{threads={options.threads}}}"
+        parallel = f'split-parallel-loops{{threads={options.threads} target="{options.target}"}}'
     return f"convert-graph-to-loops,{parallel},simplify-functions,licm,expand-math{split}"
 
 

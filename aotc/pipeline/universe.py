@@ -14,7 +14,7 @@ from typing import Any
 
 from xdsl.universe import XDSL_UNIVERSE, Universe
 
-from aotc.dialects import extensions
+from aotc.model import extensions
 
 
 def _lazy(module: str, name: str) -> Callable[[], Any]:

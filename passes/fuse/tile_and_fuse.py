@@ -42,6 +42,7 @@ from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.staged import Stage, StagedOp, stages_of
 from aotc.dialects.graph.structure import YieldOp
 from aotc.machines.machine import Machine
+from aotc.machines.targets import machine_of
 from aotc.model.locations import fuse_locations
 from aotc.model.weights import WeightStore
 from aotc.passes.fuse.fusion_policy import MAX_OPERATIONS, buffers, most_buffers
@@ -50,11 +51,6 @@ from aotc.passes.fuse.vectorizable import Form, VectorForms
 from aotc.passes.kernel.nests.tile_walk import Plan, Step, Walk
 from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, size, whole
 from aotc.passes.kernel.strategy import is_vectorized, strategy_of
-from aotc.passes.schedule.choose_schedule import machine_of
-
-_STAYS, _STREAMS, _MEMORY, _OPERANDS = 1 / 2, 1, 1 / 4, 3 / 4
-"""Shares of the L2 cache: what stays in it between two kernels; what is worth tiles that keep something, whose first
-and last are code of their own; what tiles may take for what is between anchors, and for operands."""
 
 _EVEN = 1.1
 """So much longer than the average the longest share of threads may be."""
@@ -178,7 +174,8 @@ class _Chain:
         seen, value = self._seen(self.tiling.multiple), self.stages[0].value
         if seen is None or seen.repeats:
             return False
-        return _bytes(value, whole(value)) > machine.l2 * (_STREAMS if seen.kept[0] else _STAYS)
+        share = machine.shares.line_buffers if seen.kept[0] else machine.shares.between_kernels
+        return _bytes(value, whole(value)) > machine.l2 * share
 
     @property
     def kept(self) -> Sequence[bool]:
@@ -199,12 +196,14 @@ class _Chain:
     def tile(self, machine: Machine, threads: int) -> Box | None:
         """The first of the largest tiles that stay in the cache, all about equal, as many for each of the parts; None
         where no tile does."""
-        step = self.tiling.multiple
+        step, shares = self.tiling.multiple, machine.shares
         extent = shape_of(self.last.results[0])[self.tiling.rows]
 
         def is_too_large(steps: int) -> bool:
             seen = self._seen(steps * step)
-            return seen is None or seen.memory > machine.l2 * _MEMORY or seen.operands > machine.l2 * _OPERANDS
+            if seen is None or seen.memory > machine.l2 * shares.stages:
+                return True
+            return seen.operands > machine.l2 * shares.operands
 
         most = step * bisect_left(range(1, ceil_div(extent, step) + 1), True, key=is_too_large)
         if most == 0:

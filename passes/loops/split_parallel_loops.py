@@ -44,15 +44,11 @@ from xdsl.utils.exceptions import PassFailedException
 from aotc.dialects.aot import BarrierOp, ThreadOp
 from aotc.dialects.aot.contract import is_kernel, set_threads
 from aotc.dialects.builder import INDEX, Scalar
+from aotc.machines.targets import core_of
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 from aotc.passes.kernel.costs.trips import trips
 from aotc.passes.loops.loop_shares import Cut, Indivisible, Shares, Step, is_arithmetic, splittable
 from aotc.passes.loops.serialize_parallel_loops import serialize
-
-SMALL = 4000
-"""Operations on registers, about a microsecond: kernels of less are not worth waiting for other threads."""
-_WORTH = 0.9
-"""Of the time that one thread takes; above that, a kernel is left to one."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +58,7 @@ class SplitParallelLoopsPass(ModulePass):
     name = "split-parallel-loops"
 
     threads: int = 2
+    target: str = "host"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.threads < 1:
@@ -77,14 +74,15 @@ class SplitParallelLoopsPass(ModulePass):
 
     def _shares(self, function: FuncOp) -> Shares | None:
         """How to share a kernel, None where it is better left to one thread."""
-        if self.threads == 1:
+        costs = core_of(self.target).threads
+        if self.threads == 1 or costs is None:
             return None
         try:
             shares = Shares(function, self.threads)
         except Indivisible:
             return None
         alone = shares.costs.of_block(function.body.block)
-        return shares if alone >= SMALL and shares.time < _WORTH * alone else None
+        return shares if alone >= costs.least_operations and shares.time < costs.most_time * alone else None
 
 
 def _merge_nests(function: FuncOp) -> None:

@@ -28,9 +28,9 @@ from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.interfaces import AnchorOp, element_type_of, shape_of
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.machines.machine import Machine
+from aotc.machines.targets import machine_of
 from aotc.machines.tuning_table import TuningTable
 from aotc.passes.kernel.strategy import choose_algorithm
-from aotc.passes.schedule.choose_schedule import machine_of
 from aotc.passes.schedule.measured import measured_algorithm
 
 
@@ -62,15 +62,10 @@ class ChooseAlgorithmsPass(ModulePass):
                 each.attributes[AnchorOp.ALGORITHM] = algorithm
 
 
-_THIRD_CACHE = 1 / 4
-"""What weights may take of the third cache to stay in it, as models have them: algorithms make them up to 7 / 4 times
-as large, and other cores use that cache, too."""
-
-
 def machine_for(model: ModuleOp, target: str) -> Machine | None:
-    """What of a target, and of how near the weights of a model are, decides algorithms; None without vectors."""
+    """The machine of a target, and whether the weights of a model stay in its L3; None without vectors."""
     if (machine := machine_of(target)) is None:
         return None
     constants = (op.result for op in model.walk() if isinstance(op, ConstantOp))
     weights = sum(prod(shape_of(value)) * byte_width(element_type_of(value)) for value in constants)
-    return replace(machine, near=weights <= machine.l3 * _THIRD_CACHE)
+    return replace(machine, weights_in_l3=weights <= machine.l3 * machine.shares.weights)

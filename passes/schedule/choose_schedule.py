@@ -30,7 +30,7 @@ from aotc.dialects.aot.contract import SCHEDULE, is_kernel
 from aotc.dialects.graph.interfaces import AnchorOp, element_type_of
 from aotc.dialects.graph.schedules import Schedule, ScheduleAttr
 from aotc.machines.machine import Machine
-from aotc.machines.targets import vector_unit
+from aotc.machines.targets import machine_of
 from aotc.machines.tuning_table import TuningTable
 from aotc.passes.kernel.costs.elementwise import elementwise_schedule
 from aotc.passes.kernel.strategy import choose_schedule
@@ -60,13 +60,6 @@ class ChooseSchedulePass(ModulePass):
                     _say(each, ScheduleAttr.KEY, choose_schedule(each, machine))
             elif isinstance(each, FuncOp) and SCHEDULE not in each.attributes:
                 _say(each, SCHEDULE, _elementwise_schedule(each, machine))
-
-
-def machine_of(target: str) -> Machine | None:
-    """What of a target decides schedules; None where it has no vectors."""
-    if (unit := vector_unit(target)) is None:
-        return None
-    return Machine(unit.width, unit.registers, unit.l1, unit.l2, unit.l3)
 
 
 def _say(op: AnchorOp | FuncOp, key: str, schedule: Schedule | None) -> None:

@@ -138,8 +138,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="mutants") as folder:
         trees = [Tree(Path(folder) / str(number)) for number in range(max(options.jobs, 1))]
         tests = list(dict.fromkeys(test for mutant in sound for test in mutant.tests))
-        if tests and not trees[0].passes(tests):
-            print("the tests fail without any mutant")
+        if broken := [test for test in tests if not trees[0].passes([test])]:
+            print("without any mutant fail", *broken)
             return 1
         survived = 0
         for mutant, caught in zip(sound, noticed(trees, sound), strict=True):

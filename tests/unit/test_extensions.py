@@ -12,9 +12,9 @@ import pytest
 from onnx import TensorProto, helper
 
 import aotc
-from aotc.dialects import extensions
 from aotc.errors import CompileError
 from aotc.frontend.onnx import registry
+from aotc.model import extensions
 from aotc.passes.fuse import cost
 from aotc.passes.kernel import strategy
 from aotc.pipeline import phases, universe
@@ -185,9 +185,9 @@ BROKEN = {
         "wrong = wrong_ops:A",
         "graph is defined by another package",
     ),
-    "no pipeline": ("A = 1", "aotc.pipeline.phases", "graph = wrong_ops:A", "a int is no pipeline"),
-    "no pass": ("A = 'no-such-pass'", "aotc.pipeline.phases", "graph = wrong_ops:A", "no pass no-such-pass"),
-    "no phase": ("A = ''", "aotc.pipeline.phases", "chart = wrong_ops:A", "no phase chart"),
+    "no pipeline": ("A = 1", "aotc.pipelines", "graph = wrong_ops:A", "a int is no pipeline"),
+    "no pass": ("A = 'no-such-pass'", "aotc.pipelines", "graph = wrong_ops:A", "no pass no-such-pass"),
+    "no phase": ("A = ''", "aotc.pipelines", "chart = wrong_ops:A", "no phase chart"),
     "no mapping": ("A = 1", "aotc.kernels", "wrong = wrong_ops:A", "a int is no mapping"),
     "no operator": ("A = {int: ()}", "aotc.kernels", "wrong = wrong_ops:A", "is no class of graph operations"),
     "no strategy": (

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
 from aotc.errors import UsageError
-from aotc.machines import processor
-from aotc.machines.targets import TARGETS, VectorUnit, binding, lookup, probed_vectors, targets_table, vector_unit
+from aotc.machines import families, processor
+from aotc.machines.machine import Machine
+from aotc.machines.targets import TARGETS, binding, lookup, machine_of, probed_vectors, targets_table
 
 PROMISED = (
     "host x86-64-v3 x86-64-v4 cortex-m0 cortex-m3 cortex-m4 cortex-m4f cortex-m7 cortex-m33 cortex-m55 rv32imac "
@@ -47,35 +49,35 @@ def test_an_environment_is_no_operating_system() -> None:
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_vectors_of_the_table_are_those_that_llvm_computes_with(name: str) -> None:
-    said, found = lookup(name).vectors, probed_vectors(lookup(name))
-    assert (said is None) == (found is None)
-    if said is not None and found is not None:
-        assert (said.width, said.registers, said.fma) == (found.width, found.registers, found.fma)
+    assert lookup(name).vectors == probed_vectors(lookup(name))
 
 
 @pytest.mark.parametrize(
     ("spec", "vectors"),
     [
-        ("x86_64-linux-gnu:haswell", VectorUnit(32, 16, fma=True)),
-        ("x86_64-linux-gnu:nehalem", VectorUnit(16, 16, fma=False)),
-        ("aarch64-linux-gnu:neoverse-v1:+sve", VectorUnit(16, 32, fma=True)),
-        ("armv7-linux-gnueabihf:cortex-a9", VectorUnit(16, 16, fma=False)),
+        ("x86_64-linux-gnu:haswell", families.X86_AVX2),
+        ("x86_64-linux-gnu:nehalem", families.X86_SSE),
+        ("x86_64-linux-gnu:sandybridge", replace(families.X86_AVX2, fma=False)),
+        ("aarch64-linux-gnu:neoverse-v1:+sve", families.ARM64_NEON),
+        ("armv7-linux-gnueabihf:cortex-a9", families.ARM32_NEON),
+        ("powerpc64le-linux-gnu:pwr8", families.POWER_VSX),
+        ("loongarch64-linux-gnu:la464:+lasx", families.LOONGARCH_LASX),
         ("arm-linux-gnueabihf", None),
         ("i686-linux-gnu:haswell", None),
         ("mips64el-linux-gnu", None),
         ("thumbv8.1m.main-none-eabihf:cortex-m55", None),
-        ("wasm32-unknown-unknown:generic:+simd128", VectorUnit(16, 16, fma=False)),
+        ("wasm32-unknown-unknown:generic:+simd128", families.WASM_SIMD),
     ],
 )
-def test_vectors_of_a_description_are_found_by_compiling_a_sum(spec: str, vectors: VectorUnit | None) -> None:
+def test_vectors_of_a_description_are_found_by_compiling_a_sum(spec: str, vectors: Machine | None) -> None:
     assert lookup(spec).vectors == vectors
 
 
 def test_the_operating_system_says_of_this_machine_what_llvm_does() -> None:
-    said, found = vector_unit("host"), probed_vectors(lookup("host"))
+    said, found = machine_of("host"), probed_vectors(lookup("host"))
     assert (said is None) == (found is None)
     if said is not None and found is not None:
-        assert (said.width, said.registers, said.fma) == (found.width, found.registers, found.fma)
+        assert said == replace(found, **processor.caches())
 
 
 @pytest.mark.parametrize(
@@ -95,7 +97,7 @@ def test_flags_of_linux_mean_the_vectors_of_llvm(cpu: str, flags: str, monkeypat
     monkeypatch.setattr(processor, "_x86_flags", lambda: frozenset(flags.split()))
     found = probed_vectors(lookup(f"x86_64-linux-gnu:{cpu}:-prefer-256-bit"))
     assert found is not None
-    assert processor.vector_registers() == (found.width, found.registers, found.fma)
+    assert processor.vector_registers() == (found.vector_bytes, found.registers, found.fma)
 
 
 def test_nothing_is_said_of_what_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,8 +145,8 @@ def test_refusals_say_why(spec: str, message: str) -> None:
 
 @pytest.mark.parametrize("closed", ["2>&-", "0<&- 2>&-"])
 def test_standard_error_may_be_closed(closed: str) -> None:
-    program = "import os; from aotc.machines.targets import lookup; "
-    program += "print(lookup('x86_64-linux-gnu:haswell').cpu); os.fstat(2)"
+    haswell = "lookup('x86_64-linux-gnu:haswell')"
+    program = f"import os; from aotc.machines.targets import lookup; print({haswell}.cpu); os.fstat(2)"
     command = ["sh", "-c", f'"$0" -c "$1" {closed}', sys.executable, program]
     run = subprocess.run(command, check=False, stdout=subprocess.PIPE, text=True)
     assert run.stdout == "haswell\n"

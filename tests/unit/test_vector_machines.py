@@ -108,8 +108,8 @@ def test_neon_computes_the_same_under_emulation(model: tuple[Path, Array, Array]
 def test_every_machine_with_vectors_gets_kernels_on_vectors(
     model: tuple[Path, Array, Array], tmp_path: Path, target: str
 ) -> None:
-    unit = lookup(target).vectors
-    assert unit is not None
+    machine = lookup(target).vectors
+    assert machine is not None
     aotc.compile_to(model[0], tmp_path, name="m", emit="object,llvm-ir", target=target)
-    assert f"<{unit.width // 4} x float>" in (tmp_path / "m.ll").read_text()
+    assert f"<{machine.vector_bytes // 4} x float>" in (tmp_path / "m.ll").read_text()
     assert (tmp_path / "m.o").stat().st_size > 1000

@@ -12,7 +12,7 @@ from xdsl.parser import Parser
 
 from aotc.compiler.driver import new_context
 from aotc.dialects.aot import TileLoadOp
-from aotc.dialects.graph.in_memory import ScatterNdInMemoryOp
+from aotc.dialects.graph.scatter import ScatterNdInMemoryOp
 from aotc.dialects.graph.schedules import ScatterSchedule
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.model.weights import WeightStore

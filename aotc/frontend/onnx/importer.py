@@ -29,7 +29,6 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from aotc.dialects import extensions
 from aotc.dialects.aot.contract import Argument, mark_entry, model_module, set_arguments, set_results
 from aotc.dialects.constants import constant_op, known_array
 from aotc.dialects.dtypes import dtype_name, element_type
@@ -53,6 +52,7 @@ from aotc.frontend.onnx.operators import (
 from aotc.frontend.onnx.registry import IMPORTERS, Node, load_importers
 from aotc.frontend.onnx.signature import type_mismatch
 from aotc.frontend.onnx.tensors import ONNX_TYPES, TensorError, dtype_of, read_tensor, type_name, type_proto
+from aotc.model import extensions
 from aotc.model.naming import c_identifier
 from aotc.model.weights import WeightStore
 

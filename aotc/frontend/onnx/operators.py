@@ -10,8 +10,8 @@ from typing import Any
 from onnx import AttributeProto, FunctionProto, NodeProto, OperatorSetIdProto, defs
 from onnx.defs import OpSchema
 
-from aotc.dialects import extensions
 from aotc.errors import Problem
+from aotc.model import extensions
 
 MIN_OPSET, MAX_OPSET = 7, 28
 """The versions of the ai.onnx operator set that the importers know."""

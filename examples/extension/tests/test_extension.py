@@ -11,7 +11,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import aotc
-from aotc.dialects import extensions
+from aotc.model import extensions
 from aotc.passes.kernel import strategy
 
 

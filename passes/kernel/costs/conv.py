@@ -13,11 +13,8 @@ from aotc.dialects.graph.schedules import InnerProductSchedule, MatmulSchedule
 from aotc.dialects.graph.shapes import ceil_div, segments
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.lanes import lanes_of_products
-from aotc.passes.kernel.costs.products import UNROLL, asks_for_next, panel_order, product_cycles
-from aotc.passes.kernel.costs.register_tiles import MOST_COLUMNS, MULTIPLIERS, register_tile, step_cycles
-
-GAIN = 0.75
-"""Of the estimated cycles of another way, what this one must not exceed to be taken."""
+from aotc.passes.kernel.costs.products import asks_for_next, panel_order, product_cycles
+from aotc.passes.kernel.costs.register_tiles import register_tile, step_cycles
 
 LEAST_DEPTH = 4
 """Of blocks of the weight: a loop over one must not be too short."""
@@ -29,7 +26,7 @@ def narrow_cycles(machine: Machine, lanes: int, channels: int, outputs: int, tap
     A square of as many sums as lanes is transposed, which takes a shuffle for each register and power of two, and its
     registers are added.
     """
-    return outputs * (channels / lanes * taps / MULTIPLIERS + math.log2(lanes) + 1)
+    return outputs * (channels / lanes * taps / machine.tiles.multipliers + math.log2(lanes) + 1)
 
 
 def narrow_schedule(
@@ -42,8 +39,8 @@ def narrow_schedule(
     lanes = lanes_of_products(machine, dtype)
     if lanes == 1 or not is_float(dtype) or groups > 1 or channels == 0 or channels % lanes or 0 in (outputs, taps):
         return None
-    direct = channels * taps * ceil_div(outputs, lanes) / MULTIPLIERS
-    if narrow_cycles(machine, lanes, channels, outputs, taps) > GAIN * direct:
+    direct = channels * taps * ceil_div(outputs, lanes) / machine.tiles.multipliers
+    if narrow_cycles(machine, lanes, channels, outputs, taps) > machine.tiles.lane_sums * direct:
         return None
     return InnerProductSchedule(lanes, lanes)
 
@@ -72,7 +69,7 @@ def conv_schedule(
     matrix = depth * registers * machine.vector_bytes
     order = panel_order(machine, ceil_div(registers, tile[1]), matrix, operand * byte_width(dtype))
     prefetch = order == "columns" and asks_for_next(machine, math.prod(extents), tile)
-    return MatmulSchedule(lanes, *tile, UNROLL, order, prefetch)
+    return MatmulSchedule(lanes, *tile, machine.tiles.unroll, order, prefetch)
 
 
 def conv_cycles(
@@ -104,13 +101,14 @@ def _grouped_tile(
     The wider a panel, the more of what it sees some of its channels do not see.
     """
     best, depth, least = (1, 1), 1, float("inf")
-    for columns in range(1, min(MOST_COLUMNS, ceil_div(groups * outputs, lanes)) + 1):
+    for columns in range(1, min(machine.tiles.widest, ceil_div(groups * outputs, lanes)) + 1):
         width = columns * lanes
         panels = GroupedPanels(groups, inputs, outputs, width, block_depth(groups, inputs, outputs, width, lanes))
         deep = panels.most * panels.depth * taps
         tile = register_tile(machine, rows, columns, deep)
         steps = panels.channels * taps
-        cycles = sum(part.count * steps * step_cycles(part.size, columns) for part in segments(rows, tile[0]))
+        parts = segments(rows, tile[0])
+        cycles = sum(part.count * steps * step_cycles(machine, part.size, columns) for part in parts)
         if tile[1] == columns and cycles < least:
             best, depth, least = tile, deep, cycles
     return best, depth

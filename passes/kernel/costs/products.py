@@ -6,18 +6,10 @@ from xdsl.ir import Attribute
 
 from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.schedules import MatmulSchedule, Order
-from aotc.dialects.graph.shapes import LINE, ceil_div, segments
+from aotc.dialects.graph.shapes import ceil_div, segments
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.lanes import lanes_of_products
 from aotc.passes.kernel.costs.register_tiles import nest_cycles, register_tile
-
-UNROLL = 2
-"""Reduction steps in one iteration: enough to hide the loop, few enough that nothing is spilled."""
-
-MOST_LINES = 1.2
-"""That are asked for in a reduction step. Measured, everything out of the caches, lines -> times as fast:
-128 x 768 x 3072 0.2 -> 1.06, 32 x 768 x 3072 0.8 -> 1.14, 16 x 768 x 768 1.5 -> 0.89; Winograd, 128 -> 32 channels,
-14 x 14 1.0 -> 1.6, 128 -> 128, 28 x 28 1.1 -> 1.04, 256 -> 256, 14 x 14 1.5 -> 0.95."""
 
 
 def product_schedule(
@@ -35,7 +27,7 @@ def product_schedule(
     matrix = depth * registers * machine.vector_bytes
     order = panel_order(machine, ceil_div(registers, tile[1]), matrix, rows * depth * byte_width(dtype))
     prefetch = streamed and order == "columns" and asks_for_next(machine, rows, tile)
-    return MatmulSchedule(lanes, *tile, UNROLL, order, prefetch)
+    return MatmulSchedule(lanes, *tile, machine.tiles.unroll, order, prefetch)
 
 
 def product_cycles(machine: Machine, schedule: MatmulSchedule, rows: int, columns: int, depth: int) -> float:
@@ -48,22 +40,21 @@ def product_cycles(machine: Machine, schedule: MatmulSchedule, rows: int, column
 def asks_for_next(machine: Machine, rows: int, tile: tuple[int, int]) -> bool:
     """Whether it pays to ask for the next panel, which comes from memory, while `rows` are multiplied with one."""
     height, width = tile
-    return width * machine.vector_bytes * height <= MOST_LINES * LINE * rows
+    return width * machine.vector_bytes * height <= machine.tiles.prefetch_lines * machine.line * rows
 
 
 def stacked_schedule(machine: Machine, lanes: int, sizes: tuple[int, int, int, int], panels: int = 1) -> MatmulSchedule:
     """The schedule of `batched_matmul` of `sizes`, with one of `panels` alike, which lie one after the other."""
     count, rows, registers, depth = sizes
     tile = register_tile(machine, rows, registers, depth)
-    far = panels * count * registers * depth * machine.vector_bytes > machine.l2 // 2
-    return MatmulSchedule(lanes, *tile, UNROLL, "columns", far and asks_for_next(machine, rows, tile))
+    far = panels * count * registers * depth * machine.vector_bytes > machine.l2 * machine.shares.resident
+    return MatmulSchedule(lanes, *tile, machine.tiles.unroll, "columns", far and asks_for_next(machine, rows, tile))
 
 
 def panel_order(machine: Machine, panels: int, matrix: int, rows: int) -> Order:
     """Panel by panel where the matrix, of so many bytes, does not stay in the cache from one row of tiles to the next.
 
-    It does not stay in the first one, while all `rows` bytes of the other operand do stay in the second one, or not
-    even in that.
+    It does not stay in L1, while all `rows` bytes of the other operand do stay in L2, or not even in that.
     """
-    near = machine.l1 // 2 if rows <= machine.l2 // 2 else machine.l2 // 2
-    return "columns" if panels > 1 and matrix > near else "rows"
+    l1, l2 = (size * machine.shares.resident for size in (machine.l1, machine.l2))
+    return "columns" if panels > 1 and matrix > (l1 if rows <= l2 else l2) else "rows"

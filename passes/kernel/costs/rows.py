@@ -9,7 +9,8 @@ from xdsl.ir import Attribute
 
 from aotc.dialects.graph.schedules import RowSchedule
 from aotc.dialects.graph.shapes import ceil_div
-from aotc.machines.machine import Machine
+from aotc.machines.machine import Machine, RegisterUse
+from aotc.passes.kernel.costs.lanes import lanes_of
 
 
 def axis_of_lanes(shape: Sequence[int]) -> int:
@@ -26,16 +27,13 @@ def axis_of_steps(shape: Sequence[int], axes: Sequence[int]) -> int | None:
 def reduction_schedule(
     machine: Machine, dtype: Attribute, shape: Sequence[int], axes: Sequence[int]
 ) -> RowSchedule | None:
-    """How rows along `axes` of a tensor of `dtype` are read once; None where there are no vectors for it.
-
-    A quarter of the registers add up, which hides the latency of additions.
-    """
+    """How rows along `axes` of a tensor of `dtype` are read once; None where there are no vectors for it."""
     if (lanes := _lanes(machine, dtype, shape, axes)) == 1:
         return None
     step_axis = axis_of_steps(shape, axes)
-    few = max(machine.registers // 4, 2)
-    registers = _even(ceil_div(shape[axis_of_lanes(shape)], lanes), few)
-    steps = 1 if step_axis is None else _even(shape[step_axis], max(few // registers, 1))
+    sums = machine.use.sums
+    registers = _even(ceil_div(shape[axis_of_lanes(shape)], lanes), sums)
+    steps = 1 if step_axis is None else _even(shape[step_axis], max(sums // registers, 1))
     return RowSchedule(lanes, registers, steps)
 
 
@@ -52,36 +50,28 @@ def row_schedule(machine: Machine, dtype: Attribute, shape: Sequence[int], axes:
     most = machine.registers
     if prod(shape[axis] for axis in axes if axis not in (lane_axis, step_axis)) == 1:
         if lane_axis not in axes and steps <= most:
-            return RowSchedule(lanes, _even(needed, max(machine.registers // 4 // steps, 1)), steps)
+            return RowSchedule(lanes, _even(needed, max(machine.use.sums // steps, 1)), steps)
         if lane_axis in axes and steps == 1 and needed <= most:
-            stages, rows = _rows_at_once(most, needed)
+            stages, rows = _rows_at_once(machine.use, needed)
             return RowSchedule(lanes, needed, rows=rows, stages=stages)
         if lane_axis in axes and steps * needed <= most:
             return RowSchedule(lanes, needed, steps)
     return reduction_schedule(machine, dtype, shape, axes)
 
 
-def _rows_at_once(registers: int, needed: int) -> tuple[int, int]:
-    """Of rows of `needed` registers: how many groups are pipelined, and how many rows each of them has.
+def _rows_at_once(use: RegisterUse, needed: int) -> tuple[int, int]:
+    """Of rows of `needed` registers: how many groups are pipelined, and how many rows each of them has."""
 
-    Rows together fill three quarters of the registers, which hides the latency of what is combined across lanes where
-    rows are short; those of all groups may be half again as many as there are, for a group that waits needs few.
-    """
-    together = _power_of_two(registers * 3 // 4 // needed)
-    return max(_power_of_two(registers * 3 // 2 // needed), _LEAST_ROWS) // together, together
+    def rows(registers: int) -> int:
+        """The largest power of two that fits."""
+        return min(1 << max(registers // needed, 1).bit_length() - 1, use.most_rows)
 
-
-_LEAST_ROWS, _MOST_ROWS = 4, 8
-"""At once; more hide nothing more."""
-
-
-def _power_of_two(count: int) -> int:
-    """The largest one up to `count` that is a number of rows."""
-    return min(1 << max(count, 1).bit_length() - 1, _MOST_ROWS)
+    together = rows(use.row_tile)
+    return max(rows(use.row_parts), use.fewest_rows) // together, together
 
 
 def _lanes(machine: Machine, dtype: Attribute, shape: Sequence[int], axes: Sequence[int]) -> int:
-    return machine.lanes(dtype) if axes and prod(shape) > 1 else 1
+    return lanes_of(machine, dtype) if axes and prod(shape) > 1 else 1
 
 
 def _even(count: int, most: int) -> int:

@@ -1,8 +1,8 @@
 """When a matrix product is worth computing by Strassen's algorithm: sizes only, no IR.
 
 The estimate counts cycles: those of the products (a register of multiply-adds at a time) or of fetching the weight,
-which is 7 / 4 times larger, whichever takes longer, and of the sums. Where the weights of a model stay in the third
-cache (`near`), that is faster than where they do not. Measured on a Zen 5 at 4 GHz, one core, f32, with
+which is 7 / 4 times larger, whichever takes longer, and of the sums. Where the weights of a model stay in L3,
+that is faster than where they do not. Measured on a Zen 5 at 4 GHz, one core, f32, with
 a bias, in us; "cold" with something else in the first two caches:
 
 | M x K x N | direct | Strassen | gain | gain cold |
@@ -30,33 +30,12 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import IntAttr, f32, f64
 from xdsl.ir import Attribute
 
-from aotc.dialects.graph.packed.strassen import PRODUCTS
+from aotc.dialects.graph.packed.strassen import PRODUCTS, RESULT_SUMS
 from aotc.dialects.graph.schedules import MatmulSchedule, StrassenAttr
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.lanes import lanes_of, lanes_of_products
 from aotc.passes.kernel.costs.products import stacked_schedule
-from aotc.passes.kernel.costs.register_tiles import MULTIPLIERS
-
-MOST_ROWS = 256
-"""Rows in a block: more take working memory, fewer read the weight more often."""
-
-
-@dataclass(frozen=True)
-class Costs:
-    """What is measured of a machine."""
-
-    sum_cycles: int
-    """To add up one register of the operand or of the result: arithmetic, loads and stores."""
-    weight_bytes: int
-    """A cycle, of a weight that is not in the first two caches, beside the arithmetic."""
-
-
-FAR, NEAR = Costs(5, 6), Costs(4, 16)
-"""Of large models, and of those whose weights stay in the third cache."""
-
-WORTH = 0.98
-"""Of the direct product's time: what Strassen's may take at most, as the weight grows."""
 
 
 @dataclass(frozen=True)
@@ -79,40 +58,42 @@ class ProductSizes:
 
 
 def strassen_choices(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> list[StrassenAttr]:
-    """One block of all rows, or of as many as `MOST_ROWS`."""
+    """One block of all rows, or blocks of as many as suit the machine."""
     if dtype not in (f32, f64) or lanes_of(machine, dtype) == 1 or 0 in (sizes.rows, sizes.columns, sizes.depth):
         return []
-    found = dict.fromkeys(ceil_div(sizes.rows, most) for most in (MOST_ROWS, sizes.rows))
+    found = dict.fromkeys(ceil_div(sizes.rows, most) for most in (machine.strassen.most_rows, sizes.rows))
     return [StrassenAttr(IntAttr(2 * ceil_div(sizes.rows, 2 * count))) for count in found]
 
 
 def choose_strassen(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> StrassenAttr | None:
-    """Blocks of at most `MOST_ROWS` rows, where that is estimated to be worth it; None: multiply directly."""
+    """Blocks of as many rows as suit the machine, where that is estimated to be worth it; None: multiply directly."""
     found = strassen_choices(machine, dtype, sizes)
-    worth = found and strassen_cycles(machine, dtype, sizes) < WORTH * direct_cycles(machine, dtype, sizes)
-    return found[0] if worth else None
+    most = machine.strassen.most_time * direct_cycles(machine, dtype, sizes)
+    return found[0] if found and strassen_cycles(machine, dtype, sizes) < most else None
 
 
 def direct_cycles(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> float:
     """Estimated cycles of the product by its definition."""
     registers = ceil_div(sizes.columns, lanes_of(machine, dtype))
     weight = sizes.depth * registers * machine.vector_bytes
-    products = sizes.rows * sizes.depth * registers / MULTIPLIERS
-    return sizes.batch * max(products, weight / _costs(machine).weight_bytes)
+    products = sizes.rows * sizes.depth * registers / machine.tiles.multipliers
+    return sizes.batch * max(products, weight / _weight_bytes(machine))
 
 
 def strassen_cycles(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> float:
     """Estimated cycles of the seven products and the sums."""
-    lanes, costs = lanes_of(machine, dtype), _costs(machine)
+    lanes, costs = lanes_of(machine, dtype), machine.strassen
     half, registers = ceil_div(sizes.rows, 2), sizes.left(lanes) // lanes
-    weight = ceil_div(sizes.rows, MOST_ROWS) * PRODUCTS * sizes.upper * registers * machine.vector_bytes
-    products = half * PRODUCTS * sizes.upper * registers / MULTIPLIERS
-    summed = 4 * half * (ceil_div(sizes.upper, lanes) + registers)
-    return sizes.batch * (max(products, weight / costs.weight_bytes) + summed * costs.sum_cycles)
+    weight = ceil_div(sizes.rows, costs.most_rows) * PRODUCTS * sizes.upper * registers * machine.vector_bytes
+    products = half * PRODUCTS * sizes.upper * registers / machine.tiles.multipliers
+    summed = len(RESULT_SUMS) * half * (ceil_div(sizes.upper, lanes) + registers)
+    sums = summed * (costs.near_sum_cycles if machine.weights_in_l3 else costs.far_sum_cycles)
+    return sizes.batch * (max(products, weight / _weight_bytes(machine)) + sums)
 
 
-def _costs(machine: Machine) -> Costs:
-    return NEAR if machine.near else FAR
+def _weight_bytes(machine: Machine) -> int:
+    """Of a weight, in a cycle."""
+    return machine.strassen.near_bytes if machine.weights_in_l3 else machine.strassen.far_bytes
 
 
 def strassen_schedule(machine: Machine, dtype: Attribute, rows: int, columns: int, depth: int) -> MatmulSchedule | None:

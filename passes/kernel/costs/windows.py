@@ -6,13 +6,11 @@ from xdsl.ir import Attribute
 
 from aotc.dialects.graph.schedules import WindowSchedule
 from aotc.machines.machine import Machine
+from aotc.passes.kernel.costs.lanes import lanes_of_products
 
 
 def window_schedule(machine: Machine, dtype: Attribute, block: int) -> WindowSchedule | None:
-    """The schedule of windows over blocks of channels; None where they are no vectors of the machine.
-
-    As many accumulators as hide latency, so few that rows of the operand and of the weight have room beside them.
-    """
-    if block == 1 or machine.lanes_of_products(dtype) != block:
+    """The schedule of windows over blocks of channels; None where they are no vectors of the machine."""
+    if block == 1 or lanes_of_products(machine, dtype) != block:
         return None
-    return WindowSchedule(block, max(machine.registers // 4, 6))
+    return WindowSchedule(block, machine.use.window)

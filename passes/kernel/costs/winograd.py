@@ -27,24 +27,13 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import IntAttr, f32
 from xdsl.ir import Attribute
 
+from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.schedules import MatmulSchedule, WinogradAttr
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.winograd_transforms import OUTPUT_TILES, TAPS
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.lanes import lanes_of
 from aotc.passes.kernel.costs.products import stacked_schedule
-from aotc.passes.kernel.costs.register_tiles import MULTIPLIERS
-
-TRANSFORM_CYCLES = 4
-"""To transform one register of the operand or of the products: arithmetic, a load and a store."""
-
-NEAR_BYTES_A_CYCLE = 32
-"""At which a weight smaller than the second cache takes time beside the arithmetic: it is in the third, or nearer."""
-FAR_BYTES_A_CYCLE = 16
-"""The same for a larger one, which is in memory."""
-
-FEWEST_TILES = 16
-"""Of a block: with fewer the weight would be read too often."""
 
 
 @dataclass(frozen=True)
@@ -107,23 +96,25 @@ def winograd_cycles(machine: Machine, sizes: ConvolutionSizes, output_tile: int)
     lanes, size = lanes_of(machine, f32), (output_tile + TAPS - 1) ** 2
     rows, columns = sizes.tiles(output_tile)
     tiles = rows * columns
-    transforms = tiles * size * (ceil_div(sizes.channels, lanes) + ceil_div(sizes.outputs, lanes)) * TRANSFORM_CYCLES
+    transformed = tiles * size * (ceil_div(sizes.channels, lanes) + ceil_div(sizes.outputs, lanes))
+    transforms = transformed * machine.winograd.transform_cycles
     return _product_cycles(machine, sizes, tiles * size) + transforms + _weight_cycles(machine, sizes, size)
 
 
 def _product_cycles(machine: Machine, sizes: ConvolutionSizes, count: int) -> float:
     """Of `count` products of a row of all channels with the weight."""
-    return count * sizes.channels * ceil_div(sizes.outputs, lanes_of(machine, f32)) / MULTIPLIERS
+    return count * sizes.channels * ceil_div(sizes.outputs, lanes_of(machine, f32)) / machine.tiles.multipliers
 
 
 def _weight_cycles(machine: Machine, sizes: ConvolutionSizes, products: int) -> float:
-    weight = products * sizes.channels * sizes.outputs * 4
-    return weight / (NEAR_BYTES_A_CYCLE if weight <= machine.l2 else FAR_BYTES_A_CYCLE)
+    weight = products * sizes.channels * sizes.outputs * byte_width(f32)
+    return weight / (machine.winograd.near_bytes if weight <= machine.l2 else machine.winograd.far_bytes)
 
 
 def _tile_rows(machine: Machine, sizes: ConvolutionSizes, output_tile: int) -> int:
-    """Rows of tiles in blocks of equal size whose buffers take little more than half of the second cache."""
+    """Rows of tiles in blocks of equal size whose buffers take their share of L2."""
     rows, columns = sizes.tiles(output_tile)
-    elements = columns * (output_tile + TAPS - 1) ** 2 * (sizes.channels + 4 * lanes_of(machine, f32))
-    most = max(machine.l2 * 5 // 8 // (elements * 4), ceil_div(FEWEST_TILES, columns), 1)
+    costs, size = machine.winograd, (output_tile + TAPS - 1) ** 2
+    buffers = columns * size * (sizes.channels + costs.product_registers * lanes_of(machine, f32)) * byte_width(f32)
+    most = max(int(machine.l2 * machine.shares.transforms) // buffers, ceil_div(costs.fewest_tiles, columns), 1)
     return ceil_div(rows, ceil_div(rows, most))

@@ -19,7 +19,10 @@ from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.schedules import MatmulSchedule
 from aotc.dialects.graph.shapes import LINE, Segment, ceil_div, segments
 from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder
-from aotc.passes.kernel.costs.register_tiles import LATENCY, MULTIPLIERS
+
+SUMS = 8
+"""Sums of a small tile that are added to in turn, so that a multiply-add need not wait for the one before: as many as
+every machine of the table has under way."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +107,7 @@ def accumulate(
 
     A small tile gets several accumulators, so that each addition need not wait for the one before.
     """
-    chains = min(ceil_div(LATENCY * MULTIPLIERS, tile.shape[0] * tile.shape[1]), depth)
+    chains = min(ceil_div(SUMS, tile.shape[0] * tile.shape[1]), depth)
     sums = reduction(b, schedule.unroll, depth, [b.splat(0, tile, dtype)] * chains, factors)
     while len(sums) > 1:
         half = ceil_div(len(sums), 2)

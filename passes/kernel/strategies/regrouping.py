@@ -16,7 +16,6 @@ from aotc.dialects.graph.shapes import segments
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
 from aotc.passes.kernel.costs.candidates import elementwise_candidates
-from aotc.passes.kernel.costs.elementwise import REGISTERS_OF_A_CHAIN
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
 
 _Moved: TypeAlias = tuple[tuple[int, int], ...]
@@ -31,9 +30,7 @@ class RegroupStrategy(KernelStrategy[RegroupChannelsOp]):
     def schedule(self, op: RegroupChannelsOp, machine: Machine) -> ElementwiseSchedule | None:
         lanes = op.lanes
         fits = lanes * byte_width(element_type_of(op.result)) <= machine.vector_bytes
-        return (
-            ElementwiseSchedule(lanes, REGISTERS_OF_A_CHAIN) if fits and lanes > 1 and not lanes & (lanes - 1) else None
-        )
+        return ElementwiseSchedule(lanes, machine.use.chain) if fits and lanes > 1 and not lanes & (lanes - 1) else None
 
     def candidates(
         self, op: RegroupChannelsOp, schedule: ElementwiseSchedule, machine: Machine

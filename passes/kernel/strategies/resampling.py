@@ -14,7 +14,7 @@ from aotc.dialects.graph.windows.resampling import ResampleOp
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
 from aotc.passes.kernel.costs.candidates import resample_candidates
-from aotc.passes.kernel.costs.elementwise import REGISTERS_OF_A_CHAIN
+from aotc.passes.kernel.costs.lanes import lanes_of
 from aotc.passes.kernel.costs.rows import axis_of_lanes
 from aotc.passes.kernel.layouts import Blocked, Layouts
 from aotc.passes.kernel.nests.rows import Piece, pieces
@@ -30,12 +30,12 @@ class ResampleStrategy(KernelStrategy[ResampleOp]):
     SCHEDULES = (ResampleSchedule,)
 
     def schedule(self, op: ResampleOp, machine: Machine) -> ResampleSchedule | None:
-        axes, lanes = _tile_axes(op), machine.lanes(element_type_of(op.x))
+        axes, lanes = _tile_axes(op), lanes_of(machine, element_type_of(op.x))
         extent = shape_of(op.result)[axes[1]]
         if lanes == 1 or axes[1] == op.axis.value.data or 2 * extent <= lanes:
             return None  # elements that follow each other come from anywhere, or are few
-        registers = min(REGISTERS_OF_A_CHAIN, ceil_div(extent, lanes))
-        return ResampleSchedule(lanes, REGISTERS_OF_A_CHAIN // registers, registers)
+        registers = min(machine.use.chain, ceil_div(extent, lanes))
+        return ResampleSchedule(lanes, machine.use.chain // registers, registers)
 
     def candidates(self, op: ResampleOp, schedule: ResampleSchedule, machine: Machine) -> Iterable[ResampleSchedule]:
         return resample_candidates(schedule)

@@ -88,6 +88,52 @@ def test_binary(tmp_path: Path, bits: int) -> None:
         np.testing.assert_array_equal(results[name], value, err_msg=name)
 
 
+@pytest.mark.parametrize("bits", [8, 16, 32])
+def test_results_are_as_narrow_where_they_are_used_wide(tmp_path: Path, bits: int) -> None:
+    x, y = pairs(bits)
+    sx, sy = (part.reshape(-1).copy() for part in np.meshgrid(corners(bits), np.arange(bits, dtype=x.dtype)))
+    functions, calls, arrays, expected = "", [], {"x": x, "y": y, "sx": sx, "sy": sy}, {}
+    for table, a, b in ((BINARY, "x", "y"), (SHIFTS, "sx", "sy")):
+        for name, reference in table.items():
+            with np.errstate(over="ignore"):
+                expected[name] = np.array(reference(arrays[a], arrays[b])).astype(x.dtype).astype(np.int64)
+            body = f"%s = arith.{name} %x0, %x1 : i{bits}\n%r = arith.extsi %s : i{bits} to i64"
+            functions += elementwise(f"f_{name}", body, [f"i{bits}"] * 2, "i64", len(arrays[a]))
+            arrays[name] = np.zeros(len(arrays[a]), np.int64)
+            calls.append((f"f_{name}", a, b, name))
+    results = run(tmp_path, source(functions), arrays, calls)
+    for name, value in expected.items():
+        np.testing.assert_array_equal(results[name], value, err_msg=name)
+
+
+def test_ranges_do_not_mislead(tmp_path: Path) -> None:
+    """Of what is known to be small or natural: products in 64 bits, unsigned extremes, shifts of negative numbers."""
+    x, y = pairs(32)
+    z = corners(8)
+    wide = "%a = arith.extsi %x0 : i32 to i64\n%b = arith.extsi %x1 : i32 to i64\n%r = arith.muli %a, %b : i64"
+    most = "%m = arith.constant 127 : i8\n%k = arith.constant -2 : i8\n%a = arith.andi %x0, %m : i8\n"
+    shift = "%a = arith.extsi %x0 : i8 to i32\n%k = arith.constant 3 : i32\n%r = arith.shli %a, %k : i32"
+    functions = elementwise("wide", wide, ["i32", "i32"], "i64", len(x))
+    functions += elementwise("most", most + "%r = arith.maxui %a, %k : i8", ["i8"], "i8", len(z))
+    functions += elementwise("shift", shift, ["i8"], "i32", len(z))
+    total = (
+        "%k = arith.constant -2 : i8\n%s, %o = arith.addui_extended %x0, %k : i8, i1\n%r = arith.extsi %s : i8 to i32"
+    )
+    functions += elementwise("total", total, ["i8"], "i32", len(z))
+    arrays = {"x": x, "y": y, "z": z, "w": np.zeros(len(x), np.int64), "t": np.zeros(len(z), np.int32)}
+    arrays |= {"m": np.zeros(len(z), np.int8), "s": np.zeros(len(z), np.int32)}
+    results = run(
+        tmp_path,
+        source(functions),
+        arrays,
+        [("wide", "x", "y", "w"), ("most", "z", "m"), ("shift", "z", "s"), ("total", "z", "t")],
+    )
+    np.testing.assert_array_equal(results["t"], (z - np.int8(2)).astype(np.int32))
+    np.testing.assert_array_equal(results["w"], x.astype(np.int64) * y)
+    np.testing.assert_array_equal(results["m"], np.full(len(z), -2, np.int8))
+    np.testing.assert_array_equal(results["s"], z.astype(np.int32) * 8)
+
+
 @pytest.mark.parametrize("bits", [8, 16, 32, 64])
 def test_compare_and_select(tmp_path: Path, bits: int) -> None:
     x, y = pairs(bits)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +17,7 @@ from aotc.dialects.graph.packed.narrow import NarrowConvolutionOp
 from aotc.dialects.graph.schedules import InnerProductSchedule, Schedule, ScheduleAttr
 from aotc.dialects.graph.windows.sliding import sliding_windows
 from aotc.dialects.graph.windows.transposed import transposed_windows
-from aotc.machines.machine import Machine
+from aotc.machines.families import X86_AVX512
 from aotc.passes.kernel.costs.conv import narrow_schedule
 from aotc.passes.kernel.strategy import strategy_of
 
@@ -92,9 +92,9 @@ def source(case: Case, lanes: int, schedule: Schedule | None) -> str:
 def test_c_and_llvm_and_plain_loops(case: Case, lanes: int, tmp_path: Path) -> None:
     (op,) = (op for op in lowered(source(case, lanes, None), "").walk() if isinstance(op, NarrowConvolutionOp))
     strategy = strategy_of(op)
-    schedule = strategy.schedule(op, Machine(4 * lanes, 32))
+    schedule = strategy.schedule(op, replace(X86_AVX512, vector_bytes=4 * lanes))
     assert schedule == InnerProductSchedule(lanes, lanes)
-    assert strategy.schedule(op, Machine(8 * lanes, 32)) is None
+    assert strategy.schedule(op, replace(X86_AVX512, vector_bytes=8 * lanes)) is None
     rng = np.random.default_rng(2)
     shapes = [(2, 2, *case.extents, lanes), (case.outputs, 2, *case.kernel, lanes), (case.outputs,)]
     inputs = [rng.standard_normal(shape).astype(np.float32) for shape in shapes]
@@ -108,7 +108,7 @@ def test_c_and_llvm_and_plain_loops(case: Case, lanes: int, tmp_path: Path) -> N
 
 
 def test_where_lanes_would_stay_empty() -> None:
-    machine = Machine(64, 32)
+    machine = X86_AVX512
     assert narrow_schedule(machine, f32, 64, 3, 9, 1) == InnerProductSchedule(16, 16)
     assert narrow_schedule(machine, f64, 64, 1, 9, 1) == InnerProductSchedule(8, 8)
     assert narrow_schedule(machine, f32, 64, 12, 9, 1) is None  # most lanes are used

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise, product
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from kernel_program import ENTRY, as_loops, kernel, lowered, on_tiles, through_c
 from aotc.dialects.graph.packed.channels import Channels
 from aotc.dialects.graph.packed.regrouping import NOTHING, RegroupChannelsOp
 from aotc.dialects.graph.schedules import Schedule, ScheduleAttr
-from aotc.machines.machine import Machine
+from aotc.machines.families import X86_AVX512
 from aotc.passes.kernel.layouts import channels_from, is_compact, side_by_side
 from aotc.passes.kernel.strategy import strategy_of
 
@@ -58,10 +58,10 @@ def source(case: Case, schedule: Schedule | None) -> str:
 def test_c_and_llvm_and_scalar_loops(case: Case, tmp_path: Path) -> None:
     (op,) = (op for op in lowered(source(case, None), "").walk() if isinstance(op, RegroupChannelsOp))
     strategy = strategy_of(op)
-    schedule = strategy.schedule(op, Machine(64, 32))
+    schedule = strategy.schedule(op, X86_AVX512)
     assert schedule is not None
     assert schedule.lanes == case.lanes
-    assert strategy.schedule(op, Machine(2, 32)) is None
+    assert strategy.schedule(op, replace(X86_AVX512, vector_bytes=2)) is None
     dtype = {"f32": np.float32, "i32": np.int32}[case.dtype]
     rng = np.random.default_rng(0)
     inputs = [rng.integers(-99, 99, (2, count, *case.spatial, case.lanes)).astype(dtype) for count in case.blocks]

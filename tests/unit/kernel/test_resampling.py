@@ -10,10 +10,11 @@ from kernel_program import ENTRY, Array, as_loops, kernel, lowered, on_tiles, th
 
 from aotc.dialects.graph.schedules import Schedule, ScheduleAttr
 from aotc.dialects.graph.windows.resampling import ResampleOp
+from aotc.machines.families import ARM32_NEON, X86_AVX512
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.strategy import strategy_of
 
-MACHINES = (Machine(64, 32), Machine(16, 16))
+MACHINES = (X86_AVX512, ARM32_NEON)
 CASES = (
     ((2, 3, 5, 7, 16), 3, 2),
     ((2, 3, 5, 7, 16), 2, 4),

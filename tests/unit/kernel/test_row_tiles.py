@@ -13,10 +13,11 @@ from xdsl.dialects.builtin import ModuleOp
 
 from aotc.dialects.graph.interfaces import AnchorOp
 from aotc.dialects.graph.schedules import RowSchedule, Schedule, ScheduleAttr
+from aotc.machines.families import ARM64_NEON, X86_AVX2, X86_AVX512
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.strategy import strategy_of
 
-MACHINES = (Machine(64, 32), Machine(32, 16), Machine(16, 32))
+MACHINES = (X86_AVX512, X86_AVX2, ARM64_NEON)
 NUMPY = {"f32": np.float32, "f64": np.float64, "i64": np.int64}
 
 

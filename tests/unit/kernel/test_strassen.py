@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import f32, f64, i32
 from aotc.dialects.graph.packed.strassen import LEFT_SUMS, RESULT_SUMS, RIGHT_SUMS
 from aotc.dialects.graph.schedules import MatmulSchedule, ScheduleAttr
 from aotc.dialects.graph.shapes import ceil_div
+from aotc.machines.families import X86_AVX2, X86_AVX512
 from aotc.machines.machine import Machine
 from aotc.measuring.routes import open_model
 from aotc.passes.kernel.costs.strassen import (
@@ -32,8 +33,7 @@ from aotc.passes.kernel.costs.strassen import (
 )
 from aotc.pipeline.options import CompileOptions
 
-AVX512 = Machine(64, 32, 48 << 10, 1 << 20)
-AVX2 = Machine(32, 16, 32 << 10, 512 << 10)
+AVX512 = replace(X86_AVX512, l1=48 << 10)
 
 
 # The sums
@@ -49,7 +49,7 @@ def test_seven_products_are_a_product() -> None:
 # The choice
 
 
-@pytest.mark.parametrize("machine", [AVX512, AVX2])
+@pytest.mark.parametrize("machine", [AVX512, X86_AVX2])
 @pytest.mark.parametrize(
     ("rows", "depth", "columns"),
     [(128, 768, 768), (128, 768, 3072), (128, 3072, 768), (197, 768, 768), (256, 1024, 1024), (512, 512, 512)],
@@ -75,14 +75,16 @@ def test_small_and_narrow_ones_are_not(rows: int, depth: int, columns: int) -> N
     [(32, 128, 512, True), (16, 384, 384, True), (50, 192, 192, True), (8, 512, 512, False), (31, 100, 300, False)],
 )
 def test_few_rows_are_worth_it_where_weights_are_near(rows: int, depth: int, columns: int, worth: bool) -> None:
-    near = replace(AVX512, near=True)
+    near = replace(AVX512, weights_in_l3=True)
     assert (choose_strassen(near, f32, ProductSizes(1, rows, columns, depth)) is not None) == worth
 
 
 def test_it_is_for_floats_in_vectors() -> None:
     sizes = ProductSizes(1, 512, 512, 512)
     assert choose_strassen(AVX512, f64, sizes) is not None
-    assert not strassen_choices(AVX512, i32, sizes) and not strassen_choices(Machine(8, 8), f64, sizes)
+    assert not strassen_choices(AVX512, i32, sizes) and not strassen_choices(
+        replace(AVX512, vector_bytes=8), f64, sizes
+    )
 
 
 def test_a_search_tries_other_blocks() -> None:

@@ -6,7 +6,7 @@ The kernels of all cases are one model, compiled once for each way to run it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -21,11 +21,12 @@ from aotc.dialects.arrays import to_blocks
 from aotc.dialects.graph.schedules import MatmulSchedule, ScheduleAttr
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.winograd_transforms import OUTPUT_TILES, Transforms, transforms
+from aotc.machines.families import X86_AVX2, X86_AVX512
 from aotc.machines.machine import Machine
+from aotc.passes.kernel.costs.lanes import lanes_of
 from aotc.passes.kernel.costs.winograd import ConvolutionSizes, choose_winograd, winograd_schedule
 
-AVX512 = Machine(64, 32, 48 << 10, 1 << 20)
-AVX2 = Machine(32, 16, 32 << 10, 512 << 10)
+AVX512 = replace(X86_AVX512, l1=48 << 10)
 
 
 # The transforms
@@ -110,7 +111,7 @@ def test_only_f32_may_lose_accuracy() -> None:
     assert choose_winograd(AVX512, f64, ConvolutionSizes(1, 64, 64, 56, 56)) is None
 
 
-@pytest.mark.parametrize("machine", [AVX512, AVX2])
+@pytest.mark.parametrize("machine", [AVX512, X86_AVX2])
 @pytest.mark.parametrize("extent", [5, 17, 56, 300])
 def test_blocks_are_equal_and_fit_the_cache(machine: Machine, extent: int) -> None:
     sizes = ConvolutionSizes(2, 64, 96, extent, extent)
@@ -118,7 +119,7 @@ def test_blocks_are_equal_and_fit_the_cache(machine: Machine, extent: int) -> No
     assert chosen is not None
     m, rows = chosen.output_tile.data, chosen.tile_rows.data
     all_rows, columns = sizes.tiles(m)
-    width = winograd_schedule(machine, f32, sizes, chosen).nr * machine.lanes(f32)
+    width = winograd_schedule(machine, f32, sizes, chosen).nr * lanes_of(machine, f32)
     assert rows == ceil_div(all_rows, ceil_div(all_rows, rows))
     assert rows * columns <= 2 * 16 or rows == 1 or 4 * (m + 2) ** 2 * rows * columns * (64 + width) <= machine.l2
 

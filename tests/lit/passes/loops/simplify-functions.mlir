@@ -113,3 +113,16 @@ func.func @unused(%m: memref<8xf32>) {
   func.return
 }
 func.func private @effect() -> i32
+
+// Two buffers of one type are two.
+// CHECK-LABEL: func.func @buffers
+// CHECK-NEXT:    [[A:%.*]] = memref.alloc()
+// CHECK-NEXT:    [[B:%.*]] = memref.alloc()
+// CHECK-NEXT:    func.call @fill([[A]], [[B]])
+func.func @buffers() {
+  %a = memref.alloc() : memref<8xf32>
+  %b = memref.alloc() : memref<8xf32>
+  func.call @fill(%a, %b) : (memref<8xf32>, memref<8xf32>) -> ()
+  func.return
+}
+func.func private @fill(memref<8xf32>, memref<8xf32>) -> ()

@@ -1,0 +1,156 @@
+"""The table of machines: a row for each processor family.
+
+Costs of code on vectors were measured on one core, a Zen 5 at 4 GHz in f32, mostly with AVX-512; records of them are
+named after it. Where the row of another family has such a record, nobody measured that family: to do better, measure it
+and give the row a record of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from aotc.machines.machine import (
+    CacheShares,
+    Core,
+    Machine,
+    RegisterUse,
+    StrassenCosts,
+    ThreadCosts,
+    TileCosts,
+    WinogradCosts,
+)
+
+# --- records that rows share -----------------------------------------------------------------------------------------
+
+_ZEN5_THREADS: Final = ThreadCosts(least_operations=4000, most_time=0.9)
+_ZEN5_TILES: Final = TileCosts(
+    multipliers=2,
+    loads=2,
+    latency=4,
+    busy_results=14,
+    gap_cycles=0.12,
+    load_factor=1.12,
+    load_cycles=0.02,
+    start_cycles=5,
+    write_cycles=3,
+    burst_results=14,
+    hiding_steps=32,
+    widest=8,
+    unroll=2,
+    l2_bytes=24,  # 32 where nothing else is done
+    prefetch_lines=1.2,
+    lane_sums=0.75,
+)
+_ZEN5_SHARES: Final = CacheShares(
+    panel=3 / 4,
+    resident=1 / 2,
+    between_kernels=1 / 2,
+    line_buffers=1,
+    stages=1 / 4,
+    operands=3 / 4,
+    transforms=5 / 8,
+    weights=1 / 4,
+)
+_ZEN5_WINOGRAD: Final = WinogradCosts(
+    transform_cycles=4, near_bytes=32, far_bytes=16, fewest_tiles=16, product_registers=4
+)
+_ZEN5_STRASSEN: Final = StrassenCosts(
+    near_sum_cycles=4, near_bytes=16, far_sum_cycles=5, far_bytes=6, most_rows=256, most_time=0.98
+)
+
+_OF_16: Final = RegisterUse(chain=4, window=6, sums=4, row_tile=12, row_parts=24, fewest_rows=4, most_rows=8)
+_OF_32: Final = RegisterUse(chain=4, window=8, sums=8, row_tile=24, row_parts=48, fewest_rows=4, most_rows=8)
+_OF_64: Final = RegisterUse(chain=4, window=16, sums=16, row_tile=48, row_parts=96, fewest_rows=4, most_rows=8)
+"""By the number of registers: a quarter of them for sums, three quarters for rows in a tile. Nobody measured 64."""
+
+
+# --- cores with vectors ----------------------------------------------------------------------------------------------
+
+X86_AVX512: Final = Machine(
+    "x86-64 with AVX-512",
+    fma=True,
+    l1=32 << 10,
+    l2=1 << 20,
+    l3=8 << 20,
+    line=64,
+    threads=_ZEN5_THREADS,
+    vector_bytes=64,
+    registers=32,
+    tiles=_ZEN5_TILES,
+    use=_OF_32,
+    shares=_ZEN5_SHARES,
+    winograd=_ZEN5_WINOGRAD,
+    strassen=_ZEN5_STRASSEN,
+)
+X86_AVX2: Final = replace(X86_AVX512, name="x86-64 with AVX2", l2=512 << 10, vector_bytes=32, registers=16, use=_OF_16)
+X86_SSE: Final = replace(X86_AVX2, name="x86-64 with SSE2", fma=False, vector_bytes=16)
+
+_OTHERS: Final = replace(X86_AVX512, name="", l2=512 << 10, vector_bytes=16)
+"""Costs of families that nobody measured are those of a Zen 5; sizes of caches are common ones."""
+
+ARM64_NEON: Final = replace(_OTHERS, name="AArch64 with NEON")
+ARM32_NEON: Final = replace(_OTHERS, name="32-bit Arm with NEON", fma=False, registers=16, use=_OF_16)
+RISCV_V: Final = replace(_OTHERS, name="RISC-V with vectors of 128 bits or more")  # 128 is what each register has
+POWER_VSX: Final = replace(_OTHERS, name="POWER with VSX", registers=64, use=_OF_64)
+LOONGARCH_LSX: Final = replace(_OTHERS, name="LoongArch with LSX")
+LOONGARCH_LASX: Final = replace(_OTHERS, name="LoongArch with LASX", vector_bytes=32)
+WASM_SIMD: Final = replace(_OTHERS, name="WebAssembly with SIMD", fma=False, registers=16, use=_OF_16)
+"""The registers are those of a processor it runs on, at least."""
+
+# --- cores without vectors: no schedule is chosen for them -----------------------------------------------------------
+
+HOSTED: Final = Core(
+    "any other, with an operating system",
+    fma=False,
+    l1=32 << 10,
+    l2=512 << 10,
+    l3=8 << 20,
+    line=64,
+    threads=_ZEN5_THREADS,
+)
+RISCV64: Final = replace(HOSTED, name="64-bit RISC-V", fma=True)
+WASM: Final = replace(HOSTED, name="WebAssembly", threads=None)
+
+BARE: Final = Core("any other, without an operating system", fma=False, l1=0, l2=0, l3=0, line=4, threads=None)
+"""Memory on the chip, a word at a time. Where a core may have caches, as Cortex-M7 and M55 may, its name does not say
+how large they are."""
+CORTEX_M0: Final = replace(BARE, name="cortex-m0")
+CORTEX_M3: Final = replace(BARE, name="cortex-m3")
+CORTEX_M4: Final = replace(BARE, name="cortex-m4")
+CORTEX_M4F: Final = replace(BARE, name="cortex-m4f", fma=True)
+CORTEX_M7: Final = replace(BARE, name="cortex-m7", fma=True, line=32)
+CORTEX_M33: Final = replace(BARE, name="cortex-m33", fma=True)
+CORTEX_M55: Final = replace(BARE, name="cortex-m55", fma=True, line=32)
+RISCV32: Final = replace(BARE, name="32-bit RISC-V")
+RISCV32_F: Final = replace(BARE, name="32-bit RISC-V with FPU", fma=True)
+
+FAMILIES: Final[dict[str, Core]] = {
+    row.name: row
+    for row in (
+        X86_AVX512,
+        X86_AVX2,
+        X86_SSE,
+        ARM64_NEON,
+        ARM32_NEON,
+        RISCV_V,
+        POWER_VSX,
+        LOONGARCH_LSX,
+        LOONGARCH_LASX,
+        WASM_SIMD,
+        HOSTED,
+        RISCV64,
+        WASM,
+        BARE,
+        CORTEX_M0,
+        CORTEX_M3,
+        CORTEX_M4,
+        CORTEX_M4F,
+        CORTEX_M7,
+        CORTEX_M33,
+        CORTEX_M55,
+        RISCV32,
+        RISCV32_F,
+    )
+}
+"""By name."""

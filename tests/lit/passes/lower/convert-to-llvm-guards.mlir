@@ -1,0 +1,41 @@
+// RUN: aotc-opt %s -p convert-to-llvm | filecheck %s
+
+// A sum of unsigned integers has overflowed where it is less than an operand.
+// CHECK-LABEL: llvm.func @sum(
+// CHECK-NEXT:    [[S:%.*]] = llvm.add %a, %b : i32
+// CHECK-NEXT:    llvm.icmp "ult" [[S]], %a : i32
+func.func @sum(%a: i32, %b: i32) -> i1 {
+  %s, %o = arith.addui_extended %a, %b : i32, i1
+  func.return %o : i1
+}
+
+// Halves of unsigned products come from unsigned operands.
+// CHECK-LABEL: llvm.func @product(
+// CHECK-NOT:     llvm.sext
+// CHECK:         llvm.zext %x
+// CHECK-NEXT:    llvm.zext %y
+func.func @product(%x: i32, %y: i32) -> i32 {
+  %l, %h = arith.mului_extended %x, %y : i32
+  func.return %h : i32
+}
+
+// Rounded to odd first, f64 is not rounded twice on its way to f16.
+// CHECK-LABEL: llvm.func @half(
+// CHECK-NEXT:    [[F:%.*]] = llvm.call @aotc.odd.f32(
+// CHECK-NEXT:    llvm.call @aotc.truncate.f16([[F]])
+func.func @half(%x: f64) -> f16 {
+  %0 = arith.truncf %x : f64 to f16
+  func.return %0 : f16
+}
+
+// One comparison finds the greater of x and a number, not that of x and NaN, which is NaN.
+// CHECK-LABEL: llvm.func @numbers(
+// CHECK:         llvm.fcmp "olt"
+// CHECK:         llvm.call @aotc.maximum.f32(
+func.func @numbers(%x: f32) -> (f32) {
+  %one = arith.constant 1.0 : f32
+  %nan = arith.constant 0x7FC00000 : f32
+  %0 = arith.maximumf %x, %one : f32
+  %1 = arith.maximumf %0, %nan : f32
+  func.return %1 : f32
+}

@@ -1,0 +1,25 @@
+"""Sizes of what an object file puts into memory, and of nothing else in it."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from aotc.emit.llvm.sizes import object_sizes
+
+SOURCE = """
+extern int other(int);
+char zeros[100];
+char set[8] = {1};
+const char table[64] = {1, 2, 3};
+int twice(int x) { zeros[x] = set[x]; return other(2 * x); }
+"""
+
+
+def test_only_what_is_loaded_counts(tmp_path: Path) -> None:
+    (tmp_path / "unit.c").write_text(SOURCE)
+    flags = ["-O1", "-g", "-fno-asynchronous-unwind-tables"]
+    subprocess.run(["gcc", *flags, "-c", "unit.c", "-o", "unit.o"], cwd=tmp_path, check=True)
+    sizes = object_sizes((tmp_path / "unit.o").read_bytes())
+    assert (sizes.constants, sizes.data, list(sizes.functions)) == (64, 8, ["twice"])
+    assert 100 <= sizes.zeroed < 128 and 0 < sizes.functions["twice"] <= sizes.text < 128
