@@ -259,7 +259,7 @@ def test_what_is_loaded_when_it_is_used_names_its_package(install: Install, capf
 
 
 def test_a_pipeline_whose_passes_do_not_load_is_left_out(install: Install, capfd: pytest.CaptureFixture[str]) -> None:
-    points = {"xdsl.universe": "late = late_ops:UNIVERSE", "aotc.pipeline.phases": "graph = late_ops:PIPELINE"}
+    points = {"xdsl.universe": "late = late_ops:UNIVERSE", "aotc.pipelines": "graph = late_ops:PIPELINE"}
     install("late-package", "late_ops", LATE, points)
     check(model(RELU), lambda x: np.maximum(x, 0), (3, 50))
     assert capfd.readouterr().err.startswith("warning: the package late-package does not load (late_ops:PIPELINE: ")
