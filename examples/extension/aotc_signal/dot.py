@@ -21,10 +21,8 @@ from aotc.dialects.graph.schedules import Schedule, ScheduleAttr
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder
+from aotc.passes.kernel.costs.lanes import lanes_of
 from aotc.passes.kernel.strategy import KernelStrategy
-
-REDUCTION = 12
-"""Cycles until the lanes of a row's sums are added up."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,7 @@ class DotStrategy(KernelStrategy[MatMulOp]):
 
     def schedule(self, op: MatMulOp, machine: Machine) -> DotSchedule | None:
         _, _, columns, depth = op.sizes()
-        lanes = machine.lanes(element_type_of(op.lhs))
+        lanes = lanes_of(machine, element_type_of(op.lhs))
         if lanes == 1 or columns != 1 or depth < lanes or op.flag("transpose_lhs"):
             return None
         if len(shape_of(op.rhs)) != 2 or isinstance(op.rhs.owner, ConstantOp):
@@ -57,11 +55,12 @@ class DotStrategy(KernelStrategy[MatMulOp]):
         return DotSchedule(lanes, min(4, depth // lanes))
 
     def cost(self, op: MatMulOp, schedule: Schedule, machine: Machine) -> float:
-        """Two loads a cycle for each multiply-add, the reduction across the lanes, and the tail element by element."""
+        """Two loads for each multiply-add; then lanes are added to lanes, and the tail one by one."""
         assert isinstance(schedule, DotSchedule)
         rows, depth = math.prod(shape_of(op.result)), op.sizes()[3]
         steps, tail = divmod(depth, schedule.lanes * schedule.sums)
-        return rows * (steps * schedule.sums + REDUCTION + 4 * tail)
+        in_turn = math.log2(schedule.lanes) + tail
+        return rows * (2 * steps * schedule.sums / machine.tiles.loads + in_turn * machine.tiles.latency)
 
     def candidates(self, op: MatMulOp, schedule: Schedule, machine: Machine) -> Iterable[Schedule]:
         assert isinstance(schedule, DotSchedule)
