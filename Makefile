@@ -57,7 +57,8 @@ $(VENV)/.installed: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e .
 	touch $@
 
-$(VENV)/.dev: $(VENV)/bin/python pyproject.toml $(wildcard examples/extension/pyproject.toml examples/extension/aotc_signal/*.py)
+EXTENSION := examples/extension
+$(VENV)/.dev: $(VENV)/bin/python pyproject.toml $(wildcard $(addprefix $(EXTENSION)/,pyproject.toml aotc_signal/*.py))
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev]'
 	$(BIN)/python -m pip install -q --disable-pip-version-check ./examples/extension
 	touch $@ $(VENV)/.installed

@@ -1,7 +1,8 @@
 """What a graph operation tells the compiler about itself.
 
 An operator, ours or one from outside, is one class: its operands and attributes, the types of its results, its value on
-constants, how it fuses, and how one kernel computes it. No pass knows operators by name; they ask these interfaces.
+constants, how it fuses, and what each element of its results is. How that is computed fast is for kernel strategies to
+say (`passes/kernel`). No pass knows operators by name; they ask these interfaces.
 
 * `GraphOp`      operands and results are tensors of static shape; `infer_types`, `evaluate`, one assembly format.
 * `ElementOp`    one result; a result element is an expression over elements of the operands (`element`).

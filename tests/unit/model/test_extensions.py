@@ -241,6 +241,30 @@ def test_an_operator_that_nobody_has_without_broken_packages() -> None:
     assert "does not load" not in str(caught.value)
 
 
+LATE = """
+from xdsl.universe import Universe
+def dialect():
+    import no_such_module
+UNIVERSE = Universe(all_dialects={"late": dialect}, all_passes={"late-pass": dialect})
+PIPELINE = "late-pass"
+"""
+
+
+def test_what_is_loaded_when_it_is_used_names_its_package(install: Install, capfd: pytest.CaptureFixture[str]) -> None:
+    install("late-package", "late_ops", LATE, {"xdsl.universe": "late = late_ops:UNIVERSE"})
+    check(model(RELU), lambda x: np.maximum(x, 0), (3, 50))
+    assert capfd.readouterr().err == ""
+    with pytest.raises(CompileError, match="the package late-package is broken; ModuleNotFoundError: No module"):
+        universe.multiverse().all_dialects["late"]()
+
+
+def test_a_pipeline_whose_passes_do_not_load_is_left_out(install: Install, capfd: pytest.CaptureFixture[str]) -> None:
+    points = {"xdsl.universe": "late = late_ops:UNIVERSE", "aotc.pipelines": "graph = late_ops:PIPELINE"}
+    install("late-package", "late_ops", LATE, points)
+    check(model(RELU), lambda x: np.maximum(x, 0), (3, 50))
+    assert capfd.readouterr().err.startswith("warning: the package late-package does not load (late_ops:PIPELINE: ")
+
+
 # Operations of their own on scalars
 
 
