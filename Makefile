@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 JOBS   ?= 2
 
-.PHONY: demo test lint types lit unit mutants test-math test-embedded embedded-figures bench clean
+.PHONY: demo test lint types lit unit mutants fingerprints test-math test-embedded embedded-figures bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
@@ -27,6 +27,10 @@ unit: $(VENV)/.dev
 # Breaks the sources in one place after the other and sees whether the nearest tests notice.
 mutants: $(VENV)/.dev
 	$(BIN)/python tests/mutants/run.py --jobs $(JOBS)
+
+# Hashes of all that models compile to; `make -s fingerprints > OLD.txt`, and later `make fingerprints COMPARE=OLD.txt`.
+fingerprints: $(VENV)/.dev
+	$(BIN)/python tests/fingerprints.py --jobs $(JOBS) $(if $(COMPARE),--compare $(COMPARE))
 
 # The functions of `expand-math` on every float; minutes.
 test-math: $(VENV)/.dev
