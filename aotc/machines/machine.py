@@ -36,7 +36,7 @@ class TileCosts:
     busy_results: int
     """Accumulators that leave no gap between multiply-adds: more than latency x multipliers, for scheduling is not
     perfect."""
-    gap_cycles: float
+    stall_cycles: float
     """Cycles that a step loses for each accumulator below `busy_results`."""
     load_factor: float
     """By how much a step that waits for loads takes longer than `loads` says."""

@@ -4,7 +4,7 @@ A kernel's tensors are expressions, its destinations the roots. With an AnchorOp
 result element, and the operations after it (the epilogue) are evaluated there; without one, a parallel nest over the
 destination's index space evaluates the expression. Operands are read where they are used (the prologue). With a
 schedule, on the anchor or as the function's `aot.schedule`, all of this happens a register tile at a time (see
-`elementwise_tiles`); `aot.plain` says why it could not. All memrefs of the module become signless on the way.
+`elementwise_tiles`); `aot.scalar_fallback` says why it could not. All memrefs of the module become signless on the way.
 
 Before:
 ```mlir

@@ -37,7 +37,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from aotc.dialects.aot.contract import NOT_POSITIVE
+from aotc.dialects.aot.contract import NONPOSITIVE
 from aotc.dialects.aot.tiles import tile_shape, tile_type
 from aotc.dialects.builder import Scalar
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
@@ -72,8 +72,8 @@ def _expand(function: FuncOp) -> None:
 
 
 def _function(op: Operation) -> Function | None:
-    if isinstance(op, math.ExpOp) and NOT_POSITIVE.on(op):
-        return _exponential_of_negative
+    if isinstance(op, math.ExpOp) and NONPOSITIVE.on(op):
+        return _exponential_of_nonpositive
     return _FUNCTIONS.get(type(op))
 
 
@@ -227,7 +227,7 @@ def exponential(b: TileBuilder, x: Scalar) -> Scalar:
     return power * _float(b, half + _ONE) * _float(b, rest + _ONE)
 
 
-def _exponential_of_negative(b: TileBuilder, x: Scalar) -> Scalar:
+def _exponential_of_nonpositive(b: TileBuilder, x: Scalar) -> Scalar:
     """e^x for x <= 0 to 0.9 ulp, 0 where that is less than 2^-126; NaN stays NaN."""
     n, r = _reduce(b, x)
     scale = _float(b, b.shift_left(n, b.const(23, i32)) + _ONE)

@@ -156,8 +156,8 @@ def _encode_float(b: Builder, value: Scalar, format: FloatSemantics, saturate: b
     lifted = _as_type(b, _as_type(b, size, f32) + anchor, i32)
     subnormal = lifted - int(np.float32(anchor).view(np.int32))
     code = b.select(b.compare("lt", size, (_BIAS - bias + 1) << _MANTISSA), subnormal, normal)
-    overflow, nan = _reserved_codes(format)
-    greatest = _greatest_code(format)
+    overflow, nan = _reserved_encodings(format)
+    greatest = _greatest_encoding(format)
     if saturate or overflow is None:
         code = b.min(code, greatest)
     else:
@@ -173,7 +173,7 @@ def _encode_float(b: Builder, value: Scalar, format: FloatSemantics, saturate: b
     return b.select(is_nan, b.const(nan, i32), code) | sign
 
 
-def _greatest_code(format: FloatSemantics) -> int:
+def _greatest_encoding(format: FloatSemantics) -> int:
     """The code of the greatest finite number."""
     if format.nonfinite is FloatNonfiniteBehavior.IEEE:
         return (format.max_exponent << format.mantissa_bits) - 1
@@ -182,7 +182,7 @@ def _greatest_code(format: FloatSemantics) -> int:
     return 2**format.sign_shift - 1
 
 
-def _reserved_codes(format: FloatSemantics) -> tuple[int | None, int]:
+def _reserved_encodings(format: FloatSemantics) -> tuple[int | None, int]:
     """The codes without a sign of what is too large (None: the greatest number) and of NaN."""
     negative_zero = 1 << format.sign_shift
     match format.nonfinite, format.nan_encoding:

@@ -40,7 +40,7 @@ class Expressions:
 
     def store(self, destinations: Sequence[Destination], index: Sequence[Scalar]) -> None:
         """Compute every tensor at `index`, then store them all: a buffer written may be one that was read."""
-        values = [self.reader(value, coded=True)(index) for value, _ in destinations]
+        values = [self.reader(value, encoded=True)(index) for value, _ in destinations]
         for value, (_, buffer) in zip(values, destinations, strict=True):
             self._b.store(value, buffer, index)
 
@@ -51,14 +51,14 @@ class Expressions:
         yield
         del self._bound[result]
 
-    def reader(self, value: SSAValue, coded: bool = False) -> Reader:
-        """What writes `value` at an index: as a number or, `coded`, as memory holds it."""
+    def reader(self, value: SSAValue, encoded: bool = False) -> Reader:
+        """What writes `value` at an index: as a number or, `encoded`, as memory holds it."""
 
         def read(index: Sequence[Scalar]) -> Scalar:
             assert len(index) == len(shape_of(value)), "an index has one entry per dimension"
-            key = (value, self._b.block, _key(index), coded)
+            key = (value, self._b.block, _key(index), encoded)
             if (cached := self._cache.get(key)) is None:
-                cached = self._value(value, index) if coded else self._b.decode(self.reader(value, coded=True)(index))
+                cached = self._value(value, index) if encoded else self._b.decode(self.reader(value, encoded=True)(index))
                 self._cache[key] = cached
             return cached
 

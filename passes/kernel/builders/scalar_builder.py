@@ -29,7 +29,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from aotc.dialects import aot
-from aotc.dialects.aot.contract import NOT_POSITIVE
+from aotc.dialects.aot.contract import NONPOSITIVE
 from aotc.dialects.aot.tiles import CONVERSIONS
 from aotc.dialects.builder import INDEX, Bitwise, Builder, Comparison, Number, Rounding, Scalar, ScalarLike
 from aotc.dialects.dtypes import compute_type, is_float, is_unsigned, storage_type, wrap
@@ -221,7 +221,7 @@ class ScalarBuilder(Builder):
 
     def exp_of_nonpositive(self, a: Scalar) -> Scalar:
         result = self.math("exp", a)
-        NOT_POSITIVE.set(cast(Operation, result.ssa.owner))
+        NONPOSITIVE.set(cast(Operation, result.ssa.owner))
         return result
 
     def pow(self, a: Scalar, exponent: Scalar) -> Scalar:

@@ -13,7 +13,7 @@ from aotc.dialects.graph.schedules import InnerProductSchedule, MatmulSchedule
 from aotc.dialects.graph.shapes import ceil_div, segments
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.lanes import lanes_of_products
-from aotc.passes.kernel.costs.products import asks_for_next, panel_order, product_cycles
+from aotc.passes.kernel.costs.products import prefetches, panel_order, product_cycles
 from aotc.passes.kernel.costs.register_tiles import register_tile, step_cycles
 
 LEAST_DEPTH = 4
@@ -68,7 +68,7 @@ def conv_schedule(
         tile, depth = _grouped_tile(machine, rows, outputs // groups, channels // groups, taps, groups, lanes)
     matrix = depth * registers * machine.vector_bytes
     order = panel_order(machine, ceil_div(registers, tile[1]), matrix, operand * byte_width(dtype))
-    prefetch = order == "columns" and asks_for_next(machine, math.prod(extents), tile)
+    prefetch = order == "columns" and prefetches(machine, math.prod(extents), tile)
     return MatmulSchedule(lanes, *tile, machine.tiles.unroll, order, prefetch)
 
 

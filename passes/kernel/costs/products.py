@@ -26,7 +26,7 @@ def product_schedule(
     tile = register_tile(machine, rows, registers, depth)
     matrix = depth * registers * machine.vector_bytes
     order = panel_order(machine, ceil_div(registers, tile[1]), matrix, rows * depth * byte_width(dtype))
-    prefetch = streamed and order == "columns" and asks_for_next(machine, rows, tile)
+    prefetch = streamed and order == "columns" and prefetches(machine, rows, tile)
     return MatmulSchedule(lanes, *tile, machine.tiles.unroll, order, prefetch)
 
 
@@ -37,18 +37,18 @@ def product_cycles(machine: Machine, schedule: MatmulSchedule, rows: int, column
     return sum(part.count * nest_cycles(machine, tile, rows, registers, part.size) for part in blocks)
 
 
-def asks_for_next(machine: Machine, rows: int, tile: tuple[int, int]) -> bool:
+def prefetches(machine: Machine, rows: int, tile: tuple[int, int]) -> bool:
     """Whether it pays to ask for the next panel, which comes from memory, while `rows` are multiplied with one."""
     height, width = tile
     return width * machine.vector_bytes * height <= machine.tiles.prefetch_lines * machine.line * rows
 
 
-def stacked_schedule(machine: Machine, lanes: int, sizes: tuple[int, int, int, int], panels: int = 1) -> MatmulSchedule:
+def batched_matmul_schedule(machine: Machine, lanes: int, sizes: tuple[int, int, int, int], panels: int = 1) -> MatmulSchedule:
     """The schedule of `batched_matmul` of `sizes`, with one of `panels` alike, which lie one after the other."""
     count, rows, registers, depth = sizes
     tile = register_tile(machine, rows, registers, depth)
     far = panels * count * registers * depth * machine.vector_bytes > machine.l2 * machine.shares.resident
-    return MatmulSchedule(lanes, *tile, machine.tiles.unroll, "columns", far and asks_for_next(machine, rows, tile))
+    return MatmulSchedule(lanes, *tile, machine.tiles.unroll, "columns", far and prefetches(machine, rows, tile))
 
 
 def panel_order(machine: Machine, panels: int, matrix: int, rows: int) -> Order:

@@ -15,7 +15,7 @@ from aotc.machines.machine import Machine
 def step_cycles(machine: Machine, rows: int, columns: int) -> float:
     """Cycles of one reduction step on a tile: arithmetic, loads or latency, whichever takes longest."""
     costs, results, loads = machine.tiles, rows * columns, rows + columns
-    gaps = costs.gap_cycles * max(costs.busy_results - results, 0)
+    gaps = costs.stall_cycles * max(costs.busy_results - results, 0)
     longest = max(results / costs.multipliers + gaps, costs.latency, costs.load_factor * loads / costs.loads)
     return longest + costs.load_cycles * loads
 

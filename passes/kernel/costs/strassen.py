@@ -35,7 +35,7 @@ from aotc.dialects.graph.schedules import MatmulSchedule, StrassenAttr
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.lanes import lanes_of, lanes_of_products
-from aotc.passes.kernel.costs.products import stacked_schedule
+from aotc.passes.kernel.costs.products import batched_matmul_schedule
 
 
 @dataclass(frozen=True)
@@ -104,4 +104,4 @@ def strassen_schedule(machine: Machine, dtype: Attribute, rows: int, columns: in
     lanes = lanes_of_products(machine, dtype)
     if lanes == 1 or 0 in (rows, columns, depth):
         return None
-    return stacked_schedule(machine, lanes, (PRODUCTS, rows, ceil_div(columns, lanes), depth))
+    return batched_matmul_schedule(machine, lanes, (PRODUCTS, rows, ceil_div(columns, lanes), depth))

@@ -33,7 +33,7 @@ from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.winograd_transforms import OUTPUT_TILES, TAPS
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.lanes import lanes_of
-from aotc.passes.kernel.costs.products import stacked_schedule
+from aotc.passes.kernel.costs.products import batched_matmul_schedule
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def winograd_schedule(
     lanes = lanes_of(machine, dtype)
     size = chosen.output_tile.data
     tiles, count = chosen.tile_rows.data * sizes.tiles(size)[1], (size + TAPS - 1) ** 2
-    return stacked_schedule(machine, lanes, (count, tiles, ceil_div(sizes.outputs, lanes), sizes.channels))
+    return batched_matmul_schedule(machine, lanes, (count, tiles, ceil_div(sizes.outputs, lanes), sizes.channels))
 
 
 def direct_cycles(machine: Machine, sizes: ConvolutionSizes) -> float:

@@ -18,7 +18,7 @@ from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.costs.conv import narrow_cycles, narrow_schedule
 from aotc.passes.kernel.costs.lanes import lanes_of
-from aotc.passes.kernel.costs.products import stacked_schedule
+from aotc.passes.kernel.costs.products import batched_matmul_schedule
 from aotc.passes.kernel.costs.winograd import (
     ConvolutionSizes,
     choose_winograd,
@@ -104,7 +104,7 @@ class WinogradConvStrategy(RegisterTileStrategy[WinogradConvOp]):
         block, (panels, count, depth, width) = shape_of(op.x)[-1], shape_of(op.weight)
         if lanes_of(machine, element_type_of(op.x)) != block or block == 1 or 0 in shape_of(op.result):
             return None
-        return stacked_schedule(machine, block, (count, op.sizes.block_tiles, width // block, depth), panels)
+        return batched_matmul_schedule(machine, block, (count, op.sizes.block_tiles, width // block, depth), panels)
 
     def cost(self, op: WinogradConvOp, schedule: MatmulSchedule, machine: Machine) -> float:
         images, _, rows, columns, _ = shape_of(op.result)
