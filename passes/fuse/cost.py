@@ -61,7 +61,7 @@ def element_cost(op: ElementOp) -> int:
     return _element_costs[key]
 
 
-def _nowhere(index: Sequence[Scalar], value: Scalar) -> None:
+def _discard(index: Sequence[Scalar], value: Scalar) -> None:
     """A writer that stores nothing: only what is read counts."""
 
 
@@ -71,7 +71,7 @@ def anchor_reads(op: AnchorOp) -> tuple[float, ...]:
     if key not in _anchor_reads:
         probe = _Probe(op)
         counts = [0.0] * len(op.operands)
-        strategy_of(op).scalar_nest(op, probe.b, probe.reads(), [_nowhere for _ in op.results])
+        strategy_of(op).scalar_nest(op, probe.b, probe.reads(), [_discard for _ in op.results])
         for load in probe.block.walk():
             if isinstance(load, memref.LoadOp) and load.memref in probe.buffers[: len(counts)]:
                 counts[probe.buffers.index(load.memref)] += _times(load)

@@ -194,7 +194,7 @@ class Layouts:
         op.attributes[ScheduleAttr.KEY] = ScheduleAttr.of(schedule)
         return self.add(op)
 
-    def again(self, op: GraphOp, operands: Sequence[SSAValue], **properties: object) -> SSAValue:
+    def copied(self, op: GraphOp, operands: Sequence[SSAValue], **properties: object) -> SSAValue:
         """The result of a copy of `op` on other operands, with other properties, and without its schedule."""
         new = op.clone()
         new.attributes.pop(ScheduleAttr.KEY, None)
@@ -203,9 +203,9 @@ class Layouts:
         new.refine()
         return self.add(new)
 
-    def on_blocked(self, op: GraphOp, x: Blocked, *operands: SSAValue, **properties: object) -> Blocked:
-        """As `again`, of an operation that leaves channels where they are, on x and other operands."""
-        return Blocked(self.again(op, [x.value, *operands], **properties), x.channels)
+    def copied_on_blocks(self, op: GraphOp, x: Blocked, *operands: SSAValue, **properties: object) -> Blocked:
+        """As `copied`, of an operation that leaves channels where they are, on x and other operands."""
+        return Blocked(self.copied(op, [x.value, *operands], **properties), x.channels)
 
     def rescheduled(self, op: AnchorOp, other: type[AnchorOp]) -> SSAValue | None:
         """The first result of `op` as another operation of the same operands and properties, if it has a schedule."""
@@ -220,12 +220,12 @@ class Layouts:
         moved = isinstance(maker, RegroupChannelsOp) or _is_padded_join(blocked)
         return maker if moved and blocked.value.first_use is None else None
 
-    def know(self, value: SSAValue, blocked: Blocked) -> None:
+    def note_blocked(self, value: SSAValue, blocked: Blocked) -> None:
         """Note the blocked form that `value` was computed in."""
         self._computed[value] = blocked
 
 
-def side_by_side(all_parts: Sequence[Channels]) -> Channels:
+def concatenated(all_parts: Sequence[Channels]) -> Channels:
     """Where channels are when the blocks of all parts stand one after the other."""
     return Channels.of((part for each in all_parts for part in each.parts), all_parts[0].lanes)
 

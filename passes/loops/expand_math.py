@@ -337,7 +337,7 @@ _SIN = (-0.166666543897, 0.00833214659504, -0.000195133273652)
 _COS = (0.0416666452955, -0.00138872970327, 2.44309225967e-05)
 
 
-def _quarters(b: TileBuilder, x: Scalar) -> tuple[Scalar, Scalar]:
+def _quadrants(b: TileBuilder, x: Scalar) -> tuple[Scalar, Scalar]:
     """(n, r) such that x = n pi / 2 + r with |r| <= pi / 4, a little more at most; n is in the low bits of an integer.
 
     Of x >= 0 and finite. The rare numbers beyond `_FAR` are reduced apart, if any element of x is one.
@@ -352,14 +352,14 @@ def _quarters(b: TileBuilder, x: Scalar) -> tuple[Scalar, Scalar]:
 
     def with_far() -> list[Scalar]:
         far = b.compare("gt", x, _FAR)
-        return [b.select(far, each, other) for each, other in zip(_far_quarters(b, x), near, strict=True)]
+        return [b.select(far, each, other) for each, other in zip(_far_quadrants(b, x), near, strict=True)]
 
     greatest = b.total("max", bits) if tile_shape(x.ssa) else bits
     n, r = b.when(b.compare("gt", greatest, _bits_of(_FAR)), with_far, lambda: near)
     return n, r
 
 
-def _far_quarters(b: TileBuilder, x: Scalar) -> tuple[Scalar, Scalar]:
+def _far_quadrants(b: TileBuilder, x: Scalar) -> tuple[Scalar, Scalar]:
     """The same for every x >= 0, in f64: x / (2 pi) without whole turns, which each part of the factor gives apart.
 
     Every sum for r is exact until it has as few bits as r: turns cancel in the first parts that are not whole.
@@ -383,13 +383,13 @@ def _sine(b: TileBuilder, n: Scalar, r: Scalar, sign: Scalar) -> Scalar:
 
 def sine(b: TileBuilder, x: Scalar) -> Scalar:
     """sin x to 1.6 ulp, never beyond 1, of every finite x; NaN of infinity and NaN."""
-    n, r = _quarters(b, b.abs(x))
+    n, r = _quadrants(b, b.abs(x))
     return _sine(b, n, r, _bits(b, x))
 
 
 def cosine(b: TileBuilder, x: Scalar) -> Scalar:
     """cos x to 1.6 ulp, never beyond 1, of every finite x; NaN of infinity and NaN."""
-    n, r = _quarters(b, b.abs(x))
+    n, r = _quadrants(b, b.abs(x))
     return _sine(b, n + 1, r, b.const(0, i32))
 
 

@@ -204,7 +204,7 @@ class _Split:
                     assert isinstance(op, scf.ParallelOp)
                     self._split(op, step.how)
                 case int():
-                    self._leave_to_one(step.operations, step.how)
+                    self._run_on_one_thread(step.operations, step.how)
                 case "entered":
                     for region in op.regions:
                         for inner in region.blocks:
@@ -213,7 +213,7 @@ class _Split:
                 case _:
                     pass
 
-    def _leave_to_one(self, operations: Sequence[Operation], number: int) -> None:
+    def _run_on_one_thread(self, operations: Sequence[Operation], number: int) -> None:
         last = operations[-1]
         self._b.before(last)
         mine = self._b.compare("eq", self._thread, number)

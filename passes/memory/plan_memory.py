@@ -287,10 +287,10 @@ def _rewrite(entry: _Entry, plan: MemoryPlan) -> None:
         entry.calls[number].detach()
     entry.block.insert_ops_before([entry.calls[number] for number in plan.order], last)
     if entry.inside:
-        _take_in(entry, plan)
+        _move_to_workspace(entry, plan)
 
 
-def _take_in(entry: _Entry, plan: MemoryPlan) -> None:
+def _move_to_workspace(entry: _Entry, plan: MemoryPlan) -> None:
     """Take the inputs and outputs, which are in the workspace now, out of the signature, but keep what is known of
     them."""
     offsets = {

@@ -65,7 +65,7 @@ def _lay_out(block: Block) -> None:
         result = op.results[0]
         if isinstance(laid_out, Blocked):
             laid_out.value.name_hint = result.name_hint
-            layouts.know(result, laid_out)
+            layouts.note_blocked(result, laid_out)
         else:
             laid_out.name_hint = result.name_hint
             for old, new in zip(op.results, layouts.added[-1].results, strict=False):

@@ -23,7 +23,7 @@ from aotc.machines.targets import TARGETS, binding, core_of, lookup
 from aotc.passes.fuse import fuse_stages
 from aotc.passes.kernel.costs.conv import conv_schedule, narrow_schedule
 from aotc.passes.kernel.costs.elementwise import elementwise_schedule
-from aotc.passes.kernel.costs.products import panel_order, product_schedule, batched_matmul_schedule
+from aotc.passes.kernel.costs.products import batched_matmul_schedule, panel_order, product_schedule
 from aotc.passes.kernel.costs.register_tiles import register_tile
 from aotc.passes.kernel.costs.rows import reduction_schedule, row_schedule
 from aotc.passes.kernel.costs.strassen import ProductSizes, choose_strassen

@@ -34,7 +34,7 @@ from aotc.dialects.graph.schedules import check_partial_sums
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.axes import ConvolutionalOp, SlidingAxes, TransposedAxes, check_bias
 
-ChunkBody: TypeAlias = Callable[[Scalar, int, list[Scalar]], list[Scalar]]
+PanelBlockBody: TypeAlias = Callable[[Scalar, int, list[Scalar]], list[Scalar]]
 """What is done with a block of x: its number among those that a panel sees, its channels, and carried values."""
 
 
@@ -269,7 +269,7 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
         parts = (self.channels.value.data,) if self.parts is None else self.ints("parts")
         return Channels.of(parts, max(shape_of(self.weight)[-2], 1))
 
-    def over_blocks(self, b: Builder, panel: Scalar, carried: list[Scalar], body: ChunkBody) -> list[Scalar]:
+    def over_blocks(self, b: Builder, panel: Scalar, carried: list[Scalar], body: PanelBlockBody) -> list[Scalar]:
         """Loops that carry values over the blocks of x that `panel` sees: `body` gets their numbers among these, and
         how many channels they have."""
         if self.group.value.data == 1:
@@ -304,19 +304,19 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
             panel, column = output / width, b.rem(output, b.index(width))
             first = panels.first(panel)
 
-            def chunk(chunk: Scalar, depth: int, carried: list[Scalar]) -> list[Scalar]:
+            def add_block(number: Scalar, depth: int, carried: list[Scalar]) -> list[Scalar]:
                 axes = self.taps(b, position)
 
                 def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
                     *steps, inner = at
                     seen = [axis.at(k) for axis, k in zip(axes, steps, strict=True)]
-                    x = reads[0](self.source(batch, first + chunk, [place for place, _ in seen], inner))
-                    return [carried[0] + x * reads[1]([panel, chunk, *(tap for _, tap in seen), inner, column])]
+                    x = reads[0](self.source(batch, first + number, [place for place, _ in seen], inner))
+                    return [carried[0] + x * reads[1]([panel, number, *(tap for _, tap in seen), inner, column])]
 
                 bounds = [(axis.low, axis.high) for axis in axes]
                 return b.reduce([*bounds, (0, depth)], carried, step)
 
-            writes[0](index, self.over_blocks(b, panel, [self.initial(b, reads, [output])], chunk)[0])
+            writes[0](index, self.over_blocks(b, panel, [self.initial(b, reads, [output])], add_block)[0])
 
         b.parallel_for(shape, body)
 

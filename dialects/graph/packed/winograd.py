@@ -240,8 +240,8 @@ class WinogradConvOp(LoopNestOp):
             return [transform(list(row), total) for row in zip(*columns, strict=True)]
 
         def body(index: list[Scalar]) -> None:
-            image, chunk, row, column, lane = index
-            output = chunk * block + lane
+            image, channel_block, row, column, lane = index
+            output = channel_block * block + lane
             panel, place = output / panel_width, b.rem(output, b.index(panel_width))
             start = [tile * f.outputs - pad for tile, pad in zip((row, column), before, strict=True)]
 
@@ -271,7 +271,7 @@ class WinogradConvOp(LoopNestOp):
                     at = [row * f.outputs + i, column * f.outputs + j]
 
                     def write(at: list[Scalar] = at, value: Scalar = value) -> None:
-                        writes[0]([image, chunk, *at, lane], value + bias)
+                        writes[0]([image, channel_block, *at, lane], value + bias)
 
                     b.only_when(_all_inside(b, at, (height, width)), write)
 

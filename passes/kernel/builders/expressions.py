@@ -58,7 +58,9 @@ class Expressions:
             assert len(index) == len(shape_of(value)), "an index has one entry per dimension"
             key = (value, self._b.block, _key(index), encoded)
             if (cached := self._cache.get(key)) is None:
-                cached = self._value(value, index) if encoded else self._b.decode(self.reader(value, encoded=True)(index))
+                cached = (
+                    self._value(value, index) if encoded else self._b.decode(self.reader(value, encoded=True)(index))
+                )
                 self._cache[key] = cached
             return cached
 

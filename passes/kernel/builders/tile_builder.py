@@ -114,7 +114,7 @@ def is_tile(value: Scalar) -> bool:
 class TileBuilder(LoopBuilder):
     """A LoopBuilder whose elements may be tiles; a scalar that meets a tile is broadcast."""
 
-    _asks = False
+    _prefetching = False
     """Whether loads are to be prefetches."""
 
     def insert(self, op: Operation) -> SSAValue:
@@ -163,15 +163,15 @@ class TileBuilder(LoopBuilder):
         """Ask for the cache line of the element that `read`, which is a buffer's, would load at `index`.
 
         Nothing else reads just this index in the same block."""
-        self._asks = True
+        self._prefetching = True
         read(index)
-        self._asks = False
+        self._prefetching = False
 
     # Memory
 
     def load(self, buffer: SSAValue, index: Sequence[Scalar], dtype: Attribute) -> Scalar:
         tile = next((i.tile for i in index if isinstance(i, TileIndex)), None)
-        if self._asks:
+        if self._prefetching:
             self.effect(aot.PrefetchOp(buffer, [i.ssa for i in index]))
             return self.const(0, dtype)
         if tile is None:

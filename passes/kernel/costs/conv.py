@@ -13,7 +13,7 @@ from aotc.dialects.graph.schedules import InnerProductSchedule, MatmulSchedule
 from aotc.dialects.graph.shapes import ceil_div, segments
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.lanes import lanes_of_products
-from aotc.passes.kernel.costs.products import prefetches, panel_order, product_cycles
+from aotc.passes.kernel.costs.products import panel_order, prefetches, product_cycles
 from aotc.passes.kernel.costs.register_tiles import register_tile, step_cycles
 
 LEAST_DEPTH = 4

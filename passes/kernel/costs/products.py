@@ -43,7 +43,9 @@ def prefetches(machine: Machine, rows: int, tile: tuple[int, int]) -> bool:
     return width * machine.vector_bytes * height <= machine.tiles.prefetch_lines * machine.line * rows
 
 
-def batched_matmul_schedule(machine: Machine, lanes: int, sizes: tuple[int, int, int, int], panels: int = 1) -> MatmulSchedule:
+def batched_matmul_schedule(
+    machine: Machine, lanes: int, sizes: tuple[int, int, int, int], panels: int = 1
+) -> MatmulSchedule:
     """The schedule of `batched_matmul` of `sizes`, with one of `panels` alike, which lie one after the other."""
     count, rows, registers, depth = sizes
     tile = register_tile(machine, rows, registers, depth)

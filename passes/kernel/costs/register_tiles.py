@@ -20,7 +20,7 @@ def step_cycles(machine: Machine, rows: int, columns: int) -> float:
     return longest + costs.load_cycles * loads
 
 
-def _between(machine: Machine, results: int, depth: int) -> float:
+def _switch_cycles(machine: Machine, results: int, depth: int) -> float:
     """Cycles from the last step on a tile of so many results to the first one on the next."""
     costs = machine.tiles
     held_up = costs.write_cycles * max(results - costs.burst_results, 0)
@@ -43,7 +43,7 @@ def nest_cycles(machine: Machine, tile: tuple[int, int], rows: int, columns: int
 
     def tile_cycles(rows: int, columns: int) -> float:
         step = max(step_cycles(machine, rows, columns), columns * streamed)
-        return depth * step + _between(machine, rows * columns, depth)
+        return depth * step + _switch_cycles(machine, rows * columns, depth)
 
     tiles = product(segments(rows, height), segments(columns, width))
     return sum(r.count * c.count * tile_cycles(r.size, c.size) for r, c in tiles)

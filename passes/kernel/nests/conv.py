@@ -17,7 +17,7 @@ from xdsl.ir import Attribute
 
 from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.dtypes import byte_width
-from aotc.dialects.graph.packed.conv import ChunkBody
+from aotc.dialects.graph.packed.conv import PanelBlockBody
 from aotc.dialects.graph.packed.grouped import GroupedPanels
 from aotc.dialects.graph.schedules import MatmulSchedule
 from aotc.dialects.graph.shapes import linearize
@@ -27,7 +27,7 @@ from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder
 from aotc.passes.kernel.nests.edges import RowTiles, row_tiles
 from aotc.passes.kernel.nests.matmul import Block, PartialSums, for_blocks, prefetch_panel, reduction
 
-OverBlocks: TypeAlias = Callable[[Scalar, list[Scalar], ChunkBody], list[Scalar]]
+OverBlocks: TypeAlias = Callable[[Scalar, list[Scalar], PanelBlockBody], list[Scalar]]
 """Loops that carry values over blocks of x that a panel sees."""
 
 
@@ -109,7 +109,7 @@ class ConvNest:
         tail = self.panels.last_depth if some.is_last and self.panels.last_depth < depth else None
         whole = some.size if tail is None else some.size - 1
 
-        def over(panel: Scalar, carried: list[Scalar], body: ChunkBody) -> list[Scalar]:
+        def over(panel: Scalar, carried: list[Scalar], body: PanelBlockBody) -> list[Scalar]:
             carried = b.loop(0, whole, 1, carried, lambda number, now: body(some.start + number, depth, now))
             return carried if tail is None else body(some.start + whole, tail, carried)
 
@@ -159,10 +159,10 @@ class _Tile:
         def summed(start: Scalar) -> Scalar:
             first = nest.panels.first(self.panel)
 
-            def chunk(at: Scalar, depth: int, sums: list[Scalar]) -> list[Scalar]:
-                return [self._chunk(first, at, depth, sums[0])]
+            def add_block(at: Scalar, depth: int, sums: list[Scalar]) -> list[Scalar]:
+                return [self._add_block(first, at, depth, sums[0])]
 
-            return nest.over_blocks(self.panel, [start], chunk)[0]
+            return nest.over_blocks(self.panel, [start], add_block)[0]
 
         if nest.partials is None or self.some is None:
             total = summed(initial())
@@ -180,19 +180,19 @@ class _Tile:
         start = self.row * self.phases.stride + (self.j + self.phases.start)
         return tile.index(self.nest.b, start, {0: self.phases.stride})
 
-    def _chunk(self, first: Scalar, chunk: Scalar, depth: int, total: Scalar) -> Scalar:
+    def _add_block(self, first: Scalar, block: Scalar, depth: int, total: Scalar) -> Scalar:
         """Add one block of input channels: all taps along all spatial axes."""
         axes = self.nest.outer(self.outer)
 
         def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
             seen = [axis.at(k) for axis, k in zip(axes, at, strict=True)]
             places, taps = [place for place, _ in seen], [tap for _, tap in seen]
-            return [self._taps(first, chunk, places, taps, depth, carried[0])]
+            return [self._taps(first, block, places, taps, depth, carried[0])]
 
         return self.nest.b.reduce([(axis.low, axis.high) for axis in axes], [total], step)[0]
 
     def _prefetch(self, at: list[Scalar]) -> None:
-        """At the step `at` (chunk, taps, channel) of the reduction, prefetch some of the next panel."""
+        """At the step `at` (block, taps, channel) of the reduction, prefetch some of the next panel."""
         nest, b = self.nest, self.nest.b
         (*steps, columns), spatial = nest.panel, nest.result[2:-1]
         if len(nest.phases) > 1:
@@ -203,7 +203,7 @@ class _Tile:
         prefetch_panel(b, nest.schedule, nest.weight, following, first, sizes, shape, step)
 
     def _taps(
-        self, first: Scalar, chunk: Scalar, places: list[Scalar], taps: list[Scalar], depth: int, total: Scalar
+        self, first: Scalar, block: Scalar, places: list[Scalar], taps: list[Scalar], depth: int, total: Scalar
     ) -> Scalar:
         """Add the taps along the last axis, where it depends on the position which there are."""
         nest, b = self.nest, self.nest.b
@@ -220,9 +220,9 @@ class _Tile:
                 tap = k * self.phases.tap_step + (self.j + self.phases.first_tap)
 
                 def factors(inner: Scalar) -> tuple[Scalar, Scalar]:
-                    self._prefetch([chunk, *taps, tap, inner])
-                    x = nest.x(self.batch, first + chunk, place, inner)
-                    return x, nest.weight([self.panel, chunk, *taps, tap, inner, columns])
+                    self._prefetch([block, *taps, tap, inner])
+                    x = nest.x(self.batch, first + block, place, inner)
+                    return x, nest.weight([self.panel, block, *taps, tap, inner, columns])
 
                 return reduction(b, nest.schedule.unroll, depth, carried, factors)
 

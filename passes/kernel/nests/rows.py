@@ -293,10 +293,10 @@ class Row:
 
         (total,) = self.walk([total], step)
         if self.many == 1:
-            total = by_halves(b, total, 0, combine)
+            total = tree_reduce(b, total, 0, combine)
         if not rows.across:
             return total
-        total = by_halves(b, total, 1, combine)
+        total = tree_reduce(b, total, 1, combine)
         each = [b.total(kind, b.slice(total, [row, 0], [1, 1])) for row in range(self.many)]
         if self.many == 1:
             return each[0]
@@ -308,7 +308,7 @@ class Row:
 _END = object()
 
 
-def by_halves(b: TileBuilder, value: Scalar, axis: int, combine: Combine) -> Scalar:
+def tree_reduce(b: TileBuilder, value: Scalar, axis: int, combine: Combine) -> Scalar:
     """The tile with one register along `axis`: register i is combined with i + ceil(n / 2), until one is left."""
     while (count := (sizes := list(tile_shape(value.ssa)[:-1]))[axis]) > 1:
         half = ceil_div(count, 2)

@@ -66,12 +66,12 @@ class Walk:
             if (found := strategy_of(stage.anchor).tiled_implementation(stage.anchor, box)) is None:
                 raise ShapeError(f"{stage.anchor.name} cannot be computed in tiles {[len(axis) for axis in box]}")
             tile[number] = Step(box, found)
-            if stage.chained is None or (new := self._hold(number - 1, found.boxes[stage.chained])) is None:
+            if stage.chained is None or (new := self._require(number - 1, found.boxes[stage.chained])) is None:
                 break
             box = new
         return tile
 
-    def _hold(self, number: int, needed: Box) -> Box | None:
+    def _require(self, number: int, needed: Box) -> Box | None:
         """Have `needed` of a value from now on; what of it is new, if anything."""
         held = self._held[number]
         new: Box | None = needed
@@ -79,7 +79,9 @@ class Walk:
             moved = [axis for axis, (a, b) in enumerate(zip(held, needed, strict=True)) if a != b]
             if not moved:
                 new = None
-            elif len(moved) == 1 and self._keeps(number, moved[0]) and held[moved[0]].start <= needed[moved[0]].start:
+            elif (
+                len(moved) == 1 and self._may_roll(number, moved[0]) and held[moved[0]].start <= needed[moved[0]].start
+            ):
                 (axis,) = moved
                 self.rolling[number] = axis
                 stop = max(held[axis].stop, needed[axis].stop)
@@ -92,7 +94,7 @@ class Walk:
         self.extents[number] = list(map(max, self.extents[number], map(len, needed)))
         return new
 
-    def _keeps(self, number: int, axis: int) -> bool:
+    def _may_roll(self, number: int, axis: int) -> bool:
         return self.rolling[number] in (None, axis)
 
 
@@ -160,7 +162,7 @@ class Plan:
         found: list[TensorType] = []
         for stage, extents in zip(self._stages, self.walk.extents, strict=False):
             kind = element_type_of(stage.value)
-            outer, *inner = _apart(extents, kind)
+            outer, *inner = _padded_extents(extents, kind)
             found.append(TensorType(kind, [self.count * outer, *inner]))
         return found
 
@@ -170,7 +172,7 @@ class Plan:
             runs = [run for outer, inner in part for run in (*outer, *inner)]
             first, *others = (starts(self._stages, run.first.tile) for run in runs)
             moved = [[b - a for a, b in zip(first, other, strict=True)] for other in others]
-            yield part, (moved, [(_likeness(run.first.tile), run.count, run.distance) for run in runs]), first
+            yield part, (moved, [(_code_key(run.first.tile), run.count, run.distance) for run in runs]), first
 
     def _part(self, grid: Grid) -> Part:
         first = tuple(places[0] for places in grid)
@@ -189,12 +191,12 @@ class Plan:
                 if axis != self._in_order:
                     self.walk.begin()
                 tile = self.walk.tile(at_axis(others, axis, positions))
-                yield Place(positions, tile), _likeness(tile), starts(self._stages, tile)
+                yield Place(positions, tile), _code_key(tile), starts(self._stages, tile)
 
         return _runs(places())
 
 
-def _apart(extents: Sequence[int], kind: Attribute) -> list[int]:
+def _padded_extents(extents: Sequence[int], kind: Attribute) -> list[int]:
     """No smaller, such that neighbours along any axis do not share a set of a cache with many others."""
     result, stride = list(extents), byte_width(kind)
     for axis in reversed(range(1, len(result))):
@@ -240,7 +242,7 @@ def starts(stages: Sequence[Stage], tile: SpatialTile) -> list[int]:
     return found
 
 
-def _likeness(tile: SpatialTile) -> object:
+def _code_key(tile: SpatialTile) -> object:
     """Equal for tiles that the same code computes, wherever they begin."""
     return [
         None

@@ -94,9 +94,9 @@ class WinogradKernel:
         b.sequential_range(0, sizes.images * sizes.tiles[0], sizes.tile_rows, block)
 
     def _for_rows(
-        self, start: Scalar, chunks: Sequence[int], body: Callable[[list[Scalar], Scalar, Scalar, Scalar], None]
+        self, start: Scalar, channel_blocks: Sequence[int], body: Callable[[list[Scalar], Scalar, Scalar, Scalar], None]
     ) -> None:
-        """`body(chunk, image, row, first)` for each index into `chunks` and each row of tiles of the block at `start`.
+        """`body(channel_block, image, row, first)` for each index into `channel_blocks` and each row of tiles of the block at `start`.
 
         `first` is the number in the block of the first tile of the row.
         """
@@ -104,27 +104,29 @@ class WinogradKernel:
         images, (rows, columns) = self._sizes.images, self._sizes.tiles
 
         def at(index: list[Scalar]) -> None:
-            *chunk, number = index
+            *channel_block, number = index
             place = start + number
             image, row = (b.index(0), place) if images == 1 else (place / rows, b.rem(place, b.index(rows)))
 
             def within() -> None:
-                body(chunk, image, row, number * columns)
+                body(channel_block, image, row, number * columns)
 
             if images * rows % step == 0:
                 within()
             else:
                 b.only_when(b.compare("lt", place, images * rows), within)
 
-        b.parallel_for([*chunks, step], at)
+        b.parallel_for([*channel_blocks, step], at)
 
     def _for_tiles(self, tiles: range, body: Callable[[Scalar], None]) -> None:
         self._b.parallel_range(tiles.start, tiles.stop, 1, body)
 
     # The operand
 
-    def _transform_row(self, run: BlockRun, chunk: list[Scalar], image: Scalar, row: Scalar, first: Scalar) -> None:
-        block, channel = run.place(*chunk)
+    def _transform_row(
+        self, run: BlockRun, channel_block: list[Scalar], image: Scalar, row: Scalar, first: Scalar
+    ) -> None:
+        block, channel = run.place(*channel_block)
         valid = None if run.channels == self._lanes else run.channels
         for tiles, elements, _ in alike(self._sizes.columns, self._f):
 
@@ -138,14 +140,16 @@ class WinogradKernel:
             self._for_tiles(tiles, transform)
 
     def _transformed_tile(
-        self, chunk: Scalar, image: Scalar, row: Scalar, column: Scalar, elements: range
+        self, channel_block: Scalar, image: Scalar, row: Scalar, column: Scalar, elements: range
     ) -> list[Scalar]:
         f = self._f
-        lines = [self._line(chunk, image, row, column, i, elements) for i in range(f.inputs)]
+        lines = [self._line(channel_block, image, row, column, i, elements) for i in range(f.inputs)]
         grid = self._joined(f.transform_input(lines, self._sum), 0)
         return list(f.transform_input(self._split(grid, 1), self._sum))
 
-    def _line(self, chunk: Scalar, image: Scalar, row: Scalar, column: Scalar, line: int, elements: range) -> Scalar:
+    def _line(
+        self, channel_block: Scalar, image: Scalar, row: Scalar, column: Scalar, line: int, elements: range
+    ) -> Scalar:
         """Elements of one line of a tile of the operand, zero where there are none: [1, n, lanes]."""
         b, f, window = self._b, self._f, self._sizes.rows
         zeros = b.splat(0, Tile((1, f.inputs, self._lanes)), self._kind)
@@ -157,7 +161,7 @@ class WinogradKernel:
         def read() -> list[Scalar]:
             tile = Tile((1, len(elements), self._lanes))
             across = tile.index(b, column * f.outputs + (elements.start - self._sizes.columns.before), {1: 1})
-            part = self._x([image, chunk, place, across, tile.index(b, 0, {-1: 1})])
+            part = self._x([image, channel_block, place, across, tile.index(b, 0, {-1: 1})])
             return [b.replace(part, zeros, [0, elements.start])]
 
         tests: list[Scalar] = []
@@ -179,12 +183,12 @@ class WinogradKernel:
 
     # The result
 
-    def _store_row(self, panel: Scalar, chunk: list[Scalar], image: Scalar, row: Scalar, first: Scalar) -> None:
+    def _store_row(self, panel: Scalar, channel_block: list[Scalar], image: Scalar, row: Scalar, first: Scalar) -> None:
         for tiles, results in self._result_runs():
             self._for_tiles(
                 tiles,
                 lambda tile, results=results: self._store_tile(
-                    panel, chunk[0], image, row, tile, results, first + tile
+                    panel, channel_block[0], image, row, tile, results, first + tile
                 ),
             )
 
@@ -196,18 +200,25 @@ class WinogradKernel:
         return [run for run in runs if run[0] and run[1]]
 
     def _store_tile(
-        self, panel: Scalar, chunk: Scalar, image: Scalar, row: Scalar, column: Scalar, columns: int, number: Scalar
+        self,
+        panel: Scalar,
+        channel_block: Scalar,
+        image: Scalar,
+        row: Scalar,
+        column: Scalar,
+        columns: int,
+        number: Scalar,
     ) -> None:
         b, f = self._b, self._f
         tile = Tile((f.inputs, f.inputs, self._lanes))
-        product, lane = tile.index(b, 0, {0: f.inputs, 1: 1}), tile.index(b, chunk * self._lanes, {-1: 1})
+        product, lane = tile.index(b, 0, {0: f.inputs, 1: 1}), tile.index(b, channel_block * self._lanes, {-1: 1})
         grid = self._products([product, number, lane])
         lines = f.transform_output(self._split(grid, 0), self._sum)
         sides = f.transform_output(self._split(self._joined(lines, 0), 1), self._sum)[:columns]
         values = self._joined(sides, 1)
 
         def write(rows: int) -> list[Scalar]:
-            block = panel * (self._sizes.width // self._lanes) + chunk
+            block = panel * (self._sizes.width // self._lanes) + channel_block
             tile = Tile((rows, columns, self._lanes))
             value = b.slice(values, [0, 0], [rows, columns])
             if self._bias is not None:

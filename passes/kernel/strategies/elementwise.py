@@ -27,7 +27,7 @@ class PointwiseLayout(KernelStrategy[BroadcastOp]):
         if len(set(whole)) == 1:
             channels = layouts.compacted(whole[0], op.results[0])
         operands = [layouts.pack_parameter(value, shape, channels) for value in op.operands]
-        return Blocked(layouts.again(op, operands), channels)
+        return Blocked(layouts.copied(op, operands), channels)
 
     def lay_out_reshaped(self, op: BroadcastOp, layouts: Layouts, shape: Sequence[int]) -> Blocked | None:
         """As what it is applied to is laid out, with parameters of groups of channels repeated for each of these."""
@@ -51,7 +51,7 @@ class PointwiseLayout(KernelStrategy[BroadcastOp]):
             return layouts.per_channel(column, shape, x.channels)
 
         operands = [x.value if value in whole else parameter(value) for value in op.operands]
-        return Blocked(layouts.again(op, operands), x.channels)
+        return Blocked(layouts.copied(op, operands), x.channels)
 
     def block_starts(self, op: BroadcastOp, channels_of: ChannelsOf) -> Iterable[int] | None:
         shape = shape_of(op.results[0])
@@ -66,7 +66,7 @@ class AffineLayout(KernelStrategy[AffineOp]):
         x = layouts.computed(op.x)
         if x is None or shape_of(op.scale) not in ((), (1,)):
             return None
-        return layouts.on_blocked(op, x, *op.operands[1:])
+        return layouts.copied_on_blocks(op, x, *op.operands[1:])
 
 
 STRATEGIES: Strategies = {BroadcastOp: (PointwiseLayout(),), AffineOp: (AffineLayout(),)}

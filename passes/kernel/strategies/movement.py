@@ -11,7 +11,7 @@ from aotc.dialects.graph.indexing import GatherOp
 from aotc.dialects.graph.interfaces import GraphOp, producer, shape_of
 from aotc.dialects.graph.movement import ConcatOp, PadOp, ReshapeOp, SliceOp, TransposeOp
 from aotc.dialects.graph.packed.channels import Channels
-from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts, is_compact, side_by_side
+from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts, concatenated, is_compact
 from aotc.passes.kernel.strategy import KernelStrategy, Strategies, strategy_of
 
 
@@ -26,7 +26,7 @@ class ReshapeLayout(KernelStrategy[ReshapeOp]):
         if target[:2] != shape_of(op.x)[:2]:
             return None
         blocked = shape_of(x.value)
-        return layouts.on_blocked(op, x, shape=[*blocked[:2], *target[2:], blocked[-1]])
+        return layouts.copied_on_blocks(op, x, shape=[*blocked[:2], *target[2:], blocked[-1]])
 
 
 class TransposeLayout(KernelStrategy[TransposeOp]):
@@ -67,7 +67,7 @@ class SliceLayout(KernelStrategy[SliceOp]):
         starts[1], steps[1], shape[1] = cut[0], 1, cut[1].blocks
         if (*shape, lanes) == shape_of(x.value) and all(step == 1 for step in steps):
             return Blocked(x.value, cut[1])
-        sliced = layouts.again(op, [x.value], starts=[*starts, 0], steps=[*steps, 1], shape=[*shape, lanes])
+        sliced = layouts.copied(op, [x.value], starts=[*starts, 0], steps=[*steps, 1], shape=[*shape, lanes])
         return Blocked(sliced, cut[1])
 
     def block_starts(self, op: SliceOp, channels_of: ChannelsOf) -> Iterable[int]:
@@ -83,11 +83,11 @@ class ConcatLayout(KernelStrategy[ConcatOp]):
         if channels is None:
             return None
         if op.dimension != 1:
-            return Blocked(layouts.again(op, [layouts.pack(part, channels) for part in op.parts]), channels)
+            return Blocked(layouts.copied(op, [layouts.pack(part, channels) for part in op.parts]), channels)
         parts = [layouts.blocked(part, channels.lanes) for part in op.parts if shape_of(part)[1] > 0]
-        joined = side_by_side([part.channels for part in parts])
+        joined = concatenated([part.channels for part in parts])
         if is_compact(joined):
-            return Blocked(layouts.again(op, [part.value for part in parts]), joined)
+            return Blocked(layouts.copied(op, [part.value for part in parts]), joined)
         dense = Channels.of([joined.count], joined.lanes)
         return Blocked(layouts.regroup(parts, range(joined.count), dense), dense)
 
@@ -99,7 +99,7 @@ class PadLayout(KernelStrategy[PadOp]):
         x, pads, rank = layouts.computed(op.x), op.ints("pads"), len(shape_of(op.x))
         if x is None or pads[1] or pads[1 + rank]:
             return None
-        return layouts.on_blocked(op, x, *op.operands[1:], pads=[*pads[:rank], 0, *pads[rank:], 0])
+        return layouts.copied_on_blocks(op, x, *op.operands[1:], pads=[*pads[:rank], 0, *pads[rank:], 0])
 
 
 class GatherLayout(KernelStrategy[GatherOp]):
@@ -107,7 +107,7 @@ class GatherLayout(KernelStrategy[GatherOp]):
 
     def lay_out(self, op: GatherOp, layouts: Layouts) -> Blocked | None:
         x = layouts.computed(op.x)
-        return None if x is None or op.axis.value.data < 2 else layouts.on_blocked(op, x, op.indices)
+        return None if x is None or op.axis.value.data < 2 else layouts.copied_on_blocks(op, x, op.indices)
 
 
 STRATEGIES: Strategies = {

@@ -36,7 +36,7 @@ class PoolingStrategy(KernelStrategy[WindowOp]):
 
     def lay_out(self, op: WindowOp, layouts: Layouts) -> SSAValue | Blocked | None:
         x = layouts.computed(op.x) if op.BLOCKED else None
-        return None if x is None else layouts.on_blocked(op, x)
+        return None if x is None else layouts.copied_on_blocks(op, x)
 
     def block_starts(self, op: WindowOp, channels_of: ChannelsOf) -> Iterable[int] | None:
         return None if op.BLOCKED else ()

@@ -47,7 +47,7 @@ class RowwiseStrategy(_RowSchedules[Rowwise]):
     def lay_out(self, op: Rowwise, layouts: Layouts) -> SSAValue | Blocked | None:
         """Rows that lie within channels are the same in the NCHWc layout."""
         x, axes = layouts.computed(op.x), op.along()
-        return None if x is None or min(axes, default=2) < 2 else layouts.on_blocked(op, x, axes=axes)
+        return None if x is None or min(axes, default=2) < 2 else layouts.copied_on_blocks(op, x, axes=axes)
 
     def block_starts(self, op: Rowwise, channels_of: ChannelsOf) -> Iterable[int] | None:
         return None if min(op.along(), default=2) >= 2 else ()

@@ -66,20 +66,22 @@ class RegroupStrategy(KernelStrategy[RegroupChannelsOp]):
                 value = b.splat(0, tile, element_type_of(op.result))
             writes[0]([image, block, *before, where, lane], value)
 
-        def row(stretch: _Stretch, index: list[Scalar]) -> None:
+        def row(repetition: _Repetition, index: list[Scalar]) -> None:
             time, *at = index
             for part in segments(across, schedule.registers):
 
                 def body(position: Scalar, size: int = part.size) -> None:
-                    for number, (registers, steps) in enumerate(zip(stretch.blocks, stretch.steps, strict=True)):
+                    for number, (registers, steps) in enumerate(zip(repetition.blocks, repetition.steps, strict=True)):
                         sources = [time * step + each.block for each, step in zip(registers, steps, strict=True)]
-                        block = time * len(stretch.blocks) + (stretch.first + number)
+                        block = time * len(repetition.blocks) + (repetition.first + number)
                         write(block, list(zip(registers, sources, strict=True)), [*at, position], size)
 
                 b.parallel_range(part.start, part.start + part.count * part.size, part.size, body)
 
-        for stretch in _stretches(_registers(op)):
-            b.parallel_for([stretch.times, batch, *outer], lambda index, stretch=stretch: row(stretch, index))
+        for repetition in _repetitions(_registers(op)):
+            b.parallel_for(
+                [repetition.times, batch, *outer], lambda index, repetition=repetition: row(repetition, index)
+            )
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,7 @@ def _together(b: TileBuilder, found: Sequence[Scalar], moved: Sequence[_Moved]) 
 
 
 @dataclass(frozen=True)
-class _Stretch:
+class _Repetition:
     """Blocks of the result that are put together as others before them, from blocks at equal distances."""
 
     first: int
@@ -128,7 +130,7 @@ MOST_ALIKE = 8
 """Blocks after which they are put together as before, at most."""
 
 
-def _stretches(blocks: Sequence[tuple[_Register, ...]]) -> Iterator[_Stretch]:
+def _repetitions(blocks: Sequence[tuple[_Register, ...]]) -> Iterator[_Repetition]:
     """All blocks, cut so that most of them repeat others."""
     first = 0
     while first < len(blocks):
@@ -139,7 +141,7 @@ def _stretches(blocks: Sequence[tuple[_Register, ...]]) -> Iterator[_Stretch]:
         first += best.times * len(best.blocks)
 
 
-def _repeated(blocks: Sequence[tuple[_Register, ...]], first: int, period: int) -> _Stretch:
+def _repeated(blocks: Sequence[tuple[_Register, ...]], first: int, period: int) -> _Repetition:
     """The blocks from `first` on, as often as what follows them `period` blocks on is alike."""
 
     def group(time: int) -> Sequence[tuple[_Register, ...]]:
@@ -156,7 +158,7 @@ def _repeated(blocks: Sequence[tuple[_Register, ...]], first: int, period: int) 
     times, distance = 1, steps(1)
     while distance is not None and steps(times) == distance:
         times += 1
-    return _Stretch(first, times, group(0), distance or [(0,) * len(block) for block in group(0)])
+    return _Repetition(first, times, group(0), distance or [(0,) * len(block) for block in group(0)])
 
 
 def _registers(op: RegroupChannelsOp) -> list[tuple[_Register, ...]]:

@@ -47,7 +47,7 @@ class ResampleStrategy(KernelStrategy[ResampleOp]):
             return None
         if axis < axis_of_lanes(shape) and shape[axis] > shape_of(op.x)[axis] and layouts.is_result(op.result):
             return None
-        return layouts.on_blocked(op, x, *op.operands[1:])
+        return layouts.copied_on_blocks(op, x, *op.operands[1:])
 
     def nest(
         self,

@@ -45,7 +45,7 @@ class _WithScratch(KernelStrategy[Op]):
         return layouts.rescheduled(op, self.IN_MEMORY)
 
 
-def _worth(steps: int) -> ScatterSchedule | None:
+def _schedule_if_many(steps: int) -> ScatterSchedule | None:
     """The schedule, element by element, of what otherwise takes `steps` for each element; None where these are few."""
     return ScatterSchedule(1) if steps > FEW_STEPS else None
 
@@ -56,7 +56,7 @@ class ScatterElementsStrategy(_WithScratch[ScatterElementsOp]):
     IN_MEMORY = ScatterElementsInMemoryOp
 
     def schedule(self, op: ScatterElementsOp, machine: Machine) -> ScatterSchedule | None:
-        return _worth(shape_of(op.indices)[op.axis.value.data])
+        return _schedule_if_many(shape_of(op.indices)[op.axis.value.data])
 
 
 class ScatterNdStrategy(_WithScratch[ScatterNdOp]):
@@ -65,7 +65,7 @@ class ScatterNdStrategy(_WithScratch[ScatterNdOp]):
     IN_MEMORY = ScatterNdInMemoryOp
 
     def schedule(self, op: ScatterNdOp, machine: Machine) -> ScatterSchedule | None:
-        return _worth(prod(shape_of(op.indices)[:-1]))
+        return _schedule_if_many(prod(shape_of(op.indices)[:-1]))
 
 
 class TopKStrategy(_WithScratch[TopKOp]):
@@ -74,7 +74,7 @@ class TopKStrategy(_WithScratch[TopKOp]):
     IN_MEMORY = TopKInMemoryOp
 
     def schedule(self, op: TopKOp, machine: Machine) -> ScatterSchedule | None:
-        return _worth(shape_of(op.x)[op.axis.value.data])
+        return _schedule_if_many(shape_of(op.x)[op.axis.value.data])
 
 
 class ScatterElementsInMemoryStrategy(KernelStrategy[ScatterElementsInMemoryOp]):

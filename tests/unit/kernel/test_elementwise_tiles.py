@@ -314,7 +314,9 @@ def results(lanes: int) -> Results:
         compilation.phase = phase.name
         if phase.name == "loops":
             for function in compilation.module.ops:
-                if isinstance(function, FuncOp) and isinstance(why := function.attributes.get("aot.scalar_fallback"), StringAttr):
+                if isinstance(function, FuncOp) and isinstance(
+                    why := function.attributes.get("aot.scalar_fallback"), StringAttr
+                ):
                     reasons[symbols[function.sym_name.data]] = why.data
     feed = {f"{name} {k}": array for name, case in CASES.items() for k, array in enumerate(case.operands())}
     outputs = compiled_in_process(compilation)(feed)

@@ -15,7 +15,7 @@ from aotc.dialects.graph.packed.channels import Channels
 from aotc.dialects.graph.packed.regrouping import NOTHING, RegroupChannelsOp
 from aotc.dialects.graph.schedules import Schedule, ScheduleAttr
 from aotc.machines.families import X86_AVX512
-from aotc.passes.kernel.layouts import channels_from, is_compact, side_by_side
+from aotc.passes.kernel.layouts import channels_from, concatenated, is_compact
 from aotc.passes.kernel.strategy import strategy_of
 
 
@@ -114,7 +114,7 @@ def test_where_channels_are(given: Sequence[int], parts: Sequence[int]) -> None:
 def test_layouts_that_are_wanted() -> None:
     assert channels_from([26, 52, 0, 104], 104, 16).parts == (26, 26, 52)
     assert channels_from([32], 48, 16).parts == (48,)
-    twelves = side_by_side([Channels.of([24], 16), *[Channels.of([12], 16)] * 5])
+    twelves = concatenated([Channels.of([24], 16), *[Channels.of([12], 16)] * 5])
     assert twelves.parts == (24, 12, 12, 12, 12, 12)
     assert [(run.number, run.count, run.channels) for run in twelves.runs] == [(1, 1, 16), (1, 1, 8), (5, 1, 12)]
     assert is_compact(twelves)
