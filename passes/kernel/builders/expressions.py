@@ -1,4 +1,4 @@
-"""The elements of a kernel's tensors as expressions over its operands: what is read where a result is written."""
+"""The elements of a kernel's tensors as expressions over its operands, evaluated where a result is written."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ class Expressions:
         self._cache: dict[tuple[SSAValue, Block, IndexKey, bool], Scalar] = {}
 
     def store(self, destinations: Sequence[Destination], index: Sequence[Scalar]) -> None:
-        """Compute every tensor at `index`, then store them all: a buffer written may be one that was read."""
+        """Compute every tensor at `index`, then store them all: a buffer that is written may be one that was read."""
         values = [self.reader(value, encoded=True)(index) for value, _ in destinations]
         for value, (_, buffer) in zip(values, destinations, strict=True):
             self._b.store(value, buffer, index)
 
     @contextmanager
     def bound(self, result: SSAValue, index: Sequence[Scalar], value: Scalar) -> Generator[None]:
-        """Meanwhile the anchor's `result` is `value` at `index`."""
+        """Within this context, the anchor's `result` is `value` at `index`."""
         self._bound[result] = (_key(index), self._b.encode(value, element_type_of(result)))
         yield
         del self._bound[result]
 
     def reader(self, value: SSAValue, encoded: bool = False) -> Reader:
-        """What writes `value` at an index: as a number or, `encoded`, as memory holds it."""
+        """A reader of `value`: gives the number, or, `encoded`, the element as memory holds it."""
 
         def read(index: Sequence[Scalar]) -> Scalar:
             assert len(index) == len(shape_of(value)), "an index has one entry per dimension"

@@ -1,7 +1,7 @@
-"""Which tile of registers a contraction works on: arithmetic on sizes, no IR.
+"""The cost model of register tiles: arithmetic on sizes, no IR.
 
-A contraction adds, for each step of its reduction, the outer product of `rows` scalars and `columns` registers to
-rows * columns accumulators. The accumulators, the column registers and one broadcast must fit the register file.
+A contraction adds, for each step of its reduction, the outer product of `rows` scalars and `columns` registers to rows
+* columns accumulators. The accumulators, the column registers and one broadcast must fit the register file.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ def step_cycles(machine: Machine, rows: int, columns: int) -> float:
 
 
 def _switch_cycles(machine: Machine, results: int, depth: int) -> float:
-    """Cycles from the last step on a tile of so many results to the first one on the next."""
+    """Cycles from the last step of a tile with `results` accumulators to the first step of the next."""
     costs = machine.tiles
     held_up = costs.write_cycles * max(results - costs.burst_results, 0)
     return costs.start_cycles + held_up * min(costs.hiding_steps / depth, 1)
 
 
 def _most_rows(machine: Machine, columns: int) -> int:
-    """Of a tile that compilers keep in registers: accumulators, columns, a broadcast, and one to spare; at least 1."""
+    """The most rows of a tile that compilers keep in registers: accumulators, columns, a broadcast, and one to spare;
+    at least 1."""
     return max((machine.registers - 2 - columns) // columns, 1)
 
 
@@ -50,10 +51,10 @@ def nest_cycles(machine: Machine, tile: tuple[int, int], rows: int, columns: int
 
 
 def register_tile(machine: Machine, rows: int, columns: int, depth: int) -> tuple[int, int]:
-    """The tile (rows, columns) of least estimated time for `rows` x `columns` registers and `depth` reduction steps.
+    """The fastest register tile (MR, NR) for `rows` x `columns` registers and `depth` reduction steps.
 
-    A panel of the columns, as deep as the reduction, takes its share of L2 at most, so that it is still there for the
-    next rows; they read it from there where it takes more than such a share of L1.
+    A panel, as deep as the reduction, takes at most its share of L2, so that the next rows find it there; they read it
+    from L1 where it takes no more than its share of L1.
     """
     best, least = (1, 1), float("inf")
     panel = max(int(machine.l2 * machine.shares.panel) // (depth * machine.vector_bytes), 1) if rows > 1 else columns

@@ -49,7 +49,7 @@ class ConvolutionSizes:
 
     @property
     def positions(self) -> int:
-        """In all images."""
+        """Positions in all images."""
         return self.images * self.rows * self.columns
 
     def tiles(self, size: int) -> tuple[int, int]:
@@ -58,9 +58,9 @@ class ConvolutionSizes:
 
 
 def choose_winograd(machine: Machine, dtype: Attribute, sizes: ConvolutionSizes) -> WinogradAttr | None:
-    """The output tile of least estimated time and how many rows of tiles are a block; None: convolve directly.
+    """The fastest output tile and the number of rows of tiles in a block; None: convolve directly.
 
-    With fewer channels than a register has lanes the operand is not blocked, and half empty where it is.
+    With fewer channels than lanes the operand is not blocked; where it is blocked, half of it is padding.
     """
     found = winograd_choices(machine, dtype, sizes)
     cycles = {each: winograd_cycles(machine, sizes, each.output_tile.data) for each in found}
@@ -69,7 +69,7 @@ def choose_winograd(machine: Machine, dtype: Attribute, sizes: ConvolutionSizes)
 
 
 def winograd_choices(machine: Machine, dtype: Attribute, sizes: ConvolutionSizes) -> list[WinogradAttr]:
-    """Each output tile, with as many rows of tiles in a block as suit it."""
+    """The choices: each output tile, with as many rows of tiles in a block as suit it."""
     if dtype != f32 or sizes.channels < lanes_of(machine, dtype) or 0 in (sizes.images, sizes.outputs):
         return []
     return [WinogradAttr(IntAttr(size), IntAttr(_tile_rows(machine, sizes, size))) for size in OUTPUT_TILES]
@@ -102,7 +102,7 @@ def winograd_cycles(machine: Machine, sizes: ConvolutionSizes, output_tile: int)
 
 
 def _product_cycles(machine: Machine, sizes: ConvolutionSizes, count: int) -> float:
-    """Of `count` products of a row of all channels with the weight."""
+    """Estimated cycles of `count` products of a row of all channels with the weight."""
     return count * sizes.channels * ceil_div(sizes.outputs, lanes_of(machine, f32)) / machine.tiles.multipliers
 
 
@@ -112,7 +112,7 @@ def _weight_cycles(machine: Machine, sizes: ConvolutionSizes, products: int) -> 
 
 
 def _tile_rows(machine: Machine, sizes: ConvolutionSizes, output_tile: int) -> int:
-    """Rows of tiles in blocks of equal size whose buffers take their share of L2."""
+    """The number of rows of tiles in a block, all blocks being equal, such that the buffers take their share of L2."""
     rows, columns = sizes.tiles(output_tile)
     costs, size = machine.winograd, (output_tile + TAPS - 1) ** 2
     buffers = columns * size * (sizes.channels + costs.product_registers * lanes_of(machine, f32)) * byte_width(f32)

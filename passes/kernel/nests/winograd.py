@@ -96,7 +96,7 @@ class WinogradKernel:
     def _for_rows(
         self, start: Scalar, channel_blocks: Sequence[int], body: Callable[[list[Scalar], Scalar, Scalar, Scalar], None]
     ) -> None:
-        """`body(channel_block, image, row, first)` for each index into `channel_blocks` and each row of tiles of the block at `start`.
+        """`body(channel_block, image, row, first)` for each channel block and each row of tiles of the block.
 
         `first` is the number in the block of the first tile of the row.
         """

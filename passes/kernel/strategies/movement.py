@@ -1,4 +1,4 @@
-"""Data movement in the NCHWc layout: views of blocks where it can be, else channels regrouped to other lanes."""
+"""Data movement in the NCHWc layout: views of blocks where possible, else channels moved to other lanes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from aotc.passes.kernel.strategy import KernelStrategy, Strategies, strategy_of
 
 
 class ReshapeLayout(KernelStrategy[ReshapeOp]):
-    """Spatial axes may change while N and C stay; channels that were split up come together again."""
+    """Spatial axes may change while N and C stay; channels that were split are merged again."""
 
     def lay_out(self, op: ReshapeOp, layouts: Layouts) -> Blocked | None:
         x, target = layouts.computed(op.x), op.ints("shape")
@@ -33,7 +33,7 @@ class TransposeLayout(KernelStrategy[TransposeOp]):
     """Between two reshapes, a channel shuffle."""
 
     def lay_out_reshaped(self, op: TransposeOp, layouts: Layouts, shape: Sequence[int]) -> Blocked | None:
-        """Axes that channels were split into change places, so channels move to other lanes."""
+        """The axes that channels were split into are permuted, which moves channels to other lanes."""
         split = producer(op.x, ReshapeOp)
         x = None if split is None else layouts.computed(split.x)
         if split is None or x is None or shape_of(split.x) != tuple(shape) or 0 in shape:
@@ -51,7 +51,7 @@ class TransposeLayout(KernelStrategy[TransposeOp]):
 
 
 class SliceLayout(KernelStrategy[SliceOp]):
-    """Channels that begin a block are a view; others are put together in new blocks."""
+    """A slice of channels that begins a block is a view; others are moved into new blocks."""
 
     def lay_out(self, op: SliceOp, layouts: Layouts) -> Blocked | None:
         x = layouts.computed(op.x)
@@ -76,7 +76,8 @@ class SliceLayout(KernelStrategy[SliceOp]):
 
 
 class ConcatLayout(KernelStrategy[ConcatOp]):
-    """Along the channels, blocks side by side; where these would have many padding lanes, channels regrouped."""
+    """Concatenation along the channels puts blocks side by side; where that leaves many padding lanes, channels are
+    moved."""
 
     def lay_out(self, op: ConcatOp, layouts: Layouts) -> Blocked | None:
         channels = layouts.channels_of(*op.parts)
@@ -93,7 +94,7 @@ class ConcatLayout(KernelStrategy[ConcatOp]):
 
 
 class PadLayout(KernelStrategy[PadOp]):
-    """Spatial axes are padded block by block; padded channels are plain."""
+    """Spatial axes are padded block by block; padding of channels needs a plain tensor."""
 
     def lay_out(self, op: PadOp, layouts: Layouts) -> Blocked | None:
         x, pads, rank = layouts.computed(op.x), op.ints("pads"), len(shape_of(op.x))
@@ -103,7 +104,7 @@ class PadLayout(KernelStrategy[PadOp]):
 
 
 class GatherLayout(KernelStrategy[GatherOp]):
-    """Along a spatial axis, from every block."""
+    """A gather along a spatial axis gathers from every block."""
 
     def lay_out(self, op: GatherOp, layouts: Layouts) -> Blocked | None:
         x = layouts.computed(op.x)

@@ -1,4 +1,4 @@
-"""Channels moved to other lanes: registers of the NCHWc layout shuffled together from those their lanes come from."""
+"""Channels moved to other lanes of the NCHWc layout by shuffles of vector registers."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from aotc.passes.kernel.costs.candidates import elementwise_candidates
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
 
 _Moved: TypeAlias = tuple[tuple[int, int], ...]
-"""Lanes of a block of the result, and of which lane of another one each comes."""
+"""Pairs (lane of a block of the result, lane of the source block that it comes from)."""
 
 
 class RegroupStrategy(KernelStrategy[RegroupChannelsOp]):
-    """Loops over runs of blocks that are put together alike."""
+    """Loops over runs of blocks that are made by the same shuffles."""
 
     SCHEDULES = (ElementwiseSchedule,)
 
@@ -86,7 +86,7 @@ class RegroupStrategy(KernelStrategy[RegroupChannelsOp]):
 
 @dataclass(frozen=True)
 class _Register:
-    """A block of one of the parts that some lanes come from."""
+    """A block of one of the parts, and the lanes that are taken from it."""
 
     part: int
     block: int
@@ -94,12 +94,12 @@ class _Register:
 
     @property
     def kind(self) -> tuple[int, _Moved]:
-        """All but the number of the block."""
+        """What two such blocks have in common when the same shuffles apply: all but the block's number."""
         return self.part, self.moved
 
 
 def _together(b: TileBuilder, found: Sequence[Scalar], moved: Sequence[_Moved]) -> Scalar | None:
-    """One register of lanes of those that were found: the first two in one shuffle, then one after the other."""
+    """One register of lanes from several: the first two in one shuffle, then one more in each."""
     if not found:
         return None
     value, *rest = found
@@ -116,22 +116,22 @@ def _together(b: TileBuilder, found: Sequence[Scalar], moved: Sequence[_Moved]) 
 
 @dataclass(frozen=True)
 class _Repetition:
-    """Blocks of the result that are put together as others before them, from blocks at equal distances."""
+    """A sequence of blocks of the result that repeats: made by the same shuffles, from blocks at equal distances."""
 
     first: int
     times: int
     blocks: Sequence[tuple[_Register, ...]]
-    """Of the first time."""
+    """The source blocks of the first repetition."""
     steps: Sequence[tuple[int, ...]]
-    """How far the blocks that are read move from one time to the next."""
+    """How far the source blocks move from one repetition to the next."""
 
 
 MOST_ALIKE = 8
-"""Blocks after which they are put together as before, at most."""
+"""The longest period, in blocks, of a repetition."""
 
 
 def _repetitions(blocks: Sequence[tuple[_Register, ...]]) -> Iterator[_Repetition]:
-    """All blocks, cut so that most of them repeat others."""
+    """All blocks as repetitions, such that most blocks repeat others."""
     first = 0
     while first < len(blocks):
         choices = [_repeated(blocks, first, period) for period in range(1, min(MOST_ALIKE, len(blocks) - first) + 1)]
@@ -142,7 +142,7 @@ def _repetitions(blocks: Sequence[tuple[_Register, ...]]) -> Iterator[_Repetitio
 
 
 def _repeated(blocks: Sequence[tuple[_Register, ...]], first: int, period: int) -> _Repetition:
-    """The blocks from `first` on, as often as what follows them `period` blocks on is alike."""
+    """The repetition of `period` blocks that begins at block `first`."""
 
     def group(time: int) -> Sequence[tuple[_Register, ...]]:
         start = first + time * period
@@ -162,7 +162,7 @@ def _repeated(blocks: Sequence[tuple[_Register, ...]], first: int, period: int) 
 
 
 def _registers(op: RegroupChannelsOp) -> list[tuple[_Register, ...]]:
-    """For each block of the result, what its lanes come from."""
+    """For each block of the result, the source blocks of its lanes."""
     lanes, origins = op.lanes, op.numbered_origins()
     blocks: list[tuple[_Register, ...]] = []
     for first in range(0, len(origins), lanes):

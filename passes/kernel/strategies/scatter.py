@@ -1,4 +1,4 @@
-"""Scattering and selecting in time that grows with the elements, not with a product: with a scratch buffer."""
+"""Scatter and top-k with a scratch buffer: in time that grows with the number of elements, not with a product."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from aotc.passes.kernel.strategy import KernelStrategy, Strategies
 Op = TypeVar("Op", bound=AnchorOp)
 
 FEW_STEPS = 4
-"""So many steps for an element are not worth a scratch buffer."""
+"""Up to this many steps for each element, a scratch buffer does not pay."""
 
 
 class _WithScratch(KernelStrategy[Op]):
-    """Becomes another operation of the same operands and properties, which has a scratch buffer."""
+    """Lowers to another operation with the same operands and properties, and a scratch buffer."""
 
     SCHEDULES = (ScatterSchedule,)
     IN_MEMORY: ClassVar[type[AnchorOp]]
@@ -46,7 +46,8 @@ class _WithScratch(KernelStrategy[Op]):
 
 
 def _schedule_if_many(steps: int) -> ScatterSchedule | None:
-    """The schedule, element by element, of what otherwise takes `steps` for each element; None where these are few."""
+    """A schedule (of single elements) where the definition takes more than `FEW_STEPS` steps for each element; else
+    None."""
     return ScatterSchedule(1) if steps > FEW_STEPS else None
 
 
@@ -78,7 +79,7 @@ class TopKStrategy(_WithScratch[TopKOp]):
 
 
 class ScatterElementsInMemoryStrategy(KernelStrategy[ScatterElementsInMemoryOp]):
-    """The pieces before `axis` are updated one at a time, each in its part of the buffer."""
+    """The slices along the axes before `axis` are updated one at a time, each in its part of the buffer."""
 
     SCHEDULES = (ScatterSchedule,)
 
@@ -180,7 +181,8 @@ class TopKInMemoryStrategy(KernelStrategy[TopKInMemoryOp]):
                 writes[3](at(place), what[1])
 
             def worse(one: Sequence[Scalar], other: Sequence[Scalar]) -> Scalar:
-                """Whether a node comes after another one; of nodes of one kind either may."""
+                """Whether node `one` orders after node `other` in the heap; if they are equal, either result is
+                right."""
                 later = b.compare("gt", one[1], other[1])
                 behind = b.compare(op.ahead, other[0], one[0])
                 before = b.compare(op.ahead, one[0], other[0])
@@ -189,7 +191,7 @@ class TopKInMemoryStrategy(KernelStrategy[TopKInMemoryOp]):
                 return b.compare("lt", one[1], 0) | b.compare("eq", other[1], last) | among
 
             def sink(what: Sequence[Scalar]) -> None:
-                """Put a node in the place of the root: nodes worse than it move up."""
+                """Sift down: replace the root by a node; worse nodes move up."""
 
                 def level(_: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
                     (hole,) = carried
