@@ -100,8 +100,7 @@ def tiled_windows(op: AnchorOp, windows: Sequence[SlidingWindow], box: Box) -> T
 
 
 def window_tiling(op: AnchorOp, schedule: Schedule) -> SpatialTiling:
-    """The tiling of a result [N, blocks, spatial.., lanes]: one image at a time, some positions along the first spatial
-    axis.
+    """The tiling of [N, blocks, spatial.., lanes]: one image at a time, some positions along the first spatial axis.
 
     Register tiles lie along the last spatial axis.
     """

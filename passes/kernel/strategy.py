@@ -98,8 +98,7 @@ class KernelStrategy(Generic[Op]):
         return None
 
     def block_starts(self, op: Op, channels_of: ChannelsOf) -> Iterable[int] | None:
-        """The channels of the operands that should begin a block, so that `lay_out` need not move channels between
-        lanes.
+        """The channels of the operands that should begin a block, so that `lay_out` leaves channels in their lanes.
 
         None: any; the first result's blocks then begin at the same channels.
         """
@@ -127,8 +126,7 @@ class KernelStrategy(Generic[Op]):
         return None
 
     def tiled_implementation(self, op: Op, box: Box) -> TiledImplementation | None:
-        """The operation that computes a box of the first result, at a cost proportional to the box; None where there is
-        no such operation.
+        """The operation that computes a box of the first result at a cost proportional to the box; None: there is none.
 
         As `getTiledImplementation` of MLIR's TilingInterface.
         """
@@ -137,8 +135,7 @@ class KernelStrategy(Generic[Op]):
     # Code
 
     def nest(self, op: Op, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Any) -> None:
-        """As `LoopNestOp.loops`, vectorised: indices may be `TileIndex`es, and the values read and written may be
-        tiles.
+        """As `LoopNestOp.loops`, vectorised: indices may be `TileIndex`es, values read and written may be tiles.
 
         `schedule` is of one of the kinds in `SCHEDULES`. Raises `NotVectorizable` where the operation cannot be
         vectorised; the kernel then falls back to scalar loops.

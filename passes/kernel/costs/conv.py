@@ -21,8 +21,7 @@ LEAST_DEPTH = 4
 
 
 def narrow_cycles(machine: Machine, lanes: int, channels: int, outputs: int, taps: int) -> float:
-    """Estimated cycles for each position of the result: the products, then the reduction across the lanes for each
-    output channel.
+    """Estimated cycles for each position of the result: products, then the reductions across the lanes.
 
     As many sums as there are lanes are transposed as a square, one shuffle for each register and power of two, and the
     resulting registers are added.
@@ -56,8 +55,7 @@ def conv_schedule(
     kernel: Sequence[int],
     groups: int = 1,
 ) -> MatmulSchedule | None:
-    """The schedule of a convolution of `channels` to `outputs` channels whose result has `extents` positions along its
-    axes.
+    """The schedule of a convolution to `outputs` channels whose result has `extents` positions along its axes.
 
     `operand` counts the elements of x. None where the type is not computed in vectors.
     """

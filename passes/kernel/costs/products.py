@@ -56,8 +56,7 @@ def batched_matmul_schedule(
 
 
 def panel_order(machine: Machine, panels: int, matrix: int, rows: int) -> Order:
-    """The order of loops: "columns" (panel by panel) where the matrix does not stay in cache from one row of tiles to
-    the next.
+    """The order of loops: "columns" (panel by panel) where the matrix does not stay in cache between rows of tiles.
 
     `matrix` and `rows` are the bytes of both operands. The matrix does not stay in L1 while all rows stay in L2, or it
     does not even stay in L2.

@@ -60,7 +60,7 @@ class ConvolutionSizes:
 def choose_winograd(machine: Machine, dtype: Attribute, sizes: ConvolutionSizes) -> WinogradAttr | None:
     """The fastest output tile and the number of rows of tiles in a block; None: convolve directly.
 
-    With fewer channels than lanes the operand is not blocked; where it is blocked, half of it is padding.
+    Fewer channels than lanes are not worth it: half of a blocked operand would be padding.
     """
     found = winograd_choices(machine, dtype, sizes)
     cycles = {each: winograd_cycles(machine, sizes, each.output_tile.data) for each in found}

@@ -1,9 +1,9 @@
-"""Convolutions on blocked tensors as register tiles: the loop nest of convolution and of transposed convolution.
+"""Direct convolution on blocked tensors: the loop nest of convolution and of transposed convolution.
 
-A tile is some neighbouring positions along the last axis times some blocks of output channels: for each tap and input
-channel it adds the elements at these positions, each broadcast along the lanes, times registers of the packed weight.
-Tiles at the ends of a row leave out the registers for which a tap lies in the padding (`edges`); along the other axes
-the bounds of the loops over taps leave them out.
+A register tile is some neighbouring positions along the last axis times some blocks of output channels. For each tap
+and input channel it adds the elements at these positions, each broadcast along the lanes, times registers of the packed
+weight. Tiles at the ends of a row leave out the registers for which a tap lies in the padding (`edges`); along the
+other axes the bounds of the loops over taps do.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from aotc.passes.kernel.nests.edges import RowTiles, row_tiles
 from aotc.passes.kernel.nests.matmul import Block, PartialSums, for_blocks, prefetch_panel, reduction
 
 OverBlocks: TypeAlias = Callable[[Scalar, list[Scalar], PanelBlockBody], list[Scalar]]
-"""Loops that carry values over blocks of x that a panel sees."""
+"""Loops over the blocks of x that a panel reads, carrying values."""
 
 
 @dataclass(frozen=True)
@@ -39,26 +39,26 @@ class ConvNest:
     schedule: MatmulSchedule
     dtype: Attribute
     result: Sequence[int]
-    """Its shape."""
+    """The shape of the result."""
     panels: GroupedPanels
-    """Of the weight, and which blocks of x they see."""
+    """The panels of the weight, and which blocks of x each reads."""
     over_blocks: OverBlocks
-    """Loops over the blocks that a panel sees."""
+    """Loops over the blocks that a panel reads."""
     panel: Sequence[int]
-    """The shape of one: blocks of x, taps, channels of a block, columns."""
+    """The shape of a panel: blocks of x, taps, channels of a block, columns."""
     outer: Callable[[list[Scalar]], list[Taps]]
-    """What a position along all spatial axes but the last sees."""
+    """The taps at a position along all spatial axes but the last."""
     phases: Sequence[Phases]
-    """Of the last axis."""
+    """The phases of the last axis."""
     x: Callable[[Scalar, Scalar, list[Scalar], Scalar], Scalar]
-    """The operand at batch, block, position and channel of the block."""
+    """Reads the operand at batch, block, position, and channel of the block."""
     weight: Reader
-    """At panel, block, taps, channel of the block, column."""
+    """Reads the weight at panel, block, taps, channel of the block, column."""
     bias: Reader | None
-    """At a channel; None: sums start with 0."""
+    """Reads the bias at a channel; None: sums start with 0."""
     write: Writer
     partials: PartialSums | None = None
-    """At a position and a column of the panel, where the reduction is done in blocks; of one group."""
+    """Indexed by position, and by column of the panel, where the reduction is blocked; for one group only."""
 
     def run(self) -> None:
         """Emit the nest; every position is written once.
@@ -104,7 +104,7 @@ class ConvNest:
             b.parallel_for([batches, *spatial[:-1]], by_rows)
 
     def _over_some(self, some: Block) -> OverBlocks:
-        """Loops over `some` of the blocks of x, of which the last one of all may have fewer channels."""
+        """Loops over the blocks of x in `some`; the very last block may have fewer channels."""
         depth, b = self.panels.depth, self.b
         tail = self.panels.last_depth if some.is_last and self.panels.last_depth < depth else None
         whole = some.size if tail is None else some.size - 1
@@ -116,7 +116,8 @@ class ConvNest:
         return over
 
     def _row(self, batch: Scalar, panel: Scalar, count: int, outer: list[Scalar], some: Block | None = None) -> None:
-        """All positions along the last axis, for `count` blocks of output channels; `some` of the reduction, or all."""
+        """All positions along the last axis, for `count` blocks of output channels; `some` is a block of the
+        reduction."""
 
         def phase(j: Scalar, phases: Phases) -> None:
             for part in row_tiles(phases.window, self.schedule.mr):
@@ -132,7 +133,8 @@ class ConvNest:
 
 @dataclass(frozen=True)
 class _Tile:
-    """A tile of results: in phase j of `phases` the positions from `row` on, times `count` blocks of a panel."""
+    """A register tile of results: in phase j of `phases`, the positions from `row` on, times `count` blocks of a
+    panel."""
 
     nest: ConvNest
     batch: Scalar
@@ -144,10 +146,10 @@ class _Tile:
     part: RowTiles
     row: Scalar
     some: Block | None
-    """What of the reduction is added to partial sums; None: all of it, to the bias."""
+    """The block of the reduction to add to partial sums; None: all of it, added to the bias."""
 
     def write(self) -> None:
-        """Sum up the products and write the results, or the partial sums."""
+        """Accumulate, then write the results or the partial sums."""
         nest, b = self.nest, self.nest.b
         lanes, registers = nest.schedule.lanes, nest.schedule.nr
         tile = Tile((self.part.size, self.count, lanes))
@@ -205,7 +207,7 @@ class _Tile:
     def _taps(
         self, first: Scalar, block: Scalar, places: list[Scalar], taps: list[Scalar], depth: int, total: Scalar
     ) -> Scalar:
-        """Add the taps along the last axis, where it depends on the position which there are."""
+        """Add the taps along the last axis, where the position decides which of them read an element."""
         nest, b = self.nest, self.nest.b
         for seen in self.part.taps:
             size = seen.last - seen.first

@@ -1,4 +1,5 @@
-"""Convolution to few channels on register tiles: input channels in the lanes, which are summed up at the end."""
+"""Convolution to few output channels: inner products with input channels in the lanes, reduced across them at the
+end."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ def narrow_nest(
     writes: Sequence[Writer],
     schedule: InnerProductSchedule,
 ) -> None:
-    """Blocks are one more axis along which a window sees everything, once for each output channel."""
+    """The blocks are one more window axis, which covers all of them; the nest runs once for each output channel."""
     images, count, *_, lanes = shape_of(op.x)
     outer = (images, shape_of(op.weight)[0])
 
@@ -46,7 +47,7 @@ def narrow_nest(
 
 @dataclass(frozen=True)
 class _InnerProducts(WindowReduction):
-    """The sums of phases `j` of `phases`."""
+    """The inner products at phases `j` of `phases`."""
 
     op: NarrowConvolutionOp
     b: TileBuilder
@@ -82,7 +83,7 @@ class _InnerProducts(WindowReduction):
 
 
 def _reduced_across_lanes(b: TileBuilder, a: Scalar) -> Scalar:
-    """The sum of the lanes of register i in lane i of one register, for as many registers as lanes, or fewer."""
+    """The sum across the lanes of register i, in lane i of one register; for as many registers as lanes, or fewer."""
     lanes = tile_shape(a.ssa)[-1]
     square = b.replace(a, b.splat(0, Tile((lanes, lanes)), a.dtype), [0])
     turned = Scalar(b, a.dtype, b.insert(aot.TileTransposeOp(square.ssa)))

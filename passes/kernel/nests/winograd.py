@@ -31,7 +31,7 @@ from aotc.passes.kernel.nests.matmul import batched_matmul
 
 
 def alike(window: SlidingWindow, f: Transforms) -> list[tuple[range, range, int]]:
-    """The tiles along an axis, in runs: (tiles, which of the n elements exist, how many results exist)."""
+    """The tiles along an axis as runs of equal ones: (tiles, which of the n elements exist, how many results exist)."""
 
     def seen(tile: int) -> tuple[range, int]:
         start = tile * f.outputs - window.before
@@ -47,7 +47,7 @@ def alike(window: SlidingWindow, f: Transforms) -> list[tuple[range, range, int]
 
 
 class WinogradKernel:
-    """Writes the loops of one operation."""
+    """Writes the loops of one `winograd_conv`."""
 
     def __init__(
         self,
@@ -68,10 +68,10 @@ class WinogradKernel:
         self._write, self._write_transformed, self._write_products = writes
 
     def run(self) -> None:
-        """Write everything."""
+        """Emit the loops."""
         b, sizes = self._b, self._sizes
         channels = sizes.channels
-        # behind the last channel lanes may be written that nothing reads
+        # padding lanes behind the last channel may be written: nothing reads them
         whole = channels if channels.has_padding else Channels.of([channels.blocks * self._lanes], self._lanes)
         panel_blocks = sizes.width // self._lanes
         panels = list(segments(ceil_div(sizes.outputs, self._lanes), panel_blocks))
@@ -150,7 +150,7 @@ class WinogradKernel:
     def _line(
         self, channel_block: Scalar, image: Scalar, row: Scalar, column: Scalar, line: int, elements: range
     ) -> Scalar:
-        """Elements of one line of a tile of the operand, zero where there are none: [1, n, lanes]."""
+        """A line of elements of a tile of the operand, zero where there are none: [1, n, lanes]."""
         b, f, window = self._b, self._f, self._sizes.rows
         zeros = b.splat(0, Tile((1, f.inputs, self._lanes)), self._kind)
         first, last = line - window.before, line - window.before + (self._sizes.tiles[0] - 1) * f.outputs
@@ -193,7 +193,7 @@ class WinogradKernel:
             )
 
     def _result_runs(self) -> list[tuple[range, int]]:
-        """The tiles of a row with equally many columns of results."""
+        """The tiles of a row in runs with the same number of result columns."""
         count, size = self._sizes.tiles[1], self._f.outputs
         tail = self._sizes.columns.positions % size
         runs = [(range(count - (1 if tail else 0)), size), (range(count - 1, count), tail)]
@@ -237,13 +237,13 @@ class WinogradKernel:
     # Tiles of values
 
     def _split(self, grid: Scalar, axis: int) -> list[Scalar]:
-        """The parts of a tile along axis 0 or 1."""
+        """The slices of extent 1 of a tile along axis 0 or 1."""
         sizes = list(tile_shape(grid.ssa)[:2])
         count, sizes[axis] = sizes[axis], 1
         return [self._b.slice(grid, [place if axis == each else 0 for each in (0, 1)], sizes) for place in range(count)]
 
     def _joined(self, parts: Sequence[Scalar], axis: int) -> Scalar:
-        """Parts put together along axis 0 or 1."""
+        """A tile from slices along axis 0 or 1."""
         sizes = list(tile_shape(parts[0].ssa)[:2])
         sizes[axis] = len(parts)
         whole = self._b.splat(0, Tile((*sizes, self._lanes)), self._kind)

@@ -108,8 +108,7 @@ class MatMulStrategy(ProductStrategy[MatMulOp]):
         return Prologue.MOVED
 
     def lay_out(self, op: MatMulOp, layouts: Layouts) -> SSAValue | None:
-        """A constant right matrix is packed at compile time; rows of a transposed one are packed to columns where
-        needed.
+        """Pack the right matrix into panels where it is constant (at compile time) or transposed (when the model runs).
 
         Without packing, the reduction is not blocked.
         """

@@ -123,8 +123,8 @@ class ArgReduceStrategy(_RowSchedules[ArgReduceOp]):
 
     @staticmethod
     def _best_lane(op: ArgReduceOp, b: TileBuilder, best: Scalar, position: Scalar) -> Scalar:
-        """The first (or last) position among the lanes that hold the best value; if x starts with NaN, lane 0 still
-        holds it."""
+        """The first (or last) position among the lanes that hold the best value; where x starts with NaN, all hold
+        position 0."""
         greatest = op.kind.data == "max"
         top = b.total("max" if greatest else "min", best)
         worse = b.compare("lt" if greatest else "gt", best, top)
