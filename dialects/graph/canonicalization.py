@@ -32,7 +32,7 @@ from aotc.dialects.graph.interfaces import (
 from aotc.dialects.graph.logical import NotOp
 from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.movement import BroadcastOp, ConcatOp, PadOp, ReshapeOp, SliceOp, TransposeOp
-from aotc.dialects.graph.packed.regrouping import NOTHING, RegroupChannelsOp, regrouped
+from aotc.dialects.graph.packed.regrouping import PADDING_LANE, RegroupChannelsOp, regrouped
 from aotc.dialects.graph.patterns import Simplified, simplifies
 from aotc.dialects.graph.structure import ConstantOp
 
@@ -101,7 +101,7 @@ def regroup_of_regroup(op: RegroupChannelsOp) -> Simplified:
             origins += inner.origins()
         else:
             origins += ((part, lane) for lane in range(shape_of(part)[1] * shape_of(part)[-1]))
-    return regrouped([None if source == NOTHING else origins[source] for source in op.ints("sources")], op)
+    return regrouped([None if source == PADDING_LANE else origins[source] for source in op.ints("sources")], op)
 
 
 @simplifies(SliceOp)

@@ -21,7 +21,7 @@ from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, GraphOp, produce
 from aotc.dialects.graph.movement import BroadcastOp, ReshapeOp, SliceOp
 from aotc.dialects.graph.packed.channels import Channels
 from aotc.dialects.graph.packed.conv import PackChannelsOp, UnpackChannelsOp
-from aotc.dialects.graph.packed.regrouping import NOTHING, RegroupChannelsOp
+from aotc.dialects.graph.packed.regrouping import PADDING_LANE, RegroupChannelsOp
 from aotc.dialects.graph.schedules import Schedule, ScheduleAttr, schedule_of
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.structure import ConstantOp
@@ -97,7 +97,7 @@ class Layouts:
         for part in parts:
             places += [first + place for place in part.channels.places]
             first += part.channels.blocks * part.channels.lanes
-        sources = [NOTHING] * (channels.blocks * channels.lanes)
+        sources = [PADDING_LANE] * (channels.blocks * channels.lanes)
         for place, channel in zip(channels.places, chosen, strict=True):
             sources[place] = places[channel]
         return self.add(RegroupChannelsOp.get([part.value for part in parts], sources=sources))

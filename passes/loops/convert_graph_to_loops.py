@@ -77,7 +77,7 @@ class ConvertGraphToLoopsPass(ModulePass):
 
 
 def _lower(function: FuncOp, store: WeightStore) -> None:
-    """Write one kernel: on tiles where it has a schedule and can be, else as plain loops."""
+    """Lower one kernel: vectorised where it has a schedule and is vectorizable, else to scalar loops."""
     anchored = any(schedule_of(op) is not None for op in function.body.block.ops)
     if anchored or schedule_of(function, SCHEDULE) is not None:
         try:
@@ -171,7 +171,7 @@ class KernelLowering:
         return found.pop() if found else None
 
     def _emit_parallel(self, destinations: Sequence[Destination]) -> None:
-        """Destinations that depend on no anchor: one nest for each shape."""
+        """Write the destinations that depend on no anchor: one nest for each shape."""
         by_shape: dict[tuple[int, ...], list[Destination]] = {}
         for value, buffer in destinations:
             by_shape.setdefault(shape_of(value), []).append((value, buffer))
@@ -183,7 +183,7 @@ class KernelLowering:
                 self._b.parallel_for(shape, lambda i, group=group: self._expressions.store(group, i))
 
     def _values(self, b: LoopBuilder) -> Expressions:
-        """The kernel's tensors, as `b` writes them."""
+        """The kernel's tensors as expressions that `b` writes."""
 
         def reader(value: SSAValue, buffer: SSAValue) -> Reader:
             return lambda index: b.load_element(buffer, index, element_type_of(value))

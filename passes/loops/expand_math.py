@@ -45,7 +45,8 @@ from aotc.passes.kernel.builders.tile_builder import TileBuilder
 Function: TypeAlias = Callable[[TileBuilder, Scalar], Scalar]
 
 AT_A_TIME = 4
-"""Registers of a tile that one polynomial works on, so that what lies between its first and last operation fits too."""
+"""The most registers of a tile that one polynomial works on, so that its intermediate results stay in registers,
+too."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,8 @@ def _replace(op: Operation, expansion: Function, b: TileBuilder) -> None:
 
 
 def _applied(op: Operation, expansion: Function) -> tuple[Function, SSAValue]:
-    """What to compute `op` by, and of what; a constant factor of its operand goes into the coefficients."""
+    """The function that computes `op`, and its argument; a constant factor of the operand goes into the
+    coefficients."""
     scaled, product = _SCALED.get(type(op)), _product(op.operands[0])
     if scaled is None or product is None:
         return expansion, op.operands[0]
@@ -164,7 +166,7 @@ def _bits(b: TileBuilder, x: Scalar) -> Scalar:
 
 
 def _bits_of(value: float) -> int:
-    """The bits of a number of f32."""
+    """The bits of a number as f32."""
     return int(np.float32(value).view(np.int32))
 
 
@@ -360,9 +362,9 @@ def _quadrants(b: TileBuilder, x: Scalar) -> tuple[Scalar, Scalar]:
 
 
 def _far_quadrants(b: TileBuilder, x: Scalar) -> tuple[Scalar, Scalar]:
-    """The same for every x >= 0, in f64: x / (2 pi) without whole turns, which each part of the factor gives apart.
+    """The same for every x >= 0, in f64: x / (2 pi) modulo 1, from each part of the factor.
 
-    Every sum for r is exact until it has as few bits as r: turns cancel in the first parts that are not whole.
+    Every sum for r is exact until it has as few bits as r: whole turns cancel in the first parts that are not whole.
     """
     wide = b.cast(x, f64)
     *heads, tail = (wide * part for part in _TURNS)
@@ -397,9 +399,10 @@ _SCALED: dict[type[Operation], Callable[[TileBuilder, Scalar, float], Scalar]] =
     math.ErfOp: error_function,
     math.TanhOp: hyperbolic_tangent,
 }
-"""Those that take a factor of the argument. |x f'(x)| <= |f(x)|: an error of that is no larger in the result."""
+"""Functions that accept a factor of the argument. As |x f'(x)| <= |f(x)|, an error of the factor is no larger in the
+result."""
 _MOST_FACTOR = 16.0
-"""And its reciprocal the least: powers of it in coefficients stay normal numbers."""
+"""The greatest factor; its reciprocal is the least: powers of it in coefficients stay normal numbers."""
 
 _FUNCTIONS: dict[type[Operation], Function] = {
     math.ExpOp: exponential,

@@ -88,7 +88,7 @@ def buffer_type(value: SSAValue) -> MemRefType:
 
 
 def bufferize_kernel(kernel: FuncOp) -> None:
-    """Let a kernel read and write buffers: arguments for its operands, then its results, then its working memory."""
+    """Let a kernel read and write buffers: arguments for its operands, then its results, then its scratch buffers."""
     old = kernel.body.block
     end = old.last_op
     assert isinstance(end, ReturnOp)
@@ -117,7 +117,7 @@ def bufferize_kernel(kernel: FuncOp) -> None:
 
 
 class _Entry:
-    """The entry function while it gets its buffers."""
+    """Bufferises the entry function."""
 
     def __init__(self, function: FuncOp, kernels: Mapping[str, FuncOp], store: WeightStore) -> None:
         self.function = function
@@ -130,10 +130,10 @@ class _Entry:
         self.block = Block(arg_types=[buffer_type(value) for value in (*self.old.args, *self.outputs)])
         self.buffers: dict[SSAValue, SSAValue] = {}
         self.places: dict[SSAValue, tuple[SSAValue, int]] = {}
-        """Of what is part of a larger buffer: that buffer, and the position of the first element in it."""
+        """For each value that is part of a larger buffer: that buffer, and the position of its first element."""
 
     def run(self) -> None:
-        """Write the new body and swap it in."""
+        """Write the new body, and replace the old one."""
         arguments = [*_for("input", arguments_of(self.function)), *_for("output", results_of(self.function))]
         inputs = len(self.old.args)
         for arg, new in zip(self.old.args, self.block.args, strict=False):
@@ -184,7 +184,7 @@ class _Entry:
         return view.result
 
     def _buffer(self, value: SSAValue) -> SSAValue:
-        """The buffer of `value`; that of a view is cast, once, from the buffer at the end of the chain of views."""
+        """The buffer of `value`; for a view, a cast of the buffer at the end of the chain of views."""
         if value not in self.buffers:
             source, offset = value, 0
             while isinstance(source, OpResult) and isinstance(source.op, GraphOp) and is_view(source.op):

@@ -42,10 +42,11 @@ class ChooseAlgorithmsPass(ModulePass):
 
     target: str = "host"
     accuracy: str = "fast"
-    """`fast`: up to 1e-4 of the greatest result away from the exact one; `strict`: every sum as it is written."""
+    """`fast`: errors up to 1e-4 of the greatest result are allowed; `strict`: every sum is computed as it is
+    written."""
 
     table: str = ""
-    """A file of measured decisions (`aotc.machines.tuning_table`), which come first."""
+    """A file of measured decisions (`aotc.machines.tuning_table`), which take precedence."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.accuracy not in ("fast", "strict"):
@@ -63,7 +64,7 @@ class ChooseAlgorithmsPass(ModulePass):
 
 
 def machine_for(model: ModuleOp, target: str) -> Machine | None:
-    """The machine of a target, and whether the weights of a model stay in its L3; None without vectors."""
+    """The machine of a target, which also says whether the weights of a model stay in its L3; None without vectors."""
     if (machine := machine_of(target)) is None:
         return None
     constants = (op.result for op in model.walk() if isinstance(op, ConstantOp))

@@ -45,7 +45,7 @@ class ChooseSchedulePass(ModulePass):
 
     target: str = "host"
     table: str = ""
-    """A file of measured decisions (`aotc.machines.tuning_table`), which come first."""
+    """A file of measured decisions (`aotc.machines.tuning_table`), which take precedence."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine = machine_of(self.target)

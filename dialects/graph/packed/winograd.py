@@ -105,7 +105,7 @@ class WinogradWeightOp(LoopNestOp):
 
 @dataclass(frozen=True)
 class WinogradSizes:
-    """What a kernel is about."""
+    """The sizes of one `winograd_conv`."""
 
     transforms: Transforms
     rows: SlidingWindow
@@ -176,7 +176,7 @@ class WinogradConvOp(LoopNestOp):
 
     @property
     def held(self) -> Channels:
-        """Where the channels of x are."""
+        """The lanes of the channels of x."""
         parts = (self.channels.value.data,) if self.parts is None else self.ints("parts")
         return Channels.of(parts, shape_of(self.x)[-1])
 
