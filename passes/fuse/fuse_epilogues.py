@@ -1,8 +1,8 @@
 """Apply the pointwise operations on an anchor's result where the anchor writes it.
 
-An epilogue ends where a value is needed by more than the group, which has one result, and, where the anchor is
-vectorised, before what is not vectorizable. It does not end with a dequantisation or another widening, which the
-readers of a narrow tensor do better themselves.
+An epilogue ends where a value is also needed outside the group, which has one result, and, where the anchor is
+vectorised, before an operation that is not vectorizable. It does not end with a dequantisation or another widening: the
+readers had better do that themselves, because the tensor in memory is narrower.
 
 Before:
 ```mlir

@@ -46,7 +46,7 @@ class AccessPattern:
             return None
         tile = along[0].tile
         if any(each.tile is not tile for each in along):
-            raise NotVectorizable("an index over two tiles")
+            raise NotVectorizable("an index mixes two tiles")
         steps = (tuple(sorted(each.steps.items())) if isinstance(each, TileIndex) else () for each in index)
         return cls(tile.shape, tile.valid, tuple(steps))
 
@@ -125,6 +125,6 @@ class _Recorder(TileBuilder):
             if (at := AccessPattern.of(index)) is not None:
                 patterns[WritePattern(at, value.dtype, value.ssa.type)] = None
             elif is_tile(value):
-                raise NotVectorizable("a tile is stored at one element")
+                raise NotVectorizable("a tile is stored to a single element")
 
         return write

@@ -140,7 +140,7 @@ class KernelStrategy(Generic[Op]):
         `schedule` is of one of the kinds in `SCHEDULES`. Raises `NotVectorizable` where the operation cannot be
         vectorised; the kernel then falls back to scalar loops.
         """
-        raise NotVectorizable(f"{op.name} has scalar loops only")
+        raise NotVectorizable(f"{op.name} has no vectorised nest")
 
     def scalar_nest(self, op: Op, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         """The scalar loops; by default those that define the operation (`LoopNestOp.loops`)."""

@@ -1,10 +1,10 @@
 """Write every kernel's body as loops: the anchor's nest, or a parallel nest over the result; all else is inlined.
 
-A kernel's tensors are expressions, its destinations the roots. With an AnchorOp the anchor's loops call back for every
-result element, and the operations after it (the epilogue) are evaluated there; without one, a parallel nest over the
+A kernel's tensors are expressions, its destinations the roots. With an anchor, its nest calls a writer for every result
+element, where the operations after it (the epilogue) are evaluated; without one, a parallel nest over the
 destination's index space evaluates the expression. Operands are read where they are used (the prologue). With a
-schedule, on the anchor or as the function's `aot.schedule`, all of this happens a register tile at a time (see
-`elementwise_tiles`); `aot.scalar_fallback` says why it could not. All memrefs of the module become signless on the way.
+schedule, on the anchor or as the function's `aot.schedule`, all of this is vectorised; where that is not possible,
+`aot.scalar_fallback` says why. All memrefs of the module become signless on the way.
 
 Before:
 ```mlir
@@ -132,7 +132,7 @@ class KernelLowering:
             reads = [self._expressions.reader(operand) for operand in anchor.operands]
             for result in anchor.scratch():
                 if result not in roots:
-                    raise self._failure("the anchor's working memory has no buffer")
+                    raise self._failure("a scratch buffer of the anchor has no memory")
                 ((_, buffer),) = roots[result]
                 writes[result.index] = lambda index, value, buffer=buffer: self._b.store(value, buffer, index)
                 kind = element_type_of(result)

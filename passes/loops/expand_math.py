@@ -1,7 +1,8 @@
-"""Write exp, log, log1p, tanh, erf, sin and cos of f32 as polynomials, in kernels that are computed on tiles.
+"""Write exp, log, log1p, tanh, erf, sin and cos of f32 as polynomials, in vectorised kernels.
 
-Tiles, because there is no library to call for a register; elements, so that a function has one value wherever in a
-kernel it is evaluated. Other kernels keep the functions of the math dialect, which end in libm.
+Tiles need it because there is no library function for a vector register. Single elements in such kernels are expanded,
+too, so that a function has the same value wherever in a kernel it is evaluated. Other kernels keep the functions of the
+math dialect, which become calls of libm.
 
 Before:
 ```mlir
@@ -51,7 +52,7 @@ too."""
 
 @dataclass(frozen=True)
 class ExpandMathPass(ModulePass):
-    """Write exp, log, log1p, tanh, erf, sin and cos of f32 as polynomials, in kernels that are computed on tiles."""
+    """Write exp, log, log1p, tanh, erf, sin and cos of f32 as polynomials, in vectorised kernels."""
 
     name = "expand-math"
 

@@ -197,7 +197,7 @@ class Shares:
         for op in reversed(operations):
             users = _users(op)
             if op in alone and not users <= alone:
-                raise Indivisible(f"{op.name} stores, and what it gives is needed by all threads")
+                raise Indivisible(f"{op.name} stores, and all threads need its results")
             if users and users <= alone and not isinstance(op, arith.ConstantOp):
                 alone.add(op)
         one = Step(tuple(op for op in operations if op in alone), self._next)
@@ -212,7 +212,7 @@ class Shares:
             elif self.accesses(op).loads:
                 step = Step((op,), "everywhere")
                 if 0 < seen < len(alone) and self.conflict(one, step):
-                    raise Indivisible("what one thread stores is read by all threads between its stores")
+                    raise Indivisible("all threads read what one thread stores, between its stores")
                 steps.append(step)
 
     # Barriers
@@ -297,9 +297,9 @@ class Accesses:
                 case _ if inner.regions or is_arithmetic(inner) or isinstance(inner, _HARMLESS):
                     pass
                 case _:
-                    raise Indivisible(f"it is not known what {inner.name} reads and writes")
+                    raise Indivisible(f"the effects of {inner.name} on memory are unknown")
         if not all(isinstance(buffer, BlockArgument) for buffer in loads | stores):
-            raise Indivisible("a buffer is no argument of the kernel")
+            raise Indivisible("a buffer is not an argument of the kernel")
         return Accesses(frozenset(loads), frozenset(stores))
 
 

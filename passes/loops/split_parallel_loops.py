@@ -1,8 +1,8 @@
 """Let several threads run each kernel together: every one does its share of the parallel loops.
 
-Shares are static: equal runs of iterations of the outermost loop that divides evenly, several dimensions of it taken
-together if need be. What is between such loops and stores is left to one thread; where a thread reads what others
-wrote, all wait for each other. A kernel of little work, or without parallel loops, stays with one thread.
+Shares are static: equal ranges of iterations of the outermost loop that divides evenly, several of its dimensions as one
+if need be. Stores between such loops are left to one thread; before a thread reads what others wrote, there is a
+barrier. A kernel of little work, or without parallel loops, stays with one thread.
 
 Before, with `split-parallel-loops{threads=2}`:
 ```mlir

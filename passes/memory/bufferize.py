@@ -2,8 +2,8 @@
 
 Reshapes and contiguous slices become views, and so do the parts of a concatenation that is left in the entry. A kernel
 result that is an output, even one reshaped, is written straight into the output's buffer. Each element is written once;
-sharing memory is the planner's business. The working memory of a kernel (`AnchorOp.scratch`) becomes more destinations,
-last in its signature, with a buffer for each call.
+sharing memory is the planner's business. The scratch buffers of a kernel (`AnchorOp.scratch`) become
+more destinations, last in its signature, with a buffer for each call.
 
 Before:
 ```mlir
@@ -156,7 +156,7 @@ class _Entry:
         """Let the kernel that computes `output`, perhaps in another shape, write into the caller's `buffer`."""
         source = viewed_whole(output)
         if not isinstance(source.owner, CallOp) or source in self.buffers:
-            raise PassFailedException("an output is no kernel's result of its own; outline-kernels makes it one")
+            raise PassFailedException("an output is not a separate result of a kernel; run outline-kernels first")
         self.buffers[source] = self._view(buffer, buffer_type(source), 0, source.owner.location)
 
     def _join(self, op: Operation) -> None:
@@ -204,7 +204,7 @@ class _Entry:
             case ReturnOp():
                 pass
             case _ if not (is_view(op) or is_join(op)):
-                raise PassFailedException(f"{op.name} is no kernel's call; outline-kernels must run before")
+                raise PassFailedException(f"{op.name} is not a call of a kernel; run outline-kernels first")
             case _:
                 pass
 

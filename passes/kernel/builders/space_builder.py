@@ -248,7 +248,7 @@ class SpaceBuilder(TileBuilder):
         init: Sequence[Scalar],
         body: Callable[[list[Scalar], list[Scalar]], Sequence[Scalar]],
     ) -> list[Scalar]:
-        raise NotVectorizable("a loop for every element")
+        raise NotVectorizable("every element has a loop of its own")
 
 
 def _affine(a: Scalar, c: Scalar) -> bool:

@@ -69,7 +69,7 @@ class TileIndex(Scalar):
 
     @property
     def ssa(self) -> SSAValue:
-        raise NotVectorizable("an index of a tile is used as a number")
+        raise NotVectorizable("a tile index is used as a number")
 
     @property
     def key(self) -> object:
@@ -123,7 +123,7 @@ class TileBuilder(LoopBuilder):
         for part in op.walk():
             meets = any(isinstance(value.type, VectorType) for value in part.operands)
             if meets and part.dialect_name() not in (aot.AOT.name, vector.Vector.name):
-                raise NotVectorizable(f"{part.name} is inserted as an operation on scalars")
+                raise NotVectorizable(f"{part.name} is an operation on scalars")
         return self.emit(op)
 
     # Tiles
@@ -207,7 +207,7 @@ class TileBuilder(LoopBuilder):
         tile = next((i.tile for i in index if isinstance(i, TileIndex)), None)
         if tile is None:
             if is_tile(value):
-                raise NotVectorizable("a tile is stored at one element")
+                raise NotVectorizable("a tile is stored to a single element")
             super().store(value, buffer, index)
             return
         _check_elements(cast(MemRefType[Attribute], buffer.type).get_element_type())
@@ -225,7 +225,7 @@ class TileBuilder(LoopBuilder):
         for i, distance in zip(index, pitches, strict=True):
             if isinstance(i, TileIndex):
                 if i.tile is not tile:
-                    raise NotVectorizable("an index over two tiles")
+                    raise NotVectorizable("an index mixes two tiles")
                 for axis, step in i.steps.items():
                     strides[axis] += step * distance
                 i = i.base
@@ -271,7 +271,7 @@ class TileBuilder(LoopBuilder):
     def add(self, a: Scalar, c: Scalar) -> Scalar:
         if isinstance(a, TileIndex) and isinstance(c, TileIndex):
             if a.tile is not c.tile:
-                raise NotVectorizable("an index over two tiles")
+                raise NotVectorizable("an index mixes two tiles")
             steps = {axis: a.steps.get(axis, 0) + c.steps.get(axis, 0) for axis in {*a.steps, *c.steps}}
             return a.tile.index(self, self.add(a.base, c.base), steps)
         if isinstance(a, TileIndex):
@@ -291,7 +291,7 @@ class TileBuilder(LoopBuilder):
         for x, y in ((a, c), (c, a)):
             if isinstance(x, TileIndex):
                 if y.constant is None:
-                    raise NotVectorizable("a product of a tile index and a variable")
+                    raise NotVectorizable("a tile index is multiplied by a variable")
                 return x.scaled(self.mul(x.base, y), int(y.constant))
         return super().mul(a, c)
 
@@ -321,7 +321,7 @@ class TileBuilder(LoopBuilder):
         if not (is_tile(a) or is_tile(exponent)) or power in (2, 3):
             return super().pow(a, exponent)
         if power is None or power == 0 or power % 0.25 or abs(power) > _MOST_QUARTERS / 4:
-            raise NotVectorizable("a power of tiles")
+            raise NotVectorizable("a power with an exponent that is not constant")
         quarters = int(abs(power) * 4)
         if quarters % 4:  # the roots of -0 and of -inf are not their powers
             infinite = self.compare("eq", a, -inf)
@@ -352,7 +352,7 @@ class TileBuilder(LoopBuilder):
         self, condition: Scalar, then: Callable[[], Sequence[Scalar]], otherwise: Callable[[], Sequence[Scalar]]
     ) -> list[Scalar]:
         if is_tile(condition):
-            raise NotVectorizable("a branch on an element of a tile")
+            raise NotVectorizable("a branch depends on an element of a tile")
         return super().when(condition, then, otherwise)
 
     def _alike(self, value: Scalar, other: Scalar) -> SSAValue:

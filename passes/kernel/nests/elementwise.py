@@ -71,7 +71,7 @@ def write_on_tiles(b: SpaceBuilder, schedule: ElementwiseSchedule, shape: tuple[
         return
     nests = [_nest(space, probe, schedule) for space, probe in _probed(Space.of(shape), write)]
     if len(nests) == 1 and nests[0].lanes is None:
-        raise NotVectorizable("nothing is contiguous along the lanes")
+        raise NotVectorizable("no axis is contiguous along the lanes")
     for nest in nests:
         _emit(b, nest, schedule.lanes, write)
 
@@ -85,7 +85,7 @@ def _probed(space: Space, write: Write) -> list[tuple[Space, SpaceBuilder]]:
     pending = [space]
     while pending:
         if len(done) + len(pending) > MOST_SPACES:
-            raise NotVectorizable("the index space falls into too many parts")
+            raise NotVectorizable("the index space would be split into too many parts")
         current = pending.pop(0)
         block = Block(arg_types=[INDEX] * len(current.loops))
         probe = SpaceBuilder(block)

@@ -43,7 +43,7 @@ class StrassenKernel:
     ) -> None:
         """`reads`: operand, weight, sums, products; `writes`: result and the last two."""
         if sizes.left % schedule.lanes or sizes.width % schedule.lanes:
-            raise NotVectorizable("halves and panels are not whole registers")
+            raise NotVectorizable("halves and panels are not multiples of a vector register")
         self._sizes, self._kind, self._b, self._schedule = sizes, kind, b, schedule
         self._lanes, self._total = schedule.lanes, sums(b)
         self._lhs, self._weight, self._sums, self._products = reads

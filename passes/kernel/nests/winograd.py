@@ -60,7 +60,7 @@ class WinogradKernel:
     ) -> None:
         """`reads`: operand, weight, perhaps bias, transformed operand, products; `writes`: result and the last two."""
         if schedule.lanes != sizes.block:
-            raise NotVectorizable("a block of channels is not one register")
+            raise NotVectorizable("the blocks of channels are not vector registers")
         self._sizes, self._kind, self._b, self._schedule = sizes, kind, b, schedule
         self._lanes, self._f, self._sum = sizes.block, sizes.transforms, sums(b)
         self._x, self._weight, *bias, self._transformed, self._products = reads

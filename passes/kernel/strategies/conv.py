@@ -182,7 +182,7 @@ class BlockedConvolutionStrategy(RegisterTileStrategy[BlockedConvolution]):
     ) -> None:
         weight, lanes = shape_of(op.weight), op.block.value.data
         if schedule.lanes != lanes or schedule.nr != weight[-1] // lanes:
-            raise NotVectorizable("the blocks and panels are not those of the schedule")
+            raise NotVectorizable("the blocks and panels do not fit the schedule")
         ConvNest(
             b,
             schedule,

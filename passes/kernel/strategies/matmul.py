@@ -177,5 +177,5 @@ class PackedMatMulStrategy(ProductStrategy[PackedMatMulOp]):
         schedule: MatmulSchedule,
     ) -> None:
         if shape_of(op.rhs)[-1] != schedule.nr * schedule.lanes:
-            raise NotVectorizable("the panels are not as wide as the tile")
+            raise NotVectorizable("the panels have another width than the register tile")
         super().nest(op, b, reads, writes, schedule)

@@ -148,7 +148,7 @@ class CumulativeStrategy(_RowSchedules[CumulativeOp]):
         shape, axis, monoid = shape_of(op.x), op.along(), op.monoid()
         kind = element_type_of(op.x)
         if axis_of_lanes(shape) == axis:
-            raise NotVectorizable("a running total along the lanes of registers")
+            raise NotVectorizable("a cumulative sum runs along the lanes")
 
         def each(row: Row) -> None:
             def step(i: Scalar, carried: list[Scalar]) -> list[Scalar]:

@@ -50,7 +50,7 @@ class RegroupStrategy(KernelStrategy[RegroupChannelsOp]):
     ) -> None:
         batch, _, *spatial, lanes = shape_of(op.result)
         if schedule.lanes != lanes or not spatial:
-            raise NotVectorizable("a block of channels is not one register of some")
+            raise NotVectorizable("the blocks of channels are not vector registers")
         *outer, across = spatial
 
         def write(block: Scalar, registers: Sequence[tuple[_Register, Scalar]], at: list[Scalar], size: int) -> None:

@@ -61,7 +61,7 @@ class ResampleStrategy(KernelStrategy[ResampleOp]):
         shape, taps, axis = shape_of(op.result), shape_of(op.places)[1], op.axis.value.data
         row_axis, lane_axis = _tile_axes(op)
         if lane_axis == axis:
-            raise NotVectorizable("elements that follow each other come from anywhere")
+            raise NotVectorizable("neighbouring elements are gathered along the lanes")
         kind, lanes = element_type_of(op.x), schedule.lanes
         height = 1 if row_axis is None else min(schedule.rows, shape[row_axis])
 

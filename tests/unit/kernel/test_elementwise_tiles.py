@@ -209,8 +209,8 @@ CASES = {
 PLAIN = {
     "half precision": "tiles of f16",
     "tangent": "tan of a tile of f32",
-    "gather elements": "nothing is contiguous along the lanes",
-    "upper triangle": "nothing is contiguous along the lanes",
+    "gather elements": "no axis is contiguous along the lanes",
+    "upper triangle": "no axis is contiguous along the lanes",
 }
 """Cases that are computed element by element, and why."""
 SHORT = {"one per column of few", "transpose few rows", "reversed axes"}
