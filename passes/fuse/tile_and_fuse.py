@@ -1,9 +1,9 @@
 """Tile and fuse: compute an anchor, and what is pointwise after it, in spatial tiles for the anchor that reads it.
 
 That pays where the tensor between them is too large to stay in cache, its tiles are not, and nothing is computed twice.
-The strategy of the last anchor says along which axes its result is tiled (`KernelStrategy.spatial_tiling`), and those of
-the anchors before it compute the boxes that a tile needs (`KernelStrategy.tiled_implementation`), except for rows that
-were kept from the tile before.
+The strategy of the last anchor says along which axes its result is tiled (`KernelStrategy.spatial_tiling`), and those
+of the anchors before it compute the boxes that a tile needs (`KernelStrategy.tiled_implementation`), except for rows
+that were kept from the tile before.
 
 Before, with `tile-and-fuse{target=x86-64-v4}`:
 ```mlir

@@ -1,7 +1,7 @@
 """Let several threads run each kernel together: every one does its share of the parallel loops.
 
-Shares are static: equal ranges of iterations of the outermost loop that divides evenly, several of its dimensions as one
-if need be. Stores between such loops are left to one thread; before a thread reads what others wrote, there is a
+Shares are static: equal ranges of iterations of the outermost loop that divides evenly, several of its dimensions as
+one if need be. Stores between such loops are left to one thread; before a thread reads what others wrote, there is a
 barrier. A kernel of little work, or without parallel loops, stays with one thread.
 
 Before, with `split-parallel-loops{threads=2}`:
@@ -193,7 +193,7 @@ class _Split:
             return _union(pending, *(self._wait(block, pending) for block in blocks))
         (body,) = blocks
         after = self._wait(body, pending)
-        after = self._wait(body, _union(pending, after))  # an iteration also follows the iterations before it
+        after = self._wait(body, _union(pending, after))  # an iteration comes after those before it, too
         runs = isinstance(op, scf.ParallelOp) or (isinstance(op, scf.ForOp) and trips(op.lb, op.ub, op.step))
         return after if runs else _union(pending, after)
 

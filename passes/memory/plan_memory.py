@@ -166,7 +166,7 @@ class _Entry:
         in_place = IN_PLACE.get(kernel) if kernel is not None else None
         touched = tuple(self.accesses[value] for value in memory)
         if in_place is None or len(memory) != len(op.operands):
-            return Step(touched, touched)  # an unknown operation may read and write all its operands
+            return Step(touched, touched)  # unknown: it may read and write all its operands
         count = len(memory) - len(in_place)
         reads, writes = touched[:count], touched[count:]
         pairs: list[tuple[int, int]] = []
