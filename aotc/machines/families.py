@@ -40,7 +40,7 @@ _ZEN5_TILES: Final = TileCosts(
     unroll=2,
     l2_bytes=24,  # 32 where nothing else is done
     prefetch_lines=1.2,
-    lane_sums=0.75,
+    most_inner_product_time=0.75,
 )
 _ZEN5_SHARES: Final = CacheShares(
     panel=3 / 4,

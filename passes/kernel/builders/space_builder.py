@@ -70,7 +70,8 @@ class Access:
 
 
 class SpaceBuilder(TileBuilder):
-    """See the module. `place` sets the positions of the loops, as numbers or tile indices, before anything is read."""
+    """A TileBuilder on affine indices, see the module. `place` sets the positions of the loops, as numbers or tile
+    indices, before anything is read."""
 
     def __init__(self, entry: Block) -> None:
         super().__init__(entry)

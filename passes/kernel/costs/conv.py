@@ -40,7 +40,7 @@ def narrow_schedule(
     if lanes == 1 or not is_float(dtype) or groups > 1 or channels == 0 or channels % lanes or 0 in (outputs, taps):
         return None
     direct = channels * taps * ceil_div(outputs, lanes) / machine.tiles.multipliers
-    if narrow_cycles(machine, lanes, channels, outputs, taps) > machine.tiles.lane_sums * direct:
+    if narrow_cycles(machine, lanes, channels, outputs, taps) > machine.tiles.most_inner_product_time * direct:
         return None
     return InnerProductSchedule(lanes, lanes)
 
