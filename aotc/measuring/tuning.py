@@ -197,7 +197,7 @@ class _Search:
         return before, after
 
     def _is_right(self, choice: Choice, profiled: ProfiledModel) -> bool:
-        if choice.schedule is not None and any(call.plain for call in profiled.calls):
+        if choice.schedule is not None and any(call.scalar_fallback for call in profiled.calls):
             return False
         got = self._outputs(profiled)
         pairs = zip(got, self._expected, strict=True)

@@ -39,10 +39,11 @@ class ChooseAlgorithmsPass(ModulePass):
 
     target: str = "host"
     accuracy: str = "fast"
-    """`fast`: up to 1e-4 of the greatest result away from the exact one; `strict`: every sum as it is written."""
+    """`fast`: errors up to 1e-4 of the greatest result are allowed; `strict`: every sum is computed as it is
+    written."""
 
     table: str = ""
-    """A file of measured decisions (`aotc.machines.tuning_table`), which come first."""
+    """A file of measured decisions (`aotc.machines.tuning_table`), which take precedence."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.accuracy not in ("fast", "strict"):

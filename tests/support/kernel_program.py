@@ -50,7 +50,9 @@ def as_loops(text: str) -> ModuleOp:
 
 def on_tiles(module: ModuleOp) -> ModuleOp:
     """A module after the `loops` phase, in which every kernel that has a schedule must be on tiles."""
-    plain = [str(op.attributes["aot.plain"]) for op in module.walk() if "aot.plain" in op.attributes]
+    plain = [
+        str(op.attributes["aot.scalar_fallback"]) for op in module.walk() if "aot.scalar_fallback" in op.attributes
+    ]
     assert not plain, plain
     return module
 

@@ -62,7 +62,7 @@ def path(given: dict[str, Array], tmp_path_factory: pytest.TempPathFactory) -> P
         [numpy_helper.from_array(array, name) for name, array in weights.items()],
     )
     model: ModelProto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 25)], ir_version=13)
-    file = tmp_path_factory.mktemp("coded") / "coded.onnx"
+    file = tmp_path_factory.mktemp("encoded") / "encoded.onnx"
     save(model, file)
     return file
 
@@ -90,13 +90,13 @@ def test_every_interface_takes_and_gives_them(route: str, interface: str, path: 
 
 def test_headers_and_metadata_name_them(path: Path, tmp_path: Path) -> None:
     aotc.compile_to(path, tmp_path, interface_api="packed", emit="c")
-    header = (tmp_path / "coded.h").read_text()
+    header = (tmp_path / "encoded.h").read_text()
     position = MOVED.index("float8_e5m2")
     assert f'#define AOTC_CODED_INPUT_{position}_DTYPE "float8_e5m2"' in header
     assert f"#define AOTC_CODED_INPUT_{position}_TYPE uint8_t" in header
     assert f"#define AOTC_CODED_INPUT_{MOVED.index('int4')}_TYPE int8_t" in header
     assert f"#define AOTC_CODED_INPUT_{position}_SIZE 3" in header
-    report = json.loads((tmp_path / "coded.json").read_text())
+    report = json.loads((tmp_path / "encoded.json").read_text())
     assert [tensor["dtype"] for tensor in report["inputs"]] == MOVED
     assert sorted(DLPACK_TYPES) == sorted(ELEMENT_TYPES)
 
@@ -104,8 +104,8 @@ def test_headers_and_metadata_name_them(path: Path, tmp_path: Path) -> None:
 def test_the_selftest_knows_them(path: Path, given: dict[str, Array], tmp_path: Path) -> None:
     (tmp_path / "in.npz").write_bytes(npz_bytes(fed(given)))
     aotc.compile_to(path, tmp_path, selftest=str(tmp_path / "in.npz"))
-    (tmp_path / "main.c").write_text('#include "coded.h"\nint main(void) { return (int)aotc_coded_selftest(); }\n')
-    subprocess.run(["cc", *FLAGS, "coded.c", "main.c", "-o", "main", "-lm"], cwd=tmp_path, check=True)
+    (tmp_path / "main.c").write_text('#include "encoded.h"\nint main(void) { return (int)aotc_encoded_selftest(); }\n')
+    subprocess.run(["cc", *FLAGS, "encoded.c", "main.c", "-o", "main", "-lm"], cwd=tmp_path, check=True)
     assert subprocess.run([tmp_path / "main"]).returncode == 0
 
 
@@ -134,6 +134,6 @@ def test_the_command_line_takes_them(path: Path, tmp_path: Path, capsys: pytest.
 
 def test_their_ir_is_read_back(path: Path, given: dict[str, Array], tmp_path: Path) -> None:
     aotc.compile_to(path, tmp_path, stop_after="fuse")
-    resumed = aotc.compile(tmp_path / "coded.fuse.mlir", start_at="fuse")(fed(given))
+    resumed = aotc.compile(tmp_path / "encoded.fuse.mlir", start_at="fuse")(fed(given))
     for name, array in aotc.compile(path)(fed(given)).items():
         assert array.tobytes() == resumed[name].tobytes(), name

@@ -24,7 +24,7 @@ from aotc.machines.targets import TARGETS, binding, core_of, lookup
 from aotc.passes.fuse import tile_and_fuse
 from aotc.passes.kernel.costs.conv import conv_schedule, narrow_schedule
 from aotc.passes.kernel.costs.elementwise import elementwise_schedule
-from aotc.passes.kernel.costs.products import panel_order, product_schedule, stacked_schedule
+from aotc.passes.kernel.costs.products import batched_matmul_schedule, panel_order, product_schedule
 from aotc.passes.kernel.costs.register_tiles import register_tile
 from aotc.passes.kernel.costs.rows import reduction_schedule, row_schedule
 from aotc.passes.kernel.costs.strassen import ProductSizes, choose_strassen
@@ -183,7 +183,7 @@ def _decisions(machine: Machine) -> list[object]:
         found.append(choose_winograd(machine, f32, ConvolutionSizes(1, channels, outputs, extent, extent)))
     for rows, columns, depth in SIZES:
         found.append(product_schedule(machine, f32, rows, columns, depth, streamed=True))
-        found.append(stacked_schedule(machine, machine.vector_bytes // 4, (7, rows, columns % 40 + 1, depth)))
+        found.append(batched_matmul_schedule(machine, machine.vector_bytes // 4, (7, rows, columns % 40 + 1, depth)))
         found.append(conv_schedule(machine, f32, rows * depth, (rows, rows), columns, depth, (3, 3)))
     found.append(conv_schedule(machine, f32, 6400, (28, 28), 256, 128, (3, 3), 32))
     return found

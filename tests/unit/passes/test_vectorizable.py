@@ -213,7 +213,7 @@ def _form_with_scratch(accesses: Accesses, dtype: str, monkeypatch: pytest.Monke
 def test_cast_to_minifloats_alone_is_scalar() -> None:
     module = Case(Form.NONE, {"a": "64x64xf32"}, ("y: 64x64xf8E4M3FN = cast a {to = f8E4M3FN}",)).module()
     kernel = _kernel(module, "outline-kernels,choose-schedule{target=x86-64-v4}")
-    assert str(kernel.attributes["aot.plain"]) == '"tiles of f8E4M3FN"'
+    assert str(kernel.attributes["aot.scalar_fallback"]) == '"tiles of f8E4M3FN"'
 
 
 def _kernel(module: ModuleOp, pipeline: str = "outline-kernels") -> FuncOp:
@@ -224,7 +224,7 @@ def _kernel(module: ModuleOp, pipeline: str = "outline-kernels") -> FuncOp:
 
 
 def _form_of_kernel(kernel: FuncOp) -> Form:
-    if "aot.plain" in kernel.attributes:
+    if "aot.scalar_fallback" in kernel.attributes:
         return Form.NONE
     lanes = [op.strides.get_values()[-1] for op in kernel.walk() if isinstance(op, TileLoadOp)]
     assert lanes

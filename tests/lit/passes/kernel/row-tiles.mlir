@@ -16,7 +16,7 @@ func.func private @softmax(%x: memref<6x40xf32>, %y: memref<6x40xf32>) attribute
 // CHECK-COUNT-2: aot.tile_reduce "ogt"
 // CHECK:      %[[TOP:.*]] = vector.broadcast %{{.*}} : vector<2x1x16xf32> to vector<2x3x16xf32>
 // CHECK:      %[[SHIFTED:.*]] = arith.subf %[[ROW]], %[[TOP]]
-// CHECK:      %[[E:.*]] = math.exp %[[SHIFTED]] {aot.not_positive} : vector<2x3x16xf32>
+// CHECK:      %[[E:.*]] = math.exp %[[SHIFTED]] {aot.nonpositive} : vector<2x3x16xf32>
 // CHECK-COUNT-2: aot.tile_reduce "add"
 // CHECK-NOT:  math.exp
 // CHECK-NOT:  aot.tile_load

@@ -87,7 +87,7 @@ func.func private @concat_few(%x: memref<9x3xf32>, %out: memref<9x6xf32>) attrib
   func.return
 }
 // CHECK-LABEL: @concat_few
-// CHECK-NOT:  aot.plain
+// CHECK-NOT:  aot.scalar_fallback
 // CHECK-NOT:  scf.if
 // CHECK-COUNT-2: memref.store %{{.*}}, %out[
 // CHECK-NOT:  scf.if
@@ -126,5 +126,5 @@ func.func private @tangent(%x: memref<64xf32>, %out: memref<64xf32>) attributes 
   func.return
 }
 // CHECK-LABEL: @tangent
-// CHECK-SAME: aot.plain = "tan of a tile of f32"
+// CHECK-SAME: aot.scalar_fallback = "tan of a tile of f32"
 // CHECK:        memref.load %x

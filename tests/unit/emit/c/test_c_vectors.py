@@ -116,7 +116,7 @@ def conversions() -> Iterator[Case]:
 
 
 def masks() -> Iterator[Case]:
-    """Truth values that come from operands of one width and go to those of another."""
+    """Booleans that come from operands of one width and go to those of another."""
     for name in ("andi", "ori", "xori"):
         body = (
             '%a = aot.tile_compare "olt" %x0, %x1 : @f32# -> @i1#\n'

@@ -75,7 +75,7 @@ func.func private @groups(%x: memref<1x1x6x16xf32>, %w: memref<2x1x3x16xf32>, %o
 
 // Blocks that are no vectors of the schedule stay plain loops.
 // LOOPS-LABEL: func.func private @narrow
-// LOOPS-SAME: aot.plain = "blocks of 4 channels for vectors of 16"
+// LOOPS-SAME: aot.scalar_fallback = "blocks of 4 channels for vectors of 16"
 // LOOPS-NOT:  vector
 func.func private @narrow(%x: memref<1x1x8x4xf32>, %w: memref<1x3x4xf32>, %out: memref<1x1x6x4xf32>) attributes {aot.kernel} {
   %0 = bufferization.to_tensor %x : memref<1x1x8x4xf32> to tensor<1x1x8x4xf32>

@@ -1,6 +1,6 @@
 // RUN: aotc-opt %s --split-input-file --verify-diagnostics | filecheck %s
 
-// CHECK: there is nothing to take lanes from
+// CHECK: there are no parts to take lanes from
 func.func @none() {
   %0 = graph.regroup_channels {sources = array<i64>} : () -> tensor<1x1x5x4xf32>
   func.return
