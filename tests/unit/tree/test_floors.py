@@ -67,6 +67,8 @@ MOST_ENTRIES = 16
 CODE = ("aotc", "dialects", "passes")
 PRAGMA = re.compile(r"  # (?:pyright|type|noqa)\b.*$")
 """At the end of a line, not counted, as ruff does."""
+ARROW = re.compile(r"^ +[|:]$", re.MULTILINE)
+"""Between two levels of the figure."""
 URL = re.compile(r"https?://\S+")
 
 
@@ -250,18 +252,20 @@ def test_the_contract_is_spelt_in_one_place() -> None:
 # --- the figure ------------------------------------------------------------------------------------------------------
 
 
-def _drawn() -> list[str]:
-    """The rooms of the figure on docs/architecture.md, from the top to the bottom, as they are called here."""
+def _drawn() -> list[list[str]]:
+    """The rooms of the figure on docs/architecture.md, level by level from the top, as they are called here."""
     figure = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").split("```")[1]
-    names = re.findall(r"^ +((?:aotc|passes|dialects)\b[\w/.]*)", figure, re.MULTILINE)
-    return [name.removeprefix("aotc/").removesuffix(".py") for name in names]
+    levels = [
+        re.findall(r"^ +((?:aotc|passes|dialects)\b[\w/.]*)", level, re.MULTILINE) for level in ARROW.split(figure)
+    ]
+    return [[name.removeprefix("aotc/").removesuffix(".py") for name in level] for level in levels]
 
 
 def test_the_figure_has_every_room_above_those_it_imports() -> None:
-    drawn = _drawn()
-    assert sorted(drawn) == sorted(MAY_IMPORT)
-    below = [(room, each) for room in drawn for each in MAY_IMPORT[room] if drawn.index(each) < drawn.index(room)]
-    assert not below, "drawn above the room that imports it"
+    level = {room: number for number, rooms in enumerate(_drawn()) for room in rooms}
+    assert sorted(level) == sorted(MAY_IMPORT)
+    wrong = [(room, each) for room in level for each in MAY_IMPORT[room] if level[each] <= level[room]]
+    assert not wrong, "drawn above the room that imports it, or beside"
 
 
 # --- sizes -----------------------------------------------------------------------------------------------------------
