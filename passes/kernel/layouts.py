@@ -21,6 +21,7 @@ from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, GraphOp, produce
 from aotc.dialects.graph.movement import BroadcastOp, ReshapeOp, SliceOp
 from aotc.dialects.graph.packed.channels import Channels
 from aotc.dialects.graph.packed.conv import PackChannelsOp, UnpackChannelsOp
+from aotc.dialects.graph.packed.grouped import GroupedPanels
 from aotc.dialects.graph.packed.regrouping import PADDING_LANE, RegroupChannelsOp
 from aotc.dialects.graph.schedules import Schedule, ScheduleAttr, schedule_of
 from aotc.dialects.graph.shapes import ceil_div
@@ -254,3 +255,16 @@ def _is_padded_join(blocked: Blocked) -> bool:
     """Whether `blocked` is a concatenation of blocked parts with padding lanes between their channels."""
     maker = producer(blocked.value, GraphOp)
     return blocked.channels.has_padding and maker is not None and maker.part_offsets() is not None
+
+
+LEAST_DEPTH = 4
+"""The least depth of a block of the weight: the loop over it must not be too short."""
+
+
+def block_depth(groups: int, inputs: int, outputs: int, width: int, lanes: int) -> int:
+    """The depth of blocks of the weight, a divisor of `lanes`, with which panels of `width` read the fewest channels;
+    the greatest such."""
+    if groups == 1:
+        return lanes
+    parts = [lanes >> halvings for halvings in range(lanes.bit_length()) if lanes >> halvings >= LEAST_DEPTH]
+    return min(parts or [lanes], key=lambda depth: GroupedPanels(groups, inputs, outputs, width, depth).channels)

@@ -15,9 +15,7 @@ from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.lanes import lanes_of_products
 from aotc.passes.kernel.costs.products import panel_order, prefetches, product_cycles
 from aotc.passes.kernel.costs.register_tiles import register_tile, step_cycles
-
-LEAST_DEPTH = 4
-"""The least depth of a block of the weight: the loop over it must not be too short."""
+from aotc.passes.kernel.layouts import block_depth
 
 
 def narrow_cycles(machine: Machine, lanes: int, channels: int, outputs: int, taps: int) -> float:
@@ -113,12 +111,3 @@ def _grouped_tile(
         if tile[1] == columns and cycles < least:
             best, depth, least = tile, deep, cycles
     return best, depth
-
-
-def block_depth(groups: int, inputs: int, outputs: int, width: int, lanes: int) -> int:
-    """The depth of blocks of the weight, a divisor of `lanes`, with which panels of `width` read the fewest channels;
-    the greatest such."""
-    if groups == 1:
-        return lanes
-    parts = [lanes >> halvings for halvings in range(lanes.bit_length()) if lanes >> halvings >= LEAST_DEPTH]
-    return min(parts or [lanes], key=lambda depth: GroupedPanels(groups, inputs, outputs, width, depth).channels)

@@ -28,9 +28,9 @@ from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.axes import ConvolutionalOp
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
-from aotc.passes.kernel.costs.conv import block_depth, conv_cycles, conv_schedule, narrow_schedule
+from aotc.passes.kernel.costs.conv import conv_cycles, conv_schedule, narrow_schedule
 from aotc.passes.kernel.costs.lanes import lanes_of_products
-from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts
+from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts, block_depth
 from aotc.passes.kernel.nests.conv import ConvNest
 from aotc.passes.kernel.nests.matmul import PartialSums
 from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation, tiled_windows, window_tiling
