@@ -1,4 +1,4 @@
-"""Write every operation on tiles register by register, so that all vectors are one-dimensional.
+"""Unroll every operation on tiles into operations on single registers, so that all vectors are one-dimensional.
 
 Before:
 ```mlir
