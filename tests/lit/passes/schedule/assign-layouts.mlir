@@ -70,7 +70,7 @@ func.func @rows(%x: tensor<1x16x6xf32>) -> tensor<1x40x6xf32> attributes {aot.en
 
 // -----
 
-// What has no form on blocks gets plain operands: a transpose, a slice or a concat in the middle of a block.
+// What cannot work on blocks gets plain operands: a transpose, a slice or a concat in the middle of a block.
 
 // CHECK-LABEL: func.func @plain
 // CHECK:         [[C:%.*]] = graph.blocked_conv
