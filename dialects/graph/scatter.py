@@ -51,12 +51,12 @@ class ScatterOp(LoopNestOp, ABC):
 
     def combine(self, b: Builder, old: Scalar, update: Scalar) -> Scalar:
         """One update of an element."""
-        truth = old.dtype == i1
+        boolean = old.dtype == i1
         match self.reduction.data:
             case "add":
-                return old | update if truth else old + update
+                return old | update if boolean else old + update
             case "mul":
-                return old & update if truth else old * update
+                return old & update if boolean else old * update
             case "max":
                 return b.max(old, update)
             case "min":

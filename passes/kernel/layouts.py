@@ -247,7 +247,7 @@ def channels_from(starts: Iterable[int], channels: int, lanes: int) -> Channels:
 
 
 def is_compact(channels: Channels) -> bool:
-    """Whether padding lanes cost little: few lanes computed in vain, few runs of blocks that need code of their own."""
+    """Whether padding lanes cost little: few of them are computed, and few runs of blocks need code of their own."""
     return 3 * channels.blocks <= 4 * ceil_div(channels.count, channels.lanes) and len(channels.runs) <= MOST_RUNS
 
 

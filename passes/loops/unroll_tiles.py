@@ -1,4 +1,4 @@
-"""Write every operation on tiles register by register, so that all vectors are one-dimensional.
+"""Unroll every operation on tiles into operations on single registers, so that all vectors are one-dimensional.
 
 Before:
 ```mlir
@@ -54,8 +54,7 @@ from aotc.dialects.graph.shapes import ceil_div
 from aotc.errors import CompileError, Problem
 
 Registers: TypeAlias = Sequence[SSAValue]
-"""The registers of a tile: a one-dimensional vector for each index into the dimensions before the lanes, row-major; or
-one scalar."""
+"""The registers of a tile, row-major: one-dimensional vectors along the lanes; or one scalar."""
 Tile: TypeAlias = VectorType[Attribute]
 
 _EXACT_MATH = (
@@ -280,8 +279,7 @@ def _elementwise(u: _Unrolling, op: Operation) -> Sequence[Registers]:
 
 
 def _in_order(op: Operation, registers: Sequence[tuple[SSAValue, ...]]) -> Sequence[tuple[SSAValue, ...]]:
-    """The order in which registers are computed: row-major; in outer products the fewer factors stay in registers, and
-    the others come one after the other."""
+    """The order of computation: row-major; of outer products, the fewer factors stay in registers."""
     if not isinstance(op, math.FmaOp):
         return registers
     a, b = (dict.fromkeys(each[operand] for each in registers) for operand in (0, 1))

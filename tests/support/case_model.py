@@ -80,7 +80,7 @@ class CaseModel:
         self._results.append((value, _named(kind, name), kind))
 
     def add(self, cases: Sequence[Case], numbers: Iterable[int], plain: Container[int]) -> None:
-        """`cases` of these `numbers` as outputs `tiledN`, those in `plain` also by plain loops as `plainN`."""
+        """`cases` of these `numbers` as outputs `tiledN`, those in `plain` also by scalar loops as `plainN`."""
         for number in numbers:
             for k, array in enumerate(cases[number].inputs()):
                 self.input(f"x{number}_{k}", array)

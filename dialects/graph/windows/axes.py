@@ -27,7 +27,8 @@ class Taps:
 
 
 def check_bias(bias: SSAValue | None, channels: int, lanes: int | None = None) -> None:
-    """Raise ShapeError unless the bias, if there is one, is [channels]; [blocks * lanes] of so many blocks of lanes."""
+    """Raise ShapeError unless the bias, if there is one, is [channels]; with `lanes`, `channels` counts blocks of that
+    many."""
     if bias is not None and shape_of(bias) != (channels * (1 if lanes is None else lanes),):
         of = f"{channels} channels" if lanes is None else f"{channels} blocks of {lanes}"
         raise ShapeError(f"the bias of {of} has shape {list(shape_of(bias))}")

@@ -15,8 +15,8 @@ from aotc.machines.machine import Machine
 def step_cycles(machine: Machine, rows: int, columns: int) -> float:
     """Cycles of one reduction step on a tile: arithmetic, loads or latency, whichever takes longest."""
     costs, results, loads = machine.tiles, rows * columns, rows + columns
-    gaps = costs.stall_cycles * max(costs.busy_results - results, 0)
-    longest = max(results / costs.multipliers + gaps, costs.latency, costs.load_factor * loads / costs.loads)
+    stalls = costs.stall_cycles * max(costs.busy_results - results, 0)
+    longest = max(results / costs.multipliers + stalls, costs.latency, costs.load_factor * loads / costs.loads)
     return longest + costs.load_cycles * loads
 
 

@@ -6,7 +6,7 @@
         for each of the n * n products, tile of registers:   a product of matrices into `products`
         for each block of channels of the panel, row, tile:  transform n x n products, write m x m results
 
-The two buffers of a block stay in the level 2 cache, the weight is read once for each block, in the order of memory.
+The two buffers of a block stay in L2, the weight is read once for each block, in the order of memory.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Scattering and selecting with working memory, against the same without it."""
+"""Scattering and selecting with a scratch buffer, against the same without it."""
 
 from __future__ import annotations
 

@@ -92,10 +92,10 @@ def test_headers_and_metadata_name_them(path: Path, tmp_path: Path) -> None:
     aotc.compile_to(path, tmp_path, interface_api="packed", emit="c")
     header = (tmp_path / "encoded.h").read_text()
     position = MOVED.index("float8_e5m2")
-    assert f'#define AOTC_CODED_INPUT_{position}_DTYPE "float8_e5m2"' in header
-    assert f"#define AOTC_CODED_INPUT_{position}_TYPE uint8_t" in header
-    assert f"#define AOTC_CODED_INPUT_{MOVED.index('int4')}_TYPE int8_t" in header
-    assert f"#define AOTC_CODED_INPUT_{position}_SIZE 3" in header
+    assert f'#define AOTC_ENCODED_INPUT_{position}_DTYPE "float8_e5m2"' in header
+    assert f"#define AOTC_ENCODED_INPUT_{position}_TYPE uint8_t" in header
+    assert f"#define AOTC_ENCODED_INPUT_{MOVED.index('int4')}_TYPE int8_t" in header
+    assert f"#define AOTC_ENCODED_INPUT_{position}_SIZE 3" in header
     report = json.loads((tmp_path / "encoded.json").read_text())
     assert [tensor["dtype"] for tensor in report["inputs"]] == MOVED
     assert sorted(DLPACK_TYPES) == sorted(ELEMENT_TYPES)

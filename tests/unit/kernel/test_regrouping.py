@@ -32,7 +32,7 @@ class Case:
 
 CASES = {
     "interleaved": Case((4,), tuple(place for pair in zip(range(8), range(8, 16), strict=True) for place in pair)),
-    "gaps closed": Case((6,), (*range(3), *range(4, 7), *range(8, 11), *range(12, 15), *range(16, 19), 20)),
+    "padding lanes dropped": Case((6,), (*range(3), *range(4, 7), *range(8, 11), *range(12, 15), *range(16, 19), 20)),
     "several parts": Case(
         (1, 2, 1),
         (14, 2, 5, PADDING_LANE, 9, 9, 0, 12, PADDING_LANE, PADDING_LANE, PADDING_LANE, PADDING_LANE, 3, 2, 1, 0),

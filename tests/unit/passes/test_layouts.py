@@ -163,7 +163,7 @@ def spatial_attention() -> ModelProto:
 
 
 def odd_parts() -> ModelProto:
-    """Parts that end within blocks, of which a convolution reads all and a pointwise operation closes the gaps."""
+    """Parts that end within blocks: a convolution reads them all, a pointwise operation drops the padding lanes."""
     net = Net(1, 3, 9, 9)
     x = net.conv("x", 24, 5)
     for _ in range(3):

@@ -1,8 +1,8 @@
 // RUN: aotc-opt %s -p 'choose-schedule{target=x86-64-v4}' | filecheck %s --check-prefix=CHOICE
 // RUN: aotc-opt %s -p 'convert-graph-to-loops,serialize-parallel-loops,canonicalize,cse,licm' | filecheck %s
 
-// A weight that does not stay in the cache is asked for ahead, panel by panel: in the first cache where all rows stay
-// in the second one, else in that. A computed matrix, a small one, and one for few rows are not.
+// A weight that does not stay in cache is prefetched, panel by panel: not in L1 where all rows stay in L2, else not in
+// L2. A computed matrix, a small one, and one for few rows are not.
 // CHOICE-LABEL: func.func @choice
 // CHOICE:       graph.matmul %x, %{{.*}} {schedule = {{.*}} order = columns, prefetch>}
 // CHOICE-NEXT:  graph.matmul %x, %v {schedule = {{.*}} order = columns>}

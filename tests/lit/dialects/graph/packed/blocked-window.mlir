@@ -73,7 +73,7 @@ func.func private @groups(%x: memref<1x1x6x16xf32>, %w: memref<2x1x3x16xf32>, %o
   func.return
 }
 
-// Blocks that are no vectors of the schedule stay plain loops.
+// Blocks that are no vectors of the schedule stay scalar loops.
 // LOOPS-LABEL: func.func private @narrow
 // LOOPS-SAME: aot.scalar_fallback = "blocks of 4 channels for vectors of 16"
 // LOOPS-NOT:  vector
