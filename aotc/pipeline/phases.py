@@ -32,7 +32,7 @@ from aotc.pipeline.verification import verify
 
 @dataclass(frozen=True)
 class Phase:
-    """A stage of compilation; the IR after it is described in docs/architecture.md."""
+    """A stage of compilation; the IR after it is described in docs/ir.md."""
 
     name: str
     sentence: str

@@ -38,9 +38,11 @@ UNIVERSE = Universe(
         "eliminate-transposes": _lazy("aotc.passes.graph.eliminate_transposes", "EliminateTransposesPass"),
         "absorb-transposes": _lazy("aotc.passes.graph.absorb_transposes", "AbsorbTransposesPass"),
         "shrink-constants": _lazy("aotc.passes.graph.shrink_constants", "ShrinkConstantsPass"),
+        # schedule
         "choose-algorithms": _lazy("aotc.passes.schedule.choose_algorithms", "ChooseAlgorithmsPass"),
         "choose-schedule": _lazy("aotc.passes.schedule.choose_schedule", "ChooseSchedulePass"),
         "assign-layouts": _lazy("aotc.passes.schedule.assign_layouts", "AssignLayoutsPass"),
+        # fuse
         "tile-and-fuse": _lazy("aotc.passes.fuse.tile_and_fuse", "TileAndFusePass"),
         "fuse-epilogues": _lazy("aotc.passes.fuse.fuse_epilogues", "FuseEpiloguesPass"),
         "fuse-prologues": _lazy("aotc.passes.fuse.fuse_prologues", "FuseProloguesPass"),
@@ -50,7 +52,7 @@ UNIVERSE = Universe(
         # memory
         "bufferize": _lazy("aotc.passes.memory.bufferize", "BufferizePass"),
         "plan-memory": _lazy("aotc.passes.memory.plan_memory", "PlanMemoryPass"),
-        # kernel
+        # loops
         "convert-graph-to-loops": _lazy("aotc.passes.loops.convert_graph_to_loops", "ConvertGraphToLoopsPass"),
         "serialize-parallel-loops": _lazy("aotc.passes.loops.serialize_parallel_loops", "SerializeParallelLoopsPass"),
         "simplify-functions": _lazy("aotc.passes.loops.simplify_functions", "SimplifyFunctionsPass"),

@@ -165,8 +165,11 @@ class ScheduleAttr(Data[S], Generic[S]):
             parser.parse_comma_separated_list(parser.Delimiter.NONE, lambda: given.update([cls._parse_field(parser)]))
             known = {item.name for item in fields(cls.KIND)}
             needed = {item.name for item in fields(cls.KIND) if item.default is MISSING}
-            if wrong := given.keys() - known or needed - given.keys():
-                parser.raise_error(f"{cls.name} has the fields {', '.join(sorted(known))}: {min(wrong)}", position)
+            if unknown := given.keys() - known:
+                listed = ", ".join(item.name for item in fields(cls.KIND))
+                parser.raise_error(f"{cls.name} has no field {min(unknown)}; its fields are {listed}", position)
+            if missing := needed - given.keys():
+                parser.raise_error(f"the field {min(missing)} of {cls.name} is missing", position)
             for item in fields(cls.KIND):
                 value = given.get(item.name, item.default)
                 number = isinstance(value, int) and not isinstance(value, bool)

@@ -23,8 +23,10 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from aotc.dialects.builder import Reader, Writer
 from aotc.dialects.graph.interfaces import AnchorOp, GraphOp, LoopNestOp
 from aotc.dialects.graph.schedules import Schedule, schedule_of
+from aotc.errors import CompileError, Problem
 from aotc.machines.machine import Machine
 from aotc.model import extensions
+from aotc.model.locations import node_names
 from aotc.passes.kernel.accesses import Accesses, traced
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
@@ -140,7 +142,7 @@ class KernelStrategy(Generic[Op]):
         `schedule` is of one of the kinds in `SCHEDULES`. Raises `NotVectorizable` where the operation cannot be
         vectorised; the kernel then falls back to scalar loops.
         """
-        raise NotVectorizable(f"{op.name} has no vectorised nest")
+        raise NotVectorizable(f"no kernel strategy for {op.name} follows its schedule")
 
     def scalar_nest(self, op: Op, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         """The scalar loops; by default those that define the operation (`LoopNestOp.loops`)."""
@@ -214,11 +216,16 @@ class Choice:
 
 def choose_schedule(op: GraphOp, machine: Machine) -> Schedule | None:
     """The schedule of least estimated cycles that a strategy has for `op`; None where scalar loops are as good."""
-    choices = [
-        Choice(schedule, strategy.cost(op, schedule, machine))
-        for strategy in _knowing(op)
-        if (schedule := strategy.schedule(op, machine)) is not None
-    ]
+    choices: list[Choice] = []
+    for strategy in _knowing(op):
+        if (schedule := strategy.schedule(op, machine)) is None:
+            continue
+        if not isinstance(schedule, strategy.SCHEDULES):
+            what = f"the strategy {type(strategy).__name__} of {type(strategy).__module__} proposes a schedule"
+            why = f"{type(schedule).__name__} is not among its SCHEDULES"
+            node = ", ".join(node_names(op.location))
+            raise CompileError(Problem(what, node, op.name, why, "list it there"))
+        choices.append(Choice(schedule, strategy.cost(op, schedule, machine)))
     return min(choices, key=lambda choice: choice.cycles).schedule if choices else None
 
 

@@ -130,5 +130,7 @@ def _require_text(message: Message) -> None:
 def _not_a_model(data: bytes, what: str) -> Problem:
     start = data[:4096].decode(errors="ignore")
     if all(character.isprintable() or character.isspace() for character in start):
-        return Problem(f"{what} is a text file, not an ONNX model", fix="give a binary .onnx file")
+        return Problem(
+            f"{what} is a text file, not an ONNX model", fix="give a binary .onnx file; IR needs --start-at PHASE"
+        )
     return Problem(f"{what} is not an ONNX model, or is truncated", fix="export or download it again")

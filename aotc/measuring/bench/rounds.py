@@ -155,7 +155,7 @@ class _Worker:
         environment = os.environ | dict.fromkeys(_THREADS, str(threads)) | {"PYTHONPATH": os.pathsep.join(path)}
         self._log = (folder / "log").open("w")
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "aotc.measuring.bench.worker"],
+            [sys.executable, "-P", "-m", "aotc.measuring.bench.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
