@@ -2,22 +2,26 @@
 
     python tests/mutants/run.py [-k TEXT] [--jobs N]
 
-A copy of the tree gets one mutant at a time; its nearest tests run on it, first the lit ones, then those of pytest.
-Prints a line for each mutant and the totals. The exit status is 1 where a mutant survives, where the tests fail without
-any mutant, or where the old text of a row is not in its file exactly once.
+A copy of the tree gets one mutant at a time; its nearest tests run on it, the shortest first. Prints a line for each
+mutant and the totals of each folder. The exit status is 1 where a mutant survives, where the tests fail without any
+mutant, or where the old text of a row is not in its file exactly once.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
@@ -26,7 +30,9 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 BIN = Path(sys.executable).parent
 SECONDS = 300
-"""After that long without a result the tests have noticed: a mutant may loop for ever."""
+"""That a test may take without any mutant."""
+MEMORY = 4 << 30
+"""Bytes of addresses that a test may use: what a mutant repeats for ever must not take all of the machine's memory."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +50,7 @@ class Mutant:
 
     def problem(self, root: Path = ROOT) -> str | None:
         """What is wrong with the row itself, if anything is."""
-        missing = [test for test in self.tests if not (root / test).exists()]
+        missing = [test for test in self.tests if not (root / test.partition("::")[0]).exists()]
         if missing or not self.tests:
             return f"no test {', '.join(missing)}"
         path = root / self.file
@@ -77,37 +83,54 @@ class Tree:
         self._environment = found
         subprocess.run([sys.executable, "-m", "compileall", "-q", "aotc", "dialects", "passes"], cwd=folder, check=True)
 
-    def passes(self, tests: Sequence[str]) -> bool:
-        """Whether all tests do."""
-        lit = [test for test in tests if test.startswith("tests/lit")]
-        unit = [test for test in tests if not test.startswith("tests/lit")]
-        if lit and not self._run(str(BIN / "lit"), "-q", "-j1", *lit):
-            return False
-        return not unit or self._run(str(BIN / "pytest"), "-q", "-x", "-p", "no:cacheprovider", *unit)
+    def seconds(self, test: str) -> float | None:
+        """How long a test takes; None where it fails."""
+        start = time.monotonic()
+        return time.monotonic() - start if self._passes(test, SECONDS) else None
 
-    def notices(self, mutant: Mutant) -> bool:
-        """Whether some test fails with the mutant."""
+    def notices(self, mutant: Mutant, seconds: Mapping[str, float]) -> bool:
+        """Whether some test fails with the mutant; `seconds` is how long each takes without, the shortest come first.
+
+        A test that takes much longer than that has noticed, too: a mutant may loop for ever.
+        """
         path = self._root / mutant.file
         text = path.read_text()
         for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
             compiled.unlink()  # a change within a second that keeps the size would not be seen
         path.write_text(text.replace(mutant.old, mutant.new))
         try:
-            return not self.passes(mutant.tests)
+            tests = sorted(mutant.tests, key=lambda test: seconds[test])
+            return not all(self._passes(test, 10 * seconds[test] + 20) for test in tests)
         finally:
             path.write_text(text)
 
-    def _run(self, *command: str) -> bool:
+    def _passes(self, test: str, seconds: float) -> bool:
+        """Whether a test does within so many seconds; nothing that it started goes on after that."""
+        if test.startswith("tests/lit"):
+            command = [BIN / "lit", "-q", "-j1", test]
+        else:
+            command = [BIN / "pytest", "-q", "-x", "-p", "no:cacheprovider", test]
+        ended, output = subprocess.DEVNULL, subprocess.DEVNULL
+        process = subprocess.Popen(
+            command,
+            cwd=self._root,
+            env=self._environment,
+            stdin=ended,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
         try:
-            done = subprocess.run(
-                command, cwd=self._root, env=self._environment, capture_output=True, timeout=SECONDS, check=False
-            )
+            return process.wait(seconds) == 0
         except subprocess.TimeoutExpired:
             return False
-        return done.returncode == 0
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
 
 
-def noticed(trees: Sequence[Tree], rows: Sequence[Mutant]) -> Iterable[bool]:
+def noticed(trees: Sequence[Tree], rows: Sequence[Mutant], seconds: Mapping[str, float]) -> Iterable[bool]:
     """For each row in turn whether some test fails with it; as many at a time as there are trees."""
     free: SimpleQueue[Tree] = SimpleQueue()
     for tree in trees:
@@ -116,7 +139,7 @@ def noticed(trees: Sequence[Tree], rows: Sequence[Mutant]) -> Iterable[bool]:
     def run(row: Mutant) -> bool:
         tree = free.get()
         try:
-            return tree.notices(row)
+            return tree.notices(row, seconds)
         finally:
             free.put(tree)
 
@@ -135,16 +158,22 @@ def main() -> int:
     for mutant, problem in problems.items():
         print(f"invalid   {mutant}: {problem}")
     sound = [mutant for mutant in rows if mutant not in problems]
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     with tempfile.TemporaryDirectory(prefix="mutants") as folder:
         trees = [Tree(Path(folder) / str(number)) for number in range(max(options.jobs, 1))]
-        tests = list(dict.fromkeys(test for mutant in sound for test in mutant.tests))
-        if broken := [test for test in tests if not trees[0].passes([test])]:
-            print("without any mutant fail", *broken)
-            return 1
-        survived = 0
-        for mutant, caught in zip(sound, noticed(trees, sound), strict=True):
-            survived += not caught
+        seconds: dict[str, float] = {}
+        for test in dict.fromkeys(test for mutant in sound for test in mutant.tests):
+            if (taken := trees[0].seconds(test)) is None:
+                print("without any mutant fails", test)
+                return 1
+            seconds[test] = taken
+        totals: dict[str, list[int]] = {}
+        for mutant, caught in zip(sound, noticed(trees, sound, seconds), strict=True):
+            totals.setdefault(str(Path(mutant.file).parent), [0, 0])[0 if caught else 1] += 1
             print(f"{'caught' if caught else 'SURVIVED':9} {mutant}", flush=True)
+    for folder, counts in sorted(totals.items()):
+        print(f"{folder:30} {counts[0]:3} caught {counts[1]:3} survived")
+    survived = sum(counts[1] for counts in totals.values())
     print(f"{len(rows)} mutants: {len(sound) - survived} caught, {survived} survived, {len(problems)} invalid")
     return 1 if survived or problems else 0
 

@@ -14,13 +14,13 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp, f32, i8
 from xdsl.parser import Parser
 
-from aotc.compiler.driver import new_context
+from aotc.compiler.lowering import new_context
 from aotc.dialects.aot import ThreadOp
 from aotc.dialects.graph.staged import StagedOp
 from aotc.machines.families import CORTEX_M4, FAMILIES, HOSTED, X86_AVX2, X86_AVX512
 from aotc.machines.machine import Core, Machine
 from aotc.machines.targets import TARGETS, binding, core_of, lookup
-from aotc.passes.fuse import fuse_stages
+from aotc.passes.fuse import tile_and_fuse
 from aotc.passes.kernel.costs.conv import conv_schedule, narrow_schedule
 from aotc.passes.kernel.costs.elementwise import elementwise_schedule
 from aotc.passes.kernel.costs.products import panel_order, product_schedule, stacked_schedule
@@ -273,9 +273,9 @@ def _after(text: str, pipeline: str) -> ModuleOp:
 
 
 def _staged(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    monkeypatch.setattr(fuse_stages, "machine_of", lambda target: machine)
-    text = (LIT / "fuse" / "fuse-stages.mlir").read_text()
-    module = _after(text, "choose-schedule{target=x86-64-v4},fuse-stages{target=x86-64-v4}")
+    monkeypatch.setattr(tile_and_fuse, "machine_of", lambda target: machine)
+    text = (LIT / "fuse" / "tile-and-fuse.mlir").read_text()
+    module = _after(text, "choose-schedule{target=x86-64-v4},tile-and-fuse{target=x86-64-v4}")
     return [str(op) for op in module.walk() if isinstance(op, StagedOp)]
 
 

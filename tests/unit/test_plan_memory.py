@@ -8,7 +8,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import PassFailedException
 
-from aotc.compiler.driver import new_context
+from aotc.compiler.lowering import new_context
 from aotc.passes.memory.bufferize import BufferizePass
 from aotc.passes.memory.plan_memory import _Entry  # pyright: ignore[reportPrivateUsage]
 from aotc.passes.memory.planner.program import Access, Program

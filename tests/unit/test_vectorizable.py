@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp, VectorType, f32
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.parser import Parser
 
-from aotc.compiler.driver import new_context
+from aotc.compiler.lowering import new_context
 from aotc.dialects.aot import TileLoadOp
 from aotc.dialects.graph.scatter import ScatterNdInMemoryOp
 from aotc.dialects.graph.schedules import ScatterSchedule
