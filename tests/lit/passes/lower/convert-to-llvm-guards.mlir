@@ -21,8 +21,8 @@ func.func @product(%x: i32, %y: i32) -> i32 {
 
 // Rounded to odd first, f64 is not rounded twice on its way to f16.
 // CHECK-LABEL: llvm.func @half(
-// CHECK-NEXT:    [[F:%.*]] = llvm.call @aotc.odd.f32(
-// CHECK-NEXT:    llvm.call @aotc.truncate.f16([[F]])
+// CHECK-NEXT:    [[F:%.*]] = llvm.call @aotc.f64_to_f32_odd(
+// CHECK-NEXT:    llvm.call @aotc.f32_to_f16([[F]])
 func.func @half(%x: f64) -> f16 {
   %0 = arith.truncf %x : f64 to f16
   func.return %0 : f16
