@@ -24,9 +24,9 @@ from aotc.compiler.driver import lower
 from aotc.dialects.graph.interfaces import AnchorOp
 from aotc.dialects.graph.packed.conv import BlockedConvolutionOp
 from aotc.dialects.graph.packed.matmul import PackedMatMulOp
-from aotc.dialects.graph.schedules import MatmulSchedule, ScheduleAttr, schedule_of
+from aotc.dialects.graph.schedules import MatmulSchedule, ScheduleAttr, schedule_of, signature
 from aotc.machines.targets import lookup
-from aotc.machines.tuning_table import TuningTable, signature
+from aotc.machines.tuning_table import TuningTable
 from aotc.pipeline.options import CompileOptions
 
 Array = np.ndarray[Any, Any]
