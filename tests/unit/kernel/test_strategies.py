@@ -13,11 +13,13 @@ from xdsl.ir import Attribute
 from aotc.dialects.graph.interfaces import AnchorOp, GraphOp
 from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, ScheduleAttr, StrassenAttr, WinogradAttr
+from aotc.dialects.graph.staged import StagedOp
 from aotc.machines.families import X86_AVX2, X86_AVX512
 from aotc.machines.machine import Machine
 from aotc.passes.kernel import strategy
 from aotc.passes.kernel.accesses import Accesses
-from aotc.passes.kernel.strategy import KernelStrategy, choose_algorithm, choose_schedule, strategy_of
+from aotc.passes.kernel.spatial_tiling import Box
+from aotc.passes.kernel.strategy import KernelStrategy, Prologue, choose_algorithm, choose_schedule, strategy_of
 
 WINDOW = "strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>"
 
@@ -92,6 +94,64 @@ def test_a_softmax_of_f64_is_scalar() -> None:
     assert proposed(operation("softmax %0 {axes = array<i64: 1>}", kind, kind), X86_AVX512) is None
     normalized = operation("normalize %0 {axes = array<i64: 1>, epsilon = 1.0e-5}", kind, kind)
     assert proposed(normalized, X86_AVX512) is not None
+
+
+@pytest.mark.parametrize(("extent", "vectorised"), [(3, False), (4, True)])
+def test_few_elements_along_the_lanes_are_added_one_by_one(extent: int, vectorised: bool) -> None:
+    line = 'reduce %0 {kind = "sum", axes = array<i64: 1>, keepdims = false}'
+    assert (proposed(operation(line, f"8x{extent}xf32", "8xf32"), X86_AVX512) is not None) is vectorised
+
+
+# --- spatial tiles ---------------------------------------------------------------------------------------------------
+
+PRODUCT = MatmulSchedule(4, 4, 2, order="columns", kc=2)
+
+
+@pytest.mark.parametrize(
+    ("line", "operands", "result", "box"),
+    [
+        ("matmul %0, %1", "8x5xf32, 5x8xf32", "8x8xf32", (range(4), range(8))),
+        ("softmax %0 {axes = array<i64: 1>}", "8x6xf32", "8x6xf32", (range(2, 4), range(6))),
+    ],
+)
+def test_a_tile_has_whole_rows(line: str, operands: str, result: str, box: Box) -> None:
+    op = operation(line, operands, result)
+    found = strategy_of(op).tiled_implementation(op, box)
+    assert found is not None and found.boxes[0][0] == box[0]
+    *outer, last = box
+    assert strategy_of(op).tiled_implementation(op, (*outer, last[1:])) is None
+
+
+def test_pooling_of_plain_tensors_has_no_tiles() -> None:
+    pool = f"max_pool %0 {{kernel = array<i64: 3>, {WINDOW}, ceil_mode = false}}"
+    for channels, tiled in (("2", False), ("2", True)):
+        lanes = "x4" if tiled else ""
+        op = operation(pool, f"1x{channels}x18{lanes}xf32", f"1x{channels}x16{lanes}xf32")
+        box = (range(1), range(2), range(3, 7), *([range(4)] if tiled else []))
+        assert (strategy_of(op).tiled_implementation(op, box) is not None) is tiled
+
+
+@pytest.mark.parametrize("partials", [False, True])
+def test_partial_sums_are_of_the_whole_result(partials: bool) -> None:
+    given, more = (", partials", ", 8x8xf32") if partials else ("", "")
+    op = operation(f"packed_matmul %0, %1 {{columns = 8{given}}}", "8x5xf32, 1x5x8xf32", f"8x8xf32{more}")
+    tiling = strategy_of(op).spatial_tiling(op, PRODUCT)
+    tile = strategy_of(op).tiled_implementation(op, (range(4), range(8)))
+    assert (tiling is None) is (tile is None) is partials
+
+
+def test_an_operand_is_read_as_the_strictest_reader_asks() -> None:
+    text = """func.func @main(%x: tensor<6x6xf32>) {
+      %r, %m = graph.staged (%a = %x : tensor<6x6xf32>)
+          -> (tensor<6x6xf32>, tensor<2x6xf32>) attributes {tile = array<i64: 2, 6>} {
+        %1 = graph.softmax %a {axes = array<i64: 1>} : (tensor<6x6xf32>) -> tensor<6x6xf32>
+        %2 = graph.matmul %1, %a : (tensor<6x6xf32>, tensor<6x6xf32>) -> tensor<6x6xf32>
+        graph.yield %2 : tensor<6x6xf32>
+      }
+      func.return
+    }"""
+    op = next(op for op in lowered(text, "").walk() if isinstance(op, StagedOp))
+    assert strategy_of(op).prologue(op, 0) is Prologue.MOVED
 
 
 # --- several strategies for an operator ------------------------------------------------------------------------------
