@@ -132,12 +132,25 @@ def test_pooling_of_plain_tensors_has_no_tiles() -> None:
 
 
 @pytest.mark.parametrize("partials", [False, True])
-def test_partial_sums_are_of_the_whole_result(partials: bool) -> None:
-    given, more = (", partials", ", 8x8xf32") if partials else ("", "")
-    op = operation(f"packed_matmul %0, %1 {{columns = 8{given}}}", "8x5xf32, 1x5x8xf32", f"8x8xf32{more}")
-    tiling = strategy_of(op).spatial_tiling(op, PRODUCT)
-    tile = strategy_of(op).tiled_implementation(op, (range(4), range(8)))
-    assert (tiling is None) is (tile is None) is partials
+def test_with_partial_sums_there_are_no_tiles(partials: bool) -> None:
+    given = ", partials" if partials else ""
+    product = ", 8x8xf32" if partials else ""
+    sums = ", 7x8xf32" if partials else ""
+    window = "strides = array<i64: 1>, pads = array<i64: 1, 1>, dilations = array<i64: 1>, group = 1 : i64"
+    line = f"blocked_conv %0, %1 {{{window}, channels = 8, outputs = 8, block = 4{given}}}"
+    for op, box in (
+        (
+            operation(f"packed_matmul %0, %1 {{columns = 8{given}}}", "8x5xf32, 1x5x8xf32", f"8x8xf32{product}"),
+            (range(4), range(8)),
+        ),
+        (
+            operation(line, "1x2x7x4xf32, 1x2x3x4x8xf32", f"1x2x7x4xf32{sums}"),
+            (range(1), range(2), range(2, 5), range(4)),
+        ),
+    ):
+        tiling = strategy_of(op).spatial_tiling(op, PRODUCT)
+        tile = strategy_of(op).tiled_implementation(op, box)
+        assert (tiling is None) is (tile is None) is partials
 
 
 def test_an_operand_is_read_as_the_strictest_reader_asks() -> None:
