@@ -19,7 +19,8 @@ import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -33,6 +34,7 @@ SECONDS = 300
 """That a test may take without any mutant."""
 MEMORY = 4 << 30
 """Bytes of addresses that a test may use: what a mutant repeats for ever must not take all of the machine's memory."""
+RESULTS = {True: "caught", False: "SURVIVED", None: "invalid"}
 
 
 @dataclass(frozen=True)
@@ -79,30 +81,36 @@ class Tree:
         ignored = shutil.ignore_patterns(".git", ".venv*", "__pycache__", ".*_cache", "Output", "build", "*.egg-info")
         shutil.copytree(ROOT, folder, symlinks=True, ignore=ignored)
         self._root = folder
+        self._durations: dict[str, float | None] = {}
         found = os.environ | {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1", "AOTC_CACHE_DIR": ""}
         self._environment = found
         subprocess.run([sys.executable, "-m", "compileall", "-q", "aotc", "dialects", "passes"], cwd=folder, check=True)
 
-    def seconds(self, test: str) -> float | None:
-        """How long a test takes; None where it fails."""
-        start = time.monotonic()
-        return time.monotonic() - start if self._passes(test, SECONDS) else None
+    def notices(self, mutant: Mutant) -> bool | None:
+        """Whether some test fails with the mutant, the shortest first; None where one fails without it.
 
-    def notices(self, mutant: Mutant, seconds: Mapping[str, float]) -> bool:
-        """Whether some test fails with the mutant; `seconds` is how long each takes without, the shortest come first.
-
-        A test that takes much longer than that has noticed, too: a mutant may loop for ever.
+        A test that takes much longer than without has noticed, too: a mutant may loop for ever.
         """
+        seconds = {test: found for test in mutant.tests if (found := self._duration(test)) is not None}
+        if len(seconds) < len(mutant.tests):
+            return None
         path = self._root / mutant.file
         text = path.read_text()
         for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
             compiled.unlink()  # a change within a second that keeps the size would not be seen
         path.write_text(text.replace(mutant.old, mutant.new))
         try:
-            tests = sorted(mutant.tests, key=lambda test: seconds[test])
+            tests = sorted(seconds, key=lambda test: seconds[test])
             return not all(self._passes(test, 10 * seconds[test] + 20) for test in tests)
         finally:
             path.write_text(text)
+
+    def _duration(self, test: str) -> float | None:
+        """How many seconds a test takes without any mutant; None where it fails."""
+        if test not in self._durations:
+            start = time.monotonic()
+            self._durations[test] = time.monotonic() - start if self._passes(test, SECONDS) else None
+        return self._durations[test]
 
     def _passes(self, test: str, seconds: float) -> bool:
         """Whether a test does within so many seconds; nothing that it started goes on after that."""
@@ -130,16 +138,16 @@ class Tree:
             process.wait()
 
 
-def noticed(trees: Sequence[Tree], rows: Sequence[Mutant], seconds: Mapping[str, float]) -> Iterable[bool]:
-    """For each row in turn whether some test fails with it; as many at a time as there are trees."""
+def noticed(trees: Sequence[Tree], rows: Sequence[Mutant]) -> Iterable[bool | None]:
+    """`Tree.notices` of each row in turn; as many at a time as there are trees."""
     free: SimpleQueue[Tree] = SimpleQueue()
     for tree in trees:
         free.put(tree)
 
-    def run(row: Mutant) -> bool:
+    def run(row: Mutant) -> bool | None:
         tree = free.get()
         try:
-            return tree.notices(row, seconds)
+            return tree.notices(row)
         finally:
             free.put(tree)
 
@@ -157,27 +165,20 @@ def main() -> int:
     problems = {mutant: problem for mutant in rows if (problem := mutant.problem())}
     for mutant, problem in problems.items():
         print(f"invalid   {mutant}: {problem}")
-    sound = [mutant for mutant in rows if mutant not in problems]
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    totals: dict[str, Counter[str]] = {}
     with tempfile.TemporaryDirectory(prefix="mutants") as folder:
         trees = [Tree(Path(folder) / str(number)) for number in range(max(options.jobs, 1))]
-        seconds: dict[str, float] = {}
-        for test in dict.fromkeys(test for mutant in sound for test in mutant.tests):
-            if (taken := trees[0].seconds(test)) is None:
-                print(f"{'invalid':9} {test} fails without any mutant", flush=True)
-                problems |= {mutant: "its tests fail without it" for mutant in sound if test in mutant.tests}
-            else:
-                seconds[test] = taken
         sound = [mutant for mutant in rows if mutant not in problems]
-        totals: dict[str, list[int]] = {}
-        for mutant, caught in zip(sound, noticed(trees, sound, seconds), strict=True):
-            totals.setdefault(str(Path(mutant.file).parent), [0, 0])[0 if caught else 1] += 1
-            print(f"{'caught' if caught else 'SURVIVED':9} {mutant}", flush=True)
-    for folder, counts in sorted(totals.items()):
-        print(f"{folder:30} {counts[0]:3} caught {counts[1]:3} survived")
-    survived = sum(counts[1] for counts in totals.values())
-    print(f"{len(rows)} mutants: {len(sound) - survived} caught, {survived} survived, {len(problems)} invalid")
-    return 1 if survived or problems else 0
+        for mutant, found in zip(sound, noticed(trees, sound), strict=True):
+            result = RESULTS[found]
+            totals.setdefault(str(Path(mutant.file).parent), Counter())[result] += 1
+            print(f"{result:9} {mutant}{': a test fails without it' if found is None else ''}", flush=True)
+    for area, counts in sorted(totals.items()):
+        print(f"{area:30} {', '.join(f'{count} {result}' for result, count in counts.items())}")
+    counts = sum(totals.values(), Counter(invalid=len(problems)))
+    print(f"{len(rows)} mutants: {', '.join(f'{counts[result]} {result}' for result in RESULTS.values())}")
+    return 0 if counts["caught"] == len(rows) else 1
 
 
 if __name__ == "__main__":
