@@ -235,6 +235,13 @@ def test_tiles_fit_the_registers_there_are(machine: Machine) -> None:
             assert height == 1 or height * width + width + 1 < registers
 
 
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
+def test_rows_take_no_more_registers_than_there_are(machine: Machine) -> None:
+    for extent in (1, 10, 100, 300, 1000, 5000):
+        schedule = row_schedule(machine, f32, (8, extent), (1,))
+        assert schedule is not None and schedule.registers * schedule.steps <= machine.registers
+
+
 def test_slower_multiply_adds_want_more_results_in_a_tile() -> None:
     slow = replace(X86_AVX512, tiles=replace(X86_AVX512.tiles, latency=12))
     areas = [(register_tile(slow, 64, 64, depth), register_tile(X86_AVX512, 64, 64, depth)) for depth in EXTENTS]
@@ -249,6 +256,7 @@ def test_a_matrix_stays_in_a_larger_l1(panels: int) -> None:
         if panel_order(X86_AVX512, panels, matrix, 1000) == "rows":
             assert panel_order(large, panels, matrix, 1000) == "rows"
     assert panel_order(X86_AVX512, panels, 20 << 10, 1000) != panel_order(large, panels, 20 << 10, 1000)
+    assert panel_order(X86_AVX512, 1, 1 << 30, 1000) == "rows"
 
 
 def test_dear_transforms_and_sums_rule_algorithms_out() -> None:

@@ -8,11 +8,14 @@ builtin.module attributes {aot.name = "kws", aot.threads = 3 : i64} {
     func.return %0 : i32
   }
   // CHECK-LABEL: func.func private @aotc_kws_share(
-  // CHECK:         func.call @aotc_kws_conv_0(%x, %a_p, %thread)
-  // CHECK-NOT:     barrier
-  // CHECK:         func.call @aotc_kws_conv_0(%x, %b_p, %thread)
+  // CHECK:         %[[A:.*]] = func.call @aotc_kws_conv_0(%x, %a_p, %thread)
+  // CHECK-NEXT:    %[[B:.*]] = func.call @aotc_kws_conv_0(%x, %b_p, %thread)
+  // The first error stays.
+  // CHECK-NEXT:    %[[ZERO:.*]] = arith.constant 0 : i32
+  // CHECK-NEXT:    %[[FINE:.*]] = arith.cmpi eq, %[[A]], %[[ZERO]]
+  // CHECK-NEXT:    arith.select %[[FINE]], %[[B]], %[[A]]
   // CHECK:         func.call @aotc_threads_barrier
-  // CHECK-NEXT:    func.call @aotc_kws_conv_0(%b_p, %y, %thread)
+  // CHECK-NEXT:    %{{.*}} = func.call @aotc_kws_conv_0(%b_p, %y, %thread)
   func.func @aotc_kws_run(%x: !aot.ptr<f32> {aot.name = "x", aot.io = "input", aot.readonly}, %y: !aot.ptr<f32> {aot.name = "y", aot.io = "output", aot.noalias}) -> i32 attributes {aot.entry, aot.convention = #aot<convention c>} {
     %0 = arith.constant 0 : i32
     %c0 = arith.constant 0 : index
