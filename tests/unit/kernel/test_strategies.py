@@ -61,7 +61,8 @@ def test_blocks_of_other_lanes_than_the_machines_are_scalar(line: str, operands:
 
 def test_pooling_of_plain_tensors_is_scalar() -> None:
     line = f"max_pool %0 {{kernel = array<i64: 3>, {WINDOW}, ceil_mode = false}}"
-    assert proposed(operation(line, "1x2x18xf32", "1x2x16xf32"), X86_AVX512) is None
+    assert proposed(operation(line, "1x2x16xf32", "1x2x14xf32"), X86_AVX512) is None
+    assert proposed(operation(line, "1x2x16x16xf32", "1x2x14x16xf32"), X86_AVX512) is not None
 
 
 @pytest.mark.parametrize(("lanes", "vectorised"), [(8, True), (12, False)])

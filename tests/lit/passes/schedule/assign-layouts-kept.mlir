@@ -108,8 +108,12 @@ func.func @moved(%x: tensor<1x16x6xf32>, %i: tensor<2xi64>) -> (tensor<1x32x2x3x
 
 // CHECK-LABEL: func.func @split
 // CHECK:         graph.blocked_conv
-// CHECK:         graph.normalize {{.*}} : (tensor<2x4x24xf32>) -> tensor<2x4x24xf32>
-// CHECK:         graph.transpose {{.*}} : (tensor<2x2x8x6xf32>) -> tensor<2x2x8x6xf32>
+// CHECK:         [[N:%.*]] = graph.normalize {{.*}} : (tensor<2x4x24xf32>) -> tensor<2x4x24xf32>
+// CHECK-NEXT:    [[R:%.*]] = graph.reshape [[N]]
+// CHECK-NEXT:    graph.relu [[R]]
+// CHECK:         [[T:%.*]] = graph.transpose {{.*}} : (tensor<2x2x8x6xf32>) -> tensor<2x2x8x6xf32>
+// CHECK-NEXT:    [[S:%.*]] = graph.reshape [[T]]
+// CHECK-NEXT:    graph.relu [[S]]
 func.func @split(%x: tensor<2x3x6xf32>) -> (tensor<2x16x6xf32>, tensor<2x16x6xf32>) attributes {aot.entry} {
   %w0 = graph.constant dense<1.0> : tensor<16x3x1xf32>
   %0 = graph.conv %x, %w0 {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 1, schedule = #graph.matmul_schedule<lanes = 16, mr = 6, nr = 1, unroll = 4, order = rows>} : (tensor<2x3x6xf32>, tensor<16x3x1xf32>) -> tensor<2x16x6xf32>
@@ -122,6 +126,24 @@ func.func @split(%x: tensor<2x3x6xf32>) -> (tensor<2x16x6xf32>, tensor<2x16x6xf3
   %7 = graph.reshape %6 {shape = array<i64: 2, 16, 6>} : (tensor<2x2x8x6xf32>) -> tensor<2x16x6xf32>
   %8 = graph.relu %7 : (tensor<2x16x6xf32>) -> tensor<2x16x6xf32>
   func.return %4, %8 : tensor<2x16x6xf32>, tensor<2x16x6xf32>
+}
+
+// -----
+
+// Means of f16 would be rounded to few digits.
+
+// CHECK-LABEL: func.func @narrow
+// CHECK:         [[N:%.*]] = graph.normalize {{.*}} : (tensor<1x4x24xf16>) -> tensor<1x4x24xf16>
+// CHECK-NEXT:    [[R:%.*]] = graph.reshape [[N]]
+// CHECK-NEXT:    graph.relu [[R]]
+func.func @narrow(%x: tensor<1x3x6xf16>) -> tensor<1x16x6xf16> attributes {aot.entry} {
+  %w0 = graph.constant dense<1.0> : tensor<16x3x1xf16>
+  %0 = graph.conv %x, %w0 {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 1, schedule = #graph.matmul_schedule<lanes = 16, mr = 6, nr = 1, unroll = 4, order = rows>} : (tensor<1x3x6xf16>, tensor<16x3x1xf16>) -> tensor<1x16x6xf16>
+  %1 = graph.reshape %0 {shape = array<i64: 1, 4, 24>} : (tensor<1x16x6xf16>) -> tensor<1x4x24xf16>
+  %2 = graph.normalize %1 {axes = array<i64: 2>, epsilon = 0.25 : f64} : (tensor<1x4x24xf16>) -> tensor<1x4x24xf16>
+  %3 = graph.reshape %2 {shape = array<i64: 1, 16, 6>} : (tensor<1x4x24xf16>) -> tensor<1x16x6xf16>
+  %4 = graph.relu %3 : (tensor<1x16x6xf16>) -> tensor<1x16x6xf16>
+  func.return %4 : tensor<1x16x6xf16>
 }
 
 // -----
