@@ -35,6 +35,7 @@ CASES = {
     "gaps closed": Case((6,), (*range(3), *range(4, 7), *range(8, 11), *range(12, 15), *range(16, 19), 20)),
     "several parts": Case((1, 2, 1), (14, 2, 5, NOTHING, 9, 9, 0, 12, NOTHING, NOTHING, NOTHING, NOTHING, 3, 2, 1, 0)),
     "nothing moves": Case((2, 1), tuple(range(12)), (5,)),
+    "at unequal distances": Case((7,), (*range(1, 4), 0, *range(5, 8), 4, *range(17, 20), 16, *range(25, 28), 24)),
     "in three dimensions": Case((3,), (1, 5, 9, 2), (2, 3, 4)),
     "integers": Case((2, 2), (*range(9, 25), *range(7, 16), *range(16, 23)), (7,), 16, "i32"),
     "wide": Case((3,), tuple(range(23, 3, -1))[:16], (1, 1), 8),
