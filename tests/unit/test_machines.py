@@ -18,7 +18,7 @@ from aotc.compiler.lowering import new_context
 from aotc.dialects.aot import ThreadOp
 from aotc.dialects.graph.staged import StagedOp
 from aotc.machines.families import CORTEX_M4, FAMILIES, HOSTED, X86_AVX2, X86_AVX512
-from aotc.machines.machine import Core, Machine
+from aotc.machines.machine import Core, Machine, ThreadCosts
 from aotc.machines.targets import TARGETS, binding, core_of, lookup
 from aotc.passes.fuse import tile_and_fuse
 from aotc.passes.kernel.costs.conv import conv_schedule, narrow_schedule
@@ -316,8 +316,8 @@ def test_weights_stay_in_l3_where_their_share_of_it_is_enough(monkeypatch: pytes
     [
         (HOSTED, True),
         (CORTEX_M4, False),
-        (replace(HOSTED, threads=replace(X86_AVX2.threads, least_operations=10**9)), False),
-        (replace(HOSTED, threads=replace(X86_AVX2.threads, most_time=0.1)), False),
+        (replace(HOSTED, threads=ThreadCosts(least_operations=10**9, most_time=0.9)), False),
+        (replace(HOSTED, threads=ThreadCosts(least_operations=4000, most_time=0.1)), False),
     ],
 )
 def test_work_is_shared_where_threads_are_worth_it(core: Core, shared: bool, monkeypatch: pytest.MonkeyPatch) -> None:
