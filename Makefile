@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 JOBS   ?= 2
 
-.PHONY: demo test lint types lit unit mutants test-math test-embedded embedded-figures bench clean
+.PHONY: demo test lint types lit unit mutants fingerprints test-math test-embedded embedded-figures bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
@@ -27,6 +27,10 @@ unit: $(VENV)/.dev
 # Breaks the sources in one place after the other and sees whether the nearest tests notice.
 mutants: $(VENV)/.dev
 	$(BIN)/python tests/mutants/run.py --jobs $(JOBS)
+
+# Hashes of all that models compile to; `make -s fingerprints > OLD.txt`, and later `make fingerprints COMPARE=OLD.txt`.
+fingerprints: $(VENV)/.dev
+	$(BIN)/python tests/fingerprints.py --jobs $(JOBS) $(if $(COMPARE),--compare $(COMPARE))
 
 # The functions of `expand-math` on every float; minutes.
 test-math: $(VENV)/.dev
@@ -57,7 +61,8 @@ $(VENV)/.installed: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e .
 	touch $@
 
-$(VENV)/.dev: $(VENV)/bin/python pyproject.toml $(wildcard examples/extension/pyproject.toml examples/extension/aotc_signal/*.py)
+EXTENSION := examples/extension
+$(VENV)/.dev: $(VENV)/bin/python pyproject.toml $(wildcard $(addprefix $(EXTENSION)/,pyproject.toml aotc_signal/*.py))
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev]'
 	$(BIN)/python -m pip install -q --disable-pip-version-check ./examples/extension
 	touch $@ $(VENV)/.installed

@@ -1,0 +1,1 @@
+"""The IR: operations, types and attributes of our dialects, and what they are built with."""

@@ -68,7 +68,7 @@ def _minifloat(wide: Array, dtype: DType, saturate: bool, rounding: str) -> Arra
 
 
 def _powers_of_two(wide: Array, saturate: bool, rounding: str) -> Array:
-    """f32 as float8_e8m0fnu, whose code is the exponent; ml_dtypes rounds in a way of its own."""
+    """f32 as float8_e8m0fnu, which is encoded as its exponent; ml_dtypes rounds differently."""
     least, greatest = 2.0**-127, 2.0**127
     fraction, exponent = np.frexp(np.where(np.isfinite(wide) & (wide > 0), wide, 1).astype(np.float64))
     power = np.ldexp(0.5, exponent)  # the power of two at or below it

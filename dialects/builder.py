@@ -1,11 +1,11 @@
-"""What an operation's `element` and `loops` are written with: typed scalars, and an abstract builder of kernel code.
+"""The abstract builder of kernel code, and typed scalars: what an operation's `element` and `loops` are written with.
 
-An operation says in terms of a `Builder` what each element of its result is. Which code that becomes (scalar loops,
-register tiles, an estimate of its cost) is the business of the builders in `passes/kernel/builders`.
+An operation defines each element of its result in terms of a `Builder`. What becomes of that (scalar loops, vectorised
+loops, an estimate of its cost) is decided by the builders in `passes/kernel/builders`.
 
-`Scalar` remembers the signedness that arith's signless integers forget. f16 and bf16 are computed in f32: memory keeps
-the narrow type, arithmetic does not. A scalar of a minifloat or sub-byte integer type is an encoded element, of which
-`Builder.decode` makes a number.
+`Scalar` remembers the signedness that arith's signless integers lack. f16 and bf16 are computed in f32: memory keeps
+the narrow type, arithmetic does not. A scalar of a minifloat or sub-byte integer type is an encoded element;
+`Builder.decode` gives its number.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ScalarLike: TypeAlias = "Scalar | Number"
 Comparison: TypeAlias = Literal["eq", "ne", "lt", "le", "gt", "ge"]
 Bitwise: TypeAlias = Literal["and", "or", "xor"]
 Rounding: TypeAlias = Literal["up", "down", "nearest"]
-"""How a power of two without mantissa (f8E8M0FNU) is found: `up` is away from zero, `nearest` takes ties up."""
+"""How a number is rounded to a power of two (f8E8M0FNU): `up` is away from zero, `nearest` takes ties up."""
 
 Reader: TypeAlias = "Callable[[Sequence[Scalar]], Scalar]"
 """Emits the value of one operand element at an index."""
@@ -53,7 +53,7 @@ class Scalar:
 
     @property
     def key(self) -> object:
-        """What tells this scalar from another: equal keys are equal values."""
+        """A key for caches: scalars with equal keys have equal values."""
         return self.value if self.value is not None else self.constant
 
     def typed(self, other: ScalarLike) -> Scalar:
@@ -107,7 +107,8 @@ class Builder(ABC):
 
     @abstractmethod
     def insert(self, op: Operation) -> SSAValue:
-        """Insert `op`, return its only result: for what the builder has no method for. Such code stays scalar."""
+        """Insert `op`, return its only result: for operations that the builder has no method for. They are not
+        vectorised."""
 
     @abstractmethod
     def scalar(self, value: SSAValue, dtype: Attribute) -> Scalar:
@@ -193,7 +194,7 @@ class Builder(ABC):
 
     @abstractmethod
     def exp_of_nonpositive(self, a: Scalar) -> Scalar:
-        """e^a for a <= 0, where what is less than the least normal number may be 0; NaN stays NaN."""
+        """e^a for a <= 0; a result below the least normal number may be 0; NaN stays NaN."""
 
     @abstractmethod
     def pow(self, a: Scalar, exponent: Scalar) -> Scalar:
@@ -212,13 +213,14 @@ class Builder(ABC):
     def convert(self, a: Scalar, dtype: Attribute) -> Scalar:
         """As `cast`, defined for every float: out of range and NaN give what the conversions of x86 give.
 
-        That is the least 32-bit integer (64-bit for 64-bit types), of which narrower types take the low bits; unsigned
-        types of 32 and 64 bits convert values of half their range and more less that half, and add it again.
+        That is the least 32-bit integer (64-bit for 64-bit types), of which narrower types take the low bits. For
+        unsigned types of 32 and 64 bits, values of at least half their range are converted after subtracting that half,
+        which is added again.
         """
 
     @abstractmethod
     def zero(self, dtype: Attribute) -> Scalar:
-        """Zero as memory holds it; of powers of two, which have none, the least."""
+        """Zero as memory holds it; for f8E8M0FNU, which has powers of two only, the least of them."""
 
     @abstractmethod
     def decode(self, element: Scalar) -> Scalar:
@@ -228,8 +230,8 @@ class Builder(ABC):
     def encode(self, value: Scalar, dtype: Attribute, *, saturate: bool = True, rounding: Rounding = "up") -> Scalar:
         """`value` as memory holds an element of `dtype`: integers wrap, floats round to nearest, ties to even.
 
-        With `saturate` what is beyond the greatest finite number becomes that one, without it infinity, or NaN where
-        there is none. Where `dtype` is not encoded, `value` is returned as it is.
+        With `saturate`, values beyond the greatest finite number become that number; without it infinity, or NaN where
+        the type has no infinity. Where `dtype` is not encoded, `value` is returned as it is.
         """
 
     @abstractmethod

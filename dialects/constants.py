@@ -41,6 +41,12 @@ def weight_keys(module: ModuleOp) -> set[str]:
     return found
 
 
+def constant_bytes(module: ModuleOp) -> int:
+    """Bytes of all constants of a module, as they lie in memory."""
+    values = (op.result for op in module.walk() if isinstance(op, ConstantOp))
+    return sum(math.prod(shape_of(value)) * byte_width(element_type_of(value)) for value in values)
+
+
 def known_array(value: SSAValue | Operation, store: WeightStore) -> Array | None:
     """The value of an SSA value that a `graph.constant` defines, else None."""
     owner = value.owner if isinstance(value, OpResult) else value

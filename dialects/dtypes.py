@@ -96,23 +96,23 @@ def byte_width(kind: Attribute) -> int:
 
 
 def number_kind(dtype: DType) -> Literal["b", "i", "u", "f"]:
-    """What an element type counts as: truth value, signed or unsigned integer, float (to numpy many are void)."""
+    """The class of an element type: boolean, signed or unsigned integer, float (numpy calls many of these void)."""
     if dtype.kind == "V":
         return "u" if dtype.name.startswith("uint") else "i" if dtype.name.startswith("int") else "f"
     assert dtype.kind in ("b", "i", "u", "f"), dtype
     return dtype.kind
 
 
-# Some types have no arithmetic of their own in machines and emitters: a byte of memory holds the code of an element.
+# Some types have no arithmetic of their own in machines and emitters: a byte of memory holds an encoded element.
 
 
 def is_minifloat(kind: Attribute) -> bool:
-    """True for the floats of at most 8 bits; `kind.SEMANTICS` describes their codes."""
+    """True for the floats of at most 8 bits; `kind.SEMANTICS` describes their encoding."""
     return isinstance(kind, ReducedPrecisionFloatType)
 
 
 def is_subbyte_integer(kind: Attribute) -> bool:
-    """True for the integers of 2 and 4 bits, signed and unsigned (not for truth values)."""
+    """True for the integers of 2 and 4 bits, signed and unsigned (not for booleans)."""
     return isa(kind, IntegerType) and 1 < kind.width.data < 8
 
 
@@ -138,12 +138,13 @@ def is_float(dtype: Attribute) -> bool:
 
 
 def is_unsigned(dtype: Attribute) -> bool:
-    """True for ui2..ui64 and for i1 (a truth value extends with zeros)."""
+    """True for ui2..ui64 and for i1 (a boolean extends with zeros)."""
     return isinstance(dtype, IntegerType) and (dtype.signedness.data is Signedness.UNSIGNED or dtype.width.data == 1)
 
 
 def storage_type(dtype: Attribute) -> Attribute:
-    """The signless type arith and memref use for a graph element type (ui8 -> i8, codes i8; others unchanged)."""
+    """The signless type that arith and memref use for a graph element type (ui8 -> i8, encoded types i8; others
+    unchanged)."""
     if is_encoded(dtype):
         return i8
     return IntegerType(dtype.width.data) if isinstance(dtype, IntegerType) else dtype

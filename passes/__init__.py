@@ -1,0 +1,1 @@
+"""Passes, a folder for each concern, and the kernels that they write."""

@@ -20,7 +20,7 @@ class Comparison:
     ok: bool
     max_difference: float
     tolerance: float
-    """The largest absolute difference allowed: rtol * max|reference| + atol, or 0 for integers and truth values."""
+    """The largest absolute difference allowed: rtol * max|reference| + atol, or 0 for integers and booleans."""
     mismatch: str = ""
 
     @property
@@ -40,7 +40,7 @@ def compare(name: str, actual: Array, reference: Array, *, rtol: float, atol: fl
     """Compare `actual` with `reference` of the same shape; NaN equals NaN, infinities must agree exactly.
 
     Floats may differ by `rtol * max|finite reference| + atol`; integers by one unit (a rounding boundary of
-    quantisation that float evaluation order may cross); truth values not at all.
+    quantisation that float evaluation order may cross); booleans not at all.
     """
     if actual.shape != reference.shape or actual.dtype != reference.dtype:
         what = f"{actual.dtype} {list(actual.shape)}, expected {reference.dtype} {list(reference.shape)}"

@@ -85,7 +85,7 @@ def profile_table(result: dict[str, Any]) -> str:
         rate, of_peak = f"{call['gflops']:.1f}", f"{call['share_of_peak']:.0%}"
         if not call["operations"]:
             rate = of_peak = ""
-        name = call["symbol"].removeprefix(f"{PREFIX}_") + (" (plain loops)" if call["plain"] else "")
+        name = call["symbol"].removeprefix(f"{PREFIX}_") + (" (scalar fallback)" if call["scalar_fallback"] else "")
         rows.append((time, share, rate, of_peak, name, ", ".join(call["nodes"])))
     total = f"{result['seconds'] * 1e3:.4f} ms in kernels; peak {result['peak_gflops']:.0f} GFLOP/s in f32, measured"
     return f"{_aligned(rows, left=0, last=2)}\n{total}"

@@ -1,0 +1,1 @@
+"""The driver: models compiled in this process or to files, kept on disk, with self-tests."""

@@ -1,0 +1,1 @@
+"""From IR of the last phase to files: C, LLVM, objects, libraries, and how large they are."""

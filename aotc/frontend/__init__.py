@@ -1,0 +1,1 @@
+"""Models in, one package for each format."""

@@ -1,0 +1,1 @@
+"""Targets, and what cost models know of their processors."""

@@ -29,7 +29,7 @@ _ZEN5_TILES: Final = TileCosts(
     loads=2,
     latency=4,
     busy_results=14,
-    gap_cycles=0.12,
+    stall_cycles=0.12,
     load_factor=1.12,
     load_cycles=0.02,
     start_cycles=5,
@@ -40,7 +40,7 @@ _ZEN5_TILES: Final = TileCosts(
     unroll=2,
     l2_bytes=24,  # 32 where nothing else is done
     prefetch_lines=1.2,
-    lane_sums=0.75,
+    most_inner_product_time=0.75,
 )
 _ZEN5_SHARES: Final = CacheShares(
     panel=3 / 4,

@@ -6,7 +6,8 @@ A cycle is one of the core's clock; sizes are in bytes; "registers" are vector r
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 
 @dataclass(frozen=True)
@@ -34,9 +35,9 @@ class TileCosts:
     latency: int
     """Cycles until the result of a multiply-add can be added to."""
     busy_results: int
-    """Accumulators that leave no gap between multiply-adds: more than latency x multipliers, for scheduling is not
+    """Accumulators that keep the multiply-adds busy: more than latency x multipliers, because scheduling is not
     perfect."""
-    gap_cycles: float
+    stall_cycles: float
     """Cycles that a step loses for each accumulator below `busy_results`."""
     load_factor: float
     """By how much a step that waits for loads takes longer than `loads` says."""
@@ -57,39 +58,41 @@ class TileCosts:
     l2_bytes: int
     """Bytes a cycle that come from L2 while the rows are read from L1."""
     prefetch_lines: float
-    """Lines that may be asked for in a step before the step takes longer. Times with and without asking, operands not
-    in any cache, lines a step -> ratio: 128 x 768 x 3072 0.2 -> 1.06, 32 x 768 x 3072 0.8 -> 1.14, 16 x 768 x 768
-    1.5 -> 0.89; Winograd, 128 -> 32 channels, 14 x 14 1.0 -> 1.6, 128 -> 128, 28 x 28 1.1 -> 1.04, 256 -> 256, 14 x 14
-    1.5 -> 0.95."""
-    lane_sums: float
-    """Of the cycles of a convolution along output channels: what one with sums along the lanes may take, to be chosen.
-    Both are estimates, and the latter leaves out more."""
+    """Cache lines that may be prefetched in a step before the step takes longer. Times without and with prefetching,
+    operands not in any cache, lines a step -> ratio: 128 x 768 x 3072 0.2 -> 1.06, 32 x 768 x 3072 0.8 -> 1.14, 16 x
+    768 x 768 1.5 -> 0.89; Winograd, 128 -> 32 channels, 14 x 14 1.0 -> 1.6, 128 -> 128, 28 x 28 1.1 -> 1.04, 256 ->
+    256, 14 x 14 1.5 -> 0.95."""
+    most_inner_product_time: float
+    """The greatest share of the estimated cycles of a convolution along output channels at which inner products along
+    the lanes are chosen. Their estimate leaves out more."""
 
 
 @dataclass(frozen=True)
 class RegisterUse:
-    """How many registers kernels other than contractions work on: what hides latency and leaves room for operands."""
+    """How many registers kernels other than contractions use at once: enough to hide latency, with room for
+    operands."""
 
     chain: int
-    """Results of an elementwise kernel that are computed at a time: they hide the latency of a chain of operations."""
+    """Results that an elementwise kernel computes at a time: they hide the latency of a chain of operations."""
     window: int
-    """Accumulators of pooling and depthwise convolution; rows of the operand and of the weight have room beside."""
+    """Accumulators of pooling and depthwise convolution, with room beside them for rows of the operand and of the
+    weight."""
     sums: int
     """Accumulators of a reduction: they hide the latency of an addition."""
     row_tile: int
-    """Rows together in one tile of a normalisation: they hide the latency of what is combined across lanes."""
+    """Rows in one tile of a normalisation: they hide the latency of reductions across lanes."""
     row_parts: int
-    """The same of all parts of such rows that follow each other; more than there are, for a part that waits needs
-    few."""
+    """The same for all groups of such rows that are software-pipelined; more than there are registers, because a group
+    that waits needs few."""
     fewest_rows: int
-    """Rows of a normalisation at once, at least; as many parts as that takes."""
+    """The fewest rows that a normalisation computes at once, in as many groups as that takes."""
     most_rows: int
-    """Rows of a normalisation in one tile, at most: more hide nothing more."""
+    """The most rows in one tile of a normalisation: more hide nothing more."""
 
 
 @dataclass(frozen=True)
 class CacheShares:
-    """What kernels may count on of a cache, which others use, too: shares of its size."""
+    """The share of a cache's size that kernels may count on, because it is also used otherwise."""
 
     panel: float
     """Of L2 for a panel of the right matrix, to be there for the next rows; of L1, to be read from there."""
@@ -98,10 +101,10 @@ class CacheShares:
     between_kernels: float
     """Of L2 for a tensor, to stay from the kernel that writes it to the one that reads it."""
     line_buffers: float
-    """Of L2 that a tensor exceeds to be worth fusion that keeps rows in buffers: its first and last tiles are code of
-    their own."""
+    """The share of L2 that a tensor must exceed for fusion with rolling line buffers to pay: the first and last tiles
+    need code of their own."""
     stages: float
-    """Of L2 for what the stages of a fused kernel hand on."""
+    """Of L2 for the scratch buffers between the stages of a fused kernel."""
     operands: float
     """Of L2 for what a spatial tile of a fused kernel reads."""
     transforms: float
@@ -141,9 +144,9 @@ class StrassenCosts:
     far_bytes: int
     """As `near_bytes`, of a weight that comes from memory."""
     most_rows: int
-    """Rows of a block: more take scratch memory, fewer read the weight more often."""
+    """Rows of a block: more take larger scratch buffers, fewer read the weight more often."""
     most_time: float
-    """Of the direct product's time: what Strassen's may take, as the weight grows."""
+    """The greatest share of the direct product's time at which Strassen's algorithm is chosen, as the weight grows."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +160,7 @@ class Core:
     l1: int
     """The data cache nearest to the core; 0 where there is none that can be counted on."""
     l2: int
-    """The next one."""
+    """The next cache, L2."""
     l3: int
     """The last one, shared with other cores."""
     line: int
@@ -171,9 +174,9 @@ class Machine(Core):
     """A core with vectors: all that a cost model is told."""
 
     vector_bytes: int
-    """Of one register."""
+    """Bytes of one vector register."""
     registers: int
-    """How many there are."""
+    """The number of vector registers."""
     tiles: TileCosts
     use: RegisterUse
     shares: CacheShares
@@ -181,4 +184,8 @@ class Machine(Core):
     strassen: StrassenCosts
     weights_in_l3: bool = False
     """Whether all weights of the model stay in L3 from one inference to the next: of the model rather than of the core,
-    and said by `choose-algorithms`."""
+    and said by `with_weights`."""
+
+    def with_weights(self, size: int) -> Self:
+        """The same for a model whose weights have `size` bytes."""
+        return replace(self, weights_in_l3=size <= self.l3 * self.shares.weights)

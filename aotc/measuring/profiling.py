@@ -33,8 +33,8 @@ class CallProfile:
     """The ONNX nodes it computes."""
     operations: int
     """Arithmetic operations (`GraphOp.operations`)."""
-    plain: str | None
-    """Why it is computed by plain loops on a target with vectors; None where it is not."""
+    scalar_fallback: str | None
+    """Why it is computed by scalar loops on a target with vectors; None where it is not."""
     seconds: float
     """Median over the runs."""
 

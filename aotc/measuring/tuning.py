@@ -20,7 +20,7 @@ from aotc.checking.recordings import read_inputs
 from aotc.compiler.driver import in_process, lower
 from aotc.compiler.lowering import Source, new_context
 from aotc.dialects.aot.contract import Argument, mark_entry, model_module, set_results, set_signature
-from aotc.dialects.constants import constant_op, known_array
+from aotc.dialects.constants import constant_bytes, constant_op, known_array
 from aotc.dialects.dtypes import dtype_name
 from aotc.dialects.graph.interfaces import AnchorOp, element_type_of
 from aotc.dialects.graph.schedules import Schedule, ScheduleAttr, signature
@@ -32,7 +32,6 @@ from aotc.measuring.profiling import ProfiledModel, load_profiled, processor
 from aotc.model.locations import node_names
 from aotc.model.weights import Array, WeightStore
 from aotc.passes.kernel.strategy import algorithms_for, choose_algorithm, choose_schedule, strategy_of
-from aotc.passes.schedule.choose_algorithms import machine_for
 from aotc.pipeline.compilation import Compilation
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.phases import PHASE_NAMES, PHASES, PassRunner, phase_index, pipeline_of
@@ -93,7 +92,7 @@ def tune(
     table.processor = processor_name
     options = replace(in_process(options), tuned=None)
     compilation = lower(source, replace(options, stop_after="graph"), report)
-    machine = machine_for(compilation.module, "host") or machine
+    machine = machine.with_weights(constant_bytes(compilation.module))
     seen: set[str] = set()
     for op in compilation.module.walk():
         if not isinstance(op, AnchorOp) or signature(op) in seen or not _is_measurable(op, machine, compilation.store):
@@ -198,7 +197,7 @@ class _Search:
         return before, after
 
     def _is_right(self, choice: Choice, profiled: ProfiledModel) -> bool:
-        if choice.schedule is not None and any(call.plain for call in profiled.calls):
+        if choice.schedule is not None and any(call.scalar_fallback for call in profiled.calls):
             return False
         got = self._outputs(profiled)
         pairs = zip(got, self._expected, strict=True)

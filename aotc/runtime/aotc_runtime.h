@@ -1,7 +1,7 @@
 /* The C runtime: a shim around packed models. Nothing here is needed by a model with a typed entry.
  *
- * Files: aotc_runtime.c runs models, aotc_memory.c allocates workspaces, aotc_registry.c finds packed operators by name,
- * aotc_metadata.c reads metadata. Each needs only the ones before it. C99, no libc, no heap, not thread-safe.
+ * Files: aotc_runtime.c runs models, aotc_memory.c allocates workspaces, aotc_registry.c finds packed operators by
+ * name, aotc_metadata.c reads metadata. Each needs only the ones before it. C99, no libc, no heap, not thread-safe.
  */
 #ifndef AOTC_RUNTIME_H_
 #define AOTC_RUNTIME_H_

@@ -1,5 +1,5 @@
-; aotc_threads.c for objects that aotc writes itself; see there what it does. Memory of the C library's types is zeros, as
-; their initial values are on Linux, and has room for any of them. PAUSE stands for the processor's instruction.
+; aotc_threads.c for objects that aotc writes itself; see there what it does. Memory of the C library's types is zeros,
+; as their initial values are on Linux, and has room for any of them. PAUSE stands for the processor's instruction.
 
 %pool = type {
   [64 x i8], [64 x i8], [64 x i8],       ;  0 turn, idle, wake

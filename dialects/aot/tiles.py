@@ -1,7 +1,7 @@
 """Tiles: n-dimensional vectors of static shape, the registers a kernel works in.
 
 A tile is a value of type `vector<A x .. x L x T>`. Its last dimension lies along the lanes of a vector register (L is a
-power of two), the others count registers. arith and math operations on tiles work element by element;
+power of two), the others count registers. arith and math operations work on tiles element by element;
 `vector.broadcast` makes a tile of a scalar; the operations here are what those dialects lack: tiles in memory at any
 static strides, parts of tiles, reductions, and the comparisons and conversions that xDSL's arith has for scalars only.
 Tiles stay rolled until `unroll-tiles` writes them register by register.

@@ -1,7 +1,7 @@
-"""Canonicalisation of graph operations: what is redundant whatever the target.
+"""Canonicalisation of graph operations: simplifications that are right whatever the target.
 
-One function for each simplification, registered with the classes it is tried on (see `patterns`). Only what gives the
-same bits is here, and no constant larger than what stands in the IR is looked at.
+One function for each simplification, registered with the classes it is tried on (see `patterns`). All of them keep
+every bit of the result, and none looks at constants that are not inline in the IR.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from aotc.dialects.graph.interfaces import (
 from aotc.dialects.graph.logical import NotOp
 from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.movement import BroadcastOp, ConcatOp, PadOp, ReshapeOp, SliceOp, TransposeOp
-from aotc.dialects.graph.packed.regrouping import NOTHING, RegroupChannelsOp, regrouped
+from aotc.dialects.graph.packed.regrouping import PADDING_LANE, RegroupChannelsOp, regrouped
 from aotc.dialects.graph.patterns import Simplified, simplifies
 from aotc.dialects.graph.structure import ConstantOp
 
@@ -43,7 +43,7 @@ Op = TypeVar("Op", bound=GraphOp)
 
 @simplifies(ReshapeOp, TransposeOp, BroadcastOp, SliceOp, PadOp, CastOp)
 def nothing_changes(op: ReshapeOp | TransposeOp | BroadcastOp | SliceOp | PadOp | CastOp) -> Simplified:
-    """A movement or cast that gives its operand back."""
+    """A movement or cast whose result is its operand."""
     if op.x.type != op.result.type:
         return None
     if isinstance(op, TransposeOp) and list(op.ints("permutation")) != sorted(op.ints("permutation")):
@@ -92,7 +92,7 @@ def slice_of_slice(op: SliceOp) -> Simplified:
 
 @simplifies(RegroupChannelsOp)
 def regroup_of_regroup(op: RegroupChannelsOp) -> Simplified:
-    """Lanes of a block that was put together itself come from where that one takes them."""
+    """regroup(regroup(x)) -> regroup(x): lanes come directly from the source's source."""
     if not any(producer(part, RegroupChannelsOp) for part in op.parts):
         return None
     origins: list[tuple[SSAValue, int] | None] = []
@@ -101,12 +101,12 @@ def regroup_of_regroup(op: RegroupChannelsOp) -> Simplified:
             origins += inner.origins()
         else:
             origins += ((part, lane) for lane in range(shape_of(part)[1] * shape_of(part)[-1]))
-    return regrouped([None if source == NOTHING else origins[source] for source in op.ints("sources")], op)
+    return regrouped([None if source == PADDING_LANE else origins[source] for source in op.ints("sources")], op)
 
 
 @simplifies(SliceOp)
 def slice_of_regroup(op: SliceOp) -> Simplified:
-    """Only those blocks are put together that are looked at."""
+    """slice(regroup(x)) -> regroup(x) of the sliced blocks only."""
     inner = producer(op.x, RegroupChannelsOp)
     if inner is None or any(not isinstance(use.operation, SliceOp | RegroupChannelsOp) for use in op.x.uses):
         return None
@@ -119,7 +119,7 @@ def slice_of_regroup(op: SliceOp) -> Simplified:
 
 @simplifies(ConcatOp)
 def concat_of_one(op: ConcatOp) -> Simplified:
-    """concat(x) -> x; parts without elements go."""
+    """concat(x) -> x; parts without elements are removed."""
     parts = [part for part in op.parts if shape_of(part)[op.dimension] > 0]
     if len(parts) == 1:
         return parts[0]
@@ -185,7 +185,7 @@ def _is_view(op: Operation) -> bool:
 
 
 def _with_operand(op: Op, position: int, value: SSAValue, shape: Sequence[int] | None = None) -> Op | None:
-    """A copy of `op` with another operand, or None where its result had not the given shape (that of `op`)."""
+    """A copy of `op` with another operand; None where its result would not have the given shape (that of `op`)."""
     new = op.clone()
     new.operands[position] = value
     try:
@@ -263,7 +263,7 @@ def twice_the_same(op: ReluOp | AbsOp) -> Simplified:
 
 @simplifies(AffineOp)
 def zero_zero_point(op: AffineOp) -> Simplified:
-    """A zero point of 0 is none."""
+    """A zero point of 0 -> no zero point."""
     if op.zero_point is None or not _is_all(op.zero_point, 0.0):
         return None
     given = {name: value for name, value in op.properties.items() if name in type(op).get_irdl_definition().properties}
@@ -292,7 +292,7 @@ def matmul_of_transpose(op: MatMulOp) -> Simplified:
 
 @simplifies(ConvOp)
 def conv_of_pad(op: ConvOp) -> Simplified:
-    """conv(pad(x)) -> conv(x) with more pads, where zeros were added around the picture."""
+    """conv(pad(x)) -> conv(x) with larger pads, where zeros were added along spatial axes."""
     inner = producer(op.x, PadOp)
     if inner is None or inner.mode != StringAttr("constant") or not _is_zero(inner.value):
         return None

@@ -21,9 +21,9 @@ from aotc.dialects.graph.shapes import ceil_div, normalize_axis
 
 @irdl_op_definition
 class CastOp(BroadcastOp):
-    """x as element type `to`: integers wrap, floats round to nearest or truncate, truth is `!= 0` (see `convert`).
+    """x as element type `to`: integers wrap, floats round to nearest or truncate, a boolean is `!= 0` (see `convert`).
 
-    What is too large for a minifloat becomes its greatest number, or with `keep_overflow` infinity or NaN; `rounding`
+    Values too large for a minifloat become its greatest number, or with `keep_overflow` infinity or NaN; `rounding`
     ("up", "down" or "nearest", by default the first) is how f8E8M0FNU rounds.
     """
 
@@ -147,8 +147,8 @@ class AffineOp(ElementOp, ABC):
 class QuantizeOp(AffineOp):
     """saturate(round(x / scale) + zero_point), rounding to even; NaN becomes the least integer.
 
-    Minifloats round after the zero point has been added; what is too large for them is saturated too, or with
-    `keep_overflow` infinity or NaN. The quotient is rounded to `precision` first where that is given.
+    Minifloats round after the zero point has been added; values too large for them saturate too, or with
+    `keep_overflow` become infinity or NaN. The quotient is rounded to `precision` first where that is given.
     """
 
     name = "graph.quantize"
@@ -238,5 +238,5 @@ class DequantizeOp(AffineOp):
             return [arrays.convert(value.astype(kind) * scale.astype(kind), numpy_dtype(self.to))]
 
     def _difference_type(self) -> Attribute:
-        """What x - zero_point is computed in."""
+        """The type in which x - zero_point is computed."""
         return f32 if is_float(element_type_of(self.x)) else i32

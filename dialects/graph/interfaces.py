@@ -1,7 +1,8 @@
 """What a graph operation tells the compiler about itself.
 
 An operator, ours or one from outside, is one class: its operands and attributes, the types of its results, its value on
-constants, how it fuses, and how one kernel computes it. No pass knows operators by name; they ask these interfaces.
+constants, how it fuses, and what each element of its results is. How that is computed fast is for kernel strategies to
+say (`passes/kernel`). No pass knows operators by name; they ask these interfaces.
 
 * `GraphOp`      operands and results are tensors of static shape; `infer_types`, `evaluate`, one assembly format.
 * `ElementOp`    one result; a result element is an expression over elements of the operands (`element`).
@@ -60,7 +61,7 @@ class ShapeError(Exception):
 
 
 class Fusion(Enum):
-    """How an operation takes part in fusion (the pattern kinds of TVM, arXiv:1802.04799, section 3)."""
+    """How an operation takes part in fusion (pattern kinds of TVM, arXiv:1802.04799, section 3)."""
 
     POINTWISE = "pointwise"
     """Element i of the result reads element i (or its broadcast) of each operand: prologue, epilogue and chains."""
@@ -140,7 +141,8 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
     FUSION: ClassVar[Fusion] = Fusion.NEVER
 
     ORDERS_WEIGHTS: ClassVar[bool] = False
-    """Whether it puts a constant into the order kernels read it in: at compile time, even if that adds elements."""
+    """Whether it packs a constant into the order in which kernels read it: done at compile time, even if that adds
+    elements."""
 
     @abstractmethod
     def infer_types(self) -> Sequence[TensorType]:
@@ -158,31 +160,40 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface, ABC):
         return max(math.prod(shape_of(value)) for value in (*self.operands[:1], self.results[0]))
 
     def view_offset(self) -> int | None:
-        """Where the only result is a run of the first operand's elements in row-major order: the position of its first
-        element. Such an operation is a view and never a kernel. None: it is not one."""
+        """For a view, whose result is a contiguous range of the first operand's elements: where the range begins.
+
+        The order is row-major. A view has one result, and is never a kernel. None: the operation is no view.
+        """
         return None
 
     def part_offsets(self) -> Sequence[int] | None:
-        """Where the only result is the elements of the operands one after the other, in row-major order: the position
-        of each one's first. What computes the operands can then write them where they belong. None: it is not."""
+        """For a result that is the operands' elements, one operand after the other: where each operand begins.
+
+        The order is row-major. The kernels that compute the operands can then write them in place. None: the operation
+        is no such.
+        """
         return None
 
     def contracted_axes(self) -> tuple[int, int] | None:
-        """Where the result is sums of products of elements of the first two operands along one axis of each: the axes.
-        Permuting both alike changes the order of the terms and nothing else. None: it is no such sum."""
+        """For a contraction of the first two operands along one axis of each: the two axes.
+
+        Permuting both alike changes nothing but the order of the terms. None: the operation is no contraction.
+        """
         return None
 
     def operand_quantization(self) -> Quantization | None:
-        """How the first operand's integers stand for the numbers that the operation computes with, if they do."""
+        """The quantisation of the first operand's integers, if the operation computes with real numbers that they stand
+        for."""
         return None
 
     def result_quantization(self) -> Quantization | None:
-        """How the first result's integers stand for numbers that the operation computed, if they do."""
+        """The quantisation of the first result's integers, if they stand for real numbers."""
         return None
 
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        """What the `canonicalize` pass tries on operations of this class: all that is registered with `simplifies`."""
+        """The patterns that `canonicalize` tries on operations of this class: all that are registered with
+        `simplifies`."""
         return patterns_of(cls)
 
     @classmethod
@@ -299,18 +310,20 @@ class ElementOp(GraphOp, ABC):
     FUSION: ClassVar[Fusion] = Fusion.POINTWISE
 
     MOVES: ClassVar[bool] = False
-    """Whether a result element is an operand's element unchanged, or zero: it need not be decoded, see `encodings`."""
+    """Whether a result element is an operand's element unchanged, or zero: encoded elements need not be decoded, see
+    `encodings`."""
 
     BROADCASTS: ClassVar[bool] = False
-    """Whether a result element is a function, the same for all, of the operands' elements at its index, broadcast as
-    numpy does."""
+    """Whether every result element is the same function of the operands' elements at its index, with numpy's
+    broadcasting."""
 
     def single_elements(self) -> Iterable[int]:
         """The operands of which a single element may stand for many equal ones."""
         return range(len(self.operands)) if self.BROADCASTS else ()
 
     def operand_axes(self, axis: int) -> Mapping[int, int] | None:
-        """The operands to permute for the result to be permuted along `axis`, and the axis of each; None: no such."""
+        """For each operand that must be permuted for the result to be permuted along `axis`: its axis; None: that is
+        impossible."""
         if not self.BROADCASTS:
             return None
         rank = len(shape_of(self.results[0]))
@@ -319,16 +332,17 @@ class ElementOp(GraphOp, ABC):
         return {place: axis - absent[place] for place, shape in enumerate(shapes) if shape[axis] > 1}
 
     def reads_once(self) -> bool:
-        """Whether no element of an operand serves two result elements, even where the operand is the smaller one."""
+        """Whether each element of an operand is used by at most one result element, even where the operand is the
+        smaller tensor."""
         return False
 
     @abstractmethod
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         """Emit the value of the result element at `index`.
 
-        `index` has one index per result dimension; `reads[k](i)` emits the value of operand k at `i`: a number or,
-        where the operation MOVES and memory has codes, a code. A result may be either. Reads may happen
-        inside `b.when`, so that an out-of-range element is never touched.
+        `index` has one index per result dimension; `reads[k](i)` emits the element of operand k at `i`: a number or,
+        where the operation MOVES and its element type is encoded, the encoded element. The result may be either. Reads
+        may happen inside `b.when`, so that an out-of-range element is never read.
         """
 
 
@@ -341,22 +355,26 @@ class ScaleShiftOp(ElementOp, ABC):
 
 
 class AnchorOp(GraphOp, ABC):
-    """Has a kernel of its own, which writes every result element once, and what is fused with it calls back for."""
+    """An operation with a loop nest of its own, which writes every result element once; what is fused with it is
+    evaluated where the nest reads and writes."""
 
     FUSION: ClassVar[Fusion] = Fusion.ANCHOR
 
     def scratch(self) -> Sequence[OpResult]:
-        """The last results, where they are working memory of the loops: no operation uses them, and they are needed
-        only while the kernel runs. Both kinds of loops have readers of them after those of the operands, and may write
-        and read an element as often as they like, or never."""
+        """The last results, where they are scratch buffers.
+
+        No operation uses them, and they live only while the kernel runs. Both kinds of loop nests have readers of them
+        after those of the operands, and may write and read an element any number of times.
+        """
         return ()
 
     ALGORITHM: ClassVar[str] = "algorithm"
-    """The attribute that says by what algorithm, instead of its own, an operation is computed."""
+    """The attribute that names the algorithm by which an operation is computed, if not by its definition."""
 
 
 class LoopNestOp(AnchorOp, ABC):
-    """An anchor that writes its own loop nest: what defines it, and its kernel where no strategy has a faster one."""
+    """An anchor with a scalar loop nest, which defines it, and which is its kernel where no strategy has a faster
+    one."""
 
     @abstractmethod
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
@@ -368,39 +386,40 @@ class LoopNestOp(AnchorOp, ABC):
 
 
 class ChannelWeightsOp(AnchorOp, ABC):
-    """A result that is linear in weights, the second operand, with some of its own for each channel: an index of the
-    result's axis `CHANNELS`."""
+    """An operation whose result is linear in a weight, its second operand, with separate weights for each channel: for
+    each index of the result's axis `CHANNELS`."""
 
     CHANNELS: ClassVar[int]
 
     BIAS: ClassVar[int | None] = None
-    """The optional last operand, if there is one, that has an element to add for each channel."""
+    """The position of the optional last operand, a bias with one element for each channel; None: there is none."""
 
     @abstractmethod
     def scaled_weight(self, weight: Array, factors: Array) -> Array:
-        """The weight that makes each channel its factor as large."""
+        """The weight with which each channel of the result is multiplied by its factor."""
 
 
-# What the entry is divided into
+# Parts of the entry
 
 
 def is_view(op: Operation) -> bool:
-    """Whether `op` only gives another shape to a run of its first operand's elements."""
+    """Whether `op` is a view: its result is a contiguous range of its first operand's elements, in another shape."""
     return isinstance(op, GraphOp) and op.view_offset() is not None
 
 
 def is_join(op: Operation) -> bool:
-    """Whether the result of `op` is nothing but its operands one after the other."""
+    """Whether the result of `op` is its operands one after the other in memory, as of a concatenation along the first
+    axis."""
     return isinstance(op, GraphOp) and op.part_offsets() is not None
 
 
 def is_kernel(op: Operation) -> bool:
-    """Whether `op` computes something of its own: it becomes a kernel, alone or in a group."""
+    """Whether `op` becomes a kernel, alone or in a group."""
     return isinstance(op, ElementOp | AnchorOp) and not is_view(op)
 
 
 def viewed_whole(value: SSAValue) -> SSAValue:
-    """The value whose elements, all of them, `value` is another shape of; `value` itself where it is no view."""
+    """The value that `value` is a view of, as a whole; `value` itself where it is no view."""
     while isinstance(value, OpResult) and is_view(value.op):
         source = value.op.operands[0]
         if math.prod(shape_of(source)) != math.prod(shape_of(value)):

@@ -1,4 +1,4 @@
-"""Truth values and bits: comparison, logic, shifts, selection."""
+"""Booleans and bits: comparison, logic, shifts, selection."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class XorOp(BinaryOp):
 
 @irdl_op_definition
 class NotOp(UnaryOp):
-    """Every bit inverted; the negation of a truth value."""
+    """Every bit inverted; the negation of a boolean."""
 
     name = "graph.not"
     NUMPY: ClassVar = np.invert

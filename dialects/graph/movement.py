@@ -1,7 +1,6 @@
 """Data movement: each result element is one element of an operand, or a constant.
 
-Reads that could leave the operand stand inside a
-conditional.
+Reads that could leave the operand stand inside a conditional.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""What writes at indices that are tensors, and what selects the largest elements, with and without a scratch buffer.
+"""Scatter and top-k, with and without a scratch buffer.
 
-A negative index counts from the end; a write outside the operand is dropped. Without a buffer each result element
-looks for the updates that meet it, in their order: nothing is written twice, so the loops over the result are parallel.
-
-With a buffer (`scatter_elements_in_memory`, `top_k_in_memory`), the work grows with the elements, not with a product.
-Kernel strategies ask for that form, and use the buffer; the loops here, which define both, are those without it.
+A negative index counts from the end; a write outside the operand is dropped. Without a buffer, each result element
+searches for the updates of its index, in their order: nothing is written twice, so the loops over the result are
+parallel. With a buffer (`scatter_elements_in_memory`, `top_k_in_memory`) the work grows with the number of elements,
+not with a product. Kernel strategies choose that form and use the buffer; the loops here, which define both forms, do
+without it.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ class ScatterOp(LoopNestOp, ABC):
 
     def combine(self, b: Builder, old: Scalar, update: Scalar) -> Scalar:
         """One update of an element."""
-        truth = old.dtype == i1
+        boolean = old.dtype == i1
         match self.reduction.data:
             case "add":
-                return old | update if truth else old + update
+                return old | update if boolean else old + update
             case "mul":
-                return old & update if truth else old * update
+                return old & update if boolean else old * update
             case "max":
                 return b.max(old, update)
             case "min":
@@ -258,7 +258,8 @@ class _ScatteringInMemory(ScatterOp, ABC):
 
 @irdl_op_definition
 class ScatterElementsInMemoryOp(_ScatteringInMemory, ScatteringElements):
-    """As `scatter_elements`: x is copied to `memory`, updated there and written, a piece before `axis` at a time."""
+    """As `scatter_elements`: x is copied to `memory`, updated there and written, one slice of the axes before `axis` at
+    a time."""
 
     name = "graph.scatter_elements_in_memory"
 
@@ -272,11 +273,11 @@ class ScatterNdInMemoryOp(_ScatteringInMemory, ScatteringSlices):
 
 @irdl_op_definition
 class TopKInMemoryOp(Selecting):
-    """As `top_k`, by a heap: the worst of the best elements so far is at its root, and gives way to a better one.
+    """As `top_k`, by a heap: the worst of the best elements so far is at its root, and is replaced by a better one.
 
-    The heap of a line is a full binary tree of at least `k` nodes, element and index; index -1 is a free node, worse
-    than any element. At the end the worst node is taken out again and again, and the largest index stands for what
-    is better than any element: n + m log m steps for those m elements that get in.
+    The heap of a line is a full binary tree of at least `k` nodes, element and index; index -1 marks a free node, worse
+    than any element. At the end the root is removed repeatedly; the largest index marks a removed node, which is better
+    than any element. That takes n + m log m steps, where m elements enter the heap.
     """
 
     name = "graph.top_k_in_memory"

@@ -1,8 +1,8 @@
-"""How a kernel is computed on vector registers: one attribute for each kind of loop nest, with named decisions.
+"""Schedules: how kernels are computed on vector registers, one attribute with named fields for each kind of loop nest.
 
 `choose-schedule` writes a schedule on an anchor, or, for a kernel without one, on its function; the kernel strategies
-(`passes/kernel/strategies`) obey it. What has no schedule is computed by scalar loops. A package from outside brings a
-kind of its own as a frozen dataclass and an attribute in two lines, as the ones below.
+(`passes/kernel/strategies`) obey it. A kernel without a schedule is computed by scalar loops. A package from outside
+adds a kind as a frozen dataclass and an attribute of two lines, like the ones below.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Order: TypeAlias = Literal["rows", "columns"]
 
 @dataclass(frozen=True)
 class Schedule:
-    """The decisions for one kernel; every field is one, and none is implied by another."""
+    """The decisions for one kernel; each is a field, and no field implies another."""
 
     lanes: int
     """Elements of a vector register; 1 where none is used."""
@@ -53,14 +53,14 @@ class MatmulSchedule(Schedule):
     unroll: int = 1
     """Steps of the reduction in one iteration of its loop."""
     order: Order = "columns"
-    """Which loop over tiles is outermost: over columns (a panel of the weight stays near) or over rows."""
+    """Which loop over tiles is outermost: over columns (a panel of the weight stays in cache) or over rows."""
     prefetch: bool = False
-    """Whether the next panel of the weight is prefetched while one is computed with."""
+    """Whether the next panel of the weight is prefetched while the current one is used."""
     kc: int | None = None
     """Steps of the reduction before partial sums go to a scratch buffer; absent: all, and sums stay in registers.
 
-    With it a panel of the right operand is that deep, and stays in L2 from one row of tiles to the next: for the order
-    of columns. Of a convolution, whole blocks of channels with all their taps are added, one block at least.
+    A panel of the right operand is then KC deep and stays in L2 from one row of tiles to the next: only with the order
+    of columns. Of a convolution, KC counts whole blocks of channels with all their taps, at least one.
     """
 
     def __post_init__(self) -> None:
@@ -72,7 +72,7 @@ class MatmulSchedule(Schedule):
 
 
 def check_partial_sums(op: Operation, partials: SSAValue | None) -> None:
-    """Raise VerifyException where the schedule of `op` blocks the reduction and there is no buffer for partial sums."""
+    """Raise VerifyException where the schedule of `op` has a KC but `op` has no buffer for partial sums."""
     schedule = schedule_of(op)
     if isinstance(schedule, MatmulSchedule) and schedule.kc is not None and partials is None:
         raise VerifyException(f"kc = {schedule.kc} needs a result of {op.name} for partial sums")
@@ -80,10 +80,10 @@ def check_partial_sums(op: Operation, partials: SSAValue | None) -> None:
 
 @dataclass(frozen=True)
 class InnerProductSchedule(Schedule):
-    """Sums of products along the lanes, reduced across them at the end: for few output channels."""
+    """Inner products along the lanes, reduced across them at the end: for few output channels."""
 
     positions: int
-    """Neighbouring results computed together; as many as lanes are reduced by transposing a square."""
+    """Neighbouring results computed at once; as many as there are lanes are reduced by a transpose."""
 
 
 @dataclass(frozen=True)
@@ -103,9 +103,9 @@ class RowSchedule(Schedule):
     steps: int = 1
     """Steps along the innermost other reduced axis in one iteration of its loop."""
     rows: int = 1
-    """Rows together in one register tile, where lanes lie along the rows."""
+    """Rows in one register tile, where lanes lie along the rows."""
     stages: int = 1
-    """Such groups of rows that are software-pipelined, each a stage behind the one before."""
+    """Groups of such rows that are software-pipelined, each one stage behind the group before."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class ResampleSchedule(Schedule):
     """Weighted sums along one axis."""
 
     rows: int
-    """Results along the axis that share what is read."""
+    """Results along the axis that share the elements that are read."""
     registers: int
     """Vector registers of a step along the axis of the lanes."""
 
@@ -143,7 +143,7 @@ class ScheduleAttr(Data[S], Generic[S]):
     KEY: ClassVar[str] = "schedule"
     """The attribute's name on operations."""
     KIND: ClassVar[type[Schedule]]
-    """What the attribute holds: the type argument of the class."""
+    """The kind of schedule that the attribute holds: the type argument of the class."""
     _OF_KIND: ClassVar[dict[type[Schedule], type[ScheduleAttr[Any]]]] = {}
 
     def __init_subclass__(cls) -> None:
@@ -154,7 +154,7 @@ class ScheduleAttr(Data[S], Generic[S]):
 
     @staticmethod
     def of(schedule: Schedule) -> ScheduleAttr[Any]:
-        """The attribute that says `schedule`."""
+        """The attribute for `schedule`."""
         return ScheduleAttr._OF_KIND[type(schedule)](schedule)
 
     @classmethod
@@ -244,7 +244,8 @@ SCHEDULE_ATTRIBUTES = (
 
 
 def schedule_of(op: Operation, key: str = ScheduleAttr.KEY) -> Schedule | None:
-    """The schedule on an operation (with `SCHEDULE` of the contract: on a kernel without an anchor), if it has one."""
+    """The schedule of an operation, if it has one; with the key `SCHEDULE` of the contract, that of a kernel without an
+    anchor."""
     attribute = op.attributes.get(key)
     return attribute.data if isinstance(attribute, ScheduleAttr) else None
 
@@ -258,7 +259,7 @@ class StrassenAttr(ParametrizedAttribute):
 
     name = "graph.strassen"
     rows: IntAttr
-    """In a block."""
+    """Rows of a block."""
 
     def verify(self) -> None:
         if self.rows.data < 2 or self.rows.data % 2:
@@ -307,13 +308,14 @@ ALGORITHM_ATTRIBUTES = (StrassenAttr, WinogradAttr)
 """Those of the dialect."""
 
 
-# What decisions are kept by
+# The keys of tuning tables
 
 
 def signature(op: AnchorOp, algorithm: Attribute | None = None) -> str:
-    """What decides how fast `op` is: everything but the names of its operands and the values of constants.
+    """All that decides how fast `op` is: everything but the names of its operands and the values of constants.
 
-    `algorithm` is that of `op` where it does not say so itself."""
+    `algorithm` is the one of `op` where its attribute is not set.
+    """
     attributes = dict(sorted(op.properties.items()))
     if (algorithm := op.attributes.get(AnchorOp.ALGORITHM, algorithm)) is not None:
         attributes[AnchorOp.ALGORITHM] = algorithm

@@ -47,13 +47,14 @@ from aotc.dialects.graph.structure import ConstantOp, YieldOp, parse_group, prin
 
 @dataclass(frozen=True)
 class Stage:
-    """An anchor and what becomes of its result before the next one reads it."""
+    """An anchor, and the pointwise operations on its result before the next one reads it."""
 
     anchor: AnchorOp
     value: SSAValue
-    """What the next stage reads, pointwise from the anchor's result; of the last stage, that result."""
+    """The value that the next stage reads, computed pointwise from the anchor's result; of the last stage, that
+    result."""
     chained: int | None
-    """Which operand of the anchor is the value of the stage before; None in the first stage."""
+    """The operand of the anchor that is the value of the stage before; None in the first stage."""
 
 
 @irdl_op_definition
@@ -70,9 +71,9 @@ class StagedOp(AnchorOp):
     name = "graph.staged"
     inputs = var_operand_def(TensorType)
     tile = prop_def(DenseArrayBase)
-    """Its extent along every axis of the result; the last tiles may be smaller."""
+    """The extents of a tile along every axis of the result; the last tiles may be smaller."""
     parts = opt_prop_def(DenseArrayBase)
-    """Into how many parts tiles are divided along every axis, which do not depend on each other; absent: one."""
+    """The number of independent parts into which the tiles are divided along every axis; absent: one."""
     result = result_def(TensorType)
     memory = var_result_def(TensorType)
     body = region_def("single_block")

@@ -61,7 +61,7 @@ class ConstantOp(GraphOp):
         assert isinstance(self.value, DenseIntOrFPElementsAttr)
         dtype = numpy_dtype(kind.get_element_type())
         flat = np.frombuffer(self.value.data.data, np.uint8 if dtype == np.bool_ else dtype)
-        flat = (flat != 0) if dtype == np.bool_ else flat  # parsed truth is a byte of ones
+        flat = (flat != 0) if dtype == np.bool_ else flat  # a parsed boolean is a byte of ones
         shape = kind.get_shape()
         is_splat = flat.size == 1  # the parser keeps `dense<0> : tensor<3xi8>` as a single element
         return np.broadcast_to(flat.reshape(()), shape) if is_splat else flat.reshape(shape)

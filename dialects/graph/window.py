@@ -66,7 +66,7 @@ class WindowOp(WindowedOp, ABC):
 
     @abstractmethod
     def initial(self, b: Builder) -> list[Scalar]:
-        """What the reduction over one window starts with."""
+        """The initial values of the reduction over one window."""
 
     @abstractmethod
     def combine(self, b: Builder, source: Sequence[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
@@ -77,7 +77,7 @@ class WindowOp(WindowedOp, ABC):
         return carried[0]
 
     def counted(self, b: Builder, window: SlidingWindow, position: Scalar) -> Scalar:
-        """How many taps along one axis count at `position`: those that see an element, and never none."""
+        """How many taps along one axis count at `position`: those that read an element; at least 1."""
         low, high = window.taps(b, position)
         return high - low if window.never_empty else b.max(high - low, 1)
 
@@ -104,7 +104,7 @@ class WindowOp(WindowedOp, ABC):
 
 
 def product(b: Builder, factors: Sequence[Scalar]) -> Scalar:
-    """Of indices."""
+    """The product of indices."""
     result = b.index(1)
     for factor in factors:
         result = result * factor

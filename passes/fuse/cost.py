@@ -1,4 +1,4 @@
-"""What operations cost, counted on the scalar code they write: no operator has to say it."""
+"""The cost of operations in scalar code, found by writing that code and counting: no operator has to declare it."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from aotc.passes.kernel.signature import signature
 from aotc.passes.kernel.strategy import strategy_of
 
 BRANCH = 8
-"""A branch, in arithmetic operations: it also keeps a loop from becoming vector code."""
+"""The cost of a branch, in arithmetic operations: it also prevents vectorisation by compilers."""
 FUNCTION = 20
-"""A mathematical function (exp, erf, sqrt...) or a division, in arithmetic operations."""
+"""The cost of a mathematical function (exp, erf, sqrt...) or a division, in arithmetic operations."""
 
 _CHEAP_FUNCTIONS = (math_dialect.AbsFOp, math_dialect.FloorOp, math_dialect.CeilOp, math_dialect.RoundEvenOp)
 _DIVISIONS = (arith.DivfOp, arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp)
 
 
 class _Probe:
-    """An operation's own code as scalar loops, in a block that is dropped."""
+    """An operation's scalar loops, written into a block that is dropped."""
 
     def __init__(self, op: GraphOp) -> None:
         self.op = op
@@ -61,17 +61,17 @@ def element_cost(op: ElementOp) -> int:
     return _element_costs[key]
 
 
-def _nowhere(index: Sequence[Scalar], value: Scalar) -> None:
-    """A writer that stores nothing: only what is read counts."""
+def _discard(index: Sequence[Scalar], value: Scalar) -> None:
+    """A writer that drops the value: only reads are counted."""
 
 
 def anchor_reads(op: AnchorOp) -> tuple[float, ...]:
-    """For each operand, how many elements the loops read in all; infinite where a loop's bounds are not constant."""
+    """For each operand, how many elements the loops read in total; infinite where a trip count is not constant."""
     key = signature(op)
     if key not in _anchor_reads:
         probe = _Probe(op)
         counts = [0.0] * len(op.operands)
-        strategy_of(op).scalar_nest(op, probe.b, probe.reads(), [_nowhere for _ in op.results])
+        strategy_of(op).scalar_nest(op, probe.b, probe.reads(), [_discard for _ in op.results])
         for load in probe.block.walk():
             if isinstance(load, memref.LoadOp) and load.memref in probe.buffers[: len(counts)]:
                 counts[probe.buffers.index(load.memref)] += _times(load)
@@ -92,7 +92,7 @@ def _weight(op: Operation) -> int:
 
 
 def _times(op: Operation) -> float:
-    """How often `op` runs: the product of the trip counts of the loops around it; infinite where one is not known."""
+    """How often `op` runs: the product of the trip counts of the loops around it; infinite where one is unknown."""
     count = 1.0
     while (parent := op.parent_op()) is not None:
         match parent:

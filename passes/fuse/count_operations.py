@@ -24,7 +24,7 @@ from aotc.dialects.graph.interfaces import GraphOp
 
 @dataclass(frozen=True)
 class CountOperationsPass(ModulePass):
-    """Note on each kernel how many arithmetic operations it is about."""
+    """Note on each kernel how many arithmetic operations it computes."""
 
     name = "count-operations"
 

@@ -1,6 +1,6 @@
 """Join elementwise operations and data movement into groups of one loop nest, with several results where they align.
 
-A concatenation whose parts can be computed in their places takes in nothing: that would copy the other parts.
+A concatenation whose parts can be written in place takes in nothing: its other parts would then be copied.
 
 Before:
 ```mlir

@@ -1,8 +1,8 @@
 """Apply the pointwise operations on an anchor's result where the anchor writes it.
 
-An epilogue ends where a value is needed by more than the group, which has one result, and, where the anchor is
-vectorised, before what is not vectorizable. It does not end with a dequantisation or another widening, which the
-readers of a narrow tensor do better themselves.
+An epilogue ends where a value is also needed outside the group, which has one result, and, where the anchor is
+vectorised, before an operation that is not vectorizable. It does not end with a dequantisation or another widening: the
+readers had better do that themselves, because the tensor in memory is narrower.
 
 Before:
 ```mlir
@@ -71,8 +71,8 @@ def _epilogue(
 ) -> list[Operation]:
     """The operations to apply to `result`, in order: the longest sequence of which only the last is used elsewhere.
 
-    Users are taken in program order up to the first that does not fit: what it reads is needed outside, so that from
-    there on a group would have two results. With `forms` the anchor is vectorised, and they must be vectorizable.
+    Users are taken in program order up to the first that does not fit: its operand is needed outside, so from there on
+    the group would have two results. With `forms` the anchor is vectorised, and the operations must be vectorizable.
     """
     members: list[Operation] = [anchor]
     values = {result}
@@ -96,7 +96,7 @@ def _epilogue(
 
 
 def _readers_widen(op: Operation) -> bool:
-    """Whether the kernels that read the result had better compute `op` themselves, the tensor being narrower before."""
+    """Whether the readers of the result had better compute `op` themselves, because its operand is narrower."""
     readers = [use.operation for use in op.results[0].uses]
     return (
         isinstance(op, ElementOp)

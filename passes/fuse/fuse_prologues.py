@@ -1,8 +1,8 @@
 """Compute the operands of an anchor where it reads them, if they are read once or cheap, instead of storing them.
 
-Dequantised and cast weights stay narrow in memory this way; what several anchors read, each computes for itself. A
+Dequantised and cast weights stay narrow in memory this way. What several anchors read, each of them computes. A
 vectorised anchor takes in what its strategy admits (`KernelStrategy.prologue`) and what is vectorizable where its nest
-reads, with loads that still lie along the lanes.
+reads, if loads remain contiguous along the lanes.
 
 Before:
 ```mlir

@@ -1,4 +1,4 @@
-"""When fusing pays: every number and judgement of the fusion passes, apart from how groups are made."""
+"""The cost model of fusion: every threshold and decision of the fusion passes; `groups` makes the groups."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from aotc.passes.fuse.cost import element_cost
 from aotc.passes.fuse.groups import is_single_constant
 
 MAX_OPERATIONS = 32
-"""The most operations of a group: a kernel should fit on a screen."""
+"""The most operations of a group, so that a kernel fits on a screen."""
 
 MAX_BUFFERS = 12
 """The most buffers a kernel reads and writes for each anchor in it."""
@@ -26,28 +26,29 @@ FREE = 2
 
 
 def buffers(ops: Sequence[Operation]) -> int:
-    """How many buffers a kernel of `ops` takes, its result's included."""
+    """The number of buffers that a kernel of `ops` reads and writes, its result included."""
     inside = {result for op in ops for result in op.results}
     read = {operand for op in ops for operand in op.operands}
     return sum(not is_single_constant(value) for value in read - inside) + 1
 
 
 def most_buffers(ops: Sequence[Operation]) -> int:
-    """How many buffers a kernel of `ops`, with all they contain, may take: stages take turns."""
+    """The most buffers that a kernel of `ops` may have, groups included: it grows with the anchors, whose stages take
+    turns."""
     anchors = sum(isinstance(op, AnchorOp) and not op.regions for outer in ops for op in outer.walk())
     return MAX_BUFFERS * max(anchors, 1)
 
 
 def recomputing_cost(op: ElementOp) -> int:
-    """What a further read of the result costs if it is recomputed: arithmetic, and loads beyond the one it replaces."""
+    """The cost of one more read of the result if it is recomputed: arithmetic, and loads beyond the one it replaces."""
     loads = sum(not is_single_constant(operand) for operand in op.operands)
     return element_cost(op) + max(loads - 1, 0)
 
 
 def widens(op: ElementOp) -> bool:
-    """Whether the result takes more memory than the operands: a dequantisation, a cast up, a broadcast.
+    """Whether the result takes more memory than the operands: a dequantisation, a widening cast, a broadcast.
 
-    Constants that stand in the kernel take none.
+    Constants of a single element take none: they are part of the kernel.
     """
     return _bytes(op.results[0]) > sum(_bytes(operand) for operand in op.operands if not is_single_constant(operand))
 
@@ -55,14 +56,15 @@ def widens(op: ElementOp) -> bool:
 def may_recompute(op: ElementOp, already: int) -> bool:
     """Whether to evaluate `op` at every read, `already` being the cost of what is between it and the reader.
 
-    What costs nothing, a movement, adds nothing to what is recomputed anyway: a transpose below a dequantisation.
+    An operation without cost, a movement, is always admitted below something that is recomputed: a transpose below a
+    dequantisation.
     """
     cost = recomputing_cost(op)
     return cost == 0 or already + cost <= (CHEAP if widens(op) else FREE)
 
 
 def may_duplicate(op: ElementOp) -> bool:
-    """Whether several groups may each compute `op` for themselves."""
+    """Whether several groups may each compute a copy of `op`."""
     return widens(op) and recomputing_cost(op) <= CHEAP
 
 

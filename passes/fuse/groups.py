@@ -1,4 +1,4 @@
-"""Making `graph.fused` groups out of operations of a block: the mechanism of fusion, without any choice."""
+"""Making `graph.fused` groups out of operations of a block: the mechanism of fusion, without its cost model."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from aotc.model.locations import fuse_locations
 
 
 def is_single_constant(value: SSAValue) -> bool:
-    """Whether `value` is a constant of one element, which stands in the kernel itself."""
+    """Whether `value` is a constant of one element: it becomes part of the kernel."""
     return isinstance(value, OpResult) and isinstance(value.op, ConstantOp) and math.prod(shape_of(value)) == 1
 
 
 def make_group(ops: Sequence[Operation], outputs: Sequence[SSAValue]) -> FusedOp:
     """Put copies of `ops` into a group in place of the last one, and let it compute `outputs`.
 
-    `ops` are in order, groups among them are opened. An operation that somebody still needs stays where it is too, as a
-    producer that several groups recompute does. With several outputs `sort_operations` must follow.
+    `ops` are in order; groups among them are dissolved. An operation that is used elsewhere also stays in place, so
+    that several groups can recompute one producer. With several outputs, `sort_operations` must follow.
     """
     block, inputs, inside = copy_group(ops)
     block.add_op(YieldOp([inside[output] for output in outputs]))
@@ -42,9 +42,9 @@ def make_group(ops: Sequence[Operation], outputs: Sequence[SSAValue]) -> FusedOp
 
 
 def copy_group(ops: Sequence[Operation]) -> tuple[Block, list[SSAValue], dict[SSAValue, SSAValue]]:
-    """Copies of `ops`, which are in order, in a block of their own, groups among them opened.
+    """Copies of `ops`, which are in order, in a block of their own; groups among them are dissolved.
 
-    With the block come the values that are its arguments, and what became of every value, by the value that it was.
+    Returns the block, the values that its arguments stand for, and a mapping from old to new values.
     """
     block = Block()
     inputs: list[SSAValue] = []

@@ -1,4 +1,4 @@
-"""A group that grows towards its producers: what it may take in, and what that does to its reads."""
+"""Growing a group towards its producers: which it may take in, and how that changes its reads."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from aotc.passes.kernel.strategy import Prologue, is_vectorized, strategy_of
 
 @dataclass
 class _Need:
-    """How the group reads a value, and the cost of what it recomputes between the value and its first reader."""
+    """How the group reads a value, and the cost of the recomputation between the value and its first reader."""
 
     reads: Reads
     prologue: Prologue
-    """What a vectorised anchor lets be computed there."""
+    """What may be fused there, where the anchor is vectorised."""
     repeated: int = 0
 
     def merge(self, other: _Need | None) -> _Need:
@@ -56,7 +56,7 @@ class Growth:
         self._forms = forms
         self.members: list[Operation] = [root]
         self._moved: set[Operation] = {root}
-        """The members that no other group computes too."""
+        """The members that only this group computes."""
         self.outputs: list[SSAValue] = [result for result in root.results if result.first_use is not None]
         self._needs: dict[SSAValue, _Need] = {}
         self._size = 1
@@ -77,7 +77,7 @@ class Growth:
                 self._needs[value] = _Need(found[value], max(prologues.get(value, ()), default=Prologue.COMPUTED))
 
     def grow(self) -> FusedOp | None:
-        """Take in all producers that pay; the group, or None where there is none."""
+        """Take in all producers that pay; returns the group, or None where there is no such producer."""
         waiting: list[tuple[int, Operation]] = []
         seen: set[Operation] = set()
 
@@ -113,7 +113,7 @@ class Growth:
         return not self._vectorized or self._stays_vectorized(op, need)
 
     def _stays_vectorized(self, op: ElementOp, need: _Need) -> bool:
-        """Whether the anchor lets `op` be computed where it reads, and is then vectorised as well as without it."""
+        """Whether `op` may be fused where the anchor reads, and the anchor remains vectorised as well as without it."""
         if need.prologue is Prologue.STORED or (need.prologue is Prologue.MOVED and recomputing_cost(op)):
             return False
         assert self._forms is not None, "growing from a vectorised anchor takes forms"
@@ -143,7 +143,7 @@ class Growth:
         return len(inputs - set(op.results)) + len(self.outputs)
 
     def _depends_on_use_outside(self, op: ElementOp) -> bool:
-        """Whether the group, having taken `op`, would need something that others compute from `op`."""
+        """Whether the group, with `op` in it, would depend on an outside operation that uses `op`."""
         inside = {*self._moved, op}
         pending = [use.operation for use in op.results[0].uses if use.operation not in inside]
         seen: set[Operation] = set()
@@ -158,7 +158,8 @@ class Growth:
 
 
 def _prologues(ops: Sequence[Operation], root: Operation) -> dict[SSAValue, list[Prologue]]:
-    """What the anchor among `ops`, the operations of `root`, lets be computed where it reads the operands of `root`."""
+    """For each operand of `root`, what may be fused where the anchor among `ops` reads it; `ops` are the operations of
+    `root`."""
     outside: dict[SSAValue, SSAValue] = {}
     if isinstance(root, FusedOp):
         outside = dict(zip(root.block.args, root.inputs, strict=True))

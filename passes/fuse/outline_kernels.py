@@ -56,7 +56,7 @@ from aotc.passes.fuse.reads import in_place
 from aotc.passes.kernel.signature import block_signature
 
 NAME_PARTS = 4
-"""The most operators whose names stand in a kernel's symbol."""
+"""The most operators that a kernel's symbol names."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,8 @@ class OutlineKernelsPass(ModulePass):
 
 
 def _separate_outputs(block: Block) -> None:
-    """Copy what two outputs share and what no kernel computes: then every output is a kernel's result of its own."""
+    """Copy outputs that are shared or that no kernel computes, so that every output is a result of its own of one
+    kernel."""
     end = block.last_op
     assert isinstance(end, ReturnOp)
     taken: set[SSAValue] = set()
@@ -104,9 +105,10 @@ def _separate_outputs(block: Block) -> None:
 
 
 def _joins(block: Block) -> set[Operation]:
-    """The operations whose operands can be written where their results begin, so that nothing is left to compute.
+    """The operations whose operands can be written where their results begin, so that nothing remains to be computed.
 
-    An operand must be a kernel's, no output, and have its place in one result only. If any is, the others are copied.
+    An operand must be computed by a kernel, be no output, and belong to one such result only. If any operand is, the
+    others are copied.
     """
     end = block.last_op
     assert end is not None
@@ -134,7 +136,7 @@ def _joins(block: Block) -> set[Operation]:
 
 
 def _group_lone_operations(block: Block, joins: Collection[Operation]) -> None:
-    """Make a group of each operation that is in none, those of `joins` aside; drop what nobody uses."""
+    """Make a group of each operation that is in none, except those in `joins`; erase unused operations."""
     for op in reversed(list(block.ops)):
         if isinstance(op, ReturnOp):
             continue
@@ -154,7 +156,7 @@ def _group_lone_operations(block: Block, joins: Collection[Operation]) -> None:
 
 
 def _make_kernel(group: FusedOp, name: str) -> FuncOp:
-    """A private function of the group's operations; the group's region is left empty-handed."""
+    """A private function with the group's operations, which are moved out of the group's region."""
     inner = group.body.detach_block(group.block)
     end = inner.last_op
     assert isinstance(end, YieldOp)
@@ -172,7 +174,8 @@ def _make_kernel(group: FusedOp, name: str) -> FuncOp:
 
 
 def _name_arguments(block: Block) -> None:
-    """Name every argument after the operand it is first, `%x` or `%bias`; names of the model's tensors go."""
+    """Name every argument after the operand as which it is used first, `%x` or `%bias`; the model's tensor names are
+    dropped."""
     for value in (*block.args, *(result for op in block.ops for result in op.results)):
         value.name_hint = None
     for op in block.ops:
@@ -182,7 +185,7 @@ def _name_arguments(block: Block) -> None:
 
 
 def _operand_name(op: Operation, value: SSAValue) -> str | None:
-    """What the operation, or the first one in its region that takes it, calls an operand."""
+    """The name that the operation, or the first one in its region that uses it, has for an operand."""
     for region in op.regions:
         argument = region.block.args[list(op.operands).index(value)]
         return next((_operand_name(inner, argument) for inner in region.block.ops if argument in inner.operands), None)
@@ -195,7 +198,7 @@ def _operand_name(op: Operation, value: SSAValue) -> str | None:
 
 
 def _kernel_name(block: Block) -> str:
-    """The operators in order; of many the first ones, from the anchor on, and how many more there are."""
+    """The operators in order; of many, the first from the anchor on, and the number of the others."""
     ops = [op for op in block.walk() if not op.regions and not isinstance(op, ConstantOp | YieldOp)]
     names = [re.sub(r"[^A-Za-z0-9_]", "_", op.name.rsplit(".", 1)[-1]) for op in ops]
     if len(names) > NAME_PARTS:

@@ -1,6 +1,6 @@
-"""How a kernel's body reads its values: how often, and whether only at the index it writes.
+"""How a kernel's body reads its values: how often, and whether only at the index that it writes.
 
-This is what fusion and in-place execution need to know about operations, taken from their interfaces alone.
+Fusion and in-place execution need to know this about operations; it follows from their interfaces.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ class Reads:
     """How one value is read in a run of the kernel."""
 
     count: float
-    """Reads of elements in all; infinite where that is not known."""
+    """The number of elements read in total; infinite where unknown."""
     aligned: bool
     """Whether every read is at the index being written."""
     outputs: frozenset[int]
-    """The positions of the outputs that need it."""
+    """The positions of the outputs that depend on it."""
 
     def merge(self, other: Reads | None) -> Reads:
-        """Both kinds of reads; what is aligned twice is read once."""
+        """The union of both reads; two aligned reads of an element count once."""
         if other is None:
             return self
         aligned = self.aligned and other.aligned
@@ -92,7 +92,7 @@ def in_place(block: Block, outputs: Sequence[SSAValue]) -> InPlace:
 
 
 def _nest(block: Block, output: SSAValue) -> tuple[SSAValue | None, tuple[int, ...]]:
-    """What identifies the loop nest that writes `output`: the anchor result it depends on, and its shape."""
+    """A key for the loop nest that writes `output`: the anchor result that it depends on, and its shape."""
     depends = {output}
     anchor_result: SSAValue | None = None
     for op in reversed(list(block.ops)):

@@ -1,9 +1,9 @@
 """Tile and fuse: compute an anchor, and what is pointwise after it, in spatial tiles for the anchor that reads it.
 
-That pays where the tensor between them is too large to stay in the cache, tiles of it are not, and nothing is computed
-twice: where the strategy of an anchor says along which axes its result is tiled (`KernelStrategy.spatial_tiling`), and
-those of the ones before can compute what a tile needs alone (`KernelStrategy.tiled_implementation`), or what it needs
-beside rows that were kept.
+That pays where the tensor between them is too large to stay in cache, its tiles are not, and nothing is computed twice.
+The strategy of the last anchor says along which axes its result is tiled (`KernelStrategy.spatial_tiling`), and those
+of the anchors before it compute the boxes that a tile needs (`KernelStrategy.tiled_implementation`), except for rows
+that were kept from the tile before.
 
 Before, with `tile-and-fuse{target=x86-64-v4}`:
 ```mlir
@@ -53,10 +53,10 @@ from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, size, whole
 from aotc.passes.kernel.strategy import is_vectorized, strategy_of
 
 _EVEN = 1.1
-"""So much longer than the average the longest share of threads may be."""
+"""By what factor the longest share of a thread may exceed the average."""
 
 _LOOKED_AT = 3
-"""Tiles that are looked at: the first ones compute more or less than those after them."""
+"""How many tiles are examined: the first ones compute more or less than those after them."""
 
 
 @dataclass(frozen=True)
@@ -81,16 +81,16 @@ class TileAndFusePass(ModulePass):
 
 @dataclass(frozen=True)
 class _Link:
-    """An anchor before another, and the operations on its result that the other reads, in order."""
+    """A producing anchor, and the pointwise operations between it and the anchor that reads it, in order."""
 
     anchor: AnchorOp
     pointwise: tuple[ElementOp, ...]
     operand: int
-    """Of the anchor after it."""
+    """The position of the operand of the reading anchor."""
 
 
 def _fuse(last: AnchorOp, machine: Machine, forms: VectorForms, threads: int) -> None:
-    """Make one kernel of `last` and all anchors before it that are worth it."""
+    """Make one kernel of `last` and all anchors before it for which that pays."""
     schedule = schedule_of(last)
     if schedule is None or not _is_stage(last) or (tiling := strategy_of(last).spatial_tiling(last, schedule)) is None:
         return
@@ -106,7 +106,7 @@ def _fuse(last: AnchorOp, machine: Machine, forms: VectorForms, threads: int) ->
             found.append((chain, tile))
         elif any(chain.kept):
             break
-        else:  # what no tiles keep in the cache streams through it: tiles of the rest would only be in the way
+        else:  # what no tile keeps in cache streams through it: tiling the others would cost time only
             return
     for chain, tile in reversed(found):
         if _replace(chain, tile, chain.parts(threads), forms):
@@ -118,7 +118,8 @@ def _is_stage(op: AnchorOp) -> bool:
 
 
 def _link(anchor: AnchorOp, forms: VectorForms) -> _Link | None:
-    """What computes an operand of `anchor` for it alone, if anything does; the first such operand's."""
+    """The anchor, and pointwise operations, that compute an operand of `anchor` and nothing else; of the first such
+    operand."""
     for place, operand in enumerate(anchor.operands):
         if (found := _producer(operand, forms)) is not None:
             return _Link(*found, place)
@@ -126,7 +127,7 @@ def _link(anchor: AnchorOp, forms: VectorForms) -> _Link | None:
 
 
 def _producer(value: SSAValue, forms: VectorForms) -> tuple[AnchorOp, tuple[ElementOp, ...]] | None:
-    """The anchor whose result becomes `value` by pointwise operations, used by nothing else, and these."""
+    """The anchor from whose result pointwise operations compute `value`, used by nothing else, and these operations."""
     if not isinstance(value, OpResult) or not value.has_one_use():
         return None
     op = value.op
@@ -149,15 +150,15 @@ def _producer(value: SSAValue, forms: VectorForms) -> tuple[AnchorOp, tuple[Elem
 
 @dataclass(frozen=True)
 class _Chain:
-    """An anchor that is computed in spatial tiles, and some before it."""
+    """An anchor that is computed in spatial tiles, and the anchors before it that are fused into its kernel."""
 
     tiling: SpatialTiling
     stages: tuple[Stage, ...]
     ops: tuple[Operation, ...]
-    """The anchors and what is between them, in order."""
+    """The anchors and the operations between them, in order."""
 
     def with_link(self, link: _Link) -> _Chain:
-        """One anchor more, before the others."""
+        """The chain with one more anchor, before the others."""
         first, *rest = self.stages
         before = Stage(link.anchor, first.anchor.operands[link.operand], None)
         after = replace(first, chained=link.operand)
@@ -165,12 +166,12 @@ class _Chain:
 
     @property
     def last(self) -> AnchorOp:
-        """What is computed last."""
+        """The anchor that is computed last."""
         return self.stages[-1].anchor
 
     def pays(self, machine: Machine) -> bool:
-        """Whether tiles compute nothing again, and what the first anchor makes would not stay in the cache from its
-        kernel to the next."""
+        """Whether tiling computes nothing twice, and avoids a tensor that would not stay in cache between two
+        kernels."""
         seen, value = self._seen(self.tiling.multiple), self.stages[0].value
         if seen is None or seen.repeats:
             return False
@@ -179,14 +180,14 @@ class _Chain:
 
     @property
     def kept(self) -> Sequence[bool]:
-        """Of what each anchor makes, whether some is kept from tile to tile."""
+        """For the result of each anchor, whether some of it is kept from tile to tile."""
         seen = self._seen(self.tiling.multiple)
         return () if seen is None else seen.kept
 
     def parts(self, threads: int) -> list[int]:
-        """How many parts for threads to compute on their own, along each axis: then none waits for another.
+        """The number of independent parts along each axis, one for each thread, so that no thread waits for another.
 
-        They are divided along the first axis with tiles of one position where that is even, else along rows.
+        The first axis of tile extent 1 that can be divided evenly is divided, else the rows.
         """
         shape = shape_of(self.last.results[0])
         even = [axis for axis in self.tiling.single if ceil_div(shape[axis], threads) * threads <= _EVEN * shape[axis]]
@@ -194,8 +195,8 @@ class _Chain:
         return [threads if axis == divided else 1 for axis in range(len(shape))]
 
     def tile(self, machine: Machine, threads: int) -> Box | None:
-        """The first of the largest tiles that stay in the cache, all about equal, as many for each of the parts; None
-        where no tile does."""
+        """The first of the largest tiles that stay in cache, all about equal, and as many in each part; None where none
+        does."""
         step, shares = self.tiling.multiple, machine.shares
         extent = shape_of(self.last.results[0])[self.tiling.rows]
 
@@ -213,7 +214,7 @@ class _Chain:
         return self._box(ceil_div(extent, count * step) * step)
 
     def _box(self, rows: int, number: int = 0) -> Box:
-        """The tile of so many rows with a number, or the last one."""
+        """Tile `number` of those with `rows` rows; the last one where there are fewer."""
         everything = whole(self.last.results[0])
         extent = len(everything[self.tiling.rows])
         number = min(number, (extent - 1) // rows)
@@ -225,7 +226,7 @@ class _Chain:
         )
 
     def _seen(self, rows: int) -> _Seen | None:
-        """What tiles of so many rows need; None where an anchor does not compute its part of one alone."""
+        """What tiles of `rows` rows need; None where an anchor has no tiled implementation for one."""
         walk, operands = Walk(self.stages), 0
         for number in range(_LOOKED_AT):
             try:
@@ -240,20 +241,20 @@ class _Chain:
 
 @dataclass(frozen=True)
 class _Seen:
-    """What tiles need."""
+    """The memory that tiles need."""
 
     operands: int
-    """Bytes that one reads of operands."""
+    """Bytes of operands that a tile reads."""
     memory: int
-    """Bytes held of what is between the anchors."""
+    """Bytes of scratch buffers between the anchors."""
     repeats: bool
-    """Whether some of that is computed again."""
+    """Whether any of that is computed twice."""
     kept: Sequence[bool]
-    """Of each value between the anchors, whether some is kept from one to the next."""
+    """For each value between the anchors, whether some of it is kept from one tile to the next."""
 
 
 def _operands(stage: Stage, step: Step | None) -> int:
-    """Bytes of what a step reads but for what the stage before made."""
+    """Bytes that a step reads, except those of the stage before."""
     if step is None:
         return 0
     read = zip(stage.anchor.operands, step.implementation.boxes, strict=True)
@@ -265,14 +266,14 @@ def _bytes(value: SSAValue, box: Box) -> int:
 
 
 def _replace(chain: _Chain, tile: Box, parts: Sequence[int], forms: VectorForms) -> bool:
-    """Put a chain into a staged operation in its place, if that is vectorizable."""
+    """Replace a chain by a staged operation, if that is vectorizable."""
     ops, last = chain.ops, chain.last
     block, inputs, inside = copy_group(ops)
     block.add_op(YieldOp([inside[last.results[0]]]))
     extents = [len(axis) for axis in tile]
     try:
         plan = Plan(stages_of(block), extents, parts)
-    except ShapeError:  # some tile, as one that sees nothing but padding, is not computed like that
+    except ShapeError:  # some tile cannot be computed like that, such as one that reads nothing but padding
         return False
     staged = StagedOp.of(inputs, Region(block), extents, parts if max(parts) > 1 else None, plan.scratch)
     staged.attributes[ScheduleAttr.KEY] = last.attributes[ScheduleAttr.KEY]

@@ -1,7 +1,8 @@
-"""Which groups of operations can be computed a register tile at a time, and how well their operands are then loaded.
+"""Which groups of operations are vectorizable, and how well their operands are then loaded.
 
-The strategy of the group's anchor says along which axes tiles lie where its nest reads and writes (`Accesses`). What is
-fused before and after it is evaluated on those tiles alone, in a block that is dropped; the nest itself is not written.
+The strategy of the group's anchor tells along which axes tiles lie where its nest reads and writes (`Accesses`). The
+operations that are fused before and after the anchor are evaluated on such tiles, in a block that is dropped; the nest
+itself is not written.
 """
 
 from __future__ import annotations
@@ -28,18 +29,18 @@ from aotc.passes.kernel.strategy import accesses_of
 
 
 class Form(IntEnum):
-    """How well a group is computed on register tiles; the greater, the better."""
+    """How well a group can be vectorised; a greater value is better."""
 
     NONE = 0
-    """It is not vectorizable: scalar loops compute it."""
+    """Not vectorizable: scalar loops compute the group."""
     GATHERED = 1
-    """Some operand's elements are collected one by one along the lanes."""
+    """The elements of some operand are gathered one by one along the lanes."""
     DENSE = 2
-    """What is loaded lies along the lanes, or is one element for all of them."""
+    """Every load is contiguous along the lanes, or broadcasts one element."""
 
 
 class VectorForms:
-    """The forms of groups with an anchor, each found once."""
+    """The forms of groups with an anchor, each determined once."""
 
     def __init__(self, store: WeightStore) -> None:
         self._store = store
@@ -57,7 +58,7 @@ class VectorForms:
         return self._known[key]
 
     def is_vectorizable(self, op: ElementOp) -> bool:
-        """Whether the elements of `op` can be computed a tile at a time."""
+        """Whether `op` can be evaluated on tiles."""
         key = signature(op)
         if key not in self._elements:
             self._elements[key] = _is_vectorizable(op)
@@ -87,7 +88,7 @@ def _form(group: Block, store: WeightStore) -> Form:
 
 
 class _Code:
-    """What a group computes where its anchor reads and writes, in a block that is dropped."""
+    """The operations of a group, evaluated where its anchor reads and writes, in a block that is dropped."""
 
     def __init__(self, block: Block, group: Block, anchor: AnchorOp, store: WeightStore) -> None:
         self._block = block
@@ -104,7 +105,7 @@ class _Code:
         }
 
     def _argument(self, kind: Attribute) -> SSAValue:
-        """A value of which nothing is known."""
+        """A block argument: a value of which nothing is known."""
         return self._block.insert_arg(kind, len(self._block.args))
 
     def _buffer(self, value: SSAValue) -> SSAValue:
@@ -112,7 +113,7 @@ class _Code:
         return self._argument(_buffer_type(value))
 
     def _outputs(self, group: Block, result: SSAValue) -> list[Destination]:
-        """The outputs of the group that are computed from a result of the anchor, and where they go."""
+        """The outputs of the group that depend on a result of the anchor, and their destinations."""
         computed = {result}
         for op in group.ops:
             if isinstance(op, YieldOp):
@@ -125,7 +126,7 @@ class _Code:
         return pattern.index(self._b, [Scalar(self._b, INDEX, self._argument(INDEX)) for _ in shape_of(value)])
 
     def read(self, value: SSAValue, pattern: AccessPattern) -> None:
-        """What the nest reads of an operand or a scratch buffer of the anchor."""
+        """Evaluate what the nest reads of an operand or a scratch buffer of the anchor."""
         index = self._index(value, pattern)
         if (buffer := self._scratch.get(value)) is not None:
             self._b.load(buffer, index, element_type_of(value))
@@ -133,7 +134,7 @@ class _Code:
             self._values.reader(value)(index)
 
     def write(self, result: SSAValue, written: WritePattern) -> None:
-        """What becomes of a tile of a result."""
+        """Evaluate what becomes of a tile of a result."""
         index, value = self._index(result, written.at), self._b.scalar(self._argument(written.value), written.dtype)
         if (buffer := self._scratch.get(result)) is not None:
             self._b.store(value, buffer, index)
@@ -143,7 +144,7 @@ class _Code:
 
 
 def _is_vectorizable(op: ElementOp) -> bool:
-    """Try it on a tile that lies along the last two axes of the result."""
+    """Try to evaluate `op` on a tile that lies along the last two axes of the result."""
     rank = len(shape_of(op.results[0]))
     block = Block(arg_types=[*map(_buffer_type, op.operands), *[INDEX] * rank])
     buffers, places = block.args[: len(op.operands)], block.args[len(op.operands) :]

@@ -1,0 +1,1 @@
+"""What is computed: passes on tensor operations, whatever the target."""

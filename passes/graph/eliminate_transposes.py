@@ -51,7 +51,7 @@ class EliminateTransposesPass(ModulePass):
 
 
 class _Region:
-    """The elementwise operations below a transpose that can work on what is above it."""
+    """The elementwise operations below a transpose that can work on the transpose's operand."""
 
     def __init__(self, transpose: TransposeOp) -> None:
         self.source = transpose
@@ -71,7 +71,7 @@ class _Region:
                 waiting |= _users(op.results[0])
 
     def gain(self) -> int:
-        """The bytes of the transposes that go, less those of the ones that come."""
+        """The bytes that the removed transposes move, less those of the added ones."""
         gone: set[Operation] = set()
         come = 0
         for value in self.values:
@@ -93,7 +93,7 @@ class _Region:
         return sum(_bytes(op.results[0]) for op in gone) - come
 
     def rewrite(self) -> None:
-        """Do it: members work on untransposed values, transposes go back in where others read them."""
+        """Let the members work on untransposed values, and transpose again where others read them."""
         above: dict[SSAValue, SSAValue] = {self.source.result: self.source.x}
         for op in self.members:
             new = op.clone()
@@ -127,7 +127,7 @@ class _Region:
         return op.BROADCASTS or all(math.prod(shape_of(operand)) == 1 for operand in others)
 
     def _above(self, operand: SSAValue, op: ElementOp) -> SSAValue:
-        """`operand` as it would be above the transpose."""
+        """`operand` with the axes in the order above the transpose."""
         if self._is_transpose(operand):
             return _owner(operand).operands[0]
         shape, rank = shape_of(operand), len(self.permutation)

@@ -69,7 +69,7 @@ class _Folder:
         if len(known) < len(arrays):
             return
         factor, offset = op.factor_and_offset(known)
-        named = parameters[:2]  # scale and bias, where there are such
+        named = parameters[:2]  # scale and bias, where there are any
         multiply = MulOp.get(x, self._insert(factor, op, named[0]))
         Rewriter.insert_op(multiply, InsertPoint.before(op))
         add = AddOp.get(multiply.result, self._insert(offset, op, named[-1]))
@@ -170,14 +170,14 @@ class _Folder:
 
 
 def _only_producer(value: SSAValue) -> GraphOp | None:
-    """What computes `value`, if one operation reads it."""
+    """The operation that computes `value`, if it has a single use."""
     if isinstance(value, OpResult) and isinstance(value.op, GraphOp) and len(list(value.uses)) == 1:
         return value.op
     return None
 
 
 def _same_size(a: Array, b: Array) -> bool:
-    """Whether the two combine to an array no larger than the larger one."""
+    """Whether the two broadcast to an array no larger than the larger one."""
     return math.prod(np.broadcast_shapes(a.shape, b.shape)) == max(a.size, b.size)
 
 

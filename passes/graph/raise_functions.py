@@ -95,5 +95,5 @@ def _only_for(value: SSAValue, op_class: type[Op]) -> Op | None:
 
 
 def _if_like(new: GraphOp, ops: Sequence[GraphOp]) -> Raised:
-    """Both, unless the other operand was broadcast to more than the function is of."""
+    """The new operation and those that it replaces; None where the other operand was broadcast to a larger shape."""
     return (new, ops) if shape_of(new.results[0]) == shape_of(ops[0].results[0]) else None

@@ -66,12 +66,12 @@ class _Normalization:
     epsilon: float
 
     def apply(self) -> None:
-        """Put one in place of them all, but those whose results something else reads, too."""
+        """Replace them all by one operation, except those whose results have other uses."""
         put_in_place(NormalizeOp.get(self.x, axes=self.axes, epsilon=self.epsilon), self.ops)
 
 
 def _normalization(last: DivOp, store: WeightStore) -> _Normalization | None:
-    """What ends with `last`, a division of distances by the root of the mean of their squares."""
+    """The normalisation that ends with `last`, a division of distances by the root of the mean of their squares."""
     distances, root = producer(last.lhs, SubOp), producer(last.rhs, SqrtOp)
     if distances is None or root is None or element_type_of(last.result) != compute_type(element_type_of(last.result)):
         return None
@@ -92,7 +92,7 @@ def _normalization(last: DivOp, store: WeightStore) -> _Normalization | None:
 
 
 def _variances(value: SSAValue, store: WeightStore) -> Iterator[tuple[ReduceOp, float, tuple[GraphOp, ...]]]:
-    """The means that are `value` but for an added constant, with that and the addition."""
+    """The means from which `value` differs by an added constant, with the constant and the addition."""
     if (mean := producer(value, ReduceOp)) is not None:
         yield mean, 0.0, ()
     if (add := producer(value, AddOp)) is not None:

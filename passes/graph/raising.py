@@ -1,4 +1,4 @@
-"""One operation in place of several: what passes that raise models to fewer operations have in common."""
+"""Replacing several operations by one: shared by the passes that raise functions and normalisations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from aotc.model.locations import fuse_locations
 
 
 def put_in_place(new: GraphOp, ops: Sequence[GraphOp]) -> None:
-    """Let `new` compute what `ops`, the last one first, do; those whose results something else reads, too, stay."""
+    """Replace `ops`, the last one first, by `new`; those whose results have other uses stay."""
     last, *others = ops
     new.location = fuse_locations(op.location for op in reversed(ops))
     Rewriter.replace_op(last, new)

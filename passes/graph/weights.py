@@ -1,4 +1,4 @@
-"""Making constants inside passes: what they are called and when they go."""
+"""Constants in passes: their keys, and erasing unused ones."""
 
 from __future__ import annotations
 

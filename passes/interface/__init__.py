@@ -1,0 +1,1 @@
+"""How a model is called: calling conventions, pointers, weights, threads, self-tests."""

@@ -263,7 +263,7 @@ def _differs(build: Builder, tensor: _Tensor, got: SSAValue, want: SSAValue) -> 
         return build.insert(arith.CmpiOp(got, want, "ne")).result
     widen = (
         arith.ExtSIOp if tensor.dtype.startswith("int") else arith.ExtUIOp
-    )  # a minifloat's neighbour is the next code
+    )  # a minifloat's neighbour is the next encoding
     wide = [build.insert(widen(value, i32)).result for value in (got, want)]
     one, two = (build.insert(arith.ConstantOp.from_int_and_width(value, 32)).result for value in (1, 2))
     difference = build.insert(arith.AddiOp(build.insert(arith.SubiOp(wide[0], wide[1])).result, one)).result

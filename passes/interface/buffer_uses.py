@@ -64,7 +64,7 @@ def _used_extents(argument: BlockArgument, used: set[int]) -> str:
 
 
 def _is_contiguous(kind: Buffer) -> bool:
-    """Whether the data pointer alone says everything: static shape, row-major layout without gaps."""
+    """Whether the data pointer alone describes the buffer: static shape, row-major layout without padding."""
     if DYNAMIC_INDEX in kind.get_shape():
         return False
     if isinstance(kind.layout, NoneAttr):

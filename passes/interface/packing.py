@@ -61,7 +61,8 @@ class DLType:
 
     @staticmethod
     def of(kind: Attribute | str) -> DLType:
-        """Of an element type or a dtype name; storage types are signless, so an operator's integers count as signed."""
+        """The description of an element type or a dtype name; storage types are signless, so an operator's integers
+        count as signed."""
         return DLType(*DLPACK_TYPES[kind if isinstance(kind, str) else dtype_name(kind)])
 
 

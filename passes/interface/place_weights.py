@@ -1,6 +1,6 @@
 """Put weights in the order in which calls read them; gather those that are not embedded into one blob.
 
-A kernel can then ask for the next one's weights while it runs. Emitters lay embedded weights out as they come here.
+A kernel can then prefetch the weights of the next one. Emitters lay out embedded weights in this order.
 
 ```mlir
 %w = aot.weight "conv.w" : memref<8x3xf32>

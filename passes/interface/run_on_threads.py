@@ -177,7 +177,7 @@ class _Calls:
         self._pending: list[_Access] = []
 
     def run(self) -> None:
-        """Rewrite them all."""
+        """Rewrite all calls."""
         end = self._block.last_op
         assert isinstance(end, ReturnOp)
         (status,) = end.operands
@@ -191,7 +191,7 @@ class _Calls:
         end.operands = [status]
 
     def _call(self, call: CallOp) -> Operation:
-        """Let all threads make the call, or thread 0; the operation that gives the status."""
+        """Let all threads make the call, or thread 0 only; returns the operation that gives the status."""
         if call.callee.string_value() in self._shared:
             new: Operation = CallOp(call.callee, [*call.arguments, self._thread], [i32])
         else:
@@ -215,7 +215,7 @@ class _Calls:
         return chosen.result
 
     def _wait(self, call: CallOp) -> None:
-        """Let all threads wait before a call that touches what others may still be at."""
+        """Insert a barrier before a call that touches what other threads may still be reading or writing."""
         accesses = self._accesses(call)
         if any(before.conflicts(after) for before in self._pending for after in accesses):
             everyone = _number(self._threads)
@@ -238,7 +238,7 @@ class _Calls:
 
 @dataclass(frozen=True)
 class _Access:
-    """The bytes from `start` to `end` behind `root` that a call may touch; `together`: of several threads."""
+    """The bytes from `start` to `end` behind `root` that a call may touch; `together`: as one of several threads."""
 
     root: object
     start: int
@@ -247,7 +247,7 @@ class _Access:
     together: bool
 
     def conflicts(self, other: _Access) -> bool:
-        """Whether one of two accesses must wait for the other."""
+        """Whether there must be a barrier between two accesses."""
         if self.root != other.root or not (self.writes or other.writes) or not (self.together or other.together):
             return False
         return self.start < other.end and other.start < self.end

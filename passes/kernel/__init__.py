@@ -1,0 +1,1 @@
+"""How kernels are computed: strategies, loop nests, cost models and builders; no passes."""

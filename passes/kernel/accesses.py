@@ -1,10 +1,10 @@
 """How a vectorised loop nest reads its operands and writes its results: along which of their axes tiles lie.
 
-A nest calls a reader or a writer for each tile. What is fused into it is evaluated there, at an index of which some
-entries are `TileIndex`es. Whether that can be vectorised, and whether what is loaded is contiguous, depends on how the
-tile lies in the tensor, not on where it begins. So the distinct ways, an `AccessPattern` each, answer it for the whole
-nest: the many places of a nest have few of them. (The affine access relations of polyhedral compilers, without the
-constants.)
+A nest calls a reader or a writer for each tile, and what is fused into the nest is evaluated there, at an index of
+which some entries are `TileIndex`es. Whether the fused operations can be vectorised, and whether their loads are
+contiguous, depends on how the tile lies in the tensor, not on where it begins. A nest accesses memory at many places
+but in few distinct ways: it is enough to look at each distinct way, an `AccessPattern`, once. (These are the affine
+access relations of polyhedral compilers, without the constants.)
 """
 
 from __future__ import annotations
@@ -30,22 +30,23 @@ class AccessPattern:
     """How a tile lies in a tensor."""
 
     shape: tuple[int, ...]
-    """Of the tile: numbers of registers, then the lanes of one."""
+    """The shape of the tile: counts of registers, then the lanes of one."""
     valid: int | None
     """Elements of a tail that exist in memory (see `Tile`)."""
     steps: tuple[tuple[tuple[int, int], ...], ...]
-    """For each axis of the tensor, the axes of the tile that lie along it, each with its step; none where all elements
-    of the tile have one position."""
+    """For each axis of the tensor, the tile axes that lie along it, each with its step; empty where all elements of the
+    tile have the same position."""
 
     @classmethod
     def of(cls, index: Sequence[Scalar]) -> AccessPattern | None:
-        """That of an index, None for one element; raises NotVectorizable where several tiles are in one index."""
+        """The pattern of an index; None where it is a single element. Raises NotVectorizable where an index mixes
+        several tiles."""
         along = [each for each in index if isinstance(each, TileIndex)]
         if not along:
             return None
         tile = along[0].tile
         if any(each.tile is not tile for each in along):
-            raise NotVectorizable("an index over two tiles")
+            raise NotVectorizable("an index mixes two tiles")
         steps = (tuple(sorted(each.steps.items())) if isinstance(each, TileIndex) else () for each in index)
         return cls(tile.shape, tile.valid, tuple(steps))
 
@@ -63,25 +64,25 @@ class WritePattern:
     dtype: Attribute
     """The graph type of what is written."""
     value: Attribute
-    """Its type in the code: a vector, or a scalar that is the same for all elements."""
+    """Its type in the kernel: a vector, or a scalar that is the same for all elements."""
 
 
 @dataclass(frozen=True)
 class Accesses:
     """The distinct patterns of a vectorised nest, in the order of its readers and writers.
 
-    What is read or written one element at a time has none: any code can be evaluated there.
+    Reads and writes of single elements are left out: anything can be evaluated there.
     """
 
     reads: tuple[tuple[AccessPattern, ...], ...]
-    """Of each operand, then of each scratch buffer."""
+    """For each operand, then for each scratch buffer."""
     writes: tuple[tuple[WritePattern, ...], ...]
-    """Of each result, scratch buffers included."""
+    """For each result, scratch buffers included."""
 
 
 def traced(op: AnchorOp, nest: Nest) -> Accesses | None:
-    """The accesses of `nest`, which computes `op`, recorded while it writes code that is dropped; None where it raises
-    NotVectorizable."""
+    """The accesses of `nest`, which computes `op`, recorded while it writes into a block that is dropped; None where it
+    raises NotVectorizable."""
     block = Block()
     recorder = _Recorder(block)
     types = [compute_type(element_type_of(value)) for value in (*op.operands, *op.scratch())]
@@ -97,14 +98,14 @@ def traced(op: AnchorOp, nest: Nest) -> Accesses | None:
 
 
 class _Recorder(TileBuilder):
-    """Writes a nest whose operands are unknown values, and remembers how they are accessed."""
+    """Writes a nest on unknown operands and records how it accesses them."""
 
     def __init__(self, block: Block) -> None:
         super().__init__(block)
         self._unknown: dict[Attribute, SSAValue] = {}
 
     def reader(self, dtype: Attribute, patterns: dict[AccessPattern, None]) -> Reader:
-        """What gives an unknown value of `dtype`, and adds to `patterns`."""
+        """A reader that returns an unknown value of `dtype` and adds to `patterns`."""
 
         def read(index: Sequence[Scalar]) -> Scalar:
             kind = storage_type(dtype)
@@ -118,12 +119,12 @@ class _Recorder(TileBuilder):
         return read
 
     def writer(self, patterns: dict[WritePattern, None]) -> Writer:
-        """What drops the value, and adds to `patterns`."""
+        """A writer that drops the value and adds to `patterns`."""
 
         def write(index: Sequence[Scalar], value: Scalar) -> None:
             if (at := AccessPattern.of(index)) is not None:
                 patterns[WritePattern(at, value.dtype, value.ssa.type)] = None
             elif is_tile(value):
-                raise NotVectorizable("a tile is stored at one element")
+                raise NotVectorizable("a tile is stored to a single element")
 
         return write

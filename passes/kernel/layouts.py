@@ -1,4 +1,7 @@
-"""How tensors lie in memory while `assign-layouts` goes through a function: plain NCHW, or blocked as NCHWc.
+"""The layouts of tensors while `assign-layouts` goes through a function: plain (row-major NCHW) or blocked (NCHWc).
+
+`KernelStrategy.lay_out` gets the operands of an operation from here, in the layout that it wants, and returns the
+result in the layout in which it is computed. Conversions are made only when an operation asks for them.
 
 A strategy that computes an operation on blocked tensors says so in `KernelStrategy.lay_out`, which takes the operands
 from here as it wants them and gives the result back as it came out. What no operation asks for is never made.
@@ -18,7 +21,8 @@ from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, GraphOp, produce
 from aotc.dialects.graph.movement import BroadcastOp, ReshapeOp, SliceOp
 from aotc.dialects.graph.packed.channels import Channels
 from aotc.dialects.graph.packed.conv import PackChannelsOp, UnpackChannelsOp
-from aotc.dialects.graph.packed.regrouping import NOTHING, RegroupChannelsOp
+from aotc.dialects.graph.packed.grouped import GroupedPanels
+from aotc.dialects.graph.packed.regrouping import PADDING_LANE, RegroupChannelsOp
 from aotc.dialects.graph.schedules import Schedule, ScheduleAttr, schedule_of
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.structure import ConstantOp
@@ -33,17 +37,17 @@ class Blocked:
 
 
 ChannelsOf: TypeAlias = Callable[..., Channels | None]
-"""Where the channels are in some values, if they were computed in NCHWc layout."""
+"""The channels of the first of some values that was computed in NCHWc layout, if any was."""
 BlockStarts: TypeAlias = Callable[[GraphOp, ChannelsOf], "Iterable[int] | None"]
-"""With which channels of its operands blocks should begin for an operation to leave them in place; None: with any."""
+"""The channels that should begin a block for an operation to leave them in place (`KernelStrategy.block_starts`)."""
 
 
 MOST_RUNS = 6
-"""Of code for blocks with different numbers of channels."""
+"""The most runs of blocks with different numbers of channels; each run is code of its own."""
 
 
 class Layouts:
-    """The blocked forms of values, as far as there are any, and the operations to insert for what was asked."""
+    """The blocked values computed so far, and the operations to insert for the layouts that were asked for."""
 
     def __init__(self, block_starts: BlockStarts) -> None:
         """`block_starts` is `KernelStrategy.block_starts` of an operation's strategy."""
@@ -51,20 +55,20 @@ class Layouts:
         self._computed: dict[SSAValue, Blocked] = {}
         self._packed: dict[tuple[SSAValue, Channels], SSAValue] = {}
         self.added: list[GraphOp] = []
-        """In order, to go before the operation at hand."""
+        """To be inserted before the current operation, in order."""
 
     def computed(self, value: SSAValue) -> Blocked | None:
-        """The blocked form that `value` was computed in."""
+        """`value` in the NCHWc layout that it was computed in; None where it was not."""
         return self._computed.get(value)
 
     def channels_of(self, *values: SSAValue) -> Channels | None:
-        """Where channels are in the one of `values` that takes the fewest blocks of those computed in such."""
+        """The channels of the one of `values` that takes the fewest blocks, of those computed in NCHWc layout."""
         found = [blocked.channels for value in values if (blocked := self.computed(value)) is not None]
         alike = [channels for channels in found if channels.lanes == found[0].lanes]
         return min(alike, key=lambda channels: channels.blocks, default=None)
 
     def blocked(self, value: SSAValue, lanes: int) -> Blocked:
-        """`value` [N, C, spatial..] in blocks of `lanes` channels as it was computed, else packed."""
+        """`value` [N, C, spatial..] in blocks of `lanes` channels: as it was computed, or packed."""
         computed = self.computed(value)
         if computed is not None and computed.channels.lanes == lanes:
             return computed
@@ -72,7 +76,7 @@ class Layouts:
         return Blocked(self.pack(value, channels), channels)
 
     def pack(self, value: SSAValue, channels: Channels) -> SSAValue:
-        """`value` [N, C, spatial..] in blocks, with its channels where they should be."""
+        """`value` [N, C, spatial..] in blocks, with each channel in the lane that `channels` gives it."""
         computed = self.computed(value)
         if computed is not None and computed.channels == channels:
             return computed.value
@@ -88,13 +92,13 @@ class Layouts:
         return self._packed[value, channels]
 
     def regroup(self, parts: Sequence[Blocked], chosen: Sequence[int], channels: Channels) -> SSAValue:
-        """The `chosen` of the channels of all parts, counted through, where `channels` says."""
+        """The channels `chosen`, numbered through all parts, moved to the lanes that `channels` gives them."""
         places: list[int] = []
         first = 0
         for part in parts:
             places += [first + place for place in part.channels.places]
             first += part.channels.blocks * part.channels.lanes
-        sources = [NOTHING] * (channels.blocks * channels.lanes)
+        sources = [PADDING_LANE] * (channels.blocks * channels.lanes)
         for place, channel in zip(channels.places, chosen, strict=True):
             sources[place] = places[channel]
         return self.add(RegroupChannelsOp.get([part.value for part in parts], sources=sources))
@@ -106,7 +110,8 @@ class Layouts:
         return self.add(UnpackChannelsOp.get(blocked.value, channels=channels.count, parts=parts))
 
     def spread(self, value: SSAValue, axis: int, channels: Channels) -> SSAValue:
-        """`value` with zeros between its elements along `axis`, so that each is where its channel is among lanes."""
+        """`value` with zeros inserted along `axis` for padding lanes, so that each element is in the lane of its
+        channel."""
         if not channels.has_padding:
             return value
         shape = shape_of(value)
@@ -115,7 +120,7 @@ class Layouts:
         return self.add(ReshapeOp.get(wide, shape=[*shape[:axis], channels.slots, *shape[axis + 1 :]]))
 
     def channels_for_readers(self, value: SSAValue, lanes: int) -> Channels:
-        """Where the channels of `value`, a result in blocks, should be, so that those who read it leave them there."""
+        """The lanes for the channels of `value`, a blocked result, such that its readers need not move them."""
         count = shape_of(value)[1]
         starts: set[int] = set()
         seen, pending = {value}, [value]
@@ -132,9 +137,11 @@ class Layouts:
         return channels if is_compact(channels) else Channels.of([count], lanes)
 
     def compacted(self, value: SSAValue, result: SSAValue) -> Channels:
-        """Where the channels of `result` should be, which is computed of `value` element by element.
+        """The lanes for the channels of `result`, which is computed from `value` element by element.
 
-        Where that is only put together, and read anyway, padding lanes between channels are left out on the way."""
+        Where `value` is a concatenation with padding lanes between channels, `result` drops them: its kernel reads
+        every element anyway.
+        """
         blocked = self._computed[value]
         if not _is_padded_join(blocked):
             return blocked.channels
@@ -142,7 +149,8 @@ class Layouts:
         return wanted if wanted.blocks < blocked.channels.blocks else blocked.channels
 
     def pack_parameter(self, value: SSAValue, shape: Sequence[int], channels: Channels) -> SSAValue:
-        """`value`, which broadcasts to the tensor `shape` [N, C, spatial..], as it broadcasts to that in blocks."""
+        """`value`, which broadcasts to the tensor `shape` [N, C, spatial..], laid out so that it broadcasts to the
+        blocked tensor."""
         extents = shape_of(value)
         if math.prod(extents) == 1:
             return value
@@ -158,8 +166,8 @@ class Layouts:
         return self.add(SliceOp.get(blocked.value, starts=zeros, steps=ones, shape=[*extents, 1]))
 
     def per_channel(self, value: SSAValue, shape: Sequence[int], channels: Channels) -> SSAValue:
-        """`value` [N or 1, G, 1..], an element for each group of channels of a tensor of `shape` [N, C, spatial..], in
-        blocks that broadcast to those of the tensor."""
+        """`value` [N or 1, G, 1..], which has an element for each group of channels of a tensor of `shape` [N, C,
+        spatial..], laid out so that it broadcasts to the blocked tensor."""
         images, groups = shape_of(value)[:2]
         column = self.add(ReshapeOp.get(value, shape=[images, groups, 1]))
         repeated = self.add(BroadcastOp.get(column, shape=[images, groups, shape[1] // groups]))
@@ -167,13 +175,13 @@ class Layouts:
         return self.pack(flat, channels)
 
     def pack_vector(self, value: SSAValue, channels: Channels) -> SSAValue:
-        """`value` [C] with as many elements as blocks have lanes, zero where there are no channels."""
+        """`value` [C] with an element for each lane of all blocks; zero for padding lanes."""
         packed = self.pack(self.add(ReshapeOp.get(value, shape=[1, *shape_of(value)])), channels)
         return self.add(ReshapeOp.get(packed, shape=[math.prod(shape_of(packed))]))
 
     @staticmethod
     def is_result(value: SSAValue) -> bool:
-        """Whether `value` is only given back by the function, as a plain tensor."""
+        """Whether `value` is used by nothing but the function's return, which takes plain tensors."""
         return all(not isinstance(use.operation, GraphOp) for use in value.uses)
 
     @staticmethod
@@ -185,17 +193,17 @@ class Layouts:
         return isinstance(op, ConstantOp)
 
     def add(self, op: GraphOp) -> SSAValue:
-        """The first result of `op`, which is to go before the operation at hand."""
+        """Insert `op` before the current operation; its first result."""
         self.added.append(op)
         return op.results[0]
 
     def scheduled(self, op: AnchorOp, schedule: Schedule) -> SSAValue:
-        """The first result of `op`, which gets `schedule`."""
+        """Insert `op` with `schedule`; its first result."""
         op.attributes[ScheduleAttr.KEY] = ScheduleAttr.of(schedule)
         return self.add(op)
 
-    def again(self, op: GraphOp, operands: Sequence[SSAValue], **properties: object) -> SSAValue:
-        """The result of a copy of `op` on other operands, with other properties, and without its schedule."""
+    def copied(self, op: GraphOp, operands: Sequence[SSAValue], **properties: object) -> SSAValue:
+        """Insert a copy of `op` with other operands and properties, without its schedule; its result."""
         new = op.clone()
         new.attributes.pop(ScheduleAttr.KEY, None)
         new.operands = operands
@@ -203,45 +211,60 @@ class Layouts:
         new.refine()
         return self.add(new)
 
-    def on_blocked(self, op: GraphOp, x: Blocked, *operands: SSAValue, **properties: object) -> Blocked:
-        """As `again`, of an operation that leaves channels where they are, on x and other operands."""
-        return Blocked(self.again(op, [x.value, *operands], **properties), x.channels)
+    def copied_on_blocks(self, op: GraphOp, x: Blocked, *operands: SSAValue, **properties: object) -> Blocked:
+        """As `copied`, for an operation on x and other operands that leaves channels in their lanes."""
+        return Blocked(self.copied(op, [x.value, *operands], **properties), x.channels)
 
     def rescheduled(self, op: AnchorOp, other: type[AnchorOp]) -> SSAValue | None:
-        """The first result of `op` as another operation of the same operands and properties, if it has a schedule."""
+        """The first result of an `other` operation with the operands, properties and schedule of `op`; None where it
+        has no schedule."""
         if (schedule := schedule_of(op)) is None:
             return None
         return self.scheduled(other.get(*op.operands, **op.properties), schedule)
 
     @staticmethod
     def unread_regrouping(blocked: Blocked) -> GraphOp | None:
-        """What regrouped channels into blocks that nobody reads, where plain tensors cost less; None if nothing did."""
+        """The operation that regrouped channels into blocks, if nothing reads them blocked: it had better not be done.
+        None where no channels were regrouped."""
         maker = producer(blocked.value, GraphOp)
         moved = isinstance(maker, RegroupChannelsOp) or _is_padded_join(blocked)
         return maker if moved and blocked.value.first_use is None else None
 
-    def know(self, value: SSAValue, blocked: Blocked) -> None:
-        """Note the blocked form that `value` was computed in."""
+    def note_blocked(self, value: SSAValue, blocked: Blocked) -> None:
+        """Record that `value` was computed as `blocked`."""
         self._computed[value] = blocked
 
 
-def side_by_side(all_parts: Sequence[Channels]) -> Channels:
-    """Where channels are when the blocks of all parts stand one after the other."""
+def concatenated(all_parts: Sequence[Channels]) -> Channels:
+    """The channels of a tensor whose blocks are those of all parts, one part after the other."""
     return Channels.of((part for each in all_parts for part in each.parts), all_parts[0].lanes)
 
 
 def channels_from(starts: Iterable[int], channels: int, lanes: int) -> Channels:
-    """So many channels, of which those in `starts` begin a block."""
+    """A number of `channels`, of which those in `starts` begin a block."""
     bounds = sorted({0, *(start for start in starts if 0 < start < channels), channels})
     return Channels.of((high - low for low, high in pairwise(bounds)), lanes)
 
 
 def is_compact(channels: Channels) -> bool:
-    """Whether padding lanes cost little: what is computed for nothing, and code for parts of many sizes."""
+    """Whether padding lanes cost little: few of them are computed, and few runs of blocks need code of their own."""
     return 3 * channels.blocks <= 4 * ceil_div(channels.count, channels.lanes) and len(channels.runs) <= MOST_RUNS
 
 
 def _is_padded_join(blocked: Blocked) -> bool:
-    """Whether there are padding lanes between channels because parts stand side by side, as they were computed."""
+    """Whether `blocked` is a concatenation of blocked parts with padding lanes between their channels."""
     maker = producer(blocked.value, GraphOp)
     return blocked.channels.has_padding and maker is not None and maker.part_offsets() is not None
+
+
+LEAST_DEPTH = 4
+"""The least depth of a block of the weight: the loop over it must not be too short."""
+
+
+def block_depth(groups: int, inputs: int, outputs: int, width: int, lanes: int) -> int:
+    """The depth of blocks of the weight, a divisor of `lanes`, with which panels of `width` read the fewest channels;
+    the greatest such."""
+    if groups == 1:
+        return lanes
+    parts = [lanes >> halvings for halvings in range(lanes.bit_length()) if lanes >> halvings >= LEAST_DEPTH]
+    return min(parts or [lanes], key=lambda depth: GroupedPanels(groups, inputs, outputs, width, depth).channels)

@@ -1,4 +1,4 @@
-"""When two operations, or two blocks of them, are the same computation: what is found out about one holds for both."""
+"""Signatures of operations and blocks: where they are equal, what is found out about one holds for the other."""
 
 from __future__ import annotations
 

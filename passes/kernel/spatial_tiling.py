@@ -1,4 +1,4 @@
-"""Parts of results: what an operation needs to compute a box of its result instead of the whole."""
+"""Spatial tiles: boxes of a result, and what an operation reads to compute one instead of the whole."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, WindowSchedu
 from aotc.dialects.graph.windows.sliding import SlidingWindow
 
 Box: TypeAlias = tuple[range, ...]
-"""Neighbouring positions along every axis of a tensor."""
+"""A range of positions along each axis of a tensor."""
 
 
 def whole(value: SSAValue) -> Box:
@@ -30,25 +30,25 @@ def size(box: Box) -> int:
 
 @dataclass(frozen=True)
 class SpatialTiling:
-    """How a result may be computed in spatial tiles that share little work."""
+    """How a result may be divided into spatial tiles so that they share little work."""
 
     single: Sequence[int]
-    """Axes along which a tile has one position."""
+    """Axes along which a tile has extent 1."""
     rows: int
-    """The axis along which it has some."""
+    """The axis along which a tile has several positions."""
     multiple: int = 1
-    """Of how many positions these should be a multiple."""
+    """The number of positions along `rows` should be a multiple of this."""
 
 
 @dataclass(frozen=True)
 class TiledImplementation:
-    """What computes a box of an operation's result."""
+    """The operation that computes a box of another one's result (MLIR `getTiledImplementation`)."""
 
     whole: AnchorOp
     boxes: tuple[Box, ...]
-    """What is seen of each operand."""
+    """The box of each operand that it reads."""
     properties: Mapping[str, object] = field(default_factory=dict[str, object])
-    """Those that are others than the whole operation's, as plain Python values."""
+    """The properties that differ from the whole operation's, as plain Python values."""
 
     def op(self) -> AnchorOp:
         """An operation of the same kind whose operands are no larger than the boxes; it is in no function."""
@@ -63,7 +63,7 @@ class TiledImplementation:
 
 @dataclass(frozen=True)
 class Seen:
-    """What neighbouring positions of a sliding window see of the operand, and the padding they meet."""
+    """What neighbouring positions of a sliding window read of the operand, and the padding that they overlap."""
 
     elements: range
     before: int
@@ -71,7 +71,7 @@ class Seen:
 
     @staticmethod
     def by(window: SlidingWindow, positions: range) -> Seen | None:
-        """What `positions` see, and no more; None where that is nothing, or a window hangs over the padding."""
+        """Exactly what `positions` read; None where that is nothing, or where a window exceeds the padding."""
         first = positions.start * window.stride - window.before
         last = (positions.stop - 1) * window.stride - window.before + window.span
         elements = range(min(max(first, 0), window.extent), max(min(last, window.extent), 0))
@@ -81,9 +81,10 @@ class Seen:
 
 
 def tiled_windows(op: AnchorOp, windows: Sequence[SlidingWindow], box: Box) -> TiledImplementation | None:
-    """An operation x, parameters -> [N, blocks, spatial.., lanes] for some images and positions of its windows.
+    """The tiled implementation of a window operation (x, parameters) -> [N, blocks, spatial.., lanes].
 
-    x has the images at the same place, then blocks or channels, spatial axes, perhaps lanes.
+    The box selects images and positions of the windows. x has the images along the same axis, then blocks or channels,
+    spatial axes, perhaps lanes.
     """
     x, *parameters = op.operands
     images, blocks, *positions, lanes = box
@@ -99,7 +100,7 @@ def tiled_windows(op: AnchorOp, windows: Sequence[SlidingWindow], box: Box) -> T
 
 
 def window_tiling(op: AnchorOp, schedule: Schedule) -> SpatialTiling:
-    """Of [N, blocks, spatial.., lanes]: positions along the first spatial axis, one image at a time.
+    """The tiling of [N, blocks, spatial.., lanes]: one image at a time, some positions along the first spatial axis.
 
     Register tiles lie along the last spatial axis.
     """
@@ -108,7 +109,7 @@ def window_tiling(op: AnchorOp, schedule: Schedule) -> SpatialTiling:
 
 
 def _tile_rows(schedule: Schedule) -> int:
-    """Neighbouring results of a register tile."""
+    """The rows of a register tile: neighbouring positions."""
     if isinstance(schedule, MatmulSchedule):
         return schedule.mr
     assert isinstance(schedule, WindowSchedule)

@@ -36,15 +36,15 @@ Op = TypeVar("Op", bound=GraphOp)
 
 
 class Prologue(IntEnum):
-    """What may be computed where an anchor on tiles reads an operand, instead of being stored before; the greater, the
-    stricter."""
+    """What may be fused into a vectorised anchor at the place where it reads an operand; a greater value allows
+    less."""
 
     COMPUTED = 0
-    """Anything that is worth computing as often as the operand is read: elements are read about once."""
+    """Any computation: the nest reads each element about once."""
     MOVED = 1
-    """Data movement only: every element is read for many tiles."""
+    """Data movement only: the nest reads each element for many tiles, and arithmetic would be repeated each time."""
     STORED = 2
-    """Nothing: the kernel streams the operand in the order in which it lies."""
+    """Nothing: the kernel streams the operand, which must lie in memory in the order of the reads."""
 
 
 class KernelStrategy(Generic[Op]):
@@ -54,7 +54,7 @@ class KernelStrategy(Generic[Op]):
     """
 
     SCHEDULES: ClassVar[tuple[type[Schedule], ...]] = ()
-    """The kinds of schedules that `nest` follows. By its kind it is known whose schedule an operation carries."""
+    """The kinds of schedules that `nest` follows. The kind tells which strategy an operation's schedule belongs to."""
     ALGORITHMS: ClassVar[tuple[type[Attribute], ...]] = ()
     """The algorithms that `schedule` and `lay_out` know, besides the operation's own."""
 
@@ -77,69 +77,73 @@ class KernelStrategy(Generic[Op]):
         return None
 
     def algorithms(self, op: Op, machine: Machine) -> Sequence[Attribute]:
-        """All that `algorithm` chooses from, for a search that measures."""
+        """All algorithms that `algorithm` chooses from, for a search that measures them."""
         return ()
 
     # Layout
 
     def lay_out(self, op: Op, layouts: Layouts) -> SSAValue | Blocked | None:
-        """The result as it is best computed: in the NCHWc layout, on packed weights, with a scratch buffer.
+        """The result as it is computed best: in the NCHWc layout, on packed weights, with a scratch buffer.
 
-        Instead of several results, it is the first one of an operation that begins with the same ones.
-        None: the operation works on plain tensors.
+        For an operation with several results it is the first result of the new operation, whose first results must
+        correspond to the old ones. None: the operation works on plain tensors (row-major, not blocked).
         """
         return None
 
     def lay_out_reshaped(self, op: Op, layouts: Layouts, shape: Sequence[int]) -> Blocked | None:
-        """The result as a tensor of another `shape` [N, C, spatial..], in NCHWc; None where that is no better.
+        """The result reshaped to `shape` [N, C, spatial..], in NCHWc; None where that is no better.
 
-        For what happens between two reshapes, of which the first splits channels and the second undoes that."""
+        For operations between two reshapes, of which the first splits the channels and the second merges them again.
+        """
         return None
 
     def block_starts(self, op: Op, channels_of: ChannelsOf) -> Iterable[int] | None:
-        """The channels of its operands with which blocks should begin, so that `lay_out` leaves them where they are.
+        """The channels of the operands that should begin a block, so that `lay_out` leaves channels in their lanes.
 
-        None: wherever they begin, they do so in the first result, too."""
+        None: any; the first result's blocks then begin at the same channels.
+        """
         return ()
 
     # Fusion
 
     def prologue(self, op: Op, operand: int) -> Prologue:
-        """What may be computed where `nest` reads an operand; for scalar loops that depends on its cost alone."""
+        """What may be fused where `nest` reads an operand. (For scalar loops the cost of the operation alone
+        decides.)"""
         return Prologue.COMPUTED
 
     def accesses(self, op: Op, schedule: Any) -> Accesses | None:
         """How `nest` reads its operands and writes its results; None where it raises `NotVectorizable`.
 
-        By default found by writing the nest; a strategy may know it without. It depends on the operation's types,
-        properties and attributes alone.
+        By default this is found by writing the nest; a strategy may return it directly. It must depend on nothing but
+        the operation's types, properties and attributes.
         """
         if not isinstance(op, AnchorOp):
             return None
         return traced(op, lambda b, reads, writes: self.nest(op, b, reads, writes, schedule))
 
     def spatial_tiling(self, op: Op, schedule: Any) -> SpatialTiling | None:
-        """How the first result may be computed in spatial tiles; None: it is best computed as a whole."""
+        """How the first result may be computed in spatial tiles; None: only as a whole."""
         return None
 
     def tiled_implementation(self, op: Op, box: Box) -> TiledImplementation | None:
-        """What computes a box of the first result alone, at no cost beside the box; None where there is no such.
+        """The operation that computes a box of the first result at a cost proportional to the box; None: there is none.
 
-        As `getTiledImplementation` of MLIR's TilingInterface."""
+        As `getTiledImplementation` of MLIR's TilingInterface.
+        """
         return None
 
     # Code
 
     def nest(self, op: Op, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Any) -> None:
-        """As `LoopNestOp.loops`, vectorised: indices may be `TileIndex`es and what is read and written tiles.
+        """As `LoopNestOp.loops`, vectorised: indices may be `TileIndex`es, values read and written may be tiles.
 
-        `schedule` is of one of the kinds of `SCHEDULES`. Raises `NotVectorizable` where the operation has no such form;
-        the kernel is then scalar loops.
+        `schedule` is of one of the kinds in `SCHEDULES`. Raises `NotVectorizable` where the operation cannot be
+        vectorised; the kernel then falls back to scalar loops.
         """
-        raise NotVectorizable(f"{op.name} has scalar loops only")
+        raise NotVectorizable(f"{op.name} has no vectorised nest")
 
     def scalar_nest(self, op: Op, b: LoopBuilder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        """The scalar loops: the definition of the operation, unless it is no `LoopNestOp`."""
+        """The scalar loops; by default those that define the operation (`LoopNestOp.loops`)."""
         assert isinstance(op, LoopNestOp)
         op.loops(b, reads, writes)
 
@@ -185,7 +189,7 @@ def strategies_of(op_class: type[GraphOp]) -> tuple[KernelStrategy[Any], ...]:
 
 
 def _knowing(op: GraphOp) -> tuple[KernelStrategy[Any], ...]:
-    """The strategies for `op` that know its algorithm: its own, or the one that it carries."""
+    """The strategies that implement the algorithm that `op` carries, or all of them where it carries none."""
     known = strategies_of(type(op))
     if (algorithm := op.attributes.get(AnchorOp.ALGORITHM)) is not None:
         known = tuple(each for each in known if isinstance(algorithm, each.ALGORITHMS))
@@ -193,7 +197,7 @@ def _knowing(op: GraphOp) -> tuple[KernelStrategy[Any], ...]:
 
 
 def strategy_of(op: GraphOp) -> KernelStrategy[Any]:
-    """The first strategy that knows the algorithm and the kind of schedule that `op` carries, if it carries any."""
+    """The first strategy that implements the algorithm and the kind of schedule that `op` carries."""
     known, schedule = _knowing(op), schedule_of(op)
     if schedule is None:
         return known[0]
@@ -224,9 +228,9 @@ def algorithms_for(op: GraphOp, machine: Machine) -> list[Attribute]:
 
 
 def choose_algorithm(op: GraphOp, machine: Machine) -> Attribute | None:
-    """The algorithm that makes `op` cheapest of those that its strategies propose; None for its own.
+    """The cheapest algorithm that a strategy of `op` proposes; None: compute it by its definition.
 
-    Where several are proposed, each is asked what its schedule costs.
+    Where several are proposed, the estimated cycles of their schedules decide.
     """
     proposed = [(each, found) for each in strategies_of(type(op)) if (found := each.algorithm(op, machine))]
     if len(proposed) < 2:
@@ -244,7 +248,7 @@ def choose_algorithm(op: GraphOp, machine: Machine) -> Attribute | None:
 
 
 def is_vectorized(op: Operation) -> bool:
-    """Whether `op` is an anchor that follows a schedule with a nest of its strategy."""
+    """Whether `op` is an anchor with a schedule and a vectorised nest."""
     if not isinstance(op, AnchorOp) or schedule_of(op) is None:
         return False
     return type(strategy_of(op)).nest is not KernelStrategy.nest
@@ -254,7 +258,7 @@ _accesses: dict[tuple[object, ...], Accesses | None] = {}
 
 
 def accesses_of(op: AnchorOp) -> Accesses | None:
-    """How the vectorised nest of `op` accesses memory, found once for equal operations; None where it has no such."""
+    """How the vectorised nest of `op` accesses memory, cached for equal operations; None where it has none."""
     if (schedule := schedule_of(op)) is None:
         return None
     strategy = strategy_of(op)

@@ -1,10 +1,10 @@
 """Write every kernel's body as loops: the anchor's nest, or a parallel nest over the result; all else is inlined.
 
-A kernel's tensors are expressions, its destinations the roots. With an AnchorOp the anchor's loops call back for every
-result element, and the operations after it (the epilogue) are evaluated there; without one, a parallel nest over the
+A kernel's tensors are expressions, its destinations the roots. With an anchor, its nest calls a writer for every result
+element, where the operations after it (the epilogue) are evaluated; without one, a parallel nest over the
 destination's index space evaluates the expression. Operands are read where they are used (the prologue). With a
-schedule, on the anchor or as the function's `aot.schedule`, all of this happens a register tile at a time (see
-`elementwise_tiles`); `aot.plain` says why it could not. All memrefs of the module become signless on the way.
+schedule, on the anchor or as the function's `aot.schedule`, all of this is vectorised; where that is not possible,
+`aot.scalar_fallback` says why. All memrefs of the module become signless on the way.
 
 Before:
 ```mlir
@@ -77,7 +77,7 @@ class ConvertGraphToLoopsPass(ModulePass):
 
 
 def _lower(function: FuncOp, store: WeightStore) -> None:
-    """Write one kernel: on tiles where it has a schedule and can be, else as plain loops."""
+    """Lower one kernel: vectorised where it has a schedule and is vectorizable, else to scalar loops."""
     anchored = any(schedule_of(op) is not None for op in function.body.block.ops)
     if anchored or schedule_of(function, SCHEDULE) is not None:
         try:
@@ -132,7 +132,7 @@ class KernelLowering:
             reads = [self._expressions.reader(operand) for operand in anchor.operands]
             for result in anchor.scratch():
                 if result not in roots:
-                    raise self._failure("the anchor's working memory has no buffer")
+                    raise self._failure("a scratch buffer of the anchor has no memory")
                 ((_, buffer),) = roots[result]
                 writes[result.index] = lambda index, value, buffer=buffer: self._b.store(value, buffer, index)
                 kind = element_type_of(result)
@@ -171,7 +171,7 @@ class KernelLowering:
         return found.pop() if found else None
 
     def _emit_parallel(self, destinations: Sequence[Destination]) -> None:
-        """Destinations that depend on no anchor: one nest for each shape."""
+        """Write the destinations that depend on no anchor: one nest for each shape."""
         by_shape: dict[tuple[int, ...], list[Destination]] = {}
         for value, buffer in destinations:
             by_shape.setdefault(shape_of(value), []).append((value, buffer))
@@ -183,7 +183,7 @@ class KernelLowering:
                 self._b.parallel_for(shape, lambda i, group=group: self._expressions.store(group, i))
 
     def _values(self, b: LoopBuilder) -> Expressions:
-        """The kernel's tensors, as `b` writes them."""
+        """The kernel's tensors as expressions that `b` writes."""
 
         def reader(value: SSAValue, buffer: SSAValue) -> Reader:
             return lambda index: b.load_element(buffer, index, element_type_of(value))

@@ -1,7 +1,8 @@
-"""Write exp, log, log1p, tanh, erf, sin and cos of f32 as polynomials, in kernels that are computed on tiles.
+"""Write exp, log, log1p, tanh, erf, sin and cos of f32 as polynomials, in vectorised kernels.
 
-Tiles, because there is no library to call for a register; elements, so that a function has one value wherever in a
-kernel it is evaluated. Other kernels keep the functions of the math dialect, which end in libm.
+Tiles need it because there is no library function for a vector register. Single elements in such kernels are expanded,
+too, so that a function has the same value wherever in a kernel it is evaluated. Other kernels keep the functions of the
+math dialect, which become calls of libm.
 
 Before:
 ```mlir
@@ -37,7 +38,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from aotc.dialects.aot.contract import NOT_POSITIVE
+from aotc.dialects.aot.contract import NONPOSITIVE
 from aotc.dialects.aot.tiles import tile_shape, tile_type
 from aotc.dialects.builder import Scalar
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
@@ -45,12 +46,13 @@ from aotc.passes.kernel.builders.tile_builder import TileBuilder
 Function: TypeAlias = Callable[[TileBuilder, Scalar], Scalar]
 
 AT_A_TIME = 4
-"""Registers of a tile that one polynomial works on, so that what lies between its first and last operation fits too."""
+"""The most registers of a tile that one polynomial works on, so that its intermediate results stay in registers,
+too."""
 
 
 @dataclass(frozen=True)
 class ExpandMathPass(ModulePass):
-    """Write exp, log, log1p, tanh, erf, sin and cos of f32 as polynomials, in kernels that are computed on tiles."""
+    """Write exp, log, log1p, tanh, erf, sin and cos of f32 as polynomials, in vectorised kernels."""
 
     name = "expand-math"
 
@@ -72,8 +74,8 @@ def _expand(function: FuncOp) -> None:
 
 
 def _function(op: Operation) -> Function | None:
-    if isinstance(op, math.ExpOp) and NOT_POSITIVE.on(op):
-        return _exponential_of_negative
+    if isinstance(op, math.ExpOp) and NONPOSITIVE.on(op):
+        return _exponential_of_nonpositive
     return _FUNCTIONS.get(type(op))
 
 
@@ -103,7 +105,8 @@ def _replace(op: Operation, expansion: Function, b: TileBuilder) -> None:
 
 
 def _applied(op: Operation, expansion: Function) -> tuple[Function, SSAValue]:
-    """What to compute `op` by, and of what; a constant factor of its operand goes into the coefficients."""
+    """The function that computes `op`, and its argument; a constant factor of the operand goes into the
+    coefficients."""
     scaled, product = _SCALED.get(type(op)), _product(op.operands[0])
     if scaled is None or product is None:
         return expansion, op.operands[0]
@@ -164,7 +167,7 @@ def _bits(b: TileBuilder, x: Scalar) -> Scalar:
 
 
 def _bits_of(value: float) -> int:
-    """The bits of a number of f32."""
+    """The bits of a number as f32."""
     return int(np.float32(value).view(np.int32))
 
 
@@ -227,7 +230,7 @@ def exponential(b: TileBuilder, x: Scalar) -> Scalar:
     return power * _float(b, half + _ONE) * _float(b, rest + _ONE)
 
 
-def _exponential_of_negative(b: TileBuilder, x: Scalar) -> Scalar:
+def _exponential_of_nonpositive(b: TileBuilder, x: Scalar) -> Scalar:
     """e^x for x <= 0 to 0.9 ulp, 0 where that is less than 2^-126; NaN stays NaN."""
     n, r = _reduce(b, x)
     scale = _float(b, b.shift_left(n, b.const(23, i32)) + _ONE)
@@ -337,7 +340,7 @@ _SIN = (-0.166666543897, 0.00833214659504, -0.000195133273652)
 _COS = (0.0416666452955, -0.00138872970327, 2.44309225967e-05)
 
 
-def _quarters(b: TileBuilder, x: Scalar) -> tuple[Scalar, Scalar]:
+def _quadrants(b: TileBuilder, x: Scalar) -> tuple[Scalar, Scalar]:
     """(n, r) such that x = n pi / 2 + r with |r| <= pi / 4, a little more at most; n is in the low bits of an integer.
 
     Of x >= 0 and finite. The rare numbers beyond `_FAR` are reduced apart, if any element of x is one.
@@ -352,17 +355,17 @@ def _quarters(b: TileBuilder, x: Scalar) -> tuple[Scalar, Scalar]:
 
     def with_far() -> list[Scalar]:
         far = b.compare("gt", x, _FAR)
-        return [b.select(far, each, other) for each, other in zip(_far_quarters(b, x), near, strict=True)]
+        return [b.select(far, each, other) for each, other in zip(_far_quadrants(b, x), near, strict=True)]
 
     greatest = b.total("max", bits) if tile_shape(x.ssa) else bits
     n, r = b.when(b.compare("gt", greatest, _bits_of(_FAR)), with_far, lambda: near)
     return n, r
 
 
-def _far_quarters(b: TileBuilder, x: Scalar) -> tuple[Scalar, Scalar]:
-    """The same for every x >= 0, in f64: x / (2 pi) without whole turns, which each part of the factor gives apart.
+def _far_quadrants(b: TileBuilder, x: Scalar) -> tuple[Scalar, Scalar]:
+    """The same for every x >= 0, in f64: x / (2 pi) modulo 1, from each part of the factor.
 
-    Every sum for r is exact until it has as few bits as r: turns cancel in the first parts that are not whole.
+    Every sum for r is exact until it has as few bits as r: whole turns cancel in the first parts that are not whole.
     """
     wide = b.cast(x, f64)
     *heads, tail = (wide * part for part in _TURNS)
@@ -383,13 +386,13 @@ def _sine(b: TileBuilder, n: Scalar, r: Scalar, sign: Scalar) -> Scalar:
 
 def sine(b: TileBuilder, x: Scalar) -> Scalar:
     """sin x to 1.6 ulp, never beyond 1, of every finite x; NaN of infinity and NaN."""
-    n, r = _quarters(b, b.abs(x))
+    n, r = _quadrants(b, b.abs(x))
     return _sine(b, n, r, _bits(b, x))
 
 
 def cosine(b: TileBuilder, x: Scalar) -> Scalar:
     """cos x to 1.6 ulp, never beyond 1, of every finite x; NaN of infinity and NaN."""
-    n, r = _quarters(b, b.abs(x))
+    n, r = _quadrants(b, b.abs(x))
     return _sine(b, n + 1, r, b.const(0, i32))
 
 
@@ -397,9 +400,10 @@ _SCALED: dict[type[Operation], Callable[[TileBuilder, Scalar, float], Scalar]] =
     math.ErfOp: error_function,
     math.TanhOp: hyperbolic_tangent,
 }
-"""Those that take a factor of the argument. |x f'(x)| <= |f(x)|: an error of that is no larger in the result."""
+"""Functions that accept a factor of the argument. As |x f'(x)| <= |f(x)|, an error of the factor is no larger in the
+result."""
 _MOST_FACTOR = 16.0
-"""And its reciprocal the least: powers of it in coefficients stay normal numbers."""
+"""The greatest factor; its reciprocal is the least: powers of it in coefficients stay normal numbers."""
 
 _FUNCTIONS: dict[type[Operation], Function] = {
     math.ExpOp: exponential,

@@ -1,8 +1,8 @@
-"""How loops are divided among threads: what code costs, which loops to split, who waits for whom. Nothing is changed.
+"""How loops are divided among threads: costs, the loops to split, where barriers are needed. Nothing is changed.
 
-The threads of a kernel run the same code. Some parallel loops are split, each thread taking its share of the
-iterations; of what is around them, stores and what is computed for them only are left to one thread, everything else is
-done by all. Costs are counted in operations on registers, which is enough to compare one way with another.
+All threads of a kernel run the same code. Some parallel loops are split, each thread taking its share of the
+iterations. Around these, stores, and what is computed for stores only, are left to one thread; all threads do the rest.
+Costs are counted in operations on registers, which is enough to compare alternatives.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ from aotc.dialects.graph.shapes import ceil_div
 from aotc.passes.kernel.costs.trips import trips
 
 _UNKNOWN_TRIPS = 4
-"""Iterations of a loop whose bounds are not constant."""
+"""The assumed trip count of a loop whose bounds are not constant."""
 _EVEN = 1.05
-"""So much longer than the average the longest share may be; else more dimensions are taken together."""
+"""By what factor the longest share may exceed the average; beyond it more dimensions are split as one."""
 _WORTH = 0.9
-"""Loops further in are split where that takes less than this much of the time: outer ones share less memory."""
+"""Inner loops are split where that takes less than this share of the time: with outer ones threads share less
+memory."""
 
 
 class Indivisible(Exception):
@@ -39,19 +40,19 @@ class Indivisible(Exception):
 
 
 class Costs:
-    """What operations cost, each worked out once."""
+    """The cost of operations, each computed once."""
 
     def __init__(self) -> None:
         self._known: dict[Operation, float] = {}
 
     def of(self, op: Operation) -> float:
-        """Operations on registers that `op` takes, with all it contains."""
+        """The cost of `op` with all it contains, in operations on registers."""
         if op not in self._known:
             self._known[op] = self._cost(op)
         return self._known[op]
 
     def of_block(self, block: Block) -> float:
-        """Those of a block."""
+        """The cost of a block."""
         return sum(self.of(op) for op in block.ops)
 
     def _cost(self, op: Operation) -> float:
@@ -70,7 +71,7 @@ class Costs:
 
 
 def for_trips(op: scf.ForOp) -> int:
-    """Iterations of a loop, or a guess."""
+    """The trip count of a loop, or the assumed one."""
     found = trips(op.lb, op.ub, op.step)
     return _UNKNOWN_TRIPS if found is None else found
 
@@ -84,8 +85,8 @@ def _registers(value: SSAValue) -> int:
 
 @dataclass(frozen=True)
 class Cut:
-    """A parallel loop that is split: its first `dimensions` together, with `total` iterations; the thread `first` is
-    the first of those that do one more than the others."""
+    """A parallel loop that is split: its first `dimensions` count as one, with `total` iterations; from the thread
+    `first` on, threads do one iteration more."""
 
     dimensions: int
     total: int
@@ -94,16 +95,16 @@ class Cut:
 
 @dataclass(frozen=True)
 class Step:
-    """Operations of a block that run one after the other: one that is split, several that one thread does (its number),
-    one that is entered, for its body to be shared, or one that all threads do, which only reads."""
+    """Consecutive operations of a block: one that is split; several that one thread does (its number); one that is
+    entered, whose body is shared; or one that all threads do, which only reads."""
 
     operations: tuple[Operation, ...]
     how: Cut | int | Literal["entered", "everywhere"]
 
 
 class Shares:
-    """What becomes of a kernel's operations: `steps` of each block that all threads run through, in the order in which
-    they are to be; all else there is arithmetic, done by all threads."""
+    """The division of a kernel's operations: `steps` of each block that all threads run through, in order; everything
+    else is arithmetic, which all threads do."""
 
     def __init__(self, function: FuncOp, threads: int) -> None:
         """Raises Indivisible."""
@@ -131,17 +132,17 @@ class Shares:
 
     @property
     def time(self) -> float:
-        """Operations on registers until all threads are done."""
+        """The time until all threads are done, in operations on registers."""
         return sum(self._time(op) for op in self.function.body.block.ops)
 
     # Which loops are split
 
     def _is_shared(self, op: Operation) -> bool:
-        """Whether something in `op` is split."""
+        """Whether a loop in `op` is split."""
         return bool(op.regions) and any(splittable(inner) is not None for inner in op.walk())
 
     def _time(self, op: Operation) -> float:
-        """The least time that `op` takes all threads together."""
+        """The least time in which all threads together do `op`."""
         if isinstance(op, scf.ParallelOp) and (sizes := splittable(op)) is not None:
             return min(self._time_split(op, sizes), self._time_entered(op, sizes))
         if self._is_shared(op):
@@ -155,14 +156,14 @@ class Shares:
         return longest * prod(sizes[count:]) * (self.costs.of_block(op.body.block) + 1)
 
     def _time_entered(self, op: scf.ParallelOp, sizes: Sequence[int]) -> float:
-        """The time with the loops inside split instead; where threads would have to wait in each iteration, forever."""
+        """The time if the loops inside are split instead; infinite where that needs a barrier in each iteration."""
         body = op.body.block
         if self._waits or not any(map(self._is_shared, body.ops)):
             return inf
         return prod(sizes) * sum(map(self._time, body.ops))
 
     def _decide(self, block: Block) -> None:
-        """Decide about the operations of a block that all threads run through."""
+        """Decide how to divide the operations of a block that all threads run through."""
         steps = self.steps[block] = []
         between: list[Operation] = []
         for op in block.ops:
@@ -191,12 +192,12 @@ class Shares:
         return cut
 
     def _decide_between(self, operations: Sequence[Operation], steps: list[Step]) -> None:
-        """Leave what stores to one thread, with all that is computed for it only; what else reads, all threads do."""
+        """Leave stores to one thread, with all that is computed for them only; all threads do the other reads."""
         alone = {op for op in operations if self.accesses(op).stores}
         for op in reversed(operations):
             users = _users(op)
             if op in alone and not users <= alone:
-                raise Indivisible(f"{op.name} stores, and what it gives is needed by all threads")
+                raise Indivisible(f"{op.name} stores, and all threads need its results")
             if users and users <= alone and not isinstance(op, arith.ConstantOp):
                 alone.add(op)
         one = Step(tuple(op for op in operations if op in alone), self._next)
@@ -206,18 +207,18 @@ class Shares:
         for op in operations:
             if op in alone:
                 seen += 1
-                if seen == len(alone):  # where they will be, together
+                if seen == len(alone):  # where they will be, side by side
                     steps.append(one)
             elif self.accesses(op).loads:
                 step = Step((op,), "everywhere")
                 if 0 < seen < len(alone) and self.conflict(one, step):
-                    raise Indivisible("what one thread stores is read by all threads between its stores")
+                    raise Indivisible("all threads read what one thread stores, between its stores")
                 steps.append(step)
 
-    # Who waits for whom
+    # Barriers
 
     def conflict(self, before: Step, after: Step) -> bool:
-        """Whether all threads must have done `before` when one of them begins with `after`.
+        """Whether all threads must have finished `before` when one of them begins `after`.
 
         Loops that write one result write different elements of it. Where a result takes over the buffer of an operand,
         each element is read where it is written, by the same iteration.
@@ -259,7 +260,7 @@ def _overwrites(reader: Accesses, writer: Accesses) -> bool:
 
 
 def _dimensions(sizes: Sequence[int], threads: int) -> int:
-    """How many of the first dimensions to split together: the fewest that can be divided evenly, or best."""
+    """How many of the first dimensions to split as one: the fewest that divide evenly, or best."""
     best, least = len(sizes), float("inf")
     for count in range(1, len(sizes) + 1):
         total = prod(sizes[:count])
@@ -273,14 +274,14 @@ def _dimensions(sizes: Sequence[int], threads: int) -> int:
 
 @dataclass(frozen=True)
 class Accesses:
-    """The arguments of a kernel that some code reads and writes."""
+    """The arguments of a kernel that operations read and write."""
 
     loads: frozenset[SSAValue]
     stores: frozenset[SSAValue]
 
     @staticmethod
     def of(op: Operation) -> Accesses:
-        """Those of an operation with all it contains. Raises Indivisible where that cannot be told."""
+        """The accesses of an operation with all it contains. Raises Indivisible where they are unknown."""
         loads: set[SSAValue] = set()
         stores: set[SSAValue] = set()
         for inner in op.walk():
@@ -296,14 +297,14 @@ class Accesses:
                 case _ if inner.regions or is_arithmetic(inner) or isinstance(inner, _HARMLESS):
                     pass
                 case _:
-                    raise Indivisible(f"it is not known what {inner.name} reads and writes")
+                    raise Indivisible(f"the effects of {inner.name} on memory are unknown")
         if not all(isinstance(buffer, BlockArgument) for buffer in loads | stores):
-            raise Indivisible("a buffer is no argument of the kernel")
+            raise Indivisible("a buffer is not an argument of the kernel")
         return Accesses(frozenset(loads), frozenset(stores))
 
 
 _ARITHMETIC = (arith.RemUIOp, arith.ExtSIOp)
-"""What xDSL does not say to be free of effects."""
+"""Operations that have no effect, though xDSL does not declare it."""
 _HARMLESS = (ReturnOp, scf.YieldOp, scf.ReduceOp, scf.ReduceReturnOp, aot.PrefetchOp, aot.BarrierOp)
 
 

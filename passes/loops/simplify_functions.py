@@ -98,24 +98,25 @@ def _patterns(kind: type[Operation]) -> Sequence[RewritePattern]:
 
 
 class _Effect(IntEnum):
-    """What operations do to memory; of several together, the largest."""
+    """The effect of an operation on memory; several have the largest of theirs."""
 
     NONE = 0
     READ = 1
     ALLOCATE = 2
-    """New memory, each time another."""
+    """Allocates: each execution gives other memory."""
     ANY = 3
 
 
 class _Elimination:
-    """One function, in one walk: `_known` are the operations whose results may be used where it is."""
+    """Common subexpression elimination of a function in one walk: `_known` are the operations whose results are
+    available."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[object, ...], list[Operation]] = {}
         self._writes = 0
 
     def block(self, block: Block) -> _Effect:
-        """Replace what is known already by the first of its kind; returns what is left does to memory."""
+        """Replace operations by equal ones before them; returns the effect of those that remain."""
         new: list[list[Operation]] = []
         total = _Effect.NONE
         for op in list(block.ops):
@@ -127,7 +128,7 @@ class _Elimination:
                 continue
             operands = tuple(op.operands)
             key = (type(op), *(operands or op.properties.values()))
-            if effect is _Effect.READ:  # the same only where nothing can have been written since
+            if effect is _Effect.READ:  # equal only if nothing can have been written in between
                 key = (block, self._writes, *key)
             candidates = self._known.setdefault(key, [])
             if (known := next((each for each in candidates if _equal(each, op)), None)) is None:
@@ -159,7 +160,7 @@ def _is_terminator(kind: type[Operation]) -> bool:
 
 
 def _effect(op: Operation, inside: Iterable[_Effect]) -> _Effect:
-    """What an operation does to memory whose regions do `inside`."""
+    """The effect of an operation whose regions have the effects `inside`."""
     if not op.regions:
         return _own_effect(op)
     effect = max(inside, default=_Effect.NONE)
@@ -176,7 +177,7 @@ _own_effects: dict[type[Operation], _Effect] = {}
 
 
 def _own_effect(op: Operation) -> _Effect:
-    """What an operation without regions does to memory, which its class decides."""
+    """The effect of an operation without regions, which depends on its class only."""
     kind = type(op)
     if kind not in _own_effects:
         effects = get_effects(op)
@@ -189,7 +190,7 @@ def _own_effect(op: Operation) -> _Effect:
 
 
 def _drop_unused(block: Block) -> _Effect:
-    """Erase what has no use and no effect, users first; returns what is left does to memory."""
+    """Erase operations without uses and effects, users first; returns the effect of those that remain."""
     total = _Effect.NONE
     for op in reversed(list(block.ops)):
         effect = _effect(op, [_drop_unused(inner) for region in op.regions for inner in region.blocks])

@@ -1,8 +1,8 @@
 """Let several threads run each kernel together: every one does its share of the parallel loops.
 
-Shares are static: equal runs of iterations of the outermost loop that divides evenly, several dimensions of it taken
-together if need be. What is between such loops and stores is left to one thread; where a thread reads what others
-wrote, all wait for each other. A kernel of little work, or without parallel loops, stays with one thread.
+Shares are static: equal ranges of iterations of the outermost loop that divides evenly, several of its dimensions as
+one if need be. Stores between such loops are left to one thread; before a thread reads what others wrote, there is a
+barrier. A kernel of little work, or without parallel loops, stays with one thread.
 
 Before, with `split-parallel-loops{threads=2}`:
 ```mlir
@@ -73,7 +73,7 @@ class SplitParallelLoopsPass(ModulePass):
             serialize(loop)
 
     def _shares(self, function: FuncOp) -> Shares | None:
-        """How to share a kernel, None where it is better left to one thread."""
+        """How to divide a kernel among threads; None where one thread should compute it."""
         costs = core_of(self.target).threads
         if self.threads == 1 or costs is None:
             return None
@@ -86,7 +86,7 @@ class SplitParallelLoopsPass(ModulePass):
 
 
 def _merge_nests(function: FuncOp) -> None:
-    """Make one loop of parallel loops with nothing but index arithmetic between them, which goes to the inner one."""
+    """Merge nested parallel loops with nothing but index arithmetic between them, which moves into the inner one."""
     for outer in [op for op in function.walk() if isinstance(op, scf.ParallelOp)]:
         while outer.parent is not None and (merged := _merged(outer)) is not None:
             outer = merged
@@ -136,14 +136,14 @@ def _only_loop(ops: Iterable[Operation]) -> scf.ParallelOp | None:
 
 
 class _Arithmetic(LoopBuilder):
-    """A ScalarBuilder that writes before an operation."""
+    """A LoopBuilder whose insertion point can be set."""
 
     def before(self, op: Operation) -> None:
-        """Go there."""
+        """Insert before `op`."""
         self._builder.insertion_point = InsertPoint.before(op)
 
     def until(self, block: Block) -> None:
-        """Go to the end of a block."""
+        """Insert at the end of a block."""
         self._builder.insertion_point = InsertPoint.at_end(block)
 
 
@@ -169,7 +169,10 @@ class _Split:
     # Waiting
 
     def _wait(self, block: Block, pending: list[Step]) -> list[Step]:
-        """Insert barriers into a block that begins when `pending` may still go on; returns what may at its end."""
+        """Insert barriers into a block; `pending` are the steps that may still be running when it begins.
+
+        Returns those that may still be running at its end.
+        """
         for step in self._shares.steps[block]:
             if step.how == "entered":
                 pending = self._wait_inside(step.operations[0], pending)
@@ -204,7 +207,7 @@ class _Split:
                     assert isinstance(op, scf.ParallelOp)
                     self._split(op, step.how)
                 case int():
-                    self._leave_to_one(step.operations, step.how)
+                    self._run_on_one_thread(step.operations, step.how)
                 case "entered":
                     for region in op.regions:
                         for inner in region.blocks:
@@ -213,7 +216,7 @@ class _Split:
                 case _:
                     pass
 
-    def _leave_to_one(self, operations: Sequence[Operation], number: int) -> None:
+    def _run_on_one_thread(self, operations: Sequence[Operation], number: int) -> None:
         last = operations[-1]
         self._b.before(last)
         mine = self._b.compare("eq", self._thread, number)
@@ -228,8 +231,8 @@ class _Split:
     def _split(self, op: scf.ParallelOp, cut: Cut) -> None:
         """Replace a parallel loop by a nest of loops over this thread's share.
 
-        The share is a run of the iterations of the first dimensions, counted through; a loop of these covers the part
-        of it that lies in one iteration of the loops around.
+        The share is a range of the iterations of the first dimensions, in row-major order; each loop covers the part of
+        that range that lies within one iteration of the loops around it.
         """
         b, block = self._b, op.parent
         assert block is not None
@@ -271,7 +274,7 @@ class _Split:
         Rewriter.erase_op(op)
 
     def _range(self, cut: Cut) -> tuple[Scalar, Scalar]:
-        """The iterations of this thread: from the first to the one behind the last."""
+        """The iterations of this thread, as a half-open range."""
         b, threads = self._b, self._shares.threads
         rank = b.rem(self._thread + (threads - cut.first), b.index(threads)) if cut.first else self._thread
         each, more = divmod(cut.total, threads)

@@ -1,4 +1,4 @@
-"""Write every operation on tiles register by register, so that all vectors are one-dimensional.
+"""Unroll every operation on tiles into operations on single registers, so that all vectors are one-dimensional.
 
 Before:
 ```mlir
@@ -54,7 +54,7 @@ from aotc.dialects.graph.shapes import ceil_div
 from aotc.errors import CompileError, Problem
 
 Registers: TypeAlias = Sequence[SSAValue]
-"""A tile: a one-dimensional vector for each place in the dimensions before the lanes, row by row; or one scalar."""
+"""The registers of a tile, row-major: one-dimensional vectors along the lanes; or one scalar."""
 Tile: TypeAlias = VectorType[Attribute]
 
 _EXACT_MATH = (
@@ -67,7 +67,7 @@ _EXACT_MATH = (
     math.SqrtOp,
     math.TruncOp,
 )
-"""Functions that processors compute on a register; what others are made of is not decided here."""
+"""Functions that processors have as instructions on a register; the others are expanded elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -83,17 +83,17 @@ class UnrollTilesPass(ModulePass):
 
 
 class _Unrolling:
-    """One function, in one walk."""
+    """Rewrites one function, in one walk."""
 
     def __init__(self) -> None:
         self._registers: dict[SSAValue, Registers] = {}
         self._replaced: list[Operation] = []
         self._new: list[Operation] = []
-        """What takes the place of the operation at hand."""
+        """The operations that replace the current one."""
 
     def function(self, function: func.FuncOp) -> None:
         self._block(function.body.block)
-        for op in reversed(self._replaced):  # users before what they use
+        for op in reversed(self._replaced):  # users first
             op.detach()
             op.erase()
 
@@ -121,7 +121,7 @@ class _Unrolling:
     # Control
 
     def _structured(self, op: Operation, block: Block) -> None:
-        """A loop or a condition: its regions, with a value for each register of each tile that it carries."""
+        """A loop or a conditional: its regions, with a value for each register of each tile that it carries."""
         carries = _has_tiles(op)
         if carries and not isinstance(op, scf.ForOp | scf.IfOp):
             raise CompileError(Problem(f"{op.name} carries tiles", why="only scf.for and scf.if can"))
@@ -144,7 +144,7 @@ class _Unrolling:
         self._replace(op, _grouped(op.results, unrolled.results), block)
 
     def _arguments(self, body: Block) -> None:
-        """Move a loop's body to a block with an argument for each register; the old one goes with what it holds."""
+        """Move a loop's body to a block with an argument for each register; the old block is erased."""
         region = body.parent
         assert body.first_op is not None and region is not None
         kinds = [kind for argument in body.args for kind in _register_types(argument.type)]
@@ -160,7 +160,7 @@ class _Unrolling:
     # Operations
 
     def registers(self, value: SSAValue) -> Registers:
-        """The registers of a tile; a scalar itself."""
+        """The registers of a tile; of a scalar, itself."""
         return self._registers[value] if type(value.type) is VectorType else (value,)
 
     def _flat(self, values: Iterable[SSAValue]) -> list[SSAValue]:
@@ -173,17 +173,17 @@ class _Unrolling:
         result: Attribute,
         properties: dict[str, Attribute] | None = None,
     ) -> SSAValue:
-        """A new operation in place of the one at hand."""
+        """Emit an operation in place of the current one; its result."""
         op = kind.create(operands=operands, result_types=(result,), properties=properties or {})
         self._new.append(op)
         return op.results[0]
 
     def effect(self, kind: type[Operation], operands: Sequence[SSAValue], properties: dict[str, Attribute]) -> None:
-        """A new operation without result."""
+        """Emit an operation without result."""
         self._new.append(kind.create(operands=operands, properties=properties))
 
     def shuffle(self, a: SSAValue, b: SSAValue, lanes: Sequence[int]) -> SSAValue:
-        """The `lanes` of a and b, counted through."""
+        """The `lanes` of a and b; lanes of b are numbered after those of a."""
         kind = tile_type([len(lanes)], _element(a))
         return self.emit(vector.ShuffleOp, (a, b), kind, {"mask": _array(*lanes)})
 
@@ -215,14 +215,14 @@ def _register_type(kind: Tile) -> Tile:
 
 
 def _register_types(kind: Attribute) -> list[Attribute]:
-    """The types of the registers of a tile; the type itself of anything else."""
+    """The types of the registers of a tile; any other type itself."""
     if not isinstance(kind, VectorType):
         return [kind]
     return [_register_type(cast(Tile, kind))] * prod(kind.get_shape()[:-1])
 
 
 def _grouped(old: Sequence[SSAValue], new: Sequence[SSAValue]) -> list[Registers]:
-    """The values `new`, those of one of the `old` together."""
+    """The values `new`, grouped by the value of `old` that they come from."""
     result: list[Registers] = []
     start = 0
     for value in old:
@@ -251,7 +251,7 @@ def _integer(value: int) -> IntegerAttr[IntegerType]:
 
 
 def _positions(shape: Sequence[int], steps: Sequence[int], start: int = 0) -> list[int]:
-    """`start` plus the sum of index times step, for each index into `shape` row by row."""
+    """`start` plus the sum of index times step, for each index into `shape`, row-major."""
     result = [start]
     for extent, step in zip(shape, steps, strict=True):
         result = [base + index * step for base in result for index in range(extent)]
@@ -279,7 +279,7 @@ def _elementwise(u: _Unrolling, op: Operation) -> Sequence[Registers]:
 
 
 def _in_order(op: Operation, registers: Sequence[tuple[SSAValue, ...]]) -> Sequence[tuple[SSAValue, ...]]:
-    """Row by row; of outer products, the fewer factors stay in registers while the others come one after the other."""
+    """The order of computation: row-major; of outer products, the fewer factors stay in registers."""
     if not isinstance(op, math.FmaOp):
         return registers
     a, b = (dict.fromkeys(each[operand] for each in registers) for operand in (0, 1))
@@ -302,7 +302,7 @@ def _constant(u: _Unrolling, op: arith.ConstantOp) -> Sequence[Registers]:
 
 
 def _broadcast(u: _Unrolling, op: vector.BroadcastOp) -> Sequence[Registers]:
-    """Of a scalar, or of a tile along dimensions that it lacks or has once."""
+    """A scalar, or a tile along dimensions that it lacks or whose extent is 1, repeated."""
     kind = op.vector.type
     shape, single = kind.get_shape(), _register_type(kind)
     if type(op.source.type) is not VectorType:
@@ -320,7 +320,7 @@ def _broadcast(u: _Unrolling, op: vector.BroadcastOp) -> Sequence[Registers]:
 
 
 def _places(op: tiles.TileLoadOp | tiles.TileStoreOp, shape: Sequence[int]) -> list[tuple[int, int]]:
-    """The offset of each register and how many of its lanes are in memory."""
+    """The offset of each register, and how many of its lanes are in memory."""
     lanes = shape[-1]
     offsets = _positions(shape[:-1], op.steps()[:-1], op.displacement())
     if (valid := op.count()) is None:
@@ -374,7 +374,7 @@ def _store(u: _Unrolling, op: tiles.TileStoreOp) -> Sequence[Registers]:
 
 
 def _part(whole: Sequence[int], part: Sequence[int], given: DenseArrayBase[Any]) -> list[int]:
-    """Where the registers of a part are among those of the whole, whose shapes end with the lanes."""
+    """The positions of the registers of a part among those of the whole; both shapes end with the lanes."""
     steps = [prod(whole[dim + 1 : -1]) for dim in range(len(whole) - 1)]
     start = sum(int(low) * step for low, step in zip(given.get_values(), steps, strict=True))
     return _positions(part[:-1], steps, start)
@@ -430,7 +430,7 @@ def _shuffle(u: _Unrolling, op: tiles.TileShuffleOp) -> Sequence[Registers]:
 
 
 def _exchange(u: _Unrolling, rows: Sequence[SSAValue], step: int, low: list[int], further: int) -> list[SSAValue]:
-    """Each two rows `step` apart become their lanes `low` and the lanes `further` on."""
+    """Replace each two rows `step` apart by their lanes `low` and by the lanes `further` on."""
     high = [lane + further for lane in low]
     result = list(rows)
     for first in range(len(rows)):
@@ -449,7 +449,7 @@ _COMBINE: dict[str, tuple[type[Operation], type[Operation]]] = {
     "umax": (arith.MaximumfOp, arith.MaxUIOp),
     "umin": (arith.MinimumfOp, arith.MinUIOp),
 }
-"""What combines two values in a reduction: floats, integers."""
+"""The operation that combines two values in a reduction: on floats, on integers."""
 
 
 def _reduce(u: _Unrolling, op: tiles.TileReduceOp) -> Sequence[Registers]:
@@ -469,7 +469,7 @@ def _reduce(u: _Unrolling, op: tiles.TileReduceOp) -> Sequence[Registers]:
 
 
 def _combined(u: _Unrolling, kind: str, a: SSAValue, b: SSAValue) -> SSAValue:
-    """Two registers combined as a reduction of `kind` does."""
+    """Combine two registers as a reduction of `kind` does."""
     if kind == "ogt":
         mask = tile_type(tile_shape(a), i1)
         greater = u.emit(tiles.TileCompareOp, (b, a), mask, {"predicate": StringAttr(kind)})
@@ -477,7 +477,7 @@ def _combined(u: _Unrolling, kind: str, a: SSAValue, b: SSAValue) -> SSAValue:
     is_integer = isinstance(_element(a), IntegerType)
     properties: dict[str, Attribute] = {}
     if not is_integer:
-        extreme = kind in ("max", "min")  # which may take -0 for +0: half the instructions
+        extreme = kind in ("max", "min")  # -0 may stand for +0, which takes half the instructions
         properties["fastmath"] = arith.FastMathFlagsAttr([FastMathFlag.NO_SIGNED_ZEROS] if extreme else "none")
     elif kind in ("add", "mul"):
         properties["overflowFlags"] = arith.IntegerOverflowAttr("none")
@@ -495,4 +495,4 @@ _UNROLLING: dict[type[Operation], Unroll] = {
     tiles.TileTransposeOp: _transpose,
     tiles.TileReduceOp: _reduce,
 }
-"""Every operation that is not applied to each register alone."""
+"""The operations that are not simply applied to each register."""

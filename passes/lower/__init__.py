@@ -1,0 +1,1 @@
+"""Dialects of loops and memory to the llvm dialect."""

@@ -1,0 +1,1 @@
+"""Buffers instead of tensors, and where they lie."""

@@ -2,8 +2,8 @@
 
 Reshapes and contiguous slices become views, and so do the parts of a concatenation that is left in the entry. A kernel
 result that is an output, even one reshaped, is written straight into the output's buffer. Each element is written once;
-sharing memory is the planner's business. The working memory of a kernel (`AnchorOp.scratch`) becomes more destinations,
-last in its signature, with a buffer for each call.
+sharing memory is the planner's business. The scratch buffers of a kernel (`AnchorOp.scratch`) become
+more destinations, last in its signature, with a buffer for each call.
 
 Before:
 ```mlir
@@ -88,7 +88,7 @@ def buffer_type(value: SSAValue) -> MemRefType:
 
 
 def bufferize_kernel(kernel: FuncOp) -> None:
-    """Let a kernel read and write buffers: arguments for its operands, then its results, then its working memory."""
+    """Let a kernel read and write buffers: arguments for its operands, then its results, then its scratch buffers."""
     old = kernel.body.block
     end = old.last_op
     assert isinstance(end, ReturnOp)
@@ -117,7 +117,7 @@ def bufferize_kernel(kernel: FuncOp) -> None:
 
 
 class _Entry:
-    """The entry function while it gets its buffers."""
+    """Bufferises the entry function."""
 
     def __init__(self, function: FuncOp, kernels: Mapping[str, FuncOp], store: WeightStore) -> None:
         self.function = function
@@ -130,10 +130,10 @@ class _Entry:
         self.block = Block(arg_types=[buffer_type(value) for value in (*self.old.args, *self.outputs)])
         self.buffers: dict[SSAValue, SSAValue] = {}
         self.places: dict[SSAValue, tuple[SSAValue, int]] = {}
-        """Of what is part of a larger buffer: that buffer, and the position of the first element in it."""
+        """For each value that is part of a larger buffer: that buffer, and the position of its first element."""
 
     def run(self) -> None:
-        """Write the new body and swap it in."""
+        """Write the new body, and replace the old one."""
         arguments = [*_for("input", arguments_of(self.function)), *_for("output", results_of(self.function))]
         inputs = len(self.old.args)
         for arg, new in zip(self.old.args, self.block.args, strict=False):
@@ -156,7 +156,7 @@ class _Entry:
         """Let the kernel that computes `output`, perhaps in another shape, write into the caller's `buffer`."""
         source = viewed_whole(output)
         if not isinstance(source.owner, CallOp) or source in self.buffers:
-            raise PassFailedException("an output is no kernel's result of its own; outline-kernels makes it one")
+            raise PassFailedException("an output is not a separate result of a kernel; run outline-kernels first")
         self.buffers[source] = self._view(buffer, buffer_type(source), 0, source.owner.location)
 
     def _join(self, op: Operation) -> None:
@@ -184,7 +184,7 @@ class _Entry:
         return view.result
 
     def _buffer(self, value: SSAValue) -> SSAValue:
-        """The buffer of `value`; that of a view is cast, once, from the buffer at the end of the chain of views."""
+        """The buffer of `value`; for a view, a cast of the buffer at the end of the chain of views."""
         if value not in self.buffers:
             source, offset = value, 0
             while isinstance(source, OpResult) and isinstance(source.op, GraphOp) and is_view(source.op):
@@ -204,7 +204,7 @@ class _Entry:
             case ReturnOp():
                 pass
             case _ if not (is_view(op) or is_join(op)):
-                raise PassFailedException(f"{op.name} is no kernel's call; outline-kernels must run before")
+                raise PassFailedException(f"{op.name} is not a call of a kernel; run outline-kernels first")
             case _:
                 pass
 

@@ -76,7 +76,7 @@ class PlanMemoryPass(ModulePass):
     name = "plan-memory"
 
     alignment: int = 16
-    """Bytes every buffer's offset is a multiple of; the workspace has to be aligned as much."""
+    """Alignment in bytes of every buffer's offset; the workspace must be aligned as well."""
     order: str = "auto"
     in_place: bool = True
     io: str = "caller"
@@ -94,7 +94,8 @@ class PlanMemoryPass(ModulePass):
 
 @dataclass
 class _Entry:
-    """The entry function as a program: which value is which part of which storage, which operation which step."""
+    """The entry function as a program of the planner: which value is which part of which storage, which operation which
+    step."""
 
     function: FuncOp
     functions: dict[str, FuncOp]
@@ -151,7 +152,7 @@ class _Entry:
         self.storages.append(storage)
 
     def _view(self, op: Operation, source: SSAValue) -> Access:
-        """The part of its storage a view covers; all of it where that is not plain."""
+        """The part of its storage that a view covers; all of it where the view is not contiguous."""
         base = self.accesses[source]
         kind = _memref(op.results[0])
         if isinstance(op, ReinterpretCastOp) and not op.offsets and isinstance(kind.layout, NoneAttr):
@@ -165,7 +166,7 @@ class _Entry:
         in_place = IN_PLACE.get(kernel) if kernel is not None else None
         touched = tuple(self.accesses[value] for value in memory)
         if in_place is None or len(memory) != len(op.operands):
-            return Step(touched, touched)  # unknown: it may read and write all it is given
+            return Step(touched, touched)  # unknown: it may read and write all its operands
         count = len(memory) - len(in_place)
         reads, writes = touched[:count], touched[count:]
         pairs: list[tuple[int, int]] = []
@@ -190,7 +191,7 @@ class _Entry:
         return same and _memref(result).element_type == _memref(operand).element_type
 
     def label(self, storage: int) -> str:
-        """What to call a storage: its tensor, or the last node that writes to it."""
+        """A name for a storage: its tensor, or the last node that writes to it."""
         if storage in self.tensors:
             return self.tensors[storage].name or "buffer"
         return (self.nodes([storage]) or ("buffer",))[-1]
@@ -226,7 +227,7 @@ def _label(op: Operation) -> tuple[str, ...]:
 
 
 def _report(entry: _Entry, plan: MemoryPlan) -> PlanInfo:
-    """The plan in the words users see: nodes instead of values."""
+    """The plan as users see it: nodes instead of values."""
     buffers: list[BufferInfo] = []
     taken: set[str] = set()
     for block, offset in zip(plan.blocks, plan.placement.offsets, strict=True):
@@ -287,12 +288,11 @@ def _rewrite(entry: _Entry, plan: MemoryPlan) -> None:
         entry.calls[number].detach()
     entry.block.insert_ops_before([entry.calls[number] for number in plan.order], last)
     if entry.inside:
-        _take_in(entry, plan)
+        _move_to_workspace(entry, plan)
 
 
-def _take_in(entry: _Entry, plan: MemoryPlan) -> None:
-    """Take the inputs and outputs, which are in the workspace now, out of the signature, but keep what is known of
-    them."""
+def _move_to_workspace(entry: _Entry, plan: MemoryPlan) -> None:
+    """Remove the inputs and outputs, which are in the workspace now, from the signature, but keep their attributes."""
     offsets = {
         storage: offset
         for block, offset in zip(plan.blocks, plan.placement.offsets, strict=True)

@@ -1,0 +1,1 @@
+"""How it is computed: passes that choose algorithms, schedules and layouts."""

@@ -1,8 +1,8 @@
-"""Lay tensors out as the schedules want them: convolutional parts in blocks of channels, weights in panels.
+"""Lay tensors out as the schedules want them: convolutional parts in the NCHWc layout, weights in panels.
 
-Strategies say what operations are on blocked operands and packed weights (`KernelStrategy.lay_out`); those without such
-a form get plain operands. A value is unpacked for these only, so between operations that work on blocks nothing is
-moved. What is packed is constant, for `fold-constants` to do, or comes from outside of such a part.
+Strategies say how operations work in the NCHWc layout and on packed weights (`KernelStrategy.lay_out`); all others get
+plain operands. A value is unpacked for these only, so nothing is moved between operations that work on blocks. What is
+packed is constant, and then `fold-constants` does it, or comes from operations that do not work on blocks.
 
 Before:
 ```mlir
@@ -40,7 +40,7 @@ from aotc.passes.kernel.strategy import strategy_of
 
 @dataclass(frozen=True)
 class AssignLayoutsPass(ModulePass):
-    """Lay tensors out as the schedules want them: convolutional parts in blocks of channels, weights in panels."""
+    """Lay tensors out as the schedules want them: convolutional parts in the NCHWc layout, weights in panels."""
 
     name = "assign-layouts"
 
@@ -65,7 +65,7 @@ def _lay_out(block: Block) -> None:
         result = op.results[0]
         if isinstance(laid_out, Blocked):
             laid_out.value.name_hint = result.name_hint
-            layouts.know(result, laid_out)
+            layouts.note_blocked(result, laid_out)
         else:
             laid_out.name_hint = result.name_hint
             for old, new in zip(op.results, layouts.added[-1].results, strict=False):

@@ -15,8 +15,7 @@ After:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from math import prod
+from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -24,10 +23,8 @@ from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from aotc.dialects.dtypes import byte_width
-from aotc.dialects.graph.interfaces import AnchorOp, element_type_of, shape_of
-from aotc.dialects.graph.structure import ConstantOp
-from aotc.machines.machine import Machine
+from aotc.dialects.constants import constant_bytes
+from aotc.dialects.graph.interfaces import AnchorOp
 from aotc.machines.targets import machine_of
 from aotc.machines.tuning_table import TuningTable
 from aotc.passes.kernel.strategy import choose_algorithm
@@ -42,17 +39,19 @@ class ChooseAlgorithmsPass(ModulePass):
 
     target: str = "host"
     accuracy: str = "fast"
-    """`fast`: up to 1e-4 of the greatest result away from the exact one; `strict`: every sum as it is written."""
+    """`fast`: errors up to 1e-4 of the greatest result are allowed; `strict`: every sum is computed as it is
+    written."""
 
     table: str = ""
-    """A file of measured decisions (`aotc.machines.tuning_table`), which come first."""
+    """A file of measured decisions (`aotc.machines.tuning_table`), which take precedence."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.accuracy not in ("fast", "strict"):
             raise PassFailedException(f"the accuracy is fast or strict, found {self.accuracy}")
-        machine = machine_for(op, self.target)
+        machine = machine_of(self.target)
         if machine is None or self.accuracy == "strict":
             return
+        machine = machine.with_weights(constant_bytes(op))
         table = TuningTable.read(self.table) if self.table else TuningTable()
         for each in op.walk():
             if not isinstance(each, AnchorOp) or AnchorOp.ALGORITHM in each.attributes:
@@ -60,12 +59,3 @@ class ChooseAlgorithmsPass(ModulePass):
             algorithm = measured_algorithm(table, ctx, each) or choose_algorithm(each, machine)
             if isinstance(algorithm, Attribute):
                 each.attributes[AnchorOp.ALGORITHM] = algorithm
-
-
-def machine_for(model: ModuleOp, target: str) -> Machine | None:
-    """The machine of a target, and whether the weights of a model stay in its L3; None without vectors."""
-    if (machine := machine_of(target)) is None:
-        return None
-    constants = (op.result for op in model.walk() if isinstance(op, ConstantOp))
-    weights = sum(prod(shape_of(value)) * byte_width(element_type_of(value)) for value in constants)
-    return replace(machine, weights_in_l3=weights <= machine.l3 * machine.shares.weights)

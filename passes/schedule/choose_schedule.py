@@ -45,7 +45,7 @@ class ChooseSchedulePass(ModulePass):
 
     target: str = "host"
     table: str = ""
-    """A file of measured decisions (`aotc.machines.tuning_table`), which come first."""
+    """A file of measured decisions (`aotc.machines.tuning_table`), which take precedence."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine = machine_of(self.target)
@@ -57,12 +57,12 @@ class ChooseSchedulePass(ModulePass):
                 if (measured := measured_schedule(table, ctx, each)) is not None:
                     each.attributes[ScheduleAttr.KEY] = measured
                 else:
-                    _say(each, ScheduleAttr.KEY, choose_schedule(each, machine))
+                    _set_schedule(each, ScheduleAttr.KEY, choose_schedule(each, machine))
             elif isinstance(each, FuncOp) and SCHEDULE not in each.attributes:
-                _say(each, SCHEDULE, _elementwise_schedule(each, machine))
+                _set_schedule(each, SCHEDULE, _elementwise_schedule(each, machine))
 
 
-def _say(op: AnchorOp | FuncOp, key: str, schedule: Schedule | None) -> None:
+def _set_schedule(op: AnchorOp | FuncOp, key: str, schedule: Schedule | None) -> None:
     if schedule is not None:
         op.attributes[key] = ScheduleAttr.of(schedule)
 

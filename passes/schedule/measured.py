@@ -1,4 +1,4 @@
-"""The decisions of a tuning table for operations of a model."""
+"""Decisions of a tuning table, looked up for operations."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from aotc.machines.tuning_table import DIRECT, TuningTable
 
 
 def measured_algorithm(table: TuningTable, ctx: Context, op: AnchorOp) -> Attribute | str | None:
-    """The algorithm to compute `op` by, DIRECT for its own, None where the table does not say."""
+    """The algorithm for `op` in the table: DIRECT for its definition, None where the table has no entry."""
     text = table.algorithms.get(signature(op))
     return text if text is None or text == DIRECT else _attribute(ctx, text)
 
 
 def measured_schedule(table: TuningTable, ctx: Context, op: AnchorOp) -> ScheduleAttr[Any] | None:
-    """The schedule to follow for `op`, None where the table does not say."""
+    """The schedule for `op` in the table; None where the table has no entry."""
     text = table.schedules.get(signature(op))
     if text is None:
         return None

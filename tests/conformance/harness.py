@@ -51,11 +51,11 @@ def reference(model: ModelProto, feed: Feed) -> list[Array] | None:
     """The outputs of onnxruntime; None where it has no kernel for the operator, its types or its version."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
-    # Its Python interface has no arrays of types coded in a byte: they go in as initializers, and come out raw.
-    coded = [name for name, value in feed.items() if is_encoded(element_type(value.dtype))]
-    values = {name: value for name, value in feed.items() if name not in coded}
+    # Its Python interface has no arrays of types encoded in a byte: they go in as initializers, and come out raw.
+    encoded = [name for name, value in feed.items() if is_encoded(element_type(value.dtype))]
+    values = {name: value for name, value in feed.items() if name not in encoded}
     try:
-        session = onnxruntime.InferenceSession(with_known(model, feed, coded).SerializeToString(), options)
+        session = onnxruntime.InferenceSession(with_known(model, feed, encoded).SerializeToString(), options)
         names = [output.name for output in session.get_outputs()]
         given = {name: onnxruntime.OrtValue.ortvalue_from_numpy(value) for name, value in values.items()}
         return [_array(value) for value in session.run_with_ort_values(names, given)]

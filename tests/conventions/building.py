@@ -27,7 +27,7 @@ def compile_model(
 ) -> Path | None:
     """The files of `source` under `choice`; the assembly file that holds external weights, if there are any.
 
-    Kernels are plain loops unless `optimize` says otherwise: conventions are about how they are called.
+    Kernels are scalar loops unless `optimize` says otherwise: conventions are about how they are called.
     """
     options.setdefault("optimize", "0")
     aotc.compile_to(

@@ -1,0 +1,1 @@
+"""The C source and header of a model, printed from IR of the `interface` phase."""

@@ -1,0 +1,1 @@
+"""LLVM: its text, optimisation, objects, libraries, and code in this process."""

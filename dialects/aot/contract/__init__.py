@@ -6,7 +6,7 @@ means and from which phase on it holds. By who carries them:
 - `arguments`: the arguments of the entry and of kernels (`aot.name`, `aot.dtype`, `aot.io`, `aot.noalias`, ...), and
   the inputs and outputs that are in the workspace (`aot.tensors`);
 - `functions`: the entry and the kernels (`aot.entry`, `aot.kernel`, `aot.in_place`, `aot.convention`, ...), and what
-  is in them (`aot.not_positive`, `aot.loop`);
+  is in them (`aot.nonpositive`, `aot.loop`);
 - `module`: the model as a whole (`aot.name`, `aot.interface`, `aot.threads`, `aot.plan`, ...);
 - `weights`: where weights lie (`aot.weight_layout` of the module, `aot.weights` of a blob).
 
@@ -32,7 +32,7 @@ from aotc.dialects.aot.contract.arguments import (
 from aotc.dialects.aot.contract.functions import (
     IN_PLACE,
     LOOP_HINTS,
-    NOT_POSITIVE,
+    NONPOSITIVE,
     OPERATION_COUNT,
     RESOURCE_HANDLE,
     SCALAR_FALLBACK,
@@ -87,7 +87,7 @@ __all__ = [
     "IN_PLACE",
     "LOOP_HINTS",
     "MINIMUM_BLOB",
-    "NOT_POSITIVE",
+    "NONPOSITIVE",
     "OPERATION_COUNT",
     "RECORDED",
     "RESOURCE_HANDLE",

@@ -99,7 +99,7 @@ the operand is at the index written, before the write."""
 OPERATION_COUNT: Final = integer("aot.operations")
 """On a kernel, from `outline` on and only for a profile: how many arithmetic operations it is about."""
 
-SCALAR_FALLBACK: Final = text("aot.plain")
+SCALAR_FALLBACK: Final = text("aot.scalar_fallback")
 """On a kernel, from `loops` on: why it is computed by scalar loops though it has a schedule."""
 
 SCHEDULE: Final = "aot.schedule"
@@ -107,7 +107,7 @@ SCHEDULE: Final = "aot.schedule"
 
 # --- operations in kernels -------------------------------------------------------------------------------------------
 
-NOT_POSITIVE: Final = Mark("aot.not_positive")
+NONPOSITIVE: Final = Mark("aot.nonpositive")
 """On a `math.exp` in `loops`: its operand is at most 0, and its result may be 0 instead of a subnormal number."""
 
 LOOP_HINTS: Final = Field[Attribute]("aot.loop", lambda attribute: attribute, lambda attribute: attribute)

@@ -1,0 +1,1 @@
+"""Operations on the NCHWc layout and on packed weights; passes introduce them, no importer."""

@@ -1,8 +1,8 @@
-"""Which channel is where in a tensor in NCHWc layout: arithmetic, on numbers and in loops.
+"""The channels of a tensor in NCHWc layout: which lane of which block holds which channel.
 
-Channels lie in parts, one after the other, each of which begins with a block. So the blocks of tensors make, side by
-side, a blocked tensor of the channels of all of them. Lanes at the end of a part beyond its channels are padding lanes:
-they hold anything, and nothing reads them.
+Channels are divided into parts, each of which begins with a block. So the blocks of several tensors, side by side, are
+a blocked tensor of the channels of all of them. The lanes at the end of a part beyond its channels are padding lanes:
+they hold arbitrary values, and nothing reads them.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from aotc.dialects.builder import Builder, Scalar
 from aotc.dialects.graph.shapes import ceil_div
 
 BlockBody: TypeAlias = Callable[[Scalar, Scalar, int, list[Scalar]], list[Scalar]]
-"""What is done with a block: its number, its first channel, how many it has, and carried values to the next ones."""
+"""The body of a loop over blocks: number of the block, its first channel, how many it has, carried values."""
 
 
 @dataclass(frozen=True)
 class BlockRun:
-    """`number` times `count` neighbouring blocks of so many `channels` each."""
+    """`number` repetitions of `count` neighbouring blocks of `channels` channels each."""
 
     number: int
     count: int
@@ -29,7 +29,7 @@ class BlockRun:
     first: tuple[int, int]
     """The first block, and its first channel."""
     step: tuple[int, int]
-    """Blocks and channels from one time to the next."""
+    """Blocks and channels from one repetition to the next."""
 
     def place(self, time: Scalar, neighbour: Scalar) -> tuple[Scalar, Scalar]:
         """A block and its first channel."""
@@ -39,15 +39,18 @@ class BlockRun:
 
 @dataclass(frozen=True)
 class Channels:
-    """Parts of so many channels in blocks of `lanes`; all but the last one end within a block (see `of`)."""
+    """Parts with these numbers of channels, in blocks of `lanes`; every part but the last ends within a block (see
+    `of`)."""
 
     parts: tuple[int, ...]
     lanes: int
 
     @staticmethod
     def of(parts: Iterable[int], lanes: int) -> Channels:
-        """Parts of any sizes: what ends with a block, or is empty, is one with what follows, so layouts that are the
-        same are equal."""
+        """Channels in parts of any sizes.
+
+        A part that ends with a block, or is empty, is merged with the next, so that equal layouts are equal objects.
+        """
         merged = [0]
         for part in parts:
             if merged[-1] % lanes == 0:
@@ -68,22 +71,22 @@ class Channels:
 
     @property
     def blocks(self) -> int:
-        """How many blocks they take."""
+        """The number of blocks."""
         return sum(ceil_div(part, self.lanes) for part in self.parts)
 
     @property
     def slots(self) -> int:
-        """How many lanes there are up to the last channel's."""
+        """The number of lanes up to that of the last channel."""
         return self.places[-1] + 1 if self.count else 0
 
     @property
     def has_padding(self) -> bool:
-        """Whether there are padding lanes between channels, not only behind the last one."""
+        """Whether there are padding lanes between channels, not only after the last one."""
         return len(self.parts) > 1
 
     @property
     def places(self) -> tuple[int, ...]:
-        """The lane of each channel, counted through all blocks."""
+        """The lane of each channel, numbered through all blocks."""
         sizes = (ceil_div(part, self.lanes) * self.lanes for part in self.parts)
         starts = accumulate(sizes, initial=0)
         return tuple(start + number for part, start in zip(self.parts, starts, strict=False) for number in range(part))
@@ -99,7 +102,7 @@ class Channels:
 
     @property
     def runs(self) -> tuple[BlockRun, ...]:
-        """All blocks, those of neighbouring parts of one size together."""
+        """All blocks as runs: neighbouring parts of one size are one run."""
         runs: list[BlockRun] = []
         block, channel = 0, 0
         for part, alike in groupby(self.parts):
@@ -114,7 +117,7 @@ class Channels:
         return tuple(runs)
 
     def over_blocks(self, b: Builder, carried: list[Scalar], body: BlockBody) -> list[Scalar]:
-        """Loops that carry values over all blocks, run by run."""
+        """Loops over all blocks, run by run, carrying values."""
         for run in self.runs:
 
             def at(index: list[Scalar], now: list[Scalar], run: BlockRun = run) -> list[Scalar]:

@@ -1,8 +1,8 @@
-"""Convolution on blocked tensors, and the operations that make and undo blocks.
+"""Convolution in the NCHWc layout, and the operations that pack and unpack blocks.
 
 A blocked tensor is [N, ceil(C / B), spatial.., B]: channel c is at block c / B and lane c % B, so that one vector
-register holds B channels of one position; or in several such parts, side by side (see `channels`). The lanes of the
-last block of each beyond its channels are arbitrary; nothing reads them.
+register holds B channels of one position; or it has several such parts, side by side (see `channels`). The lanes of the
+last block of a part beyond its channels are padding lanes: they hold arbitrary values, and nothing reads them.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ from aotc.dialects.graph.schedules import check_partial_sums
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.axes import ConvolutionalOp, SlidingAxes, TransposedAxes, check_bias
 
-ChunkBody: TypeAlias = Callable[[Scalar, int, list[Scalar]], list[Scalar]]
-"""What is done with a block of x: its number among those that a panel sees, its channels, and carried values."""
+PanelBlockBody: TypeAlias = Callable[[Scalar, int, list[Scalar]], list[Scalar]]
+"""The body of a loop over the blocks of x that a panel reads: number of the block among these, its channels, carried
+values."""
 
 
 @irdl_op_definition
@@ -80,7 +81,7 @@ class PackChannelsOp(ElementOp):
 class UnpackChannelsOp(ElementOp):
     """The first `channels` channels of a blocked tensor: [N, blocks, spatial.., B] -> [N, channels, spatial..].
 
-    With `parts`, which add up to them, they are not in all lanes (see `channels`).
+    With `parts`, which add up to `channels`, there are padding lanes between channels (see `channels`).
     """
 
     name = "graph.unpack_channels"
@@ -92,7 +93,7 @@ class UnpackChannelsOp(ElementOp):
 
     @property
     def held(self) -> Channels:
-        """Where the channels are."""
+        """The lanes of the channels."""
         parts = (self.channels.value.data,) if self.parts is None else self.ints("parts")
         return Channels.of(parts, shape_of(self.x)[-1])
 
@@ -155,7 +156,7 @@ class PackConvWeightOp(ElementOp):
 
     @property
     def panels(self) -> GroupedPanels:
-        """What each panel sees."""
+        """The blocks that each panel reads."""
         outputs, inputs = shape_of(self.weight)[:2]
         groups = self.group.value.data
         return GroupedPanels(groups, inputs, outputs // groups, self.width.value.data, self.depth.value.data)
@@ -265,13 +266,13 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
 
     @property
     def held(self) -> Channels:
-        """Where the channels of x are, in blocks of the weight."""
+        """The lanes of the channels of x, in blocks of the weight."""
         parts = (self.channels.value.data,) if self.parts is None else self.ints("parts")
         return Channels.of(parts, max(shape_of(self.weight)[-2], 1))
 
-    def over_blocks(self, b: Builder, panel: Scalar, carried: list[Scalar], body: ChunkBody) -> list[Scalar]:
-        """Loops that carry values over the blocks of x that `panel` sees: `body` gets their numbers among these, and
-        how many channels they have."""
+    def over_blocks(self, b: Builder, panel: Scalar, carried: list[Scalar], body: PanelBlockBody) -> list[Scalar]:
+        """Loops over the blocks of x that `panel` reads, carrying values: `body` gets the number of a block among
+        these, and how many channels it has."""
         if self.group.value.data == 1:
             return self.held.over_blocks(b, carried, lambda block, _, depth, now: body(block, depth, now))
         panels = self.panels
@@ -283,12 +284,12 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
 
     @property
     def panels(self) -> GroupedPanels:
-        """Which blocks of x each panel of the weight sees."""
+        """The blocks of x that each panel of the weight reads."""
         group, (*_, depth, width) = self.group.value.data, shape_of(self.weight)
         return GroupedPanels(group, self.channels.value.data // group, self.outputs.value.data // group, width, depth)
 
     def source(self, batch: Scalar, outer: Scalar, position: Sequence[Scalar], inner: Scalar) -> list[Scalar]:
-        """The index of x for a channel given by its block of the weight and its place in that."""
+        """The index of x for a channel, which is given by its block of the weight and its place in that block."""
         if not self.blocked_operand:
             return [batch, inner, *position]
         parts = shape_of(self.x)[-1] // self.panels.depth
@@ -304,19 +305,19 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
             panel, column = output / width, b.rem(output, b.index(width))
             first = panels.first(panel)
 
-            def chunk(chunk: Scalar, depth: int, carried: list[Scalar]) -> list[Scalar]:
+            def add_block(number: Scalar, depth: int, carried: list[Scalar]) -> list[Scalar]:
                 axes = self.taps(b, position)
 
                 def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
                     *steps, inner = at
                     seen = [axis.at(k) for axis, k in zip(axes, steps, strict=True)]
-                    x = reads[0](self.source(batch, first + chunk, [place for place, _ in seen], inner))
-                    return [carried[0] + x * reads[1]([panel, chunk, *(tap for _, tap in seen), inner, column])]
+                    x = reads[0](self.source(batch, first + number, [place for place, _ in seen], inner))
+                    return [carried[0] + x * reads[1]([panel, number, *(tap for _, tap in seen), inner, column])]
 
                 bounds = [(axis.low, axis.high) for axis in axes]
                 return b.reduce([*bounds, (0, depth)], carried, step)
 
-            writes[0](index, self.over_blocks(b, panel, [self.initial(b, reads, [output])], chunk)[0])
+            writes[0](index, self.over_blocks(b, panel, [self.initial(b, reads, [output])], add_block)[0])
 
         b.parallel_for(shape, body)
 

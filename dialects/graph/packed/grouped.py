@@ -1,8 +1,8 @@
-"""Which blocks of input channels the output channels of a convolution in groups see: arithmetic, on numbers and in IR.
+"""Convolution in groups: which blocks of input channels the output channels of a panel read, in numbers and in IR.
 
-Groups need not begin or end with a block. A panel, which is some blocks of output channels, sees the blocks that the
-groups of its channels lie in; where an output channel does not see all of these channels, its weight is zero. So
-blocks of the weight may be smaller than those of the operand: parts of these.
+Groups need not begin or end with a block. A panel, which is some blocks of output channels, reads the blocks in which
+the groups of its channels lie; the weight is zero where an output channel does not belong to an input channel's group.
+To reduce these zeros, blocks of the weight may be smaller than those of the operand: parts of these.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class GroupedPanels:
 
     @cached_property
     def spans(self) -> tuple[range, ...]:
-        """The blocks that each panel sees."""
+        """The blocks that each panel reads."""
 
         def span(panel: int) -> range:
             first, last = panel * self.width, min((panel + 1) * self.width, self.groups * self.outputs) - 1
@@ -54,23 +54,23 @@ class GroupedPanels:
 
     @cached_property
     def most(self) -> int:
-        """The greatest number of blocks that a panel sees."""
+        """The greatest number of blocks that a panel reads."""
         return max((len(span) for span in self.spans), default=0)
 
     @property
     def channels(self) -> int:
-        """How many channels all panels see together."""
+        """The sum over panels of the channels that each reads."""
         total = self.groups * self.inputs
         return sum(min(span.stop * self.depth, total) - span.start * self.depth for span in self.spans)
 
     def first(self, panel: Scalar) -> Scalar:
-        """The first block that `panel` sees."""
+        """The first block that `panel` reads."""
         if self.groups == 1:
             return panel.b.index(0)
         return panel * self.width / self.outputs * self.inputs / self.depth
 
     def seen(self, panel: Scalar) -> tuple[Scalar, Scalar]:
-        """How many whole blocks `panel` sees, and how many in all: one more where it sees the last, smaller one."""
+        """How many whole blocks `panel` reads, and how many in all: one more where it reads the last, smaller one."""
         b = panel.b
         if self.groups == 1:
             return b.index(self.most - (self.last_depth < self.depth)), b.index(self.most)
@@ -84,8 +84,8 @@ class GroupedPanels:
         return b.min(count, b.index(self.last) - self.first(panel)), count
 
     def member(self, b: Builder, panel: Scalar, block: Scalar, inner: Scalar, output: Scalar) -> tuple[Scalar, Scalar]:
-        """Whether `output` sees place `inner` of the `block`th block that `panel` sees, and which channel of its group
-        that is, if it does."""
+        """Whether place `inner` of the `block`th block that `panel` reads belongs to the group of `output`, and which
+        channel of the group it is."""
         channel = (self.first(panel) + block) * self.depth + inner
         if self.groups == 1:
             return b.compare("lt", channel, self.inputs), channel

@@ -1,4 +1,4 @@
-"""Matrix products of every layout, the one with a matrix packed into panels of columns, and the packing."""
+"""Matrix products, those with a matrix packed into panels of columns, and the packing."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class PackColumnsOp(ElementOp):
 
 
 Elements: TypeAlias = Callable[[Scalar], Scalar]
-"""Those of a row or column, by their place along the reduction."""
+"""The elements of a row or column, by their position along the reduction."""
 
 
 class ProductOp(LoopNestOp, ABC):

@@ -1,7 +1,7 @@
-"""Convolution of blocked tensors to few channels: sums along the lanes instead of lanes that would stay empty.
+"""Convolution of blocked tensors to few output channels, as inner products along the lanes.
 
-`blocked_conv` has output channels in the lanes of its sums. Of few channels, as images, masks or heat maps have, most
-lanes are empty; here they hold input channels, and the lanes of a sum are added up at its end.
+`blocked_conv` has output channels in the lanes of its sums. With few output channels, as for images, masks or heat
+maps, most lanes would be empty; here the lanes hold input channels, and are reduced at the end of a sum.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Channels of blocked tensors [N, blocks, spatial.., B] moved to other lanes (see `channels` on where they are)."""
+"""Moving channels of blocked tensors [N, blocks, spatial.., B] to other lanes (see `channels` for the layout)."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from aotc.dialects.graph.interfaces import (
     shape_of,
 )
 
-NOTHING = -1
-"""The source of a lane that belongs to no channel."""
+PADDING_LANE = -1
+"""The source of a padding lane."""
 
 
 @dataclass(frozen=True)
 class _Run:
-    """Lanes of the result that are equally spaced lanes of one part; of no part, zeros."""
+    """Lanes of the result that come from equally spaced lanes of one part; without a part they are zeros."""
 
     first: int
     count: int
@@ -40,10 +40,10 @@ class _Run:
 
 @irdl_op_definition
 class RegroupChannelsOp(LoopNestOp):
-    """Blocks put together of lanes of other blocks, position by position.
+    """Blocks whose lanes are lanes of other blocks, position by position.
 
-    Lane i of the result, counted through its blocks, is lane `sources[i]` of the parts, counted through the blocks of
-    all of them, or anything where that is -1 (of constants 0). All have one number of lanes in a block, B.
+    Lane i of the result, numbered through its blocks, is lane `sources[i]` of the parts, numbered through the blocks of
+    all of them; it is arbitrary where that is -1 (0 in constants). All blocks have the same number of lanes, B.
     """
 
     name = "graph.regroup_channels"
@@ -54,7 +54,7 @@ class RegroupChannelsOp(LoopNestOp):
 
     def infer_types(self) -> Sequence[TensorType]:
         if not self.parts:
-            raise ShapeError("there is nothing to take lanes from")
+            raise ShapeError("there are no parts to take lanes from")
         shapes, sources = [shape_of(part) for part in self.parts], self.ints("sources")
         if any(len(shape) < 3 for shape in shapes):
             raise ShapeError("operands must be [N, blocks, spatial..., lanes], found " + str(list(map(list, shapes))))
@@ -62,7 +62,7 @@ class RegroupChannelsOp(LoopNestOp):
         if len({(shape[0], *shape[2:]) for shape in shapes}) > 1:
             raise ShapeError("operands differ in more than their blocks: " + str(list(map(list, shapes))))
         slots = sum(shape[1] for shape in shapes) * lanes
-        if lanes < 1 or len(sources) % lanes or any(not NOTHING <= source < slots for source in sources):
+        if lanes < 1 or len(sources) % lanes or any(not PADDING_LANE <= source < slots for source in sources):
             raise ShapeError(f"{len(sources)} sources among {slots} lanes make no blocks of {lanes}")
         kind = common_element_type(*self.parts)
         return [TensorType(kind, [first[0], len(sources) // lanes, *first[2:]])]
@@ -77,22 +77,23 @@ class RegroupChannelsOp(LoopNestOp):
         flat = np.moveaxis(joined, -1, 2).reshape(joined.shape[0], -1, *joined.shape[2:-1])
         sources = np.array(self.ints("sources"))
         taken = flat[:, np.maximum(sources, 0)]
-        taken[:, sources == NOTHING] = np.zeros((), numpy_dtype(element_type_of(self.result)))
+        taken[:, sources == PADDING_LANE] = np.zeros((), numpy_dtype(element_type_of(self.result)))
         split = taken.reshape(taken.shape[0], -1, lanes, *taken.shape[2:])
         return [np.ascontiguousarray(np.moveaxis(split, 2, -1))]
 
     @property
     def lanes(self) -> int:
-        """Of a block."""
+        """The lanes of a block."""
         return shape_of(self.result)[-1]
 
     def origins(self) -> list[tuple[SSAValue, int] | None]:
-        """Of each lane of the result, the part and the lane of it, counted through its blocks; None: of nothing."""
+        """For each lane of the result, the part and the lane in it, numbered through its blocks; None: a padding
+        lane."""
         slots = [(part, lane) for part in self.parts for lane in range(shape_of(part)[1] * self.lanes)]
-        return [None if source == NOTHING else slots[source] for source in self.ints("sources")]
+        return [None if source == PADDING_LANE else slots[source] for source in self.ints("sources")]
 
     def numbered_origins(self) -> list[tuple[int, int] | None]:
-        """As `origins`, with numbers of parts."""
+        """As `origins`, with the parts' numbers."""
         parts = list(self.parts)
         return [None if origin is None else (parts.index(origin[0]), origin[1]) for origin in self.origins()]
 
@@ -133,9 +134,9 @@ class RegroupChannelsOp(LoopNestOp):
 
 
 def regrouped(origins: Sequence[tuple[SSAValue, int] | None], like: RegroupChannelsOp) -> RegroupChannelsOp:
-    """The operation whose lanes come from `origins`, parts and lanes of them; of nothing, where it is not known."""
+    """The operation whose lanes come from `origins`; None stands for padding lanes."""
     parts = list(dict.fromkeys(origin[0] for origin in origins if origin is not None)) or [like.parts[0]]
     sizes = (shape_of(part)[1] * shape_of(part)[-1] for part in parts)
     first = dict(zip(parts, accumulate(sizes, initial=0), strict=False))
-    sources = [NOTHING if origin is None else first[origin[0]] + origin[1] for origin in origins]
+    sources = [PADDING_LANE if origin is None else first[origin[0]] + origin[1] for origin in origins]
     return RegroupChannelsOp.get(parts, sources=sources)

@@ -117,7 +117,7 @@ class StrassenWeightOp(LoopNestOp):
 
 @dataclass(frozen=True)
 class StrassenSizes:
-    """What a kernel is about."""
+    """The sizes of one `strassen_matmul`."""
 
     batch: tuple[int, ...]
     rows: int

@@ -1,4 +1,5 @@
-"""Convolution of each lane of blocked tensors [N, ceil(C / B), spatial.., B] (see `blocked`), or of some neighbours."""
+"""Convolution within the lanes of blocked tensors [N, ceil(C / B), spatial.., B]: depthwise, or of groups of
+neighbouring lanes."""
 
 from __future__ import annotations
 
@@ -47,7 +48,7 @@ class LanesConvolutionOp(SlidingAxes, ABC):
         return [TensorType(common_element_type(*self.operands), shape)]
 
     def operations(self) -> int:
-        """Missing channels count."""
+        """As of the definition, padding lanes included."""
         return 2 * math.prod(shape_of(self.result)) * math.prod(self.kernel()) * self.run
 
     def bias_index(self, index: Sequence[Scalar]) -> list[Scalar]:

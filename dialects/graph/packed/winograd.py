@@ -105,7 +105,7 @@ class WinogradWeightOp(LoopNestOp):
 
 @dataclass(frozen=True)
 class WinogradSizes:
-    """What a kernel is about."""
+    """The sizes of one `winograd_conv`."""
 
     transforms: Transforms
     rows: SlidingWindow
@@ -176,7 +176,7 @@ class WinogradConvOp(LoopNestOp):
 
     @property
     def held(self) -> Channels:
-        """Where the channels of x are."""
+        """The lanes of the channels of x."""
         parts = (self.channels.value.data,) if self.parts is None else self.ints("parts")
         return Channels.of(parts, shape_of(self.x)[-1])
 
@@ -240,8 +240,8 @@ class WinogradConvOp(LoopNestOp):
             return [transform(list(row), total) for row in zip(*columns, strict=True)]
 
         def body(index: list[Scalar]) -> None:
-            image, chunk, row, column, lane = index
-            output = chunk * block + lane
+            image, channel_block, row, column, lane = index
+            output = channel_block * block + lane
             panel, place = output / panel_width, b.rem(output, b.index(panel_width))
             start = [tile * f.outputs - pad for tile, pad in zip((row, column), before, strict=True)]
 
@@ -271,7 +271,7 @@ class WinogradConvOp(LoopNestOp):
                     at = [row * f.outputs + i, column * f.outputs + j]
 
                     def write(at: list[Scalar] = at, value: Scalar = value) -> None:
-                        writes[0]([image, chunk, *at, lane], value + bias)
+                        writes[0]([image, channel_block, *at, lane], value + bias)
 
                     b.only_when(_all_inside(b, at, (height, width)), write)
 

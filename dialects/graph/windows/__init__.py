@@ -1,0 +1,1 @@
+"""Sliding windows and resampling: axes, bounds, the phases of transposed convolution."""

@@ -18,7 +18,8 @@ from aotc.dialects.graph.windows.transposed import Phases, TransposedWindow, tra
 
 @dataclass(frozen=True)
 class Taps:
-    """What a position along one axis sees: step k in low..high is `at`(k), an element of x and a tap of the weight."""
+    """The taps of a position along one axis: step k in low..high is `at`(k), an element of x and a tap of the
+    weight."""
 
     low: Scalar
     high: Scalar
@@ -26,14 +27,15 @@ class Taps:
 
 
 def check_bias(bias: SSAValue | None, channels: int, lanes: int | None = None) -> None:
-    """Raise ShapeError unless the bias, if there is one, is [channels]; [blocks * lanes] of so many blocks of lanes."""
+    """Raise ShapeError unless the bias, if there is one, is [channels]; with `lanes`, `channels` counts blocks of that
+    many."""
     if bias is not None and shape_of(bias) != (channels * (1 if lanes is None else lanes),):
         of = f"{channels} channels" if lanes is None else f"{channels} blocks of {lanes}"
         raise ShapeError(f"the bias of {of} has shape {list(shape_of(bias))}")
 
 
 class WindowedOp(LoopNestOp, ABC):
-    """How a window moves: one value for each spatial axis, of pads two."""
+    """A window that moves along the spatial axes: one value for each axis, two for pads."""
 
     strides = prop_def(DenseArrayBase)
     pads = prop_def(DenseArrayBase)
@@ -53,7 +55,7 @@ class ConvolutionalOp(WindowedOp, ABC):
     result = result_def(TensorType)
 
     def initial(self, b: Builder, reads: Sequence[Reader], place: Sequence[Scalar]) -> Scalar:
-        """What a sum starts with whose bias, if there is one, is at `place`."""
+        """The initial value of a sum: the bias at `place`, or 0 where there is no bias."""
         return b.const(0, element_type_of(self.result)) if self.bias is None else reads[2](place)
 
     @abstractmethod
@@ -74,7 +76,7 @@ class ConvolutionalOp(WindowedOp, ABC):
 
     @abstractmethod
     def taps(self, b: Builder, position: Sequence[Scalar]) -> list[Taps]:
-        """What a position sees along the first spatial axes."""
+        """The taps of a position along each of the first spatial axes."""
 
     @abstractmethod
     def phases(self) -> list[Sequence[Phases]]:

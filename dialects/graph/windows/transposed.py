@@ -1,8 +1,9 @@
 """The arithmetic of transposed convolution along one spatial axis.
 
-Element h of the operand meets tap k of the kernel at position h * stride + k * dilation - before of the result. What
-meets at positions `stride` apart is alike but for its place: the positions fall into `stride` phases, and along each
-one a transposed convolution is a convolution of stride 1 with every so manyeth tap of the kernel, reversed.
+Element h of the operand and tap k of the kernel contribute to position h * stride + k * dilation - before of the
+result. Positions that are a multiple of `stride` apart use the same taps: the positions fall into `stride` phases, and
+within a phase a transposed convolution is a convolution of stride 1 with a subset of the taps, equally spaced and
+reversed.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ class TransposedWindow:
         return Meeting(low, high, first_tap, tap_step, room - 1, source_step)
 
     def phases(self) -> list[Phases]:
-        """All positions of the result, phase by phase; alike ones together."""
+        """All positions of the result, phase by phase; phases that are alike are one entry."""
         together: list[Phases] = []
         for phase in range(self.stride):
             new = self._phase(phase)

@@ -24,9 +24,6 @@ from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder
 from aotc.passes.kernel.costs.lanes import lanes_of
 from aotc.passes.kernel.strategy import KernelStrategy
 
-REDUCTION = 12
-"""Cycles until the lanes of a row's sums are added up."""
-
 
 @dataclass(frozen=True)
 class DotSchedule(Schedule):
@@ -58,11 +55,12 @@ class DotStrategy(KernelStrategy[MatMulOp]):
         return DotSchedule(lanes, min(4, depth // lanes))
 
     def cost(self, op: MatMulOp, schedule: Schedule, machine: Machine) -> float:
-        """Two loads a cycle for each multiply-add, the reduction across the lanes, and the tail element by element."""
+        """Two loads for each multiply-add; then lanes are added to lanes, and the tail one by one."""
         assert isinstance(schedule, DotSchedule)
         rows, depth = math.prod(shape_of(op.result)), op.sizes()[3]
         steps, tail = divmod(depth, schedule.lanes * schedule.sums)
-        return rows * (steps * schedule.sums + REDUCTION + 4 * tail)
+        in_turn = math.log2(schedule.lanes) + tail
+        return rows * (2 * steps * schedule.sums / machine.tiles.loads + in_turn * machine.tiles.latency)
 
     def candidates(self, op: MatMulOp, schedule: Schedule, machine: Machine) -> Iterable[Schedule]:
         assert isinstance(schedule, DotSchedule)

@@ -1,0 +1,1 @@
+"""What loop nests are written with: scalars, loops, register tiles, iteration spaces."""

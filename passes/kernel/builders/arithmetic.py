@@ -1,4 +1,4 @@
-"""What arith and math call the operations on numbers of an element type: functions, comparisons, conversions."""
+"""The operations of arith and math for the numbers of an element type: functions, comparisons, conversions."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ MATH: dict[str, Callable[[SSAValue], Operation]] = {
 
 
 def predicate(how: Comparison, dtype: Attribute) -> str:
-    """How arith calls a comparison of numbers of `dtype`."""
+    """The predicate of arith for a comparison of numbers of `dtype`."""
     if is_float(dtype):
         return "une" if how == "ne" else "o" + how
     return how if how in ("eq", "ne") else ("u" if is_unsigned(dtype) else "s") + how
 
 
 def conversion(source: Attribute, dtype: Attribute) -> str | None:
-    """What arith calls the conversion of numbers of `source` to `dtype`; None where that changes no bit."""
+    """The conversion of arith from numbers of `source` to `dtype`; None where no bit changes."""
     if is_float(source) and is_float(dtype):
         return "extf" if isinstance(source, Float32Type) and isinstance(dtype, Float64Type) else "truncf"
     if is_float(source):

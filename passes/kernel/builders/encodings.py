@@ -1,8 +1,9 @@
-"""Elements that memory holds as codes in a byte: minifloats and sub-byte integers, decoded and encoded in kernels.
+"""Encoded elements: minifloats and sub-byte integers, decoded and encoded in kernels.
 
-A scalar of such an element type is its code, an i8; `decode` gives the number, in f32 or an 8-bit integer, which is
-what arithmetic takes, `encode` the code of one. Both are written in operations that every emitter has. Only the low
-bits of what is in memory count; a code of an integer is extended to the byte. `arrays.convert` is the same on arrays.
+A scalar of such an element type is an i8, the byte in memory. `decode` gives the number that it stands for, an f32 or
+an 8-bit integer, on which arithmetic works; `encode` goes back. Both are written in operations that every emitter has.
+Of a sub-byte integer only the low bits in memory count; `encode` extends them to the byte. `arrays.convert` does the
+same on arrays.
 """
 
 from __future__ import annotations
@@ -42,14 +43,14 @@ def constant(b: Builder, value: Array, dtype: Attribute) -> Scalar:
 
 
 def zero(b: Builder, dtype: Attribute) -> Scalar:
-    """Zero as memory holds it; of powers of two, which have none, the least."""
+    """Zero as memory holds it; for f8E8M0FNU, which has powers of two only, the least of them."""
     return Scalar(b, compute_type(dtype) if not is_encoded(dtype) else dtype, constant=0)
 
 
 def convert(b: Builder, value: Scalar, dtype: Attribute, *, saturate: bool = True, rounding: Rounding = "up") -> Scalar:
-    """As `Builder.convert`, for every element type: the result is a code where `dtype` has those (see `encode`).
+    """As `Builder.convert`, for every element type: the result is encoded where `dtype` is (see `encode`).
 
-    Floats are rounded to integers of less than a byte, to nearest, ties to even; other integers truncate.
+    Floats become sub-byte integers by rounding to nearest, ties to even; other integers truncate.
     """
     value, wide = decode(b, value), compute_type(dtype)
     if not is_encoded(dtype):
@@ -60,7 +61,7 @@ def convert(b: Builder, value: Scalar, dtype: Attribute, *, saturate: bool = Tru
 
 
 def decode(b: Builder, code: Scalar) -> Scalar:
-    """The number that `code` stands for; itself where its type has no codes."""
+    """The number that `code` stands for; `code` itself where its type is not encoded."""
     dtype = code.dtype
     if not is_encoded(dtype):
         return code
@@ -75,11 +76,12 @@ def decode(b: Builder, code: Scalar) -> Scalar:
 
 
 def encode(b: Builder, value: Scalar, dtype: Attribute, *, saturate: bool = True, rounding: Rounding = "up") -> Scalar:
-    """The code of `value` as `dtype`: integers wrap, floats round to nearest, ties to even, as ONNX's Cast defines it.
+    """`value` encoded as `dtype`: integers wrap, floats round to nearest, ties to even, as ONNX's Cast defines it.
 
-    With `saturate` what is beyond the greatest finite number becomes that one, without it infinity, or NaN where there
-    is none. Formats that have neither saturate always; NaN is -0.0 in them, as in ml_dtypes. `value` is a code of
-    `dtype`, or of the type that codes are decoded to; where `dtype` has no codes it is returned as it is.
+    With `saturate`, values beyond the greatest finite number become that number; without it infinity, or NaN where the
+    format has no infinity. Formats that have neither always saturate; NaN becomes -0.0 in them, as in ml_dtypes.
+    `value` is of `dtype` already, or of the type that `decode` gives; where `dtype` is not encoded it is returned as it
+    is.
     """
     if not is_encoded(dtype) or value.dtype == dtype:
         return value
@@ -112,8 +114,9 @@ def _as_type(b: Builder, value: Scalar, dtype: Attribute) -> Scalar:
     return b.scalar(b.insert(cast(Operation, arith.BitcastOp(value.ssa, target))), dtype)
 
 
-# A code is sign, exponent, mantissa like an f32, each field narrower. Shifted to where f32 has them it is a float that
-# is too small by a power of two, subnormal numbers too: one exact multiplication puts all of them right.
+# An encoded float is sign, exponent, mantissa like an f32, each field narrower. With the fields shifted to those of f32
+# it is a float that is too small by a constant power of two, subnormal numbers included: one exact multiplication
+# corrects all of them.
 
 
 def _decode_float(b: Builder, bits: Scalar, format: FloatSemantics) -> Scalar:
@@ -137,7 +140,7 @@ def _decode_float(b: Builder, bits: Scalar, format: FloatSemantics) -> Scalar:
 
 
 def _number(format: FloatSemantics, code: int) -> float:
-    """What the fields of `code` would be if none of them were reserved."""
+    """The number that the fields of `code` stand for, ignoring reserved encodings."""
     exponent, mantissa = code >> format.mantissa_bits, code & format.max_mantissa
     return (1 + mantissa / 2**format.mantissa_bits) * 2.0 ** (exponent - format.exponent_bias)
 
@@ -156,8 +159,8 @@ def _encode_float(b: Builder, value: Scalar, format: FloatSemantics, saturate: b
     lifted = _as_type(b, _as_type(b, size, f32) + anchor, i32)
     subnormal = lifted - int(np.float32(anchor).view(np.int32))
     code = b.select(b.compare("lt", size, (_BIAS - bias + 1) << _MANTISSA), subnormal, normal)
-    overflow, nan = _reserved_codes(format)
-    greatest = _greatest_code(format)
+    overflow, nan = _reserved_encodings(format)
+    greatest = _greatest_encoding(format)
     if saturate or overflow is None:
         code = b.min(code, greatest)
     else:
@@ -173,8 +176,8 @@ def _encode_float(b: Builder, value: Scalar, format: FloatSemantics, saturate: b
     return b.select(is_nan, b.const(nan, i32), code) | sign
 
 
-def _greatest_code(format: FloatSemantics) -> int:
-    """The code of the greatest finite number."""
+def _greatest_encoding(format: FloatSemantics) -> int:
+    """The encoding of the greatest finite number."""
     if format.nonfinite is FloatNonfiniteBehavior.IEEE:
         return (format.max_exponent << format.mantissa_bits) - 1
     if format.nonfinite is FloatNonfiniteBehavior.NAN_ONLY and format.nan_encoding is FloatNanEncoding.ALL_ONES:
@@ -182,8 +185,8 @@ def _greatest_code(format: FloatSemantics) -> int:
     return 2**format.sign_shift - 1
 
 
-def _reserved_codes(format: FloatSemantics) -> tuple[int | None, int]:
-    """The codes without a sign of what is too large (None: the greatest number) and of NaN."""
+def _reserved_encodings(format: FloatSemantics) -> tuple[int | None, int]:
+    """The encodings, without sign, of overflow (None: saturate) and of NaN."""
     negative_zero = 1 << format.sign_shift
     match format.nonfinite, format.nan_encoding:
         case FloatNonfiniteBehavior.FINITE_ONLY, _:

@@ -1,4 +1,4 @@
-"""The elements of a kernel's tensors as expressions over its operands: what is read where a result is written."""
+"""The elements of a kernel's tensors as expressions over its operands, evaluated where a result is written."""
 
 from __future__ import annotations
 
@@ -39,26 +39,28 @@ class Expressions:
         self._cache: dict[tuple[SSAValue, Block, IndexKey, bool], Scalar] = {}
 
     def store(self, destinations: Sequence[Destination], index: Sequence[Scalar]) -> None:
-        """Compute every tensor at `index`, then store them all: a buffer written may be one that was read."""
-        values = [self.reader(value, coded=True)(index) for value, _ in destinations]
+        """Compute every tensor at `index`, then store them all: a buffer that is written may be one that was read."""
+        values = [self.reader(value, encoded=True)(index) for value, _ in destinations]
         for value, (_, buffer) in zip(values, destinations, strict=True):
             self._b.store(value, buffer, index)
 
     @contextmanager
     def bound(self, result: SSAValue, index: Sequence[Scalar], value: Scalar) -> Generator[None]:
-        """Meanwhile the anchor's `result` is `value` at `index`."""
+        """Within this context, the anchor's `result` is `value` at `index`."""
         self._bound[result] = (_key(index), self._b.encode(value, element_type_of(result)))
         yield
         del self._bound[result]
 
-    def reader(self, value: SSAValue, coded: bool = False) -> Reader:
-        """What writes `value` at an index: as a number or, `coded`, as memory holds it."""
+    def reader(self, value: SSAValue, encoded: bool = False) -> Reader:
+        """A reader of `value`: gives the number, or, `encoded`, the element as memory holds it."""
 
         def read(index: Sequence[Scalar]) -> Scalar:
             assert len(index) == len(shape_of(value)), "an index has one entry per dimension"
-            key = (value, self._b.block, _key(index), coded)
+            key = (value, self._b.block, _key(index), encoded)
             if (cached := self._cache.get(key)) is None:
-                cached = self._value(value, index) if coded else self._b.decode(self.reader(value, coded=True)(index))
+                cached = (
+                    self._value(value, index) if encoded else self._b.decode(self.reader(value, encoded=True)(index))
+                )
                 self._cache[key] = cached
             return cached
 

@@ -1,9 +1,9 @@
-"""The indices a loop nest runs through, and how to split them so that conditions and divisions of indices disappear.
+"""Iteration spaces of loop nests, and how to split them so that comparisons and divisions of indices disappear.
 
-A `Space` is a box of loops and, for each dimension of a result, the index as an affine form of their positions. Where
-a test like `i < 5` or a quotient like `i / 16` has no one answer, or no affine one, in a space, a `Refinement` says how
-to split a loop so that it has in the parts: the index set splitting and strip-mining of loop optimisers
-(M. Wolfe, High Performance Compilers for Parallel Computing, 1996, chapter 9).
+A `Space` is a box of loops and, for each dimension of a result, the index as an affine form of the loop positions.
+Where a comparison like `i < 5` is not decided in a whole space, or a quotient like `i / 16` is not affine in it, a
+`Refinement` says how to split a loop so that it is in each of the parts: index set splitting and strip-mining (M.
+Wolfe, High Performance Compilers for Parallel Computing, 1996, chapter 9).
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Affine:
 
 @dataclass(frozen=True)
 class Refinement:
-    """Split `loop` at position `size`, or, `periodic`, into runs of `size` positions (and a shorter one)."""
+    """Split `loop` at position `size`; if `periodic`, into runs of `size` positions and a shorter last one."""
 
     loop: Loop
     size: int
@@ -83,14 +83,14 @@ class Refinement:
 
 @dataclass(frozen=True)
 class Space:
-    """Loops, and the indices along the dimensions of a result as forms of them."""
+    """Loops, and the index along each dimension of a result as an affine form of their positions."""
 
     loops: tuple[Loop, ...]
     index: tuple[Affine, ...]
 
     @staticmethod
     def of(shape: tuple[int, ...]) -> Space:
-        """All indices of a shape without an extent of 0: one loop for every dimension with several."""
+        """The index space of a shape, whose extents are positive: a loop for each dimension that is longer than 1."""
         loops = [Loop(extent) if extent > 1 else None for extent in shape]
         index = tuple(Affine() if loop is None else Affine(0, {loop: 1}) for loop in loops)
         return Space(tuple(loop for loop in loops if loop is not None), index)
@@ -121,7 +121,7 @@ class Space:
 
 
 def is_natural(form: Affine) -> bool | Refinement:
-    """Whether a bounded form is at least 0, wherever its loops stand; else how to split so that more is known."""
+    """Whether a bounded form is non-negative at all positions of its loops; a refinement where that differs."""
     low, high = form.range()
     if low >= 0 or high < 0:
         return low >= 0
@@ -139,7 +139,8 @@ def is_natural(form: Affine) -> bool | Refinement:
 
 
 def divided(form: Affine, by: int) -> tuple[Affine, Affine] | Refinement | None:
-    """Quotient (towards minus infinity) and remainder of a bounded form as forms; else how to get there, or None."""
+    """Quotient (rounded down) and remainder of a bounded form as affine forms; a refinement under which they are, or
+    None."""
     quotient = Affine(form.constant // by, {term: f // by for term, f in form.factors.items() if f % by == 0})
     rest = form.plus(quotient, -by)
     low, high = rest.range()

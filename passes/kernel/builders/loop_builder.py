@@ -1,6 +1,7 @@
-"""Building kernel bodies: memory, loops and conditionals around the arithmetic of `scalars`.
+"""Building kernel bodies: memory, loops and conditionals around the arithmetic of `scalar_builder`.
 
-`LoopBuilder` is what an operation's `element` or `loops` writes with. It emits scf, arith, math and memref operations.
+`LoopBuilder` is what an operation's `element` or `loops` writes with for scalar loops. It emits scf, arith, math and
+memref operations.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ class LoopBuilder(ScalarBuilder):
     # Memory
 
     def load(self, buffer: SSAValue, index: Sequence[Scalar], dtype: Attribute) -> Scalar:
-        """buffer[index], widened to the compute type of `dtype`, the buffer's graph element type; codes stay codes."""
+        """buffer[index], widened to the compute type of `dtype`, the buffer's graph element type; encoded elements stay
+        encoded."""
         value = self.emit(memref.LoadOp.get(buffer, [i.ssa for i in index]))
         if is_encoded(dtype):
             return Scalar(self, dtype, value)

@@ -1,8 +1,7 @@
-"""Building kernel bodies: typed scalars with operators, and what computes with them.
+"""Building kernel bodies: arithmetic on typed scalars.
 
-`Scalar` remembers the signedness that arith's signless integers forget, folds index arithmetic, and computes f16 and
-bf16 in f32 (memory keeps the narrow type, arithmetic does not). A scalar of a minifloat or sub-byte integer type is a
-code, which `encodings` makes numbers of. `loops` adds memory, loops and conditionals.
+Indices are folded, and f16 and bf16 are computed in f32 (memory keeps the narrow type, arithmetic does not).
+`encodings` decodes and encodes minifloats and sub-byte integers; `loop_builder` adds memory, loops and conditionals.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from aotc.dialects import aot
-from aotc.dialects.aot.contract import NOT_POSITIVE
+from aotc.dialects.aot.contract import NONPOSITIVE
 from aotc.dialects.aot.tiles import CONVERSIONS
 from aotc.dialects.builder import INDEX, Bitwise, Builder, Comparison, Number, Rounding, Scalar, ScalarLike
 from aotc.dialects.dtypes import compute_type, is_float, is_unsigned, storage_type, wrap
@@ -60,7 +59,7 @@ class ScalarBuilder(Builder):
         return self.emit(op)
 
     def emit(self, op: Operation) -> SSAValue:
-        """Insert `op`, return its only result. What builders write with; operations call `insert`."""
+        """Insert `op`, return its only result. For builders; operations call `insert`."""
         self._builder.insert(op)
         return op.results[0]
 
@@ -74,7 +73,7 @@ class ScalarBuilder(Builder):
     def materialize(self, constant: Number, dtype: Attribute) -> SSAValue:
         """An arith.constant at the head of the function, shared by all uses."""
         kind = storage_type(dtype)
-        key = (constant, repr(constant), kind)  # repr: 0.0 and -0.0 are equal, as are nan's many objects not
+        key = (constant, repr(constant), kind)  # repr, because 0.0 == -0.0, and because a NaN does not equal itself
         if key not in self._constants:
             if isinstance(kind, IndexType | IntegerType):
                 bits = wrap(int(constant), kind) if isinstance(kind, IntegerType) else int(constant)
@@ -174,7 +173,7 @@ class ScalarBuilder(Builder):
         return a if is_unsigned(a.dtype) else self.max(a, self.neg(a))
 
     def _operands(self, *scalars: Scalar) -> list[SSAValue]:
-        """What an operation on all of them takes."""
+        """The SSA operands of an operation on all of them, of one type."""
         return [scalar.ssa for scalar in scalars]
 
     def bitwise(self, how: Bitwise, a: Scalar, c: Scalar) -> Scalar:
@@ -221,7 +220,7 @@ class ScalarBuilder(Builder):
 
     def exp_of_nonpositive(self, a: Scalar) -> Scalar:
         result = self.math("exp", a)
-        NOT_POSITIVE.set(cast(Operation, result.ssa.owner))
+        NONPOSITIVE.set(cast(Operation, result.ssa.owner))
         return result
 
     def pow(self, a: Scalar, exponent: Scalar) -> Scalar:

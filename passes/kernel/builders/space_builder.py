@@ -1,8 +1,8 @@
-"""A TileBuilder that knows the loops around it: indices are affine forms of their positions until an address needs one.
+"""A TileBuilder that knows the loops around it: indices are affine forms of loop positions until an address is needed.
 
-Tests and divisions of indices are answered by the ranges of the loops; where these leave it open, `Refine` says how to
-split a loop. Every address is noted, so that a first run (on a scratch block) tells how operands lie along the loops,
-and which loops code depends on in ways that no tile can follow.
+Comparisons and divisions of indices are decided by the ranges of the loops; where these do not decide them, `Refine`
+says how to split a loop. Every address is recorded. So a first run, on a block that is dropped, tells how operands lie
+along the loops, and along which loops no tile can lie because the code depends on their position in other ways.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from aotc.passes.kernel.builders.tile_builder import EXPANDED_MATH, NotVectoriza
 
 
 class Refine(Exception):
-    """The space must be split before the code can be written for it."""
+    """The index space must be split before the code can be written for it."""
 
     def __init__(self, refinement: Refinement) -> None:
         super().__init__(refinement)
@@ -29,7 +29,7 @@ class Refine(Exception):
 
 @dataclass(frozen=True, eq=False)
 class AffineIndex(Scalar):
-    """An index as a form of loop positions."""
+    """An index as an affine form of loop positions."""
 
     form: Affine = field(default=Affine(), kw_only=True)
 
@@ -44,7 +44,7 @@ class AffineIndex(Scalar):
 
 @dataclass(frozen=True, eq=False)
 class OpenCondition(Scalar):
-    """A test of indices that holds in one part of the space only."""
+    """A comparison of indices that holds in a part of the space only."""
 
     refinement: Refinement = field(kw_only=True)
 
@@ -59,32 +59,33 @@ class OpenCondition(Scalar):
 
 @dataclass(frozen=True)
 class Access:
-    """How the address of a load or store moves: in elements for each step of a loop."""
+    """How the address of a load or store depends on the loops: elements per step of each loop."""
 
     strides: Mapping[Loop, int]
     stored: bool
 
     def stride(self, loop: Loop) -> int:
-        """Along one loop; 0 where the address does not move."""
+        """Elements per step of one loop; 0 where the address does not depend on it."""
         return self.strides.get(loop, 0)
 
 
 class SpaceBuilder(TileBuilder):
-    """See the module. `place` says where the loops stand, as numbers or indices of a tile, before anything is read."""
+    """A TileBuilder on affine indices, see the module. `place` sets the positions of the loops, as numbers or tile
+    indices, before anything is read."""
 
     def __init__(self, entry: Block) -> None:
         super().__init__(entry)
         self.accesses: list[Access] = []
         self.uniform: set[Loop] = set()
-        """Loops whose position code depends on in other ways than affine addresses; they can be no axis of a tile."""
+        """Loops on whose position the code depends other than by affine addresses; no tile can lie along them."""
         self.computes_functions = False
-        """Whether a function that takes a dozen instructions or more is computed for every element."""
+        """Whether an expensive function, of a dozen instructions or more, is computed for every element."""
         self._positions: Mapping[Loop, Scalar] = {}
         self._follows: dict[SSAValue, frozenset[Loop]] = {}
-        """Which loops a value changes with; nothing stands for none."""
+        """The loops that a value depends on; no entry: none."""
 
     def place(self, positions: Mapping[Loop, Scalar]) -> None:
-        """Take `positions` for the loops from here on."""
+        """Use `positions` as those of the loops from here on."""
         self._positions = positions
         for loop, position in positions.items():
             if position.value is not None:
@@ -95,7 +96,7 @@ class SpaceBuilder(TileBuilder):
         return AffineIndex(self, INDEX, form=form) if form.factors else self.index(form.constant)
 
     def number(self, form: Affine) -> SSAValue:
-        """The value of `form` for code that computes with it."""
+        """The SSA value of `form`, for code that computes with it."""
         self.uniform |= self._loops(form)
         return self._placed(form).ssa
 
@@ -248,7 +249,7 @@ class SpaceBuilder(TileBuilder):
         init: Sequence[Scalar],
         body: Callable[[list[Scalar], list[Scalar]], Sequence[Scalar]],
     ) -> list[Scalar]:
-        raise NotVectorizable("a loop for every element")
+        raise NotVectorizable("every element has a loop of its own")
 
 
 def _affine(a: Scalar, c: Scalar) -> bool:
@@ -256,7 +257,7 @@ def _affine(a: Scalar, c: Scalar) -> bool:
 
 
 def _form(index: Scalar) -> Affine:
-    """An index as a form; one computed by operations is a term itself."""
+    """An index as an affine form; an index computed by operations is a term itself."""
     if isinstance(index, AffineIndex):
         return index.form
     return Affine(0, {index.value: 1}) if index.value is not None else Affine(int(index.constant or 0))

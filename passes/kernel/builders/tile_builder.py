@@ -1,10 +1,10 @@
-"""Kernel bodies on tiles: the same expressions and loop nests as `loops`, a register tile of elements at a time.
+"""Vectorised kernel bodies: the expressions and loop nests of operations, evaluated on register tiles.
 
-A `Tile` names the shape of the registers a piece of code works on. Its axes enter the index of an element as
-`TileIndex`: an affine form, base + sum of step * position along a tile axis. Reading a buffer at such an index is a
-tile load with the strides that follow, a pointwise operation of tiles is the operation on the whole tile, and
-anything that is no tile operation (a division of a tile index, a branch on an element) raises `NotVectorizable`, upon
-which the kernel is written as scalar loops. So an operation's `element` serves both.
+A `Tile` is the shape of the registers that a piece of code works on. Its axes enter the index of an element as a
+`TileIndex`, an affine form: base + sum of step * position along a tile axis. A buffer read at such an index is a tile
+load with the corresponding strides, and a pointwise operation on tiles works on all their elements. Anything else (a
+division of a tile index, a branch on an element) raises `NotVectorizable`, upon which the kernel is written as scalar
+loops. So an operation's `element` serves both.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 
 
 class NotVectorizable(Exception):
-    """The code has no form on tiles; the message says what stands in the way."""
+    """The kernel is not vectorizable; the message says why."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ class TileIndex(Scalar):
 
     @property
     def ssa(self) -> SSAValue:
-        raise NotVectorizable("an index of a tile is used as a number")
+        raise NotVectorizable("a tile index is used as a number")
 
     @property
     def key(self) -> object:
@@ -91,19 +91,19 @@ _TILE_OPERATIONS: frozenset[type[Operation]] = frozenset(
         *(arith.MaxSIOp, arith.MinSIOp, arith.MaxUIOp, arith.MinUIOp),
     }
 )
-"""Binary operations that both emitters have on vectors."""
+"""Binary operations that both emitters have for vectors."""
 
 _ZEROS_ARE_EQUAL = arith.FastMathFlagsAttr([FastMathFlag.NO_SIGNED_ZEROS])
-"""Of extremes: -0 and +0 may stand for each other, which takes half the instructions on most processors."""
+"""For maxima and minima: -0 and +0 may stand for each other, which takes half the instructions on most processors."""
 
 _TILE_MATH = frozenset({"sqrt", "floor", "ceil", "roundeven", "trunc", "absf"})
-"""Functions that are vector instructions."""
+"""Functions that processors have as vector instructions."""
 EXPANDED_MATH = frozenset({"exp", "log", "log1p", "tanh", "erf", "sin", "cos"})
-"""Functions of f32 that `expand-math` writes with such instructions."""
+"""Functions of f32 that `expand-math` expands into vector instructions."""
 
 
 _MOST_QUARTERS = 16
-"""Quarters of the greatest exponent that is roots and products."""
+"""The greatest exponent, in quarters, for which `pow` is written as roots and products."""
 
 
 def is_tile(value: Scalar) -> bool:
@@ -114,15 +114,16 @@ def is_tile(value: Scalar) -> bool:
 class TileBuilder(LoopBuilder):
     """A LoopBuilder whose elements may be tiles; a scalar that meets a tile is broadcast."""
 
-    _asks = False
-    """Whether loads are to be prefetches."""
+    _prefetching = False
+    """Whether loads are emitted as prefetches."""
 
     def insert(self, op: Operation) -> SSAValue:
-        """As `Builder.insert`: what is not written for tiles raises NotVectorizable where it meets one."""
+        """As `Builder.insert`. An operation that is neither of the aot nor of the vector dialect raises NotVectorizable
+        where one of its operands is a tile."""
         for part in op.walk():
             meets = any(isinstance(value.type, VectorType) for value in part.operands)
             if meets and part.dialect_name() not in (aot.AOT.name, vector.Vector.name):
-                raise NotVectorizable(f"{part.name} is inserted as an operation on scalars")
+                raise NotVectorizable(f"{part.name} is an operation on scalars")
         return self.emit(op)
 
     # Tiles
@@ -133,45 +134,47 @@ class TileBuilder(LoopBuilder):
         return Scalar(self, given.dtype, self._spread(given, tile.shape))
 
     def slice(self, a: Scalar, offsets: Sequence[int], sizes: Sequence[int]) -> Scalar:
-        """`sizes` registers of a tile from `offsets` on; the whole where that is the whole."""
+        """The slice of `sizes` registers of a tile from `offsets` on."""
         if tuple(sizes) == tile_shape(a.ssa)[:-1]:
             return a
         return Scalar(self, a.dtype, self.emit(aot.TileSliceOp(a.ssa, offsets, sizes)))
 
     def replace(self, part: Scalar, whole: Scalar, offsets: Sequence[int]) -> Scalar:
-        """The tile `whole` with `part` in it."""
+        """The tile `whole` with the slice from `offsets` on replaced by `part`."""
         if tile_shape(part.ssa) == tile_shape(whole.ssa):
             return part
         return Scalar(self, whole.dtype, self.emit(aot.TileInsertOp(part.ssa, whole.ssa, offsets)))
 
     def shuffle(self, a: Scalar, c: Scalar, lanes: Sequence[int]) -> Scalar:
-        """Register by register, `lanes` of those of two tiles, counted through both."""
+        """Registers of `lanes` picked from corresponding registers of two tiles; lanes of `c` are numbered after those
+        of `a`."""
         return Scalar(self, a.dtype, self.emit(aot.TileShuffleOp(a.ssa, c.ssa, lanes)))
 
     def total(self, kind: Reduction, a: Scalar) -> Scalar:
-        """All elements of a tile as one scalar (see `aot.tile_reduce` for the order)."""
+        """All elements of a tile reduced to one scalar (see `aot.tile_reduce` for the order)."""
         return Scalar(self, a.dtype, self.emit(aot.TileReduceOp(kind, a.ssa)))
 
     def fma(self, a: Scalar, c: Scalar, addend: Scalar) -> Scalar:
-        """a * c + addend; of floats with one rounding."""
+        """a * c + addend; floats are rounded once."""
         if not is_float(a.dtype):
             return self.add(self.mul(a, c), addend)
         x, y, z = self._operands(a, c, addend)
         return Scalar(self, a.dtype, self.emit(math.FmaOp(x, y, z)))
 
     def prefetch(self, read: Reader, index: Sequence[Scalar]) -> None:
-        """Ask for the cache line of the element that `read`, which is a buffer's, would load at `index`.
+        """Prefetch the cache line of the element that `read`, the reader of a buffer, would load at `index`.
 
-        Nothing else reads just this index in the same block."""
-        self._asks = True
+        No other read in the same block may have this index, or the two would be merged.
+        """
+        self._prefetching = True
         read(index)
-        self._asks = False
+        self._prefetching = False
 
     # Memory
 
     def load(self, buffer: SSAValue, index: Sequence[Scalar], dtype: Attribute) -> Scalar:
         tile = next((i.tile for i in index if isinstance(i, TileIndex)), None)
-        if self._asks:
+        if self._prefetching:
             self.effect(aot.PrefetchOp(buffer, [i.ssa for i in index]))
             return self.const(0, dtype)
         if tile is None:
@@ -184,7 +187,8 @@ class TileBuilder(LoopBuilder):
         return Scalar(self, dtype, self.emit(aot.TileLoadOp(buffer, base, tile.shape, strides, valid)))
 
     def _load_across(self, buffer: SSAValue, base: Sequence[SSAValue], strides: Sequence[int], tile: Tile) -> SSAValue:
-        """A tile that is contiguous from register to register: its columns as registers, transposed."""
+        """A tile that is contiguous from register to register, not along the lanes: its columns are loaded as
+        registers, then transposed."""
         rows, lanes = tile.shape[0], tile.shape[-1]
         present = lanes if tile.valid is None else tile.valid
         shape = (present, *tile.shape[1:-1], lanes)
@@ -203,7 +207,7 @@ class TileBuilder(LoopBuilder):
         tile = next((i.tile for i in index if isinstance(i, TileIndex)), None)
         if tile is None:
             if is_tile(value):
-                raise NotVectorizable("a tile is stored at one element")
+                raise NotVectorizable("a tile is stored to a single element")
             super().store(value, buffer, index)
             return
         _check_elements(cast(MemRefType[Attribute], buffer.type).get_element_type())
@@ -221,17 +225,17 @@ class TileBuilder(LoopBuilder):
         for i, distance in zip(index, pitches, strict=True):
             if isinstance(i, TileIndex):
                 if i.tile is not tile:
-                    raise NotVectorizable("an index over two tiles")
+                    raise NotVectorizable("an index mixes two tiles")
                 for axis, step in i.steps.items():
                     strides[axis] += step * distance
                 i = i.base
             base.append(i.ssa)
         return base, strides
 
-    # Arithmetic: what ScalarBuilder does, on tiles where an operand is one
+    # Arithmetic: what ScalarBuilder does, vectorised where an operand is a tile
 
     def _spread(self, a: Scalar, shape: tuple[int, ...]) -> SSAValue:
-        """`a` as a tile of `shape`."""
+        """`a` broadcast to a tile of `shape`."""
         kind = storage_type(a.dtype)
         if a.value is None and a.constant is not None:
             key = (a.constant, repr(a.constant) + str(shape), kind)
@@ -267,7 +271,7 @@ class TileBuilder(LoopBuilder):
     def add(self, a: Scalar, c: Scalar) -> Scalar:
         if isinstance(a, TileIndex) and isinstance(c, TileIndex):
             if a.tile is not c.tile:
-                raise NotVectorizable("an index over two tiles")
+                raise NotVectorizable("an index mixes two tiles")
             steps = {axis: a.steps.get(axis, 0) + c.steps.get(axis, 0) for axis in {*a.steps, *c.steps}}
             return a.tile.index(self, self.add(a.base, c.base), steps)
         if isinstance(a, TileIndex):
@@ -287,7 +291,7 @@ class TileBuilder(LoopBuilder):
         for x, y in ((a, c), (c, a)):
             if isinstance(x, TileIndex):
                 if y.constant is None:
-                    raise NotVectorizable("a product of a tile index and a variable")
+                    raise NotVectorizable("a tile index is multiplied by a variable")
                 return x.scaled(self.mul(x.base, y), int(y.constant))
         return super().mul(a, c)
 
@@ -312,12 +316,12 @@ class TileBuilder(LoopBuilder):
         return super().math(name, a)
 
     def pow(self, a: Scalar, exponent: Scalar) -> Scalar:
-        """A multiple of a quarter is roots and products, within 2 units in the last place."""
+        """A multiple of 1/4 is computed by roots and products, within 2 units in the last place."""
         power = exponent.constant
         if not (is_tile(a) or is_tile(exponent)) or power in (2, 3):
             return super().pow(a, exponent)
         if power is None or power == 0 or power % 0.25 or abs(power) > _MOST_QUARTERS / 4:
-            raise NotVectorizable("a power of tiles")
+            raise NotVectorizable("a power with an exponent that is not constant")
         quarters = int(abs(power) * 4)
         if quarters % 4:  # the roots of -0 and of -inf are not their powers
             infinite = self.compare("eq", a, -inf)
@@ -348,7 +352,7 @@ class TileBuilder(LoopBuilder):
         self, condition: Scalar, then: Callable[[], Sequence[Scalar]], otherwise: Callable[[], Sequence[Scalar]]
     ) -> list[Scalar]:
         if is_tile(condition):
-            raise NotVectorizable("a branch on an element of a tile")
+            raise NotVectorizable("a branch depends on an element of a tile")
         return super().when(condition, then, otherwise)
 
     def _alike(self, value: Scalar, other: Scalar) -> SSAValue:
@@ -356,7 +360,7 @@ class TileBuilder(LoopBuilder):
 
 
 def _check_elements(dtype: Attribute) -> None:
-    """Raise NotVectorizable for what no vector holds: indices, and floats that are converted one by one."""
+    """Raise NotVectorizable for types that vectors cannot hold: indices, and floats that are converted one by one."""
     if not isinstance(dtype, Float32Type | Float64Type | IntegerType):
         raise NotVectorizable(f"tiles of {dtype}")
 

@@ -1,0 +1,1 @@
+"""Cost models: sizes and a machine in, schedules and cycles out."""

@@ -9,22 +9,22 @@ from aotc.dialects.graph.schedules import ElementwiseSchedule, ResampleSchedule,
 from aotc.machines.machine import Machine
 
 MOST_AT_ONCE = 8
-"""Rows, or rows times registers, that are worked on at once: more hide no more latency."""
+"""The most rows, or rows times registers, to compute at once: more hide no more latency."""
 
 
 def counts(machine: Machine, given: int) -> Iterator[int]:
-    """How many registers a tile of one axis may have, but for those given."""
+    """The numbers of registers that a tile of one axis may have, except `given`."""
     return (count for count in (1, 2, 3, 4, 6, 8, 12) if count < machine.registers and count != given)
 
 
 def _pairs(given: tuple[int, int]) -> Iterator[tuple[int, int]]:
-    """Powers of two whose product is not too large, but for those given."""
+    """Pairs of powers of two with a limited product, except `given`."""
     sizes = ((first, second) for first in (1, 2, 4, 8) for second in (1, 2, 4, 8))
     return (pair for pair in sizes if pair[0] * pair[1] <= MOST_AT_ONCE and pair != given)
 
 
 def row_candidates(schedule: RowSchedule, machine: Machine) -> Iterator[RowSchedule]:
-    """Other rows at once; where there is one row, other registers of a step."""
+    """Other numbers of rows computed at once; for one row, other numbers of registers in a step."""
     if schedule.rows * schedule.stages == 1:
         return (replace(schedule, registers=count) for count in counts(machine, schedule.registers))
     pairs = _pairs((schedule.stages, schedule.rows))

@@ -1,4 +1,4 @@
-"""How a convolution is computed directly: with sums along which lanes, on which register tiles: sizes only, no IR."""
+"""The cost model of direct convolution: sums along which lanes, on which register tiles. Sizes only, no IR."""
 
 from __future__ import annotations
 
@@ -13,18 +13,16 @@ from aotc.dialects.graph.schedules import InnerProductSchedule, MatmulSchedule
 from aotc.dialects.graph.shapes import ceil_div, segments
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.lanes import lanes_of_products
-from aotc.passes.kernel.costs.products import asks_for_next, panel_order, product_cycles
+from aotc.passes.kernel.costs.products import panel_order, prefetches, product_cycles
 from aotc.passes.kernel.costs.register_tiles import register_tile, step_cycles
-
-LEAST_DEPTH = 4
-"""Of blocks of the weight: a loop over one must not be too short."""
+from aotc.passes.kernel.layouts import block_depth
 
 
 def narrow_cycles(machine: Machine, lanes: int, channels: int, outputs: int, taps: int) -> float:
-    """Estimated cycles for each position of the result: products, then the lanes of each output channel's sum.
+    """Estimated cycles for each position of the result: products, then the reductions across the lanes.
 
-    A square of as many sums as lanes is transposed, which takes a shuffle for each register and power of two, and its
-    registers are added.
+    As many sums as there are lanes are transposed as a square, one shuffle for each register and power of two, and the
+    resulting registers are added.
     """
     return outputs * (channels / lanes * taps / machine.tiles.multipliers + math.log2(lanes) + 1)
 
@@ -32,15 +30,15 @@ def narrow_cycles(machine: Machine, lanes: int, channels: int, outputs: int, tap
 def narrow_schedule(
     machine: Machine, dtype: Attribute, channels: int, outputs: int, taps: int, groups: int
 ) -> InnerProductSchedule | None:
-    """The schedule of a convolution with sums along the lanes; None where they are better along output channels.
+    """The schedule of a convolution by inner products along the lanes; None where sums of output channels are better.
 
-    Channels must fill their blocks, of which nobody knows what is in lanes beyond them.
+    The channels must fill their blocks: padding lanes hold arbitrary values, which must not enter a sum.
     """
     lanes = lanes_of_products(machine, dtype)
     if lanes == 1 or not is_float(dtype) or groups > 1 or channels == 0 or channels % lanes or 0 in (outputs, taps):
         return None
     direct = channels * taps * ceil_div(outputs, lanes) / machine.tiles.multipliers
-    if narrow_cycles(machine, lanes, channels, outputs, taps) > machine.tiles.lane_sums * direct:
+    if narrow_cycles(machine, lanes, channels, outputs, taps) > machine.tiles.most_inner_product_time * direct:
         return None
     return InnerProductSchedule(lanes, lanes)
 
@@ -55,9 +53,9 @@ def conv_schedule(
     kernel: Sequence[int],
     groups: int = 1,
 ) -> MatmulSchedule | None:
-    """The schedule of a convolution of `channels` to `outputs` whose result has `extents` positions along its axes.
+    """The schedule of a convolution to `outputs` channels whose result has `extents` positions along its axes.
 
-    The operand has so many elements. None where the type is not computed in vectors.
+    `operand` counts the elements of x. None where the type is not computed in vectors.
     """
     lanes, taps = lanes_of_products(machine, dtype), math.prod(kernel)
     if lanes == 1 or 0 in (*extents, outputs, channels):
@@ -68,7 +66,7 @@ def conv_schedule(
         tile, depth = _grouped_tile(machine, rows, outputs // groups, channels // groups, taps, groups, lanes)
     matrix = depth * registers * machine.vector_bytes
     order = panel_order(machine, ceil_div(registers, tile[1]), matrix, operand * byte_width(dtype))
-    prefetch = order == "columns" and asks_for_next(machine, math.prod(extents), tile)
+    prefetch = order == "columns" and prefetches(machine, math.prod(extents), tile)
     return MatmulSchedule(lanes, *tile, machine.tiles.unroll, order, prefetch)
 
 
@@ -81,7 +79,7 @@ def conv_cycles(
     kernel: Sequence[int],
     groups: int = 1,
 ) -> float:
-    """Estimated cycles of one core for one image of such a convolution (`conv_schedule`) with `schedule`."""
+    """Estimated cycles of one core for one image of a convolution as in `conv_schedule`, with `schedule`."""
     *outer, rows = extents
     depth = channels * math.prod(kernel)
     if groups > 1:
@@ -96,9 +94,10 @@ def conv_cycles(
 def _grouped_tile(
     machine: Machine, rows: int, outputs: int, inputs: int, taps: int, groups: int, lanes: int
 ) -> tuple[tuple[int, int], int]:
-    """The tile of least estimated time for `groups` of `inputs` to `outputs` channels, and the depth of its panels.
+    """The fastest register tile for `groups` of `inputs` to `outputs` channels, and the depth of a block of its panels.
 
-    The wider a panel, the more of what it sees some of its channels do not see.
+    In groups, a wider panel covers more groups, so more of the input channels that it reads have zero weights for some
+    of its outputs.
     """
     best, depth, least = (1, 1), 1, float("inf")
     for columns in range(1, min(machine.tiles.widest, ceil_div(groups * outputs, lanes)) + 1):
@@ -112,12 +111,3 @@ def _grouped_tile(
         if tile[1] == columns and cycles < least:
             best, depth, least = tile, deep, cycles
     return best, depth
-
-
-def block_depth(groups: int, inputs: int, outputs: int, width: int, lanes: int) -> int:
-    """The depth of blocks of the weight, a part of `lanes`, with which panels of `width` see the fewest channels; the
-    greatest of those."""
-    if groups == 1:
-        return lanes
-    parts = [lanes >> halvings for halvings in range(lanes.bit_length()) if lanes >> halvings >= LEAST_DEPTH]
-    return min(parts or [lanes], key=lambda depth: GroupedPanels(groups, inputs, outputs, width, depth).channels)

@@ -1,4 +1,4 @@
-"""How matrix products are computed: register tiles, order of the loops, prefetching; sizes only, no IR."""
+"""The cost model of matrix products: register tiles, order of the loops, prefetching; sizes only, no IR."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def product_schedule(
     tile = register_tile(machine, rows, registers, depth)
     matrix = depth * registers * machine.vector_bytes
     order = panel_order(machine, ceil_div(registers, tile[1]), matrix, rows * depth * byte_width(dtype))
-    prefetch = streamed and order == "columns" and asks_for_next(machine, rows, tile)
+    prefetch = streamed and order == "columns" and prefetches(machine, rows, tile)
     return MatmulSchedule(lanes, *tile, machine.tiles.unroll, order, prefetch)
 
 
@@ -37,24 +37,29 @@ def product_cycles(machine: Machine, schedule: MatmulSchedule, rows: int, column
     return sum(part.count * nest_cycles(machine, tile, rows, registers, part.size) for part in blocks)
 
 
-def asks_for_next(machine: Machine, rows: int, tile: tuple[int, int]) -> bool:
-    """Whether it pays to ask for the next panel, which comes from memory, while `rows` are multiplied with one."""
+def prefetches(machine: Machine, rows: int, tile: tuple[int, int]) -> bool:
+    """Whether it pays to prefetch the next panel, which comes from memory, while `rows` are multiplied with the current
+    one."""
     height, width = tile
     return width * machine.vector_bytes * height <= machine.tiles.prefetch_lines * machine.line * rows
 
 
-def stacked_schedule(machine: Machine, lanes: int, sizes: tuple[int, int, int, int], panels: int = 1) -> MatmulSchedule:
-    """The schedule of `batched_matmul` of `sizes`, with one of `panels` alike, which lie one after the other."""
+def batched_matmul_schedule(
+    machine: Machine, lanes: int, sizes: tuple[int, int, int, int], panels: int = 1
+) -> MatmulSchedule:
+    """The schedule of a `batched_matmul` of `sizes` (count, rows, registers, depth), one of `panels` equal ones that
+    follow each other in memory."""
     count, rows, registers, depth = sizes
     tile = register_tile(machine, rows, registers, depth)
     far = panels * count * registers * depth * machine.vector_bytes > machine.l2 * machine.shares.resident
-    return MatmulSchedule(lanes, *tile, machine.tiles.unroll, "columns", far and asks_for_next(machine, rows, tile))
+    return MatmulSchedule(lanes, *tile, machine.tiles.unroll, "columns", far and prefetches(machine, rows, tile))
 
 
 def panel_order(machine: Machine, panels: int, matrix: int, rows: int) -> Order:
-    """Panel by panel where the matrix, of so many bytes, does not stay in the cache from one row of tiles to the next.
+    """The order of loops: "columns" (panel by panel) where the matrix does not stay in cache between rows of tiles.
 
-    It does not stay in L1, while all `rows` bytes of the other operand do stay in L2, or not even in that.
+    `matrix` and `rows` are the bytes of both operands. The matrix does not stay in L1 while all rows stay in L2, or it
+    does not even stay in L2.
     """
     l1, l2 = (size * machine.shares.resident for size in (machine.l1, machine.l2))
     return "columns" if panels > 1 and matrix > (l1 if rows <= l2 else l2) else "rows"

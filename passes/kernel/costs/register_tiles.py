@@ -1,7 +1,7 @@
-"""Which tile of registers a contraction works on: arithmetic on sizes, no IR.
+"""The cost model of register tiles: arithmetic on sizes, no IR.
 
-A contraction adds, for each step of its reduction, the outer product of `rows` scalars and `columns` registers to
-rows * columns accumulators. The accumulators, the column registers and one broadcast must fit the register file.
+A contraction adds, for each step of its reduction, the outer product of `rows` scalars and `columns` registers to rows
+* columns accumulators. The accumulators, the column registers and one broadcast must fit the register file.
 """
 
 from __future__ import annotations
@@ -15,20 +15,21 @@ from aotc.machines.machine import Machine
 def step_cycles(machine: Machine, rows: int, columns: int) -> float:
     """Cycles of one reduction step on a tile: arithmetic, loads or latency, whichever takes longest."""
     costs, results, loads = machine.tiles, rows * columns, rows + columns
-    gaps = costs.gap_cycles * max(costs.busy_results - results, 0)
-    longest = max(results / costs.multipliers + gaps, costs.latency, costs.load_factor * loads / costs.loads)
+    stalls = costs.stall_cycles * max(costs.busy_results - results, 0)
+    longest = max(results / costs.multipliers + stalls, costs.latency, costs.load_factor * loads / costs.loads)
     return longest + costs.load_cycles * loads
 
 
-def _between(machine: Machine, results: int, depth: int) -> float:
-    """Cycles from the last step on a tile of so many results to the first one on the next."""
+def _switch_cycles(machine: Machine, results: int, depth: int) -> float:
+    """Cycles from the last step of a tile with `results` accumulators to the first step of the next."""
     costs = machine.tiles
     held_up = costs.write_cycles * max(results - costs.burst_results, 0)
     return costs.start_cycles + held_up * min(costs.hiding_steps / depth, 1)
 
 
 def _most_rows(machine: Machine, columns: int) -> int:
-    """Of a tile that compilers keep in registers: accumulators, columns, a broadcast, and one to spare; at least 1."""
+    """The most rows of a tile that compilers keep in registers: accumulators, columns, a broadcast, and one to spare;
+    at least 1."""
     return max((machine.registers - 2 - columns) // columns, 1)
 
 
@@ -43,17 +44,17 @@ def nest_cycles(machine: Machine, tile: tuple[int, int], rows: int, columns: int
 
     def tile_cycles(rows: int, columns: int) -> float:
         step = max(step_cycles(machine, rows, columns), columns * streamed)
-        return depth * step + _between(machine, rows * columns, depth)
+        return depth * step + _switch_cycles(machine, rows * columns, depth)
 
     tiles = product(segments(rows, height), segments(columns, width))
     return sum(r.count * c.count * tile_cycles(r.size, c.size) for r, c in tiles)
 
 
 def register_tile(machine: Machine, rows: int, columns: int, depth: int) -> tuple[int, int]:
-    """The tile (rows, columns) of least estimated time for `rows` x `columns` registers and `depth` reduction steps.
+    """The fastest register tile (MR, NR) for `rows` x `columns` registers and `depth` reduction steps.
 
-    A panel of the columns, as deep as the reduction, takes its share of L2 at most, so that it is still there for the
-    next rows; they read it from there where it takes more than such a share of L1.
+    A panel, as deep as the reduction, takes at most its share of L2, so that the next rows find it there; they read it
+    from L1 where it takes no more than its share of L1.
     """
     best, least = (1, 1), float("inf")
     panel = max(int(machine.l2 * machine.shares.panel) // (depth * machine.vector_bytes), 1) if rows > 1 else columns

@@ -1,4 +1,4 @@
-"""How rows of reductions and normalisations are computed on registers: sizes only, no IR."""
+"""The schedules of reductions and normalisations: how rows are computed on registers. Sizes only, no IR."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def axis_of_lanes(shape: Sequence[int]) -> int:
 
 
 def axis_of_steps(shape: Sequence[int], axes: Sequence[int]) -> int | None:
-    """The innermost of the reduced `axes` that is longer than 1 and not the lanes'."""
+    """The innermost of the reduced `axes` that is longer than 1 and does not hold the lanes."""
     lanes = axis_of_lanes(shape)
     return max((axis for axis in axes if axis != lanes and shape[axis] > 1), default=None)
 
@@ -27,7 +27,7 @@ def axis_of_steps(shape: Sequence[int], axes: Sequence[int]) -> int | None:
 def reduction_schedule(
     machine: Machine, dtype: Attribute, shape: Sequence[int], axes: Sequence[int]
 ) -> RowSchedule | None:
-    """How rows along `axes` of a tensor of `dtype` are read once; None where there are no vectors for it."""
+    """The schedule for reading rows along `axes` of a tensor of `dtype` once; None where the type is not vectorised."""
     if (lanes := _lanes(machine, dtype, shape, axes)) == 1:
         return None
     step_axis = axis_of_steps(shape, axes)
@@ -38,9 +38,9 @@ def reduction_schedule(
 
 
 def row_schedule(machine: Machine, dtype: Attribute, shape: Sequence[int], axes: Sequence[int]) -> RowSchedule | None:
-    """How rows are worked on that are read several times; None where there are no vectors for it.
+    """The schedule for rows that are read several times; None where the type is not vectorised.
 
-    They stay in registers where they fit, several at once: what is spilled beside them is no longer away than x.
+    Rows stay in registers where they fit, several at once; if some spill, the stack is no farther away than x itself.
     """
     if (lanes := _lanes(machine, dtype, shape, axes)) == 1:
         return None
@@ -60,7 +60,7 @@ def row_schedule(machine: Machine, dtype: Attribute, shape: Sequence[int], axes:
 
 
 def _rows_at_once(use: RegisterUse, needed: int) -> tuple[int, int]:
-    """Of rows of `needed` registers: how many groups are pipelined, and how many rows each of them has."""
+    """For rows of `needed` registers: how many groups are pipelined, and how many rows each group has."""
 
     def rows(registers: int) -> int:
         """The largest power of two that fits."""
@@ -75,5 +75,5 @@ def _lanes(machine: Machine, dtype: Attribute, shape: Sequence[int], axes: Seque
 
 
 def _even(count: int, most: int) -> int:
-    """The size of the least number of parts of `count`, none larger than `most`, where they are as equal as can be."""
+    """The part size when `count` is divided into the fewest parts of at most `most`, as equal as possible."""
     return ceil_div(count, ceil_div(count, most))

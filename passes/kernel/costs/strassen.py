@@ -35,7 +35,7 @@ from aotc.dialects.graph.schedules import MatmulSchedule, StrassenAttr
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.lanes import lanes_of, lanes_of_products
-from aotc.passes.kernel.costs.products import stacked_schedule
+from aotc.passes.kernel.costs.products import batched_matmul_schedule
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class ProductSizes:
 
 
 def strassen_choices(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> list[StrassenAttr]:
-    """One block of all rows, or blocks of as many as suit the machine."""
+    """The choices of block size: all rows, or as many rows as suit the machine."""
     if lanes_of(machine, dtype) == 1 or 0 in (sizes.rows, sizes.columns, sizes.depth):
         return []
     found = dict.fromkeys(ceil_div(sizes.rows, most) for most in (machine.strassen.most_rows, sizes.rows))
@@ -66,7 +66,8 @@ def strassen_choices(machine: Machine, dtype: Attribute, sizes: ProductSizes) ->
 
 
 def choose_strassen(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> StrassenAttr | None:
-    """Blocks of as many rows as suit the machine, where that is estimated to be worth it; None: multiply directly."""
+    """Blocks of as many rows as suit the machine, where Strassen's algorithm is estimated to be faster; None: it is
+    not."""
     found = strassen_choices(machine, dtype, sizes)
     most = machine.strassen.most_time * direct_cycles(machine, dtype, sizes)
     return found[0] if found and strassen_cycles(machine, dtype, sizes) < most else None
@@ -92,7 +93,7 @@ def strassen_cycles(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> 
 
 
 def _weight_bytes(machine: Machine) -> int:
-    """Of a weight, in a cycle."""
+    """Bytes of a weight that are fetched in a cycle."""
     return machine.strassen.near_bytes if machine.weights_in_l3 else machine.strassen.far_bytes
 
 
@@ -104,4 +105,4 @@ def strassen_schedule(machine: Machine, dtype: Attribute, rows: int, columns: in
     lanes = lanes_of_products(machine, dtype)
     if lanes == 1 or 0 in (rows, columns, depth):
         return None
-    return stacked_schedule(machine, lanes, (PRODUCTS, rows, ceil_div(columns, lanes), depth))
+    return batched_matmul_schedule(machine, lanes, (PRODUCTS, rows, ceil_div(columns, lanes), depth))

@@ -1,4 +1,4 @@
-"""How often loops run."""
+"""Trip counts of loops."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.winograd_transforms import OUTPUT_TILES, TAPS
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.lanes import lanes_of
-from aotc.passes.kernel.costs.products import stacked_schedule
+from aotc.passes.kernel.costs.products import batched_matmul_schedule
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class ConvolutionSizes:
 
     @property
     def positions(self) -> int:
-        """In all images."""
+        """Positions in all images."""
         return self.images * self.rows * self.columns
 
     def tiles(self, size: int) -> tuple[int, int]:
@@ -58,9 +58,9 @@ class ConvolutionSizes:
 
 
 def choose_winograd(machine: Machine, dtype: Attribute, sizes: ConvolutionSizes) -> WinogradAttr | None:
-    """The output tile of least estimated time and how many rows of tiles are a block; None: convolve directly.
+    """The fastest output tile and the number of rows of tiles in a block; None: convolve directly.
 
-    With fewer channels than a register has lanes the operand is not blocked, and half empty where it is.
+    Fewer channels than lanes are not worth it: half of a blocked operand would be padding.
     """
     found = winograd_choices(machine, dtype, sizes)
     cycles = {each: winograd_cycles(machine, sizes, each.output_tile.data) for each in found}
@@ -69,7 +69,7 @@ def choose_winograd(machine: Machine, dtype: Attribute, sizes: ConvolutionSizes)
 
 
 def winograd_choices(machine: Machine, dtype: Attribute, sizes: ConvolutionSizes) -> list[WinogradAttr]:
-    """Each output tile, with as many rows of tiles in a block as suit it."""
+    """The choices: each output tile, with as many rows of tiles in a block as suit it."""
     if dtype != f32 or sizes.channels < lanes_of(machine, dtype) or 0 in (sizes.images, sizes.outputs):
         return []
     return [WinogradAttr(IntAttr(size), IntAttr(_tile_rows(machine, sizes, size))) for size in OUTPUT_TILES]
@@ -82,7 +82,7 @@ def winograd_schedule(
     lanes = lanes_of(machine, dtype)
     size = chosen.output_tile.data
     tiles, count = chosen.tile_rows.data * sizes.tiles(size)[1], (size + TAPS - 1) ** 2
-    return stacked_schedule(machine, lanes, (count, tiles, ceil_div(sizes.outputs, lanes), sizes.channels))
+    return batched_matmul_schedule(machine, lanes, (count, tiles, ceil_div(sizes.outputs, lanes), sizes.channels))
 
 
 def direct_cycles(machine: Machine, sizes: ConvolutionSizes) -> float:
@@ -102,7 +102,7 @@ def winograd_cycles(machine: Machine, sizes: ConvolutionSizes, output_tile: int)
 
 
 def _product_cycles(machine: Machine, sizes: ConvolutionSizes, count: int) -> float:
-    """Of `count` products of a row of all channels with the weight."""
+    """Estimated cycles of `count` products of a row of all channels with the weight."""
     return count * sizes.channels * ceil_div(sizes.outputs, lanes_of(machine, f32)) / machine.tiles.multipliers
 
 
@@ -112,7 +112,7 @@ def _weight_cycles(machine: Machine, sizes: ConvolutionSizes, products: int) -> 
 
 
 def _tile_rows(machine: Machine, sizes: ConvolutionSizes, output_tile: int) -> int:
-    """Rows of tiles in blocks of equal size whose buffers take their share of L2."""
+    """The number of rows of tiles in a block, all blocks being equal, such that the buffers take their share of L2."""
     rows, columns = sizes.tiles(output_tile)
     costs, size = machine.winograd, (output_tile + TAPS - 1) ** 2
     buffers = columns * size * (sizes.channels + costs.product_registers * lanes_of(machine, f32)) * byte_width(f32)

@@ -1,9 +1,9 @@
-"""Convolutions on blocked tensors as register tiles: the loop nest of convolution and of transposed convolution.
+"""Direct convolution on blocked tensors: the loop nest of convolution and of transposed convolution.
 
-A tile is some neighbouring positions along the last axis times some blocks of output channels: for each tap and input
-channel it adds the elements at these positions, each broadcast along the lanes, times registers of the packed weight.
-Tiles at the ends of a row leave out the registers for which a tap lies in the padding (`edges`); along the other axes
-the bounds of the loops over taps leave them out.
+A register tile is some neighbouring positions along the last axis times some blocks of output channels. For each tap
+and input channel it adds the elements at these positions, each broadcast along the lanes, times registers of the packed
+weight. Tiles at the ends of a row leave out the registers for which a tap lies in the padding (`edges`); along the
+other axes the bounds of the loops over taps do.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from xdsl.ir import Attribute
 
 from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.dtypes import byte_width
-from aotc.dialects.graph.packed.conv import ChunkBody
+from aotc.dialects.graph.packed.conv import PanelBlockBody
 from aotc.dialects.graph.packed.grouped import GroupedPanels
 from aotc.dialects.graph.schedules import MatmulSchedule
 from aotc.dialects.graph.shapes import linearize
@@ -27,8 +27,8 @@ from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder
 from aotc.passes.kernel.nests.edges import RowTiles, row_tiles
 from aotc.passes.kernel.nests.matmul import Block, PartialSums, for_blocks, prefetch_panel, reduction
 
-OverBlocks: TypeAlias = Callable[[Scalar, list[Scalar], ChunkBody], list[Scalar]]
-"""Loops that carry values over blocks of x that a panel sees."""
+OverBlocks: TypeAlias = Callable[[Scalar, list[Scalar], PanelBlockBody], list[Scalar]]
+"""Loops over the blocks of x that a panel reads, carrying values."""
 
 
 @dataclass(frozen=True)
@@ -39,26 +39,26 @@ class ConvNest:
     schedule: MatmulSchedule
     dtype: Attribute
     result: Sequence[int]
-    """Its shape."""
+    """The shape of the result."""
     panels: GroupedPanels
-    """Of the weight, and which blocks of x they see."""
+    """The panels of the weight, and which blocks of x each reads."""
     over_blocks: OverBlocks
-    """Loops over the blocks that a panel sees."""
+    """Loops over the blocks that a panel reads."""
     panel: Sequence[int]
-    """The shape of one: blocks of x, taps, channels of a block, columns."""
+    """The shape of a panel: blocks of x, taps, channels of a block, columns."""
     outer: Callable[[list[Scalar]], list[Taps]]
-    """What a position along all spatial axes but the last sees."""
+    """The taps at a position along all spatial axes but the last."""
     phases: Sequence[Phases]
-    """Of the last axis."""
+    """The phases of the last axis."""
     x: Callable[[Scalar, Scalar, list[Scalar], Scalar], Scalar]
-    """The operand at batch, block, position and channel of the block."""
+    """Reads the operand at batch, block, position, and channel of the block."""
     weight: Reader
-    """At panel, block, taps, channel of the block, column."""
+    """Reads the weight at panel, block, taps, channel of the block, column."""
     bias: Reader | None
-    """At a channel; None: sums start with 0."""
+    """Reads the bias at a channel; None: sums start with 0."""
     write: Writer
     partials: PartialSums | None = None
-    """At a position and a column of the panel, where the reduction is done in blocks; of one group."""
+    """Indexed by position, and by column of the panel, where the reduction is blocked; for one group only."""
 
     def run(self) -> None:
         """Emit the nest; every position is written once.
@@ -104,19 +104,20 @@ class ConvNest:
             b.parallel_for([batches, *spatial[:-1]], by_rows)
 
     def _over_some(self, some: Block) -> OverBlocks:
-        """Loops over `some` of the blocks of x, of which the last one of all may have fewer channels."""
+        """Loops over the blocks of x in `some`; the very last block may have fewer channels."""
         depth, b = self.panels.depth, self.b
         tail = self.panels.last_depth if some.is_last and self.panels.last_depth < depth else None
         whole = some.size if tail is None else some.size - 1
 
-        def over(panel: Scalar, carried: list[Scalar], body: ChunkBody) -> list[Scalar]:
+        def over(panel: Scalar, carried: list[Scalar], body: PanelBlockBody) -> list[Scalar]:
             carried = b.loop(0, whole, 1, carried, lambda number, now: body(some.start + number, depth, now))
             return carried if tail is None else body(some.start + whole, tail, carried)
 
         return over
 
     def _row(self, batch: Scalar, panel: Scalar, count: int, outer: list[Scalar], some: Block | None = None) -> None:
-        """All positions along the last axis, for `count` blocks of output channels; `some` of the reduction, or all."""
+        """All positions along the last axis, for `count` blocks of output channels; `some` is a block of the
+        reduction."""
 
         def phase(j: Scalar, phases: Phases) -> None:
             for part in row_tiles(phases.window, self.schedule.mr):
@@ -132,7 +133,8 @@ class ConvNest:
 
 @dataclass(frozen=True)
 class _Tile:
-    """A tile of results: in phase j of `phases` the positions from `row` on, times `count` blocks of a panel."""
+    """A register tile of results: in phase j of `phases`, the positions from `row` on, times `count` blocks of a
+    panel."""
 
     nest: ConvNest
     batch: Scalar
@@ -144,10 +146,10 @@ class _Tile:
     part: RowTiles
     row: Scalar
     some: Block | None
-    """What of the reduction is added to partial sums; None: all of it, to the bias."""
+    """The block of the reduction to add to partial sums; None: all of it, added to the bias."""
 
     def write(self) -> None:
-        """Sum up the products and write the results, or the partial sums."""
+        """Accumulate, then write the results or the partial sums."""
         nest, b = self.nest, self.nest.b
         lanes, registers = nest.schedule.lanes, nest.schedule.nr
         tile = Tile((self.part.size, self.count, lanes))
@@ -159,10 +161,10 @@ class _Tile:
         def summed(start: Scalar) -> Scalar:
             first = nest.panels.first(self.panel)
 
-            def chunk(at: Scalar, depth: int, sums: list[Scalar]) -> list[Scalar]:
-                return [self._chunk(first, at, depth, sums[0])]
+            def add_block(at: Scalar, depth: int, sums: list[Scalar]) -> list[Scalar]:
+                return [self._add_block(first, at, depth, sums[0])]
 
-            return nest.over_blocks(self.panel, [start], chunk)[0]
+            return nest.over_blocks(self.panel, [start], add_block)[0]
 
         if nest.partials is None or self.some is None:
             total = summed(initial())
@@ -180,19 +182,19 @@ class _Tile:
         start = self.row * self.phases.stride + (self.j + self.phases.start)
         return tile.index(self.nest.b, start, {0: self.phases.stride})
 
-    def _chunk(self, first: Scalar, chunk: Scalar, depth: int, total: Scalar) -> Scalar:
+    def _add_block(self, first: Scalar, block: Scalar, depth: int, total: Scalar) -> Scalar:
         """Add one block of input channels: all taps along all spatial axes."""
         axes = self.nest.outer(self.outer)
 
         def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
             seen = [axis.at(k) for axis, k in zip(axes, at, strict=True)]
             places, taps = [place for place, _ in seen], [tap for _, tap in seen]
-            return [self._taps(first, chunk, places, taps, depth, carried[0])]
+            return [self._taps(first, block, places, taps, depth, carried[0])]
 
         return self.nest.b.reduce([(axis.low, axis.high) for axis in axes], [total], step)[0]
 
     def _prefetch(self, at: list[Scalar]) -> None:
-        """At the step `at` (chunk, taps, channel) of the reduction, prefetch some of the next panel."""
+        """At the step `at` (block, taps, channel) of the reduction, prefetch some of the next panel."""
         nest, b = self.nest, self.nest.b
         (*steps, columns), spatial = nest.panel, nest.result[2:-1]
         if len(nest.phases) > 1:
@@ -203,9 +205,9 @@ class _Tile:
         prefetch_panel(b, nest.schedule, nest.weight, following, first, sizes, shape, step)
 
     def _taps(
-        self, first: Scalar, chunk: Scalar, places: list[Scalar], taps: list[Scalar], depth: int, total: Scalar
+        self, first: Scalar, block: Scalar, places: list[Scalar], taps: list[Scalar], depth: int, total: Scalar
     ) -> Scalar:
-        """Add the taps along the last axis, where it depends on the position which there are."""
+        """Add the taps along the last axis, where the position decides which of them read an element."""
         nest, b = self.nest, self.nest.b
         for seen in self.part.taps:
             size = seen.last - seen.first
@@ -220,9 +222,9 @@ class _Tile:
                 tap = k * self.phases.tap_step + (self.j + self.phases.first_tap)
 
                 def factors(inner: Scalar) -> tuple[Scalar, Scalar]:
-                    self._prefetch([chunk, *taps, tap, inner])
-                    x = nest.x(self.batch, first + chunk, place, inner)
-                    return x, nest.weight([self.panel, chunk, *taps, tap, inner, columns])
+                    self._prefetch([block, *taps, tap, inner])
+                    x = nest.x(self.batch, first + block, place, inner)
+                    return x, nest.weight([self.panel, block, *taps, tap, inner, columns])
 
                 return reduction(b, nest.schedule.unroll, depth, carried, factors)
 

@@ -1,7 +1,8 @@
-"""A row of results of a sliding window, cut into tiles of which it is known what each tap sees: sizes only, no IR.
+"""A row of results of a sliding window as tiles with known taps: sizes only, no IR.
 
-Where a tile meets an end of the operand, a tap sees elements at some of its positions only. As the tiles are cut when
-the kernel is written, so are these ranges: an edge is fewer registers, and needs neither padding nor tests.
+Where a tile meets an end of the operand, a tap reads elements at some of its positions only. The tiles are known when
+the kernel is written, and so are these ranges: at an edge fewer registers are used, and neither padding nor comparisons
+are needed.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from aotc.dialects.graph.windows.sliding import SlidingWindow
 
 @dataclass(frozen=True)
 class TapRange:
-    """The taps low..high; each sees an element at the positions first..last of a tile, and none at the others."""
+    """The taps low..high; each reads an element at the positions first..last of a tile, and none at the others."""
 
     low: int
     high: int
@@ -25,13 +26,13 @@ class TapRange:
 
 @dataclass(frozen=True)
 class RowTiles:
-    """`count` tiles of `size` positions each, side by side from position `start` on, alike in what their taps see."""
+    """`count` adjacent tiles of `size` positions each, from position `start` on, whose taps read alike."""
 
     start: int
     count: int
     size: int
     taps: tuple[TapRange, ...]
-    """In order; taps that see nothing are in none. Where all see all, this is one range."""
+    """In order, without taps that read nothing. Where all taps read at all positions, this is one range."""
 
     @property
     def positions(self) -> range:
@@ -42,13 +43,13 @@ class RowTiles:
 def row_tiles(window: SlidingWindow, size: int) -> list[RowTiles]:
     """All positions of `window` in tiles of equal size, at most `size`; only the last may be smaller.
 
-    Tiles next to each other that are alike stand together, so the interior is one of the results.
+    Adjacent tiles that are alike are one entry, so the interior is a single one.
     """
     positions = window.positions
     if positions == 0:
         return []
     size = ceil_div(positions, ceil_div(positions, size))
-    # Positions begin..end see an element with every tap; the tiles low..high are whole and have no others.
+    # At positions begin..end every tap reads an element; the tiles low..high are whole and have no other positions.
     begin = max(ceil_div(window.before, window.stride), 0)
     end = (window.extent + window.before - window.span) // window.stride + 1
     low, high = ceil_div(begin, size), min(end, positions) // size
@@ -85,9 +86,9 @@ def _taps(window: SlidingWindow, start: int, size: int) -> tuple[TapRange, ...]:
 
 @dataclass(frozen=True)
 class Run:
-    """Elements that a tile reads together: `count` of them, one every stride.
+    """Elements that a tile reads at once: `count` of them, one every stride.
 
-    `element` is the first, counted from the one that tap 0 sees, or would, at the tile's first position.
+    `element` is the first, relative to the one that tap 0 reads, or would read, at the tile's first position.
     """
 
     element: int
@@ -96,7 +97,7 @@ class Run:
 
 @dataclass(frozen=True)
 class TapPlace:
-    """What `tap` sees at the positions first..last of a tile: that many elements of `run`, from `offset` on."""
+    """What `tap` reads at the positions first..last of a tile: that many elements of `run`, from `offset` on."""
 
     tap: int
     first: int
@@ -106,7 +107,7 @@ class TapPlace:
 
 
 def tap_places(window: SlidingWindow, taps: Iterable[TapRange]) -> list[TapPlace]:
-    """Where to find what each of `taps` sees, tap by tap, so that each element is read once for all of them."""
+    """Where to find what each of `taps` reads, tap by tap, such that each element is loaded once for all of them."""
     each = [(tap, some.first, some.last) for some in taps for tap in range(some.low, some.high)]
     # Taps whose elements are a multiple of the stride apart share runs; along one, elements are numbered in strides.
     numbers: dict[int, list[tuple[int, int]]] = {}

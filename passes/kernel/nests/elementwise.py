@@ -1,11 +1,11 @@
-"""Vectorised loop nests for results that no anchor computes: pointwise chains, broadcasts, transposes, concatenations.
+"""Vectorised loop nests for kernels without an anchor: pointwise chains, broadcasts, transposes, concatenations.
 
-A first run of the expression, on a scratch block, tells where the index space must be split (the parts of a
-concatenation, the rim of padding) and how each operand lies along its loops. Loops that every operand steps through as
-through one become a `Band`. The band in which the result is contiguous goes along the lanes; further registers along
-it, too, or, where it is short, along the next one. Where an operand is contiguous along another band instead, tiles
-are squares over both, which `TileBuilder.load` transposes in registers. The tail of a band is a smaller
-tile.
+A first run of the expression, into a block that is dropped, tells where the index space must be split (between the
+parts of a concatenation, at the border of padding) and how each operand lies along its loops. Neighbouring loops that
+every operand traverses like a single one are merged into a `Band`. The band along which the result is contiguous holds
+the lanes, and further registers; where it is short, these lie along the next band. Where an operand is contiguous along
+another band, tiles are squares over both, which `TileBuilder.load` transposes in registers. The tail of a band is a
+smaller tile.
 """
 
 from __future__ import annotations
@@ -28,33 +28,33 @@ Write: TypeAlias = Callable[[SpaceBuilder, Sequence[Scalar]], None]
 """Computes and stores the results at an index."""
 
 _Sides: TypeAlias = "dict[Band | None, tuple[Segment, dict[int, int]]]"
-"""Of a tile: along which bands it lies, how much of each it covers, and the steps of its axes there."""
+"""For each band along which a tile lies: how much of it the tile covers, and the steps of the tile's axes."""
 
 MOST_SPACES = 64
-"""Into how many parts an index space is split at most."""
+"""The most parts that an index space is split into."""
 
 
 @dataclass(frozen=True, eq=False)
 class Band:
-    """Neighbouring loops, outermost first, that no address tells from a single one of as many steps."""
+    """Neighbouring loops, outermost first, that all addresses traverse like a single loop of as many steps."""
 
     loops: tuple[Loop, ...]
 
     @property
     def extent(self) -> int:
-        """How many steps there are."""
+        """The number of steps."""
         return prod(loop.extent for loop in self.loops)
 
     def stride(self, access: Access) -> int:
-        """Elements that an address moves in a step."""
+        """How many elements an address moves in a step."""
         return access.stride(self.loops[-1])
 
 
 @dataclass(frozen=True)
 class Nest:
-    """How one space is run through: its bands, the two that tiles lie in, and the most elements of a tile along both.
+    """The loops over one space: its bands, the two along which tiles lie, and the largest tile along both.
 
-    Without `lanes` everything is done element by element.
+    Without `lanes` every element is computed on its own.
     """
 
     space: Space
@@ -66,12 +66,12 @@ class Nest:
 
 
 def write_on_tiles(b: SpaceBuilder, schedule: ElementwiseSchedule, shape: tuple[int, ...], write: Write) -> None:
-    """Write the nests that compute results of `shape`; NotVectorizable where a single one has no lanes."""
+    """Write the nests that compute results of `shape`; NotVectorizable where nothing in them can be vectorised."""
     if 0 in shape:
         return
     nests = [_nest(space, probe, schedule) for space, probe in _probed(Space.of(shape), write)]
     if len(nests) == 1 and nests[0].lanes is None:
-        raise NotVectorizable("nothing is contiguous along the lanes")
+        raise NotVectorizable("no axis is contiguous along the lanes")
     for nest in nests:
         _emit(b, nest, schedule.lanes, write)
 
@@ -80,12 +80,12 @@ def write_on_tiles(b: SpaceBuilder, schedule: ElementwiseSchedule, shape: tuple[
 
 
 def _probed(space: Space, write: Write) -> list[tuple[Space, SpaceBuilder]]:
-    """The spaces to split `space` into, with a builder that has written the expression for each."""
+    """The spaces that `space` is split into, each with a builder that has written the expression for it."""
     done: list[tuple[Space, SpaceBuilder]] = []
     pending = [space]
     while pending:
         if len(done) + len(pending) > MOST_SPACES:
-            raise NotVectorizable("the index space falls into too many parts")
+            raise NotVectorizable("the index space would be split into too many parts")
         current = pending.pop(0)
         block = Block(arg_types=[INDEX] * len(current.loops))
         probe = SpaceBuilder(block)
@@ -112,7 +112,7 @@ def _nest(space: Space, probe: SpaceBuilder, schedule: ElementwiseSchedule) -> N
     free = [band for band in bands if not probe.uniform.intersection(band.loops)]
     lanes = next((band for band in free if band.stride(store) == 1), None)
     if lanes is None or (2 * lanes.extent <= schedule.lanes and not probe.computes_functions):
-        return Nest(space, bands)  # few lanes are used: compilers do better on the elements, unless these take long
+        return Nest(space, bands)  # few lanes would be used: scalar code is better, unless elements are expensive
     others = [band for band in free if band is not lanes]
     across = [access for access in accesses if lanes.stride(access) not in (0, 1)]
     partners = {band: sum(band.stride(access) == 1 for access in across) for band in others}
@@ -126,7 +126,7 @@ def _nest(space: Space, probe: SpaceBuilder, schedule: ElementwiseSchedule) -> N
 
 
 def _bands(loops: Iterable[Loop], probe: SpaceBuilder) -> tuple[Band, ...]:
-    """Merge neighbours, in the order of `loops`, where an outer step is a whole run of the inner loop for all."""
+    """Merge neighbouring loops, in order, where for all addresses an outer step is a whole run of the inner loop."""
     bands: list[Band] = []
     for loop in loops:
         inner = Band((loop,))

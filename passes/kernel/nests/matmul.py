@@ -1,9 +1,9 @@
 """Matrix products on register tiles: the loop nest of every contraction without a window.
 
-A register tile of MR rows x NR vectors accumulates while the reduction goes on: each step adds the outer product of the
-rows' elements, each broadcast along the lanes, and the vectors of a panel of the right matrix. The reduction is done at
-once, or in blocks of KC steps between which the sums are in a scratch buffer (Goto and van de Geijn,
-doi:10.1145/1356052.1356053).
+A register tile of MR rows x NR vectors accumulates the reduction: each step adds the outer product of the rows'
+elements, each broadcast along the lanes, and NR vectors of a panel of the right matrix. The reduction is not
+interrupted, or is done in blocks of KC steps, between which the sums are kept in a scratch buffer (Goto and van de
+Geijn, doi:10.1145/1356052.1356053).
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from aotc.dialects.graph.shapes import LINE, Segment, ceil_div, segments
 from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder
 
 SUMS = 8
-"""Sums of a small tile that are added to in turn, so that a multiply-add need not wait for the one before: as many as
-every machine of the table has under way."""
+"""Accumulators of a small tile that take turns, so that a multiply-add need not wait for the one before: no machine of
+the table needs more."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a tile is: the batch index, its rows and columns as indices of the tile, and the columns' panel."""
+    """The place of a register tile: batch index, rows and columns as tile indices, and the panel of the columns."""
 
     outer: list[Scalar]
     tile: Tile
     first: Scalar
-    """The first of the rows."""
+    """The first row."""
     row: Scalar
     panel: Scalar
     column: Scalar
@@ -44,17 +44,17 @@ Factors: TypeAlias = Callable[[Scalar], tuple[Scalar, Scalar]]
 
 @dataclass(frozen=True)
 class Block:
-    """Neighbouring steps of a reduction: `size` from `start` on."""
+    """A block of reduction steps: `size` from `start` on."""
 
     start: Scalar
     size: int
     is_first: Scalar | bool
-    """Whether there are none before; only known when the kernel runs where one loop has the first block and others."""
+    """Whether no block comes before; a run-time value where one loop runs over the first block and others."""
     is_last: bool
 
 
 def for_blocks(b: TileBuilder, depth: int, size: int, body: Callable[[Block], None]) -> None:
-    """`body` for 0..depth in blocks of `size`, in order; the last one, which may be smaller, is no part of the loop."""
+    """`body` for 0..depth in blocks of `size`, in order; the last one, which may be smaller, is peeled off the loop."""
     before = (depth - 1) // size
     if before:
 
@@ -67,7 +67,7 @@ def for_blocks(b: TileBuilder, depth: int, size: int, body: Callable[[Block], No
 
 @dataclass(frozen=True)
 class PartialSums:
-    """The scratch buffer in which the sums of a panel are between two blocks of a reduction."""
+    """The scratch buffer that keeps the sums of a panel between two blocks of a reduction."""
 
     read: Reader
     write: Writer
@@ -79,14 +79,14 @@ class PartialSums:
         return b.when(block.is_first, lambda: [initial()], lambda: [self.read(at)])[0]
 
     def added(self, b: TileBuilder, block: Block, at: Sequence[Scalar], total: Scalar) -> Scalar:
-        """`total`, which is the sum of `block`, and the sums of the blocks before."""
+        """`total`, the sum of `block`, plus the sums of the blocks before."""
         if isinstance(block.is_first, bool):
             return total if block.is_first else b.add(self.read(at), total)
         return b.when(block.is_first, lambda: [total], lambda: [b.add(self.read(at), total)])[0]
 
 
 def reduction(b: TileBuilder, unroll: int, depth: int, sums: list[Scalar], factors: Factors) -> list[Scalar]:
-    """`sums` plus the products of `factors(k)` for k in 0..depth, dealt out among them in turn."""
+    """`sums` plus the products of `factors(k)` for k in 0..depth, which are added to each in turn."""
     step = max(unroll, len(sums))
     whole = depth - depth % step
 
@@ -105,7 +105,7 @@ def accumulate(
 ) -> Scalar:
     """The sum of the products of `factors(k)` for k in 0..depth, as a register tile.
 
-    A small tile gets several accumulators, so that each addition need not wait for the one before.
+    A small tile gets several accumulators, so that an addition need not wait for the one before.
     """
     chains = min(ceil_div(SUMS, tile.shape[0] * tile.shape[1]), depth)
     sums = reduction(b, schedule.unroll, depth, [b.splat(0, tile, dtype)] * chains, factors)
@@ -130,11 +130,11 @@ class MatmulNest:
     batch: Sequence[int]
     sizes: tuple[int, int, int]
     factors: Callable[[Place], Factors]
-    """Those of each reduction step at a place."""
+    """The factors of each reduction step at a place."""
     store: Callable[[Place, Scalar], None]
-    """Takes each tile of sums once."""
+    """Stores a tile of sums; called once for each."""
     partials: PartialSums | None = None
-    """At a row and a column of the panel."""
+    """Indexed by row, and by column of the panel."""
 
     def run(self) -> None:
         """Emit the nest."""

@@ -1,4 +1,5 @@
-"""Convolution to few channels on register tiles: input channels in the lanes, which are summed up at the end."""
+"""Convolution to few output channels: inner products with input channels in the lanes, reduced across them at the
+end."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from aotc.dialects.graph.schedules import InnerProductSchedule
 from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.dialects.graph.windows.transposed import Phases
 from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder, TileIndex
-from aotc.passes.kernel.nests.rows import by_halves
+from aotc.passes.kernel.nests.rows import tree_reduce
 from aotc.passes.kernel.nests.window import Part, WindowNest, WindowReduction
 
 
@@ -26,7 +27,7 @@ def narrow_nest(
     writes: Sequence[Writer],
     schedule: InnerProductSchedule,
 ) -> None:
-    """Blocks are one more axis along which a window sees everything, once for each output channel."""
+    """The blocks are one more window axis, which covers all of them; the nest runs once for each output channel."""
     images, count, *_, lanes = shape_of(op.x)
     outer = (images, shape_of(op.weight)[0])
 
@@ -38,15 +39,15 @@ def narrow_nest(
         windows = [SlidingWindow(count, count, 1, 1, 0, 0), *(each.window for each in phases)]
 
         def each(j: list[Scalar], phases: Sequence[Phases] = phases, windows: list[SlidingWindow] = windows) -> None:
-            sums = _LaneSums(op, b, reads, writes, phases, j)
+            sums = _InnerProducts(op, b, reads, writes, phases, j)
             WindowNest(b, schedule, outer, windows, lanes, read, sums, most_unrolled=1).run()
 
         b.parallel_for([each.count for each in phases], each)
 
 
 @dataclass(frozen=True)
-class _LaneSums(WindowReduction):
-    """The sums of phases `j` of `phases`."""
+class _InnerProducts(WindowReduction):
+    """The inner products at phases `j` of `phases`."""
 
     op: NarrowConvolutionOp
     b: TileBuilder
@@ -77,13 +78,13 @@ class _LaneSums(WindowReduction):
             start = first * phases.stride + (j + phases.start)
             steps = {-1: phases.stride} if axis + 1 == part.across else {}
             index.append(tile.index(b, start, steps))
-        total = _sums_of_lanes(b, carried[0]) + self.op.initial(b, self.reads, [output])
+        total = _reduced_across_lanes(b, carried[0]) + self.op.initial(b, self.reads, [output])
         self.writes[0]([batch, output, *index], total)
 
 
-def _sums_of_lanes(b: TileBuilder, a: Scalar) -> Scalar:
-    """The sum of the lanes of register i in lane i of one register, for as many registers as lanes, or fewer."""
+def _reduced_across_lanes(b: TileBuilder, a: Scalar) -> Scalar:
+    """The sum across the lanes of register i, in lane i of one register; for as many registers as lanes, or fewer."""
     lanes = tile_shape(a.ssa)[-1]
     square = b.replace(a, b.splat(0, Tile((lanes, lanes)), a.dtype), [0])
     turned = Scalar(b, a.dtype, b.insert(aot.TileTransposeOp(square.ssa)))
-    return by_halves(b, turned, 0, b.add)
+    return tree_reduce(b, turned, 0, b.add)

@@ -1,12 +1,13 @@
 """Rows on register tiles: the loop nest of reductions and normalisations.
 
-A row is the elements along the reduced axes. Lanes lie along the last axis that is longer than 1. Where that is kept, a
-step works on neighbouring rows, one in each lane. Where it is reduced, lanes lie along the row, and reducing it ends
-with the lanes of a register. Several rows at once hide how long that takes: rows together in one tile, and groups
-of such rows that are software-pipelined, each a stage behind the one before. A tile is `[many, registers, lanes]`:
-registers follow each other along the axis of the lanes; many are rows or, where that is one, steps along the innermost
-reduced axis but the lanes'. A row that is one tile is loaded once and stays in registers, for reading it again gives
-the same values.
+A row is the elements along the reduced axes. Lanes lie along the last axis that is longer than 1. Where that axis is
+kept, a step computes neighbouring rows, one in each lane. Where it is reduced, lanes lie along the row, and a row's
+reduction ends with a reduction across lanes. Computing several rows at once hides the latency of that: several rows in
+one tile, and groups of rows that are software-pipelined, each one stage behind the group before.
+
+A tile is `[many, registers, lanes]`: registers follow each other along the axis of the lanes; `many` counts rows or, if
+there is one row, steps along the innermost reduced axis that does not hold the lanes. A row that fits one tile is
+loaded once and stays in registers, because reading it again gives the same values.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ Combine = Callable[[Scalar, Scalar], Scalar]
 
 @dataclass(frozen=True)
 class Piece:
-    """A stretch of the axis of the lanes, in tiles of `registers`; one may be all there is."""
+    """A range of the axis of the lanes, in tiles of `registers`; it may be the only one."""
 
     start: int
     end: int
     registers: int
     lanes: int
     valid: int | None = None
-    """Elements of the tile, where not all of its lanes are within the axis."""
+    """The elements of the tile that exist, where its last lanes are beyond the end of the axis."""
 
     @property
     def width(self) -> int:
@@ -61,11 +62,11 @@ class Part:
     b: TileBuilder
     tile: Tile
     index: list[Scalar]
-    """Of its elements, one entry for each axis of the tensor."""
+    """The index of its elements, one entry for each axis of the tensor."""
     outer: Mapping[int, Scalar]
     """The index of its first element, where that is not 0."""
     across: bool
-    """Whether lanes lie along the row, so that those that are not valid must not be reduced."""
+    """Whether lanes lie along the row: then invalid lanes must be masked before a reduction."""
 
     def base(self, axis: int) -> Scalar:
         """The index of its first element along `axis`."""
@@ -84,7 +85,7 @@ class Part:
         return b.replace(b.select(inside, last, neutral), value, [0, registers - 1])
 
     def spread(self, value: Scalar) -> Scalar:
-        """What `fold` gave for a row, for each of its elements in this part."""
+        """The result of `fold` for a row, broadcast to its elements in this part."""
         if not is_tile(value) or tile_shape(value.ssa) == self.tile.shape:
             return value
         kind = tile_type(self.tile.shape, value.dtype)
@@ -92,7 +93,8 @@ class Part:
 
 
 def lane_numbers(b: TileBuilder, shape: Sequence[int], beside: Attribute) -> Scalar:
-    """The positions of a tile's elements along the axis of the lanes, integers as wide as the floats `beside`."""
+    """The positions of a tile's elements along the axis of the lanes, as integers of the width of the floats
+    `beside`."""
     kind = i64 if isinstance(beside, Float64Type) else i32
     steps, registers, lanes = shape
     values = list(range(registers * lanes)) * steps
@@ -114,9 +116,10 @@ class Rows:
         self.steps = 1 if self.step_axis is None else min(schedule.steps, shape[self.step_axis])
         self._kept = [axis for axis in range(len(shape)) if axis not in self.axes and axis != self.lane_axis]
         self.row_axis = max((axis for axis in self._kept if shape[axis] > 1), default=None)
-        """Along which there are several rows at once, with lanes along rows and one step at a time."""
+        """The axis along which several rows are computed at once, if lanes lie along rows and there is one step at a
+        time."""
         several = self.row_axis is not None and self.across and self.steps == 1
-        self._groups, self._together = (schedule.stages, schedule.rows) if several else (1, 1)
+        self._groups, self._rows_per_tile = (schedule.stages, schedule.rows) if several else (1, 1)
         self.pieces = pieces(shape[self.lane_axis], schedule.registers, self.lanes)
         self._tiles: dict[tuple[int, int, int | None], Tile] = {}
 
@@ -125,8 +128,10 @@ class Rows:
         self._parallel_for(1, lambda rows: body(rows[0]))
 
     def pipelined(self, stages: Callable[[Row], Iterator[None]]) -> None:
-        """The same for code in stages, several rows at once: software pipelining, each group of rows a stage behind
-        the one before, which hides how long a stage waits for the results of the last one."""
+        """As `parallel_for`, software-pipelined: each group of rows runs one stage behind the group before.
+
+        That hides how long a stage waits for the results of the one before.
+        """
 
         def pipeline(groups: Sequence[Row]) -> None:
             running = [stages(rows) for rows in groups]
@@ -138,18 +143,18 @@ class Rows:
                         running.remove(group)
                         started -= 1
 
-        self._parallel_for(self._groups * self._together, pipeline)
+        self._parallel_for(self._groups * self._rows_per_tile, pipeline)
 
     def _parallel_for(self, at_once: int, body: Callable[[Sequence[Row]], None]) -> None:
-        """A parallel nest over all rows; `body` gets those that are at once."""
+        """A parallel nest over all rows; `body` gets the groups that are computed at once."""
         if self.across:
             extent = 1 if self.row_axis is None else self.shape[self.row_axis]
             tail = extent % at_once
 
             def several(at: dict[int, Scalar], count: int) -> None:
-                body([self._row(at, start, min(self._together, count - start)) for start in range(0, count, step)])
+                body([self._row(at, start, min(self._rows_per_tile, count - start)) for start in range(0, count, step)])
 
-            step = min(self._together, at_once)
+            step = min(self._rows_per_tile, at_once)
             self._nest(self.row_axis, 0, extent - tail, at_once, several)
             self._nest(self.row_axis, extent - tail, extent, tail, several)
             return
@@ -161,7 +166,7 @@ class Rows:
             self._nest(self.lane_axis, piece.start, piece.end, piece.width, each)
 
     def _row(self, at: Mapping[int, Scalar], start: int, many: int) -> Row:
-        """`many` rows, `start` rows after the one at `at`."""
+        """`many` rows, from `start` rows after the one at `at`."""
         moved = {} if self.row_axis is None else {self.row_axis: at[self.row_axis] + start}
         return Row(self, {**at, **moved}, many)
 
@@ -183,7 +188,7 @@ class Rows:
         self.b.parallel_for(extents, each)
 
     def part(self, at: Mapping[int, Scalar], rows: int, steps: int, piece: Piece) -> Part:
-        """The tile that starts at `at`; one object for each shape, so that equal reads are one."""
+        """The tile that starts at `at`; the same object for the same arguments, so that equal reads are recognised."""
         key = (rows * steps, piece.registers, piece.valid)
         if key not in self._tiles:
             self._tiles[key] = Tile((rows * steps, piece.registers, self.lanes), piece.valid)
@@ -197,23 +202,23 @@ class Rows:
 
 @dataclass(frozen=True)
 class Row:
-    """One row, several (`many`) or, with lanes along another axis, the rows of `piece`."""
+    """One row, or `many` rows; with lanes along another axis, the rows of `piece`."""
 
     rows: Rows
     outer: Mapping[int, Scalar]
-    """Where it is: an index for each axis that is not reduced, that of the first row."""
+    """The index of the (first) row along each axis that is not reduced."""
     many: int
     piece: Piece | None = None
 
     def result_index(self, axes: Sequence[int]) -> list[Scalar]:
-        """The index of what `fold` gives on `axes`, 0 on those that are reduced."""
+        """The index of the result of `fold` along `axes`, 0 along those that are reduced."""
         if self.piece is None:
             return [self.outer.get(axis, self.rows.b.index(0)) for axis in axes]
         part = self.rows.part(self.outer, 1, 1, self.piece)
         return [part.index[axis] if axis in self.outer else self.rows.b.index(0) for axis in axes]
 
     def first(self, axis: int) -> Part:
-        """Where lanes lie along the row, its first element for all of the largest part; else the first of each row."""
+        """The first element of each row; where lanes lie along the row, broadcast to its largest part."""
         if self.piece is not None:
             return self.at(axis, self.rows.b.index(0))
         whole = Tile((1, max(piece.registers for piece in self.rows.pieces), self.rows.lanes))
@@ -225,7 +230,7 @@ class Row:
         return self.rows.part({**self.outer, axis: position}, 1, 1, self.piece)
 
     def walk(self, init: Sequence[Scalar], step: Callable[[Part, list[Scalar]], Sequence[Scalar]]) -> list[Scalar]:
-        """Sequential loops over the row's parts that carry `init`."""
+        """Sequential loops over the row's parts, carrying `init`."""
         rows = self.rows
 
         def nest(
@@ -293,10 +298,10 @@ class Row:
 
         (total,) = self.walk([total], step)
         if self.many == 1:
-            total = by_halves(b, total, 0, combine)
+            total = tree_reduce(b, total, 0, combine)
         if not rows.across:
             return total
-        total = by_halves(b, total, 1, combine)
+        total = tree_reduce(b, total, 1, combine)
         each = [b.total(kind, b.slice(total, [row, 0], [1, 1])) for row in range(self.many)]
         if self.many == 1:
             return each[0]
@@ -308,7 +313,7 @@ class Row:
 _END = object()
 
 
-def by_halves(b: TileBuilder, value: Scalar, axis: int, combine: Combine) -> Scalar:
+def tree_reduce(b: TileBuilder, value: Scalar, axis: int, combine: Combine) -> Scalar:
     """The tile with one register along `axis`: register i is combined with i + ceil(n / 2), until one is left."""
     while (count := (sizes := list(tile_shape(value.ssa)[:-1]))[axis]) > 1:
         half = ceil_div(count, 2)

@@ -24,13 +24,13 @@ from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, Tile
 from aotc.passes.kernel.nests.matmul import batched_matmul
 
 REGISTERS = 4
-"""Of results that are worked on at a time."""
+"""Registers of results that are computed at a time."""
 SUMMED = 2
-"""Registers of a row that are added to others at a time."""
+"""Registers of a row that are summed at a time."""
 
 
 class StrassenKernel:
-    """Writes the loops of one operation."""
+    """Writes the loops of one `strassen_matmul`."""
 
     def __init__(
         self,
@@ -43,18 +43,18 @@ class StrassenKernel:
     ) -> None:
         """`reads`: operand, weight, sums, products; `writes`: result and the last two."""
         if sizes.left % schedule.lanes or sizes.width % schedule.lanes:
-            raise NotVectorizable("halves and panels are not whole registers")
+            raise NotVectorizable("halves and panels are not multiples of a vector register")
         self._sizes, self._kind, self._b, self._schedule = sizes, kind, b, schedule
         self._lanes, self._total = schedule.lanes, sums(b)
         self._lhs, self._weight, self._sums, self._products = reads
         self._write, self._write_sums, self._write_products = writes
 
     def run(self) -> None:
-        """Write everything."""
+        """Emit the loops."""
         self._b.sequential_for(self._sizes.batch, self._matrix)
 
     def _matrix(self, outer: list[Scalar]) -> None:
-        """One block after the other: each overwrites what the one before needed."""
+        """Blocks in sequence: each overwrites the scratch buffers of the one before."""
         for part in segments(self._sizes.rows, self._sizes.block_rows):
 
             def block(number: Scalar, start: int = part.start, size: int = part.size) -> None:
@@ -63,7 +63,7 @@ class StrassenKernel:
             self._b.sequential_range(0, part.count, 1, block)
 
     def _block(self, outer: list[Scalar], start: Scalar, size: int) -> None:
-        """`size` rows from `start` on; where they are odd, the last of the upper half has none below it."""
+        """`size` rows from `start` on; if `size` is odd, the last row of the upper half has none below it."""
         b, sizes, half = self._b, self._sizes, ceil_div(size, 2)
         paired = size - half
         b.parallel_for([paired], lambda at: self._sum_row(outer, at[0], [start + at[0], start + half + at[0]]))
@@ -116,7 +116,7 @@ class StrassenKernel:
     def _elements(
         self, outer: list[Scalar], row: Scalar | None, column: Scalar, registers: int, present: int
     ) -> Scalar:
-        """`present` elements of a row from `column` on in some registers, then zeros."""
+        """Registers with `present` elements of a row from `column` on, then zeros."""
         b = self._b
         zeros = b.splat(0, Tile((1, registers, self._lanes)), self._kind)
         if row is None or present == 0:
@@ -137,7 +137,7 @@ class StrassenKernel:
     def _store_panel(
         self, outer: list[Scalar], start: Scalar, column: Scalar, present: Sequence[int], half: int, paired: int
     ) -> None:
-        """Columns from `column` on of the two halves, as many as are `present`, of the rows from `start` on."""
+        """`present` columns from `column` on, of both halves, for the rows from `start` on."""
         b, sizes = self._b, self._sizes
         height = max(REGISTERS * self._lanes // max(*present, 1), 1)
 

@@ -1,8 +1,8 @@
-"""Spatial tiles of a result one after the other: what each needs of the stages before the last, and what of it is new.
+"""The order of spatial tiles: what each needs of every stage, and what of that is new.
 
-Where a tile sees again some of what the one before it needed, as the rows that windows of both see, a stage keeps that
-in a rolling line buffer and computes only what is new: nothing is computed twice. Tiles that are alike are runs, for
-which code is written once. Parts of the result may be computed apart, each in tiles of its own, at the same time.
+Where a tile needs again what the one before it needed, such as the rows that windows of both read, a stage keeps that
+in a rolling line buffer and computes only what is new: nothing is computed twice. Runs of tiles that differ only in
+their position share code. Parts of the result may be computed at the same time, each with its own tiles.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from aotc.passes.kernel.strategy import strategy_of
 T = TypeVar("T")
 
 _SETS = 512
-"""Bytes that distances in memory should not be multiples of."""
+"""Distances in memory should not be multiples of this many bytes: such elements share a set of a cache."""
 
 
 @dataclass(frozen=True)
@@ -39,47 +39,48 @@ class Step:
 
 
 SpatialTile: TypeAlias = Sequence[Step | None]
-"""The steps that compute a spatial tile, in order; None of a stage of which nothing new is needed."""
+"""The steps that compute a spatial tile, in order; None for a stage of which nothing new is needed."""
 
 
 class Walk:
-    """Spatial tiles in the order in which they are computed, and what is held of the stages' values meanwhile."""
+    """Computes spatial tiles in order, and records which boxes of the stages' values are kept meanwhile."""
 
     def __init__(self, stages: Sequence[Stage]) -> None:
         self._stages = stages
         self.begin()
         self.extents = [[0] * len(shape_of(stage.value)) for stage in stages[:-1]]
-        """How much was held at a time of each value but the last, along every axis."""
+        """For each stage's value but the last, the largest box that was kept, as extents."""
         self.rolling: list[int | None] = [None] * (len(stages) - 1)
-        """The axis of each value along which some was kept: that of its rolling line buffer."""
+        """For each value, the axis of its rolling line buffer; None where nothing was kept."""
         self.repeats = False
-        """Whether some was computed again."""
+        """Whether anything was computed twice."""
 
     def begin(self) -> None:
-        """The next tile is a first one: nothing is held."""
+        """Begin a part: nothing is kept from tiles before."""
         self._held: list[Box | None] = [None] * (len(self._stages) - 1)
 
     def tile(self, box: Box) -> SpatialTile:
-        """The next one, which computes `box` of the result; raises ShapeError where a stage has no such part."""
+        """The next tile, which computes `box` of the result; raises ShapeError where a stage has no tiled
+        implementation for it."""
         tile: list[Step | None] = [None] * len(self._stages)
         for number, stage in reversed(list(enumerate(self._stages))):
             if (found := strategy_of(stage.anchor).tiled_implementation(stage.anchor, box)) is None:
                 raise ShapeError(f"{stage.anchor.name} cannot be computed in tiles {[len(axis) for axis in box]}")
             tile[number] = Step(box, found)
-            if stage.chained is None or (new := self._hold(number - 1, found.boxes[stage.chained])) is None:
+            if stage.chained is None or (new := self._require(number - 1, found.boxes[stage.chained])) is None:
                 break
             box = new
         return tile
 
-    def _hold(self, number: int, needed: Box) -> Box | None:
-        """Have `needed` of a value from now on; what of it is new, if anything."""
+    def _require(self, number: int, needed: Box) -> Box | None:
+        """Keep the box `needed` of a value from now on; return what of it is new, None if nothing."""
         held = self._held[number]
         new: Box | None = needed
         if held is not None and all(_overlap(a, b) for a, b in zip(held, needed, strict=True)):
             moved = [axis for axis, (a, b) in enumerate(zip(held, needed, strict=True)) if a != b]
             if not moved:
                 new = None
-            elif len(moved) == 1 and self._keeps(number, moved[0]) and held[moved[0]].start <= needed[moved[0]].start:
+            elif len(moved) == 1 and self._rolls(number, moved[0]) and held[moved[0]].start <= needed[moved[0]].start:
                 (axis,) = moved
                 self.rolling[number] = axis
                 stop = max(held[axis].stop, needed[axis].stop)
@@ -92,7 +93,7 @@ class Walk:
         self.extents[number] = list(map(max, self.extents[number], map(len, needed)))
         return new
 
-    def _keeps(self, number: int, axis: int) -> bool:
+    def _rolls(self, number: int, axis: int) -> bool:
         return self.rolling[number] in (None, axis)
 
 
@@ -107,7 +108,7 @@ def _overlap(a: range, b: range) -> bool:
 
 @dataclass(frozen=True)
 class Run(Generic[T]):
-    """Neighbours that are alike, each the one before, moved on."""
+    """Neighbours that differ only in their position, at equal distances."""
 
     first: T
     count: int = 1
@@ -127,17 +128,17 @@ Grid: TypeAlias = Sequence[Sequence[range]]
 """The positions of tiles along each axis of the result."""
 
 Part: TypeAlias = Sequence[tuple[Sequence[Run[Place]], Sequence[Run[Place]]]]
-"""The runs along the axis that tiles follow each other along, for every choice of runs along the axes before it."""
+"""For every choice of runs along the axes before it, the runs along the axis in which tiles follow each other."""
 
 
 class Plan:
-    """In which order the tiles of a result are computed; raises ShapeError where a stage has not the parts for that.
+    """The order in which the tiles of a result are computed; raises ShapeError where a stage cannot be tiled like that.
 
     Tiles follow each other along the last axis that has several.
     """
 
     def __init__(self, stages: Sequence[Stage], tile: Sequence[int], parts: Sequence[int]) -> None:
-        """`tile` are the extents of one along each axis, `parts` how many neighbouring tiles are divided into."""
+        """`tile` gives the extents of a tile, `parts` the number of parts along each axis."""
         shape = shape_of(stages[-1].value)
         grid = [
             [range(start, min(start + by, extent)) for start in range(0, extent, by)]
@@ -146,7 +147,7 @@ class Plan:
         self._stages = stages
         self._in_order = max((axis for axis, places in enumerate(grid) if len(places) > 1), default=0)
         self.walk = Walk(stages)
-        """What is held meanwhile for each part."""
+        """What is kept meanwhile, the same for each part."""
         self.parts = _runs(self._parts(grid, parts))
 
     @property
@@ -160,7 +161,7 @@ class Plan:
         found: list[TensorType] = []
         for stage, extents in zip(self._stages, self.walk.extents, strict=False):
             kind = element_type_of(stage.value)
-            outer, *inner = _apart(extents, kind)
+            outer, *inner = _padded_extents(extents, kind)
             found.append(TensorType(kind, [self.count * outer, *inner]))
         return found
 
@@ -170,7 +171,7 @@ class Plan:
             runs = [run for outer, inner in part for run in (*outer, *inner)]
             first, *others = (starts(self._stages, run.first.tile) for run in runs)
             moved = [[b - a for a, b in zip(first, other, strict=True)] for other in others]
-            yield part, (moved, [(_likeness(run.first.tile), run.count, run.distance) for run in runs]), first
+            yield part, (moved, [(_code_key(run.first.tile), run.count, run.distance) for run in runs]), first
 
     def _part(self, grid: Grid) -> Part:
         first = tuple(places[0] for places in grid)
@@ -189,13 +190,13 @@ class Plan:
                 if axis != self._in_order:
                     self.walk.begin()
                 tile = self.walk.tile(at_axis(others, axis, positions))
-                yield Place(positions, tile), _likeness(tile), starts(self._stages, tile)
+                yield Place(positions, tile), _code_key(tile), starts(self._stages, tile)
 
         return _runs(places())
 
 
-def _apart(extents: Sequence[int], kind: Attribute) -> list[int]:
-    """No smaller, such that neighbours along any axis do not share a set of a cache with many others."""
+def _padded_extents(extents: Sequence[int], kind: Attribute) -> list[int]:
+    """Extents, no smaller than given, such that neighbours along an axis do not share a set of a cache."""
     result, stride = list(extents), byte_width(kind)
     for axis in reversed(range(1, len(result))):
         unit = stride if axis < len(result) - 1 else max(LINE, stride)
@@ -211,7 +212,7 @@ def _divided(places: Sequence[range], parts: int) -> list[Sequence[range]]:
 
 
 def _runs(found: Iterable[tuple[T, object, list[int]]]) -> list[Run[T]]:
-    """What is alike, with equal second entries and third ones equally far apart, as one."""
+    """The first entries as runs: neighbours with equal second entries and equal distances between third ones."""
     runs: list[Run[T]] = []
     last: tuple[object, list[int]] | None = None
     for each, likeness, here in found:
@@ -240,8 +241,8 @@ def starts(stages: Sequence[Stage], tile: SpatialTile) -> list[int]:
     return found
 
 
-def _likeness(tile: SpatialTile) -> object:
-    """Equal for tiles that the same code computes, wherever they begin."""
+def _code_key(tile: SpatialTile) -> object:
+    """Equal for tiles that the same code computes, whatever their position."""
     return [
         None
         if step is None

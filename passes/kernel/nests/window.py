@@ -1,8 +1,8 @@
-"""Windows over the NCHWc layout on register tiles: the loop nest of pooling, and of convolution within blocks.
+"""Windows over the NCHWc layout: the loop nest of pooling, and of convolution within blocks.
 
-A tile is some neighbouring positions of the result, times the lanes: one register for each position. Every tap of the
+A tile is some neighbouring positions of the result times the lanes: one register for each position. Every tap of the
 window is one operation on the whole tile; tiles at the ends of a row leave out the registers for which a tap lies in
-the padding (`edges`). Along the other axes the bounds of the loops over taps leave them out.
+the padding (`edges`). Along the other axes the bounds of the loops over taps do.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, Tile
 from aotc.passes.kernel.nests.edges import RowTiles, Run, TapRange, row_tiles, tap_places
 
 MOST_UNROLLED = 9
-"""Taps in a row; registers that several of them see are read once."""
+"""The most taps along a row that are unrolled; what several of them read is then loaded once."""
 MOST_EDGES = 16
-"""Where more tiles than that meet the ends of a row, its positions there are computed one at a time."""
+"""If more tiles than this meet the ends of a row, the positions there are computed one at a time."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """Neighbouring positions of the result, all of a tile or some: what one step works on."""
+    """Some or all of the positions of a tile: what one step computes."""
 
     tile: Tile
     index: list[Scalar]
@@ -34,18 +34,19 @@ class Part:
     across: int
     """The spatial axis along which the positions are neighbours."""
     example: int | None = None
-    """A first position for which the taps along `across` see what they see here; None where they are not known."""
+    """A first position whose taps along `across` read alike; None where the position is not known."""
 
 
 class WindowReduction(ABC):
     """What a window computes: the reduction over its taps."""
 
     def passes(self) -> Sequence[WindowReduction]:
-        """What goes through the taps in a row, one after the other: each steps with its view of what they see."""
+        """The reductions that traverse the taps along a row one after the other, each on its own `view` of what they
+        read."""
         return [self]
 
     def view(self, value: Scalar) -> Scalar:
-        """What is made of a tile of x before its taps are stepped through."""
+        """A transformation of a tile of x, applied before the taps."""
         return value
 
     @abstractmethod
@@ -54,7 +55,7 @@ class WindowReduction(ABC):
 
     @abstractmethod
     def step(self, part: Part, taps: list[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
-        """The tiles after one more tap, which sees `value` in x; `taps` has its place along each axis."""
+        """The tiles after one more tap, which reads `value` from x; `taps` has its position along each axis."""
 
     @abstractmethod
     def finish(self, part: Part, carried: list[Scalar]) -> None:
@@ -74,7 +75,7 @@ class WindowNest:
     """Of x [batch, block, spatial.., lane]."""
     reduction: WindowReduction
     most_unrolled: int = MOST_UNROLLED
-    """More taps than that in a row are a loop, in which they share no registers."""
+    """More taps along a row become a loop, in which they share no registers."""
 
     def run(self) -> None:
         """Emit the nest; every position is finished once."""
@@ -95,14 +96,15 @@ class WindowNest:
 
     @cached_property
     def across(self) -> int:
-        """The axis that tiles lie along: the last one, or where it is short one before it that keeps taps in order."""
+        """The axis along which tiles lie: the last one or, where that is short, an earlier one that keeps the order of
+        taps."""
         count, most = len(self.windows), self.schedule.positions
         axes = [axis for axis in range(count) if all(window.size == 1 for window in self.windows[axis + 1 :])]
         return max(axes, key=lambda axis: (min(self.windows[axis].positions, most), axis))
 
     @property
     def _place(self) -> int:
-        """Where an index has its position along `across`."""
+        """The entry of an index that is the position along `across`."""
         return len(self.outer) + self.across
 
     def _sweep(self, index: list[Scalar], positions: range, body: Callable[[list[Scalar]], None]) -> None:
@@ -121,14 +123,14 @@ class WindowNest:
         return Part(tile, [*index[: self._place], position, *index[self._place + 1 :], lane], self.across)
 
     def _source(self, index: list[Scalar], taps: list[Scalar]) -> list[Scalar]:
-        """The index of x that `taps` see at `index` of the result."""
+        """The index of x that `taps` read at `index` of the result."""
         count = len(self.outer)
         positions = index[count:-1]
         seen = (w.source(p, tap) for w, p, tap in zip(self.windows, positions, taps, strict=True))
         return [*index[:count], *seen, index[-1]]
 
     def _position(self, index: list[Scalar]) -> None:
-        """One position, where the bounds of loops tell which taps see something."""
+        """One position, where loop bounds tell which taps read an element."""
         part = self._part(index, 0, 1)
 
         def step(taps: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
@@ -137,7 +139,7 @@ class WindowNest:
         self._reduce(part, index, range(len(self.windows)), step)
 
     def _tile(self, index: list[Scalar], tiles: RowTiles) -> None:
-        """A tile, of which `tiles` tells what the taps along `across` see."""
+        """A tile; `tiles` tells what the taps along `across` read."""
 
         def row(taps: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
             taps.insert(self.across, self.b.index(0))
@@ -181,7 +183,7 @@ class WindowNest:
     def _unrolled(
         self, index: list[Scalar], taps: list[Scalar], ranges: Sequence[TapRange], carried: list[Scalar]
     ) -> list[Scalar]:
-        """As `_row`, tap by tap; what several of them see is read once."""
+        """As `_row`, unrolled: what several taps read is loaded once."""
         places = [*tap_places(self.windows[self.across], ranges)]
         read: dict[Run, Scalar] = {}
         for each in self.reduction.passes():
@@ -199,7 +201,7 @@ class WindowNest:
         return carried
 
     def _read(self, index: list[Scalar], taps: list[Scalar], run: Run) -> Scalar:
-        """What the positions of a run see."""
+        """What the positions of a run read."""
         tile = Tile((run.count, self.lanes))
         source = self._source([*index, tile.index(self.b, 0, {-1: 1})], taps)
         start = source[self._place] + run.element

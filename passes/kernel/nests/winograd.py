@@ -6,7 +6,7 @@
         for each of the n * n products, tile of registers:   a product of matrices into `products`
         for each block of channels of the panel, row, tile:  transform n x n products, write m x m results
 
-The two buffers of a block stay in the level 2 cache, the weight is read once for each block, in the order of memory.
+The two buffers of a block stay in L2, the weight is read once for each block, in the order of memory.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from aotc.passes.kernel.nests.matmul import batched_matmul
 
 
 def alike(window: SlidingWindow, f: Transforms) -> list[tuple[range, range, int]]:
-    """The tiles along an axis, in runs: (tiles, which of the n elements exist, how many results exist)."""
+    """The tiles along an axis as runs of equal ones: (tiles, which of the n elements exist, how many results exist)."""
 
     def seen(tile: int) -> tuple[range, int]:
         start = tile * f.outputs - window.before
@@ -47,7 +47,7 @@ def alike(window: SlidingWindow, f: Transforms) -> list[tuple[range, range, int]
 
 
 class WinogradKernel:
-    """Writes the loops of one operation."""
+    """Writes the loops of one `winograd_conv`."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class WinogradKernel:
     ) -> None:
         """`reads`: operand, weight, perhaps bias, transformed operand, products; `writes`: result and the last two."""
         if schedule.lanes != sizes.block:
-            raise NotVectorizable("a block of channels is not one register")
+            raise NotVectorizable("the blocks of channels are not vector registers")
         self._sizes, self._kind, self._b, self._schedule = sizes, kind, b, schedule
         self._lanes, self._f, self._sum = sizes.block, sizes.transforms, sums(b)
         self._x, self._weight, *bias, self._transformed, self._products = reads
@@ -68,10 +68,10 @@ class WinogradKernel:
         self._write, self._write_transformed, self._write_products = writes
 
     def run(self) -> None:
-        """Write everything."""
+        """Emit the loops."""
         b, sizes = self._b, self._sizes
         channels = sizes.channels
-        # behind the last channel lanes may be written that nothing reads
+        # padding lanes behind the last channel may be written: nothing reads them
         whole = channels if channels.has_padding else Channels.of([channels.blocks * self._lanes], self._lanes)
         panel_blocks = sizes.width // self._lanes
         panels = list(segments(ceil_div(sizes.outputs, self._lanes), panel_blocks))
@@ -94,9 +94,9 @@ class WinogradKernel:
         b.sequential_range(0, sizes.images * sizes.tiles[0], sizes.tile_rows, block)
 
     def _for_rows(
-        self, start: Scalar, chunks: Sequence[int], body: Callable[[list[Scalar], Scalar, Scalar, Scalar], None]
+        self, start: Scalar, channel_blocks: Sequence[int], body: Callable[[list[Scalar], Scalar, Scalar, Scalar], None]
     ) -> None:
-        """`body(chunk, image, row, first)` for each index into `chunks` and each row of tiles of the block at `start`.
+        """`body(channel_block, image, row, first)` for each channel block and each row of tiles of the block.
 
         `first` is the number in the block of the first tile of the row.
         """
@@ -104,27 +104,29 @@ class WinogradKernel:
         images, (rows, columns) = self._sizes.images, self._sizes.tiles
 
         def at(index: list[Scalar]) -> None:
-            *chunk, number = index
+            *channel_block, number = index
             place = start + number
             image, row = (b.index(0), place) if images == 1 else (place / rows, b.rem(place, b.index(rows)))
 
             def within() -> None:
-                body(chunk, image, row, number * columns)
+                body(channel_block, image, row, number * columns)
 
             if images * rows % step == 0:
                 within()
             else:
                 b.only_when(b.compare("lt", place, images * rows), within)
 
-        b.parallel_for([*chunks, step], at)
+        b.parallel_for([*channel_blocks, step], at)
 
     def _for_tiles(self, tiles: range, body: Callable[[Scalar], None]) -> None:
         self._b.parallel_range(tiles.start, tiles.stop, 1, body)
 
     # The operand
 
-    def _transform_row(self, run: BlockRun, chunk: list[Scalar], image: Scalar, row: Scalar, first: Scalar) -> None:
-        block, channel = run.place(*chunk)
+    def _transform_row(
+        self, run: BlockRun, channel_block: list[Scalar], image: Scalar, row: Scalar, first: Scalar
+    ) -> None:
+        block, channel = run.place(*channel_block)
         valid = None if run.channels == self._lanes else run.channels
         for tiles, elements, _ in alike(self._sizes.columns, self._f):
 
@@ -138,15 +140,17 @@ class WinogradKernel:
             self._for_tiles(tiles, transform)
 
     def _transformed_tile(
-        self, chunk: Scalar, image: Scalar, row: Scalar, column: Scalar, elements: range
+        self, channel_block: Scalar, image: Scalar, row: Scalar, column: Scalar, elements: range
     ) -> list[Scalar]:
         f = self._f
-        lines = [self._line(chunk, image, row, column, i, elements) for i in range(f.inputs)]
+        lines = [self._line(channel_block, image, row, column, i, elements) for i in range(f.inputs)]
         grid = self._joined(f.transform_input(lines, self._sum), 0)
         return list(f.transform_input(self._split(grid, 1), self._sum))
 
-    def _line(self, chunk: Scalar, image: Scalar, row: Scalar, column: Scalar, line: int, elements: range) -> Scalar:
-        """Elements of one line of a tile of the operand, zero where there are none: [1, n, lanes]."""
+    def _line(
+        self, channel_block: Scalar, image: Scalar, row: Scalar, column: Scalar, line: int, elements: range
+    ) -> Scalar:
+        """A line of elements of a tile of the operand, zero where there are none: [1, n, lanes]."""
         b, f, window = self._b, self._f, self._sizes.rows
         zeros = b.splat(0, Tile((1, f.inputs, self._lanes)), self._kind)
         first, last = line - window.before, line - window.before + (self._sizes.tiles[0] - 1) * f.outputs
@@ -157,7 +161,7 @@ class WinogradKernel:
         def read() -> list[Scalar]:
             tile = Tile((1, len(elements), self._lanes))
             across = tile.index(b, column * f.outputs + (elements.start - self._sizes.columns.before), {1: 1})
-            part = self._x([image, chunk, place, across, tile.index(b, 0, {-1: 1})])
+            part = self._x([image, channel_block, place, across, tile.index(b, 0, {-1: 1})])
             return [b.replace(part, zeros, [0, elements.start])]
 
         tests: list[Scalar] = []
@@ -179,35 +183,42 @@ class WinogradKernel:
 
     # The result
 
-    def _store_row(self, panel: Scalar, chunk: list[Scalar], image: Scalar, row: Scalar, first: Scalar) -> None:
+    def _store_row(self, panel: Scalar, channel_block: list[Scalar], image: Scalar, row: Scalar, first: Scalar) -> None:
         for tiles, results in self._result_runs():
             self._for_tiles(
                 tiles,
                 lambda tile, results=results: self._store_tile(
-                    panel, chunk[0], image, row, tile, results, first + tile
+                    panel, channel_block[0], image, row, tile, results, first + tile
                 ),
             )
 
     def _result_runs(self) -> list[tuple[range, int]]:
-        """The tiles of a row with equally many columns of results."""
+        """The tiles of a row in runs with the same number of result columns."""
         count, size = self._sizes.tiles[1], self._f.outputs
         tail = self._sizes.columns.positions % size
         runs = [(range(count - (1 if tail else 0)), size), (range(count - 1, count), tail)]
         return [run for run in runs if run[0] and run[1]]
 
     def _store_tile(
-        self, panel: Scalar, chunk: Scalar, image: Scalar, row: Scalar, column: Scalar, columns: int, number: Scalar
+        self,
+        panel: Scalar,
+        channel_block: Scalar,
+        image: Scalar,
+        row: Scalar,
+        column: Scalar,
+        columns: int,
+        number: Scalar,
     ) -> None:
         b, f = self._b, self._f
         tile = Tile((f.inputs, f.inputs, self._lanes))
-        product, lane = tile.index(b, 0, {0: f.inputs, 1: 1}), tile.index(b, chunk * self._lanes, {-1: 1})
+        product, lane = tile.index(b, 0, {0: f.inputs, 1: 1}), tile.index(b, channel_block * self._lanes, {-1: 1})
         grid = self._products([product, number, lane])
         lines = f.transform_output(self._split(grid, 0), self._sum)
         sides = f.transform_output(self._split(self._joined(lines, 0), 1), self._sum)[:columns]
         values = self._joined(sides, 1)
 
         def write(rows: int) -> list[Scalar]:
-            block = panel * (self._sizes.width // self._lanes) + chunk
+            block = panel * (self._sizes.width // self._lanes) + channel_block
             tile = Tile((rows, columns, self._lanes))
             value = b.slice(values, [0, 0], [rows, columns])
             if self._bias is not None:
@@ -226,13 +237,13 @@ class WinogradKernel:
     # Tiles of values
 
     def _split(self, grid: Scalar, axis: int) -> list[Scalar]:
-        """The parts of a tile along axis 0 or 1."""
+        """The slices of extent 1 of a tile along axis 0 or 1."""
         sizes = list(tile_shape(grid.ssa)[:2])
         count, sizes[axis] = sizes[axis], 1
         return [self._b.slice(grid, [place if axis == each else 0 for each in (0, 1)], sizes) for place in range(count)]
 
     def _joined(self, parts: Sequence[Scalar], axis: int) -> Scalar:
-        """Parts put together along axis 0 or 1."""
+        """A tile from slices along axis 0 or 1."""
         sizes = list(tile_shape(parts[0].ssa)[:2])
         sizes[axis] = len(parts)
         whole = self._b.splat(0, Tile((*sizes, self._lanes)), self._kind)

@@ -1,4 +1,4 @@
-"""Our strategies: a module for each family of operators."""
+"""The kernel strategies of aotc: a module for each family of operators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How convolutions and transposed convolutions are computed directly: on the NCHWc layout, in register tiles.
+"""Direct convolution and transposed convolution in the NCHWc layout, on register tiles.
 
 A register tile is MR neighbouring positions along the last axis times NR vectors of output channels.
 """
@@ -28,9 +28,9 @@ from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.axes import ConvolutionalOp
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
-from aotc.passes.kernel.costs.conv import block_depth, conv_cycles, conv_schedule, narrow_schedule
+from aotc.passes.kernel.costs.conv import conv_cycles, conv_schedule, narrow_schedule
 from aotc.passes.kernel.costs.lanes import lanes_of_products
-from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts
+from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts, block_depth
 from aotc.passes.kernel.nests.conv import ConvNest
 from aotc.passes.kernel.nests.matmul import PartialSums
 from aotc.passes.kernel.spatial_tiling import Box, SpatialTiling, TiledImplementation, tiled_windows, window_tiling
@@ -49,21 +49,22 @@ class ConvolutionStrategy(KernelStrategy[Convolution]):
 
 
 def positions_of(op: ConvolutionalOp) -> list[int]:
-    """The positions along each spatial axis over which register tiles go; along the last, those of a phase."""
+    """The number of positions along each spatial axis that register tiles cover; along the last axis, those of a
+    phase."""
     longest = max((part.window.positions for part in op.phases()[-1]), default=0)
     return [*op.extents()[:-1], longest]
 
 
 def taps_of(op: ConvolutionOp) -> Sequence[int]:
-    """How many taps, along each spatial axis, meet at a position of the result."""
+    """The number of taps, along each spatial axis, that contribute to a position of the result."""
     if isinstance(op, ConvTransposeOp):
         return [ceil_div(window.size, window.stride) for window in op.windows()]
     return op.kernel()
 
 
 def is_within_blocks(op: ConvolutionOp, lanes: int) -> bool:
-    """Whether no channel sees one of another block: each is a group, or groups are a few channels that divide `lanes`,
-    as many output as input channels."""
+    """Whether no output channel reads an input channel of another block: groups are single channels, or have as many
+    output as input channels, a number that divides `lanes`."""
     if not isinstance(op, ConvOp):
         return False
     outputs, inputs = shape_of(op.weight)[:2]
@@ -81,13 +82,13 @@ def weight_by_outputs(op: ConvolutionOp, layouts: Layouts) -> SSAValue:
 
 
 def window_properties(op: ConvolutionOp) -> dict[str, object]:
-    """How the window moves."""
+    """The properties that describe the window: strides, pads, dilations."""
     more = {"output_padding": op.output_padding} if isinstance(op, ConvTransposeOp) else {}
     return {"strides": op.strides, "pads": op.pads, "dilations": op.dilations, **more}
 
 
 def result_channels(op: ConvolutionOp, layouts: Layouts, lanes: int) -> Channels:
-    """Where output channels are to be; a padding lane is computed as one whose weights are 0."""
+    """The lanes of the output channels; a padding lane is computed as a channel whose weights are 0."""
     if op.groups > 1:
         return Channels.of([shape_of(op.result)[1]], lanes)
     return layouts.channels_for_readers(op.result, lanes)
@@ -99,13 +100,13 @@ def packed_bias(op: ConvolutionOp, layouts: Layouts, channels: Channels) -> SSAV
 
 
 class DirectConvStrategy(ConvolutionStrategy[ConvolutionOp], RegisterTileStrategy[ConvolutionOp]):
-    """As `graph.blocked_conv` or `graph.blocked_conv_transpose`; few channels are read where they lie.
+    """Lowers to `graph.blocked_conv` or `graph.blocked_conv_transpose`; a tensor of few channels is read as it lies.
 
-    Groups, few channels, and channels with padding lanes between them have their reduction in one block.
+    Convolutions in groups, of few channels, or of channels with padding lanes between them do not block the reduction.
     """
 
     def schedule(self, op: ConvolutionOp, machine: Machine) -> Schedule | None:
-        """None where sums along the lanes, or windows within blocks, are known to be better."""
+        """None where an inner product along the lanes, or windows within blocks, are better."""
         kind, channels, outputs, taps = element_type_of(op.x), shape_of(op.x)[1], shape_of(op.result)[1], taps_of(op)
         if is_within_blocks(op, lanes_of_products(machine, kind)):
             return None
@@ -181,7 +182,7 @@ class BlockedConvolutionStrategy(RegisterTileStrategy[BlockedConvolution]):
     ) -> None:
         weight, lanes = shape_of(op.weight), op.block.value.data
         if schedule.lanes != lanes or schedule.nr != weight[-1] // lanes:
-            raise NotVectorizable("the blocks and panels are not those of the schedule")
+            raise NotVectorizable("the blocks and panels do not fit the schedule")
         ConvNest(
             b,
             schedule,

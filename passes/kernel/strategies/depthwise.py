@@ -1,4 +1,4 @@
-"""Convolution within blocks of the NCHWc layout, of each lane or of groups of neighbouring ones."""
+"""Depthwise convolution in the NCHWc layout, and convolution in groups of neighbouring lanes of a block."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
 
 
 class DepthwiseStrategy(KernelStrategy[LanesConvolutionOp]):
-    """A vector register of sums for each position; of groups, one pass over the taps for each of their channels."""
+    """A vector register of sums for each position; in groups, one pass over the taps for each input channel of a
+    group."""
 
     SCHEDULES = (WindowSchedule,)
 
@@ -60,7 +61,7 @@ class _ChannelSums(WindowReduction):
     reads: Sequence[Reader]
     writes: Sequence[Writer]
     number: int = 0
-    """Of the input channel of each group that is added."""
+    """The input channel, within each group, that this pass adds."""
 
     def passes(self) -> Sequence[WindowReduction]:
         return [replace(self, number=number) for number in range(self.op.run)]

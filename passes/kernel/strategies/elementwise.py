@@ -1,4 +1,4 @@
-"""Pointwise operations in the NCHWc layout: what they do to an element they do to it wherever it lies."""
+"""Pointwise operations in the NCHWc layout: they compute each element alike wherever it lies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from aotc.passes.kernel.strategy import KernelStrategy, Strategies, strategy_of
 
 
 class PointwiseLayout(KernelStrategy[BroadcastOp]):
-    """As the operand that takes the fewest blocks is laid out; operands that broadcast are parameters beside it."""
+    """In the layout of the operand that takes the fewest blocks; operands that broadcast become parameters in that
+    layout."""
 
     def lay_out(self, op: BroadcastOp, layouts: Layouts) -> Blocked | None:
         shape = shape_of(op.results[0])
@@ -27,10 +28,11 @@ class PointwiseLayout(KernelStrategy[BroadcastOp]):
         if len(set(whole)) == 1:
             channels = layouts.compacted(whole[0], op.results[0])
         operands = [layouts.pack_parameter(value, shape, channels) for value in op.operands]
-        return Blocked(layouts.again(op, operands), channels)
+        return Blocked(layouts.copied(op, operands), channels)
 
     def lay_out_reshaped(self, op: BroadcastOp, layouts: Layouts, shape: Sequence[int]) -> Blocked | None:
-        """As what it is applied to is laid out, with parameters of groups of channels repeated for each of these."""
+        """In the layout of the operand that does not broadcast; parameters of groups of channels are repeated for each
+        channel."""
         own = shape_of(op.results[0])
         whole = [value for value in op.operands if shape_of(value) == own]
         maker = producer(whole[0], GraphOp) if len(whole) == 1 else None
@@ -51,7 +53,7 @@ class PointwiseLayout(KernelStrategy[BroadcastOp]):
             return layouts.per_channel(column, shape, x.channels)
 
         operands = [x.value if value in whole else parameter(value) for value in op.operands]
-        return Blocked(layouts.again(op, operands), x.channels)
+        return Blocked(layouts.copied(op, operands), x.channels)
 
     def block_starts(self, op: BroadcastOp, channels_of: ChannelsOf) -> Iterable[int] | None:
         shape = shape_of(op.results[0])
@@ -60,13 +62,14 @@ class PointwiseLayout(KernelStrategy[BroadcastOp]):
 
 
 class AffineLayout(KernelStrategy[AffineOp]):
-    """Quantisation and its inverse with one scale for the tensor; scales of channels apply to plain tensors."""
+    """Quantisation and dequantisation with one scale for the tensor; with a scale for each channel they stay on plain
+    tensors."""
 
     def lay_out(self, op: AffineOp, layouts: Layouts) -> Blocked | None:
         x = layouts.computed(op.x)
         if x is None or shape_of(op.scale) not in ((), (1,)):
             return None
-        return layouts.on_blocked(op, x, *op.operands[1:])
+        return layouts.copied_on_blocks(op, x, *op.operands[1:])
 
 
 STRATEGIES: Strategies = {BroadcastOp: (PointwiseLayout(),), AffineOp: (AffineLayout(),)}

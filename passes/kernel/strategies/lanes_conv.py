@@ -1,4 +1,4 @@
-"""How convolutions in groups of few channels are computed: windows over the NCHWc layout, each group within a block."""
+"""Convolution in groups of few channels: windows over the NCHWc layout, each group within a block."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from aotc.passes.kernel.strategies.conv import ConvolutionStrategy, is_within_bl
 
 
 class LanesConvStrategy(ConvolutionStrategy[ConvOp]):
-    """As `graph.blocked_depthwise_conv` where each channel is a group, else as `graph.blocked_lanes_conv`."""
+    """Lowers to `graph.blocked_depthwise_conv` where each channel is a group, else to `graph.blocked_lanes_conv`."""
 
     SCHEDULES: ClassVar[tuple[type[Schedule], ...]] = (WindowSchedule,)
 

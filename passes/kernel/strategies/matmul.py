@@ -1,4 +1,4 @@
-"""How matrix products are computed: on register tiles, with a constant right matrix packed into panels."""
+"""Matrix products on register tiles, with a constant right matrix packed into panels."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ Product = TypeVar("Product", bound=ProductOp)
 
 
 class ProductStrategy(RegisterTileStrategy[Product]):
-    """Products of any layout."""
+    """Matrix products, whatever the layout of the operands."""
 
     def schedule(self, op: Product, machine: Machine) -> Schedule | None:
         _, m, n, depth = op.sizes()
         return product_schedule(machine, element_type_of(op.lhs), m, n, depth, streamed=self.is_streamed(op))
 
     def is_streamed(self, op: Product) -> bool:
-        """Whether the right matrix comes from memory as weights do, panel by panel."""
+        """Whether the right matrix is streamed from memory panel by panel, as weights are."""
         return True
 
     def cost(self, op: Product, schedule: MatmulSchedule, machine: Machine) -> float:
@@ -44,14 +44,14 @@ class ProductStrategy(RegisterTileStrategy[Product]):
         return math.prod(batch) * product_cycles(machine, schedule, m, n, depth)
 
     def spatial_tiling(self, op: Product, schedule: MatmulSchedule) -> SpatialTiling | None:
-        """Rows of a product [.., M, N], one batch at a time."""
+        """Tiles of a product [.., M, N] are some rows of one batch index."""
         if op.scratch():
             return None
         rank = len(shape_of(op.result))
         return SpatialTiling(range(rank - 2), rank - 2, schedule.mr)
 
     def tiled_implementation(self, op: Product, box: Box) -> TiledImplementation | None:
-        """Rows of the product and all of its columns, for some batches."""
+        """The product of a box: some rows, all columns, of some batch indices."""
         *batch, rows, columns = box
         if columns != whole(op.result)[-1] or op.scratch():
             return None
@@ -69,7 +69,7 @@ class ProductStrategy(RegisterTileStrategy[Product]):
     def factors(
         self, op: Product, b: TileBuilder, reads: Sequence[Reader], schedule: MatmulSchedule, place: Place
     ) -> Factors:
-        """What is multiplied in a register tile at each step of the reduction."""
+        """The two factors of each reduction step of a register tile."""
         left = op.left(b, reads[0], place.outer, place.row)
         right = op.right(b, reads[1], place.outer, place.column)
         return lambda k: (left(k), right(k))
@@ -99,7 +99,7 @@ class ProductStrategy(RegisterTileStrategy[Product]):
 
 
 class MatMulStrategy(ProductStrategy[MatMulOp]):
-    """`graph.matmul`: as it is, or as `graph.packed_matmul`."""
+    """`graph.matmul`: computed as it is, or lowered to `graph.packed_matmul`."""
 
     def is_streamed(self, op: MatMulOp) -> bool:
         return isinstance(op.rhs.owner, ConstantOp)
@@ -108,9 +108,9 @@ class MatMulStrategy(ProductStrategy[MatMulOp]):
         return Prologue.MOVED
 
     def lay_out(self, op: MatMulOp, layouts: Layouts) -> SSAValue | None:
-        """A constant is packed at compile time; rows are packed to columns where they are to be multiplied.
+        """Pack the right matrix into panels where it is constant (at compile time) or transposed (when the model runs).
 
-        What is not packed has its reduction in one block.
+        Without packing, the reduction is not blocked.
         """
         schedule, transposed = schedule_of(op), op.flag("transpose_rhs")
         if not isinstance(schedule, MatmulSchedule):
@@ -177,5 +177,5 @@ class PackedMatMulStrategy(ProductStrategy[PackedMatMulOp]):
         schedule: MatmulSchedule,
     ) -> None:
         if shape_of(op.rhs)[-1] != schedule.nr * schedule.lanes:
-            raise NotVectorizable("the panels are not as wide as the tile")
+            raise NotVectorizable("the panels have another width than the register tile")
         super().nest(op, b, reads, writes, schedule)

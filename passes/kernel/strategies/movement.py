@@ -1,4 +1,4 @@
-"""Data movement in the NCHWc layout: views of blocks where it can be, else channels regrouped to other lanes."""
+"""Data movement in the NCHWc layout: views of blocks where possible, else channels moved to other lanes."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from aotc.dialects.graph.indexing import GatherOp
 from aotc.dialects.graph.interfaces import GraphOp, producer, shape_of
 from aotc.dialects.graph.movement import ConcatOp, PadOp, ReshapeOp, SliceOp, TransposeOp
 from aotc.dialects.graph.packed.channels import Channels
-from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts, is_compact, side_by_side
+from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts, concatenated, is_compact
 from aotc.passes.kernel.strategy import KernelStrategy, Strategies, strategy_of
 
 
 class ReshapeLayout(KernelStrategy[ReshapeOp]):
-    """Spatial axes may change while N and C stay; channels that were split up come together again."""
+    """Spatial axes may change while N and C stay; channels that were split are merged again."""
 
     def lay_out(self, op: ReshapeOp, layouts: Layouts) -> Blocked | None:
         x, target = layouts.computed(op.x), op.ints("shape")
@@ -26,14 +26,14 @@ class ReshapeLayout(KernelStrategy[ReshapeOp]):
         if target[:2] != shape_of(op.x)[:2]:
             return None
         blocked = shape_of(x.value)
-        return layouts.on_blocked(op, x, shape=[*blocked[:2], *target[2:], blocked[-1]])
+        return layouts.copied_on_blocks(op, x, shape=[*blocked[:2], *target[2:], blocked[-1]])
 
 
 class TransposeLayout(KernelStrategy[TransposeOp]):
     """Between two reshapes, a channel shuffle."""
 
     def lay_out_reshaped(self, op: TransposeOp, layouts: Layouts, shape: Sequence[int]) -> Blocked | None:
-        """Axes that channels were split into change places, so channels move to other lanes."""
+        """The axes that channels were split into are permuted, which moves channels to other lanes."""
         split = producer(op.x, ReshapeOp)
         x = None if split is None else layouts.computed(split.x)
         if split is None or x is None or shape_of(split.x) != tuple(shape) or 0 in shape:
@@ -51,7 +51,7 @@ class TransposeLayout(KernelStrategy[TransposeOp]):
 
 
 class SliceLayout(KernelStrategy[SliceOp]):
-    """Channels that begin a block are a view; others are put together in new blocks."""
+    """A slice of channels that begins a block is a view; others are moved into new blocks."""
 
     def lay_out(self, op: SliceOp, layouts: Layouts) -> Blocked | None:
         x = layouts.computed(op.x)
@@ -67,7 +67,7 @@ class SliceLayout(KernelStrategy[SliceOp]):
         starts[1], steps[1], shape[1] = cut[0], 1, cut[1].blocks
         if (*shape, lanes) == shape_of(x.value) and all(step == 1 for step in steps):
             return Blocked(x.value, cut[1])
-        sliced = layouts.again(op, [x.value], starts=[*starts, 0], steps=[*steps, 1], shape=[*shape, lanes])
+        sliced = layouts.copied(op, [x.value], starts=[*starts, 0], steps=[*steps, 1], shape=[*shape, lanes])
         return Blocked(sliced, cut[1])
 
     def block_starts(self, op: SliceOp, channels_of: ChannelsOf) -> Iterable[int]:
@@ -76,38 +76,39 @@ class SliceLayout(KernelStrategy[SliceOp]):
 
 
 class ConcatLayout(KernelStrategy[ConcatOp]):
-    """Along the channels, blocks side by side; where these would have many padding lanes, channels regrouped."""
+    """Concatenation along the channels puts blocks side by side; where that leaves many padding lanes, channels are
+    moved."""
 
     def lay_out(self, op: ConcatOp, layouts: Layouts) -> Blocked | None:
         channels = layouts.channels_of(*op.parts)
         if channels is None:
             return None
         if op.dimension != 1:
-            return Blocked(layouts.again(op, [layouts.pack(part, channels) for part in op.parts]), channels)
+            return Blocked(layouts.copied(op, [layouts.pack(part, channels) for part in op.parts]), channels)
         parts = [layouts.blocked(part, channels.lanes) for part in op.parts if shape_of(part)[1] > 0]
-        joined = side_by_side([part.channels for part in parts])
+        joined = concatenated([part.channels for part in parts])
         if is_compact(joined):
-            return Blocked(layouts.again(op, [part.value for part in parts]), joined)
+            return Blocked(layouts.copied(op, [part.value for part in parts]), joined)
         dense = Channels.of([joined.count], joined.lanes)
         return Blocked(layouts.regroup(parts, range(joined.count), dense), dense)
 
 
 class PadLayout(KernelStrategy[PadOp]):
-    """Spatial axes are padded block by block; padded channels are plain."""
+    """Spatial axes are padded block by block; padding of channels needs a plain tensor."""
 
     def lay_out(self, op: PadOp, layouts: Layouts) -> Blocked | None:
         x, pads, rank = layouts.computed(op.x), op.ints("pads"), len(shape_of(op.x))
         if x is None or pads[1] or pads[1 + rank]:
             return None
-        return layouts.on_blocked(op, x, *op.operands[1:], pads=[*pads[:rank], 0, *pads[rank:], 0])
+        return layouts.copied_on_blocks(op, x, *op.operands[1:], pads=[*pads[:rank], 0, *pads[rank:], 0])
 
 
 class GatherLayout(KernelStrategy[GatherOp]):
-    """Along a spatial axis, from every block."""
+    """A gather along a spatial axis gathers from every block."""
 
     def lay_out(self, op: GatherOp, layouts: Layouts) -> Blocked | None:
         x = layouts.computed(op.x)
-        return None if x is None or op.axis.value.data < 2 else layouts.on_blocked(op, x, op.indices)
+        return None if x is None or op.axis.value.data < 2 else layouts.copied_on_blocks(op, x, op.indices)
 
 
 STRATEGIES: Strategies = {

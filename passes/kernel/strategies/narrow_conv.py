@@ -1,4 +1,4 @@
-"""How convolutions to few channels are computed: sums along the lanes, which hold input channels."""
+"""Convolution to few output channels: inner products along the lanes, which hold input channels."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ from aotc.passes.kernel.strategy import KernelStrategy, Prologue
 
 
 class NarrowConvStrategy(ConvolutionStrategy[ConvolutionOp]):
-    """As `graph.narrow_conv` or `graph.narrow_conv_transpose`, where sums along output channels leave lanes empty."""
+    """Lowers to `graph.narrow_conv` or `graph.narrow_conv_transpose`, where output channels would leave most lanes
+    empty."""
 
     SCHEDULES: ClassVar[tuple[type[Schedule], ...]] = (InnerProductSchedule,)
 
@@ -40,7 +41,7 @@ class NarrowConvStrategy(ConvolutionStrategy[ConvolutionOp]):
         return images * math.prod(positions) * narrow_cycles(machine, schedule.lanes, channels, outputs, taps)
 
     def candidates(self, op: ConvolutionOp, schedule: InnerProductSchedule, machine: Machine) -> Iterator[Schedule]:
-        """Half as many positions, again and again."""
+        """Fewer positions: half as many, repeatedly."""
         counts = (schedule.lanes >> halvings for halvings in range(schedule.lanes.bit_length()))
         return (replace(schedule, positions=count) for count in counts if count != schedule.positions)
 

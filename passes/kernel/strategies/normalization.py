@@ -1,4 +1,4 @@
-"""Softmax and zero mean with unit variance on register tiles: rows that stay in registers, several in a pipeline."""
+"""Softmax and normalisation on register tiles: rows stay in registers, several are software-pipelined."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WritePart: TypeAlias = Callable[[Part, Scalar], None]
 
 
 class RowStrategy(RowwiseStrategy[Op]):
-    """Functions of rows, read several times."""
+    """Functions of rows that read each row several times."""
 
     def schedule(self, op: Op, machine: Machine) -> RowSchedule | None:
         return row_schedule(machine, element_type_of(op.x), shape_of(op.x), op.along())
@@ -56,12 +56,14 @@ class RowStrategy(RowwiseStrategy[Op]):
 
     @abstractmethod
     def row(self, op: Op, b: TileBuilder, row: Row, read: ReadPart, write: WritePart) -> Iterator[None]:
-        """As `RowOp.row`, vectorised, in stages that begin where one waits for all of a row; with lanes along another
-        axis a tile has elements of neighbouring rows."""
+        """As `RowOp.row`, vectorised, as a generator: it yields where the next stage needs all of a row.
+
+        With lanes along another axis, a tile holds elements of neighbouring rows.
+        """
 
 
 class SoftmaxStrategy(RowStrategy[SoftmaxOp]):
-    """Powers are computed twice where a row does not stay in registers: nothing is stored between the stages."""
+    """The exponentials are computed twice where a row does not stay in registers: nothing is stored between stages."""
 
     def schedule(self, op: SoftmaxOp, machine: Machine) -> RowSchedule | None:
         return super().schedule(op, machine) if element_type_of(op.x) == f32 else None
@@ -95,7 +97,8 @@ class NormalizeStrategy(RowStrategy[NormalizeOp]):
     """The mean, then the squared distances, then the result."""
 
     def lay_out_reshaped(self, op: NormalizeOp, layouts: Layouts, shape: Sequence[int]) -> Blocked | None:
-        """Groups of channels, which lanes of a block need not be: by means of the means of their channels."""
+        """Normalisation over groups of channels that need not fill blocks: the means of the groups are computed from
+        those of their channels."""
         split, own, kind = producer(op.x, ReshapeOp), shape_of(op.x), element_type_of(op.x)
         x = None if split is None else layouts.computed(split.x)
         if split is None or x is None or shape_of(split.x) != tuple(shape) or 0 in shape:
@@ -106,7 +109,7 @@ class NormalizeStrategy(RowStrategy[NormalizeOp]):
             return None
 
         def means(value: SSAValue) -> SSAValue:
-            """Of all groups, [N, G, 1]."""
+            """The means of all groups, [N, G, 1]."""
             positions = list(range(2, len(shape)))
             of_channels = layouts.add(ReduceOp.get(value, kind="mean", axes=positions, keepdims=True))
             plain = layouts.unpack(Blocked(of_channels, x.channels))

@@ -23,7 +23,7 @@ from aotc.passes.kernel.strategy import KernelStrategy, Strategies
 
 
 class PoolingStrategy(KernelStrategy[WindowOp]):
-    """The reduction of an operation over its window, all positions of a tile at once."""
+    """The reduction over a window, computed for all positions of a tile at once."""
 
     SCHEDULES = (WindowSchedule,)
 
@@ -36,7 +36,7 @@ class PoolingStrategy(KernelStrategy[WindowOp]):
 
     def lay_out(self, op: WindowOp, layouts: Layouts) -> SSAValue | Blocked | None:
         x = layouts.computed(op.x) if op.BLOCKED else None
-        return None if x is None else layouts.on_blocked(op, x)
+        return None if x is None else layouts.copied_on_blocks(op, x)
 
     def block_starts(self, op: WindowOp, channels_of: ChannelsOf) -> Iterable[int] | None:
         return None if op.BLOCKED else ()
@@ -74,7 +74,7 @@ class _Pool(WindowReduction):
         self.write(part.index, self.op.finish(self.b, lambda: self._count(part), carried))
 
     def _count(self, part: Part) -> Scalar:
-        """How many taps count for each position of a part: one number, or a tile where they differ."""
+        """The number of taps that count for each position of a part: one number, or a tile where it varies."""
         b, windows, places = self.b, self.op.windows(), part.index[2:-1]
         window, place = windows.pop(part.across), places.pop(part.across)
         rows = product(b, [self.op.counted(b, w, p) for w, p in zip(windows, places, strict=True)])

@@ -1,4 +1,4 @@
-"""Reductions on register tiles: a row, or neighbouring rows in the lanes, is read once."""
+"""Reductions on register tiles: a row is read once, or neighbouring rows together, one in each lane."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ Op = TypeVar("Op", bound=AnchorOp)
 Rowwise = TypeVar("Rowwise", bound=RowwiseOp)
 
 LANES: dict[str, Reduction] = {"sum": "add", "mean": "add", "prod": "mul", "max": "max", "min": "min"}
-"""How the lanes of a register are reduced by a `graph.reduce` of each kind."""
+"""The reduction across the lanes of a register for each kind of `graph.reduce`."""
 FEW = 4
-"""Fewer elements than that are sooner added one by one than brought together out of the lanes of a register."""
+"""Below this number of elements, adding one by one is faster than reducing across lanes."""
 
 
 class _RowSchedules(KernelStrategy[Op]):
@@ -42,19 +42,19 @@ class _RowSchedules(KernelStrategy[Op]):
 
 
 class RowwiseStrategy(_RowSchedules[Rowwise]):
-    """What works on rows along any axes."""
+    """Operations on rows along any axes."""
 
     def lay_out(self, op: Rowwise, layouts: Layouts) -> SSAValue | Blocked | None:
-        """Rows that lie within channels are the same in the NCHWc layout."""
+        """Rows within a channel are the same in the NCHWc layout."""
         x, axes = layouts.computed(op.x), op.along()
-        return None if x is None or min(axes, default=2) < 2 else layouts.on_blocked(op, x, axes=axes)
+        return None if x is None or min(axes, default=2) < 2 else layouts.copied_on_blocks(op, x, axes=axes)
 
     def block_starts(self, op: Rowwise, channels_of: ChannelsOf) -> Iterable[int] | None:
         return None if min(op.along(), default=2) >= 2 else ()
 
 
 class ReduceStrategy(RowwiseStrategy[ReduceOp]):
-    """Partial results in the elements of a tile, which are combined at the end of a row."""
+    """Each element of a tile holds a partial result; these are combined at the end of a row."""
 
     def schedule(self, op: ReduceOp, machine: Machine) -> RowSchedule | None:
         shape, axes = shape_of(op.x), op.along()
@@ -123,7 +123,8 @@ class ArgReduceStrategy(_RowSchedules[ArgReduceOp]):
 
     @staticmethod
     def _best_lane(op: ArgReduceOp, b: TileBuilder, best: Scalar, position: Scalar) -> Scalar:
-        """Of all lanes with the best value, the first (or last) position; where x starts with NaN, no lane left 0."""
+        """The first (or last) position among the lanes that hold the best value; where x starts with NaN, all hold
+        position 0."""
         greatest = op.kind.data == "max"
         top = b.total("max" if greatest else "min", best)
         worse = b.compare("lt" if greatest else "gt", best, top)
@@ -147,7 +148,7 @@ class CumulativeStrategy(_RowSchedules[CumulativeOp]):
         shape, axis, monoid = shape_of(op.x), op.along(), op.monoid()
         kind = element_type_of(op.x)
         if axis_of_lanes(shape) == axis:
-            raise NotVectorizable("a running total along the lanes of registers")
+            raise NotVectorizable("a cumulative sum runs along the lanes")
 
         def each(row: Row) -> None:
             def step(i: Scalar, carried: list[Scalar]) -> list[Scalar]:

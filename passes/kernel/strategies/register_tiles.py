@@ -1,4 +1,4 @@
-"""What strategies share whose nests work on register tiles MR x NR."""
+"""The base class of strategies whose nests work on register tiles MR x NR."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class RegisterTileStrategy(KernelStrategy[Op]):
     SCHEDULES: ClassVar[tuple[type[Schedule], ...]] = (MatmulSchedule,)
 
     def candidates(self, op: Op, schedule: MatmulSchedule, machine: Machine) -> Iterator[Schedule]:
-        """Tiles of about the same size that fit the registers, the other order, other unrolling, prefetching or not."""
+        """Other tiles of about the same size, the other order, other unrolling, with and without prefetching."""
         for mr, nr in _tiles(schedule.mr, schedule.nr, machine.registers):
             yield replace(schedule, mr=mr, nr=nr)
         yield replace(schedule, order="rows" if schedule.order == "columns" else "columns", prefetch=False)

@@ -1,4 +1,4 @@
-"""Channels moved to other lanes: registers of the NCHWc layout shuffled together from those their lanes come from."""
+"""Channels moved to other lanes of the NCHWc layout by shuffles of vector registers."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from aotc.passes.kernel.costs.candidates import elementwise_candidates
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
 
 _Moved: TypeAlias = tuple[tuple[int, int], ...]
-"""Lanes of a block of the result, and of which lane of another one each comes."""
+"""Pairs (lane of a block of the result, lane of the source block that it comes from)."""
 
 
 class RegroupStrategy(KernelStrategy[RegroupChannelsOp]):
-    """Loops over runs of blocks that are put together alike."""
+    """Loops over runs of blocks that are made by the same shuffles."""
 
     SCHEDULES = (ElementwiseSchedule,)
 
@@ -50,7 +50,7 @@ class RegroupStrategy(KernelStrategy[RegroupChannelsOp]):
     ) -> None:
         batch, _, *spatial, lanes = shape_of(op.result)
         if schedule.lanes != lanes or not spatial:
-            raise NotVectorizable("a block of channels is not one register of some")
+            raise NotVectorizable("the blocks of channels are not vector registers")
         *outer, across = spatial
 
         def write(block: Scalar, registers: Sequence[tuple[_Register, Scalar]], at: list[Scalar], size: int) -> None:
@@ -66,25 +66,27 @@ class RegroupStrategy(KernelStrategy[RegroupChannelsOp]):
                 value = b.splat(0, tile, element_type_of(op.result))
             writes[0]([image, block, *before, where, lane], value)
 
-        def row(stretch: _Stretch, index: list[Scalar]) -> None:
+        def row(repetition: _Repetition, index: list[Scalar]) -> None:
             time, *at = index
             for part in segments(across, schedule.registers):
 
                 def body(position: Scalar, size: int = part.size) -> None:
-                    for number, (registers, steps) in enumerate(zip(stretch.blocks, stretch.steps, strict=True)):
+                    for number, (registers, steps) in enumerate(zip(repetition.blocks, repetition.steps, strict=True)):
                         sources = [time * step + each.block for each, step in zip(registers, steps, strict=True)]
-                        block = time * len(stretch.blocks) + (stretch.first + number)
+                        block = time * len(repetition.blocks) + (repetition.first + number)
                         write(block, list(zip(registers, sources, strict=True)), [*at, position], size)
 
                 b.parallel_range(part.start, part.start + part.count * part.size, part.size, body)
 
-        for stretch in _stretches(_registers(op)):
-            b.parallel_for([stretch.times, batch, *outer], lambda index, stretch=stretch: row(stretch, index))
+        for repetition in _repetitions(_registers(op)):
+            b.parallel_for(
+                [repetition.times, batch, *outer], lambda index, repetition=repetition: row(repetition, index)
+            )
 
 
 @dataclass(frozen=True)
 class _Register:
-    """A block of one of the parts that some lanes come from."""
+    """A block of one of the parts, and the lanes that are taken from it."""
 
     part: int
     block: int
@@ -92,12 +94,12 @@ class _Register:
 
     @property
     def kind(self) -> tuple[int, _Moved]:
-        """All but the number of the block."""
+        """What two such blocks have in common when the same shuffles apply: all but the block's number."""
         return self.part, self.moved
 
 
 def _together(b: TileBuilder, found: Sequence[Scalar], moved: Sequence[_Moved]) -> Scalar | None:
-    """One register of lanes of those that were found: the first two in one shuffle, then one after the other."""
+    """One register of lanes from several: the first two in one shuffle, then one more in each."""
     if not found:
         return None
     value, *rest = found
@@ -113,23 +115,23 @@ def _together(b: TileBuilder, found: Sequence[Scalar], moved: Sequence[_Moved]) 
 
 
 @dataclass(frozen=True)
-class _Stretch:
-    """Blocks of the result that are put together as others before them, from blocks at equal distances."""
+class _Repetition:
+    """A sequence of blocks of the result that repeats: made by the same shuffles, from blocks at equal distances."""
 
     first: int
     times: int
     blocks: Sequence[tuple[_Register, ...]]
-    """Of the first time."""
+    """The source blocks of the first repetition."""
     steps: Sequence[tuple[int, ...]]
-    """How far the blocks that are read move from one time to the next."""
+    """How far the source blocks move from one repetition to the next."""
 
 
 MOST_ALIKE = 8
-"""Blocks after which they are put together as before, at most."""
+"""The longest period, in blocks, of a repetition."""
 
 
-def _stretches(blocks: Sequence[tuple[_Register, ...]]) -> Iterator[_Stretch]:
-    """All blocks, cut so that most of them repeat others."""
+def _repetitions(blocks: Sequence[tuple[_Register, ...]]) -> Iterator[_Repetition]:
+    """All blocks as repetitions, such that most blocks repeat others."""
     first = 0
     while first < len(blocks):
         choices = [_repeated(blocks, first, period) for period in range(1, min(MOST_ALIKE, len(blocks) - first) + 1)]
@@ -139,8 +141,8 @@ def _stretches(blocks: Sequence[tuple[_Register, ...]]) -> Iterator[_Stretch]:
         first += best.times * len(best.blocks)
 
 
-def _repeated(blocks: Sequence[tuple[_Register, ...]], first: int, period: int) -> _Stretch:
-    """The blocks from `first` on, as often as what follows them `period` blocks on is alike."""
+def _repeated(blocks: Sequence[tuple[_Register, ...]], first: int, period: int) -> _Repetition:
+    """The repetition of `period` blocks that begins at block `first`."""
 
     def group(time: int) -> Sequence[tuple[_Register, ...]]:
         start = first + time * period
@@ -156,11 +158,11 @@ def _repeated(blocks: Sequence[tuple[_Register, ...]], first: int, period: int) 
     times, distance = 1, steps(1)
     while distance is not None and steps(times) == distance:
         times += 1
-    return _Stretch(first, times, group(0), distance or [(0,) * len(block) for block in group(0)])
+    return _Repetition(first, times, group(0), distance or [(0,) * len(block) for block in group(0)])
 
 
 def _registers(op: RegroupChannelsOp) -> list[tuple[_Register, ...]]:
-    """For each block of the result, what its lanes come from."""
+    """For each block of the result, the source blocks of its lanes."""
     lanes, origins = op.lanes, op.numbered_origins()
     blocks: list[tuple[_Register, ...]] = []
     for first in range(0, len(origins), lanes):

@@ -1,4 +1,4 @@
-"""Resampling on register tiles: all elements of a tile have one place along the axis."""
+"""Resampling on register tiles: all elements of a tile have the same position along the resampled axis."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from aotc.passes.kernel.nests.rows import Piece, pieces
 from aotc.passes.kernel.strategy import KernelStrategy, Strategies
 
 MOST_UNROLLED = 4
-"""More taps than that are a loop."""
+"""The most taps that are unrolled; more become a loop."""
 
 
 class ResampleStrategy(KernelStrategy[ResampleOp]):
@@ -33,7 +33,7 @@ class ResampleStrategy(KernelStrategy[ResampleOp]):
         axes, lanes = _tile_axes(op), lanes_of(machine, element_type_of(op.x))
         extent = shape_of(op.result)[axes[1]]
         if lanes == 1 or axes[1] == op.axis.value.data or 2 * extent <= lanes:
-            return None  # elements that follow each other come from anywhere, or are few
+            return None  # neighbouring results read elements that are not contiguous, or there are few of them
         registers = min(machine.use.chain, ceil_div(extent, lanes))
         return ResampleSchedule(lanes, machine.use.chain // registers, registers)
 
@@ -41,13 +41,14 @@ class ResampleStrategy(KernelStrategy[ResampleOp]):
         return resample_candidates(schedule)
 
     def lay_out(self, op: ResampleOp, layouts: Layouts) -> SSAValue | Blocked | None:
-        """In NCHWc, but for what leaves the function larger than it came: that costs less to unpack before."""
+        """In NCHWc, unless the result leaves the function and is larger than x: then it costs less to unpack x
+        first."""
         x, axis, shape = layouts.computed(op.x), op.axis.value.data, shape_of(op.result)
         if x is None or axis < 2:
             return None
         if axis < axis_of_lanes(shape) and shape[axis] > shape_of(op.x)[axis] and layouts.is_result(op.result):
             return None
-        return layouts.on_blocked(op, x, *op.operands[1:])
+        return layouts.copied_on_blocks(op, x, *op.operands[1:])
 
     def nest(
         self,
@@ -60,7 +61,7 @@ class ResampleStrategy(KernelStrategy[ResampleOp]):
         shape, taps, axis = shape_of(op.result), shape_of(op.places)[1], op.axis.value.data
         row_axis, lane_axis = _tile_axes(op)
         if lane_axis == axis:
-            raise NotVectorizable("elements that follow each other come from anywhere")
+            raise NotVectorizable("neighbouring elements are gathered along the lanes")
         kind, lanes = element_type_of(op.x), schedule.lanes
         height = 1 if row_axis is None else min(schedule.rows, shape[row_axis])
 
@@ -98,7 +99,8 @@ class ResampleStrategy(KernelStrategy[ResampleOp]):
 
 
 def _tile_axes(op: ResampleOp) -> tuple[int | None, int]:
-    """The axis of a tile's rows, if there is one, and that of its lanes: the innermost that are longer than 1."""
+    """The axis along which a tile has rows, if any, and that of its lanes: the innermost axes that are longer than
+    1."""
     shape, axis = shape_of(op.result), op.axis.value.data
     lanes = axis_of_lanes(shape)
     return max((k for k in range(len(shape)) if k not in (axis, lanes) and shape[k] > 1), default=None), lanes

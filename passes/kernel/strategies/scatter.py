@@ -1,4 +1,4 @@
-"""Scattering and selecting in time that grows with the elements, not with a product: with a scratch buffer."""
+"""Scatter and top-k with a scratch buffer: in time that grows with the number of elements, not with a product."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from aotc.passes.kernel.strategy import KernelStrategy, Strategies
 Op = TypeVar("Op", bound=AnchorOp)
 
 FEW_STEPS = 4
-"""So many steps for an element are not worth a scratch buffer."""
+"""Up to this many steps for each element, a scratch buffer does not pay."""
 
 
 class _WithScratch(KernelStrategy[Op]):
-    """Becomes another operation of the same operands and properties, which has a scratch buffer."""
+    """Lowers to another operation with the same operands and properties, and a scratch buffer."""
 
     SCHEDULES = (ScatterSchedule,)
     IN_MEMORY: ClassVar[type[AnchorOp]]
@@ -45,8 +45,9 @@ class _WithScratch(KernelStrategy[Op]):
         return layouts.rescheduled(op, self.IN_MEMORY)
 
 
-def _worth(steps: int) -> ScatterSchedule | None:
-    """The schedule, element by element, of what otherwise takes `steps` for each element; None where these are few."""
+def _schedule_if_many(steps: int) -> ScatterSchedule | None:
+    """A schedule (of single elements) where the definition takes more than `FEW_STEPS` steps for each element; else
+    None."""
     return ScatterSchedule(1) if steps > FEW_STEPS else None
 
 
@@ -56,7 +57,7 @@ class ScatterElementsStrategy(_WithScratch[ScatterElementsOp]):
     IN_MEMORY = ScatterElementsInMemoryOp
 
     def schedule(self, op: ScatterElementsOp, machine: Machine) -> ScatterSchedule | None:
-        return _worth(shape_of(op.indices)[op.axis.value.data])
+        return _schedule_if_many(shape_of(op.indices)[op.axis.value.data])
 
 
 class ScatterNdStrategy(_WithScratch[ScatterNdOp]):
@@ -65,7 +66,7 @@ class ScatterNdStrategy(_WithScratch[ScatterNdOp]):
     IN_MEMORY = ScatterNdInMemoryOp
 
     def schedule(self, op: ScatterNdOp, machine: Machine) -> ScatterSchedule | None:
-        return _worth(prod(shape_of(op.indices)[:-1]))
+        return _schedule_if_many(prod(shape_of(op.indices)[:-1]))
 
 
 class TopKStrategy(_WithScratch[TopKOp]):
@@ -74,11 +75,11 @@ class TopKStrategy(_WithScratch[TopKOp]):
     IN_MEMORY = TopKInMemoryOp
 
     def schedule(self, op: TopKOp, machine: Machine) -> ScatterSchedule | None:
-        return _worth(shape_of(op.x)[op.axis.value.data])
+        return _schedule_if_many(shape_of(op.x)[op.axis.value.data])
 
 
 class ScatterElementsInMemoryStrategy(KernelStrategy[ScatterElementsInMemoryOp]):
-    """The pieces before `axis` are updated one at a time, each in its part of the buffer."""
+    """The slices along the axes before `axis` are updated one at a time, each in its part of the buffer."""
 
     SCHEDULES = (ScatterSchedule,)
 
@@ -180,7 +181,8 @@ class TopKInMemoryStrategy(KernelStrategy[TopKInMemoryOp]):
                 writes[3](at(place), what[1])
 
             def worse(one: Sequence[Scalar], other: Sequence[Scalar]) -> Scalar:
-                """Whether a node comes after another one; of nodes of one kind either may."""
+                """Whether node `one` orders after node `other` in the heap; if they are equal, either result is
+                right."""
                 later = b.compare("gt", one[1], other[1])
                 behind = b.compare(op.ahead, other[0], one[0])
                 before = b.compare(op.ahead, one[0], other[0])
@@ -189,7 +191,7 @@ class TopKInMemoryStrategy(KernelStrategy[TopKInMemoryOp]):
                 return b.compare("lt", one[1], 0) | b.compare("eq", other[1], last) | among
 
             def sink(what: Sequence[Scalar]) -> None:
-                """Put a node in the place of the root: nodes worse than it move up."""
+                """Sift down: replace the root by a node; worse nodes move up."""
 
                 def level(_: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
                     (hole,) = carried

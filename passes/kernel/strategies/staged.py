@@ -1,8 +1,8 @@
-"""Anchors in one kernel: each stage computes what a spatial tile of the result needs, into a scratch buffer.
+"""Tile-and-fuse: several anchors in one kernel, where each stage computes what a spatial tile of the result needs.
 
-What a tile needs that the one before it needed, too, as the rows that windows of both see, is kept: the buffer is a
-rolling line buffer along that axis, and a stage computes what is new (`tile_walk`). Parts of the result may be computed
-at the same time, each in buffers of its own.
+Each stage writes into a scratch buffer. What the next tile needs again, such as the rows that windows of both read, is
+kept: the buffer is a rolling line buffer along that axis, and a stage computes only what is new (`tile_walk`). Parts of
+the result may be computed at the same time, each with buffers of its own.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies, st
 
 
 class StagedStrategy(KernelStrategy[StagedOp]):
-    """Tile by tile, each stage as its own strategy computes it."""
+    """Computes tile by tile, each stage with its own strategy."""
 
     SCHEDULES = (Schedule,)
 
     def prologue(self, op: StagedOp, operand: int) -> Prologue:
-        """The strictest of the anchors that read it."""
+        """The strictest rule of the anchors that read the operand."""
         uses = [(use.operation, use.index) for use in op.block.args[operand].uses]
         found = [strategy_of(each).prologue(each, place) for each, place in uses if isinstance(each, AnchorOp)]
         return max(found, default=Prologue.COMPUTED)
@@ -65,7 +65,8 @@ def _write_tiles(op: StagedOp, b: LoopBuilder, reads: Sequence[Reader], writes: 
 
 
 def _plan(op: StagedOp) -> Plan:
-    """The order of tiles; raises PassFailedException where a stage has no such tiles or a buffer is too small."""
+    """The order of the tiles; raises PassFailedException where a stage has no tiled implementation or a buffer is too
+    small."""
     tile = op.ints("tile")
     try:
         plan = Plan(op.stages(), tile, op.ints("parts") if op.parts else [1] * len(tile))
@@ -89,12 +90,12 @@ class _StagedKernel:
         memory: Sequence[Reader],
         writes: Sequence[Writer],
     ) -> None:
-        """`memory` are readers of the scratch buffers, which hold what `walk` says; `writes` are for the result, then
-        for these."""
+        """`memory` are readers of the scratch buffers, which hold the boxes that `walk` records; `writes` are for the
+        result, then for the scratch buffers."""
         self._b, self._stages, self._walk, self._values, self._memory = b, stages, walk, values, memory
         self._write_result, *self._write_memory = writes
         self._number = b.index(0)
-        """Of the part that is being written."""
+        """The number of the part that is being written."""
 
     def part(self, run: Run[Part], first: int, number: Scalar) -> None:
         """Write a part of a run that begins with part `first`."""
@@ -111,7 +112,7 @@ class _StagedKernel:
             self._b.sequential_for([each.count for each in outer], tiles)
 
     def _tile(self, tile: SpatialTile, runs: Sequence[Run[Any]]) -> Callable[[list[Scalar]], None]:
-        """What writes the tile at a place in the runs, of which `tile` is the first."""
+        """A function that writes the tile at a place in the runs, of which `tile` is the first."""
         firsts = starts(self._stages, tile)
         distances = zip(*(run.distance or [0] * len(firsts) for run in runs), strict=True)
         ways = list(zip(firsts, distances, strict=True))
@@ -150,7 +151,7 @@ class _StagedKernel:
             strategy.nest(part, self._b, reads, [write], schedule)
 
     def _writer(self, number: int, stage: Stage, start: Sequence[Scalar], box: Box) -> Writer:
-        """Of the elements of a stage's anchor; indices are those in the box."""
+        """A writer for a stage's anchor; its indices are relative to the box."""
 
         if number == len(self._write_memory):
             return lambda index, value: self._write_result(_at(index, start), value)
@@ -164,9 +165,9 @@ class _StagedKernel:
         return write
 
     def _held(self, number: int, start: Sequence[Scalar], box: Box) -> Callable[[Sequence[Scalar]], Sequence[Scalar]]:
-        """Where the scratch buffer has the elements of a box of a value that begins at `start`, at an index in the box.
+        """The index in the scratch buffer for an index in a box of a value that begins at `start`.
 
-        For each part it has the box itself; or, where some is kept, it is a rolling line buffer along that axis.
+        Each part has its own box in the buffer; where rows are kept, that is a rolling line buffer along one axis.
         """
         b, axis, extents = self._b, self._walk.rolling[number], self._walk.extents[number]
         part = self._number * extents[0]

@@ -1,4 +1,4 @@
-"""How matrix products are computed by Strassen's algorithm: `graph.strassen_matmul` on a weight of sums of quarters."""
+"""Strassen's algorithm: `graph.strassen_matmul` on a weight that was transformed into sums of quarters."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from aotc.passes.kernel.strategy import Prologue
 
 
 class StrassenStrategy(RegisterTileStrategy[MatMulOp]):
-    """`graph.matmul` of rows as they lie with one constant matrix, where its `algorithm` says so."""
+    """`graph.matmul` of an lhs that is not transposed with one constant matrix, where its `algorithm` says so."""
 
     ALGORITHMS: ClassVar[tuple[type[Attribute], ...]] = (StrassenAttr,)
 
     def algorithm(self, op: MatMulOp, machine: Machine) -> Attribute | None:
-        """Strassen's, where that takes less time."""
+        """Strassen's algorithm where that is faster."""
         return choose_strassen(machine, element_type_of(op.lhs), _sizes(op)) if _is_applicable(op) else None
 
     def algorithms(self, op: MatMulOp, machine: Machine) -> Sequence[Attribute]:

@@ -1,4 +1,4 @@
-"""How convolutions are computed by Winograd's minimal filtering: `graph.winograd_conv` on a transformed weight."""
+"""Winograd's minimal filtering: `graph.winograd_conv` on a transformed weight."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.costs.conv import narrow_cycles, narrow_schedule
 from aotc.passes.kernel.costs.lanes import lanes_of
-from aotc.passes.kernel.costs.products import stacked_schedule
+from aotc.passes.kernel.costs.products import batched_matmul_schedule
 from aotc.passes.kernel.costs.winograd import (
     ConvolutionSizes,
     choose_winograd,
@@ -39,7 +39,7 @@ class WinogradStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[ConvOp]
     ALGORITHMS: ClassVar[tuple[type[Attribute], ...]] = (WinogradAttr,)
 
     def algorithm(self, op: ConvOp, machine: Machine) -> Attribute | None:
-        """Winograd's minimal filtering, where that takes less time."""
+        """Winograd's minimal filtering where that is faster."""
         if not _is_applicable(op):
             return None
         kind, sizes = element_type_of(op.x), _sizes(op)
@@ -85,7 +85,7 @@ class WinogradStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[ConvOp]
 
 
 def _is_applicable(op: ConvOp) -> bool:
-    """Whether taps and strides are those that Winograd is for; the weight must be constant."""
+    """Whether Winograd's algorithm applies: 3 x 3 taps, stride 1, a constant weight."""
     taps, once = shape_of(op.weight)[2:], (1, 1)
     if taps != (TAPS, TAPS) or op.groups > 1 or op.ints("strides") != once or op.ints("dilations") != once:
         return False
@@ -104,7 +104,7 @@ class WinogradConvStrategy(RegisterTileStrategy[WinogradConvOp]):
         block, (panels, count, depth, width) = shape_of(op.x)[-1], shape_of(op.weight)
         if lanes_of(machine, element_type_of(op.x)) != block or block == 1 or 0 in shape_of(op.result):
             return None
-        return stacked_schedule(machine, block, (count, op.sizes.block_tiles, width // block, depth), panels)
+        return batched_matmul_schedule(machine, block, (count, op.sizes.block_tiles, width // block, depth), panels)
 
     def cost(self, op: WinogradConvOp, schedule: MatmulSchedule, machine: Machine) -> float:
         images, _, rows, columns, _ = shape_of(op.result)

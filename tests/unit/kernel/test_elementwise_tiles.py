@@ -209,8 +209,8 @@ CASES = {
 PLAIN = {
     "half precision": "tiles of f16",
     "tangent": "tan of a tile of f32",
-    "gather elements": "nothing is contiguous along the lanes",
-    "upper triangle": "nothing is contiguous along the lanes",
+    "gather elements": "no axis is contiguous along the lanes",
+    "upper triangle": "no axis is contiguous along the lanes",
 }
 """Cases that are computed element by element, and why."""
 SHORT = {"one per column of few", "transpose few rows", "reversed axes"}
@@ -314,7 +314,9 @@ def results(lanes: int) -> Results:
         compilation.phase = phase.name
         if phase.name == "loops":
             for function in compilation.module.ops:
-                if isinstance(function, FuncOp) and isinstance(why := function.attributes.get("aot.plain"), StringAttr):
+                if isinstance(function, FuncOp) and isinstance(
+                    why := function.attributes.get("aot.scalar_fallback"), StringAttr
+                ):
                     reasons[symbols[function.sym_name.data]] = why.data
     feed = {f"{name} {k}": array for name, case in CASES.items() for k, array in enumerate(case.operands())}
     outputs = compiled_in_process(compilation)(feed)

@@ -31,7 +31,7 @@ THIRD = """
 NEGATIVE = """
   %m = math.absf %a : T
   %minus = arith.negf %m : T
-  %e = math.exp %minus {aot.not_positive} : T
+  %e = math.exp %minus {aot.nonpositive} : T
   %one = arith.constant CONSTANT(1.0) : T
   %s = arith.addf %e, %one : T
   """

@@ -15,7 +15,7 @@ from aotc.dialects.graph.interfaces import ShapeError
 from aotc.dialects.graph.packed.conv import PackConvWeightOp
 from aotc.dialects.graph.packed.grouped import GroupedPanels
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
-from aotc.passes.kernel.costs.conv import block_depth
+from aotc.passes.kernel.layouts import block_depth
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ import pytest
 from kernel_program import ENTRY, as_loops, kernel, lowered, on_tiles, through_c, through_llvm
 
 from aotc.dialects.graph.packed.channels import Channels
-from aotc.dialects.graph.packed.regrouping import NOTHING, RegroupChannelsOp
+from aotc.dialects.graph.packed.regrouping import PADDING_LANE, RegroupChannelsOp
 from aotc.dialects.graph.schedules import Schedule, ScheduleAttr
 from aotc.machines.families import X86_AVX512
-from aotc.passes.kernel.layouts import channels_from, is_compact, side_by_side
+from aotc.passes.kernel.layouts import channels_from, concatenated, is_compact
 from aotc.passes.kernel.strategy import strategy_of
 
 
@@ -32,8 +32,11 @@ class Case:
 
 CASES = {
     "interleaved": Case((4,), tuple(place for pair in zip(range(8), range(8, 16), strict=True) for place in pair)),
-    "gaps closed": Case((6,), (*range(3), *range(4, 7), *range(8, 11), *range(12, 15), *range(16, 19), 20)),
-    "several parts": Case((1, 2, 1), (14, 2, 5, NOTHING, 9, 9, 0, 12, NOTHING, NOTHING, NOTHING, NOTHING, 3, 2, 1, 0)),
+    "padding lanes dropped": Case((6,), (*range(3), *range(4, 7), *range(8, 11), *range(12, 15), *range(16, 19), 20)),
+    "several parts": Case(
+        (1, 2, 1),
+        (14, 2, 5, PADDING_LANE, 9, 9, 0, 12, PADDING_LANE, PADDING_LANE, PADDING_LANE, PADDING_LANE, 3, 2, 1, 0),
+    ),
     "nothing moves": Case((2, 1), tuple(range(12)), (5,)),
     "at unequal distances": Case((7,), (*range(1, 4), 0, *range(5, 8), 4, *range(17, 20), 16, *range(25, 28), 24)),
     "in three dimensions": Case((3,), (1, 5, 9, 2), (2, 3, 4)),
@@ -67,7 +70,7 @@ def test_c_and_llvm_and_scalar_loops(case: Case, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     inputs = [rng.integers(-99, 99, (2, count, *case.spatial, case.lanes)).astype(dtype) for count in case.blocks]
     joined = np.moveaxis(np.concatenate(inputs, 1), -1, 2).reshape(2, -1, *case.spatial)
-    kept = np.array(case.sources) != NOTHING
+    kept = np.array(case.sources) != PADDING_LANE
     expected = joined[:, np.array(case.sources)[kept]]
     tiled, plain = on_tiles(as_loops(source(case, schedule))), as_loops(source(case, None))
     for program in (through_llvm(tiled, ENTRY), through_c(tiled, ENTRY, tmp_path), through_llvm(plain, ENTRY)):
@@ -115,7 +118,7 @@ def test_where_channels_are(given: Sequence[int], parts: Sequence[int]) -> None:
 def test_layouts_that_are_wanted() -> None:
     assert channels_from([26, 52, 0, 104], 104, 16).parts == (26, 26, 52)
     assert channels_from([32], 48, 16).parts == (48,)
-    twelves = side_by_side([Channels.of([24], 16), *[Channels.of([12], 16)] * 5])
+    twelves = concatenated([Channels.of([24], 16), *[Channels.of([12], 16)] * 5])
     assert twelves.parts == (24, 12, 12, 12, 12, 12)
     assert [(run.number, run.count, run.channels) for run in twelves.runs] == [(1, 1, 16), (1, 1, 8), (5, 1, 12)]
     assert is_compact(twelves)

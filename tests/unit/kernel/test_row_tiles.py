@@ -155,7 +155,7 @@ def test_running_totals_along_the_lanes_are_scalar_loops() -> None:
     anchor = case.anchor()
     assert strategy_of(anchor).schedule(anchor, MACHINES[0]) is None
     module = as_loops(case.source(RowSchedule(8, 1)))
-    assert [op.attributes["aot.plain"] for op in module.walk() if "aot.plain" in op.attributes]
+    assert [op.attributes["aot.scalar_fallback"] for op in module.walk() if "aot.scalar_fallback" in op.attributes]
     x, found = case.data(), case.empty()
     through_llvm(module, ENTRY)(x, found)
     close(case, found, case.evaluated(x))

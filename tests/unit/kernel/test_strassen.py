@@ -1,4 +1,4 @@
-"""Strassen's products: the sums, the choice, and the kernels on tiles and as plain loops against float64.
+"""Strassen's products: the sums, the choice, and the kernels on tiles and as scalar loops against float64.
 
 The kernels of all cases are one model, compiled once for each way to run it.
 """
@@ -191,7 +191,7 @@ CASES = (
     Case((2, 5, 6), 7, lanes=2),
 )
 PLAIN = (6, 8)
-"""The cases that are also computed by plain loops."""
+"""The cases that are also computed by scalar loops."""
 IN_C = (2, 3, 7, 11)
 
 

@@ -149,7 +149,7 @@ def test_memory(kind: str, lanes: int, target: str | None) -> None:
     np.testing.assert_array_equal(found.astype(np.float64), expected.astype(np.float64))
 
 
-def by_halves(values: list[Array], combine: Any) -> Array:
+def tree_reduce(values: list[Array], combine: Any) -> Array:
     """The order in which tiles are reduced."""
     while len(values) > 1:
         half = -(-len(values) // 2)
@@ -187,8 +187,8 @@ def test_reductions(kind: str, target: str | None) -> None:
         if unsigned := name.startswith("u"):
             given = given.view(f"u{x.itemsize}")
         combine = REDUCTIONS[name.removeprefix("u")]
-        registers = by_halves(list(given.reshape(-1, shape[-1])), combine)
-        result = by_halves(list(registers.reshape(-1, 1)), combine)[0]
+        registers = tree_reduce(list(given.reshape(-1, shape[-1])), combine)
+        result = tree_reduce(list(registers.reshape(-1, 1)), combine)[0]
         expected.append(result.view(x.dtype) if unsigned else result)
     with np.errstate(all="ignore"):
         found = run("\n".join(lines), [x, y], target)[1]

@@ -1,4 +1,4 @@
-"""Winograd convolution: the transforms, the choice, and the kernels on tiles and as plain loops against float64.
+"""Winograd convolution: the transforms, the choice, and the kernels on tiles and as scalar loops against float64.
 
 The kernels of all cases are one model, compiled once for each way to run it.
 """
@@ -233,7 +233,7 @@ CASES = (
     Case((1, 6, 8, 9), 5, tile_rows=2, lanes=2),
 )
 PLAIN = (1, 10)
-"""The cases that are also computed by plain loops."""
+"""The cases that are also computed by scalar loops."""
 IN_C = (4, 10)
 
 

@@ -1,0 +1,1 @@
+"""Functions in C: statements and control flow."""

@@ -1,0 +1,1 @@
+"""One importer for each ONNX operator, a module for each family."""

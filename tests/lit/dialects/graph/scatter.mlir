@@ -31,7 +31,7 @@ func.func private @scatter(%x: memref<5x3xf32>, %n: memref<4x1xi64>, %s: memref<
   func.return
 }
 
-// With working memory: a copy is updated, then written.
+// With a scratch buffer: a copy is updated, then written.
 // LOOPS-LABEL: func.func private @in_memory
 // LOOPS:        %[[X:.*]] = memref.load %x
 // LOOPS-NEXT:   memref.store %[[X]], %memory

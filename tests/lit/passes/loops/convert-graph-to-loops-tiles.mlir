@@ -79,7 +79,7 @@ func.func private @concat(%x: memref<2x4x8xf32>, %y: memref<2x8x8xf32>, %out: me
 // CHECK-NEXT:   aot.tile_store %[[Y]], %out[
 // CHECK-NOT:  scf.if
 
-// Also where each is too short for lanes; a result that is all of one piece stays with plain loops then.
+// Also where each is too short for lanes; a result that is all of one piece stays with scalar loops then.
 func.func private @concat_few(%x: memref<9x3xf32>, %out: memref<9x6xf32>) attributes {aot.kernel, aot.schedule = #graph.elementwise_schedule<lanes = 8, registers = 4>} {
   %x_t = bufferization.to_tensor %x : memref<9x3xf32> to tensor<9x3xf32>
   %r = graph.concat %x_t, %x_t {axis = 1 : i64} : (tensor<9x3xf32>, tensor<9x3xf32>) -> tensor<9x6xf32>
@@ -87,7 +87,7 @@ func.func private @concat_few(%x: memref<9x3xf32>, %out: memref<9x6xf32>) attrib
   func.return
 }
 // CHECK-LABEL: @concat_few
-// CHECK-NOT:  aot.plain
+// CHECK-NOT:  aot.scalar_fallback
 // CHECK-NOT:  scf.if
 // CHECK-COUNT-2: memref.store %{{.*}}, %out[
 // CHECK-NOT:  scf.if
@@ -118,7 +118,7 @@ func.func private @gather(%x: memref<9x20xf32>, %i: memref<3xi64>, %out: memref<
 // CHECK:        %[[I:.*]] = arith.index_cast
 // CHECK-NEXT:   aot.tile_load %x[%[[I]], %{{.*}}] {strides = array<i64: 0, 8, 1>, valid = 20 : i64} : memref<9x20xf32> -> vector<1x3x8xf32>
 
-// What has no form on tiles stays with plain loops, and says why.
+// What is not vectorizable stays with scalar loops, and says why.
 func.func private @tangent(%x: memref<64xf32>, %out: memref<64xf32>) attributes {aot.kernel, aot.schedule = #graph.elementwise_schedule<lanes = 8, registers = 4>} {
   %x_t = bufferization.to_tensor %x : memref<64xf32> to tensor<64xf32>
   %r = graph.tan %x_t : (tensor<64xf32>) -> tensor<64xf32>
@@ -126,5 +126,5 @@ func.func private @tangent(%x: memref<64xf32>, %out: memref<64xf32>) attributes 
   func.return
 }
 // CHECK-LABEL: @tangent
-// CHECK-SAME: aot.plain = "tan of a tile of f32"
+// CHECK-SAME: aot.scalar_fallback = "tan of a tile of f32"
 // CHECK:        memref.load %x

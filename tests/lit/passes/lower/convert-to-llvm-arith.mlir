@@ -1,6 +1,6 @@
 // RUN: aotc-opt %s -p 'convert-to-llvm{target=x86-64-v3}' | filecheck %s
 
-// What is not one to one; values are checked by tests/unit/test_llvm_arithmetic.py.
+// What is not one to one; values are checked by tests/unit/emit/llvm/test_llvm_arithmetic.py.
 
 // CHECK-LABEL: llvm.func @numbers(
 func.func @numbers(%x: f32, %i: i32, %n: i64) -> i32 {

@@ -43,7 +43,7 @@ func.func @memory(%p: !aot.ptr<f32>, %q: !aot.ptr<i1>) -> i32 {
     // CHECK-NEXT: [[NEXT:%.+]] = getelementptr inbounds float, ptr [[BASE]], i32 64
     // CHECK-NEXT: store float [[LANE]], ptr [[NEXT]], align 4
     aot.tile_store %d, %x[%i, %c3] {strides = array<i64: 64>, valid = 2 : i64} : vector<4xf32>, memref<8x64xf32>
-    // Truth values are bytes in memory.
+    // Booleans are bytes in memory.
     // CHECK: [[BYTES:%.+]] = load <4 x i8>, ptr {{%.+}}, align 1
     // CHECK-NEXT: %t = icmp ne <4 x i8> [[BYTES]], zeroinitializer
     // CHECK-NEXT: %s = select <4 x i1> %t, <4 x float> %a, <4 x float> %b

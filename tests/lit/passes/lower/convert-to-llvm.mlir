@@ -83,7 +83,7 @@ builtin.module attributes {aot.name = "m"} {
     func.return %ok : i32
   }
 
-  // A truth value takes a byte in memory, any of whose values but zero is true.
+  // A boolean takes a byte in memory, any of whose values but zero is true.
   // CHECK-LABEL: llvm.func @truth(
   // CHECK: [[B:%.+]] = llvm.load %p {alignment = 1 : i64} : !llvm.ptr -> i8
   // CHECK: %bit = llvm.icmp "ne" [[B]], {{.*}} : i8

@@ -70,7 +70,7 @@ func.func @rows(%x: tensor<1x16x6xf32>) -> tensor<1x40x6xf32> attributes {aot.en
 
 // -----
 
-// What has no form on blocks gets plain operands: a transpose, a slice or a concat in the middle of a block.
+// What cannot work on blocks gets plain operands: a transpose, a slice or a concat in the middle of a block.
 
 // CHECK-LABEL: func.func @plain
 // CHECK:         [[C:%.*]] = graph.blocked_conv
@@ -131,7 +131,7 @@ func.func @transposed(%x: tensor<1x32x6xf32>) -> tensor<1x64x12xf32> attributes 
 // Blocks side by side: 24 and 20 channels take two blocks each, with lanes in between that belong to none. What sums
 // over channels leaves them out, parameters have something for them, and the weight a channel for each lane.
 
-// CHECK-LABEL: func.func @gaps
+// CHECK-LABEL: func.func @padding_lanes
 // CHECK:         [[A:%.*]] = graph.blocked_conv %x{{.*}} -> tensor<1x2x6x16xf32>
 // CHECK:         [[B:%.*]] = graph.blocked_conv [[A]]{{.*}} -> tensor<1x2x6x16xf32>
 // CHECK-NEXT:    [[J:%.*]] = graph.concat [[A]], [[B]] {axis = 1 : i64} : {{.*}} -> tensor<1x4x6x16xf32>
@@ -141,7 +141,7 @@ func.func @transposed(%x: tensor<1x32x6xf32>) -> tensor<1x64x12xf32> attributes 
 // CHECK-NEXT:    [[U:%.*]] = graph.unpack_channels [[R]] {channels = 52 : i64} : {{.*}} -> tensor<16x52x1xf32>
 // CHECK:         graph.pack_conv_weight {{.*}} : (tensor<16x52x1xf32>) -> tensor<1x4x1x16x16xf32>
 // CHECK-NEXT:    graph.blocked_conv [[J]], {{.*}}channels = 44 : i64, parts = array<i64: 24, 20>, outputs = 16 : i64
-func.func @gaps(%x: tensor<1x3x6xf32>) -> (tensor<1x44x6xf32>, tensor<1x16x6xf32>) attributes {aot.entry} {
+func.func @padding_lanes(%x: tensor<1x3x6xf32>) -> (tensor<1x44x6xf32>, tensor<1x16x6xf32>) attributes {aot.entry} {
   %w0 = graph.constant dense<1.0> : tensor<24x3x1xf32>
   %w1 = graph.constant dense<1.0> : tensor<20x24x1xf32>
   %w2 = graph.constant dense<1.0> : tensor<16x44x1xf32>
@@ -155,7 +155,7 @@ func.func @gaps(%x: tensor<1x3x6xf32>) -> (tensor<1x44x6xf32>, tensor<1x16x6xf32
 // -----
 
 // Parts of 8 channels would leave every other lane empty: they are put together in one block. A pointwise operation that
-// reads blocks side by side closes the gaps between them on its way.
+// reads blocks side by side drops the padding lanes between them on its way.
 
 // CHECK-LABEL: func.func @closed
 // CHECK:         [[A:%.*]] = graph.blocked_conv %x

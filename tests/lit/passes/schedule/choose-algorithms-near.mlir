@@ -1,6 +1,6 @@
 // RUN: aotc-opt %s -p 'choose-algorithms{target=x86-64-v4}' | filecheck %s
 
-// All weights stay in the third cache, so that of Strassen comes fast enough for few rows; for very few it does not.
+// All weights stay in L3, so that of Strassen comes fast enough for few rows; for very few it does not.
 // CHECK-LABEL: func.func @main
 // CHECK:      graph.matmul %x, %0 {algorithm = #graph.strassen<rows = 32>}
 // CHECK-NOT:  algorithm

@@ -1,0 +1,106 @@
+"""Kernels of many cases as one model in the syntax of the IR, which is compiled once for each way to run it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from kernel_program import DTYPES, on_tiles
+
+from aotc.compiler.driver import lower
+from aotc.dialects.dtypes import element_type
+from aotc.measuring.routes import open_model
+from aotc.pipeline.options import CompileOptions
+
+Array = np.ndarray[Any, Any]
+
+
+def tensor(shape: Sequence[int], dtype: str = "f32") -> str:
+    """A type as it is written."""
+    return f"tensor<{'x'.join([*map(str, shape), dtype])}>"
+
+
+def array_attributes(values: Mapping[str, Sequence[int]]) -> str:
+    """Attributes of an operation as they are written."""
+    return ", ".join(f"{name} = array<i64: {', '.join(map(str, given))}>" for name, given in values.items())
+
+
+def window_values(
+    kernel: Sequence[int], strides: Sequence[int] = (), pads: Sequence[int] = (), dilations: Sequence[int] = ()
+) -> dict[str, Sequence[int]]:
+    """The attributes of a window; what is empty is as ONNX has it by default."""
+    ones = (1,) * len(kernel)
+    return {"strides": strides or ones, "pads": pads or (0,) * 2 * len(kernel), "dilations": dilations or ones}
+
+
+def run_on_tiles(text: str, folder: Path, route: str, feed: Mapping[str, Array], threads: int = 1) -> dict[str, Array]:
+    """The results of IR of the `schedule` phase by a route of `open_model`; what has a schedule must be on tiles."""
+    path = folder / "model.mlir"
+    path.write_text(text)
+    options = {"start_at": "fuse", "optimize": "0", "threads": threads}
+    on_tiles(lower(str(path), CompileOptions.of(**options, stop_after="loops")).module)
+    return open_model(str(path), route, CompileOptions.of(**options))(dict(feed))
+
+
+class Case(Protocol):
+    """One kernel of a model."""
+
+    def inputs(self) -> Sequence[Array]:
+        """What it reads: the inputs x`number`_0 and following."""
+        ...
+
+    def lines(self, number: int, tiled: bool) -> tuple[list[str], str, str]:
+        """The operations, on tiles or not, the last value and its type."""
+        ...
+
+
+@dataclass
+class CaseModel:
+    """A model under construction; `body` takes operations."""
+
+    name: str
+    body: list[str] = field(default_factory=list[str])
+    feed: dict[str, Array] = field(default_factory=dict[str, Array])
+    _arguments: list[str] = field(default_factory=list[str])
+    _results: list[tuple[str, str, str]] = field(default_factory=list[tuple[str, str, str]])
+
+    def input(self, name: str, array: Array) -> str:
+        """The value %name, which is `array` in a run; its type."""
+        self.feed[name] = array
+        kind = tensor(array.shape, str(element_type(array.dtype)))
+        self._arguments.append(f"%{name}: {_named(kind, name)}")
+        return kind
+
+    def output(self, name: str, value: str, kind: str) -> None:
+        """`value` of a type under a name."""
+        self._results.append((value, _named(kind, name), kind))
+
+    def add(self, cases: Sequence[Case], numbers: Iterable[int], plain: Container[int]) -> None:
+        """`cases` of these `numbers` as outputs `tiledN`, those in `plain` also by scalar loops as `plainN`."""
+        for number in numbers:
+            for k, array in enumerate(cases[number].inputs()):
+                self.input(f"x{number}_{k}", array)
+            for tiled in (True, False) if number in plain else (True,):
+                lines, value, kind = cases[number].lines(number, tiled)
+                self.body += lines
+                self.output(f"{'tiled' if tiled else 'plain'}{number}", value, kind)
+
+    def text(self) -> str:
+        """The module."""
+        values, types, kinds = (", ".join(column) for column in zip(*self._results, strict=True))
+        lines = "\n".join([*self.body, f"func.return {values} : {kinds}"])
+        entry = f"func.func @main({', '.join(self._arguments)}) -> ({types}) attributes {{aot.entry}} {{\n{lines}\n}}"
+        return f'builtin.module attributes {{aot.name = "{self.name}"}} {{\n{entry}\n}}'
+
+    def run(self, route: str, folder: Path) -> dict[str, Array]:
+        """All results, as `run_on_tiles` has them."""
+        return run_on_tiles(self.text(), folder, route, self.feed)
+
+
+def _named(kind: str, name: str) -> str:
+    dtype = DTYPES[re.split("[<x>]", kind)[-2]]
+    return f'{kind} {{aot.name = "{name}", aot.dtype = "{dtype}"}}'

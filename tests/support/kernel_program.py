@@ -1,0 +1,121 @@
+"""Run IR of kernels in this process: through LLVM, and through C and gcc."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.parser import Parser
+
+from aotc.compiler.lowering import new_context
+from aotc.emit.c.source import CSource
+from aotc.emit.llvm.ir import llvm_ir
+from aotc.emit.llvm.jit import load_object
+from aotc.machines.targets import binding, lookup
+from aotc.model.weights import WeightStore
+from aotc.passes.lower.convert_to_llvm import ConvertToLLVMPass
+from aotc.pipeline.options import CompileOptions
+from aotc.pipeline.phases import PHASES, PassRunner, pipeline_of
+
+Array = np.ndarray[Any, Any]
+Kernel = Callable[..., None]
+"""Takes arrays, inputs and outputs as the function has them."""
+
+
+ENTRY = "aotc_model_run"
+"""The symbol of a model of one kernel after `as_loops`."""
+DTYPES = {"f32": "float32", "f64": "float64", "i64": "int64", "i32": "int32"}
+"""Element types as users see them."""
+
+
+def lowered(text: str, pipeline: str) -> ModuleOp:
+    """The module after the passes of `pipeline`."""
+    ctx = new_context()
+    module = Parser(ctx, text).parse_module()
+    PassRunner(ctx).run("test", pipeline, module)
+    return module
+
+
+def as_loops(text: str) -> ModuleOp:
+    """A module of the `plan` phase after the phases behind it."""
+    options = CompileOptions.of(interface_api="c", operator_api="unpacked", io="caller")
+    last = [pipeline_of(phase, options) for phase in PHASES if phase.name in ("loops", "interface")]
+    return lowered(text, ",".join(last))
+
+
+def on_tiles(module: ModuleOp) -> ModuleOp:
+    """A module after the `loops` phase, in which every kernel that has a schedule must be on tiles."""
+    plain = [
+        str(op.attributes["aot.scalar_fallback"]) for op in module.walk() if "aot.scalar_fallback" in op.attributes
+    ]
+    assert not plain, plain
+    return module
+
+
+def _callable(function: Any, keep: object) -> Kernel:
+    def call(*arrays: Array, keep: object = keep) -> None:
+        assert all(array.flags.c_contiguous for array in arrays)
+        assert function(*(ctypes.c_void_p(array.ctypes.data) for array in arrays)) == 0
+
+    return call
+
+
+def through_llvm(module: ModuleOp, symbol: str, target: str | None = "host") -> Kernel:
+    """The exported function `symbol` of a module as it is after the `interface` phase; code for `target`, None for any
+    64-bit machine."""
+    converted = ConvertToLLVMPass(target=target).convert(module.clone())
+    converted.verify()
+    ir = binding().parse_assembly(llvm_ir(converted))
+    ir.verify()
+    library = load_object(lookup("host").machine(2).emit_object(ir), [symbol])
+    function = ctypes.CFUNCTYPE(ctypes.c_int32)(library.address(symbol))
+    return _callable(function, library)
+
+
+def through_c(module: ModuleOp, symbol: str, folder: Path, flags: Sequence[str] = ("-O1", "-march=native")) -> Kernel:
+    """The same through C and gcc, which works in `folder`."""
+    (folder / "unit.c").write_text("".join(CSource(module, WeightStore()).text()))
+    command = ["gcc", "-std=c99", "-ffp-contract=off", *flags, "-shared", "-fPIC", "unit.c", "-o", "unit.so", "-lm"]
+    subprocess.run(command, check=True, cwd=folder)
+    return _callable(getattr(ctypes.CDLL(str(folder / "unit.so")), symbol), None)
+
+
+def kernel(op: str, operands: Sequence[str], results: Sequence[str]) -> str:
+    """A model of one kernel, as it is after the `plan` phase: `op` computes %r0, .. from %x0, ..; types are shapes with
+    element types, such as 2x3xf32."""
+    names = [f"x{n}" for n in range(len(operands))], [f"r{n}" for n in range(len(results))]
+    typed = list(zip(names[0] + names[1], [*operands, *results], strict=True))
+    signature = ", ".join(f"%{name}_m: memref<{kind}>" for name, kind in typed)
+    entry = ", ".join(
+        f'%{name}_m: memref<{kind}> {{aot.name = "{name}", aot.dtype = "{DTYPES[kind.split("x")[-1]]}", '
+        f'aot.io = "{"input" if name[0] == "x" else "output"}"}}'
+        for name, kind in typed
+    )
+    reads = "\n".join(
+        f"%{name} = bufferization.to_tensor %{name}_m : memref<{kind}> to tensor<{kind}>"
+        for name, kind in zip(names[0], operands, strict=True)
+    )
+    writes = "\n".join(
+        f"bufferization.materialize_in_destination %{name} in %{name}_m : (tensor<{kind}>, memref<{kind}>) -> ()"
+        for name, kind in zip(names[1], results, strict=True)
+    )
+    arguments = ", ".join(f"%{name}_m" for name, _ in typed)
+    kinds = ", ".join(f"memref<{kind}>" for _, kind in typed)
+    return f"""
+    builtin.module attributes {{aot.name = "model"}} {{
+      func.func private @kernel({signature}) attributes {{aot.kernel, aot.in_place = [[]]}} {{
+        {reads}
+        {op}
+        {writes}
+        func.return
+      }}
+      func.func @main({entry}) attributes {{aot.entry}} {{
+        func.call @kernel({arguments}) : ({kinds}) -> ()
+        func.return
+      }}
+    }}"""

@@ -1,0 +1,76 @@
+"""What docs/architecture.md and CONTRIBUTING.md say about the tree and the phases is so."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from aotc.pipeline.options import CompileOptions
+from aotc.pipeline.phases import PHASES, make_passes
+
+ROOT = Path(__file__).parents[3]
+PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+ROOMS, PHASES_TABLE = PAGE.split("```")[1:4:2]
+"""Its first two blocks of code."""
+PACKAGES = sorted(
+    init.parent.relative_to(ROOT)
+    for top in ("aotc", "passes", "dialects")
+    for init in (ROOT / top).rglob("__init__.py")
+    if not any(part.is_symlink() for part in init.parents)
+)
+
+
+def _phases(table: str) -> dict[str, list[str]]:
+    """Phase -> its passes: three columns, the last of which goes on in lines that begin with blanks."""
+    head, *lines = table.strip("\n").split("\n")
+    column = head.index("passes")
+    found: dict[str, list[str]] = {}
+    name = ""
+    for line in lines:
+        name = line.split()[0] if not line.startswith(" ") else name
+        found.setdefault(name, []).extend(re.findall(r"[\w()-]+", line[column:]))
+    return found
+
+
+def test_the_table_of_phases_is_what_runs() -> None:
+    table = _phases(PHASES_TABLE)
+    assert table.pop("import") == ["(frontend)"]
+    pipelines = {phase.name: phase.pipeline(CompileOptions()) for phase in PHASES[1:]}
+    assert table == {name: [item.name for item in make_passes(text)] for name, text in pipelines.items()}
+    assert list(table) == list(pipelines)
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=str)
+def test_every_package_says_what_it_is(package: Path) -> None:
+    text = ast.get_docstring(ast.parse((ROOT / package / "__init__.py").read_text(encoding="utf-8")))
+    assert text and text.split("\n")[0].endswith((".", ":")), "no sentence"
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=str)
+def test_every_folder_of_code_is_on_the_page(package: Path) -> None:
+    """A room by its path, a folder in it by its name: `nests/`."""
+    folder = f"{package.name}/"
+    assert re.search(rf"\b{re.escape(str(package))}\b", PAGE) or re.search(rf"(?<![\w-]){re.escape(folder)}", PAGE)
+
+
+def test_folders_in_the_figure_exist() -> None:
+    named = re.findall(r"^ +((?:aotc|passes|dialects)\b[\w/.]*)", ROOMS, re.MULTILINE)
+    assert len(named) > 15
+    assert not [name for name in named if not (ROOT / name).exists()]
+
+
+@pytest.mark.parametrize(
+    "page", [ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda p: p.name
+)
+def test_paths_on_pages_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    paths = re.findall(r"`((?:aotc|dialects|passes|tests|docs|benchmarks|examples)/[\w./-]*)`", text)
+    assert not [path for path in paths if not (ROOT / path).exists()]
+
+
+def test_contributing_and_the_page_name_many_paths() -> None:
+    for text in (PAGE, (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")):
+        assert len(re.findall(r"`(?:aotc|dialects|passes|tests)/[\w./-]*`", text)) >= 8

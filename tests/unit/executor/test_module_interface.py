@@ -1,0 +1,140 @@
+"""The module-based runtime interface: a compiled model makes executors by name, as scripts for microTVM have it."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import aotc
+from aotc.compiler.driver import lower
+from aotc.dialects.aot import WeightOp
+from aotc.dialects.aot.contract import arguments_of, entry, is_entry, kernels
+from aotc.errors import UsageError
+from aotc.executor import CompiledModel, NativeModel
+from aotc.model.conventions import entry_symbol
+from aotc.model.metadata import from_json
+from aotc.pipeline.options import CompileOptions
+
+MODEL = Path(__file__).parents[2] / "models" / "data" / "kws_float"
+
+
+@pytest.fixture(scope="module")
+def recorded() -> tuple[str, np.ndarray, str, np.ndarray]:
+    with np.load(MODEL / "inputs.npz") as inputs, np.load(MODEL / "outputs.npz") as outputs:
+        ((name, x),), ((output, y),) = inputs.items(), outputs.items()
+    return name, x, output, y
+
+
+@pytest.fixture(scope="module", params=["in process", "loaded", "packed, loaded"])
+def module(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> CompiledModel:
+    """A15: what was compiled in process and what was exported and loaded again have one interface."""
+    if request.param == "in process":
+        return aotc.compile(MODEL / "model.onnx", name="my_mod")
+    folder = tmp_path_factory.mktemp("my_mod")
+    packed = {"interface_api": "packed", "operator_api": "cpacked"} if "packed" in request.param else {}
+    aotc.compile_to(MODEL / "model.onnx", folder, name="my_mod", emit="shared", **packed)
+    return aotc.load(folder / "my_mod.so")
+
+
+def test_e2_the_model_by_name_on_a_device_is_an_executor(
+    module: CompiledModel, recorded: tuple[str, np.ndarray, str, np.ndarray]
+) -> None:
+    """E1, E3, E6, E7, E20: inputs by name or position; buffers are the executor's, as the signature says."""
+    name, x, output, expected = recorded
+    executor = module["my_mod"](aotc.cpu())
+    assert executor.get_input(name).shape == x.shape and executor.get_input(name).dtype == x.dtype
+    executor.set_input(name, x)
+    executor.run()
+    np.testing.assert_allclose(executor.get_output(0), expected, rtol=1e-4, atol=1e-5)
+    assert np.array_equal(executor.get_output(output), executor.get_output(0))
+    assert np.array_equal(executor.get_input(0), x)
+    other = module["my_mod"]((1, 0))
+    other.run()
+    assert not np.array_equal(other.get_output(0), executor.get_output(0)), "an instance of its own"
+    with pytest.raises(ValueError, match="no input 'nonsense'"):
+        executor.set_input("nonsense", x)
+
+
+def test_e4_runs_are_timed(module: CompiledModel) -> None:
+    timing = module["my_mod"]().time_evaluator(number=2, repeat=3)()
+    assert len(timing.results) == 3 and timing.mean > 0
+
+
+def test_e8_an_application_may_fill_the_inputs_itself(
+    module: CompiledModel, recorded: tuple[str, np.ndarray, str, np.ndarray]
+) -> None:
+    """B17: the buffers of the call are where they are, nothing is copied in or out."""
+    _, x, _, expected = recorded
+    executor = module["my_mod"](aotc.cpu(0))
+    executor.get_input(0)[...] = x
+    executor.run()
+    np.testing.assert_allclose(executor.get_output(0), expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("device", [(2, 0), aotc.cpu(1)])
+def test_e22_another_device_is_refused(module: CompiledModel, device: tuple[int, int]) -> None:
+    with pytest.raises(ValueError, match=r"my_mod runs on .*device_type=1, device_id=0.* cannot be put on"):
+        module["my_mod"](device)
+
+
+def test_e9_e16_the_metadata_is_a_function_of_the_module(module: CompiledModel) -> None:
+    metadata = module["get_model_metadata"]()
+    assert metadata == module.metadata and metadata.name == "my_mod"
+    assert [tensor.dtype for tensor in (*metadata.inputs, *metadata.outputs)] == ["float32", "float32"]
+    with pytest.raises(KeyError, match="'my_mod' and 'get_model_metadata'"):
+        module["default"]
+
+
+def test_e19_metadata_first_then_arguments_then_weights(
+    tmp_path: Path, recorded: tuple[str, np.ndarray, str, np.ndarray]
+) -> None:
+    """E15: metadata and constants are two things, each loaded on its own; E13: one structure says all the rest."""
+    _, x, _, expected = recorded
+    aotc.compile_to(
+        MODEL / "model.onnx",
+        tmp_path,
+        name="my_mod",
+        emit="shared",
+        runtime="host",
+        interface_api="c",
+        workspace="caller",
+        weights="caller",
+    )
+    info = from_json((tmp_path / "my_mod.json").read_text())
+    address = ctypes.cast(
+        getattr(ctypes.CDLL(str(tmp_path / "my_mod.so")), entry_symbol("my_mod", "c")), ctypes.c_void_p
+    )
+    assert address.value is not None
+    with pytest.raises(ValueError, match=f"takes {info.weights_bytes} bytes of weights"):
+        NativeModel(info, address.value)
+    weights = np.fromfile(tmp_path / "my_mod.weights.bin", np.uint8)
+    assert weights.nbytes == info.weights_bytes
+    (output,) = CompiledModel(NativeModel(info, address.value, weights))(x).values()
+    np.testing.assert_allclose(output, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_e5_the_runner_and_its_symbol_are_marked_in_the_ir() -> None:
+    """A4, A5, A12: a compilation holds runner and operators as functions of one module and one kind, weights apart."""
+    compilation = lower(MODEL / "model.onnx", CompileOptions.of(name="my_mod", interface_api="packed"))
+    runner = entry(compilation.module)
+    assert runner.sym_name.data == "aotc_my_mod_run" and is_entry(runner)
+    assert compilation.phase == "interface" and compilation.name == "my_mod"
+    called = [op.callee.string_value() for op in runner.body.block.ops if op.name == "func.call"]
+    operators = {kernel.sym_name.data: kernel for kernel in kernels(compilation.module)}
+    assert called and set(called) == set(operators)
+    assert {type(operator) for operator in operators.values()} == {type(runner)}
+    weights = [op.key.data for op in compilation.module.walk() if isinstance(op, WeightOp)]
+    assert weights and all(key in compilation.store for key in weights)
+    handles = [given.io for given in arguments_of(runner)]
+    assert handles[-1] == "resource_handle", "B19: also where nobody asked for it"
+
+
+@pytest.mark.parametrize("target", ["c --runtime=aot", "c -runtime=c --link-params", "llvm -executor=aot"])
+def test_d9_conventions_are_options_and_no_part_of_the_target(target: str, tmp_path: Path) -> None:
+    """A10: `--runtime`, `--interface-api` and the others stand beside `--target`."""
+    with pytest.raises(UsageError, match="target"):
+        aotc.compile_to(MODEL / "model.onnx", tmp_path, target=target)
+    assert {"runtime", "interface_api", "operator_api", "workspace", "weights", "target"} <= set(vars(CompileOptions()))

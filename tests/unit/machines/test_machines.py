@@ -1,0 +1,329 @@
+"""The table of machines: every target has a row, every number of a core is in it, and decisions follow it."""
+
+from __future__ import annotations
+
+import ast
+import random
+import sys
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from xdsl.dialects.builtin import ModuleOp, f32, i8
+from xdsl.parser import Parser
+
+from aotc.compiler.lowering import new_context
+from aotc.dialects.aot import ThreadOp
+from aotc.dialects.constants import constant_bytes
+from aotc.dialects.graph.staged import StagedOp
+from aotc.machines.families import CORTEX_M4, FAMILIES, HOSTED, X86_AVX2, X86_AVX512
+from aotc.machines.machine import Core, Machine, ThreadCosts
+from aotc.machines.targets import TARGETS, binding, core_of, lookup
+from aotc.passes.fuse import tile_and_fuse
+from aotc.passes.kernel.costs.conv import conv_schedule, narrow_schedule
+from aotc.passes.kernel.costs.elementwise import elementwise_schedule
+from aotc.passes.kernel.costs.products import batched_matmul_schedule, panel_order, product_schedule
+from aotc.passes.kernel.costs.register_tiles import register_tile
+from aotc.passes.kernel.costs.rows import reduction_schedule, row_schedule
+from aotc.passes.kernel.costs.strassen import ProductSizes, choose_strassen
+from aotc.passes.kernel.costs.windows import window_schedule
+from aotc.passes.kernel.costs.winograd import ConvolutionSizes, choose_winograd
+from aotc.passes.kernel.nests.matmul import LINE, SUMS
+from aotc.passes.loops import split_parallel_loops
+from aotc.pipeline.phases import PassRunner
+
+ROOT = Path(__file__).parents[3]
+LIT = ROOT / "tests" / "lit" / "passes"
+MACHINES = [row for row in FAMILIES.values() if isinstance(row, Machine)]
+
+
+# --- the table -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_every_target_has_a_row_of_its_own_kind(name: str) -> None:
+    core = lookup(name).core
+    assert FAMILIES[core.name] is core
+    assert core.name != HOSTED.name and not core.name.startswith("any other")
+
+
+def test_the_host_has_the_row_of_its_family_with_its_own_caches() -> None:
+    core = lookup("host").core
+    assert core == core_of("host")
+    assert replace(FAMILIES[core.name], fma=core.fma, l1=core.l1, l2=core.l2, l3=core.l3) == core
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_llvm_agrees_about_fused_multiply_adds(name: str) -> None:
+    text = (
+        "define float @probe(float %x) {\n  %r = call float @llvm.fma.f32(float %x, float %x, float %x)\n"
+        "  ret float %r\n}\ndeclare float @llvm.fma.f32(float, float, float)"
+    )
+    module = binding().parse_assembly(text)
+    module.triple = lookup(name).triple
+    assert lookup(name).core.fma == ("fmaf" not in lookup(name).machine().emit_assembly(module))
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_targets_with_threads_say_what_they_cost(name: str) -> None:
+    assert lookup(name).threads <= (lookup(name).core.threads is not None)
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
+def test_kernels_keep_enough_sums_and_ask_for_whole_lines(machine: Machine) -> None:
+    """These two stand in loop nests, which no machine is told to."""
+    assert machine.tiles.latency * machine.tiles.multipliers <= SUMS
+    assert machine.line == LINE
+
+
+def test_every_record_and_field_is_documented() -> None:
+    tree = ast.parse((ROOT / "aotc" / "machines" / "machine.py").read_text())
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    assert {each.name for each in classes} >= {"Core", "Machine"}
+    for each in classes:
+        assert ast.get_docstring(each), each.name
+        for field, after in zip(each.body, [*each.body[1:], None], strict=True):
+            if isinstance(field, ast.AnnAssign):
+                says = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
+                # `tiles: TileCosts` is documented by its class.
+                assert says or (isinstance(field.annotation, ast.Name) and field.annotation.id in _records()), (
+                    f"{each.name}.{ast.unparse(field.target)}"
+                )
+
+
+def _records() -> set[str]:
+    return {type(value).__name__ for value in vars(X86_AVX512).values() if type(value).__module__ == Core.__module__}
+
+
+def test_machines_import_nothing_of_the_compiler() -> None:
+    for path in (ROOT / "aotc" / "machines").glob("*.py"):
+        if path.name == "tuning_table.py":  # what was measured is kept as attributes of the graph dialect
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            for name in _imported(node):
+                room = name.split(".")[0] if not name.startswith("aotc.") else ".".join(name.split(".")[:2])
+                allowed = room in sys.stdlib_module_names or room in ("llvmlite", "aotc.errors", "aotc.machines")
+                assert allowed, f"{path.name} imports {name}"
+
+
+def _imported(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [name.name for name in node.names]
+    return [node.module] if isinstance(node, ast.ImportFrom) and node.module is not None else []
+
+
+# --- no number of a core in a cost model -----------------------------------------------------------------------------
+
+
+def _numbers(source: str) -> Iterator[str]:
+    """Constants of a module, and numbers in its code beyond those that arithmetic on sizes needs."""
+    tree = ast.parse(source)
+    for node in tree.body:
+        value = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
+        each = value.elts if isinstance(value, ast.Tuple) else [value]
+        if any(isinstance(part, ast.Constant) and isinstance(part.value, int | float) for part in each):
+            yield ast.unparse(node)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and node.value not in (0, 1, 2):
+            yield f"{node.value} in line {node.lineno}"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        path
+        for folder in ("kernel/costs", "schedule")
+        for path in (ROOT / "passes" / folder).glob("*.py")
+        if path.stem != "candidates"  # what a search tries and measures, no estimate
+    ],
+    ids=lambda path: f"{path.parent.name}/{path.stem}",
+)
+def test_cost_models_have_no_number_of_a_core(path: Path) -> None:
+    assert list(_numbers(path.read_text())) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["LATENCY = 4", "LOADS: int = 2", "MULTIPLIERS, LOADS = 2, 2", "def f(x):\n    return 0.12 * x", "x = 5 + y"],
+)
+def test_numbers_of_a_core_are_seen(line: str) -> None:
+    assert list(_numbers(line))
+
+
+# --- decisions follow the table --------------------------------------------------------------------------------------
+
+_RANDOM = random.Random(10)
+EXTENTS = (1, 3, 7, 8, 14, 16, 28, 32, 56, 64, 112, 128, 197, 256, 384, 512, 768, 1000, 1024, 2048)
+SIZES = [tuple(_RANDOM.choice(EXTENTS) for _ in range(3)) for _ in range(60)]
+"""Rows, columns and depth of products."""
+
+
+def _decisions(machine: Machine) -> list[object]:
+    """What all cost models say."""
+    found: list[object] = [
+        elementwise_schedule(machine, [f32, i8]),
+        window_schedule(machine, f32, machine.vector_bytes // 4),
+        *(row_schedule(machine, f32, shape, (1,)) for shape in ((64, 10), (8, 100), (8, 300), (4, 9, 50), (4, 5000))),
+        *(reduction_schedule(machine, f32, shape, (0,)) for shape in ((64, 100), (3, 1000), (1000, 8))),
+        *(narrow_schedule(machine, f32, 64, outputs, 9, 1) for outputs in (1, 8, 11, 12, 13, 16)),
+    ]
+    for near in (False, True):
+        one = replace(machine, weights_in_l3=near)
+        for rows, depth, columns in (
+            (128, 768, 768),
+            (32, 768, 3072),
+            (197, 192, 768),
+            (31, 128, 512),
+            (600, 300, 100),
+        ):
+            found.append(choose_strassen(one, f32, ProductSizes(1, rows, columns, depth)))
+    for channels, outputs, extent in ((64, 64, 56), (512, 512, 7), (16, 16, 32), (128, 32, 14), (8, 64, 9), (64, 8, 5)):
+        found.append(choose_winograd(machine, f32, ConvolutionSizes(1, channels, outputs, extent, extent)))
+    for rows, columns, depth in SIZES:
+        found.append(product_schedule(machine, f32, rows, columns, depth, streamed=True))
+        found.append(batched_matmul_schedule(machine, machine.vector_bytes // 4, (7, rows, columns % 40 + 1, depth)))
+        found.append(conv_schedule(machine, f32, rows * depth, (rows, rows), columns, depth, (3, 3)))
+    found.append(conv_schedule(machine, f32, 6400, (28, 28), 256, 128, (3, 3), 32))
+    return found
+
+
+USED_BY_PASSES = {"between_kernels", "line_buffers", "stages", "operands", "weights"}
+"""Shares of caches that cost models do not read; they are tested with the passes that do."""
+
+FIELDS = [
+    *((None, name) for name in ("l1", "l2", "vector_bytes", "registers", "line")),
+    *(
+        (record, field.name)
+        for record in ("tiles", "use", "shares", "winograd", "strassen")
+        for field in fields(getattr(X86_AVX512, record))
+        if field.name not in USED_BY_PASSES
+    ),
+]
+
+
+def _scaled(machine: Machine, record: str | None, name: str, factor: float) -> Machine:
+    def times(owner: Any) -> Any:
+        value = getattr(owner, name)
+        return replace(
+            owner, **{name: type(value)(max(value * factor, 1) if isinstance(value, int) else value * factor)}
+        )
+
+    return times(machine) if record is None else replace(machine, **{record: times(getattr(machine, record))})
+
+
+@pytest.mark.parametrize(("record", "name"), FIELDS)
+def test_some_decision_follows_every_field(record: str | None, name: str) -> None:
+    for machine in (X86_AVX512, X86_AVX2):
+        usual = _decisions(machine)
+        if any(_decisions(_scaled(machine, record, name, factor)) != usual for factor in (0.25, 4)):
+            return
+    pytest.fail(f"{name} decides nothing")
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
+def test_panels_become_no_wider_with_half_the_l2(machine: Machine) -> None:
+    half = replace(machine, l2=machine.l2 // 2)
+    widths = [(register_tile(half, *sizes)[1], register_tile(machine, *sizes)[1]) for sizes in SIZES]
+    assert all(narrower <= usual for narrower, usual in widths)
+    quarter = replace(machine, l2=machine.l2 // 64)
+    assert any(register_tile(quarter, *sizes)[1] < register_tile(machine, *sizes)[1] for sizes in SIZES)
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
+def test_tiles_fit_the_registers_there_are(machine: Machine) -> None:
+    for registers in (8, 16, 32):
+        few = replace(machine, registers=registers)
+        for sizes in SIZES:
+            height, width = register_tile(few, *sizes)
+            assert height == 1 or height * width + width + 1 < registers
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
+def test_rows_take_no_more_registers_than_there_are(machine: Machine) -> None:
+    for extent in (1, 10, 100, 300, 1000, 5000):
+        schedule = row_schedule(machine, f32, (8, extent), (1,))
+        assert schedule is not None and schedule.registers * schedule.steps <= machine.registers
+
+
+def test_slower_multiply_adds_want_more_results_in_a_tile() -> None:
+    slow = replace(X86_AVX512, tiles=replace(X86_AVX512.tiles, latency=12))
+    areas = [(register_tile(slow, 64, 64, depth), register_tile(X86_AVX512, 64, 64, depth)) for depth in EXTENTS]
+    assert all(a[0] * a[1] >= b[0] * b[1] for a, b in areas)
+    assert any(register_tile(slow, *sizes) != register_tile(X86_AVX512, *sizes) for sizes in SIZES)
+
+
+@pytest.mark.parametrize("panels", [2, 9])
+def test_a_matrix_stays_in_a_larger_l1(panels: int) -> None:
+    large = replace(X86_AVX512, l1=4 * X86_AVX512.l1)
+    for matrix in (1 << 10, 20 << 10, 100 << 10, 1 << 20):
+        if panel_order(X86_AVX512, panels, matrix, 1000) == "rows":
+            assert panel_order(large, panels, matrix, 1000) == "rows"
+    assert panel_order(X86_AVX512, panels, 20 << 10, 1000) != panel_order(large, panels, 20 << 10, 1000)
+    assert panel_order(X86_AVX512, 1, 1 << 30, 1000) == "rows"
+
+
+def test_dear_transforms_and_sums_rule_algorithms_out() -> None:
+    costs = X86_AVX512.winograd, X86_AVX512.strassen
+    dear = replace(
+        X86_AVX512, winograd=replace(costs[0], transform_cycles=400), strassen=replace(costs[1], far_sum_cycles=500)
+    )
+    sizes = ConvolutionSizes(1, 64, 64, 56, 56)
+    assert choose_winograd(X86_AVX512, f32, sizes) and choose_winograd(dear, f32, sizes) is None
+    product = ProductSizes(1, 128, 768, 768)
+    assert choose_strassen(X86_AVX512, f32, product) and choose_strassen(dear, f32, product) is None
+
+
+# --- passes ----------------------------------------------------------------------------------------------------------
+
+
+def _after(text: str, pipeline: str) -> ModuleOp:
+    ctx = new_context()
+    module = Parser(ctx, text).parse_module()
+    PassRunner(ctx).run("test", pipeline, module)
+    return module
+
+
+def _staged(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    monkeypatch.setattr(tile_and_fuse, "machine_of", lambda target: machine)
+    text = (LIT / "fuse" / "tile-and-fuse.mlir").read_text()
+    module = _after(text, "choose-schedule{target=x86-64-v4},tile-and-fuse{target=x86-64-v4}")
+    return [str(op) for op in module.walk() if isinstance(op, StagedOp)]
+
+
+def test_less_is_fused_where_caches_keep_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = _staged(X86_AVX512, monkeypatch)
+    assert len(usual) > len(_staged(replace(X86_AVX512, l2=64 << 20), monkeypatch)) == 0
+
+
+@pytest.mark.parametrize("name", ["between_kernels", "line_buffers", "stages", "operands"])
+def test_fusion_follows_the_shares_of_caches(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = _staged(X86_AVX512, monkeypatch)
+    assert any(_staged(_scaled(X86_AVX512, "shares", name, by), monkeypatch) != usual for by in (1 / 16, 16))
+
+
+def test_weights_stay_in_l3_where_their_share_of_it_is_enough() -> None:
+    text = (
+        "func.func @f() -> tensor<1024x64xf32> attributes {aot.entry} {\n"
+        "  %0 = graph.constant dense<0.5> : tensor<1024x64xf32>\n  func.return %0 : tensor<1024x64xf32>\n}"
+    )
+    module = _after(text, "")
+    for share, expected in ((1 / 32, True), (1 / 64, False)):
+        machine = replace(X86_AVX512, shares=replace(X86_AVX512.shares, weights=share))
+        assert machine.with_weights(constant_bytes(module)).weights_in_l3 is expected
+
+
+@pytest.mark.parametrize(
+    ("core", "shared"),
+    [
+        (HOSTED, True),
+        (CORTEX_M4, False),
+        (replace(HOSTED, threads=ThreadCosts(least_operations=10**9, most_time=0.9)), False),
+        (replace(HOSTED, threads=ThreadCosts(least_operations=4000, most_time=0.1)), False),
+    ],
+)
+def test_work_is_shared_where_threads_are_worth_it(core: Core, shared: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(split_parallel_loops, "core_of", lambda target: core)
+    module = _after((LIT / "loops" / "split-parallel-loops.mlir").read_text(), "split-parallel-loops{threads=2}")
+    assert any(isinstance(op, ThreadOp) for op in module.walk()) is shared

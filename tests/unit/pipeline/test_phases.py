@@ -1,0 +1,96 @@
+"""Phases (A20): dumped IR is the whole story; what is printed parses back and goes on to the same next phase."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import aotc
+from aotc.compiler.driver import lower
+from aotc.errors import CompileError, UsageError
+from aotc.pipeline.options import CompileOptions
+from aotc.pipeline.phases import PHASES, pipeline_of
+
+AOTC_OPT = Path(sys.executable).with_name("aotc-opt")
+MODELS = Path(__file__).parents[2] / "models" / "data"
+
+
+@pytest.fixture(scope="module", params=["micro_speech_int8", "ic_resnet_float"])
+def dumps(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp(request.param)
+    aotc.compile_to(
+        MODELS / request.param / "model.onnx", folder / "out", dump_phases=str(folder / "phases"), verify_each=True
+    )
+    return folder / "phases"
+
+
+@pytest.mark.parametrize("index", range(1, len(PHASES)), ids=[phase.name for phase in PHASES[1:]])
+def test_printing_and_parsing_between_phases_changes_nothing(dumps: Path, index: int) -> None:
+    before = dumps / f"{index - 1:02}-{PHASES[index - 1].name}.mlir"
+    after = dumps / f"{index:02}-{PHASES[index].name}.mlir"
+    pipeline = pipeline_of(PHASES[index], CompileOptions())
+    command = [AOTC_OPT, str(before), "-p", pipeline, "--weights", str(dumps / "weights.npz"), "--print-debuginfo"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == after.read_text().strip()
+
+
+def test_d12_the_entry_stays_as_planned_while_operators_become_loops(dumps: Path) -> None:
+    entries: list[list[str]] = []
+    for number, phase in enumerate(phase.name for phase in PHASES):
+        if phase in ("plan", "loops"):
+            text = (dumps / f"{number:02}-{phase}.mlir").read_text()
+            main = next(part for part in text.split("func.func ") if part.startswith("@main"))
+            assert "scf." not in main and "graph." not in main
+            # Views are left out: those of one type at one offset become one.
+            entries.append(re.findall(r"func\.call @\w+|aot\.workspace", main))
+    planned, looped = entries
+    assert planned == looped and sum(name.startswith("func.call") for name in planned) > 2
+
+
+def test_stop_and_start_again(tmp_path: Path) -> None:
+    model = MODELS / "kws_float" / "model.onnx"
+    whole = aotc.compile_to(model, tmp_path / "whole", name="kws")
+    aotc.compile_to(model, tmp_path / "half", name="kws", stop_after="fuse")
+    rest = aotc.compile_to(tmp_path / "half" / "kws.fuse.mlir", tmp_path / "rest", start_at="fuse")
+    assert [path.name for path in rest.files] == [path.name for path in whole.files]
+    for mine, theirs in zip(rest.files, whole.files, strict=True):
+        assert mine.read_bytes() == theirs.read_bytes()
+
+
+def test_stop_before_start_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(aotc.UsageError):
+        aotc.compile_to("x.mlir", tmp_path, start_at="plan", stop_after="fuse")
+
+
+@pytest.mark.parametrize("index", range(len(PHASES)), ids=[phase.name for phase in PHASES])
+def test_each_phase_starts_from_its_own_ir_only(dumps: Path, index: int) -> None:
+    name = PHASES[index].name
+    file = dumps / f"{index:02}-{name}.mlir"
+    tensors = {"import", "graph", "schedule", "fuse"}
+    for phase in (phase.name for phase in PHASES):
+        if phase == name or {phase, name} <= tensors:
+            continue
+        with pytest.raises(UsageError, match=f"is not IR after {phase}; it looks like IR after"):
+            lower(str(file), CompileOptions(start_at=phase))
+    assert lower(str(file), CompileOptions(start_at=name, stop_after=name)).phase == name
+
+
+def test_ir_without_its_weights(dumps: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.mlir"
+    copy.write_bytes((dumps / "06-plan.mlir").read_bytes())
+    with pytest.raises(CompileError, match=r"has no weights .*; neither copy\.npz nor weights\.npz"):
+        lower(str(copy), CompileOptions(start_at="plan"))
+    (tmp_path / "copy.npz").write_text("no weights")
+    with pytest.raises(CompileError, match=r"copy\.npz is not an npz file of weights"):
+        lower(str(copy), CompileOptions(start_at="plan"))
+
+
+@pytest.mark.parametrize("option", [{"target": "cortex-m4"}, {"emit": "object"}, {"ram": "1K"}, {"stop_after": "plan"}])
+def test_options_that_mean_nothing_in_process_are_refused(option: dict[str, str]) -> None:
+    with pytest.raises(UsageError, match=f"{next(iter(option))} in `compile`"):
+        aotc.compile(MODELS / "kws_float" / "model.onnx", **option)

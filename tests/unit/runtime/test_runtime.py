@@ -1,0 +1,161 @@
+"""The C runtime on the host: warnings, AddressSanitizer and UndefinedBehaviorSanitizer (B6-B14, B18, B20-B22, E17)."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+RUNTIME = Path(str(files("aotc.runtime")))
+SOURCES = sorted(RUNTIME.glob("*.c"))
+WARNINGS = (
+    *("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-pedantic", "-Wvla", "-Wstrict-prototypes"),
+    *("-Wmissing-prototypes", "-Werror"),
+)
+SANITIZE = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+
+pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
+
+
+def build(folder: Path, *sources: Path, flags: tuple[str, ...] = (), compiler: str = "gcc") -> Path:
+    """The program made of `sources`, with sanitizers."""
+    program = folder / "program"
+    command = [compiler, *SANITIZE, *flags, f"-I{RUNTIME}", f"-I{HERE}", *map(str, sources), "-o", str(program)]
+    subprocess.run(command, check=True)
+    return program
+
+
+def test_b21_the_sources_are_in_the_package_and_short() -> None:
+    names = {path.name for path in SOURCES}
+    assert names == {"aotc_runtime.c", "aotc_memory.c", "aotc_registry.c", "aotc_metadata.c", "aotc_threads.c"}
+    files = [path for path in RUNTIME.glob("aotc_*") if path.stem != "aotc_threads"]
+    lines = sum(len(path.read_text().splitlines()) for path in files)
+    assert lines < 1000  # B9: a shim
+    for path in RUNTIME.glob("aotc_*"):  # C5: a project prefix, so that a file can lie in an application's root
+        text = path.read_text()
+        assert "malloc" not in text and "json" not in text.lower() and "#include <string.h>" not in text
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("flag", ["-O2", "-DAOTC_MEMORY_NUM_PAGES=0", "-DAOTC_MEMORY_LIFO"])
+def test_no_warnings(tmp_path: Path, compiler: str, flag: str) -> None:
+    if shutil.which(compiler) is None:
+        pytest.skip(f"needs {compiler}")
+    for source in SOURCES:
+        command = [compiler, *WARNINGS, "-Wcast-qual", flag, "-c", str(source), "-o", str(tmp_path / "x.o")]
+        subprocess.run(command, check=True)
+
+
+@pytest.mark.parametrize("pages", ["4", "(1<<3)", "0"])
+@pytest.mark.parametrize("size", ["6", "12"])
+@pytest.mark.parametrize("manager", ["-DAOTC_MEMORY_LIFO", "-UAOTC_MEMORY_LIFO"])
+def test_b10_b11_b12_b13_memory(tmp_path: Path, pages: str, size: str, manager: str) -> None:
+    flags = (f"-DAOTC_MEMORY_NUM_PAGES={pages}", f"-DAOTC_MEMORY_PAGE_SIZE_LOG2={size}", manager)
+    subprocess.run([build(tmp_path, HERE / "memory.c", RUNTIME / "aotc_memory.c", flags=flags)], check=True)
+
+
+def test_b14_own_hooks_take_the_place_of_the_default_ones(tmp_path: Path) -> None:
+    source = tmp_path / "own.c"
+    source.write_text(
+        """
+        #include "aotc_runtime.h"
+        #include "check.h"
+        static int64_t mine[8];
+        aotc_error_t AOTCPlatformMemoryAllocate(size_t n, DLDevice d, void **out) {
+          (void)d;
+          *out = n <= sizeof mine ? mine : NULL;
+          return *out != NULL ? kAOTCErrorNone : kAOTCErrorOutOfMemory;
+        }
+        aotc_error_t AOTCPlatformMemoryFree(void *p, DLDevice d) {
+          (void)d;
+          return p == mine ? kAOTCErrorNone : kAOTCErrorNotAllocated;
+        }
+        int main(void) {
+          void *p = AOTCBackendAllocWorkspace(kDLCPU, 0, 64, kDLUInt, 8);
+          CHECK(p == mine && AOTCBackendFreeWorkspace(kDLCPU, 0, p) == 0);
+          CHECK(AOTCBackendAllocWorkspace(kDLCPU, 0, 65, kDLUInt, 8) == NULL);
+          return 0;
+        }
+        """
+    )
+    flags = ("-DAOTC_CUSTOM_PLATFORM_MEMORY",)
+    subprocess.run([build(tmp_path, source, RUNTIME / "aotc_memory.c", flags=flags)], check=True)
+
+
+def test_b3_b6_b7_b20_run_and_metadata(tmp_path: Path) -> None:
+    subprocess.run([build(tmp_path, HERE / "run.c", *SOURCES)], check=True)
+
+
+def test_d13_registry(tmp_path: Path) -> None:
+    subprocess.run([build(tmp_path, HERE / "registry.c", RUNTIME / "aotc_registry.c")], check=True)
+
+
+@pytest.mark.parametrize("standard", ["c++11", "c++17"])
+def test_b8_cplusplus(tmp_path: Path, standard: str) -> None:
+    if shutil.which("g++") is None:
+        pytest.skip("needs g++")
+    objects = []
+    for source in SOURCES:
+        objects.append(tmp_path / f"{source.stem}.o")
+        subprocess.run(["gcc", *SANITIZE, "-c", str(source), "-o", str(objects[-1])], check=True)
+    flags = (f"-std={standard}", "-Wall", "-Wextra", "-pedantic", "-Werror")
+    subprocess.run([build(tmp_path, HERE / "wrapper.cpp", *objects, flags=flags, compiler="g++")], check=True)
+
+
+def test_dlpack_of_the_application_is_used_where_it_is_included_first(tmp_path: Path) -> None:
+    (tmp_path / "dlpack").mkdir()
+    (tmp_path / "dlpack" / "dlpack.h").write_text(
+        """
+        #ifndef DLPACK_DLPACK_H_
+        #define DLPACK_DLPACK_H_
+        #include <stdint.h>
+        typedef enum { kDLCPU = 1 } DLDeviceType;
+        typedef struct { DLDeviceType device_type; int32_t device_id; } DLDevice;
+        typedef enum { kDLInt, kDLUInt, kDLFloat, kDLBfloat = 4, kDLBool = 6 } DLDataTypeCode;
+        typedef struct { uint8_t code, bits; uint16_t lanes; } DLDataType;
+        typedef struct { void *data; DLDevice device; int32_t ndim; DLDataType dtype; int64_t *shape, *strides;
+                         uint64_t byte_offset; } DLTensor;
+        #endif
+        """
+    )
+    for source in ("aotc_runtime.c", "aotc_metadata.c"):
+        command = ["gcc", "-std=c99", "-DAOTC_USE_DLPACK", f"-I{tmp_path}", "-c", str(RUNTIME / source)]
+        subprocess.run([*command, "-o", str(tmp_path / "x.o")], check=True)
+
+
+def test_b27_the_micro_header_stands_alone(tmp_path: Path) -> None:
+    """D20: AOTCExecute."""
+    source = tmp_path / "micro.c"
+    source.write_text(
+        """
+        #include "aotc_micro.h"
+        #include "check.h"
+        static int32_t f(void **in, void **out, void *h) { *(int *)out[0] = *(int *)in[0] + 1; return h != NULL; }
+        int main(void) {
+          int x = 1, y = 0;
+          void *in[] = {&x}, *out[] = {&y};
+          CHECK(AOTCExecute(f, in, out, NULL) == 0 && y == 2);
+          CHECK(AOTCExecute(f, in, out, &x) == 1 && AOTCExecute(NULL, in, out, NULL) == -2);
+          return 0;
+        }
+        """
+    )
+    (tmp_path / "alone").mkdir()
+    shutil.copy(RUNTIME / "aotc_micro.h", tmp_path / "alone")
+    program = tmp_path / "program"
+    command = [
+        "gcc",
+        "-std=c99",
+        *WARNINGS[:-2],
+        f"-I{tmp_path / 'alone'}",
+        f"-I{HERE}",
+        str(source),
+        "-o",
+        str(program),
+    ]
+    subprocess.run(command, check=True)
+    subprocess.run([program], check=True)
