@@ -2,22 +2,27 @@
 
     python tests/mutants/run.py [-k TEXT] [--jobs N]
 
-A copy of the tree gets one mutant at a time; its nearest tests run on it, first the lit ones, then those of pytest.
-Prints a line for each mutant and the totals. The exit status is 1 where a mutant survives, where the tests fail without
-any mutant, or where the old text of a row is not in its file exactly once.
+A copy of the tree gets one mutant at a time; its nearest tests run on it, the shortest first. Prints a line for each
+mutant and the totals of each folder. The exit status is 1 where a mutant survives, where the tests fail without any
+mutant, or where the old text of a row is not in its file exactly once.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
@@ -26,7 +31,10 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 BIN = Path(sys.executable).parent
 SECONDS = 300
-"""After that long without a result the tests have noticed: a mutant may loop for ever."""
+"""That a test may take without any mutant."""
+MEMORY = 4 << 30
+"""Bytes of addresses that a test may use: what a mutant repeats for ever must not take all of the machine's memory."""
+RESULTS = {True: "caught", False: "SURVIVED", None: "invalid"}
 
 
 @dataclass(frozen=True)
@@ -44,7 +52,7 @@ class Mutant:
 
     def problem(self, root: Path = ROOT) -> str | None:
         """What is wrong with the row itself, if anything is."""
-        missing = [test for test in self.tests if not (root / test).exists()]
+        missing = [test for test in self.tests if not (root / test.partition("::")[0]).exists()]
         if missing or not self.tests:
             return f"no test {', '.join(missing)}"
         path = root / self.file
@@ -73,47 +81,70 @@ class Tree:
         ignored = shutil.ignore_patterns(".git", ".venv*", "__pycache__", ".*_cache", "Output", "build", "*.egg-info")
         shutil.copytree(ROOT, folder, symlinks=True, ignore=ignored)
         self._root = folder
+        self._durations: dict[str, float | None] = {}
         found = os.environ | {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1", "AOTC_CACHE_DIR": ""}
         self._environment = found
         subprocess.run([sys.executable, "-m", "compileall", "-q", "aotc", "dialects", "passes"], cwd=folder, check=True)
 
-    def passes(self, tests: Sequence[str]) -> bool:
-        """Whether all tests do."""
-        lit = [test for test in tests if test.startswith("tests/lit")]
-        unit = [test for test in tests if not test.startswith("tests/lit")]
-        if lit and not self._run(str(BIN / "lit"), "-q", "-j1", *lit):
-            return False
-        return not unit or self._run(str(BIN / "pytest"), "-q", "-x", "-p", "no:cacheprovider", *unit)
+    def notices(self, mutant: Mutant) -> bool | None:
+        """Whether some test fails with the mutant, the shortest first; None where one fails without it.
 
-    def notices(self, mutant: Mutant) -> bool:
-        """Whether some test fails with the mutant."""
+        A test that takes much longer than without has noticed, too: a mutant may loop for ever.
+        """
+        seconds = {test: found for test in mutant.tests if (found := self._duration(test)) is not None}
+        if len(seconds) < len(mutant.tests):
+            return None
         path = self._root / mutant.file
         text = path.read_text()
         for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
             compiled.unlink()  # a change within a second that keeps the size would not be seen
         path.write_text(text.replace(mutant.old, mutant.new))
         try:
-            return not self.passes(mutant.tests)
+            tests = sorted(seconds, key=lambda test: seconds[test])
+            return not all(self._passes(test, 10 * seconds[test] + 20) for test in tests)
         finally:
             path.write_text(text)
 
-    def _run(self, *command: str) -> bool:
+    def _duration(self, test: str) -> float | None:
+        """How many seconds a test takes without any mutant; None where it fails."""
+        if test not in self._durations:
+            start = time.monotonic()
+            self._durations[test] = time.monotonic() - start if self._passes(test, SECONDS) else None
+        return self._durations[test]
+
+    def _passes(self, test: str, seconds: float) -> bool:
+        """Whether a test does within so many seconds; nothing that it started goes on after that."""
+        if test.startswith("tests/lit"):
+            command = [BIN / "lit", "-q", "-j1", test]
+        else:
+            command = [BIN / "pytest", "-q", "-x", "-p", "no:cacheprovider", test]
+        ended, output = subprocess.DEVNULL, subprocess.DEVNULL
+        process = subprocess.Popen(
+            command,
+            cwd=self._root,
+            env=self._environment,
+            stdin=ended,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
         try:
-            done = subprocess.run(
-                command, cwd=self._root, env=self._environment, capture_output=True, timeout=SECONDS, check=False
-            )
+            return process.wait(seconds) == 0
         except subprocess.TimeoutExpired:
             return False
-        return done.returncode == 0
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
 
 
-def noticed(trees: Sequence[Tree], rows: Sequence[Mutant]) -> Iterable[bool]:
-    """For each row in turn whether some test fails with it; as many at a time as there are trees."""
+def noticed(trees: Sequence[Tree], rows: Sequence[Mutant]) -> Iterable[bool | None]:
+    """`Tree.notices` of each row in turn; as many at a time as there are trees."""
     free: SimpleQueue[Tree] = SimpleQueue()
     for tree in trees:
         free.put(tree)
 
-    def run(row: Mutant) -> bool:
+    def run(row: Mutant) -> bool | None:
         tree = free.get()
         try:
             return tree.notices(row)
@@ -134,19 +165,20 @@ def main() -> int:
     problems = {mutant: problem for mutant in rows if (problem := mutant.problem())}
     for mutant, problem in problems.items():
         print(f"invalid   {mutant}: {problem}")
-    sound = [mutant for mutant in rows if mutant not in problems]
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    totals: dict[str, Counter[str]] = {}
     with tempfile.TemporaryDirectory(prefix="mutants") as folder:
         trees = [Tree(Path(folder) / str(number)) for number in range(max(options.jobs, 1))]
-        tests = list(dict.fromkeys(test for mutant in sound for test in mutant.tests))
-        if broken := [test for test in tests if not trees[0].passes([test])]:
-            print("without any mutant fail", *broken)
-            return 1
-        survived = 0
-        for mutant, caught in zip(sound, noticed(trees, sound), strict=True):
-            survived += not caught
-            print(f"{'caught' if caught else 'SURVIVED':9} {mutant}", flush=True)
-    print(f"{len(rows)} mutants: {len(sound) - survived} caught, {survived} survived, {len(problems)} invalid")
-    return 1 if survived or problems else 0
+        sound = [mutant for mutant in rows if mutant not in problems]
+        for mutant, found in zip(sound, noticed(trees, sound), strict=True):
+            result = RESULTS[found]
+            totals.setdefault(str(Path(mutant.file).parent), Counter())[result] += 1
+            print(f"{result:9} {mutant}{': a test fails without it' if found is None else ''}", flush=True)
+    for area, counts in sorted(totals.items()):
+        print(f"{area:30} {', '.join(f'{count} {result}' for result, count in counts.items())}")
+    counts = sum(totals.values(), Counter(invalid=len(problems)))
+    print(f"{len(rows)} mutants: {', '.join(f'{counts[result]} {result}' for result in RESULTS.values())}")
+    return 0 if counts["caught"] == len(rows) else 1
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import IntAttr, f32, f64
+from xdsl.dialects.builtin import IntAttr
 from xdsl.ir import Attribute
 
 from aotc.dialects.graph.packed.strassen import PRODUCTS, RESULT_SUMS
@@ -59,7 +59,7 @@ class ProductSizes:
 
 def strassen_choices(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> list[StrassenAttr]:
     """The choices of block size: all rows, or as many rows as suit the machine."""
-    if dtype not in (f32, f64) or lanes_of(machine, dtype) == 1 or 0 in (sizes.rows, sizes.columns, sizes.depth):
+    if lanes_of(machine, dtype) == 1 or 0 in (sizes.rows, sizes.columns, sizes.depth):
         return []
     found = dict.fromkeys(ceil_div(sizes.rows, most) for most in (machine.strassen.most_rows, sizes.rows))
     return [StrassenAttr(IntAttr(2 * ceil_div(sizes.rows, 2 * count))) for count in found]

@@ -114,6 +114,13 @@ def test_arguments_are_not_changed_before_they_are_written() -> None:
     assert [each.io for each in arguments_of(main)] == [None, "workspace"]
 
 
+def test_results_that_are_gone_have_no_attributes() -> None:
+    main = function(outputs=1)
+    set_results(main, [Argument(name="y")])
+    set_signature(main, [Argument(name="x")], [])
+    assert main.res_attrs is None and results_of(main) == []
+
+
 def test_a_tensor_says_what_is_missing() -> None:
     with pytest.raises(CompileError, match=r"the input or output x has no attribute aot.shape"):
         Argument(name="x", dtype="float32", io="output").tensor()

@@ -110,6 +110,15 @@ def test_window_has_strides_and_edges() -> None:
     assert writes(accesses) == [{"2x4 - - 0 1", "1x4 - - - 1"}]
 
 
+@pytest.mark.parametrize(("columns", "tile"), [(3, "1x4 - - - - 1"), (1, "2x4 - - 0 - 1")])
+def test_tiles_keep_the_order_of_taps(columns: int, tile: str) -> None:
+    """Along an axis before the last there are tiles only where a window has one tap behind it."""
+    attributes = "strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>"
+    line = f"blocked_depthwise_conv %0, %1 {{{attributes}, schedule = {WINDOWS}}}"
+    accesses = found(line, f"1x2x8x{columns}x4xf32, 2x3x{columns}x4xf32", "1x2x6x1x4xf32")
+    assert writes(accesses) == [{tile}]
+
+
 def test_blocked_convolution_has_edges_and_tails() -> None:
     line = f"blocked_conv %0, %1 {{{FLAT}, channels = 4, outputs = 12, block = 4, schedule = {PRODUCTS}}}"
     accesses = found(line, "1x1x7x4xf32, 2x1x3x4x8xf32", "1x3x7x4xf32")
@@ -165,6 +174,18 @@ def test_what_is_not_vectorizable_has_no_accesses() -> None:
     wide = WINDOWS.replace("lanes = 4", "lanes = 8")
     line = f"blocked_depthwise_conv %0, %1 {{{WINDOW}, schedule = {wide}}}"
     assert accesses_of(anchor(line, "1x2x9x4xf32, 2x3x4xf32", "1x2x5x4xf32")) is None
+    # Panels of four columns are no two vectors of four lanes, nor are those of eight one.
+    line = f"packed_matmul %0, %1 {{columns = 8 : i64, schedule = {PRODUCTS}}}"
+    assert accesses_of(anchor(line, "6x8xf32, 2x8x4xf32", "6x8xf32")) is None
+    for schedule in (
+        PRODUCTS.replace("nr = 2", "nr = 1"),
+        PRODUCTS.replace("lanes = 4, mr = 3, nr = 2", "lanes = 8, mr = 3, nr = 1"),
+    ):
+        line = f"blocked_conv %0, %1 {{{FLAT}, channels = 4, outputs = 12, block = 4, schedule = {schedule}}}"
+        assert accesses_of(anchor(line, "1x1x7x4xf32, 2x1x3x4x8xf32", "1x3x7x4xf32")) is None
+    # Columns that lie in rows are in no vector.
+    line = f"matmul %0, %1 {{transpose_rhs = true, schedule = {PRODUCTS}}}"
+    assert accesses_of(anchor(line, "7x5xf32, 10x5xf32", "7x10xf32")) is None
     # Without a schedule no nest is chosen.
     assert accesses_of(anchor("matmul %0, %1", "7x5xf32, 5x10xf32", "7x10xf32")) is None
 

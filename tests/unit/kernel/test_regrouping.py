@@ -38,6 +38,7 @@ CASES = {
         (14, 2, 5, PADDING_LANE, 9, 9, 0, 12, PADDING_LANE, PADDING_LANE, PADDING_LANE, PADDING_LANE, 3, 2, 1, 0),
     ),
     "nothing moves": Case((2, 1), tuple(range(12)), (5,)),
+    "at unequal distances": Case((7,), (*range(1, 4), 0, *range(5, 8), 4, *range(17, 20), 16, *range(25, 28), 24)),
     "in three dimensions": Case((3,), (1, 5, 9, 2), (2, 3, 4)),
     "integers": Case((2, 2), (*range(9, 25), *range(7, 16), *range(16, 23)), (7,), 16, "i32"),
     "wide": Case((3,), tuple(range(23, 3, -1))[:16], (1, 1), 8),

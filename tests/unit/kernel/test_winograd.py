@@ -24,7 +24,7 @@ from aotc.dialects.winograd_transforms import OUTPUT_TILES, Transforms, transfor
 from aotc.machines.families import X86_AVX2, X86_AVX512
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.lanes import lanes_of
-from aotc.passes.kernel.costs.winograd import ConvolutionSizes, choose_winograd, winograd_schedule
+from aotc.passes.kernel.costs.winograd import ConvolutionSizes, choose_winograd, winograd_choices, winograd_schedule
 
 AVX512 = replace(X86_AVX512, l1=48 << 10)
 
@@ -105,6 +105,11 @@ def test_what_was_measured_to_be_fastest_is_chosen(channels: int, outputs: int, 
 @pytest.mark.parametrize("sizes", [(1, 3, 64, 224, 224), (1, 512, 512, 1, 1), (0, 64, 64, 8, 8)])
 def test_where_it_does_not_pay_it_is_not_chosen(sizes: tuple[int, int, int, int, int]) -> None:
     assert choose_winograd(AVX512, f32, ConvolutionSizes(*sizes)) is None
+
+
+def test_fewer_channels_than_lanes_are_convolved_directly() -> None:
+    assert not winograd_choices(AVX512, f32, ConvolutionSizes(1, 15, 64, 56, 56))
+    assert winograd_choices(AVX512, f32, ConvolutionSizes(1, 16, 64, 56, 56))
 
 
 def test_only_f32_may_lose_accuracy() -> None:

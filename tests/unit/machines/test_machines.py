@@ -19,7 +19,7 @@ from aotc.dialects.aot import ThreadOp
 from aotc.dialects.constants import constant_bytes
 from aotc.dialects.graph.staged import StagedOp
 from aotc.machines.families import CORTEX_M4, FAMILIES, HOSTED, X86_AVX2, X86_AVX512
-from aotc.machines.machine import Core, Machine
+from aotc.machines.machine import Core, Machine, ThreadCosts
 from aotc.machines.targets import TARGETS, binding, core_of, lookup
 from aotc.passes.fuse import tile_and_fuse
 from aotc.passes.kernel.costs.conv import conv_schedule, narrow_schedule
@@ -240,6 +240,13 @@ def test_tiles_fit_the_registers_there_are(machine: Machine) -> None:
             assert height == 1 or height * width + width + 1 < registers
 
 
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
+def test_rows_take_no_more_registers_than_there_are(machine: Machine) -> None:
+    for extent in (1, 10, 100, 300, 1000, 5000):
+        schedule = row_schedule(machine, f32, (8, extent), (1,))
+        assert schedule is not None and schedule.registers * schedule.steps <= machine.registers
+
+
 def test_slower_multiply_adds_want_more_results_in_a_tile() -> None:
     slow = replace(X86_AVX512, tiles=replace(X86_AVX512.tiles, latency=12))
     areas = [(register_tile(slow, 64, 64, depth), register_tile(X86_AVX512, 64, 64, depth)) for depth in EXTENTS]
@@ -254,6 +261,7 @@ def test_a_matrix_stays_in_a_larger_l1(panels: int) -> None:
         if panel_order(X86_AVX512, panels, matrix, 1000) == "rows":
             assert panel_order(large, panels, matrix, 1000) == "rows"
     assert panel_order(X86_AVX512, panels, 20 << 10, 1000) != panel_order(large, panels, 20 << 10, 1000)
+    assert panel_order(X86_AVX512, 1, 1 << 30, 1000) == "rows"
 
 
 def test_dear_transforms_and_sums_rule_algorithms_out() -> None:
@@ -311,8 +319,8 @@ def test_weights_stay_in_l3_where_their_share_of_it_is_enough() -> None:
     [
         (HOSTED, True),
         (CORTEX_M4, False),
-        (replace(HOSTED, threads=replace(X86_AVX2.threads, least_operations=10**9)), False),
-        (replace(HOSTED, threads=replace(X86_AVX2.threads, most_time=0.1)), False),
+        (replace(HOSTED, threads=ThreadCosts(least_operations=10**9, most_time=0.9)), False),
+        (replace(HOSTED, threads=ThreadCosts(least_operations=4000, most_time=0.1)), False),
     ],
 )
 def test_work_is_shared_where_threads_are_worth_it(core: Core, shared: bool, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -107,6 +108,18 @@ def test_nothing_is_said_of_what_is_not_known(monkeypatch: pytest.MonkeyPatch) -
         assert processor.vector_registers() is None
     monkeypatch.setattr(processor.platform, "machine", lambda: "arm64")
     assert processor.vector_registers() == (16, 32, True)
+
+
+def test_caches_of_data_are_those_that_linux_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    levels = (("1", "Instruction", "32K"), ("2", "Data", "512K"), ("3", "Unified", "8192K"), ("4", "Unified", "9K"))
+    for number, (level, kind, size) in enumerate(levels):
+        place = tmp_path / f"index{number}"
+        place.mkdir()
+        for name, text in (("level", level), ("type", kind), ("size", size)):
+            (place / name).write_text(f"{text}\n")
+    (tmp_path / "index9").mkdir()  # of which nothing is said
+    monkeypatch.setattr(processor, "Path", lambda _: tmp_path)
+    assert processor.caches() == {"l2": 512 << 10, "l3": 8 << 20}
 
 
 def test_a_processor_has_the_name_that_linux_says(monkeypatch: pytest.MonkeyPatch) -> None:

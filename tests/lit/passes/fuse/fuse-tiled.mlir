@@ -61,3 +61,18 @@ func.func @streamed(%x: tensor<4x16xf32>, %p: tensor<2x16x32xf32>) -> tensor<4x4
   %1 = graph.packed_matmul %x, %0 {columns = 40 : i64} : (tensor<4x16xf32>, tensor<2x16x32xf32>) -> tensor<4x40xf32>
   func.return %1 : tensor<4x40xf32>
 }
+
+// Panels are not moved there either, and what a convolution reads for many tiles is stored before.
+
+// CHECK-LABEL: func.func @stored
+// CHECK-NEXT:    [[P:%.*]] = graph.slice %p
+// CHECK-NEXT:    graph.packed_matmul %x, [[P]]
+// CHECK-NEXT:    [[B:%.*]] = graph.relu %b
+// CHECK-NEXT:    graph.blocked_conv [[B]], %w
+func.func @stored(%x: tensor<4x16xf32>, %p: tensor<2x16x32xf32>, %b: tensor<1x1x7x4xf32>, %w: tensor<2x1x3x4x8xf32>) -> (tensor<4x40xf32>, tensor<1x3x7x4xf32>) attributes {aot.entry} {
+  %0 = graph.slice %p {starts = array<i64: 0, 15, 0>, steps = array<i64: 1, -1, 1>, shape = array<i64: 2, 16, 32>} : (tensor<2x16x32xf32>) -> tensor<2x16x32xf32>
+  %1 = graph.packed_matmul %x, %0 {columns = 40 : i64, schedule = #graph.matmul_schedule<lanes = 16, mr = 4, nr = 2, unroll = 1, order = rows>} : (tensor<4x16xf32>, tensor<2x16x32xf32>) -> tensor<4x40xf32>
+  %2 = graph.relu %b : (tensor<1x1x7x4xf32>) -> tensor<1x1x7x4xf32>
+  %3 = graph.blocked_conv %2, %w {strides = array<i64: 1>, pads = array<i64: 1, 1>, dilations = array<i64: 1>, group = 1 : i64, channels = 4, outputs = 12, block = 4, schedule = #graph.matmul_schedule<lanes = 4, mr = 3, nr = 2, unroll = 1, order = rows>} : (tensor<1x1x7x4xf32>, tensor<2x1x3x4x8xf32>) -> tensor<1x3x7x4xf32>
+  func.return %1, %3 : tensor<4x40xf32>, tensor<1x3x7x4xf32>
+}

@@ -183,3 +183,16 @@ func.func @shuffled(%a: memref<64xf32>) {
   aot.tile_store %s, %a[%c0] {strides = array<i64: 4, 1>} : vector<2x4xf32>, memref<64xf32>
   func.return
 }
+
+// Only of extremes the sign of a zero may be another.
+// CHECK-LABEL: func.func @zeros(
+// CHECK:         arith.addf %{{[^ ]+}}, %{{[^ ]+}} : vector<2xf32>
+// CHECK:         arith.maximumf %{{[^ ]+}}, %{{[^ ]+}} fastmath<nsz> : vector<2xf32>
+func.func @zeros(%t: memref<4xf32>) -> f32 {
+  %c0 = arith.constant 0 : index
+  %v = aot.tile_load %t[%c0] {strides = array<i64: 1>} : memref<4xf32> -> vector<4xf32>
+  %s = aot.tile_reduce "add" %v : vector<4xf32> -> f32
+  %m = aot.tile_reduce "max" %v : vector<4xf32> -> f32
+  %r = arith.addf %s, %m : f32
+  func.return %r : f32
+}

@@ -21,8 +21,8 @@ func.func @product(%x: i32, %y: i32) -> i32 {
 
 // Rounded to odd first, f64 is not rounded twice on its way to f16.
 // CHECK-LABEL: llvm.func @half(
-// CHECK-NEXT:    [[F:%.*]] = llvm.call @aotc.odd.f32(
-// CHECK-NEXT:    llvm.call @aotc.truncate.f16([[F]])
+// CHECK-NEXT:    [[F:%.*]] = llvm.call @aotc.f64_to_f32_odd(
+// CHECK-NEXT:    llvm.call @aotc.f32_to_f16([[F]])
 func.func @half(%x: f64) -> f16 {
   %0 = arith.truncf %x : f64 to f16
   func.return %0 : f16
@@ -38,4 +38,20 @@ func.func @numbers(%x: f32) -> (f32) {
   %0 = arith.maximumf %x, %one : f32
   %1 = arith.maximumf %0, %nan : f32
   func.return %1 : f32
+}
+
+// Without an else, what follows comes next.
+// CHECK-LABEL: llvm.func @sometimes(
+// CHECK:         llvm.cond_br %c, ^then, ^endif
+// CHECK-NEXT:  ^then:
+// CHECK:         llvm.br ^endif
+// CHECK-NEXT:  ^endif:
+// CHECK-NEXT:    llvm.return
+func.func @sometimes(%c: i1, %p: !aot.ptr<f32>, %x: f32) {
+  %b = aot.buffer %p : !aot.ptr<f32> to memref<8xf32>
+  %c1 = arith.constant 1 : index
+  scf.if %c {
+    memref.store %x, %b[%c1] : memref<8xf32>
+  }
+  func.return
 }

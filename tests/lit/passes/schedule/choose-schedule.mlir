@@ -9,7 +9,7 @@
 // CHECK-LABEL: func.func @main
 // CHECK-NEXT:    graph.matmul %x, %w {schedule = #graph.matmul_schedule<lanes = 16, mr = 
 // CHECK-NEXT:    graph.cast
-// CHECK-NEXT:    graph.matmul {{.*}} : (tensor<8x64xi32>
+// CHECK-NEXT:    graph.matmul {{.*}}<lanes = 16, mr = {{.*}} : (tensor<8x64xi32>
 // CHECK-NEXT:    graph.matmul {{.*}} {schedule = #graph.matmul_schedule<lanes = 8, mr = 1, nr = 1, unroll = 1, order = rows>}
 // NEON-LABEL:  func.func @main
 // NEON-NEXT:     graph.matmul %x, %w {schedule = #graph.matmul_schedule<lanes = 4
