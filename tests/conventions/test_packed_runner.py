@@ -34,7 +34,8 @@ def test_b22_the_commands_of_the_readme_build_it_and_it_hears_yes(tmp_path: Path
     assert done.returncode == 0, done.stderr
     assert done.stdout.split()[-1] == "yes"
 
-    compile_, _, _, _, build, listen = script[1].splitlines()
+    compile_, _, _, _, build, *listening = script[1].replace("\\\n", "").splitlines()
+    listen = "\n".join(listening)
     strict = build.replace("cc ", f"cc {' '.join(WARNINGS)} ", 1)
     done = shell(f"{strict}\n{listen.replace('yes.npz', 'no.npz')}", folder / "build")
     assert (done.returncode, done.stdout) == (0, "no\n"), done.stderr
