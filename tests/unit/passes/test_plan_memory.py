@@ -101,7 +101,10 @@ def test_a_result_of_another_type_takes_over_nothing() -> None:
     "body, why",
     [
         ("%1 = graph.relu %x : (T) -> T\nfunc.return %1, %1 : T, T", "an output is not a separate result of a kernel"),
-        ("%1 = func.call @f(%x) : (T) -> T\nfunc.return %1, %1 : T, T", "an output is not a separate result of a kernel"),
+        (
+            "%1 = func.call @f(%x) : (T) -> T\nfunc.return %1, %1 : T, T",
+            "an output is not a separate result of a kernel",
+        ),
         (
             "%1 = graph.relu %x : (T) -> T\n%2 = func.call @f(%1) : (T) -> T\n%3 = func.call @f(%1) : (T) -> T\n"
             "func.return %2, %3 : T, T",
