@@ -14,7 +14,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from aotc.dialects import arrays
 from aotc.dialects.builder import Builder, Reader, Scalar
-from aotc.dialects.dtypes import is_float, numpy_dtype
+from aotc.dialects.dtypes import is_float, is_unsigned, numpy_dtype
 from aotc.dialects.graph.interfaces import Array, ElementOp, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.graph.shapes import broadcast, broadcast_index
 
@@ -103,6 +103,34 @@ class BinaryOp(BroadcastOp, ABC):
         return super().infer_types()
 
 
+def integer_quotient(b: Builder, lhs: Scalar, rhs: Scalar) -> Scalar:
+    """trunc(lhs / rhs) of integers, whatever they are: 0 for the divisor 0, and the least integer by -1 wraps.
+
+    No processor is asked for a quotient that it may trap on; a constant divisor costs nothing more than its division.
+    """
+    if rhs.constant is not None:
+        return b.const(0, lhs.dtype) if rhs.constant == 0 else -lhs if rhs.constant == -1 else lhs / rhs
+    awkward = _is_awkward(b, rhs)
+    # By 0 and by -1 the quotient is the product.
+    return b.select(awkward, lhs * rhs, lhs / b.select(awkward, b.const(1, rhs.dtype), rhs))
+
+
+def remainder(b: Builder, lhs: Scalar, rhs: Scalar) -> Scalar:
+    """lhs - trunc(lhs / rhs) * rhs exactly; of integers with `integer_quotient`, so that it is lhs for the divisor 0."""
+    if is_float(lhs.dtype):
+        return b.rem(lhs, rhs)
+    if rhs.constant is not None:
+        return lhs if rhs.constant == 0 else b.const(0, lhs.dtype) if rhs.constant == -1 else b.rem(lhs, rhs)
+    rest = b.rem(lhs, b.select(_is_awkward(b, rhs), b.const(1, rhs.dtype), rhs))
+    return b.select(b.compare("eq", rhs, 0), lhs, rest)
+
+
+def _is_awkward(b: Builder, divisor: Scalar) -> Scalar:
+    """Whether processors may trap on a division by `divisor`, or C leaves it undefined."""
+    zero = b.compare("eq", divisor, 0)
+    return zero if is_unsigned(divisor.dtype) else zero | b.compare("eq", divisor, -1)
+
+
 @irdl_op_definition
 class AddOp(BinaryOp):
     """lhs + rhs; integers wrap."""
@@ -138,41 +166,42 @@ class MulOp(BinaryOp):
 
 @irdl_op_definition
 class DivOp(BinaryOp):
-    """lhs / rhs; integers truncate towards zero."""
+    """lhs / rhs; integers truncate towards zero and wrap, by zero they are zero."""
 
     name = "graph.div"
     NUMPY: ClassVar = arrays.divide
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
-        return operands[0] / operands[1]
+        lhs, rhs = operands
+        return lhs / rhs if is_float(lhs.dtype) else integer_quotient(b, lhs, rhs)
 
 
 @irdl_op_definition
 class RemOp(BinaryOp):
-    """lhs - trunc(lhs / rhs) * rhs, with the sign of lhs: the `%` and `fmod` of C."""
+    """lhs - trunc(lhs / rhs) * rhs, with the sign of lhs: the `%` and `fmod` of C; lhs for the integer rhs 0."""
 
     name = "graph.rem"
-    NUMPY: ClassVar = np.fmod
+    NUMPY: ClassVar = arrays.remainder
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
-        return b.rem(*operands)
+        return remainder(b, *operands)
 
 
 @irdl_op_definition
 class ModOp(BinaryOp):
-    """lhs - floor(lhs / rhs) * rhs, with the sign of rhs: the `%` of Python."""
+    """lhs - floor(lhs / rhs) * rhs, with the sign of rhs: the `%` of Python; lhs for the integer rhs 0."""
 
     name = "graph.mod"
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
         lhs, rhs = operands
-        rest = b.rem(lhs, rhs)
+        rest = remainder(b, lhs, rhs)
         opposite = b.compare("ne", b.compare("lt", rest, 0), b.compare("lt", rhs, 0))
         return b.select(b.compare("ne", rest, 0) & opposite, rest + rhs, rest)
 
     def compute(self, *operands: Array) -> Array:
         lhs, rhs = operands
-        rest = np.fmod(lhs, rhs)
+        rest = arrays.remainder(lhs, rhs)
         return np.where((rest != 0) & ((rest < 0) != (rhs < 0)), rest + rhs, rest)
 
 

@@ -32,7 +32,7 @@ RECORDED_DECIDES: dict[str, str] = {
 """Case names (patterns) where onnxruntime departs from the standard, and how."""
 
 
-def _cases() -> list[TestCase]:
+def node_cases() -> list[TestCase]:
     supported = set(supported_operators())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the cases provoke overflows on purpose
@@ -47,7 +47,7 @@ def _importable(model: ModelProto, supported: set[str]) -> bool:
     return all((n.domain, n.op_type) in local or qualified(n.op_type, n.domain) in supported for n in nodes)
 
 
-def _obstacle(case: TestCase) -> str | None:
+def obstacle(case: TestCase) -> str | None:
     """Why the compiler refuses a case, for the reasons that are documented; None where it must not."""
     for pattern, reason in UNSUPPORTED.items():
         if re.match(pattern, case.name):
@@ -77,11 +77,8 @@ def _array(value: Any) -> Array:
     return numpy_helper.to_array(value) if isinstance(value, TensorProto) else np.asarray(value)
 
 
-@pytest.mark.parametrize("case", _cases(), ids=lambda case: case.name.removeprefix("test_"))
-def test_node_case(case: TestCase) -> None:
-    if (reason := _obstacle(case)) is not None:
-        pytest.skip(reason)
-    outputs = [value.name for value in case.model.graph.output]
+def feeds(case: TestCase) -> Iterator[tuple[dict[str, Array], list[Array]]]:
+    """The inputs of a case by name, and the outputs that decide."""
     for inputs, recorded in case.data_sets:
         feed = {
             value.name: _array(array)
@@ -90,7 +87,15 @@ def test_node_case(case: TestCase) -> None:
         }
         departs = any(re.match(pattern, case.name) for pattern in RECORDED_DECIDES)
         expected = None if departs else reference(case.model, feed)
-        expected = [_array(array) for array in recorded] if expected is None else expected
+        yield feed, [_array(array) for array in recorded] if expected is None else expected
+
+
+@pytest.mark.parametrize("case", node_cases(), ids=lambda case: case.name.removeprefix("test_"))
+def test_node_case(case: TestCase) -> None:
+    if (reason := obstacle(case)) is not None:
+        pytest.skip(reason)
+    outputs = [value.name for value in case.model.graph.output]
+    for feed, expected in feeds(case):
         actual = run(case.model, feed)
         for name, value in zip(outputs, expected, strict=True):
             assert_close(name, actual[name], value)

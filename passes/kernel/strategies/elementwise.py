@@ -34,6 +34,8 @@ class PointwiseLayout(KernelStrategy[BroadcastOp]):
         """In the layout of the operand that does not broadcast; parameters of groups of channels are repeated for each
         channel."""
         own = shape_of(op.results[0])
+        if min(len(own), len(shape)) < 2 or 0 in own or own[0] != shape[0] or shape[1] % own[1]:
+            return None
         whole = [value for value in op.operands if shape_of(value) == own]
         maker = producer(whole[0], GraphOp) if len(whole) == 1 else None
         ones = [1] * len(own[2:])
@@ -41,9 +43,7 @@ class PointwiseLayout(KernelStrategy[BroadcastOp]):
             extents = [1] * (len(own) - len(shape_of(value))) + [*shape_of(value)]
             if value not in whole and extents not in ([1, 1, *ones], [1, *own[1:2], *ones]):
                 return None
-        if maker is None or len(own) < 2 or own[0] != shape[0] or shape[1] % own[1]:
-            return None
-        if (x := strategy_of(maker).lay_out_reshaped(maker, layouts, shape)) is None:
+        if maker is None or (x := strategy_of(maker).lay_out_reshaped(maker, layouts, shape)) is None:
             return None
 
         def parameter(value: SSAValue) -> SSAValue:

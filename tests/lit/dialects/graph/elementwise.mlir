@@ -46,7 +46,10 @@ func.func private @narrow(%x: memref<4xf16>, %out: memref<4xf16>) attributes {ao
 }
 
 // LOOPS-LABEL: func.func private @unsigned
-// LOOPS:      %[[Q:.*]] = arith.divui %{{.*}}, %{{.*}} : i8
+// LOOPS:      %[[ZERO:.*]] = arith.cmpi eq, %[[BY:.*]], %{{.*}} : i8
+// LOOPS:      %[[BY_ONE:.*]] = arith.select %[[ZERO]], %{{.*}}, %[[BY]] : i8
+// LOOPS:      %[[QUOTIENT:.*]] = arith.divui %{{.*}}, %[[BY_ONE]] : i8
+// LOOPS:      %[[Q:.*]] = arith.select %[[ZERO]], %{{.*}}, %[[QUOTIENT]] : i8
 // LOOPS:      arith.maxui %[[Q]], %{{.*}} : i8
 func.func private @unsigned(%x: memref<4xui8>, %y: memref<4xui8>, %out: memref<4xui8>) attributes {aot.kernel} {
   %0 = bufferization.to_tensor %x : memref<4xui8> to tensor<4xui8>

@@ -164,3 +164,25 @@ func.func @joined(%x: tensor<1x3x6xf32>) -> tensor<1x72x6xf32> attributes {aot.e
   %4 = graph.add %2, %3 : (tensor<1x72x6xf32>, tensor<1x72x6xf32>) -> tensor<1x72x6xf32>
   func.return %4 : tensor<1x72x6xf32>
 }
+
+// -----
+
+// A head that is squeezed to fewer axes than N and C, or has no elements, is on plain tensors.
+
+// CHECK-LABEL: func.func @heads
+// CHECK-NOT:     blocked
+// CHECK:         graph.reshape {{.*}} -> tensor<1xf32>
+// CHECK:         graph.reshape {{.*}} -> tensor<f32>
+// CHECK:         graph.reshape {{.*}} -> tensor<1x0x2xf32>
+func.func @heads(%x: tensor<1x1xf32>, %v: tensor<1xf32>, %e: tensor<1x0xf32>) -> (tensor<1xf32>, tensor<f32>, tensor<1x0x2xf32>) attributes {aot.entry} {
+  %0 = graph.exp %x : (tensor<1x1xf32>) -> tensor<1x1xf32>
+  %1 = graph.sigmoid %0 : (tensor<1x1xf32>) -> tensor<1x1xf32>
+  %2 = graph.reshape %1 {shape = array<i64: 1>} : (tensor<1x1xf32>) -> tensor<1xf32>
+  %3 = graph.exp %v : (tensor<1xf32>) -> tensor<1xf32>
+  %4 = graph.relu %3 : (tensor<1xf32>) -> tensor<1xf32>
+  %5 = graph.reshape %4 {shape = array<i64>} : (tensor<1xf32>) -> tensor<f32>
+  %6 = graph.exp %e : (tensor<1x0xf32>) -> tensor<1x0xf32>
+  %7 = graph.relu %6 : (tensor<1x0xf32>) -> tensor<1x0xf32>
+  %8 = graph.reshape %7 {shape = array<i64: 1, 0, 2>} : (tensor<1x0xf32>) -> tensor<1x0x2xf32>
+  func.return %2, %5, %8 : tensor<1xf32>, tensor<f32>, tensor<1x0x2xf32>
+}
