@@ -1,4 +1,4 @@
-"""Errors a user can cause, and the exit codes they end in.
+"""Errors a user can cause, those that only we can mend, and the exit codes they end in.
 
 Every user-facing failure is a `Problem` (what, where, why, what to do) carried by one of the exceptions below; the
 command line turns them into one line each on standard error and the exit code of the class.
@@ -17,6 +17,8 @@ EXIT_MODEL = 3
 """The model is invalid or not supported."""
 EXIT_FILE = 4
 """A file cannot be read or written."""
+EXIT_INTERNAL = 70
+"""A fault of the compiler."""
 EXIT_INTERRUPTED = 130
 
 
@@ -36,7 +38,7 @@ class Problem:
 
 
 class AotcError(Exception):
-    """Base of every error that is the user's to mend; `problems` lists all of them, not only the first."""
+    """Base of every error that users see; `problems` lists all of them, not only the first."""
 
     exit_code: int = EXIT_MODEL
 
@@ -67,3 +69,14 @@ class FileError(AotcError, OSError):
     """A file cannot be read or written; also an OSError, which is what Python programs expect."""
 
     exit_code = EXIT_FILE
+
+
+class InternalError(AotcError):
+    """A fault of the compiler; the problem names the node it came to light at, `__cause__` is what happened."""
+
+    exit_code = EXIT_INTERNAL
+
+    def __init__(self, problems: Problem | str | Sequence[Problem], phase: str = "") -> None:
+        super().__init__(problems)
+        self.phase = phase
+        """The phase that did not end; empty where none did not."""

@@ -5,17 +5,26 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from aotc.errors import Problem, UsageError
 
+if TYPE_CHECKING:
+    from aotc.pipeline.constants import KnownTensor
+
 Array = np.ndarray[Any, Any]
 
+_DTYPES = {"tensor(float)": "float32", "tensor(double)": "float64", "tensor(bool)": "bool"} | {
+    f"tensor({name})": name
+    for name in ("float16", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)))
+}
+"""The types of onnxruntime's inputs as numpy has them."""
 
-def reference_session(model: str | os.PathLike[str] | bytes, threads: int = 1) -> Any:
-    """An onnxruntime session on the CPU, of a model file or of its bytes.
+
+def reference_session(model: str | os.PathLike[str] | bytes, threads: int = 1, *, optimize: bool = True) -> Any:
+    """An onnxruntime session on the CPU, of a model file or of its bytes; node by node where it is not to `optimize`.
 
     Raises OSError where there is no file, UsageError where onnxruntime is not installed or has no such operators.
     """
@@ -26,6 +35,10 @@ def reference_session(model: str | os.PathLike[str] | bytes, threads: int = 1) -
     onnxruntime.set_default_logger_severity(3)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+    if not optimize:
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    # without it products of uint8 and int8 saturate in pairs on x86 without VNNI
+    options.add_session_config_entry("session.x64quantprecision", "1")
     if not isinstance(model, bytes):  # by its name, beside which external data is
         Path(model).open("rb").close()
         model = os.fspath(model)
@@ -36,11 +49,21 @@ def reference_session(model: str | os.PathLike[str] | bytes, threads: int = 1) -
         raise UsageError(Problem("onnxruntime cannot load the model", why=why)) from error
 
 
-def reference_outputs(session: Any, inputs: Mapping[str, Array]) -> dict[str, Array]:
-    """The outputs of an onnxruntime session by name. Raises UsageError where it cannot run, as on arrays of int4."""
+def reference_outputs(
+    session: Any, inputs: Mapping[str, Array], constants: Mapping[str, KnownTensor] | None = None
+) -> dict[str, Array]:
+    """The outputs of an onnxruntime session by name; `constants` are inputs to it that the compiled model has not.
+
+    Raises UsageError where it cannot run, as on arrays of int4.
+    """
     names = [output.name for output in session.get_outputs()]
+    dtypes = {value.name: _DTYPES.get(value.type, "float32") for value in session.get_inputs()}
+    known = {
+        name: np.array(tensor.values, dtypes.get(name)).reshape(tensor.shape)
+        for name, tensor in (constants or {}).items()
+    }
     try:
-        return dict(zip(names, session.run(None, dict(inputs)), strict=True))
+        return dict(zip(names, session.run(None, {**inputs, **known}), strict=True))
     except Exception as error:
         dtypes = sorted({array.dtype.name for array in inputs.values() if array.dtype.isbuiltin != 1})
         what = f"onnxruntime cannot run the model{' on arrays of ' + ', '.join(dtypes) if dtypes else ''}"

@@ -6,6 +6,7 @@ import argparse
 from dataclasses import fields
 from typing import Any
 
+from aotc.pipeline.constants import parse_constants
 from aotc.pipeline.options import CHOICES, CompileOptions, parse_dims, parse_shapes
 
 _CONVENTIONS = {
@@ -40,6 +41,13 @@ def add_shape_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dim", action="append", default=[], metavar="NAME=SIZE", help="fix a symbolic dimension")
     parser.add_argument(
         "--input-shape", action="append", default=[], metavar="INPUT=SIZE,...", help="fix the shape of an input"
+    )
+    parser.add_argument(
+        "--constant",
+        action="append",
+        default=[],
+        metavar="INPUT=VALUE|FILE.npz",
+        help="make an input a constant: a number, a list as [1, 2], or the array of its name in a file",
     )
 
 
@@ -117,4 +125,5 @@ def options_from(arguments: argparse.Namespace, **overrides: Any) -> CompileOpti
 
         given["tuned"] = table or str(tuning_table())
     given |= {"dims": parse_dims(arguments.dim), "input_shapes": parse_shapes(arguments.input_shape)}
+    given |= {"constants": parse_constants(arguments.constant)}
     return CompileOptions.of(**given | overrides)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aotc.cli.arguments import options_from
-from aotc.errors import EXIT_MODEL, EXIT_OK, EXIT_WRONG, AotcError, Problem, UsageError
+from aotc.errors import EXIT_MODEL, EXIT_OK, AotcError, Problem, UsageError
 
 if TYPE_CHECKING:
     from aotc.pipeline.phases import PassTiming
@@ -23,12 +24,12 @@ def compile_command(arguments: argparse.Namespace) -> int:
     from aotc.compiler.driver import compile_with
 
     options = options_from(arguments, emit=arguments.emit)
-    with _progress() as report:
+    with progress() as report:
         artifacts = compile_with(arguments.model, Path(arguments.output), options, report)
     if options.time_passes:
         _print_timings(artifacts.timings)
     if arguments.json:
-        _print_json(
+        print_json(
             {
                 "files": [str(path) for path in artifacts.files],
                 "report": None if artifacts.info is None else asdict(artifacts.info),
@@ -50,7 +51,7 @@ def run_command(arguments: argparse.Namespace) -> int:
     from aotc.measuring.routes import open_model
     from aotc.pipeline.files import write_files
 
-    with _progress() as report:
+    with progress() as report:
         model = open_model(arguments.model, arguments.emit, options_from(arguments), report)
     outputs = model(read_inputs(arguments.inputs, model.inputs))
     if arguments.outputs is not None:
@@ -58,6 +59,14 @@ def run_command(arguments: argparse.Namespace) -> int:
 
         target = Path(arguments.outputs)
         write_files(target.parent, {target.name: npz_bytes(outputs)})
+    if arguments.json:
+        shown = {
+            name: {"dtype": array.dtype.name, "shape": list(array.shape), "values": _numbers(array)}
+            for name, array in outputs.items()
+        }
+        print_json({"file": arguments.outputs} if arguments.outputs is not None else {"outputs": shown})
+        return EXIT_OK
+    if arguments.outputs is not None:
         return EXIT_OK
     for name, array in outputs.items():
         flat = array.reshape(-1)
@@ -67,39 +76,11 @@ def run_command(arguments: argparse.Namespace) -> int:
     return EXIT_OK
 
 
-def verify_command(arguments: argparse.Namespace) -> int:
-    """`aotc verify`."""
-    from aotc.checking.recordings import read_inputs
-    from aotc.checking.reference import reference_outputs, reference_session
-    from aotc.cli.comparison import compare
-    from aotc.measuring.routes import open_model
-
-    with _progress() as report:
-        model = open_model(arguments.model, arguments.emit, options_from(arguments), report)
-        if report is not None:
-            report("onnxruntime")
-        inputs = read_inputs(arguments.inputs, model.inputs)
-        expected = reference_outputs(reference_session(arguments.model), inputs)
-    actual = model(inputs)
-    comparisons = [
-        compare(name, actual[name], reference, rtol=arguments.rtol, atol=arguments.atol)
-        for name, reference in expected.items()
-    ]
-    for comparison in comparisons:
-        print(comparison.line())
-    wrong = [comparison for comparison in comparisons if not comparison.ok]
-    if wrong:
-        worst = max(wrong, key=lambda comparison: comparison.excess)
-        print(f"error: {worst.name} differs most from onnxruntime: {worst.line()}", file=sys.stderr)
-        return EXIT_WRONG
-    return EXIT_OK
-
-
 def plan_command(arguments: argparse.Namespace) -> int:
     """`aotc plan`."""
     from aotc.compiler.driver import lower
 
-    with _progress() as report:
+    with progress() as report:
         info = lower(arguments.model, options_from(arguments), report).info()
     sizes = {
         "workspace_bytes": info.workspace_bytes,
@@ -107,7 +88,7 @@ def plan_command(arguments: argparse.Namespace) -> int:
         "io_bytes": info.io_bytes,
     }
     if arguments.json:
-        _print_json(asdict(info.plan) | sizes)
+        print_json(asdict(info.plan) | sizes)
         return EXIT_OK
     plan = info.plan
     print(f"{'buffer':20} {'offset':>10} {'bytes':>10}  {'steps':>9}  nodes")
@@ -134,7 +115,7 @@ def check_command(arguments: argparse.Namespace) -> int:
             raise
         problems = error.problems
     if arguments.json:
-        _print_json({"ok": not problems, "problems": [asdict(problem) for problem in problems]})
+        print_json({"ok": not problems, "problems": [asdict(problem) for problem in problems]})
     elif not problems:
         print("nothing stands in the way")
     else:
@@ -149,7 +130,7 @@ def inspect_command(arguments: argparse.Namespace) -> int:
 
     description = describe(Path(arguments.model))
     if arguments.json:
-        _print_json(description)
+        print_json(description)
         return EXIT_OK
     for key, value in description.items():
         if isinstance(value, list | tuple) and any(isinstance(item, dict) for item in value):
@@ -171,13 +152,13 @@ def bench_command(arguments: argparse.Namespace) -> int:
             "--profile with --against" if arguments.against is not None else f"--profile with --emit {arguments.emit}"
         )
         raise UsageError(Problem(what, why="kernels are timed in code that this process compiles for itself"))
-    with _progress() as report:
+    with progress() as report:
         if arguments.profile:
             result = timings.profile(arguments.model, options, arguments.inputs, report)
         else:
             result = timings.compare(arguments.model, options, arguments, report)
     if arguments.json:
-        _print_json(result)
+        print_json(result)
     else:
         print(timings.profile_table(result) if arguments.profile else timings.comparison_table(result))
     return EXIT_OK
@@ -194,12 +175,12 @@ def tune_command(arguments: argparse.Namespace) -> int:
     path = Path(arguments.output) if arguments.output is not None else tuning_table()
     table = TuningTable.read(path) if path.exists() else TuningTable()
     gains: list[Gain] = []
-    with _progress() as report:
+    with progress() as report:
         for gain in tune(arguments.model, options_from(arguments), table, report):
             gains.append(gain)
             write_files(path.parent, {path.name: table.text()})
     if arguments.json:
-        _print_json({"table": str(path), "gains": [asdict(gain) for gain in gains]})
+        print_json({"table": str(path), "gains": [asdict(gain) for gain in gains]})
     else:
         print(timings.gains_table(gains))
         print(f"{path}")
@@ -212,11 +193,17 @@ def cache_command(arguments: argparse.Namespace) -> int:
 
     if arguments.clear:
         count, size = cache.clear()
-        print(f"removed {count} compiled models, {size:,} bytes")
+        if arguments.json:
+            print_json({"removed": count, "bytes": size})
+        else:
+            print(f"removed {count} compiled models, {size:,} bytes")
         return EXIT_OK
     where = cache.directory()
     found = list(cache.entries())
     size = sum(size for _, size in found)
+    if arguments.json:
+        print_json({"directory": None if where is None else str(where), "models": len(found), "bytes": size})
+        return EXIT_OK
     print(f"{where or 'no cache (AOTC_CACHE_DIR is empty)'}: {len(found)} compiled models, {size:,} bytes")
     return EXIT_OK
 
@@ -226,7 +213,7 @@ def targets_command(arguments: argparse.Namespace) -> int:
     from aotc.machines.targets import named_targets, targets_table
 
     if arguments.json:
-        _print_json({target.name: target.as_json() for target in named_targets()})
+        print_json({target.name: target.as_json() for target in named_targets()})
     else:
         print(targets_table(), end="")
     return EXIT_OK
@@ -238,7 +225,7 @@ def ops_command(arguments: argparse.Namespace) -> int:
 
     operators = supported_operators()
     if arguments.json:
-        _print_json({"operators": operators})
+        print_json({"operators": operators})
     else:
         for name in operators:
             print(name)
@@ -256,13 +243,17 @@ def runtime_command(arguments: argparse.Namespace) -> int:
         for source in sorted(files("aotc.runtime").iterdir(), key=lambda source: source.name)
         if source.name.endswith((".c", ".h", ".hpp"))
     }
-    for path in write_files(Path(arguments.output), sources):
+    written = write_files(Path(arguments.output), sources)
+    if arguments.json:
+        print_json({"files": [str(path) for path in written]})
+        return EXIT_OK
+    for path in written:
         print(f"{path.stat().st_size:>12,}  {path}")
     return EXIT_OK
 
 
 @contextmanager
-def _progress() -> Generator[Callable[[str], None] | None]:
+def progress() -> Generator[Callable[[str], None] | None]:
     """A status line while standard error is a terminal, silence in a pipe."""
     if not sys.stderr.isatty():
         yield None
@@ -297,7 +288,19 @@ def _inner(value: object) -> str:
     return "[" + ", ".join(map(str, value)) + "]"
 
 
-def _print_json(value: Any) -> None:
+def _numbers(array: Any) -> Any:
+    """An array as nested lists of what JSON has: what is not finite is text."""
+    from aotc.dialects.dtypes import number_kind
+
+    if number_kind(array.dtype) != "f":
+        return array.astype(bool if number_kind(array.dtype) == "b" else int).tolist()
+    flat = [value if math.isfinite(value) else str(value) for value in array.astype(float).reshape(-1).tolist()]
+    for extent in reversed(array.shape[1:]):
+        flat = [flat[start : start + extent] for start in range(0, len(flat), extent)] if extent else []
+    return flat if array.shape else flat[0]
+
+
+def print_json(value: Any) -> None:
     """One object on standard output and nothing else."""
     import json
 

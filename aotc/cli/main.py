@@ -7,14 +7,16 @@ import gc
 import os
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from aotc import __version__
-from aotc.errors import EXIT_FILE, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, AotcError
+from aotc.errors import EXIT_FILE, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, AotcError, InternalError
+from aotc.model.faults import explained
 
 EPILOG = """\
 exit codes: 0 done; 1 wrong result or over budget; 2 usage; 3 the model cannot be compiled;
-4 a file cannot be read or written; 130 interrupted"""
+4 a file cannot be read or written; 70 a fault of aotc itself; 130 interrupted"""
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -35,12 +37,19 @@ def _open_standard_streams() -> None:
 
 def run(argv: Sequence[str]) -> int:
     """Run the command; returns the exit code. Errors are one line each on standard error, never a traceback."""
+    arguments: argparse.Namespace | None = None
     try:
         arguments = build_parser().parse_args(argv)
         command: Callable[[argparse.Namespace], int] = arguments.command
-        code = command(arguments)
+        with explained(f"aotc {arguments.name_of_command}"):
+            code = command(arguments)
         sys.stdout.flush()
         return code
+    except InternalError as error:
+        for problem in error.problems:
+            print(f"error: {problem}", file=sys.stderr)
+        _report(error, argv, arguments)
+        return error.exit_code
     except AotcError as error:
         for problem in error.problems:
             print(f"error: {problem}", file=sys.stderr)
@@ -57,6 +66,20 @@ def run(argv: Sequence[str]) -> int:
         return EXIT_INTERRUPTED
 
 
+def _report(error: InternalError, argv: Sequence[str], arguments: argparse.Namespace | None) -> None:
+    """Write the crash report if one was asked for; what goes wrong then hides nothing."""
+    if (directory := getattr(arguments, "crash_report", None)) is None:
+        return
+    from aotc.cli.crash import write_report
+
+    try:
+        written = write_report(Path(directory), error, argv, arguments)
+    except Exception as another:
+        print(f"error: no crash report in {directory}: {another}", file=sys.stderr)
+        return
+    print(f"wrote {', '.join(map(str, written))}: please look whether you may give them away", file=sys.stderr)
+
+
 class _Parser(argparse.ArgumentParser):
     """Usage errors in the project's form."""
 
@@ -69,6 +92,7 @@ def build_parser() -> argparse.ArgumentParser:
     """Every command and option."""
     from aotc.cli import commands
     from aotc.cli.arguments import add_compile_options, add_output_options, add_shape_options
+    from aotc.cli.verification import verify_command
     from aotc.pipeline.options import KINDS
 
     parser = _Parser(
@@ -82,14 +106,17 @@ def build_parser() -> argparse.ArgumentParser:
 
     def add(name: str, function: Callable[[argparse.Namespace], int], sentence: str) -> argparse.ArgumentParser:
         sub = subparsers.add_parser(name, help=sentence, description=sentence[0].upper() + sentence[1:] + ".")
-        sub.set_defaults(command=function)
+        sub.set_defaults(command=function, name_of_command=name)
+        sub.add_argument("--json", action="store_true", help="print the result as one JSON object")
+        sub.add_argument(
+            "--crash-report", metavar="DIR", help="after a fault of aotc itself, write what shows it there"
+        )
         return sub
 
     compile_ = add("compile", commands.compile_command, "write C, objects, libraries or IR")
     compile_.add_argument("model", metavar="MODEL.onnx")
     compile_.add_argument("-o", "--output", metavar="DIR", required=True, help="where the artefacts go")
     compile_.add_argument("--emit", default="c", metavar="KIND[,KIND...]", help=", ".join(KINDS) + " (default: c)")
-    compile_.add_argument("--json", action="store_true", help="print the report as one JSON object")
     compile_.add_argument("--selftest", metavar="IN.npz", help="add aotc_NAME_selftest(), which runs these inputs")
     compile_.add_argument(
         "--selftest-outputs", metavar="OUT.npz", help="what it expects (default: onnxruntime's, or else our own)"
@@ -107,27 +134,33 @@ def build_parser() -> argparse.ArgumentParser:
     run_.add_argument("--emit", default="jit", choices=("jit", "shared", "c"), help="which route computes them")
     add_compile_options(run_)
 
-    verify = add("verify", commands.verify_command, "compare a model's outputs with onnxruntime's")
+    verify = add("verify", verify_command, "compare a model's outputs with those of onnxruntime")
     verify.add_argument("model", metavar="MODEL.onnx")
     verify.add_argument("--inputs", metavar="IN.npz", help="arrays by input name (default: seeded random values)")
     verify.add_argument("--rtol", type=float, default=1e-4, help="relative to the output's largest value")
     verify.add_argument("--atol", type=float, default=1e-5)
     verify.add_argument("--emit", default="jit", choices=("jit", "shared", "c"), help="which route computes them")
+    verify.add_argument(
+        "--reference",
+        default="auto",
+        choices=("auto", "onnxruntime", "loops"),
+        help="what is right: onnxruntime, or our operators' own scalar loops without schedules (default: onnxruntime, "
+        "loops where it lacks an operator)",
+    )
+    verify.add_argument("--per-op", action="store_true", help="name the first operator whose result differs")
+    verify.add_argument("--bisect", action="store_true", help="name the first pass after which the outputs differ")
     add_compile_options(verify)
 
     plan = add("plan", commands.plan_command, "print the memory plan")
     plan.add_argument("model", metavar="MODEL.onnx")
-    plan.add_argument("--json", action="store_true")
     add_compile_options(plan)
 
     check = add("check", commands.check_command, "list everything that stands in the way of compiling")
     check.add_argument("model", metavar="MODEL.onnx")
-    check.add_argument("--json", action="store_true")
     add_shape_options(check)
 
     inspect = add("inspect", commands.inspect_command, "show a model's or an artefact's inputs, outputs and sizes")
     inspect.add_argument("model", metavar="MODEL.onnx|DIR|LIB.so")
-    inspect.add_argument("--json", action="store_true")
 
     bench = add("bench", commands.bench_command, "time a model")
     bench.add_argument("model", metavar="MODEL.onnx")
@@ -143,7 +176,6 @@ def build_parser() -> argparse.ArgumentParser:
     bench.add_argument(
         "--seconds", type=float, default=0.25, metavar="S", help="the least time of a turn (default: 0.25)"
     )
-    bench.add_argument("--json", action="store_true")
     add_compile_options(bench)
 
     tune = add(
@@ -151,13 +183,10 @@ def build_parser() -> argparse.ArgumentParser:
     )
     tune.add_argument("model", metavar="MODEL.onnx")
     tune.add_argument("-o", "--output", metavar="TABLE.json", help="the table (default: that of this machine)")
-    tune.add_argument("--json", action="store_true")
     add_compile_options(tune)
 
     cache = add("cache", commands.cache_command, "show or empty the cache of compiled models")
     cache.add_argument("--clear", action="store_true", help="remove every entry")
-    targets = add("targets", commands.targets_command, "list the named targets")
-    targets.add_argument("--json", action="store_true")
-    ops = add("ops", commands.ops_command, "list the supported ONNX operators")
-    ops.add_argument("--json", action="store_true")
+    add("targets", commands.targets_command, "list the named targets")
+    add("ops", commands.ops_command, "list the supported ONNX operators")
     return parser

@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from aotc.compiler.keywords import in_python_terms
 from aotc.compiler.lowering import Source, import_source, run_phases, uncollected
 from aotc.errors import Problem, UsageError
+from aotc.model.faults import explained
 from aotc.pipeline.compilation import Compilation
 from aotc.pipeline.files import write_files
 from aotc.pipeline.options import CompileOptions
@@ -45,7 +47,8 @@ def lower(source: Source, options: CompileOptions, report: Callable[[str], None]
     weights beside it. `report` hears the name of each phase as it starts. The module is verified as it is imported and
     after the last phase. Raises AotcError or OSError.
     """
-    compilation = import_source(source, options, report)
+    with explained("the import"):
+        compilation = import_source(source, options, report)
     if options.selftest is not None:
         _add_selftest(compilation, source)
     run_phases(compilation, report)
@@ -67,11 +70,14 @@ def _add_selftest(compilation: Compilation, source: Source) -> None:
     if outputs is None:
         outputs = reference_values(compilation, source, inputs)
     if outputs is None:
-        outputs = compile(source, dims=options.dims, input_shapes=options.input_shapes)(inputs)
+        outputs = compile(source, dims=options.dims, input_shapes=options.input_shapes, constants=options.constants)(
+            inputs
+        )
     attach_selftest(compilation, inputs, outputs)
 
 
 @uncollected()
+@in_python_terms()
 def compile(source: Source, **options: Any) -> CompiledModel:
     """Compile a model in this process and return it ready to run.
 
@@ -97,6 +103,7 @@ def in_process(options: CompileOptions) -> CompileOptions:
     )
 
 
+@in_python_terms()
 def compile_to(
     source: Source, directory: str | os.PathLike[str], *, report: Callable[[str], None] | None = None, **options: Any
 ) -> Artifacts:
@@ -130,8 +137,9 @@ def compile_with(
     if report is not None:
         report("emit")
     emission = Emission(compilation)
-    check_budgets(compilation, emission.info)
-    written = write_files(directory, emit(emission))
+    with explained("what is written"):
+        check_budgets(compilation, emission.info)
+        written = write_files(directory, emit(emission))
     kept.keep(written, emission.info)
     return Artifacts(directory, tuple(written), emission.info, tuple(compilation.timings))
 

@@ -99,11 +99,11 @@ def _first_and_last(options: CompileOptions) -> tuple[int, int]:
 
 
 def _import(source: Source, options: CompileOptions) -> Compilation:
-    from aotc.frontend.onnx import import_model, load_model
+    from aotc.frontend.onnx import freeze, import_model, load_model
     from aotc.model.weights import WeightStore
 
     ctx = new_context()
-    model = load_model(source)
+    model = freeze(load_model(source), options.constants)
     name = options.name
     if name is None and isinstance(source, str | os.PathLike):
         name = Path(source).stem

@@ -62,7 +62,7 @@ def reference_values(
     import onnx
 
     model = source.SerializeToString() if isinstance(source, onnx.ModelProto) else source
-    return reference_outputs(reference_session(model), inputs)
+    return reference_outputs(reference_session(model), inputs, compilation.options.constants)
 
 
 def attach_selftest(compilation: Compilation, inputs: Mapping[str, Array], outputs: Mapping[str, Array]) -> None:

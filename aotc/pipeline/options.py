@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -10,6 +11,7 @@ from typing import Any
 from aotc.errors import Problem, UsageError
 from aotc.model import conventions
 from aotc.model.conventions import default_interface, default_operators
+from aotc.pipeline.constants import KnownTensor
 
 KINDS = ("c", "header", "llvm-ir", "asm", "object", "static", "shared", "mlf")
 """What `--emit` takes."""
@@ -64,6 +66,8 @@ class CompileOptions:
     """How many threads run a call together; results do not depend on it."""
     dims: Mapping[str, int] = field(default_factory=dict[str, int])
     input_shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    constants: Mapping[str, KnownTensor] = field(default_factory=dict[str, KnownTensor])
+    """Inputs that are constants of the compiled model."""
     ram: int | None = None
     flash: int | None = None
     stack: int | None = None
@@ -131,11 +135,26 @@ class CompileOptions:
         for budget in ("ram", "flash", "stack"):
             if isinstance(value := changes.get(budget), str):
                 changes[budget] = parse_size(value, budget)
+        if dims := changes.get("dims"):
+            changes["dims"] = {name: _size(f"--dim {name}={size}", size) for name, size in dict(dims).items()}
         if shapes := changes.get("input_shapes"):
-            changes["input_shapes"] = {name: tuple(int(n) for n in shape) for name, shape in dict(shapes).items()}
+            changes["input_shapes"] = {
+                name: tuple(_size(f"--input-shape {name}={shape}", size) for size in shape)
+                for name, shape in dict(shapes).items()
+            }
+        if constants := changes.get("constants"):
+            changes["constants"] = {name: KnownTensor.of(value, name) for name, value in dict(constants).items()}
         if (level := changes.get("optimize")) is not None:
             changes["optimize"] = str(level)
         return CompileOptions(**changes) if base is None else replace(base, **changes)
+
+
+def _size(option: str, size: Any) -> int:
+    """A size that was given as an integer of any kind or as its digits; raises UsageError."""
+    try:
+        return int(size) if isinstance(size, str) else operator.index(size)
+    except (TypeError, ValueError):
+        raise UsageError(Problem(option, why=f"{size!r} is no integer")) from None
 
 
 def parse_size(text: str, option: str) -> int:

@@ -22,9 +22,10 @@ from xdsl.passes import ModulePass
 from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
 from xdsl.utils.exceptions import ArgSpecParseError, PassFailedException
 
-from aotc.errors import AotcError, CompileError, Problem, UsageError
+from aotc.errors import CompileError, InternalError, Problem, UsageError
 from aotc.machines.targets import machine_of
 from aotc.model import extensions
+from aotc.model.faults import explained
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.universe import multiverse
 from aotc.pipeline.verification import verify
@@ -224,18 +225,20 @@ def _make_pass(spec: ArgSpec) -> ModulePass:
 
 
 @contextmanager
-def _blaming(pass_name: str) -> Generator[None]:
-    """Make errors of the model, and those in code of other packages, a CompileError that says whose they are."""
+def _blaming(pass_name: str, phase: str) -> Generator[None]:
+    """Make errors of the model, and those in code of other packages, a CompileError that says whose they are, and all
+    others an InternalError."""
     try:
-        yield
-    except PassFailedException as error:
-        raise CompileError(Problem(f"the pass {pass_name} cannot go on", why=str(error))) from error
-    except AotcError:
-        raise
-    except Exception as error:
-        if (problem := extensions.problem_of(error)) is None:
+        with explained(f"the pass {pass_name}", phase):
+            try:
+                yield
+            except PassFailedException as error:
+                raise CompileError(Problem(f"the pass {pass_name} cannot go on", why=str(error))) from error
+    except InternalError as error:
+        cause = error.__cause__
+        if not isinstance(cause, Exception) or (problem := extensions.problem_of(cause)) is None:
             raise
-        raise CompileError(problem) from error
+        raise CompileError(problem) from cause
 
 
 class PassRunner:
@@ -260,17 +263,17 @@ class PassRunner:
         """
         for item in make_passes(pipeline):
             start = time.perf_counter()
-            with _blaming(item.name):
+            with _blaming(item.name, phase):
                 item.apply(self._ctx, module)
             self.timings.append(PassTiming(phase, item.name, time.perf_counter() - start))
             if self._verify_each:
-                with _blaming(item.name):
+                with _blaming(item.name, phase):
                     module.verify()
                     verify(module)
             if self._after_pass is not None:
                 self._after_pass(phase, item.name, module)
         if verified and not self._verify_each:
             start = time.perf_counter()
-            with _blaming("verify"):
+            with _blaming("verify", phase):
                 verify(module)
             self.timings.append(PassTiming(phase, "verify", time.perf_counter() - start))

@@ -116,7 +116,7 @@ def integer_quotient(b: Builder, lhs: Scalar, rhs: Scalar) -> Scalar:
 
 
 def remainder(b: Builder, lhs: Scalar, rhs: Scalar) -> Scalar:
-    """lhs - trunc(lhs / rhs) * rhs exactly; of integers with `integer_quotient`, so that it is lhs for the divisor 0."""
+    """lhs - trunc(lhs / rhs) * rhs exactly; of integers with `integer_quotient`: lhs for the divisor 0."""
     if is_float(lhs.dtype):
         return b.rem(lhs, rhs)
     if rhs.constant is not None:

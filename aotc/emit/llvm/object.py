@@ -59,6 +59,12 @@ class NativeCode:
         return EmbeddedWeights.of(self.module)
 
     @cached_property
+    def _marked_weights(self) -> EmbeddedWeights | None:
+        """Those that the optimised code still has: what nothing reads, as an empty constant, is removed."""
+        names = {each.name for each in self.optimized.global_variables}
+        return self.weights if self.weights is not None and self.weights.symbol in names else None
+
+    @cached_property
     def machine(self) -> Any:
         """LLVM's target machine."""
         return self.target.machine(2 if self._level == "s" else int(self._level))
@@ -89,7 +95,7 @@ class NativeCode:
     @cached_property
     def object(self) -> bytes:
         """An object file, weights and all."""
-        module, weights = self.optimized, self.weights
+        module, weights = self.optimized, self._marked_weights
         with self._timed("llvm-codegen"):
             image = self.machine.emit_object(module.clone())  # which it changes
         if weights is None:
@@ -100,7 +106,7 @@ class NativeCode:
     @cached_property
     def text(self) -> str:
         """LLVM IR after optimisation, weights and all."""
-        text, weights = str(self.optimized), self.weights
+        text, weights = str(self.optimized), self._marked_weights
         text = re.sub(r"^(; ModuleID = ).*\n", "", text, count=1)
         if weights is None:
             return text

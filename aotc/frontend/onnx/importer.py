@@ -311,7 +311,7 @@ class _Importer:
                     name,
                     node.op_type,
                     "a branch is taken when compiling",
-                    "make what decides it an initializer, or fix the shapes it depends on",
+                    "fix the inputs it depends on with --constant NAME=VALUE, or shapes with --dim or --input-shape",
                 )
             )
         chosen = "then_branch" if condition.item() else "else_branch"

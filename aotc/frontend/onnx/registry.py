@@ -112,7 +112,7 @@ class Node:
             self.fail(
                 f"{what} (input {position}) is computed at run time",
                 "shapes must be known when compiling",
-                "fix the model's dimensions with --dim or --input-shape, or make it an initializer",
+                "fix dimensions with --dim or --input-shape, or the inputs it depends on with --constant NAME=VALUE",
             )
         return value
 

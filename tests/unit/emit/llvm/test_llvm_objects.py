@@ -9,15 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx.parser
 import pytest
 from xdsl.parser import Parser
 
+from aotc.compiler.driver import compile_to
 from aotc.compiler.lowering import new_context
 from aotc.emit.llvm.embedded_weights import EmbeddedWeights
 from aotc.emit.llvm.jit import JitModule, host_object, load_object
 from aotc.emit.llvm.link import shared_library, static_library, string_object
 from aotc.emit.llvm.object import NativeCode
 from aotc.errors import CompileError, UsageError
+from aotc.executor import load
 from aotc.machines.targets import TARGETS, binding, lookup
 from aotc.model.weights import WeightStore
 from aotc.pipeline.compilation import Compilation
@@ -232,3 +235,13 @@ def test_a_missing_symbol_is_an_error_of_ours() -> None:
     image = lookup("host").machine().emit_object(binding().parse_assembly(source))
     with pytest.raises(CompileError, match="cannot be loaded"):
         load_object(image, ["f"])
+
+
+def test_weights_that_nothing_reads_are_not_in_the_object(tmp_path: Path) -> None:
+    text = """<ir_version: 8, opset_import: ["" : 17]> g (float[4] x) => (float[4] y, float[0] z) <float[0] none = {}>
+        { y = Neg(x) z = Identity(none) }"""
+    for kind in ("object", "llvm-ir", "shared"):
+        files = compile_to(onnx.parser.parse_model(text), tmp_path / kind, emit=kind, name="m").files
+        assert all(path.stat().st_size for path in files)
+    x = np.arange(4, dtype=np.float32)
+    np.testing.assert_array_equal(load(next((tmp_path / "shared").glob("*.so")))({"x": x})["y"], -x)

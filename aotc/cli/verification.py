@@ -1,0 +1,152 @@
+"""`aotc verify`: outputs against a reference, and where a difference begins."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from aotc.checking.recordings import read_inputs
+from aotc.checking.reference import reference_outputs, reference_session
+from aotc.cli.arguments import options_from
+from aotc.cli.commands import print_json, progress
+from aotc.cli.comparison import Comparison, compare
+from aotc.errors import EXIT_OK, EXIT_WRONG, Problem, UsageError
+from aotc.measuring.differences import first_operator, first_pass, loops_outputs
+from aotc.measuring.routes import open_model
+from aotc.pipeline.options import CompileOptions
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+Array = np.ndarray[Any, Any]
+Arrays = Mapping[str, Array]
+
+
+@dataclass(frozen=True)
+class _Reference:
+    """What computes the right outputs of a model."""
+
+    kind: str
+    options: CompileOptions
+    why: str = ""
+    """Why it is not onnxruntime, which was to be preferred."""
+
+    def outputs(self, model: Any, inputs: Arrays) -> dict[str, Array]:
+        """The outputs by name; `model` is a path or a ModelProto."""
+        if self.kind == "loops":
+            return loops_outputs(model, self.options, inputs)
+        whole = isinstance(model, str)  # else every value is an output, which its optimiser does not survive
+        session = reference_session(model if whole else model.SerializeToString(), optimize=whole)
+        return reference_outputs(session, inputs, self.options.constants)
+
+    def __str__(self) -> str:
+        name = "our operators' own loops" if self.kind == "loops" else self.kind
+        return f"{name} ({self.why})" if self.why else name
+
+
+def verify_command(arguments: argparse.Namespace) -> int:
+    """Run and compare; with `--per-op` and `--bisect` say where the first difference is."""
+    options = options_from(arguments)
+    model_file: str = arguments.model
+
+    def differs(name: str, actual: Array, right: Array) -> str:
+        found = compare(name, actual, right, rtol=arguments.rtol, atol=arguments.atol)
+        return "" if found.ok else found.line().partition(": ")[2]
+
+    with progress() as report:
+        model = open_model(model_file, arguments.emit, options, report)
+        if report is not None:
+            report("reference")
+        inputs = read_inputs(arguments.inputs, model.inputs)
+        reference, expected = _expected(arguments, options, inputs)
+        actual = model(inputs)
+        comparisons = [
+            compare(name, actual[name], right, rtol=arguments.rtol, atol=arguments.atol)
+            for name, right in expected.items()
+        ]
+        wrong = [comparison for comparison in comparisons if not comparison.ok]
+        where: dict[str, str] = {}
+        if arguments.per_op:
+            where["per_op"] = _per_op(arguments, options, reference, inputs, differs)
+        if arguments.bisect and wrong:
+
+            def differ(outputs: Arrays) -> bool:
+                return any(differs(name, outputs[name], right) for name, right in expected.items())
+
+            where["bisect"] = first_pass(model_file, options, differ, inputs)
+    if arguments.json:
+        print_json(
+            {"ok": not wrong, "reference": reference.kind, "outputs": [_json(each) for each in comparisons], **where}
+        )
+    else:
+        if reference.kind == "loops":
+            print(f"reference: {reference}")
+        for comparison in comparisons:
+            print(comparison.line())
+        for sentence in where.values():
+            print(sentence)
+    if wrong:
+        worst = max(wrong, key=lambda comparison: comparison.excess)
+        print(f"error: {worst.name} differs most from {reference.kind}: {worst.line()}", file=sys.stderr)
+        return EXIT_WRONG
+    return EXIT_OK
+
+
+def _expected(
+    arguments: argparse.Namespace, options: CompileOptions, inputs: Arrays
+) -> tuple[_Reference, dict[str, Array]]:
+    """The reference and its outputs; onnxruntime if it is asked for, or can compute them."""
+    if arguments.reference != "loops":
+        reference = _Reference("onnxruntime", options)
+        try:
+            return reference, reference.outputs(arguments.model, inputs)
+        except UsageError as error:
+            if arguments.reference == "onnxruntime":
+                raise
+            why = "; ".join(map(str, error.problems))
+    else:
+        why = ""
+    if options.optimize == "0" and arguments.emit == "jit" and options.threads == 1:
+        what = "there is nothing to compare with"
+        raise UsageError(Problem(what, why=why or "-O0 is the reference", fix="leave -O0 out, or use --emit c"))
+    reference = _Reference("loops", options, why)
+    return reference, reference.outputs(arguments.model, inputs)
+
+
+def _per_op(
+    arguments: argparse.Namespace,
+    options: CompileOptions,
+    reference: _Reference,
+    inputs: Arrays,
+    differs: Callable[[str, Array, Array], str],
+) -> str:
+    """Which operator's result differs first."""
+    import tempfile
+    from pathlib import Path
+
+    import onnx
+
+    if options.start_at is not None:
+        raise UsageError(Problem("--per-op with --start-at", why="operators are those of an ONNX model"))
+    proto = onnx.load(arguments.model)
+
+    def actual(model: ModelProto, given: Arrays) -> Arrays:
+        with tempfile.TemporaryDirectory(prefix="aotc-") as folder:
+            path = Path(folder) / "model.onnx"
+            path.write_bytes(model.SerializeToString())
+            compiled = open_model(str(path), arguments.emit, options)
+        return compiled({info.name: given[info.name] for info in compiled.inputs})
+
+    found = first_operator(proto, inputs, reference.outputs, actual, differs)
+    return "no operator's result differs" if found is None else found.line()
+
+
+def _json(comparison: Comparison) -> dict[str, Any]:
+    """A comparison in JSON, which has no infinity."""
+    fields = asdict(comparison)
+    return {name: None if value == float("inf") else value for name, value in fields.items()}

@@ -1,0 +1,80 @@
+"""Inputs that become constants of the model: what `--constant` says of shapes, axes and whatever else may be known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+from onnx import TensorProto, ValueInfoProto
+
+from aotc.dialects.dtypes import number_kind
+from aotc.errors import Problem, UsageError
+from aotc.frontend.onnx.dims import declared_shape, shape_text
+from aotc.frontend.onnx.load import Model
+from aotc.frontend.onnx.tensors import TensorError, dtype_of
+from aotc.model.weights import Array
+from aotc.pipeline.constants import KnownTensor
+
+
+def freeze(model: Model, constants: Mapping[str, KnownTensor]) -> Model:
+    """The model with the inputs `constants`, by name, as initializers of these values.
+
+    Raises UsageError where there is no such input, or it has another type or shape.
+    """
+    if not constants:
+        return model
+    graph = model.proto.graph
+    known = {tensor.name for tensor in graph.initializer}
+    inputs = {value.name: value for value in graph.input if value.name not in known}
+    problems: list[Problem] = []
+    tensors: list[TensorProto] = []
+    payloads = dict(model.payloads)
+    for name, constant in constants.items():
+        if name not in inputs:
+            problems.append(Problem(f"--constant {name}: there is no such input", fix=f"there are {', '.join(inputs)}"))
+            continue
+        try:
+            array = _typed(constant, inputs[name])
+        except TensorError as error:
+            problems.append(Problem(f"--constant {name}: {error}"))
+            continue
+        code = inputs[name].type.tensor_type.elem_type
+        tensors.append(TensorProto(name=name, data_type=code, dims=array.shape))
+        payloads[name] = array.tobytes()
+    if problems:
+        raise UsageError(problems)
+    proto = type(model.proto)()
+    proto.CopyFrom(model.proto)
+    proto.graph.initializer.extend(tensors)
+    return replace(model, proto=proto, payloads=payloads)
+
+
+def _typed(constant: KnownTensor, value: ValueInfoProto) -> Array:
+    """The array for the input `value`; raises TensorError where it cannot be that."""
+    dtype = dtype_of(value.type.tensor_type.elem_type)
+    if dtype.isbuiltin != 1:
+        raise TensorError(f"inputs of type {dtype.name} cannot be given")
+    try:
+        given = np.array(constant.values).reshape(constant.shape)
+        with np.errstate(all="ignore"):
+            array = given.astype(dtype) if given.size else np.empty(constant.shape, dtype)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise TensorError(f"it is no {dtype.name}: {error}") from None
+    if number_kind(dtype) != "f" and given.size and not np.array_equal(array.astype(given.dtype), given):
+        raise TensorError(f"its values are no {dtype.name}")
+    declared = declared_shape(value)
+    if declared is not None and not _fits(array.shape, declared):
+        raise TensorError(f"its shape is {list(array.shape)}, that of the input {shape_text(declared)}")
+    return array
+
+
+def _fits(shape: tuple[int, ...], declared: tuple[int | str | None, ...]) -> bool:
+    def agreeing() -> Iterator[bool]:
+        for extent, wanted in zip(shape, declared, strict=True):
+            yield not isinstance(wanted, int) or wanted == extent
+
+    return len(shape) == len(declared) and all(agreeing())
+
+
+__all__ = ["freeze"]

@@ -1,0 +1,173 @@
+"""Where outputs that differ from a reference go wrong: at which operator of the model, after which pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from aotc.compiler.driver import in_process, lower
+from aotc.compiler.lowering import import_source
+from aotc.executor import compiled_in_process
+from aotc.pipeline.options import CompileOptions
+from aotc.pipeline.phases import PHASES, make_passes, phase_index, pipeline_of
+from aotc.pipeline.verification import verify
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+    from xdsl.passes import ModulePass
+
+Array = np.ndarray[Any, Any]
+Arrays = Mapping[str, Array]
+Differs = Callable[[str, Array, Array], str]
+"""Says how a value differs from its reference, given its name, itself and the reference; empty: it does not."""
+Run = Callable[["ModelProto", Arrays], Arrays]
+"""Computes the outputs of a model."""
+
+
+def loops_outputs(source: Any, options: CompileOptions, inputs: Arrays) -> dict[str, Array]:
+    """The outputs by each operator's own scalar loops in process: what an operator means, without schedules."""
+    plain = replace(in_process(options), optimize="0", tuned=None, threads=1)
+    return compiled_in_process(lower(source, plain))(inputs)
+
+
+@dataclass(frozen=True)
+class WrongOperator:
+    """The first node of a model, in the order of computation, that has an output which differs."""
+
+    node: str
+    op_type: str
+    output: str
+    how: str
+    fused: bool
+    """Whether it differs only where it is not an output of the model, so that it is fused with what follows."""
+
+    def line(self) -> str:
+        """One sentence for people."""
+        where = ", compiled as part of the whole model" if self.fused else ""
+        return (
+            f"the first operator whose result differs is {self.node} ({self.op_type}){where}: {self.output} {self.how}"
+        )
+
+
+def first_operator(
+    model: ModelProto, inputs: Arrays, expected: Run, actual: Run, differs: Differs
+) -> WrongOperator | None:
+    """The first node whose result differs; None where none does.
+
+    With every value an output of the model, each is compared; what is computed rightly so, and wrongly when it is
+    fused, is found by cutting the model after ever fewer nodes (a binary search).
+    """
+    from aotc.frontend.onnx.bodies import node_name, ordered
+
+    order, _ = ordered(model.graph.node)
+    steps = [
+        (node_name(node, at), node, [o for o in node.output if o]) for at in order for node in [model.graph.node[at]]
+    ]
+    values = [output for _, _, outputs in steps for output in outputs]
+    references = expected(_with_outputs(model, values), inputs)
+
+    def wrong(found: Arrays, step: int, fused: bool) -> WrongOperator | None:
+        name, node, outputs = steps[step]
+        for output in outputs:
+            if output in found and (how := differs(output, found[output], references[output])):
+                return WrongOperator(name, node.op_type, output, how, fused)
+        return None
+
+    everything = actual(_with_outputs(model, values), inputs)
+    for step in range(len(steps)):
+        if (found := wrong(everything, step, False)) is not None:
+            return found
+
+    def cut(step: int) -> WrongOperator | None:
+        return wrong(actual(_with_outputs(model, steps[step][2]), inputs), step, True)
+
+    low, high, known = 0, len(steps) - 1, cut(len(steps) - 1)
+    if known is None:
+        return next((found for step in range(len(steps)) if (found := cut(step)) is not None), None)
+    while low < high:
+        middle = (low + high) // 2
+        if (found := cut(middle)) is not None:
+            high, known = middle, found
+        else:
+            low = middle + 1
+    return known
+
+
+def _with_outputs(model: ModelProto, names: Sequence[str]) -> ModelProto:
+    from onnx import ModelProto, ValueInfoProto
+
+    copy = ModelProto()
+    copy.CopyFrom(model)
+    del copy.graph.output[:]
+    declared = {value.name: value for value in model.graph.output}
+    copy.graph.output.extend(declared.get(name, ValueInfoProto(name=name)) for name in names)
+    return copy
+
+
+def first_pass(source: Any, options: CompileOptions, differ: Callable[[Arrays], bool], inputs: Arrays) -> str:
+    """The first pass after which the model, finished as plainly as may be, computes what differs; a sentence.
+
+    `differ` says whether outputs are wrong. A binary search: what is wrong after a pass is taken to stay wrong.
+    """
+    hosted = in_process(options)
+    steps = [(phase.name, item.name) for phase in PHASES for item in make_passes(pipeline_of(phase, hosted))]
+    known: dict[int, bool | None] = {}
+
+    def is_wrong(count: int) -> bool | None:
+        if count not in known:
+            try:
+                known[count] = differ(_finished_after(source, hosted, count, inputs))
+            except Exception:  # no pass promises anything of IR that those before it have not seen
+                if count in (0, len(steps)):
+                    raise
+                known[count] = None
+        return known[count]
+
+    if is_wrong(0):
+        return "the model as it is imported differs already, computed by its operators' own loops"
+    if not is_wrong(len(steps)):
+        return "code in this process does not differ: look at what follows the passes (--emit)"
+    low, high = 0, len(steps)
+    while candidates := [count for count in _middle_out(low, high) if is_wrong(count) is not None]:
+        if is_wrong(candidates[0]):
+            high = candidates[0]
+        else:
+            low = candidates[0]
+    names = [f"{name} ({phase})" for phase, name in steps[low:high]]
+    return (
+        f"the first pass after which results differ is {names[0] if len(names) == 1 else 'one of ' + ', '.join(names)}"
+    )
+
+
+def _middle_out(low: int, high: int) -> Iterator[int]:
+    """The numbers between `low` and `high`, those in the middle first."""
+    return iter(sorted(range(low + 1, high), key=lambda count: abs(2 * count - low - high)))
+
+
+def _finished_after(source: Any, options: CompileOptions, count: int, inputs: Arrays) -> Arrays:
+    """The outputs with only the first `count` passes and what no code can do without; raises anything where that is no
+    whole."""
+    plain = replace(options, optimize="0")
+    outlined = phase_index("outline")
+    taken = 0
+    compilation = import_source(source, options)
+
+    def apply(passes: Sequence[ModulePass]) -> None:
+        for item in passes:
+            item.apply(compilation.ctx, compilation.module)
+
+    for index, phase in enumerate(PHASES):
+        passes = make_passes(pipeline_of(phase, options))
+        if taken + len(passes) <= count:
+            apply(passes)
+        elif taken < count:  # the rest of this phase is left out
+            apply(passes[: count - taken])
+        elif index >= outlined:  # code needs kernels, buffers, loops
+            apply(make_passes(pipeline_of(phase, plain)) if index == outlined else passes)
+        taken += len(passes)
+    verify(compilation.module)
+    compilation.phase = PHASES[-1].name
+    return compiled_in_process(compilation)(inputs)

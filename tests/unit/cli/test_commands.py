@@ -1,0 +1,114 @@
+"""What commands print and accept, called in this process."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from aotc.cli.main import run
+
+MODEL = Path(__file__).parents[3] / "examples" / "micro_speech" / "micro_speech.onnx"
+
+Capture: TypeAlias = pytest.CaptureFixture[str]
+
+
+@dataclass(frozen=True)
+class Done:
+    """A command that has ended."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def aotc(capsys: Capture, *arguments: str | Path) -> Done:
+    capsys.readouterr()
+    try:
+        code = run([str(each) for each in arguments])
+    except SystemExit as exit:
+        code = int(exit.code or 0)
+    shown = capsys.readouterr()
+    return Done(code, shown.out, shown.err)
+
+
+def fails(capsys: Capture, code: int, *arguments: str | Path, says: str) -> None:
+    done = aotc(capsys, *arguments)
+    assert done.returncode == code, done.stderr
+    assert says in done.stderr
+
+
+def test_json_of_every_command(tmp_path: Path, capsys: Capture) -> None:
+    shown = {
+        "run": ["run", MODEL],
+        "verify": ["verify", MODEL],
+        "check": ["check", MODEL],
+        "inspect": ["inspect", MODEL],
+        "runtime": ["runtime", "-o", tmp_path / "runtime"],
+        "cache": ["cache"],
+        "targets": ["targets"],
+        "ops": ["ops"],
+    }
+    said = {name: json.loads(aotc(capsys, *command, "--json").stdout) for name, command in shown.items()}
+    (output,) = said["run"]["outputs"].values()
+    assert (output["dtype"], output["shape"], len(output["values"][0])) == ("int8", [1, 4], 4)
+    assert said["verify"]["ok"]
+    assert said["verify"]["outputs"][0]["name"] in said["run"]["outputs"]
+    assert str(tmp_path / "runtime" / "aotc_runtime.c") in said["runtime"]["files"]
+    assert said["cache"] == {"directory": None, "models": 0, "bytes": 0}
+    help_of = aotc(capsys, "--help").stdout.partition("COMMAND\n")[2].partition("options:")[0]
+    commands = [line.split()[0] for line in help_of.splitlines() if line.startswith("    ") and line[4] != " "]
+    assert {*shown, "compile", "plan", "bench", "tune"} == {*commands}
+    assert all("--json" in aotc(capsys, command, "--help").stdout for command in ("compile", "plan", "bench", "tune"))
+
+
+def test_verify_without_onnxruntime_compares_with_plain_loops(tmp_path: Path, capsys: Capture) -> None:
+    """onnxruntime has no kernel that shifts uint16."""
+    x, y = (helper.make_tensor_value_info(name, TensorProto.UINT16, [4]) for name in "xy")
+    graph = helper.make_graph([helper.make_node("BitShift", ["x", "x"], ["y"], direction="LEFT")], "g", [x], [y])
+    path = tmp_path / "shift.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), path)
+    done = aotc(capsys, "verify", path, "--per-op")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("reference: our operators' own loops (onnxruntime cannot load the model; ")
+    assert "y: ok" in done.stdout
+    assert "no operator's result differs" in done.stdout
+    fails(capsys, 2, "verify", path, "--reference", "onnxruntime", says="onnxruntime cannot load the model")
+    fails(capsys, 2, "verify", path, "-O0", says="nothing to compare with")
+    assert aotc(capsys, "verify", path, "-O0", "--emit", "c").returncode == 0
+
+
+def test_inputs_become_constants(tmp_path: Path, capsys: Capture) -> None:
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 4])
+    shape = helper.make_tensor_value_info("shape", TensorProto.INT64, [2])
+    node = helper.make_node("Reshape", ["x", "shape"], ["y"])
+    graph = helper.make_graph([node], "g", [x, shape], [helper.make_empty_tensor_value_info("y")])
+    path, values = tmp_path / "reshape.onnx", tmp_path / "values.npz"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), path)
+    np.savez(values, shape=np.array([6, -1]))
+    fails(capsys, 3, "run", path, "--dim", "n=3", says="--constant NAME=VALUE")
+    for given in ("[6, 2]", values):
+        done = aotc(capsys, "verify", path, "--dim", "n=3", "--constant", f"shape={given}", "--json")
+        assert json.loads(done.stdout)["ok"], done.stderr
+        done = aotc(capsys, "run", path, "--dim", "n=3", "--constant", f"shape={given}", "--json")
+        assert json.loads(done.stdout)["outputs"]["y"]["shape"] == [6, 2]
+    for text, says in {
+        "shape": "not NAME=VALUE",
+        "shape=six": "not a number or a list of numbers",
+        "shape=[[6], 2]": "not a number or a list of numbers",
+        "shape=[6, 2, 1]": "its shape is [3], that of the input [2]",
+        "shape=[0.5, 2]": "its values are no int64",
+        "form=[6, 2]": "there is no such input; there are x, shape",
+    }.items():
+        fails(capsys, 2, "run", path, "--dim", "n=3", "--constant", text, says=says)
+    fails(capsys, 4, "run", path, "--dim", "n=3", "--constant", f"shape={tmp_path / 'none.npz'}", says="none.npz")
+    path.rename(tmp_path / "none.npz")
+    fails(
+        capsys, 2, "run", tmp_path / "none.npz", "--constant", f"shape={tmp_path / 'none.npz'}", says="not an npz file"
+    )

@@ -1,0 +1,91 @@
+"""Which operator, and which pass, is said to make a difference: faults are put in on purpose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx.parser
+import pytest
+from onnx import ModelProto, save
+from xdsl.rewriter import Rewriter
+
+import aotc
+from aotc.cli.main import run
+from aotc.dialects.builder import Builder, Scalar
+from aotc.dialects.graph.elementwise import AddOp, SubOp
+from aotc.dialects.graph.functions import TanhOp
+from aotc.errors import EXIT_OK, EXIT_WRONG
+from aotc.measuring.differences import first_operator, first_pass
+from aotc.passes.fuse.fuse_epilogues import FuseEpiloguesPass
+from aotc.pipeline.options import CompileOptions
+
+Array = np.ndarray[Any, Any]
+
+MODEL = """<ir_version: 8, opset_import: ["" : 17]> g (float[4,8] x, float[8,8] w) => (float[4,8] y) {
+    [first] a = MatMul(x, w)
+    [second] b = Tanh(a)
+    [third] c = Add(b, x)
+    [last] y = Neg(c)
+}"""
+
+
+@pytest.fixture
+def model(tmp_path: Any) -> str:
+    path = tmp_path / "model.onnx"
+    save(onnx.parser.parse_model(MODEL), path)
+    return str(path)
+
+
+def test_the_operator_that_is_wrong_is_named(
+    model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["verify", model, "--per-op"]) == EXIT_OK
+    assert "no operator's result differs" in capsys.readouterr().out
+
+    def wrong(self: TanhOp, b: Builder, *operands: Scalar) -> Scalar:
+        return operands[0] + 1
+
+    monkeypatch.setattr(TanhOp, "scalar", wrong)
+    assert run(["verify", model, "--per-op", "--bisect"]) == EXIT_WRONG
+    shown = capsys.readouterr().out
+    assert "the first operator whose result differs is second (Tanh): b DIFFERS" in shown
+    assert "the model as it is imported differs already" in shown
+
+
+def test_what_is_wrong_only_where_it_is_fused_is_found_by_cutting() -> None:
+    proto = onnx.parser.parse_model(MODEL)
+    inputs = {"x": np.ones((4, 8), np.float32), "w": np.ones((8, 8), np.float32)}
+
+    def expected(given: ModelProto, arrays: Any) -> Any:
+        return aotc.compile(given)(arrays)
+
+    def actual(given: ModelProto, arrays: Any) -> Any:
+        outputs = dict(expected(given, arrays))
+        names = [value.name for value in given.graph.output]
+        if len(names) == 1 and names[0] in "cy":
+            outputs[names[0]] = outputs[names[0]] + 1
+        return outputs
+
+    def differs(name: str, value: Array, right: Array) -> str:
+        return "" if np.allclose(value, right) else "is wrong"
+
+    found = first_operator(proto, inputs, expected, actual, differs)
+    assert found is not None
+    assert (found.node, found.output, found.fused) == ("third", "c", True)
+
+
+def test_the_pass_that_is_wrong_is_named(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    inputs = {"x": np.ones((4, 8), np.float32), "w": np.ones((8, 8), np.float32)}
+    expected = aotc.compile(model)(inputs)["y"]
+    right = FuseEpiloguesPass.apply
+
+    def wrong(self: FuseEpiloguesPass, ctx: Any, op: Any) -> None:
+        right(self, ctx, op)
+        for each in list(op.walk()):
+            if isinstance(each, AddOp):
+                Rewriter.replace_op(each, SubOp.get(*each.operands))
+
+    monkeypatch.setattr(FuseEpiloguesPass, "apply", wrong)
+    sentence = first_pass(model, CompileOptions(), lambda found: not np.allclose(found["y"], expected), inputs)
+    assert sentence == "the first pass after which results differ is fuse-epilogues (fuse)"
