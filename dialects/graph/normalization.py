@@ -101,7 +101,12 @@ class SoftmaxOp(RowOp):
 
 @irdl_op_definition
 class NormalizeOp(RowOp):
-    """(x - mean) / sqrt(variance + epsilon) over `axes`, in two passes: the mean first, then the squared distances."""
+    """(x - mean) / sqrt(variance + epsilon) over `axes`: the mean first, then the squared distances.
+
+    Between them the mean of the distances is found, which would be 0 if the mean had not been rounded, and taken off:
+    far from 0 a mean has fewer digits than the distances from it (the corrected two-pass algorithm; Chan, Golub,
+    LeVeque: Algorithms for Computing the Sample Variance, 1983).
+    """
 
     name = "graph.normalize"
     epsilon = prop_def(FloatAttr[Float64Type])
@@ -113,16 +118,20 @@ class NormalizeOp(RowOp):
         (total,) = b.reduce(bounds, [zero], lambda inner, carried: [carried[0] + read(inner)])
         mean = total / count
 
+        (distances,) = b.reduce(bounds, [zero], lambda inner, carried: [carried[0] + (read(inner) - mean)])
+        drift = distances / count
+
         def square(inner: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-            distance = read(inner) - mean
+            distance = read(inner) - mean - drift
             return [carried[0] + distance * distance]
 
         (squares,) = b.reduce(bounds, [zero], square)
         inverse = 1 / b.math("sqrt", squares / count + self.epsilon.value.data)
-        b.parallel_for(extents, lambda inner: write(inner, (read(inner) - mean) * inverse))
+        b.parallel_for(extents, lambda inner: write(inner, (read(inner) - mean - drift) * inverse))
 
     def compute(self, row: Array) -> Array:
         distance = row - row.mean(-1, keepdims=True)
+        distance = distance - distance.mean(-1, keepdims=True)
         variance = (distance * distance).mean(-1, keepdims=True)
         return distance * (1 / np.sqrt(variance + row.dtype.type(self.epsilon.value.data)))
 

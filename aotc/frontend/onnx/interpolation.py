@@ -1,12 +1,13 @@
 """The mathematics of Resize along one axis: which elements each result element weighs, and how much.
 
-Coordinates are computed in single precision, as onnxruntime does: which neighbour is nearest can depend on it.
+Coordinates are exact: which neighbour is nearest does not depend on how they are rounded.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,7 @@ COORDINATE_MODES = (
 )
 NEAREST_MODES = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil", "simple")
 
-_HALF = np.float32(0.5)
+_HALF = Fraction(1, 2)
 
 
 @dataclass(frozen=True)
@@ -40,54 +41,75 @@ class ResizedAxis:
     roi: tuple[float, float] = (0.0, 1.0)
     """The part of the operand that `tf_crop_and_resize` shows, in parts of its extent."""
 
-    def coordinates(self) -> Floats:
-        """For each result element its place in the operand, in elements."""
-        x = np.arange(self.count, dtype=np.float32)
-        scale = np.float32(self.scale)
-        last, count = np.float32(self.extent - 1), np.float32(self.count)
+    @property
+    def ratio(self) -> Fraction:
+        """The scale: that of the extents where it is as good as single precision can have it, else as it was given."""
+        if self.extent and np.float32(self.count / self.extent) == np.float32(self.scale):
+            return Fraction(self.count, self.extent)
+        return Fraction(float(np.float32(self.scale)))
+
+    def line(self) -> tuple[Fraction, Fraction]:
+        """The slope and the start of the place in the operand, in elements, as it grows with the result element."""
+        scale, last = self.ratio, self.extent - 1
         if self.mode == "tf_crop_and_resize":
-            start, end = (np.float32(bound) for bound in self.roi)
+            start, end = (Fraction(float(np.float32(bound))) for bound in self.roi)
             if self.count == 1:
-                return np.array([_HALF * (start + end) * last], np.float32)
-            return start * last + x * (end - start) * last / (count - 1)
+                return Fraction(0), _HALF * (start + end) * last
+            return (end - start) * last / (self.count - 1), start * last
         if scale == 1:
-            return x
+            return Fraction(1), Fraction(0)
+        half_pixel = _HALF / scale - _HALF
         match self.mode:
             case "asymmetric":
-                return x / scale
+                return 1 / scale, Fraction(0)
             case "pytorch_half_pixel":
-                return (x + _HALF) / scale - _HALF if self.count > 1 else np.zeros(self.count, np.float32)
+                return (1 / scale, half_pixel) if self.count > 1 else (Fraction(0), Fraction(0))
             case "tf_half_pixel_for_nn":
-                return (x + _HALF) / scale
+                return 1 / scale, _HALF / scale
             case "align_corners":
-                return x * last / (count - 1) if self.count > 1 else np.zeros(self.count, np.float32)
+                return (Fraction(last, self.count - 1) if self.count > 1 else Fraction(0)), Fraction(0)
             case "half_pixel_symmetric":
-                adjustment = count / (scale * np.float32(self.extent))
-                offset = np.float32(self.extent) / 2 * (1 - adjustment)
-                return offset + (x + _HALF) / scale - _HALF
+                # What the rounded number of elements adds or lacks is on both sides alike.
+                return 1 / scale, half_pixel + Fraction(self.extent, 2) * (1 - self.count / (scale * self.extent))
             case _:
-                return (x + _HALF) / scale - _HALF
+                return 1 / scale, half_pixel
+
+    def places(self) -> tuple[list[int], int]:
+        """For each result element its place in the operand, in elements, times a number, and that number."""
+        slope, start = self.line()
+        by = slope.denominator * start.denominator
+        return [int((slope * i + start) * by) for i in range(self.count)], by
+
+    def coordinates(self) -> NDArray[np.float64]:
+        """For each result element its place in the operand, in elements."""
+        places, by = self.places()
+        return np.array([place / by for place in places], np.float64)
 
     def outside(self) -> NDArray[np.bool_]:
         """Which result elements show what lies beyond the operand; only `tf_crop_and_resize` extrapolates."""
-        x = self.coordinates()
-        return (x < 0) | (x > self.extent - 1) if self.mode == "tf_crop_and_resize" else np.zeros(x.shape, np.bool_)
+        if self.mode != "tf_crop_and_resize":
+            return np.zeros(self.count, np.bool_)
+        places, by = self.places()
+        return np.array([place < 0 or place > (self.extent - 1) * by for place in places], np.bool_)
 
     def nearest(self, rounding: str) -> Integers:
         """The nearest element of the operand; `rounding` is one of `NEAREST_MODES`."""
-        x = self.coordinates()
-        match rounding:
-            case "floor":
-                found = np.floor(x)
-            case "ceil":
-                found = np.ceil(x)
-            case "round_prefer_ceil":
-                found = np.floor(x) + (x - np.floor(x) >= _HALF)
-            case "simple":
-                found = np.ceil(x) if self.scale < 1 else np.trunc(x)
-            case _:
-                found = np.ceil(x - _HALF)
-        return np.clip(found, 0, self.extent - 1).astype(np.int64)
+        places, by = self.places()
+
+        def found(x: int) -> int:
+            match rounding:
+                case "floor":
+                    return x // by
+                case "ceil":
+                    return -(-x // by)
+                case "round_prefer_ceil":
+                    return (2 * x + by) // (2 * by)
+                case "simple":
+                    return -(-x // by) if self.ratio < 1 else int(Fraction(x, by))
+                case _:
+                    return -((by - 2 * x) // (2 * by))
+
+        return np.clip(np.array([found(x) for x in places], np.int64), 0, self.extent - 1)
 
     def linear(self, exclude_outside: bool = False, antialias: bool = False) -> tuple[Integers, Floats]:
         """Elements and weights, [count, taps] each, of linear interpolation."""
@@ -95,7 +117,7 @@ class ResizedAxis:
             return self._filtered(lambda x: np.maximum(1 - np.abs(x), 0), 1, exclude_outside, True)
         x = np.clip(self.coordinates(), 0, self.extent - 1)
         first = x.astype(np.int64)
-        share = x - first.astype(np.float32)
+        share = (x - first).astype(np.float32)
         return np.stack([first, np.minimum(first + 1, self.extent - 1)], 1), np.stack([1 - share, share], 1)
 
     def cubic(self, a: float, exclude_outside: bool, antialias: bool = False) -> tuple[Integers, Floats]:
@@ -119,8 +141,8 @@ class ResizedAxis:
         squeeze = np.float32(min(self.scale, 1.0)) if antialias else np.float32(1)
         reach = int(np.ceil(radius / squeeze))
         x = self.coordinates()[:, None]
-        places = np.floor(x) + np.arange(1 - reach, reach + 1, dtype=np.float32)
-        weights = kernel((places - x) * squeeze)
+        places = np.floor(x) + np.arange(1 - reach, reach + 1)
+        weights = kernel(((places - x) * squeeze).astype(np.float32))
         if exclude_outside:
             weights = np.where((places < 0) | (places > self.extent - 1), np.float32(0), weights)
         if exclude_outside or antialias:

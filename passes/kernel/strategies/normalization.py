@@ -94,7 +94,7 @@ class SoftmaxStrategy(RowStrategy[SoftmaxOp]):
 
 
 class NormalizeStrategy(RowStrategy[NormalizeOp]):
-    """The mean, then the squared distances, then the result."""
+    """The mean, then what it is off by, then the squared distances, then the result."""
 
     def lay_out_reshaped(self, op: NormalizeOp, layouts: Layouts, shape: Sequence[int]) -> Blocked | None:
         """Normalisation over groups of channels that need not fill blocks: the means of the groups are computed from
@@ -131,8 +131,11 @@ class NormalizeStrategy(RowStrategy[NormalizeOp]):
         mean = row.fold("add", 0, kind, lambda part: part.masked(read(part), 0), b.add) * each
         yield
 
+        drift = row.fold("add", 0, kind, lambda part: part.masked(read(part) - part.spread(mean), 0), b.add) * each
+        yield
+
         def distance(part: Part) -> Scalar:
-            return read(part) - part.spread(mean)
+            return read(part) - part.spread(mean) - part.spread(drift)
 
         def square(part: Part) -> Scalar:
             return part.masked(distance(part) * distance(part), 0)

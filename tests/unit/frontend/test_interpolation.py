@@ -77,3 +77,13 @@ def test_what_shrinks_is_resampled_first_and_of_what_grows_the_last_axis(
     head = f"g (float[1,2,4,5] x) => (float[1,2,{rows},{columns}] y) <int64[4] s = {{1,2,{rows},{columns}}}>"
     imported = Imported(parse(head + '{ y = Resize<mode="linear">(x, "", "", s) }'))
     assert [op.axis.value.data for op in imported.operations if isinstance(op, ResampleOp)] == axes
+
+
+@pytest.mark.parametrize("mode", ["half_pixel", "half_pixel_symmetric"])
+@pytest.mark.parametrize("rounding", ["floor", "ceil", "round_prefer_floor", "round_prefer_ceil"])
+def test_coordinates_are_exact(mode: str, rounding: str) -> None:
+    """An odd number of elements becomes one: the element in their middle, however it is rounded."""
+    for factor, count in itertools.product((3, 5, 7, 11), (2, 3, 13)):
+        for scale in (1 / factor, float(np.float32(1 / factor))):
+            found = ResizedAxis(factor * count, count, scale, mode).nearest(rounding)
+            assert found.tolist() == [i * factor + factor // 2 for i in range(count)], (factor, count, scale)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx.parser
 import onnxruntime
 import pytest
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
@@ -116,3 +117,17 @@ def test_instances_are_normalised_between_convolutions(channels: int, shape: tup
         helper.make_node("Conv", ["c", "v"], ["y"]),
     ]
     _compared(_model(nodes, x, weights), x, 1e-4)
+
+
+@pytest.mark.parametrize("optimize", [0, 2])
+@pytest.mark.parametrize("columns", [48, 3001])
+def test_rows_far_from_zero_keep_their_digits(optimize: int, columns: int) -> None:
+    """The mean of such a row, rounded, is off by more than the result may be."""
+    text = f"""<ir_version: 8, opset_import: ["" : 17]> g (float[6,{columns}] x, float[{columns}] s) => (y, mean, inverse)
+        {{ y, mean, inverse = LayerNormalization(x, s) }}"""
+    x = (np.random.default_rng(0).standard_normal((6, columns)) + 1e4).astype(np.float32)
+    found = aotc.compile(onnx.parser.parse_model(text), optimize=optimize)({"x": x, "s": np.ones(columns, np.float32)})
+    distances = x.astype(np.float64) - x.astype(np.float64).mean(1, keepdims=True)
+    inverse = 1 / np.sqrt((distances**2).mean(1, keepdims=True) + 1e-5)
+    np.testing.assert_allclose(found["y"], distances * inverse, atol=1e-5)
+    np.testing.assert_allclose(found["inverse"], inverse, rtol=1e-5)

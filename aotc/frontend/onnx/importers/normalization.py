@@ -63,7 +63,8 @@ def layer_normalization(node: Node) -> Sequence[SSAValue | None]:
     if any(node.outputs[1:]):
         wide = cast(node, x, f32)
         mean = node.emit(ReduceOp, wide, kind="mean", axes=axes, keepdims=True)
-        distance = node.emit(SubOp, wide, mean)
+        rounded = node.emit(SubOp, wide, mean)
+        distance = node.emit(SubOp, rounded, node.emit(ReduceOp, rounded, kind="mean", axes=axes, keepdims=True))
         variance = node.emit(ReduceOp, node.emit(MulOp, distance, distance), kind="mean", axes=axes, keepdims=True)
         deviation = node.emit(SqrtOp, node.emit(AddOp, variance, scalar(node, epsilon, wide)))
         outputs[1:] = [mean, node.emit(DivOp, scalar(node, 1, wide), deviation)]
