@@ -6,6 +6,7 @@ command line turns them into one line each on standard error and the exit code o
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -35,6 +36,11 @@ class Problem:
     def __str__(self) -> str:
         place = f"{self.node} ({self.op_type}): " if self.op_type else (f"{self.node}: " if self.node else "")
         return place + "; ".join(part for part in (self.what, self.why, self.fix) if part)
+
+
+def warn(problem: Problem) -> None:
+    """One line on standard error about what does not stand in the way."""
+    print(f"warning: {problem}", file=sys.stderr)
 
 
 class AotcError(Exception):

@@ -101,3 +101,12 @@ def needed(nodes: Sequence[NodeProto], order: Iterable[int], outputs: Iterable[s
 def node_name(node: NodeProto, position: int) -> str:
     """The name of a node; one without is called by its operator and its position in its body."""
     return node.name or f"{node.op_type}_{position}"
+
+
+def readers(nodes: Sequence[NodeProto]) -> dict[str, str]:
+    """The first node that reads each value, for messages."""
+    found: dict[str, str] = {}
+    for position, node in enumerate(nodes):
+        for name in used_names(node):
+            found.setdefault(name, f"{node_name(node, position)} ({node.op_type})")
+    return found

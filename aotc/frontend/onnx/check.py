@@ -157,9 +157,13 @@ def _check_versions(proto: ModelProto) -> Iterator[Problem]:
         yield Problem(what, fix="export it again")
     elif not proto.opset_import:
         yield Problem("the model imports no operator set", why="it may be truncated", fix="export it again")
-    for domain, count in Counter(domain_of(entry.domain) for entry in proto.opset_import).items():
-        if count > 1:
-            yield Problem(f"the model imports the operator set {domain or 'ai.onnx'!r} {count} times", fix="keep one")
+    versions: dict[str, set[int]] = {}
+    for entry in proto.opset_import:
+        versions.setdefault(domain_of(entry.domain), set()).add(entry.version)
+    for domain, found in versions.items():
+        if len(found) > 1:
+            numbers = ", ".join(map(str, sorted(found)))
+            yield Problem(f"the model imports the operator set {domain or 'ai.onnx'!r} as {numbers}", fix="keep one")
     for entry in proto.opset_import:
         if not domain_of(entry.domain) and not MIN_OPSET <= entry.version <= MAX_OPSET:
             what = f"the model uses opset {entry.version} of ai.onnx, supported are {MIN_OPSET} to {MAX_OPSET}"

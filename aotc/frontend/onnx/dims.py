@@ -19,17 +19,28 @@ def declared_shape(value: ValueInfoProto) -> tuple[Extent, ...] | None:
     return tuple(map(_extent, kind.shape.dim)) if kind.HasField("shape") else None
 
 
+def contradicts(declared: Sequence[Extent] | None, shape: Sequence[int]) -> bool:
+    """Whether a value of `shape` is not as declared."""
+    if declared is None or len(declared) != len(shape):
+        return declared is not None
+    return any(isinstance(extent, int) and extent != size for extent, size in zip(declared, shape, strict=True))
+
+
 def shape_text(shape: Sequence[Extent] | None) -> str:
     """A declared shape for messages: `[batch, 3, ?]`."""
     return "of unknown rank" if shape is None else f"[{', '.join('?' if e is None else str(e) for e in shape)}]"
 
 
 def fix_shapes(
-    inputs: Sequence[ValueInfoProto], dims: Mapping[str, int], input_shapes: Mapping[str, Sequence[int]]
+    inputs: Sequence[ValueInfoProto],
+    dims: Mapping[str, int],
+    input_shapes: Mapping[str, Sequence[int]],
+    readers: Mapping[str, str] | None = None,
 ) -> dict[str, tuple[int, ...]]:
     """The static shape of every input, by name.
 
-    `dims` are the values of symbols, `input_shapes` whole shapes by input name (which also fix the symbols in them).
+    `dims` are the values of symbols, `input_shapes` whole shapes by input name (which also fix the symbols in them),
+    `readers` the nodes that read inputs, for messages.
     Raises UsageError where these contradict the model or each other, CompileError where something stays open.
     """
     declared = {value.name: declared_shape(value) for value in inputs}
@@ -56,7 +67,7 @@ def fix_shapes(
         fixed[name] = tuple(known)
     if open_inputs:
         raise CompileError(_open_problem(open_inputs, declared, symbols))
-    _check_sizes(fixed)
+    _check_sizes(fixed, readers or {})
     return fixed
 
 
@@ -126,12 +137,15 @@ def _open_problem(
     )
 
 
-def _check_sizes(shapes: Mapping[str, tuple[int, ...]]) -> None:
+def _check_sizes(shapes: Mapping[str, tuple[int, ...]], readers: Mapping[str, str]) -> None:
     problems: list[Problem] = []
     for name, shape in shapes.items():
         try:
             if check_shape(shape) == 0:
-                problems.append(Problem(f"input {name!r} has no elements: its shape is {list(shape)}"))
+                what = f"input {name!r} has no elements: its shape is {list(shape)}"
+                why = f"{readers[name]} would read nothing" if name in readers else ""
+                fix = f"give the model another shape, or make it a constant with --constant {name}=FILE.npz"
+                problems.append(Problem(what, why=why, fix=fix))
         except TensorError as error:
             problems.append(Problem(f"input {name!r}: {error}"))
     if problems:

@@ -15,6 +15,14 @@ from aotc.dialects.graph.movement import ReshapeOp
 from aotc.frontend.onnx.registry import Node
 
 
+def require_broadcast(node: Node, position: int, shape: Sequence[int], what: str) -> None:
+    """Fail where an input does not broadcast to `shape`, that of `what`, which must not change."""
+    own = node.shape(position)
+    fits = zip(reversed(own), reversed(shape), strict=False)
+    if len(own) > len(shape) or any(mine not in (1, extent) for mine, extent in fits):
+        node.fail(f"input {position} of shape {list(own)} does not broadcast to that of {what}, {list(shape)}")
+
+
 def scalar(node: Node, value: float, like: SSAValue) -> SSAValue:
     """The constant `value` of rank 0, with the element type of `like`."""
     return node.constant(np.array(value).astype(numpy_dtype(element_type_of(like))))

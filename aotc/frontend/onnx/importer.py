@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto
 from xdsl.builder import Builder
 from xdsl.context import Context
@@ -30,13 +31,15 @@ from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from aotc.dialects.aot.contract import Argument, mark_entry, model_module, set_arguments, set_results
-from aotc.dialects.constants import constant_op, known_array
+from aotc.dialects.constants import constant_op, folded, known_array
 from aotc.dialects.dtypes import dtype_name, element_type
-from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
-from aotc.errors import AotcError, CompileError, FileError, Problem
-from aotc.frontend.onnx.bodies import needed, node_name, ordered
+from aotc.dialects.graph.interfaces import GraphOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.movement import ConcatOp, ReshapeOp
+from aotc.errors import AotcError, CompileError, FileError, Problem, warn
+from aotc.frontend.onnx.attributes import attribute_value
+from aotc.frontend.onnx.bodies import needed, node_name, ordered, readers
 from aotc.frontend.onnx.check import called_function, check_node, function_key
-from aotc.frontend.onnx.dims import fix_shapes
+from aotc.frontend.onnx.dims import contradicts, declared_shape, fix_shapes, shape_text
 from aotc.frontend.onnx.load import Model
 from aotc.frontend.onnx.operators import (
     MAX_OPSET,
@@ -54,10 +57,12 @@ from aotc.frontend.onnx.signature import type_mismatch
 from aotc.frontend.onnx.tensors import ONNX_TYPES, TensorError, dtype_of, read_tensor, type_name, type_proto
 from aotc.model import extensions
 from aotc.model.naming import c_identifier
-from aotc.model.weights import WeightStore
+from aotc.model.weights import Array, WeightStore
 
 MAX_NODES = 1 << 18
 """More nodes than this, counted after functions are expanded, and the model is refused."""
+
+_MOST_WARNINGS = 3
 
 logger = logging.getLogger(__name__)
 
@@ -122,17 +127,26 @@ class _Importer:
         self.block = Block()
         self.builder = Builder(InsertPoint.at_end(self.block))
         self.imported = 0
+        graph = model.proto.graph
+        self.declared = {value.name: declared_shape(value) for value in (*graph.value_info, *graph.output)}
+        self.contradictions: list[Problem] = []
+        """What the model declares otherwise than it is computed; of which only the user is told."""
+        self.top = _Scope(operator_sets(model.proto.opset_import))
 
     def module(self, dims: Mapping[str, int], input_shapes: Mapping[str, Sequence[int]], name: str) -> ModuleOp:
         """The whole model as a module."""
         graph = self.model.proto.graph
-        scope = _Scope(operator_sets(self.model.proto.opset_import))
+        scope = self.top
         scope.tensors.update({tensor.name: tensor for tensor in graph.initializer})
         arguments = self._arguments(graph, scope, dims, input_shapes)
         self._body(graph.node, [value.name for value in graph.output], scope)
         results = self._results(graph, scope)
         if self.problems:
             raise CompileError(self.problems)
+        for problem in self.contradictions[:_MOST_WARNINGS]:
+            warn(problem)
+        if more := self.contradictions[_MOST_WARNINGS:]:
+            warn(Problem(f"so it is with {len(more)} more values", fix="export the model again"))
         self.builder.insert(ReturnOp(*results))
         for op in reversed(list(self.block.ops)):
             if op.results and not any(result.first_use for result in op.results):
@@ -161,7 +175,7 @@ class _Importer:
             except TensorError as error:
                 problems.append(Problem(f"input {value.name!r}: {error}"))
         try:
-            shapes = fix_shapes(inputs, dims, input_shapes)
+            shapes = fix_shapes(inputs, dims, input_shapes, readers(graph.node))
         except CompileError as error:
             raise CompileError([*problems, *error.problems, *self._unsupported_operators()]) from None
         if problems:
@@ -206,7 +220,7 @@ class _Importer:
             schema = schema_of(node.op_type, domain, opset)
             if (domain, node.op_type) in IMPORTERS and (domain or schema is not None):
                 return None
-            if schema is not None and (node.op_type == "If" or has_definition(schema)):
+            if schema is not None and (node.op_type in ("If", "Loop") or has_definition(schema)):
                 return None
         return unsupported(name, node.op_type, domain, opset)
 
@@ -228,6 +242,16 @@ class _Importer:
                 if output:
                     scope.values[output] = value
                     _name(value, output)
+                    if scope is self.top:
+                        self._compare(output, value, Problem("", name, node.op_type))
+
+    def _compare(self, output: str, value: _Value, place: Problem) -> None:
+        """Note where a value has another shape than the model declares."""
+        declared = self.declared.get(output)
+        if isinstance(value, SSAValue) and contradicts(declared, shape_of(value)):
+            what = f"the model declares {output!r} as {shape_text(declared)}"
+            why = f"it is computed as {list(shape_of(value))}"
+            self.contradictions.append(replace(place, what=what, why=why))
 
     def _node(self, node: NodeProto, name: str, outputs: Sequence[str], scope: _Scope) -> Sequence[_Value]:
         """The values of a node's outputs, those that are read; what goes wrong is noted, and all are poisoned."""
@@ -284,6 +308,8 @@ class _Importer:
             raise CompileError(Problem(mismatch, name, node.op_type))
         if node.op_type == "If" and not domain:
             return self._if(node, name, inputs, scope)
+        if node.op_type == "Loop" and not domain:
+            return self._loop(node, name, inputs, scope)
         if (entry := IMPORTERS.get((domain, node.op_type))) is not None:
             seen = Node(
                 name=name,
@@ -292,7 +318,7 @@ class _Importer:
                 opset=opset,
                 inputs=inputs,
                 outputs=outputs,
-                attributes={attribute.name: self._attribute(attribute) for attribute in node.attribute},
+                attributes={each.name: attribute_value(each, self.model.folder) for each in node.attribute},
                 builder=self.builder,
                 store=self.store,
                 location=_location(name),
@@ -321,6 +347,46 @@ class _Importer:
         outputs = [value.name for value in branch.output]
         self._body(branch.node, outputs, inner)
         return [self._lookup(output, inner) for output in outputs]
+
+    def _loop(self, node: NodeProto, name: str, inputs: Sequence[SSAValue | None], scope: _Scope) -> Sequence[_Value]:
+        """The body as often as a constant trip count and constant conditions say, in place."""
+
+        def known(value: _Value, what: str) -> Any:
+            array = known_array(value, self.store) if isinstance(value, SSAValue) else None
+            if array is None or array.size != 1:
+                why = "a loop is unrolled when compiling"
+                fix = "fix inputs it depends on with --constant NAME=VALUE, or export the model with the loop unrolled"
+                raise CompileError(Problem(f"{what} is computed at run time", name, node.op_type, why, fix))
+            return array.item()
+
+        count, condition, *rest = [*inputs, None][: max(2, len(inputs))]
+        trips = MAX_NODES if count is None else known(count, "the trip count")
+        goes_on = condition is None or known(condition, "the condition")
+        body = next(attribute.g for attribute in node.attribute if attribute.name == "body")
+        carried: list[_Value] = list(rest)
+        outputs = [value.name for value in body.output]
+        scanned: list[list[SSAValue]] = [[] for _ in outputs[1 + len(carried) :]]
+        trip = 0
+        while trip < trips and goes_on:
+            if trip == MAX_NODES:
+                raise _TooManyNodes(Problem(f"the loop has {MAX_NODES} rounds or more", name, node.op_type))
+            inner = _Scope(scope.sets, scope.prefix, f"{name}/{trip}/", scope.only_name, scope)
+            inner.tensors.update({tensor.name: tensor for tensor in body.initializer})
+            given = [self._constant(np.array(trip, np.int64), name), self._constant(np.array(True), name), *carried]
+            inner.values.update(zip((value.name for value in body.input), given, strict=False))
+            self._body(body.node, outputs, inner)
+            results = [self._lookup(output, inner) for output in outputs]
+            if any(isinstance(value, _Poison) for value in results):
+                return [_POISON] * len(node.output)
+            goes_on = known(results[0], "the condition")
+            carried = results[1 : 1 + len(carried)]
+            for column, value in zip(scanned, results[1 + len(carried) :], strict=True):
+                assert isinstance(value, SSAValue)
+                column.append(self._folded(ReshapeOp.get(value, shape=[1, *shape_of(value)]), name))
+            trip += 1
+        if scanned and not trip:
+            raise CompileError(Problem("a loop without rounds has no elements to put together", name, node.op_type))
+        return [*carried, *(self._folded(ConcatOp.get(column, axis=0), name) for column in scanned)]
 
     def _function(
         self, function: FunctionProto, node: NodeProto, name: str, inputs: Sequence[SSAValue | None]
@@ -387,8 +453,7 @@ class _Importer:
             if name in place.tensors:
                 return place.values.setdefault(name, self._initializer(place.tensors[name], place))
             place = place.outer
-        # Only an output that the producing node leaves out is not there: names were checked.
-        return None
+        return None  # only an output that the producing node leaves out is not there: names were checked
 
     def _initializer(self, tensor: TensorProto, scope: _Scope) -> _Value:
         payload = self.model.payloads.get(tensor.name) if scope.outer is None else None
@@ -399,37 +464,24 @@ class _Importer:
             return _POISON
         except OSError as error:
             raise FileError(Problem(str(error), f"initializer {tensor.name!r}")) from error
-        op = constant_op(array, tensor.name, self.store)
-        self.builder.insert(op)
-        _name(op.result, tensor.name)
-        return op.result
+        value = self._constant(array, tensor.name)
+        _name(value, tensor.name)
+        return value
 
-    def _attribute(self, attribute: AttributeProto) -> Any:
-        """The value of an attribute as Python sees it: a number, a string, a list of them, or arrays."""
-        match attribute.type:
-            case AttributeProto.FLOAT:
-                return attribute.f
-            case AttributeProto.INT:
-                return attribute.i
-            case AttributeProto.STRING:
-                return attribute.s.decode("utf-8", "replace")
-            case AttributeProto.TENSOR:
-                return read_tensor(attribute.t, self.model.folder)
-            case AttributeProto.FLOATS:
-                return list(attribute.floats)
-            case AttributeProto.INTS:
-                return list(attribute.ints)
-            case AttributeProto.STRINGS:
-                return [text.decode("utf-8", "replace") for text in attribute.strings]
-            case AttributeProto.TENSORS:
-                return [read_tensor(tensor, self.model.folder) for tensor in attribute.tensors]
-            case _:
-                kind = AttributeProto.AttributeType.Name(attribute.type).lower()
-                raise TensorError(f"attribute {attribute.name!r} of type {kind} is not supported")
+    def _constant(self, array: Array, name: str) -> SSAValue:
+        return self.builder.insert(constant_op(array, name, self.store)).result
+
+    def _folded(self, op: GraphOp, name: str) -> SSAValue:
+        """The result of an operation, which is inserted if it is not a constant."""
+        if (values := folded(op, self.store)) is not None:
+            op.erase()
+            return self._constant(values[0], name)
+        op.location = _location(name)
+        return self.builder.insert(op).results[0]
 
 
 def _name(value: _Value, name: str) -> None:
-    """Let `value` be called what the model calls it, in IR and in C."""
+    """Let `value` be called as in the model, in IR and in C."""
     if isinstance(value, SSAValue) and value.name_hint is None:
         # xDSL numbers equal names with suffixes of its own, which must not meet those of the model.
         value.name_hint = re.sub(r"[_\d]*$", "", c_identifier(name)) or None

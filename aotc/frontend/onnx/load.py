@@ -92,7 +92,7 @@ def _without_payloads(proto: ModelProto) -> tuple[ModelProto, dict[str, bytes]]:
     slim = ModelProto()
     _copy(proto, slim, but={"graph", "training_info", "metadata_props"})
     slim.graph.SetInParent()
-    _copy(proto.graph, slim.graph, but={"initializer", "value_info", "quantization_annotation", "metadata_props"})
+    _copy(proto.graph, slim.graph, but={"initializer", "quantization_annotation", "metadata_props"})
     for tensor in proto.graph.initializer:
         copy = slim.graph.initializer.add()
         data = tensor.raw_data

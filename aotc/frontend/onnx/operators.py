@@ -16,7 +16,7 @@ from aotc.model import extensions
 MIN_OPSET, MAX_OPSET = 7, 28
 """The versions of the ai.onnx operator set that the importers know."""
 
-CONTROL_FLOW = {"Loop", "Scan", "SequenceMap"}
+CONTROL_FLOW = {"Scan", "SequenceMap"}
 """Operators whose body runs a number of times."""
 
 OperatorSets = Mapping[str, int]
@@ -111,7 +111,7 @@ def _unsupported(node: str, op_type: str, domain: str, opset: int | None) -> Pro
             f"operator {op_type} is not supported",
             node,
             op_type,
-            "it repeats a body a number of times known only at run time",
+            "its body is not expanded",
             "export the model with the loop unrolled",
         )
     if domain:

@@ -123,7 +123,8 @@ def test_instances_are_normalised_between_convolutions(channels: int, shape: tup
 @pytest.mark.parametrize("columns", [48, 3001])
 def test_rows_far_from_zero_keep_their_digits(optimize: int, columns: int) -> None:
     """The mean of such a row, rounded, is off by more than the result may be."""
-    text = f"""<ir_version: 8, opset_import: ["" : 17]> g (float[6,{columns}] x, float[{columns}] s) => (y, mean, inverse)
+    text = f"""<ir_version: 8, opset_import: ["" : 17]>
+        g (float[6,{columns}] x, float[{columns}] s) => (y, mean, inverse)
         {{ y, mean, inverse = LayerNormalization(x, s) }}"""
     x = (np.random.default_rng(0).standard_normal((6, columns)) + 1e4).astype(np.float32)
     found = aotc.compile(onnx.parser.parse_model(text), optimize=optimize)({"x": x, "s": np.ones(columns, np.float32)})

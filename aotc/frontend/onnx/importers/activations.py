@@ -9,7 +9,7 @@ from aotc.dialects.dtypes import is_float
 from aotc.dialects.graph.elementwise import AddOp, MulOp, SubOp
 from aotc.dialects.graph.interfaces import element_type_of
 from aotc.dialects.graph.logical import CompareOp, WhereOp
-from aotc.frontend.onnx.expressions import cast, scalar, widen
+from aotc.frontend.onnx.expressions import cast, require_broadcast, scalar, widen
 from aotc.frontend.onnx.registry import Node, onnx_op
 
 
@@ -27,6 +27,7 @@ def leaky_relu(node: Node) -> SSAValue:
 
 @onnx_op("PRelu")
 def prelu(node: Node) -> SSAValue:
+    require_broadcast(node, 1, node.shape(0), "the operand")
     return _leaky(node, node.input(0), node.input(1))
 
 

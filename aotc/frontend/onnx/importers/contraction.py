@@ -12,7 +12,7 @@ from aotc.dialects.graph.convolution import ConvOp, ConvTransposeOp
 from aotc.dialects.graph.elementwise import AddOp, DivOp, MulOp, SubOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.matmul import MatMulOp
-from aotc.frontend.onnx.expressions import cast, reshape, scalar
+from aotc.frontend.onnx.expressions import cast, require_broadcast, reshape, scalar
 from aotc.frontend.onnx.importers.window import window_attributes
 from aotc.frontend.onnx.registry import Node, onnx_op
 
@@ -32,6 +32,7 @@ def gemm(node: Node) -> SSAValue:
     addend = node.optional(2)
     if addend is None or beta == 0.0:
         return product
+    require_broadcast(node, 2, shape_of(product), "the product")
     if beta != 1.0:
         addend = node.emit(MulOp, addend, scalar(node, beta, product))
     return node.emit(AddOp, product, addend)

@@ -51,6 +51,11 @@ def window_attributes(
 def _pool(node: Node, op_class: type[GraphOp], x: SSAValue, **attributes: object) -> SSAValue:
     kernel: list[int] = node.attr("kernel_shape", [])
     windows = window_attributes(node, node.shape(0)[2:], kernel, crop=True)
+    pads, dilations = windows["pads"], windows["dilations"]
+    spans = [(size - 1) * dilation + 1 for size, dilation in zip(kernel, dilations, strict=False)]
+    if any(pad >= span for pad, span in zip(pads, spans * 2, strict=False)):
+        why = "a window would lie in the padding alone and have no elements"
+        node.fail(f"pads {pads} must be smaller than the kernel, which spans {spans}", why)
     return node.emit(op_class, x, kernel=kernel, ceil=_true(node, "ceil_mode"), **windows, **attributes)
 
 
