@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 import time
 from collections import Counter
@@ -31,6 +32,8 @@ def main() -> int:
     parser.add_argument("--kind", choices=list(CASES), action="append", help="cases of this kind only")
     parser.add_argument("--keep", type=Path, default=Path("build/fuzz"), help="where models that fail are written")
     arguments = parser.parse_args()
+    for ending in (signal.SIGINT, signal.SIGTERM):  # a shell starts what it leaves behind with interrupts ignored
+        signal.signal(ending, signal.default_int_handler)
     os.environ["AOTC_CACHE_DIR"] = ""
     kinds = arguments.kind or list(CASES)
     runners = {kind: Runner(CASES[kind][0], LONGEST) for kind in kinds}

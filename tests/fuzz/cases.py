@@ -45,6 +45,8 @@ def keep(seed: int, folder: Path) -> Specimen:
     np.savez(folder / "outputs.npz", **{name: specimen.values[name].array for name in specimen.outputs})
     allowed = {name: specimen.values[name].error for name in specimen.outputs}
     (folder / "case.json").write_text(
-        json.dumps({"seed": seed, "routes": [route.name for route in routes], "allowed": allowed, "kind": kind}, indent=2)
+        json.dumps(
+            {"seed": seed, "routes": [route.name for route in routes], "allowed": allowed, "kind": kind}, indent=2
+        )
     )
     return specimen

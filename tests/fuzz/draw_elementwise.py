@@ -13,7 +13,9 @@ from fuzz.drafts import ANY, FLOATS, INTEGERS, MOVES, NUMBERS, RARE, SIGNED, SMO
 from fuzz.oracle import Refused
 
 FUNCTIONS: dict[str, tuple[float, float]] = {
-    **dict.fromkeys(("Neg", "Abs", "Sin", "Cos", "Atan", "Tanh", "Asinh", "Erf", "Sigmoid", "Softsign", "Relu"), (-4, 4)),
+    **dict.fromkeys(
+        ("Neg", "Abs", "Sin", "Cos", "Atan", "Tanh", "Asinh", "Erf", "Sigmoid", "Softsign", "Relu"), (-4, 4)
+    ),
     **dict.fromkeys(("Softplus", "Elu", "Selu", "Celu", "LeakyRelu", "HardSigmoid", "HardSwish", "Mish"), (-4, 4)),
     **dict.fromkeys(("Exp", "Sinh", "Cosh"), (-3, 3)),
     **dict.fromkeys(("Log", "Sqrt", "Reciprocal"), (0.1, 5)),
@@ -48,7 +50,8 @@ def _function(op_type: str, d: Draft) -> None:
 
 def _step(op_type: str, d: Draft) -> None:
     attributes = {"lambd": 0.7, "bias": d.pick((0.0, 0.3))} if op_type == "Shrink" else {}
-    dtypes = (*FLOATS, *SIGNED) if op_type == "Sign" else FLOATS
+    floats = ("float32", "float16") if op_type == "Shrink" else FLOATS  # of doubles onnxruntime computes it in floats
+    dtypes = (*FLOATS, *SIGNED) if op_type == "Sign" else floats
     d.add(op_type, [d.take(dtypes, exact=True)], how=STEPS, **attributes)
 
 
@@ -131,7 +134,8 @@ def _prelu(d: Draft) -> None:
 def _cast(d: Draft) -> None:
     target = d.pick((*ANY, *ANY, *RARE))
     whole = target not in FLOATS
-    x = d.take((*ANY, *ANY, *RARE), 0 if target.startswith("u") else -4, 4, exact=whole, bounded=whole)
+    low, high = {"int2": (-2, 1), "uint2": (0, 3)}.get(target, (0 if target.startswith("u") else -4, 4))
+    x = d.take((*ANY, *ANY, *RARE), low, high, exact=whole, bounded=whole)
     d.add("Cast", [x], how=STEPS if whole else SMOOTH, to=ONNX_TYPES[ELEMENT_TYPES[target]])
 
 
@@ -204,8 +208,16 @@ DRAWERS: dict[str, Drawer] = {
     **{name: partial(_logical, name) for name in ("And", "Or", "Xor", "Not")},
     **{name: partial(_bitwise, name) for name in ("BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitwiseNot")},
     **{name: partial(_identity, name) for name in ("Identity", "Dropout")},
-    **{"Mod": _mod, "Pow": _pow, "BitShift": _shift, "Where": _where, "Clip": _clip, "PRelu": _prelu},
-    **{"Cast": _cast, "CastLike": _cast_like, "QuantizeLinear": _quantize, "DequantizeLinear": _dequantize},
+    "Mod": _mod,
+    "Pow": _pow,
+    "BitShift": _shift,
+    "Where": _where,
+    "Clip": _clip,
+    "PRelu": _prelu,
+    "Cast": _cast,
+    "CastLike": _cast_like,
+    "QuantizeLinear": _quantize,
+    "DequantizeLinear": _dequantize,
     "DynamicQuantizeLinear": _dynamic_quantize,
     "Cast of codes": _powers,
 }

@@ -136,7 +136,9 @@ def _depth(op_type: str, d: Draft) -> None:
         mode = {"mode": d.pick(("DCR", "CRD"))}
     else:
         shape, mode = (d.number(1, 2), d.number(1, 4), block * d.number(1, 4), block * d.number(1, 4)), {}
-    d.add(op_type, [d.fresh(d.pick(("float32", "float32", "int8", "float64")), shape)], how=MOVES, blocksize=block, **mode)
+    d.add(
+        op_type, [d.fresh(d.pick(("float32", "float32", "int8", "float64")), shape)], how=MOVES, blocksize=block, **mode
+    )
 
 
 def _trilu(d: Draft) -> None:
@@ -257,13 +259,32 @@ def _non_zero(d: Draft) -> None:
 
 
 DRAWERS: dict[str, Drawer] = {
-    **{"Transpose": _transpose, "Reshape": _reshape, "Flatten": _flatten, "Squeeze": _squeeze, "Unsqueeze": _unsqueeze},
-    **{"Concat": _concat, "Split": _split, "Slice": _slice, "Pad": _pad, "Tile": _tile, "Expand": _expand},
+    "Transpose": _transpose,
+    "Reshape": _reshape,
+    "Flatten": _flatten,
+    "Squeeze": _squeeze,
+    "Unsqueeze": _unsqueeze,
+    "Concat": _concat,
+    "Split": _split,
+    "Slice": _slice,
+    "Pad": _pad,
+    "Tile": _tile,
+    "Expand": _expand,
     **{name: partial(_depth, name) for name in ("DepthToSpace", "SpaceToDepth")},
     **{name: partial(_shape, name) for name in ("Shape", "Size")},
-    **{"Trilu": _trilu, "Gather": _gather, "GatherElements": _gather_elements, "GatherND": _gather_nd},
-    **{"ScatterND": _scatter_nd, "ScatterElements": partial(_scatter_elements, "ScatterElements")},
-    **{"OneHot": _one_hot, "Compress": _compress, "Range": _range, "Constant": _constant},
-    **{"ConstantOfShape": _constant_of_shape, "EyeLike": _eye, "CenterCropPad": _crop, "NonZero": _non_zero},
+    "Trilu": _trilu,
+    "Gather": _gather,
+    "GatherElements": _gather_elements,
+    "GatherND": _gather_nd,
+    "ScatterND": _scatter_nd,
+    "ScatterElements": partial(_scatter_elements, "ScatterElements"),
+    "OneHot": _one_hot,
+    "Compress": _compress,
+    "Range": _range,
+    "Constant": _constant,
+    "ConstantOfShape": _constant_of_shape,
+    "EyeLike": _eye,
+    "CenterCropPad": _crop,
+    "NonZero": _non_zero,
 }
 """Operator -> what draws it."""

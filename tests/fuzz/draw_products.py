@@ -33,7 +33,11 @@ def _matmul(d: Draft) -> None:
 
 
 def _gemm(d: Draft) -> None:
-    x = d.take(("float32", "float32", "float64"), ranks=(2, 2)) if d.chance(0.5) else d.fresh("float32", (_long(d), _long(d)))
+    x = (
+        d.take(("float32", "float32", "float64"), ranks=(2, 2))
+        if d.chance(0.5)
+        else d.fresh("float32", (_long(d), _long(d)))
+    )
     trans_a, trans_b = d.number(0, 1), d.number(0, 1)
     m, k = (x.shape[1], x.shape[0]) if trans_a else x.shape
     n = _long(d)
@@ -60,14 +64,18 @@ def _integer_matmul(op_type: str, d: Draft) -> None:
     d.add(op_type, [x, scales[0], points[0], w, scales[1], points[1], *out], how=STEPS)
 
 
-def _window(d: Draft, x_space: tuple[int, ...], *, pads_below_kernel: bool = False) -> tuple[tuple[int, ...], dict[str, Any]]:
+def _window(
+    d: Draft, x_space: tuple[int, ...], *, pads_below_kernel: bool = False
+) -> tuple[tuple[int, ...], dict[str, Any]]:
     """A kernel's extents and the attributes of its window, that fit into this space."""
     kernel = tuple(d.number(1, min(5, n)) for n in x_space)
     attributes: dict[str, Any] = {}
     if d.chance(0.6):
         attributes["strides"] = [d.number(1, 3) for _ in kernel]
     if d.chance(0.2):
-        attributes["dilations"] = [d.number(1, 2) if (k - 1) * 2 < n else 1 for k, n in zip(kernel, x_space, strict=True)]
+        attributes["dilations"] = [
+            d.number(1, 2) if (k - 1) * 2 < n else 1 for k, n in zip(kernel, x_space, strict=True)
+        ]
     if d.chance(0.25):
         attributes["auto_pad"] = d.pick(("SAME_UPPER", "SAME_LOWER", "VALID"))
         attributes.pop("dilations", None)
@@ -155,7 +163,7 @@ def _pool(op_type: str, d: Draft) -> None:
         attributes["count_include_pad"] = d.number(0, 1)
     if op_type == "LpPool":
         attributes["p"] = d.number(1, 3)
-    if d.opset < 19 and op_type == "AveragePool" or d.opset < 18 and op_type == "LpPool":
+    if (d.opset < 19 and op_type == "AveragePool") or (d.opset < 18 and op_type == "LpPool"):
         attributes.pop("dilations", None)
     if d.chance(0.2) and "auto_pad" not in attributes and op_type != "LpPool":
         attributes["ceil_mode"] = 1
@@ -188,7 +196,13 @@ def _einsum(d: Draft) -> None:
 def _attention(d: Draft) -> None:
     if d.opset < 23:
         raise Refused("a later operator")
-    batch, heads, rows, keys, width = (d.number(1, 2), d.number(1, 3), d.number(1, 6), d.number(1, 9), d.pick((2, 4, 8)))
+    batch, heads, rows, keys, width = (
+        d.number(1, 2),
+        d.number(1, 3),
+        d.number(1, 6),
+        d.number(1, 9),
+        d.pick((2, 4, 8)),
+    )
     groups = d.pick([n for n in (1, heads) if heads % n == 0])
     q = d.fresh("float32", (batch, heads, rows, width), -1, 1)
     k, v = (d.fresh("float32", (batch, groups, keys, width), -1, 1) for _ in range(2))
@@ -200,7 +214,9 @@ def _attention(d: Draft) -> None:
 
 
 def _resize(d: Draft) -> None:
-    x = d.fresh(d.pick(("float32", "float32", "float64")), (1, d.number(1, 3), d.number(2, 7), d.number(2, 7)), constant=False)
+    x = d.fresh(
+        d.pick(("float32", "float32", "float64")), (1, d.number(1, 3), d.number(2, 7), d.number(2, 7)), constant=False
+    )
     mode = d.pick(("nearest", "linear", "cubic"))
     some: dict[str, Any] = {"mode": mode}
     some["coordinate_transformation_mode"] = d.pick(("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"))
@@ -222,11 +238,18 @@ def _grid(d: Draft) -> None:
 
 
 DRAWERS: dict[str, Drawer] = {
-    **{"MatMul": _matmul, "Gemm": _gemm, "Conv": _conv, "ConvTranspose": _conv_transpose, "Einsum": _einsum},
+    "MatMul": _matmul,
+    "Gemm": _gemm,
+    "Conv": _conv,
+    "ConvTranspose": _conv_transpose,
+    "Einsum": _einsum,
     **{name: partial(_integer_matmul, name) for name in ("MatMulInteger", "QLinearMatMul")},
     **{name: partial(_integer_conv, name) for name in ("ConvInteger", "QLinearConv")},
     **{name: partial(_pool, name) for name in ("MaxPool", "AveragePool", "LpPool")},
     **{name: partial(_global, name) for name in ("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool")},
-    **{"LRN": _lrn, "Attention": _attention, "Resize": _resize, "AffineGrid": _grid},
+    "LRN": _lrn,
+    "Attention": _attention,
+    "Resize": _resize,
+    "AffineGrid": _grid,
 }
 """Operator -> what draws it."""

@@ -25,7 +25,7 @@ def _smaller(specimen: Specimen) -> list[Specimen]:
     for name in specimen.outputs:
         if len(specimen.outputs) > 1:
             found.append(replace(specimen, outputs=[name]))
-    made = [node for node in specimen.nodes]
+    made = list(specimen.nodes)
     for place, node in enumerate(made):
         # its results are given instead; those that were outputs are outputs no longer
         outputs = [name for name in specimen.outputs if name not in node.output]

@@ -1,4 +1,4 @@
-"""Whether a random model compiles to what it means: by default, in unscheduled loops, and by one more route."""
+"""Whether a random model compiles to what it means: by default and by one more route."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 import aotc
 from fuzz.drafts import Specimen
-from fuzz.routes import DEFAULT, LOOPS, Route, Wrong, compared, routes
+from fuzz.routes import DEFAULT, Route, Wrong, compared, routes
 
 
 class Failure(Exception):
@@ -23,10 +23,10 @@ def chosen(specimen: Specimen, every: bool = False) -> Sequence[Route]:
     """The routes that a model is tried by."""
     others = routes()
     if every:
-        return (DEFAULT, LOOPS, *others)
+        return (DEFAULT, *others)
     rng = np.random.default_rng(specimen.seed + (1 << 40))
     weights = np.array([route.weight for route in others])
-    return DEFAULT, LOOPS, others[int(rng.choice(len(others), p=weights / weights.sum()))]
+    return DEFAULT, others[int(rng.choice(len(others), p=weights / weights.sum()))]
 
 
 def check(specimen: Specimen, tried: Sequence[Route] | None = None) -> str:

@@ -80,9 +80,9 @@ def main_program(specimen: Specimen) -> str:
     arguments = ", ".join(f"(void *){name}" for name in _names(len(sizes), len(results)))
     writes = [f"    put(y{k}, {size + _CANARY});" for k, size in enumerate(results)]
     body = "\n".join([*reads, f"    if (aotc_m_run({arguments}) != 0) return 3;", *writes])
-    return "\n".join(['#include "m.h"', "#include <string.h>", *buffers, "int run(void);", "int run(void)", "{", body]) + (
-        "\n    return 0;\n}\n"
-    )
+    return "\n".join(
+        ['#include "m.h"', "#include <string.h>", *buffers, "int run(void);", "int run(void)", "{", body]
+    ) + ("\n    return 0;\n}\n")
 
 
 def _names(inputs: int, outputs: int) -> list[str]:
@@ -127,7 +127,9 @@ def _outputs(specimen: Specimen, data: bytes) -> dict[str, Array]:
     return found
 
 
-def _c(target: str, *flags: str, warnings: tuple[str, ...] = (), **options: Any) -> Callable[[Specimen], dict[str, Array]]:
+def _c(
+    target: str, *flags: str, warnings: tuple[str, ...] = (), **options: Any
+) -> Callable[[Specimen], dict[str, Array]]:
     """C for this machine, by gcc with sanitizers, as a program."""
 
     def run(specimen: Specimen) -> dict[str, Array]:
@@ -184,14 +186,13 @@ def _tool(command: list[str], folder: Path, data: bytes = b"") -> bytes:
 
 
 DEFAULT = Route("default", 0, _in_process())
-LOOPS = Route("O0", 0, _in_process(optimize="0"))
-"""Our unscheduled loops, which decide beside onnxruntime."""
 
 
 @cache
 def routes() -> tuple[Route, ...]:
     """The routes that this machine has the tools and the processor for."""
     found = [
+        Route("O0", 8, _in_process(optimize="0")),
         Route("O1", 1, _in_process(optimize="1")),
         Route("O3", 2, _in_process(optimize="3")),
         Route("Os", 4, _in_process(optimize="s")),
@@ -206,14 +207,17 @@ def routes() -> tuple[Route, ...]:
     found.append(Route("packed", 1, _library("host", interface_api="packed", operator_api="cpacked")))
     if shutil.which("gcc"):
         found += [
-            Route(f"C {level}", 0.25, _c(level, "-O1", f"-march={level}"))
+            Route(f"C {level}", 0.1, _c(level, "-O1", f"-march={level}"))
             for level, flag in levels.items()
             if flag in _flags()
         ]
         plain = _c("rv64gc", "-O1", warnings=WARNINGS)  # C99 without vectors, which any 64-bit compiler takes
-        found += [Route("C scalar", 0.5, plain), Route("C small", 0.5, _c("rv64gc", "-O1", warnings=WARNINGS, optimize="s"))]
+        found += [
+            Route("C scalar", 0.5, plain),
+            Route("C small", 0.5, _c("rv64gc", "-O1", warnings=WARNINGS, optimize="s")),
+        ]
     if not _rig().missing_tools() and not os.environ.get("AOTC_FUZZ_NO_BOARDS"):
-        found += [Route(f"board {name}", 0.15, _board(name)) for name in ("m4f", "rv32", "m0")]
+        found += [Route(f"board {name}", 0.2, _board(name)) for name in ("m4f", "rv32", "m0")]
     return tuple(found)
 
 
