@@ -31,8 +31,20 @@ class Problem:
     fix: str = ""
 
     def __str__(self) -> str:
-        place = f"{self.node} ({self.op_type}): " if self.op_type else (f"{self.node}: " if self.node else "")
-        return place + "; ".join(part for part in (self.what, self.why, self.fix) if part)
+        place = f"{self.node} ({self.op_type})".strip() if self.op_type else self.node
+        text = (f"{place}: " if place else "") + "; ".join(part for part in (self.what, self.why, self.fix) if part)
+        return _shown(text)
+
+
+_MOST_CHARACTERS = 4000
+"""Of a problem: names in models have no bound."""
+
+
+def _shown(text: str) -> str:
+    """`text` without what a terminal would obey, the middle left out where it is very long."""
+    if len(text) > _MOST_CHARACTERS:
+        text = f"{text[: _MOST_CHARACTERS // 2]} ... {text[-_MOST_CHARACTERS // 2 :]}"
+    return "".join(char if char.isprintable() or char == "\n" else ascii(char)[1:-1] for char in text)
 
 
 class AotcError(Exception):

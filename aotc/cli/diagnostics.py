@@ -3,8 +3,8 @@
     // expected-error@+1 {{result type is}}
     %0 = graph.relu %x : (tensor<4xf32>) -> tensor<5xf32>
 
-Comments are MLIR's: `expected-error`, `-warning`, `-note`, `-remark`, for this line or `@above`, `@below`, `@+N`, `@-N`,
-`@unknown`; `expected-error-re` has regular expressions between inner braces.
+Comments are MLIR's: `expected-error`, `-warning`, `-note`, `-remark`, for this line or `@above`, `@below`, `@+N`,
+`@-N`, `@unknown`; `expected-error-re` has regular expressions between inner braces.
 """
 
 from __future__ import annotations

@@ -9,6 +9,9 @@ import numpy as np
 import onnx
 
 from fuzz.catalogue import draw
+from fuzz.damage_caches import damaged_cache
+from fuzz.damage_ir import damaged_ir
+from fuzz.damage_models import damaged_model
 from fuzz.drafts import Specimen
 from fuzz.isolation import Case
 from fuzz.minimise import minimised
@@ -20,7 +23,12 @@ def model(seed: int) -> str:
     return check(draw(seed))
 
 
-CASES: dict[str, tuple[Case, float]] = {"models": (model, 1.0)}
+CASES: dict[str, tuple[Case, float]] = {
+    "models": (model, 0.6),
+    "damaged models": (damaged_model, 0.2),
+    "damaged IR": (damaged_ir, 0.15),
+    "damaged caches": (damaged_cache, 0.05),
+}
 """Kind -> its case, and its share of the time."""
 
 

@@ -71,6 +71,15 @@ class Value:
         return self.array.ndim
 
 
+def reads(node: NodeProto) -> set[str]:
+    """The values that a node reads, those that its graphs take from around it among them."""
+    found = {name for name in node.input if name}
+    for attribute in node.attribute:
+        inner = attribute.g.node
+        found |= {name for each in inner for name in reads(each)} - {name for each in inner for name in each.output}
+    return found
+
+
 @dataclass
 class Specimen:
     """A model with what goes in and what must come out; `values` are all tensors, for cutting the model smaller."""
@@ -85,7 +94,7 @@ class Specimen:
 
     def needed(self) -> set[str]:
         """The names of what the nodes and the model itself read."""
-        return {name for node in self.nodes for name in node.input if name} | set(self.outputs)
+        return {name for node in self.nodes for name in reads(node)} | set(self.outputs)
 
     def inputs(self) -> list[Value]:
         """What a caller gives."""
@@ -252,14 +261,15 @@ class Draft:
         outputs: int = 1,
         how: str = SMOOTH,
         domain: str = "",
+        captured: Sequence[Value] = (),
         **attributes: Any,
     ) -> list[Value]:
-        """A node; its results are values from now on. Raises Refused."""
+        """A node, whose graphs read `captured` too; its results are values from now on. Raises Refused."""
         number = len(self.nodes)
         names = [f"v{number}_{place}" for place in range(outputs)]
         given = [value.name if value is not None else "" for value in inputs]
         node = helper.make_node(op_type, given, names, name=f"{op_type}_{number}", domain=domain, **attributes)
-        operands = {value.name: value for value in inputs if value is not None}
+        operands = {value.name: value for value in (*inputs, *captured) if value is not None}
         if how == STEPS and any(value.error for value in operands.values()):
             raise Refused("a step of a value that is not exact")
         runner = Node(
@@ -318,7 +328,7 @@ class Draft:
 
     def finish(self, seed: int) -> Specimen:
         """The model: its outputs are what nobody reads, and some of the rest."""
-        read = {name for node in self.nodes for name in node.input}
+        read = {name for node in self.nodes for name in reads(node)}
         made = [name for node in self.nodes for name in node.output]
         outputs = [name for name in made if name not in read or self.chance(0.1)]
         values = {value.name: value for value in self.values}

@@ -56,10 +56,7 @@ def _step(op_type: str, d: Draft) -> None:
 
 
 def _arithmetic(op_type: str, d: Draft) -> None:
-    if d.opset < 14 and op_type != "Div":
-        dtypes = (*FLOATS, "int32", "int64")
-    else:
-        dtypes = NUMBERS
+    dtypes = (*FLOATS, "int32", "int64") if d.opset < 14 and op_type != "Div" else NUMBERS
     x = d.take(dtypes, -100 if d.chance(0.2) else -4, 50)
     if op_type == "Div":
         y = d.beside(x, 0.5, 5, inside=True)

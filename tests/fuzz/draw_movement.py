@@ -7,12 +7,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from onnx import numpy_helper
+from onnx import helper, numpy_helper
 
 from aotc.dialects.dtypes import ELEMENT_TYPES
 from aotc.frontend.onnx.tensors import ONNX_TYPES
 from fuzz.drafts import ANY, FLOATS, MOVES, NUMBERS, RARE, SMOOTH, STEPS, Draft, Drawer, Value
-from fuzz.oracle import Refused
+from fuzz.oracle import Refused, onnx_type
 
 MOVED = (*ANY, *FLOATS, *RARE)
 
@@ -256,6 +256,18 @@ def _crop(d: Draft) -> None:
 
 def _non_zero(d: Draft) -> None:
     d.add("NonZero", [d.known(d.array(d.pick(("float32", "bool", "int64")), d.shape(low=1, high=3), 0, 1))], how=STEPS)
+
+
+def _if(d: Draft) -> None:
+    """Branches of one node each that read a value of the graph around them."""
+    x = d.take(("float32",), ranks=(0, 3))
+    condition = d.known(np.array(d.chance(0.5)), d.chance(0.6))
+    branches: dict[str, Any] = {}
+    for name in ("then_branch", "else_branch"):
+        result = helper.make_tensor_value_info(f"{name}_{len(d.nodes)}", onnx_type(x.array), x.shape)
+        node = helper.make_node(d.pick(("Relu", "Neg", "Identity")), [x.name], [result.name], name=result.name)
+        branches[name] = helper.make_graph([node], name, [], [result])
+    d.add("If", [condition], captured=[x], **branches)
 
 
 DRAWERS: dict[str, Drawer] = {

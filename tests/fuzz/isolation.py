@@ -47,6 +47,7 @@ def _serve(connection: Connection, case: Case, folder: str) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     os.chdir(folder)
     os.environ["TMPDIR"] = tempfile.tempdir = folder
+    connection.send("ready")
     with suppress(EOFError, KeyboardInterrupt):
         while True:
             seed = connection.recv()
@@ -104,6 +105,7 @@ class Runner:
         self._process = context.Process(target=_serve, args=(theirs, self._case, self._folder.name), daemon=False)
         self._process.start()
         theirs.close()
+        self._connection.recv()  # what it imports is no part of the first case
         self._done = 0
 
     def close(self) -> None:

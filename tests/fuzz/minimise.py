@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from fuzz.drafts import Specimen
+from fuzz.drafts import Specimen, reads
 
 
 def without_dead_nodes(specimen: Specimen) -> Specimen:
@@ -15,7 +15,7 @@ def without_dead_nodes(specimen: Specimen) -> Specimen:
     for node in reversed(specimen.nodes):
         if needed.intersection(node.output):
             kept.append(node)
-            needed.update(name for name in node.input if name)
+            needed |= reads(node)
     return replace(specimen, nodes=kept[::-1])
 
 
