@@ -55,7 +55,8 @@ class AotcError(Exception):
     def __init__(self, problems: Problem | str | Sequence[Problem]) -> None:
         if isinstance(problems, str):
             problems = Problem(problems)
-        self.problems: tuple[Problem, ...] = (problems,) if isinstance(problems, Problem) else tuple(problems)
+        listed = (problems,) if isinstance(problems, Problem) else problems
+        self.problems: tuple[Problem, ...] = tuple(dict.fromkeys(listed))  # each once, in order
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
 

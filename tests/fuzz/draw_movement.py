@@ -290,6 +290,7 @@ DRAWERS: dict[str, Drawer] = {
     "GatherND": _gather_nd,
     "ScatterND": _scatter_nd,
     "ScatterElements": partial(_scatter_elements, "ScatterElements"),
+    "If": _if,
     "OneHot": _one_hot,
     "Compress": _compress,
     "Range": _range,
