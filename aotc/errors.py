@@ -34,8 +34,20 @@ class Problem:
     fix: str = ""
 
     def __str__(self) -> str:
-        place = f"{self.node} ({self.op_type}): " if self.op_type else (f"{self.node}: " if self.node else "")
-        return place + "; ".join(part for part in (self.what, self.why, self.fix) if part)
+        place = f"{self.node} ({self.op_type})".strip() if self.op_type else self.node
+        text = (f"{place}: " if place else "") + "; ".join(part for part in (self.what, self.why, self.fix) if part)
+        return _shown(text)
+
+
+_MOST_CHARACTERS = 4000
+"""Of a problem: names in models have no bound."""
+
+
+def _shown(text: str) -> str:
+    """`text` without what a terminal would obey, the middle left out where it is very long."""
+    if len(text) > _MOST_CHARACTERS:
+        text = f"{text[: _MOST_CHARACTERS // 2]} ... {text[-_MOST_CHARACTERS // 2 :]}"
+    return "".join(char if char.isprintable() or char == "\n" else ascii(char)[1:-1] for char in text)
 
 
 def warn(problem: Problem) -> None:
@@ -51,7 +63,8 @@ class AotcError(Exception):
     def __init__(self, problems: Problem | str | Sequence[Problem]) -> None:
         if isinstance(problems, str):
             problems = Problem(problems)
-        self.problems: tuple[Problem, ...] = (problems,) if isinstance(problems, Problem) else tuple(problems)
+        listed = (problems,) if isinstance(problems, Problem) else problems
+        self.problems: tuple[Problem, ...] = tuple(dict.fromkeys(listed))  # each once, in order
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
 

@@ -8,19 +8,56 @@ from __future__ import annotations
 
 from functools import cache
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import OpTrait, SameOperandsAndResultType
 from xdsl.utils.exceptions import VerifyException
+
+from aotc.dialects.aot.contract import IN_PLACE, kernels
 
 _DIALECTS = ("aot.", "arith.", "math.", "memref.", "vector.")
 """Dialects whose verifiers look at nothing but types and attributes."""
 
 
+_READS = frozenset(("memref.load", "memref.dim", "aot.tile_load", "aot.prefetch", "bufferization.to_tensor"))
+"""Operations that read a buffer and no more. One that makes another memref of it is followed; all others may write."""
+
+
+class InvalidOperation(VerifyException):
+    """Something about an operation that its own verifier does not see."""
+
+    def __init__(self, operation: Operation, what: str) -> None:
+        super().__init__(what)
+        self.operation = operation
+
+
 def verify(module: ModuleOp) -> None:
-    """Raise what `module.verify()` raises, VerifyException or ValueError, and VerifyException for the use of a value
-    that is not defined before."""
+    """Raise what `module.verify()` raises, VerifyException or ValueError, and InvalidOperation for the use of a value
+    that is not defined before, and for a kernel that never writes one of its results."""
     _Verifier().operation(module)
+    for function in kernels(module):
+        results = len(IN_PLACE.get(function) or ())
+        if function.is_declaration or not results:
+            continue
+        for argument in function.body.block.args[-results:]:
+            kind = argument.type
+            if isinstance(kind, MemRefType) and 0 not in kind.get_shape() and not _may_be_written(argument):
+                name = f"%{argument.name_hint}" if argument.name_hint else f"argument {argument.index}"
+                what = f"the kernel {function.sym_name.data} never writes its result {name}"
+                raise InvalidOperation(function, f"{what}; store every element of it once")
+
+
+def _may_be_written(buffer: SSAValue) -> bool:
+    """Whether some use of a buffer, or of a view of it, is more than a read."""
+    pending = [buffer]
+    for value in pending:
+        for use in value.uses:
+            op = use.operation
+            views = [result for result in op.results if isinstance(result.type, MemRefType)]
+            if op.name not in _READS and not views:
+                return True
+            pending += views
+    return False
 
 
 class _Verifier:
@@ -51,7 +88,7 @@ class _Verifier:
                 raise ValueError("Parent pointer of operation does not refer to containing region")
             operands, results = tuple(op.operands), op.results
             if not defined.issuperset(operands):
-                raise VerifyException(f"{op.name} uses a value that is not defined before it:\n{op}")
+                raise InvalidOperation(op, f"{op.name} uses a value that is not defined before it:\n{op}")
             if op is last or op.regions or not _by_signature(type(op)):
                 self.operation(op)
             else:

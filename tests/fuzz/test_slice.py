@@ -1,0 +1,191 @@
+"""A slice of `make fuzz` with fixed seeds, and tests of the fuzzer itself: that it sees what is wrong."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from aotc.frontend.onnx import supported_operators
+from fuzz import damage_ir, damage_models, models, routes
+from fuzz.cases import CASES
+from fuzz.catalogue import DRAWERS, NOT_DRAWN, draw
+from fuzz.drafts import Draft, Specimen
+from fuzz.isolation import Runner
+from fuzz.minimise import minimised
+from fuzz.models import Failure, check
+from fuzz.oracle import Refused
+from fuzz.routes import DEFAULT, Route, Wrong, compared
+
+SLICE = {"models": 40, "damaged models": 60, "damaged IR": 30, "damaged caches": 4}
+"""How many cases of each kind are part of `make test`."""
+
+
+@pytest.mark.parametrize("kind", SLICE)
+def test_slice(kind: str) -> None:
+    runner = Runner(CASES[kind][0], 300)
+    try:
+        failed = [(seed, outcome) for seed in range(SLICE[kind]) if not (outcome := runner.run(seed)).ok]
+    finally:
+        runner.close()
+    assert not failed, "\n".join(f"{kind} seed {seed}: {outcome.what}: {outcome.message}" for seed, outcome in failed)
+
+
+def test_every_operator_is_drawn() -> None:
+    """An operator of ONNX that gets an importer gets a drawer, or a reason here why it has none."""
+    here = {name for name in supported_operators() if "." not in name}
+    assert here == ({name.partition(" ")[0] for name in DRAWERS} | NOT_DRAWN.keys()) & (here | NOT_DRAWN.keys())
+    assert not DRAWERS.keys() & NOT_DRAWN.keys()
+
+
+@pytest.mark.parametrize("name", DRAWERS)
+def test_drawers_draw(name: str) -> None:
+    for seed in range(30):
+        draft = Draft(np.random.default_rng(seed), opset=24 if seed % 2 else 26)
+        try:
+            DRAWERS[name](draft)
+        except Refused:
+            continue
+        assert draft.nodes[-1].op_type == name.partition(" ")[0] or name in ("Conv", "Squeeze")
+        return
+    raise AssertionError("refused thirty times")
+
+
+def test_a_model_depends_on_its_seed_alone() -> None:
+    one, other = draw(7), draw(7)
+    assert one.model().SerializeToString() == other.model().SerializeToString()
+    assert draw(8).model().SerializeToString() != one.model().SerializeToString()
+    assert damage_models.damaged(7) == damage_models.damaged(7)
+    assert damage_ir.text_after(7, "graph") == damage_ir.text_after(7, "graph")
+
+
+def _off(specimen: Specimen, change: float) -> Route:
+    """A route whose result is off, in one element of the first output, by this share of what is allowed."""
+
+    def run(each: Specimen) -> dict[str, np.ndarray]:
+        outputs = DEFAULT.run(each)
+        name = each.outputs[0]
+        first = each.values[name].array.copy().reshape(-1)
+        first[0] += change * each.values[name].error
+        return outputs | {name: first.reshape(each.values[name].shape)}
+
+    return Route("off", 1, run)
+
+
+def _sum(seed: int = 0) -> Specimen:
+    draft = Draft(np.random.default_rng(seed), 21)
+    x = draft.fresh("float32", (3, 4), constant=False)
+    (a,) = draft.add("Exp", [x])
+    (b,) = draft.add("Neg", [a])
+    draft.add("ReduceSum", [b, draft.indices(1)])
+    draft.add("Relu", [x])
+    return draft.finish(seed)
+
+
+def test_what_is_off_is_seen() -> None:
+    specimen = _sum()
+    assert check(specimen, [DEFAULT, _off(specimen, 0.5)]) == "off"
+    with pytest.raises(Failure, match="off by"):
+        check(specimen, [_off(specimen, 2)])
+    compared(specimen, DEFAULT.run(specimen))
+    name = specimen.outputs[0]
+    with pytest.raises(Wrong, match="expected float32"):
+        compared(specimen, DEFAULT.run(specimen) | {name: np.zeros((3,), np.float64)})
+    with pytest.raises(Wrong, match="off by"):
+        compared(specimen, DEFAULT.run(specimen) | {name: np.full_like(specimen.values[name].array, np.nan)})
+
+
+def test_an_exact_value_allows_nothing() -> None:
+    draft = Draft(np.random.default_rng(0), 21)
+    draft.add("Floor", [draft.fresh("float32", (5,), constant=False)], how="steps")
+    specimen = draft.finish(0)
+    (name,) = specimen.outputs
+    changed = specimen.values[name].array + np.float32(1e-3)
+    with pytest.raises(Wrong, match="allowed 0"):
+        compared(specimen, {name: changed})
+    with pytest.raises(Refused, match="not exact"):
+        (inexact,) = draft.add("Exp", [draft.fresh("float32", (5,))])
+        draft.add("Floor", [inexact], how="steps")
+
+
+def test_errors_grow_through_nodes() -> None:
+    """After a cancellation more is allowed, and where nothing is left there is no comparison."""
+    draft = Draft(np.random.default_rng(0), 21)
+    x = draft.fresh("float32", (50,), 0.5, 1, constant=False)
+    (y,) = draft.add("Mul", [x, draft.known(np.array(1000, np.float32))])
+    (z,) = draft.add("Sub", [y, draft.known(np.array(750, np.float32))])
+    assert 0 < y.error < 0.02 and z.error >= y.error
+    with pytest.raises(Refused):
+        (big,) = draft.add("Mul", [x, draft.known(np.array(1e6, np.float32))])
+        (far,) = draft.add("Add", [big, draft.known(np.array(1e9, np.float32))])
+        draft.add("Sub", [far, draft.known(np.array(1e9, np.float32))])
+
+
+def test_a_refusal_by_some_routes_is_a_failure() -> None:
+    import aotc
+
+    def refuses(_: Specimen) -> dict[str, np.ndarray]:
+        raise aotc.CompileError("node (Op): not supported; do something else")
+
+    def silent(_: Specimen) -> dict[str, np.ndarray]:
+        raise aotc.CompileError("no")
+
+    def broken(_: Specimen) -> dict[str, np.ndarray]:
+        raise IndexError("tuple index")
+
+    specimen = _sum()
+    assert check(specimen, [Route("a", 1, refuses)]) == "refused"
+    for run, kind in ((refuses, "refused"), (silent, "message"), (broken, "IndexError")):
+        with pytest.raises(Failure) as error:
+            check(specimen, [DEFAULT, Route("a", 1, run)])
+        assert error.value.kind == kind
+
+
+def test_minimised() -> None:
+    """Of a model of many nodes the one remains whose result is wrong."""
+    specimen = _sum()
+    assert len(specimen.nodes) == 4 and len(specimen.outputs) == 2
+
+    def fails(each: Specimen) -> bool:
+        return any(node.op_type == "Neg" for node in each.nodes)
+
+    small = minimised(dataclasses.replace(specimen, symbolic=frozenset({"x0"})), fails)
+    assert [node.op_type for node in small.nodes] == ["Neg"] and not small.symbolic
+    assert check(small, [DEFAULT]) == "default"
+
+
+def test_a_case_that_dies_hangs_or_leaves_files() -> None:
+    runner = Runner(_bad, 3)
+    try:
+        outcomes = [runner.run(seed) for seed in range(5)]
+    finally:
+        runner.close()
+    assert [outcome.what for outcome in outcomes] == ["fine", "died", "hang", "files left", "ZeroDivisionError"]
+    assert [outcome.ok for outcome in outcomes] == [True, False, False, False, False]
+    assert outcomes[1].message == "SIGSEGV" and "left.txt" in outcomes[3].message
+
+
+def _bad(seed: int) -> str:
+    import os
+    import signal
+    import time
+
+    if seed == 1:
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if seed == 2:
+        time.sleep(60)
+    if seed == 3:
+        Path("left.txt").write_text("")
+    if seed == 4:
+        Path("left.txt").unlink(missing_ok=True)
+        return str(1 // 0)
+    return "fine"
+
+
+def test_routes_are_there() -> None:
+    names = {route.name for route in routes.routes()}
+    assert {"O0", "Os", "strict", "threads", "packed"} <= names
+    assert all(route.weight > 0 for route in routes.routes())
+    assert models.chosen(_sum(3)) == models.chosen(_sum(3)) and models.chosen(_sum(3))[0] is DEFAULT
