@@ -2,9 +2,12 @@
 
 An entry is a folder named by the SHA-256 of everything that decides the result: the model and its external data, the
 options, the files of this package, LLVM's version, the processor where the target is the host, installed extensions.
-Entries are written under a temporary name and renamed, so that processes may share the cache; the least recently used
-go first when it is larger than `LIMIT`. `AOTC_CACHE_DIR` says where it is (empty: nowhere), else the user's cache
-folder. What else is in that folder is left alone.
+Entries are written under a temporary name and renamed, so that processes may share the cache; an entry that is not as
+it was written (`entries`) is removed, which is a miss; the least recently used go first when the cache is larger than
+`LIMIT`. `AOTC_CACHE_DIR` says where it is (empty: nowhere), else the user's cache folder; one that others can write, or
+that is not the user's, is not used. What else is in that folder is left alone.
+
+Nothing is read for the cache alone but files of a model that the importer has found to be files of the model's folder.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import hashlib
 import os
 import re
 import shutil
-import tempfile
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import fields
@@ -22,18 +25,18 @@ from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
-from aotc.errors import Problem, UsageError
+from aotc.compiler import entries as on_disk
+from aotc.compiler.entries import DIGESTS, UNFINISHED, Content, Damaged, Unsafe
+from aotc.errors import AotcError, Problem, UsageError
 from aotc.machines import processor
 from aotc.model import extensions
+from aotc.pipeline.model_file import ModelFile
 from aotc.pipeline.options import CompileOptions
 
 LIMIT = 4 << 30
 """Bytes that the cache may take."""
 
 _NAME = re.compile(r"[0-9a-f]{64}")
-_UNFINISHED = ".aotc-"
-"""How the names of entries begin while they are written."""
-
 _UNCACHED = ("stop_after", "start_at", "dump_phases", "print_ir_after_all", "verify_each", "time_passes")
 """Options whose point is that the passes run."""
 
@@ -58,16 +61,19 @@ def key_of(source: object, options: CompileOptions, purpose: str) -> str | None:
     if isinstance(source, bytes):
         digest.update(source)
     elif isinstance(source, str | os.PathLike):
-        path = Path(source)
-        if not _add_files(digest, path):
+        file = source if isinstance(source, ModelFile) else ModelFile(source)
+        if not _add_files(digest, file):
             return None
         if options.name is None:
-            digest.update(path.stem.encode() + b"\0")
+            digest.update(file.path.stem.encode(errors="surrogateescape") + b"\0")
     else:
         return None
     if options.tuned is not None:
+        table = Path(options.tuned)
         try:
-            digest.update(Path(options.tuned).read_bytes())
+            if not table.is_file():
+                return None
+            digest.update(table.read_bytes())
         except OSError:
             return None
     if options.target == "host":
@@ -75,16 +81,25 @@ def key_of(source: object, options: CompileOptions, purpose: str) -> str | None:
     return digest.hexdigest()
 
 
-def find(key: str) -> dict[str, Path] | None:
-    """The files of an entry by name, or None. Marks it as used."""
+def find(key: str) -> dict[str, Content] | None:
+    """The files of an entry by name, as they were kept, or None. Marks it as used."""
     root = directory()
     if root is None:
         return None
     try:
-        os.utime(root / key)
-        return {path.name: path for path in sorted((root / key).iterdir())}
+        with on_disk.opened(root) as folder:
+            try:
+                files = on_disk.read(folder, key)
+            except Damaged:
+                on_disk.remove(folder, key)
+                return None
+            os.utime(key, dir_fd=folder)
+            return files
+    except Unsafe as error:
+        _warn(root, error)
     except OSError:
-        return None
+        pass
+    return None
 
 
 def store(key: str, files: Mapping[str, Path | bytes]) -> None:
@@ -92,20 +107,28 @@ def store(key: str, files: Mapping[str, Path | bytes]) -> None:
     root = directory()
     if root is None:
         return
-    with suppress(OSError):
-        root.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=root))
-        try:
-            for name, content in files.items():
-                if isinstance(content, bytes):
-                    (temporary / name).write_bytes(content)
-                else:
-                    shutil.copyfile(content, temporary / name)
-            os.rename(temporary, root / key)
-        except BaseException:
-            shutil.rmtree(temporary, ignore_errors=True)
-            raise
-        _evict(root)
+    try:
+        with suppress(FileExistsError):
+            root.parent.mkdir(parents=True, exist_ok=True)
+            root.mkdir(mode=0o700)
+        with on_disk.opened(root) as folder:
+            with suppress(OSError):
+                on_disk.write(folder, key, files)
+            _evict(root, folder)
+    except Unsafe as error:
+        _warn(root, error)
+    except OSError:
+        pass
+
+
+_warned: set[Path] = set()
+
+
+def _warn(root: Path, why: Unsafe) -> None:
+    if root not in _warned:
+        _warned.add(root)
+        fix = "empty it and `chmod go-w` it, or set AOTC_CACHE_DIR to another folder"
+        print(f"warning: the cache {root} is not used: {why}; {fix}", file=sys.stderr)
 
 
 def tuning_table() -> Path:
@@ -113,6 +136,13 @@ def tuning_table() -> Path:
     root = directory()
     if root is None:
         raise UsageError(Problem("there is no table of decisions", why="AOTC_CACHE_DIR is empty", fix="name a file"))
+    try:
+        with on_disk.opened(root):
+            pass
+    except Unsafe as error:
+        raise UsageError(Problem(f"the folder {root} is not used", why=str(error), fix="name a file")) from error
+    except OSError:
+        pass  # writing the table says why
     return root / f"tuned-{hashlib.sha256(processor.identity().encode()).hexdigest()[:16]}.json"
 
 
@@ -132,23 +162,23 @@ def entries() -> Iterator[tuple[Path, int]]:
     root = directory()
     if root is not None and root.is_dir():
         for entry in _folders(root):
-            if not entry.name.startswith(_UNFINISHED):
+            if not entry.name.startswith(UNFINISHED):
                 yield entry, _size(entry)
 
 
 def _folders(root: Path) -> list[Path]:
     """What the cache has written, finished or not."""
-    mine = (each for each in root.iterdir() if _NAME.fullmatch(each.name) or each.name.startswith(_UNFINISHED))
+    mine = (each for each in root.iterdir() if _NAME.fullmatch(each.name) or each.name.startswith(UNFINISHED))
     return sorted(each for each in mine if each.is_dir())
 
 
-def _evict(root: Path) -> None:
+def _evict(root: Path, folder: int) -> None:
     found = [(entry.stat().st_mtime, _size(entry), entry) for entry in _folders(root)]
     total = sum(size for _, size, _ in found)
     for _, size, entry in sorted(found):
         if total <= LIMIT:
             return
-        shutil.rmtree(entry, ignore_errors=True)
+        on_disk.remove(folder, entry.name)
         total -= size
 
 
@@ -156,50 +186,25 @@ def _size(entry: Path) -> int:
     total = 0
     with suppress(OSError):
         for path in entry.iterdir():
-            total += path.stat().st_size
+            total += 0 if path.name == DIGESTS else path.lstat().st_size
     return total
 
 
-def _add_files(digest: hashlib._Hash, path: Path) -> bool:  # pyright: ignore[reportPrivateUsage]
-    """Take in a model file and the external data it names; False where that cannot be read (compiling says why)."""
+def _add_files(digest: hashlib._Hash, file: ModelFile) -> bool:  # pyright: ignore[reportPrivateUsage]
+    """Take in a model file and the external data it names; False where that is not to be read (compiling says why)."""
     try:
-        content = path.read_bytes()
+        content = file.content()
         digest.update(content)
-        for name in _external_files(content):
-            place = (path.parent / name).resolve()
-            if not place.is_relative_to(path.parent.resolve()):
-                return False
-            with place.open("rb") as stream:
+        if b"location" not in content:  # the key under which a tensor names its file
+            return True
+        from aotc.frontend.onnx import external_files, load_model
+
+        for name, path in external_files(load_model(file)).items():
+            with path.open("rb") as stream:
                 digest.update(name.encode() + b"\0" + hashlib.file_digest(stream, "sha256").digest())
-    except (OSError, ValueError):
+    except (OSError, AotcError, ValueError):
         return False
     return True
-
-
-def _external_files(content: bytes) -> list[str]:
-    """The files that a serialized model's tensors name. Raises ValueError where it is no model."""
-    if b"location" not in content:  # the key under which a tensor names its file
-        return []
-    from google.protobuf.message import DecodeError
-    from onnx import GraphProto, ModelProto, TensorProto
-
-    try:
-        model = ModelProto.FromString(content)
-    except DecodeError as error:
-        raise ValueError("not a model") from error
-    graphs: list[GraphProto] = [model.graph]
-    nodes = [node for function in model.functions for node in function.node]
-    tensors: list[TensorProto] = []
-    while graphs or nodes:
-        if graphs:
-            graph = graphs.pop()
-            tensors.extend(graph.initializer)
-            nodes.extend(graph.node)
-            continue
-        for attribute in nodes.pop().attribute:
-            tensors += [attribute.t, *attribute.tensors]
-            graphs += [attribute.g, *attribute.graphs]
-    return sorted({entry.value for tensor in tensors for entry in tensor.external_data if entry.key == "location"})
 
 
 def _options(options: CompileOptions) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aotc.compiler.keywords import in_python_terms
-from aotc.compiler.lowering import Source, import_source, run_phases, uncollected
+from aotc.compiler.lowering import Source, import_source, read_once, run_phases, uncollected
 from aotc.errors import Problem, UsageError
 from aotc.model.faults import explained
 from aotc.pipeline.compilation import Compilation
@@ -47,6 +47,7 @@ def lower(source: Source, options: CompileOptions, report: Callable[[str], None]
     weights beside it. `report` hears the name of each phase as it starts. The module is verified as it is imported and
     after the last phase. Raises AotcError or OSError.
     """
+    source = read_once(source, options)
     with explained("the import"):
         compilation = import_source(source, options, report)
     if options.selftest is not None:
@@ -93,7 +94,7 @@ def compile(source: Source, **options: Any) -> CompiledModel:
         raise UsageError([Problem(f"{name} in `compile`", why=what, fix="use `compile_to`") for name in elsewhere])
     from aotc.compiler.reuse import host_code
 
-    return host_code(source, in_process(chosen), lower).load()
+    return host_code(read_once(source, chosen), in_process(chosen), lower).load()
 
 
 def in_process(options: CompileOptions) -> CompileOptions:
@@ -121,6 +122,7 @@ def compile_with(
     """`compile_to` with ready options."""
     from aotc.compiler.reuse import KeptFiles
 
+    source = read_once(source, options)
     kept = KeptFiles(source, options)
     if (found := kept.find()) is not None:
         files, info = found

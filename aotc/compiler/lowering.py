@@ -14,6 +14,7 @@ from aotc.errors import Problem, UsageError
 from aotc.machines.targets import lookup
 from aotc.pipeline.compilation import Compilation
 from aotc.pipeline.files import Content, write_files
+from aotc.pipeline.model_file import ModelFile
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.phases import PHASES, PassRunner, phase_index, pipeline_of
 from aotc.pipeline.verification import verify
@@ -25,6 +26,13 @@ if TYPE_CHECKING:
 
 Source: TypeAlias = "str | os.PathLike[str] | bytes | onnx.ModelProto"
 """A model file, its bytes, a ModelProto; a file of IR where the options have `start_at`."""
+
+
+def read_once(source: Source, options: CompileOptions) -> Source:
+    """`source`, where it is the path of a model, as a file that is read once however many steps ask for its content."""
+    if isinstance(source, str | os.PathLike) and not isinstance(source, ModelFile) and options.start_at is None:
+        return ModelFile(source)
+    return source
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aotc.compiler import cache
+from aotc.compiler.entries import Content as Kept
 from aotc.model.metadata import ModelInfo, from_json, to_json
 from aotc.pipeline.files import Content
 from aotc.pipeline.options import CompileOptions
@@ -33,9 +34,9 @@ class KeptFiles:
         if found is None:
             return None
         try:
-            info = from_json(found.pop(_INFO).read_text(encoding="utf-8"))
-            return {name: _chunks(path) for name, path in found.items()}, info
-        except (OSError, KeyError, ValueError):
+            info = from_json(found.pop(_INFO)[:].decode())
+            return {name: _chunks(content) for name, content in found.items()}, info
+        except (KeyError, ValueError):
             return None
 
     def keep(self, written: Sequence[Path], info: ModelInfo) -> None:
@@ -53,7 +54,7 @@ def host_code(
     key = cache.key_of(source, options, "code")
     found = cache.find(key) if key is not None else None
     if found is not None:
-        with suppress(OSError, KeyError, ValueError):
+        with suppress(KeyError, ValueError):
             return HostCode.read(*(found[name] for name in (_INFO, "model.o", "weights.bin")))
     code = HostCode.of(lower(source, options))
     if key is not None:
@@ -62,7 +63,6 @@ def host_code(
     return code
 
 
-def _chunks(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as stream:
-        while chunk := stream.read(_CHUNK):
-            yield chunk
+def _chunks(content: Kept) -> Iterator[bytes]:
+    for start in range(0, len(content), _CHUNK):
+        yield content[start : start + _CHUNK]

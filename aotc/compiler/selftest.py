@@ -19,6 +19,7 @@ from aotc.checking.recordings import read_arrays
 from aotc.checking.reference import reference_outputs, reference_session
 from aotc.dialects.aot.contract import RECORDED, Argument, Recorded, arguments_of, entry, results_of
 from aotc.dialects.dtypes import element_type, extended, is_encoded, numpy_dtype
+from aotc.pipeline.model_file import ModelFile
 
 if TYPE_CHECKING:
     from aotc.compiler.lowering import Source
@@ -62,6 +63,8 @@ def reference_values(
     import onnx
 
     model = source.SerializeToString() if isinstance(source, onnx.ModelProto) else source
+    if isinstance(model, ModelFile):
+        model = model.reread()
     return reference_outputs(reference_session(model), inputs, compilation.options.constants)
 
 

@@ -7,6 +7,7 @@ import os
 import re
 import tempfile
 from dataclasses import dataclass
+from mmap import mmap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,11 +45,13 @@ class HostCode:
         return HostCode(compilation.info(), host_object(compilation), _aligned_copy(blob))
 
     @staticmethod
-    def read(info: Path, image: Path, weights: Path) -> HostCode:
-        """What was kept in three files; the weights stay where they are until they are used."""
-        size = weights.stat().st_size
-        blob = np.memmap(weights, np.uint8, mode="r") if size else aligned_bytes(0)
-        return HostCode(from_json(info.read_text(encoding="utf-8")), image.read_bytes(), blob)
+    def read(info: bytes | mmap, image: bytes | mmap, weights: bytes | mmap) -> HostCode:
+        """What was kept as the contents of three files; mapped weights stay where they are until they are used.
+
+        Raises ValueError where `info` is no metadata.
+        """
+        blob = np.frombuffer(weights, np.uint8) if isinstance(weights, mmap) else _aligned_copy(weights)
+        return HostCode(from_json(info[:].decode()), image[:], blob)
 
     def load(self) -> CompiledModel:
         """The model, ready to run."""

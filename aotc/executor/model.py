@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from threading import Lock
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
 from aotc.errors import EXIT_WRONG, AotcError, Problem
 from aotc.executor.device import Device, cpu
-from aotc.executor.native import Array, Call, NativeModel
+from aotc.executor.native import Array, NativeModel
 from aotc.executor.timing import Timing, measure
 from aotc.model.metadata import ModelInfo, PlanInfo, TensorInfo
 
@@ -24,38 +25,66 @@ class RunError(AotcError):
 
 
 class Step:
-    """A call on fixed buffers: `step()` reads the bound inputs, runs, and overwrites `step.outputs`."""
+    """A call on fixed buffers: `step()` reads the bound inputs, runs, and overwrites `step.outputs`.
 
-    __slots__ = ("_call", "_copies", "_keep", "_name", "outputs")
+    A step has a workspace of its own. Calls from several threads wait for each other, and each overwrites the outputs
+    that the one before returned: threads that read them at their own pace have a step each.
+    """
+
+    __slots__ = ("_acquire", "_call", "_copies", "_idle", "_keep", "_name", "_release", "_workspace", "outputs")
 
     def __init__(
-        self, name: str, call: Call, outputs: dict[str, Array], copies: Sequence[tuple[Array, Array]], keep: object
+        self,
+        native: NativeModel,
+        idle: list[Array | None],
+        inputs: Sequence[Array],
+        outputs: Sequence[Array],
+        copies: Sequence[tuple[Array, Array]],
     ) -> None:
-        self.outputs = outputs
+        """`idle` are workspaces that nobody uses: one of them is the step's while it lives."""
+        self.outputs = {t.name: array for t, array in zip(native.info.outputs, outputs, strict=True)}
         """{output name: array}; the same arrays at every call."""
-        self._name = name
-        self._call = call
+        self._name = native.info.name
         self._copies = copies
-        self._keep = keep
+        self._keep = (inputs, outputs, native)
+        self._idle = idle
+        self._workspace = _taken(idle, native)
+        self._call = native.call_on(inputs, outputs, self._workspace)
+        lock = Lock()
+        self._acquire, self._release = lock.acquire, lock.release  # `with lock` takes twice as long
+
+    def __del__(self) -> None:
+        if hasattr(self, "_workspace"):
+            self._idle.append(self._workspace)
 
     def __call__(self) -> dict[str, Array]:
-        for destination, source in self._copies:
-            np.copyto(destination, source)
-        if status := self._call():
-            raise _failed(self._name, status)
-        return self.outputs
+        self._acquire()
+        try:
+            if self._copies:
+                for destination, source in self._copies:
+                    np.copyto(destination, source)
+            if status := self._call():
+                raise _failed(self._name, status)
+            return self.outputs
+        finally:
+            self._release()
 
 
 class CompiledModel:
-    """One instance of a compiled model: shared code and weights, and a workspace of its own.
+    """A compiled model: code and weights, and workspaces for as many calls as there are at once.
 
-    An instance serves one thread at a time; `clone()` makes another one for another thread.
+    Threads may call one instance, and make bound calls of it, at the same time; each call has its own workspace. What
+    `set_input`, `run` and `get_output` work on is one set of buffers: threads that take turns at these get each
+    other's values, so each has a `clone()`.
     """
 
     def __init__(self, native: NativeModel) -> None:
         self._native = native
-        self._workspace = native.new_workspace()
+        self._idle: list[Array | None] = [native.new_workspace()]
+        """Workspaces that nobody uses. Taking one off a list, or putting it back, is one step for all threads."""
         self._dtypes = {t.dtype: _dtype(t.dtype) for t in (*self.inputs, *self.outputs)}
+        self._turn = Lock()
+        """Held while the model's own buffers are made, read or written."""
         self._own_inputs: list[Array] | None = None
         self._own_step: Step | None = None
 
@@ -80,7 +109,7 @@ class CompiledModel:
         return self._native.info.plan
 
     def clone(self) -> CompiledModel:
-        """Another instance with the same code and weights and its own workspace, for another thread."""
+        """Another instance with the same code and weights, and buffers of its own for `set_input` and `get_output`."""
         return CompiledModel(self._native)
 
     def __reduce__(self) -> NoReturn:
@@ -102,7 +131,12 @@ class CompiledModel:
         """
         arrays = [a if _is_plain(a) else a.copy() for a in self._arrays(_as_inputs(inputs))]
         outputs = self._new(self.outputs)
-        if status := self._native.call_on(arrays, outputs, self._workspace)():
+        workspace = _taken(self._idle, self._native)
+        try:
+            status = self._native.call_on(arrays, outputs, workspace)()
+        finally:
+            self._idle.append(workspace)
+        if status:
             raise _failed(self.metadata.name, status)
         return self._named(outputs)
 
@@ -122,10 +156,7 @@ class CompiledModel:
         return self._bind(buffers, copies)
 
     def _bind(self, buffers: Sequence[Array], copies: Sequence[tuple[Array, Array]] = ()) -> Step:
-        outputs = self._new(self.outputs)
-        call = self._native.call_on(buffers, outputs, self._workspace)
-        keep = (buffers, self._workspace, self._native)
-        return Step(self.metadata.name, call, self._named(outputs), copies, keep)
+        return Step(self._native, self._idle, buffers, self._new(self.outputs), copies)
 
     # The module-based runtime interface
 
@@ -151,29 +182,40 @@ class CompiledModel:
     def set_input(self, which: str | int, value: Any) -> None:
         """Copy `value` into the model's own buffer of an input, by name or position."""
         position = _position(self.inputs, which, "input")
-        self._buffers()[position][...] = self._check(self.inputs[position], value)
+        array = self._check(self.inputs[position], value)
+        with self._turn:
+            self._buffers()[position][...] = array
 
     def get_input(self, which: str | int) -> Array:
         """The model's own buffer of an input, zero before `set_input`."""
-        return self._buffers()[_position(self.inputs, which, "input")]
+        with self._turn:
+            return self._buffers()[_position(self.inputs, which, "input")]
 
     def run(self) -> None:
         """Run on the inputs set with `set_input`."""
-        self._step()()
+        with self._turn:
+            self._step()()
 
     def get_output(self, which: str | int, out: Array | None = None) -> Array:
         """A copy of an output of the last `run`, in `out` if given."""
         tensor = self.outputs[_position(self.outputs, which, "output")]
-        result = self._step().outputs[tensor.name]
-        if out is None:
-            return result.copy()
-        self._check(tensor, out)
-        np.copyto(out, result)
-        return out
+        if out is not None:
+            self._check(tensor, out)
+        with self._turn:
+            result = self._step().outputs[tensor.name]
+            if out is None:
+                return result.copy()
+            np.copyto(out, result)
+            return out
 
     def time_evaluator(self, number: int = 10, repeat: int = 3) -> Callable[[], Timing]:
         """A function that times `repeat` runs of `number` calls on the inputs set with `set_input`, in seconds."""
-        return lambda: measure(self._step(), number, repeat)
+
+        def evaluate() -> Timing:
+            with self._turn:
+                return measure(self._step(), number, repeat)
+
+        return evaluate
 
     def _buffers(self) -> list[Array]:
         if self._own_inputs is None:
@@ -211,6 +253,14 @@ class CompiledModel:
 
     def _named(self, arrays: Sequence[Array]) -> dict[str, Array]:
         return {t.name: array for t, array in zip(self.outputs, arrays, strict=True)}
+
+
+def _taken(idle: list[Array | None], native: NativeModel) -> Array | None:
+    """A workspace that nobody else has: an idle one, else a new one."""
+    try:
+        return idle.pop()
+    except IndexError:
+        return native.new_workspace()
 
 
 def _as_inputs(arguments: tuple[Any, ...]) -> Inputs:

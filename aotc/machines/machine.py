@@ -14,10 +14,12 @@ from typing import Self
 class ThreadCosts:
     """When a kernel is worth sharing among threads. Work is counted in operations on registers (`loop_shares`)."""
 
-    least_operations: int
-    """Operations that one thread does in the time of a barrier (about a microsecond): kernels of less stay with one."""
+    phase_operations: int
+    """Operations that one thread does in the time that a phase takes beside its work: until other threads see it, until
+    their results are seen, and what they read of each other's results (about a microsecond in all)."""
     most_time: float
-    """Of the operations of one thread: what the slowest of several may be left with, for sharing to be chosen."""
+    """Of the operations of one thread: what the slowest of several may be left with, phases included, for sharing to be
+    chosen."""
 
 
 @dataclass(frozen=True)

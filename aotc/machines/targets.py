@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
@@ -428,12 +429,16 @@ def _described(spec: str, triple: str, cpu: str, features: str) -> Target:
     return replace(target, core=probed_vectors(target) or (families.BARE if bare else families.HOSTED))
 
 
+_listening: Final = threading.Lock()
+"""Standard error is one for all threads."""
+
+
 def _listened(make: Callable[[], _T]) -> tuple[_T, str]:
     """What `make` returns, and what LLVM prints on standard error meanwhile: all that it does about a processor or a
     feature it does not know, before it goes on without or ends the process."""
     import tempfile
 
-    with tempfile.TemporaryFile() as stream:
+    with _listening, tempfile.TemporaryFile() as stream:
         try:
             kept = os.dup(2)
         except OSError:  # standard error is closed

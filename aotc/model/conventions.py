@@ -23,9 +23,7 @@ IO: Final = ("caller", "workspace")
 CALL_PACKED: Final = "AOTCCallPacked"
 """The runtime function that looks an operator up and calls it: the registry, a name, then the packed arguments."""
 THREADS_RUN: Final = "aotc_threads_run"
-"""The runtime function that has the threads of a pool run one function together."""
-THREADS_BARRIER: Final = "aotc_threads_barrier"
-"""The runtime function in which the threads of a pool wait for each other."""
+"""The runtime function that has the threads of a pool do the shares of one function's phases."""
 
 
 @dataclass(frozen=True)

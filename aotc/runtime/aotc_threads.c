@@ -1,8 +1,12 @@
-/* A pool of POSIX threads that wait for work: spinning first, then giving way to others, then asleep. Its twin for
- * objects that aotc writes itself is aotc_threads.ll: change both.
+/* A pool of POSIX threads that wait for shares of work: spinning first, then giving way to others, then asleep. Its
+ * twin for objects that aotc writes itself is aotc_threads.ll: change both.
  *
- * Work is published by one word, the call's number and how many threads it is for; a thread that is not needed looks at
- * nothing else. After a fork the child has none of the threads and starts over. */
+ * A phase is published by one word, its number and how many shares it has. Who begins a share first takes it, by a word
+ * of its own: thread t of the pool share t, or the caller, which never waits for a thread that has not begun. So a
+ * thread that comes late costs nothing; and one that loses its processor within a share, which the caller must wait
+ * for, is not given work again for a multiple of that time. Only a caller has what the arguments point to: a thread
+ * looks at them after it has taken a share and before that is done. After a fork the child has none of the threads and
+ * starts over. */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
@@ -13,33 +17,47 @@
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
-  kSpins = 2000,         /* tries of a waiting thread before it gives way, some 50 microseconds */
-  kYields = 1000,        /* of an idle one before it sleeps, about a millisecond */
-  kStarting = -1,        /* in place of a process number */
-  kCall = AOTC_THREADS_MAX * 2 /* the published word is a multiple of it, the call, plus the number of threads */
+  kSpins = 1000,   /* tries of a waiting thread before it gives way or sleeps, some 50 microseconds */
+  kYields = 1000,  /* of an idle one before it sleeps, about a millisecond */
+  kGrace = 50,     /* tries of the caller before it takes the share of a thread that took the one before */
+  kStalled = 2,    /* milliseconds asleep that show that a thread was kept from running */
+  kAlone = 16,     /* times as long the caller then works alone */
+  kLongest = 1000, /* milliseconds of that at most */
+  kStarting = -1,  /* in place of a process number */
+  kPhase = AOTC_THREADS_MAX * 2 /* the published word is a multiple of it, the phase, plus the number of shares */
 };
 
 /* What different threads write is on different cache lines. */
 #define LINE __attribute__((aligned(64)))
 
+typedef struct {
+  LINE uintptr_t taken; /* the latest phase in which somebody took this share */
+  uintptr_t done;       /* the latest phase in which the thread of the pool has done it, */
+  int32_t status;       /* with this result */
+  uintptr_t latest;     /* the phase before the thread was created */
+} Share;
+
 static struct {
-  pthread_mutex_t turn; /* held during a call */
   pthread_mutex_t idle;
-  pthread_cond_t wake;
+  pthread_cond_t wake;     /* of threads that wait for a phase */
+  pthread_cond_t finished; /* of the caller that waits for a share */
   int32_t process;
   int32_t started; /* threads of the pool, the caller not counted */
-  int32_t sleeping;
+  int32_t alone;   /* whether callers work alone, */
+  uint32_t until;  /* to this time */
+  LINE int32_t busy; /* a caller has the pool */
   aotc_threads_work work;
   void *arguments;
-  LINE uint32_t published;
-  LINE int32_t arrived;
-  LINE uint32_t round; /* how often all have arrived */
-  LINE int32_t status[AOTC_THREADS_MAX];
-  uint32_t latest[AOTC_THREADS_MAX]; /* the call before a thread was created */
-} pool = {.turn = PTHREAD_MUTEX_INITIALIZER, .idle = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
+  int32_t phase;
+  int32_t waiting;  /* the caller sleeps */
+  LINE int32_t sleeping; /* threads sleep that nobody woke yet */
+  LINE uintptr_t published;
+  Share shares[AOTC_THREADS_MAX];
+} pool = {.idle = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER, .finished = PTHREAD_COND_INITIALIZER};
 
 static void spin(void) {
 #if defined(__x86_64__) || defined(__i386__)
@@ -49,60 +67,112 @@ static void spin(void) {
 #endif
 }
 
-/* What `word` is when it is no longer `seen`, or `seen` after so many tries; `yields` below 0: as many as it takes. */
-static uint32_t wait_for_change(const uint32_t *word, uint32_t seen, int32_t yields) {
-  uint32_t now;
-  for (int32_t i = 0; i < kSpins; ++i) {
-    if ((now = __atomic_load_n(word, __ATOMIC_ACQUIRE)) != seen) return now;
-    spin();
-  }
-  for (int32_t i = 0; i != yields; i += yields > 0) {
-    if ((now = __atomic_load_n(word, __ATOMIC_ACQUIRE)) != seen) return now;
-    sched_yield();
-  }
-  return seen;
+static uint32_t milliseconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint32_t)now.tv_sec * 1000u + (uint32_t)(now.tv_nsec / 1000000);
 }
 
-static uint32_t next_call(uint32_t seen) {
-  uint32_t now = wait_for_change(&pool.published, seen, kYields);
-  if (now != seen) return now;
+/* Whether the caller of this function does share `thread` of phase `call`. A later phase than `call` may have come. */
+static int32_t take(int32_t thread, uintptr_t call) {
+  uintptr_t *taken = &pool.shares[thread].taken;
+  uintptr_t before = __atomic_load_n(taken, __ATOMIC_ACQUIRE);
+  return (intptr_t)(call - before) > 0 &&
+         __atomic_compare_exchange_n(taken, &before, call, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+/* --- a thread of the pool --- */
+
+static uintptr_t next_phase(uintptr_t seen) {
+  uintptr_t now;
+  for (int32_t i = 0; i < kSpins + kYields; ++i) {
+    if ((now = __atomic_load_n(&pool.published, __ATOMIC_ACQUIRE)) != seen) return now;
+    if (i < kSpins) spin();
+    else sched_yield();
+  }
   pthread_mutex_lock(&pool.idle);
-  __atomic_fetch_add(&pool.sleeping, 1, __ATOMIC_SEQ_CST);
-  while ((now = __atomic_load_n(&pool.published, __ATOMIC_SEQ_CST)) == seen) pthread_cond_wait(&pool.wake, &pool.idle);
-  __atomic_fetch_sub(&pool.sleeping, 1, __ATOMIC_SEQ_CST);
+  for (;;) {
+    __atomic_store_n(&pool.sleeping, 1, __ATOMIC_SEQ_CST);
+    if ((now = __atomic_load_n(&pool.published, __ATOMIC_SEQ_CST)) != seen) break;
+    pthread_cond_wait(&pool.wake, &pool.idle);
+  }
   pthread_mutex_unlock(&pool.idle);
   return now;
 }
 
-static void publish(uint32_t word) {
-  __atomic_store_n(&pool.published, word, __ATOMIC_SEQ_CST);
+static void *serve(void *number) {
+  int32_t thread = (int32_t)(intptr_t)number;
+  Share *share = &pool.shares[thread];
+  uintptr_t call = share->latest;
+  for (;;) {
+    call = next_phase(call);
+    if (thread >= (int32_t)(call % kPhase) || !take(thread, call)) continue;
+    share->status = pool.work(pool.arguments, thread, pool.phase);
+    __atomic_store_n(&share->done, call, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&pool.waiting, __ATOMIC_SEQ_CST)) {
+      pthread_mutex_lock(&pool.idle);
+      pthread_cond_signal(&pool.finished);
+      pthread_mutex_unlock(&pool.idle);
+    }
+  }
+  return NULL;
+}
+
+/* --- the caller --- */
+
+static void publish(uintptr_t call) {
+  __atomic_store_n(&pool.published, call, __ATOMIC_SEQ_CST);
   if (__atomic_load_n(&pool.sleeping, __ATOMIC_SEQ_CST) == 0) return;
   pthread_mutex_lock(&pool.idle);
+  __atomic_store_n(&pool.sleeping, 0, __ATOMIC_SEQ_CST);
   pthread_cond_broadcast(&pool.wake);
   pthread_mutex_unlock(&pool.idle);
 }
 
-void aotc_threads_barrier(int32_t threads) {
-  uint32_t round = __atomic_load_n(&pool.round, __ATOMIC_ACQUIRE);
-  if (__atomic_add_fetch(&pool.arrived, 1, __ATOMIC_ACQ_REL) == threads) {
-    __atomic_store_n(&pool.arrived, 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&pool.round, round + 1, __ATOMIC_RELEASE);
-  } else {
-    wait_for_change(&pool.round, round, -1);
+/* Wait for a share that a thread of the pool has begun. */
+static int32_t result(const Share *share, uintptr_t call) {
+  for (int32_t i = 0; i < kSpins; ++i) {
+    if (__atomic_load_n(&share->done, __ATOMIC_ACQUIRE) == call) return share->status;
+    spin();
   }
+  uint32_t since = milliseconds();
+  pthread_mutex_lock(&pool.idle);
+  __atomic_store_n(&pool.waiting, 1, __ATOMIC_SEQ_CST);
+  while (__atomic_load_n(&share->done, __ATOMIC_SEQ_CST) != call) pthread_cond_wait(&pool.finished, &pool.idle);
+  __atomic_store_n(&pool.waiting, 0, __ATOMIC_SEQ_CST);
+  pthread_mutex_unlock(&pool.idle);
+  uint32_t now = milliseconds(), stalled = now - since;
+  if (stalled >= kStalled) {
+    __atomic_store_n(&pool.until, now + (stalled < kLongest / kAlone ? stalled * kAlone : kLongest), __ATOMIC_RELAXED);
+    __atomic_store_n(&pool.alone, 1, __ATOMIC_RELAXED);
+  }
+  return share->status;
 }
 
-static void *serve(void *number) {
-  int32_t thread = (int32_t)(intptr_t)number;
-  uint32_t call = pool.latest[thread];
-  for (;;) {
-    call = next_call(call);
-    int32_t threads = (int32_t)(call % kCall);
-    if (thread >= threads) continue;
-    pool.status[thread] = pool.work(pool.arguments, thread);
-    aotc_threads_barrier(threads);
+static int32_t run_together(int32_t threads, int32_t phase, uint64_t *came) {
+  uintptr_t call = pool.published - pool.published % kPhase + kPhase + (uintptr_t)threads;
+  pool.phase = phase;
+  publish(call);
+  int32_t status = pool.work(pool.arguments, 0, phase);
+  for (int32_t thread = 1; thread < threads; ++thread) {
+    const Share *share = &pool.shares[thread];
+    uint64_t bit = (uint64_t)1 << thread;
+    for (int32_t i = 0; (*came & bit) && i < kGrace; ++i) {
+      if (__atomic_load_n(&share->taken, __ATOMIC_RELAXED) == call) break;
+      spin();
+    }
+    int32_t mine = take(thread, call);
+    int32_t other = mine ? pool.work(pool.arguments, thread, phase) : result(share, call);
+    *came = mine ? *came & ~bit : *came | bit;
+    if (status == 0) status = other;
   }
-  return NULL;
+  return status;
+}
+
+static int32_t run_alone(int32_t threads, aotc_threads_work work, void *arguments, int32_t phase) {
+  int32_t status = 0;
+  for (int32_t thread = 0; status == 0 && thread < threads; ++thread) status = work(arguments, thread, phase);
+  return status;
 }
 
 static void start_over_after_fork(void) {
@@ -115,46 +185,61 @@ static void start_over_after_fork(void) {
     } else if (__atomic_compare_exchange_n(&pool.process, &seen, kStarting, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
       pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
       pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
-      pool.turn = mutex;
       pool.idle = mutex;
-      pool.wake = condition;
-      pool.started = pool.sleeping = pool.arrived = 0;
-      pool.published = 0;
+      pool.wake = pool.finished = condition;
+      pool.started = pool.alone = pool.busy = pool.waiting = pool.sleeping = 0;
       __atomic_store_n(&pool.process, process, __ATOMIC_RELEASE);
       return;
     }
   }
 }
 
-/* Create the threads that are missing; they take no signals, which are for the application's threads. */
+/* Whether there are as many threads, created if need be; they take no signals, which are for the application's. */
 static int32_t start(int32_t threads) {
   sigset_t all, before;
-  if (pool.started >= threads - 1) return 0;
-  if (threads > AOTC_THREADS_MAX) return AOTC_THREADS_NONE;
+  if (pool.started >= threads - 1) return 1;
+  if (threads > AOTC_THREADS_MAX) return 0;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   while (pool.started < threads - 1) {
     pthread_t thread;
-    pool.latest[pool.started + 1] = pool.published;
+    pool.shares[pool.started + 1].latest = pool.published;
     if (pthread_create(&thread, NULL, serve, (void *)(intptr_t)(pool.started + 1)) != 0) break;
     ++pool.started;
   }
   pthread_sigmask(SIG_SETMASK, &before, NULL);
-  return pool.started >= threads - 1 ? 0 : AOTC_THREADS_NONE;
+  return pool.started >= threads - 1;
 }
 
-int32_t aotc_threads_run(int32_t threads, aotc_threads_work work, void *arguments) {
+/* Whether the caller has the pool from now on. */
+static int32_t enter(int32_t threads) {
+  if (__atomic_load_n(&pool.alone, __ATOMIC_RELAXED)) {
+    if ((int32_t)(milliseconds() - __atomic_load_n(&pool.until, __ATOMIC_RELAXED)) < 0) return 0;
+    __atomic_store_n(&pool.alone, 0, __ATOMIC_RELAXED);
+  }
+  if (__atomic_exchange_n(&pool.busy, 1, __ATOMIC_ACQUIRE)) return 0;
+  if (start(threads)) return 1;
+  __atomic_store_n(&pool.busy, 0, __ATOMIC_RELEASE);
+  return 0;
+}
+
+int32_t aotc_threads_run(int32_t threads, aotc_threads_work work, void *arguments, int32_t phases) {
+  int32_t status = 0, together;
+  uint64_t came = ~(uint64_t)0;
   start_over_after_fork();
-  pthread_mutex_lock(&pool.turn);
-  int32_t status = start(threads);
-  if (status == 0) {
+  if ((together = enter(threads))) {
     pool.work = work;
     pool.arguments = arguments;
-    publish(pool.published - pool.published % kCall + kCall + (uint32_t)threads);
-    status = work(arguments, 0);
-    aotc_threads_barrier(threads);
-    for (int32_t thread = 1; status == 0 && thread < threads; ++thread) status = pool.status[thread];
+    /* However long nobody had these shares. */
+    for (int32_t thread = 1; thread < threads; ++thread) {
+      __atomic_store_n(&pool.shares[thread].taken, pool.published, __ATOMIC_RELEASE);
+    }
   }
-  pthread_mutex_unlock(&pool.turn);
+  for (int32_t phase = 0; status == 0; ++phase) {
+    status = work(arguments, -1, phase);
+    if (status != 0 || phase == phases) break;
+    status = together ? run_together(threads, phase, &came) : run_alone(threads, work, arguments, phase);
+  }
+  if (together) __atomic_store_n(&pool.busy, 0, __ATOMIC_RELEASE);
   return status;
 }

@@ -1,5 +1,5 @@
-/* Threads for models that were compiled with --threads: POSIX threads, static memory only. Generated code calls these
- * functions; link aotc_threads.c with it. All models of a program share one pool, which serves one call at a time. */
+/* Threads for models that were compiled with --threads: POSIX threads, static memory only. Generated code calls this
+ * function; link aotc_threads.c with it. All models of a program share one pool. */
 #ifndef AOTC_THREADS_H_
 #define AOTC_THREADS_H_
 
@@ -9,20 +9,20 @@
 extern "C" {
 #endif
 
-/* The most threads of a call, the caller's included. */
+/* The most threads of a call that has more than one, the caller's included. */
 #define AOTC_THREADS_MAX 64
-/* A thread could not be created, or more than AOTC_THREADS_MAX were asked for. */
-#define AOTC_THREADS_NONE (-12)
 
-/* The share of one thread; 0 is success. */
-typedef int32_t (*aotc_threads_work)(void *arguments, int32_t thread);
+/* Share `thread` of a phase, from 0 on; or, for `thread` -1, what one thread does before the phase. 0 is success. */
+typedef int32_t (*aotc_threads_work)(void *arguments, int32_t thread, int32_t phase);
 
-/* Have `threads` threads call work(arguments, 0 .. threads - 1), the caller as 0, and wait for all of them. Returns the
- * first status, in the order of the threads, that is not 0. Threads are created when they are first needed. */
-int32_t aotc_threads_run(int32_t threads, aotc_threads_work work, void *arguments);
-
-/* Within a share: wait until all `threads` threads of the call are here. */
-void aotc_threads_barrier(int32_t threads);
+/* For each phase from 0 to `phases` - 1: work(arguments, -1, phase), then the shares 0 .. `threads` - 1 of the phase,
+ * in any order and on any threads, all of which are done before the next phase; at last work(arguments, -1, phases).
+ * Returns the first status, in the order of the shares, that is not 0; nothing follows that phase.
+ *
+ * The caller does share 0 and every share that no thread of the pool has begun when it gets to it: all of them, while
+ * the pool works for another caller, where threads cannot be created, and for a while after one was kept from running
+ * in the middle of a share. Threads are created when they are first needed. */
+int32_t aotc_threads_run(int32_t threads, aotc_threads_work work, void *arguments, int32_t phases);
 
 #ifdef __cplusplus
 }

@@ -1,14 +1,17 @@
 ; aotc_threads.c for objects that aotc writes itself; see there what it does. Memory of the C library's types is zeros,
-; as their initial values are on Linux, and has room for any of them. PAUSE stands for the processor's instruction.
+; as their initial values are on Linux, and has room for any of them. PAUSE stands for the processor's instruction, iPTR
+; for the integer as wide as a pointer.
 
 %pool = type {
-  [64 x i8], [64 x i8], [64 x i8],       ;  0 turn, idle, wake
-  i32, i32, i32, ptr, ptr, [64 x i8],    ;  3 process, started, sleeping, work, arguments
-  i32, [60 x i8],                        ;  9 published
-  i32, [60 x i8],                        ; 11 arrived
-  i32, [60 x i8],                        ; 13 round
-  [64 x i32], [64 x i32]                 ; 15 status, latest
+  [64 x i8], [64 x i8], [64 x i8],           ;  0 idle, wake, finished
+  i32, i32, i32, i32, [48 x i8],             ;  3 process, started, alone, until
+  i32, i32, i32, i32,                        ;  8 busy, phase, waiting
+  [16 x i8], [32 x i8],                      ; 12 work, arguments
+  i32, [60 x i8], [64 x i8],                 ; 14 sleeping, -, published
+  [64 x %share]                              ; 17 shares
 }
+; Of 16 bytes each: taken, done, status, latest.
+%share = type { [16 x i8], [16 x i8], [16 x i8], [16 x i8] }
 
 @aotc_threads_pool = weak_odr hidden global %pool zeroinitializer, align 64
 
@@ -16,86 +19,144 @@ declare i32 @pthread_create(ptr, ptr, ptr, ptr)
 declare i32 @pthread_mutex_lock(ptr)
 declare i32 @pthread_mutex_unlock(ptr)
 declare i32 @pthread_cond_wait(ptr, ptr)
+declare i32 @pthread_cond_signal(ptr)
 declare i32 @pthread_cond_broadcast(ptr)
 declare i32 @pthread_sigmask(i32, ptr, ptr)
 declare i32 @sigfillset(ptr)
 declare i32 @sched_yield()
 declare i32 @getpid()
+declare i32 @clock_gettime(i32, ptr)
 declare void @llvm.memset.p0.i32(ptr, i8, i32, i1)
 
-define internal i32 @aotc.threads.wait(ptr %word, i32 %seen, i32 %yields) nounwind {
-entry:
-  br label %spin
-spin:
-  %i = phi i32 [ 0, %entry ], [ %i.next, %spin.more ]
-  %a = load atomic i32, ptr %word acquire, align 4
-  %a.changed = icmp ne i32 %a, %seen
-  br i1 %a.changed, label %changed, label %spin.more
-spin.more:
-  PAUSE
-  %i.next = add i32 %i, 1
-  %spinning = icmp slt i32 %i.next, 2000
-  br i1 %spinning, label %spin, label %yield
-yield:
-  %j = phi i32 [ 0, %spin.more ], [ %j.next, %yield.more ]
-  %tired = icmp eq i32 %j, %yields
-  br i1 %tired, label %unchanged, label %yield.look
-yield.look:
-  %b = load atomic i32, ptr %word acquire, align 4
-  %b.changed = icmp ne i32 %b, %seen
-  br i1 %b.changed, label %changed, label %yield.more
-yield.more:
-  %0 = call i32 @sched_yield()
-  %counts = icmp sgt i32 %yields, 0
-  %one = zext i1 %counts to i32
-  %j.next = add i32 %j, %one
-  br label %yield
-changed:
-  %now = phi i32 [ %a, %spin ], [ %b, %yield.look ]
-  ret i32 %now
-unchanged:
-  ret i32 %seen
+define internal i32 @aotc.threads.milliseconds() nounwind {
+  %now = alloca { iPTR, iPTR }, align 8
+  %1 = call i32 @clock_gettime(i32 1, ptr %now)
+  %fraction.at = getelementptr { iPTR, iPTR }, ptr %now, i32 0, i32 1
+  %seconds = load iPTR, ptr %now
+  %nanoseconds = load iPTR, ptr %fraction.at
+  %thousands = mul iPTR %seconds, 1000
+  %fraction = sdiv iPTR %nanoseconds, 1000000
+  %sum = add iPTR %thousands, %fraction
+  %pointer = inttoptr iPTR %sum to ptr
+  %milliseconds = ptrtoint ptr %pointer to i32
+  ret i32 %milliseconds
 }
 
-define internal i32 @aotc.threads.next_call(i32 %seen) nounwind {
-  %published = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 9
-  %idle = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 1
-  %wake = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 2
-  %sleeping = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 5
-  %early = call i32 @aotc.threads.wait(ptr %published, i32 %seen, i32 1000)
-  %awake = icmp ne i32 %early, %seen
-  br i1 %awake, label %done, label %sleep
-sleep:
-  %1 = call i32 @pthread_mutex_lock(ptr %idle)
-  %2 = atomicrmw add ptr %sleeping, i32 1 seq_cst, align 4
+define internal i1 @aotc.threads.take(i32 %thread, iPTR %call) nounwind {
+  %taken = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 17, i32 %thread, i32 0
+  %before = load atomic iPTR, ptr %taken acquire, align 8
+  %ahead = sub iPTR %call, %before
+  %later = icmp sgt iPTR %ahead, 0
+  br i1 %later, label %try, label %no
+try:
+  %pair = cmpxchg ptr %taken, iPTR %before, iPTR %call acq_rel monotonic, align 8
+  %won = extractvalue { iPTR, i1 } %pair, 1
+  ret i1 %won
+no:
+  ret i1 false
+}
+
+; --- a thread of the pool ---
+
+define internal iPTR @aotc.threads.next_phase(iPTR %seen) nounwind {
+entry:
+  %idle = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 0
+  %wake = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 1
+  %sleeping = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 14
+  %published = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 16
   br label %look
 look:
-  %now = load atomic i32, ptr %published seq_cst, align 4
-  %changed = icmp ne i32 %now, %seen
-  br i1 %changed, label %rise, label %on
+  %i = phi i32 [ 0, %entry ], [ %i.next, %again ]
+  %early = load atomic iPTR, ptr %published acquire, align 8
+  %changed = icmp ne iPTR %early, %seen
+  br i1 %changed, label %found, label %wait
+wait:
+  %spinning = icmp slt i32 %i, 1000
+  br i1 %spinning, label %spin, label %yield
+spin:
+  PAUSE
+  br label %again
+yield:
+  %0 = call i32 @sched_yield()
+  br label %again
+again:
+  %i.next = add i32 %i, 1
+  %patient = icmp slt i32 %i.next, 2000
+  br i1 %patient, label %look, label %sleep
+sleep:
+  %1 = call i32 @pthread_mutex_lock(ptr %idle)
+  br label %asleep
+asleep:
+  store atomic i32 1, ptr %sleeping seq_cst, align 4
+  %late = load atomic iPTR, ptr %published seq_cst, align 8
+  %come = icmp ne iPTR %late, %seen
+  br i1 %come, label %rise, label %on
 on:
-  %3 = call i32 @pthread_cond_wait(ptr %wake, ptr %idle)
-  br label %look
+  %2 = call i32 @pthread_cond_wait(ptr %wake, ptr %idle)
+  br label %asleep
 rise:
-  %4 = atomicrmw sub ptr %sleeping, i32 1 seq_cst, align 4
-  %5 = call i32 @pthread_mutex_unlock(ptr %idle)
-  br label %done
-done:
-  %result = phi i32 [ %early, %0 ], [ %now, %rise ]
-  ret i32 %result
+  %3 = call i32 @pthread_mutex_unlock(ptr %idle)
+  ret iPTR %late
+found:
+  ret iPTR %early
 }
 
-define internal void @aotc.threads.publish(i32 %word) nounwind {
-  %published = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 9
-  %idle = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 1
-  %wake = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 2
-  %sleeping = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 5
-  store atomic i32 %word, ptr %published seq_cst, align 4
+define internal ptr @aotc.threads.serve(ptr %number) nounwind {
+entry:
+  %idle = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 0
+  %finished = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 2
+  %phase.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 9
+  %waiting.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 10
+  %work.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 12
+  %arguments.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 13
+  %thread = ptrtoint ptr %number to i32
+  %done.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 17, i32 %thread, i32 1
+  %status.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 17, i32 %thread, i32 2
+  %latest.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 17, i32 %thread, i32 3
+  %first = load iPTR, ptr %latest.at, align 8
+  br label %next
+next:
+  %seen = phi iPTR [ %first, %entry ], [ %call, %next ], [ %call, %try ], [ %call, %share ], [ %call, %tell ]
+  %call = call iPTR @aotc.threads.next_phase(iPTR %seen)
+  %low = and iPTR %call, 127
+  %pointer = inttoptr iPTR %low to ptr
+  %shares = ptrtoint ptr %pointer to i32
+  %needed = icmp slt i32 %thread, %shares
+  br i1 %needed, label %try, label %next
+try:
+  %mine = call i1 @aotc.threads.take(i32 %thread, iPTR %call)
+  br i1 %mine, label %share, label %next
+share:
+  %work = load ptr, ptr %work.at
+  %arguments = load ptr, ptr %arguments.at
+  %phase = load i32, ptr %phase.at
+  %status = call i32 %work(ptr %arguments, i32 %thread, i32 %phase)
+  store i32 %status, ptr %status.at, align 4
+  store atomic iPTR %call, ptr %done.at seq_cst, align 8
+  %waiting = load atomic i32, ptr %waiting.at seq_cst, align 4
+  %wanted = icmp ne i32 %waiting, 0
+  br i1 %wanted, label %tell, label %next
+tell:
+  %0 = call i32 @pthread_mutex_lock(ptr %idle)
+  %1 = call i32 @pthread_cond_signal(ptr %finished)
+  %2 = call i32 @pthread_mutex_unlock(ptr %idle)
+  br label %next
+}
+
+; --- the caller ---
+
+define internal void @aotc.threads.publish(iPTR %call) nounwind {
+  %idle = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 0
+  %wake = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 1
+  %sleeping = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 14
+  %published = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 16
+  store atomic iPTR %call, ptr %published seq_cst, align 8
   %asleep = load atomic i32, ptr %sleeping seq_cst, align 4
   %none = icmp eq i32 %asleep, 0
   br i1 %none, label %done, label %rouse
 rouse:
   %1 = call i32 @pthread_mutex_lock(ptr %idle)
+  store atomic i32 0, ptr %sleeping seq_cst, align 4
   %2 = call i32 @pthread_cond_broadcast(ptr %wake)
   %3 = call i32 @pthread_mutex_unlock(ptr %idle)
   br label %done
@@ -103,46 +164,139 @@ done:
   ret void
 }
 
-define weak_odr hidden void @aotc_threads_barrier(i32 %threads) nounwind noinline {
-  %arrived = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 11
-  %round = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 13
-  %this = load atomic i32, ptr %round acquire, align 4
-  %before = atomicrmw add ptr %arrived, i32 1 acq_rel, align 4
-  %count = add i32 %before, 1
-  %last = icmp eq i32 %count, %threads
-  br i1 %last, label %release, label %wait
-release:
-  store atomic i32 0, ptr %arrived monotonic, align 4
-  %next = add i32 %this, 1
-  store atomic i32 %next, ptr %round release, align 4
-  ret void
-wait:
-  %1 = call i32 @aotc.threads.wait(ptr %round, i32 %this, i32 -1)
-  ret void
+define internal i32 @aotc.threads.result(i32 %thread, iPTR %call) nounwind {
+entry:
+  %idle = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 0
+  %finished = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 2
+  %alone = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 5
+  %until = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 6
+  %waiting = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 10
+  %done.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 17, i32 %thread, i32 1
+  %status.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 17, i32 %thread, i32 2
+  br label %look
+look:
+  %i = phi i32 [ 0, %entry ], [ %i.next, %spin ]
+  %early = load atomic iPTR, ptr %done.at acquire, align 8
+  %soon = icmp eq iPTR %early, %call
+  br i1 %soon, label %done, label %spin
+spin:
+  PAUSE
+  %i.next = add i32 %i, 1
+  %patient = icmp slt i32 %i.next, 1000
+  br i1 %patient, label %look, label %sleep
+sleep:
+  %since = call i32 @aotc.threads.milliseconds()
+  %0 = call i32 @pthread_mutex_lock(ptr %idle)
+  store atomic i32 1, ptr %waiting seq_cst, align 4
+  br label %asleep
+asleep:
+  %late = load atomic iPTR, ptr %done.at seq_cst, align 8
+  %come = icmp eq iPTR %late, %call
+  br i1 %come, label %rise, label %on
+on:
+  %1 = call i32 @pthread_cond_wait(ptr %finished, ptr %idle)
+  br label %asleep
+rise:
+  store atomic i32 0, ptr %waiting seq_cst, align 4
+  %2 = call i32 @pthread_mutex_unlock(ptr %idle)
+  %now = call i32 @aotc.threads.milliseconds()
+  %stalled = sub i32 %now, %since
+  %long = icmp uge i32 %stalled, 2
+  br i1 %long, label %give.up, label %done
+give.up:
+  %short = icmp ult i32 %stalled, 62
+  %multiple = mul i32 %stalled, 16
+  %time = select i1 %short, i32 %multiple, i32 1000
+  %end = add i32 %now, %time
+  store atomic i32 %end, ptr %until monotonic, align 4
+  store atomic i32 1, ptr %alone monotonic, align 4
+  br label %done
+done:
+  %status = load i32, ptr %status.at, align 4
+  ret i32 %status
 }
 
-define internal ptr @aotc.threads.serve(ptr %number) nounwind {
+define internal i32 @aotc.threads.run_together(i32 %threads, i32 %phase, ptr %came.at) nounwind {
 entry:
-  %thread = ptrtoint ptr %number to i32
-  %latest = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 16, i32 %thread
-  %first = load i32, ptr %latest, align 4
-  %work.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 6
-  %arguments.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 7
-  %status.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 15, i32 %thread
-  br label %next
-next:
-  %seen = phi i32 [ %first, %entry ], [ %call, %next ], [ %call, %share ]
-  %call = call i32 @aotc.threads.next_call(i32 %seen)
-  %threads = and i32 %call, 127
-  %mine = icmp slt i32 %thread, %threads
-  br i1 %mine, label %share, label %next
-share:
+  %phase.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 9
+  %work.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 12
+  %arguments.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 13
+  %published.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 16
   %work = load ptr, ptr %work.at
   %arguments = load ptr, ptr %arguments.at
-  %status = call i32 %work(ptr %arguments, i32 %thread)
-  store i32 %status, ptr %status.at, align 4
-  call void @aotc_threads_barrier(i32 %threads)
-  br label %next
+  %published = load atomic iPTR, ptr %published.at monotonic, align 8
+  %number = and iPTR %published, -128
+  %next = add iPTR %number, 128
+  %pointer = inttoptr i32 %threads to ptr
+  %shares = ptrtoint ptr %pointer to iPTR
+  %call = or iPTR %next, %shares
+  store i32 %phase, ptr %phase.at
+  call void @aotc.threads.publish(iPTR %call)
+  %own = call i32 %work(ptr %arguments, i32 0, i32 %phase)
+  br label %loop
+loop:
+  %thread = phi i32 [ 1, %entry ], [ %thread.next, %collect ]
+  %status = phi i32 [ %own, %entry ], [ %status.next, %collect ]
+  %more = icmp slt i32 %thread, %threads
+  br i1 %more, label %expect, label %leave
+expect:
+  %taken.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 17, i32 %thread, i32 0
+  %came = load i64, ptr %came.at
+  %shift = zext i32 %thread to i64
+  %bit = shl i64 1, %shift
+  %masked = and i64 %came, %bit
+  %awaited = icmp ne i64 %masked, 0
+  br i1 %awaited, label %look, label %try
+look:
+  %i = phi i32 [ 0, %expect ], [ %i.next, %spin ]
+  %taken = load atomic iPTR, ptr %taken.at monotonic, align 8
+  %here = icmp eq iPTR %taken, %call
+  br i1 %here, label %try, label %spin
+spin:
+  PAUSE
+  %i.next = add i32 %i, 1
+  %patient = icmp slt i32 %i.next, 50
+  br i1 %patient, label %look, label %try
+try:
+  %mine = call i1 @aotc.threads.take(i32 %thread, iPTR %call)
+  br i1 %mine, label %do, label %wait
+do:
+  %mine.status = call i32 %work(ptr %arguments, i32 %thread, i32 %phase)
+  %inverse = xor i64 %bit, -1
+  %without = and i64 %came, %inverse
+  br label %collect
+wait:
+  %other.status = call i32 @aotc.threads.result(i32 %thread, iPTR %call)
+  %with = or i64 %came, %bit
+  br label %collect
+collect:
+  %found = phi i32 [ %mine.status, %do ], [ %other.status, %wait ]
+  %came.next = phi i64 [ %without, %do ], [ %with, %wait ]
+  store i64 %came.next, ptr %came.at
+  %good = icmp eq i32 %status, 0
+  %status.next = select i1 %good, i32 %found, i32 %status
+  %thread.next = add i32 %thread, 1
+  br label %loop
+leave:
+  ret i32 %status
+}
+
+define internal i32 @aotc.threads.run_alone(i32 %threads, ptr %work, ptr %arguments, i32 %phase) nounwind {
+entry:
+  br label %loop
+loop:
+  %thread = phi i32 [ 0, %entry ], [ %thread.next, %share ]
+  %status = phi i32 [ 0, %entry ], [ %found, %share ]
+  %good = icmp eq i32 %status, 0
+  %more = icmp slt i32 %thread, %threads
+  %go.on = and i1 %good, %more
+  br i1 %go.on, label %share, label %leave
+share:
+  %found = call i32 %work(ptr %arguments, i32 %thread, i32 %phase)
+  %thread.next = add i32 %thread, 1
+  br label %loop
+leave:
+  ret i32 %status
 }
 
 define internal void @aotc.threads.start_over_after_fork() nounwind {
@@ -165,28 +319,30 @@ take:
   %won = extractvalue { i32, i1 } %taken, 1
   br i1 %won, label %reset, label %look
 reset:
-  call void @llvm.memset.p0.i32(ptr align 64 @aotc_threads_pool, i8 0, i32 192, i1 false)
   %started = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 4
-  %sleeping = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 5
-  %published = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 9
-  %arrived = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 11
+  %alone = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 5
+  %busy = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 8
+  %waiting = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 10
+  %sleeping = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 14
+  call void @llvm.memset.p0.i32(ptr align 64 @aotc_threads_pool, i8 0, i32 192, i1 false)
   store i32 0, ptr %started, align 4
+  store i32 0, ptr %alone, align 4
+  store i32 0, ptr %busy, align 4
+  store i32 0, ptr %waiting, align 4
   store i32 0, ptr %sleeping, align 4
-  store i32 0, ptr %published, align 4
-  store i32 0, ptr %arrived, align 4
   store atomic i32 %process, ptr %at release, align 4
   ret void
 done:
   ret void
 }
 
-define internal i32 @aotc.threads.start(i32 %threads) nounwind {
+define internal i1 @aotc.threads.start(i32 %threads) nounwind {
 entry:
   %all = alloca [128 x i8], align 16
   %before = alloca [128 x i8], align 16
   %created = alloca ptr
   %at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 4
-  %published.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 9
+  %published.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 16
   %needed = add i32 %threads, -1
   %there = load i32, ptr %at, align 4
   %enough = icmp sge i32 %there, %needed
@@ -204,9 +360,9 @@ more:
   br i1 %missing, label %create, label %end
 create:
   %number = add i32 %started, 1
-  %published = load i32, ptr %published.at, align 4
-  %latest = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 16, i32 %number
-  store i32 %published, ptr %latest, align 4
+  %published = load atomic iPTR, ptr %published.at monotonic, align 8
+  %latest = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 17, i32 %number, i32 3
+  store iPTR %published, ptr %latest, align 8
   %argument = inttoptr i32 %number to ptr
   %failed = call i32 @pthread_create(ptr %created, ptr null, ptr @aotc.threads.serve, ptr %argument)
   %fine = icmp eq i32 %failed, 0
@@ -218,46 +374,94 @@ end:
   %2 = call i32 @pthread_sigmask(i32 2, ptr %before, ptr null)
   br i1 %missing, label %none, label %done
 none:
-  ret i32 -12
+  ret i1 false
 done:
-  ret i32 0
+  ret i1 true
 }
 
-define weak_odr hidden i32 @aotc_threads_run(i32 %threads, ptr %work, ptr %arguments) nounwind noinline {
+define internal i1 @aotc.threads.enter(i32 %threads) nounwind {
+  %alone.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 5
+  %until.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 6
+  %busy.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 8
+  %alone = load atomic i32, ptr %alone.at monotonic, align 4
+  %free = icmp eq i32 %alone, 0
+  br i1 %free, label %ask, label %look
+look:
+  %now = call i32 @aotc.threads.milliseconds()
+  %until = load atomic i32, ptr %until.at monotonic, align 4
+  %left = sub i32 %now, %until
+  %early = icmp slt i32 %left, 0
+  br i1 %early, label %no, label %try.again
+try.again:
+  store atomic i32 0, ptr %alone.at monotonic, align 4
+  br label %ask
+ask:
+  %busy = atomicrmw xchg ptr %busy.at, i32 1 acquire, align 4
+  %others = icmp ne i32 %busy, 0
+  br i1 %others, label %no, label %begin
+begin:
+  %ready = call i1 @aotc.threads.start(i32 %threads)
+  br i1 %ready, label %yes, label %leave
+leave:
+  store atomic i32 0, ptr %busy.at release, align 4
+  br label %no
+no:
+  ret i1 false
+yes:
+  ret i1 true
+}
+
+define weak_odr hidden i32 @aotc_threads_run(i32 %threads, ptr %work, ptr %arguments, i32 %phases) nounwind noinline {
 entry:
-  %work.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 6
-  %arguments.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 7
-  %published.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 9
+  %came = alloca i64, align 8
+  %busy.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 8
+  %work.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 12
+  %arguments.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 13
+  %published.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 16
+  store i64 -1, ptr %came
   call void @aotc.threads.start_over_after_fork()
-  %0 = call i32 @pthread_mutex_lock(ptr @aotc_threads_pool)
-  %started = call i32 @aotc.threads.start(i32 %threads)
-  %fine = icmp eq i32 %started, 0
-  br i1 %fine, label %share, label %leave
-share:
+  %together = call i1 @aotc.threads.enter(i32 %threads)
+  br i1 %together, label %prepare, label %before
+prepare:
   store ptr %work, ptr %work.at
   store ptr %arguments, ptr %arguments.at
-  %published = load i32, ptr %published.at, align 4
-  %call = and i32 %published, -128
-  %next = add i32 %call, 128
-  %word = or i32 %next, %threads
-  call void @aotc.threads.publish(i32 %word)
-  %mine = call i32 %work(ptr %arguments, i32 0)
-  call void @aotc_threads_barrier(i32 %threads)
-  br label %collect
-collect:
-  %status = phi i32 [ %mine, %share ], [ %other, %look ]
-  %thread = phi i32 [ 1, %share ], [ %thread.next, %look ]
-  %good = icmp eq i32 %status, 0
-  %left = icmp slt i32 %thread, %threads
-  %go.on = and i1 %good, %left
-  br i1 %go.on, label %look, label %leave
-look:
-  %status.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 15, i32 %thread
-  %other = load i32, ptr %status.at, align 4
+  %published = load atomic iPTR, ptr %published.at monotonic, align 8
+  br label %shares
+shares:
+  %thread = phi i32 [ 1, %prepare ], [ %thread.next, %reset ]
+  %more = icmp slt i32 %thread, %threads
+  br i1 %more, label %reset, label %before
+reset:
+  %taken.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 17, i32 %thread, i32 0
+  store atomic iPTR %published, ptr %taken.at release, align 8
   %thread.next = add i32 %thread, 1
-  br label %collect
+  br label %shares
+before:
+  %phase = phi i32 [ 0, %entry ], [ 0, %shares ], [ %phase.next, %after ]
+  %first = call i32 %work(ptr %arguments, i32 -1, i32 %phase)
+  %good = icmp eq i32 %first, 0
+  %left = icmp slt i32 %phase, %phases
+  %go.on = and i1 %good, %left
+  br i1 %go.on, label %do, label %leave
+do:
+  br i1 %together, label %do.together, label %do.alone
+do.together:
+  %shared = call i32 @aotc.threads.run_together(i32 %threads, i32 %phase, ptr %came)
+  br label %after
+do.alone:
+  %own = call i32 @aotc.threads.run_alone(i32 %threads, ptr %work, ptr %arguments, i32 %phase)
+  br label %after
+after:
+  %found = phi i32 [ %shared, %do.together ], [ %own, %do.alone ]
+  %phase.next = add i32 %phase, 1
+  %fine = icmp eq i32 %found, 0
+  br i1 %fine, label %before, label %leave
 leave:
-  %result = phi i32 [ %started, %entry ], [ %status, %collect ]
-  %1 = call i32 @pthread_mutex_unlock(ptr @aotc_threads_pool)
-  ret i32 %result
+  %status = phi i32 [ %first, %before ], [ %found, %after ]
+  br i1 %together, label %release, label %done
+release:
+  store atomic i32 0, ptr %busy.at release, align 4
+  br label %done
+done:
+  ret i32 %status
 }

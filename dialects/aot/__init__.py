@@ -12,7 +12,7 @@ from aotc.dialects.aot.memory import BufferOp, DataOp, NullOp, PtrCastOp, String
 from aotc.dialects.aot.profile import CountersOp, TicksOp
 from aotc.dialects.aot.structures import AddressOp, AllocaOp, ElementOp, FieldOp, SetElementOp, SetFieldOp
 from aotc.dialects.aot.tables import GlobalOp, SymbolOp, integers
-from aotc.dialects.aot.threads import BarrierOp, ThreadOp
+from aotc.dialects.aot.threads import PhaseOp, ThreadOp
 from aotc.dialects.aot.tiles import (
     TILE_OPERATIONS,
     PrefetchOp,
@@ -58,7 +58,7 @@ AOT = Dialect(
         TicksOp,
         CountersOp,
         ThreadOp,
-        BarrierOp,
+        PhaseOp,
         *TILE_OPERATIONS,
     ],
     [PtrType, StructType, ConventionAttr],
@@ -70,7 +70,6 @@ __all__ = [
     "VOID_PTR",
     "AddressOp",
     "AllocaOp",
-    "BarrierOp",
     "BufferOp",
     "CheckOp",
     "Convention",
@@ -83,6 +82,7 @@ __all__ = [
     "GlobalOp",
     "IsNullOp",
     "NullOp",
+    "PhaseOp",
     "PrefetchOp",
     "PtrCastOp",
     "PtrType",

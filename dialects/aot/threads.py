@@ -1,13 +1,14 @@
-"""What kernels know of the threads that run them together: which one this is, and where they wait for each other."""
+"""What kernels know of the threads that run them together: whose share of the work to do, and which phase of it."""
 
-from xdsl.dialects.builtin import IndexType
-from xdsl.irdl import IRDLOperation, irdl_op_definition, result_def, traits_def
-from xdsl.traits import MemoryWriteEffect, Pure
+from xdsl.dialects.builtin import I64, IndexType, IntegerAttr, i64
+from xdsl.irdl import IRDLOperation, irdl_op_definition, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
 
 
 @irdl_op_definition
 class ThreadOp(IRDLOperation):
-    """The number of the thread that runs the function: 0 is the caller's."""
+    """The number of the thread whose share of the work the function does."""
 
     name = "aot.thread"
     result = result_def(IndexType())
@@ -19,12 +20,19 @@ class ThreadOp(IRDLOperation):
 
 
 @irdl_op_definition
-class BarrierOp(IRDLOperation):
-    """No thread goes on before all are here; what each wrote before, all read after."""
+class PhaseOp(IRDLOperation):
+    """The phase of its work that the function is called for, from 0 to `count` - 1. All threads have done one before
+    any begins the next."""
 
-    name = "aot.barrier"
-    traits = traits_def(MemoryWriteEffect())
-    assembly_format = "attr-dict"
+    name = "aot.phase"
+    count = prop_def(IntegerAttr[I64])
+    result = result_def(IndexType())
+    traits = traits_def(Pure())
+    assembly_format = "$count attr-dict"
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, count: int) -> None:
+        super().__init__(properties={"count": IntegerAttr(count, i64)}, result_types=[IndexType()])
+
+    def verify_(self) -> None:
+        if self.count.value.data < 2:
+            raise VerifyException(f"phases are two or more, found {self.count.value.data}")

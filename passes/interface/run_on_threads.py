@@ -14,30 +14,41 @@ func.func private @aotc_kws_conv_0(..) -> i32 attributes {aot.kernel, ..} {
 ```
 becomes, in a module that `split-parallel-loops` left with `aot.threads = 2`,
 ```mlir
-func.func private @aotc_kws_share(%arguments: !aot.ptr<i8>, %thread: i32) -> i32 {
+func.func private @aotc_kws_share(%arguments: !aot.ptr<i8>, %thread: i32, %phase: i32) -> i32 {
   .. %x and %y are elements of %arguments ..
-  %s = func.call @aotc_kws_conv_0(%x, %ws_0, %thread) : (!aot.ptr<f32>, !aot.ptr<f32>, i32) -> i32
-  func.call @aotc_threads_barrier(%c2) : (i32) -> ()
-  %first = arith.cmpi eq, %thread, %c0 : i32
-  %t = scf.if %first -> (i32) { .. func.call @aotc_kws_relu_0(%ws_0, %y) .. } else { .. %c0 .. }
-  .. the first of %s and %t that is not 0 ..
+  %alone = arith.cmpi slt, %thread, %c0 : i32
+  %first = arith.cmpi slt, %phase, %c1 : i32
+  %r = scf.if %first -> (i32) {
+    %a = scf.if %alone -> (i32) {
+      scf.yield %c0 : i32
+    } else {
+      %s = func.call @aotc_kws_conv_0(%x, %ws_0, %thread) : (!aot.ptr<f32>, !aot.ptr<f32>, i32) -> i32
+      scf.yield %s : i32
+    }
+    scf.yield %a : i32
+  } else {
+    .. @aotc_kws_relu_0(%ws_0, %y) if %alone ..
+  }
+  func.return %r : i32
 }
 func.func @aotc_kws_run(%x: !aot.ptr<f32>, %y: !aot.ptr<f32>) -> i32 attributes {aot.entry, ..} {
   .. %arguments: an array of %x and %y ..
   %0 = aot.symbol @aotc_kws_share : !aot.ptr<i8>
-  %1 = func.call @aotc_threads_run(%c2, %0, %arguments) : (i32, !aot.ptr<i8>, !aot.ptr<i8>) -> i32
+  %1 = func.call @aotc_threads_run(%c2, %0, %arguments, %c1) : (i32, !aot.ptr<i8>, !aot.ptr<i8>, i32) -> i32
   func.return %1 : i32
 }
 ```
-Kernels that are not shared (`relu_0` here) are called by thread 0. A barrier is between two calls where one writes
-memory that the other reads or writes, unless thread 0 makes both. Where threads wait within a kernel, memory that it
-writes is written by others, too, so its pointers are not `aot.noalias`. Nothing happens if no kernel is shared.
+All shares of a phase are done before the next one begins. A call begins a phase where it touches memory that one before
+writes, or writes what that reads; a kernel with phases of its own has all of these. A kernel that is not shared
+(`relu_0` here) is called with share 0 of a phase, or before one, by one thread: as thread -1. Nothing happens if no
+kernel is shared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from math import inf
 
 from xdsl.builder import Builder
@@ -45,7 +56,7 @@ from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, ModuleOp, i32
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.transforms.canonicalization_patterns.utils import const_evaluate_operand
@@ -53,12 +64,12 @@ from xdsl.transforms.canonicalization_patterns.utils import const_evaluate_opera
 from aotc.dialects.aot import (
     VOID_PTR,
     AllocaOp,
-    BarrierOp,
     BufferOp,
     CheckOp,
     DataOp,
     ElementOp,
     NullOp,
+    PhaseOp,
     PtrCastOp,
     PtrType,
     SetElementOp,
@@ -75,11 +86,10 @@ from aotc.dialects.aot.contract import (
     entry,
     kernels,
     model_name,
-    set_signature,
     threads_of,
 )
 from aotc.dialects.dtypes import byte_width
-from aotc.model.conventions import THREADS_BARRIER, THREADS_RUN, operator_symbol
+from aotc.model.conventions import THREADS_RUN, operator_symbol
 
 
 @dataclass(frozen=True)
@@ -93,16 +103,12 @@ class RunOnThreadsPass(ModulePass):
         shared = {kernel.sym_name.data: kernel for kernel in kernels(op) if _is_shared(kernel)}
         if not shared:
             return
-        for kernel in shared.values():
-            _take_thread(kernel, threads)
+        phases = {name: _take_thread(kernel) for name, kernel in shared.items()}
         main = entry(op)
-        share = _share(op, main, shared, threads)
+        share, count = _share(op, main, phases)
         op.body.block.insert_op_before(share, main)
-        _publish(main, share.sym_name.data, threads)
-        declared = {each.sym_name.data for each in op.ops if isinstance(each, FuncOp)}
-        for symbol, inputs, outputs in ((THREADS_RUN, [i32, VOID_PTR, VOID_PTR], [i32]), (THREADS_BARRIER, [i32], [])):
-            if symbol not in declared:
-                op.body.block.add_op(FuncOp.external(symbol, inputs, outputs))
+        _publish(main, share.sym_name.data, threads, count)
+        op.body.block.add_op(FuncOp.external(THREADS_RUN, [i32, VOID_PTR, VOID_PTR, i32], [i32]))
 
 
 def _is_shared(kernel: FuncOp) -> bool:
@@ -113,31 +119,29 @@ def _number(value: int) -> arith.ConstantOp:
     return arith.ConstantOp(IntegerAttr(value, i32))
 
 
-def _take_thread(kernel: FuncOp, threads: int) -> None:
-    """Give a kernel the number of its thread as last argument, and let it wait through the runtime."""
-    waits = [op for op in kernel.walk() if isinstance(op, BarrierOp)]
-    for op in waits:
-        everyone = _number(threads)
-        Rewriter.replace_op(op, [everyone, CallOp(THREADS_BARRIER, [everyone.result], [])], [])
-    if waits:
-        attributes = arguments_of(kernel)
-        for given in attributes:
-            given.noalias = given.noalias and given.readonly
-        set_signature(kernel, attributes, kernel.function_type.outputs.data)
-    argument = append_argument(kernel, i32, Argument(name="thread"), "thread")
-    for op in [op for op in kernel.walk() if isinstance(op, ThreadOp)]:
-        Rewriter.replace_op(op, arith.IndexCastOp(argument, IndexType()))
+def _take_thread(kernel: FuncOp) -> int:
+    """Give a kernel the number of its thread and, if it has several, of the phase as last arguments; how many phases it
+    has."""
+    count = 1
+    for kind, name in ((ThreadOp, "thread"), (PhaseOp, "phase")):
+        argument: SSAValue | None = None
+        for op in [op for op in kernel.walk() if isinstance(op, kind)]:
+            argument = argument or append_argument(kernel, i32, Argument(name=name), name)
+            count = op.count.value.data if isinstance(op, PhaseOp) else count
+            Rewriter.replace_op(op, arith.IndexCastOp(argument, IndexType()))
+    return count
 
 
 # --- the share of one thread -----------------------------------------------------------------------------------------
 
 
-def _share(module: ModuleOp, main: FuncOp, shared: dict[str, FuncOp], threads: int) -> FuncOp:
-    """Move the entry's body to the function that each thread runs."""
-    function = FuncOp(operator_symbol(model_name(module), "share"), ([VOID_PTR, i32], [i32]), visibility="private")
+def _share(module: ModuleOp, main: FuncOp, phases: dict[str, int]) -> tuple[FuncOp, int]:
+    """Move the entry's body to the function that does a share of a phase; and how many phases there are."""
+    name = operator_symbol(model_name(module), "share")
+    function = FuncOp(name, ([VOID_PTR, i32, i32], [i32]), visibility="private")
     block, old = function.body.block, main.body.block
-    arguments, thread = block.args
-    arguments.name_hint, thread.name_hint = "arguments", "thread"
+    arguments, thread, phase = block.args
+    arguments.name_hint, thread.name_hint, phase.name_hint = "arguments", "thread", "phase"
     build = Builder(InsertPoint.at_end(block))
     array = build.insert(PtrCastOp(arguments, PtrType(VOID_PTR))).result
     for position, argument in enumerate(old.args):
@@ -146,12 +150,16 @@ def _share(module: ModuleOp, main: FuncOp, shared: dict[str, FuncOp], threads: i
             pointer = element if element.type == argument.type else build.insert(_cast(element, argument.type)).result
             pointer.name_hint = argument.name_hint
             argument.replace_all_uses_with(pointer)
-    first = build.insert(arith.CmpiOp(thread, build.insert(_number(0)).result, "eq")).result
+    calls = [op for op in old.ops if isinstance(op, CallOp)]
+    stages = _stages(calls, {each.sym_name.data: each for each in kernels(module)}, phases)
+    for op in [op for op in old.ops if isinstance(op, CallOp | CheckOp | ReturnOp)]:
+        op.detach()
     for op in list(old.ops):
         op.detach()
         block.add_op(op)
-    _Calls(block, kernels(module), shared, thread, first, threads).run()
-    return function
+    status = _Dispatch(thread, phase, phases).within(block, stages)
+    block.add_op(ReturnOp(status))
+    return function, stages[-1].first
 
 
 def _cast(pointer: SSAValue, kind: Attribute) -> PtrCastOp:
@@ -159,78 +167,159 @@ def _cast(pointer: SSAValue, kind: Attribute) -> PtrCastOp:
     return PtrCastOp(pointer, kind)
 
 
-class _Calls:
-    """The calls of the share, in order: who makes them, who waits, and what becomes of their statuses."""
+@dataclass
+class _Stage:
+    """Calls of one phase, or of all phases of one kernel, of which `first` is the first: `before` them those that one
+    thread makes, then `calls` that are for all shares or, if their kernel is not shared, go with share 0."""
 
-    def __init__(
-        self,
-        block: Block,
-        kernels: Iterable[FuncOp],
-        shared: dict[str, FuncOp],
-        thread: SSAValue,
-        first: SSAValue,
-        threads: int,
-    ) -> None:
-        self._block, self._shared, self._thread, self._first = block, shared, thread, first
-        self._kernels = {each.sym_name.data: each for each in kernels}
-        self._threads = threads
-        self._pending: list[_Access] = []
+    first: int
+    before: list[CallOp] = field(default_factory=list[CallOp])
+    calls: list[CallOp] = field(default_factory=list[CallOp])
 
-    def run(self) -> None:
-        """Rewrite all calls."""
-        end = self._block.last_op
-        assert isinstance(end, ReturnOp)
-        (status,) = end.operands
-        for op in list(self._block.ops):
-            if isinstance(op, CallOp):
-                self._wait(op)
-                found = self._call(op)
-                if isinstance(check := found.next_op, CheckOp):
-                    Rewriter.erase_op(check)
-                status = self._first_of(status, found)
-        end.operands = [status]
 
-    def _call(self, call: CallOp) -> Operation:
-        """Let all threads make the call, or thread 0 only; returns the operation that gives the status."""
-        if call.callee.string_value() in self._shared:
-            new: Operation = CallOp(call.callee, [*call.arguments, self._thread], [i32])
+def _stages(calls: Sequence[CallOp], functions: dict[str, FuncOp], phases: dict[str, int]) -> list[_Stage]:
+    """The calls of the entry by phase; the last stage has only what comes after all phases."""
+    stages = [_Stage(0)]
+    pending: list[_Access] = []
+
+    def close() -> None:
+        """Let what follows belong to the phase after this one, if this one has anything to share."""
+        stage = stages[-1]
+        pending.clear()
+        names = [call.callee.string_value() for call in stage.calls]
+        if any(name in phases for name in names):
+            stages.append(_Stage(stage.first + max(phases.get(name, 1) for name in names)))
         else:
-            own, fine = CallOp(call.callee, call.arguments, [i32]), _number(0)
-            own.location = call.location
-            then, otherwise = Block([own, scf.YieldOp(own.results[0])]), Block([fine, scf.YieldOp(fine.result)])
-            new = scf.IfOp(self._first, [i32], Region(then), Region(otherwise))
-        new.location = call.location
-        Rewriter.replace_op(call, new)
-        return new
+            stage.before += stage.calls
+            stage.calls = []
 
-    def _first_of(self, before: SSAValue, op: Operation) -> SSAValue:
-        """`before`, or the status that `op` gives where that is 0."""
-        status = op.results[0]
+    for call in calls:
+        name = call.callee.string_value()
+        accesses = _accesses(call, functions[name], name in phases)
+        if phases.get(name, 1) > 1 or any(before.conflicts(after) for before in pending for after in accesses):
+            close()
+        stages[-1].calls.append(call)
+        pending.extend(accesses)
+        if phases.get(name, 1) > 1:
+            close()
+    close()
+    return stages
+
+
+def _accesses(call: CallOp, kernel: FuncOp, together: bool) -> list[_Access]:
+    found: list[_Access] = []
+    for operand, given in zip(call.arguments, arguments_of(kernel), strict=False):
+        if isinstance(operand.type, PtrType) and (place := _place(operand)) is not None:
+            found.append(_Access(*place, not given.readonly, together))
+    return found
+
+
+@dataclass(frozen=True)
+class _Dispatch:
+    """Writes the choice of what to call, by thread and phase."""
+
+    thread: SSAValue
+    phase: SSAValue
+    phases: dict[str, int]
+
+    def within(self, block: Block, stages: Sequence[_Stage]) -> SSAValue:
+        """What the phases of `stages` call, at the end of a block; the status."""
+        if len(stages) == 1:
+            return self._stage(block, stages[0])
+        middle = len(stages) // 2
+        limit = _number(stages[middle].first)
+        early = arith.CmpiOp(self.phase, limit.result, "slt")
+        block.add_ops([limit, early])
+        return self._either(
+            block,
+            early.result,
+            lambda inner: self.within(inner, stages[:middle]),
+            lambda inner: self.within(inner, stages[middle:]),
+        )
+
+    def _stage(self, block: Block, stage: _Stage) -> SSAValue:
+        zero = _number(0)
+        first = _number(stage.first)
+        alone = arith.CmpiOp(self.thread, zero.result, "slt")
+        block.add_ops([zero, first, alone])
+
+        def before(inner: Block) -> SSAValue:
+            if not stage.before or not any(self.phases.get(call.callee.string_value(), 1) > 1 for call in stage.calls):
+                return self._calls(inner, stage.before, zero.result)
+            begins = arith.CmpiOp(self.phase, first.result, "eq")
+            inner.add_op(begins)
+            calls = partial(self._calls, calls=stage.before, status=zero.result)
+            return self._either(inner, begins.result, calls, partial(_given, value=zero.result))
+
+        def together(inner: Block) -> SSAValue:
+            status = zero.result
+            for call in stage.calls:
+                status = self._first_of(inner, status, self._shared(inner, call, first.result, zero.result))
+            return status
+
+        return self._either(block, alone.result, before, together)
+
+    def _calls(self, block: Block, calls: Sequence[CallOp], status: SSAValue) -> SSAValue:
+        """Calls one after the other, as long as they succeed; `status` is 0."""
+        for position, call in enumerate(calls):
+            if position == 0:
+                status = _made(block, call)
+                continue
+            zero = _number(0)
+            none = arith.CmpiOp(status, zero.result, "eq")
+            block.add_ops([zero, none])
+            status = self._either(block, none.result, partial(_made, call=call), partial(_given, value=status))
+        return status
+
+    def _shared(self, block: Block, call: CallOp, first: SSAValue, zero: SSAValue) -> SSAValue:
+        """A call for all shares, or for share 0 only."""
+        count = self.phases.get(call.callee.string_value())
+        if count is None:
+            mine = arith.CmpiOp(self.thread, zero, "eq")
+            block.add_op(mine)
+            return self._either(block, mine.result, partial(_made, call=call), partial(_given, value=zero))
+        more = [self.thread]
+        if count > 1:
+            phase = arith.SubiOp(self.phase, first)
+            block.add_op(phase)
+            more.append(phase.result)
+        new = CallOp(call.callee, [*call.arguments, *more], [i32])
+        new.location = call.location
+        block.add_op(new)
+        return new.results[0]
+
+    def _first_of(self, block: Block, before: SSAValue, status: SSAValue) -> SSAValue:
+        """`before`, or `status` where that is 0."""
         if isinstance(before.owner, arith.ConstantOp):
             return status
         zero = _number(0)
         none = arith.CmpiOp(before, zero.result, "eq")
         chosen = arith.SelectOp(none.result, status, before)
-        self._block.insert_ops_after([zero, none, chosen], op)
+        block.add_ops([zero, none, chosen])
         return chosen.result
 
-    def _wait(self, call: CallOp) -> None:
-        """Insert a barrier before a call that touches what other threads may still be reading or writing."""
-        accesses = self._accesses(call)
-        if any(before.conflicts(after) for before in self._pending for after in accesses):
-            everyone = _number(self._threads)
-            self._block.insert_ops_before([everyone, CallOp(THREADS_BARRIER, [everyone.result], [])], call)
-            self._pending = []
-        self._pending += accesses
+    def _either(
+        self,
+        block: Block,
+        condition: SSAValue,
+        then: Callable[[Block], SSAValue],
+        otherwise: Callable[[Block], SSAValue],
+    ) -> SSAValue:
+        sides = Block(), Block()
+        for side, fill in zip(sides, (then, otherwise), strict=True):
+            side.add_op(scf.YieldOp(fill(side)))
+        op = scf.IfOp(condition, [i32], Region(sides[0]), Region(sides[1]))
+        block.add_op(op)
+        return op.results[0]
 
-    def _accesses(self, call: CallOp) -> list[_Access]:
-        kernel = self._kernels[call.callee.string_value()]
-        together = kernel.sym_name.data in self._shared
-        found: list[_Access] = []
-        for operand, given in zip(call.arguments, arguments_of(kernel), strict=False):
-            if isinstance(operand.type, PtrType) and (place := _place(operand)) is not None:
-                found.append(_Access(*place, not given.readonly, together))
-        return found
+
+def _made(block: Block, call: CallOp) -> SSAValue:
+    block.add_op(call)
+    return call.results[0]
+
+
+def _given(block: Block, value: SSAValue) -> SSAValue:
+    return value
 
 
 # --- memory ----------------------------------------------------------------------------------------------------------
@@ -247,7 +336,7 @@ class _Access:
     together: bool
 
     def conflicts(self, other: _Access) -> bool:
-        """Whether there must be a barrier between two accesses."""
+        """Whether two accesses are of different phases."""
         if self.root != other.root or not (self.writes or other.writes) or not (self.together or other.together):
             return False
         return self.start < other.end and other.start < self.end
@@ -295,14 +384,15 @@ def _bytes(kind: MemRefType[Attribute]) -> float:
 # --- the entry -------------------------------------------------------------------------------------------------------
 
 
-def _publish(main: FuncOp, share: str, threads: int) -> None:
+def _publish(main: FuncOp, share: str, threads: int, phases: int) -> None:
     """Write the entry: its arguments in an array, and the pool's threads on their shares."""
     block = main.body.block
     build = Builder(InsertPoint.at_end(block))
     arguments: SSAValue = build.insert(NullOp(VOID_PTR)).result if not block.args else _array(build, block.args)
     work = build.insert(SymbolOp(share, VOID_PTR)).result
-    count = build.insert(_number(threads)).result
-    build.insert(ReturnOp(build.insert(CallOp(THREADS_RUN, [count, work, arguments], [i32])).results[0]))
+    numbers = [build.insert(_number(value)).result for value in (threads, phases)]
+    run = build.insert(CallOp(THREADS_RUN, [numbers[0], work, arguments, numbers[1]], [i32]))
+    build.insert(ReturnOp(run.results[0]))
 
 
 def _array(build: Builder, values: Sequence[BlockArgument]) -> SSAValue:

@@ -1,4 +1,4 @@
-"""How loops are divided among threads: costs, the loops to split, where barriers are needed. Nothing is changed.
+"""How loops are divided among threads: costs, the loops to split, what must wait for what. Nothing is changed.
 
 All threads of a kernel run the same code. Some parallel loops are split, each thread taking its share of the
 iterations. Around these, stores, and what is computed for stores only, are left to one thread; all threads do the rest.
@@ -156,7 +156,7 @@ class Shares:
         return longest * prod(sizes[count:]) * (self.costs.of_block(op.body.block) + 1)
 
     def _time_entered(self, op: scf.ParallelOp, sizes: Sequence[int]) -> float:
-        """The time if the loops inside are split instead; infinite where that needs a barrier in each iteration."""
+        """The time if the loops inside are split instead; infinite where that needs phases in each iteration."""
         body = op.body.block
         if self._waits or not any(map(self._is_shared, body.ops)):
             return inf
@@ -215,7 +215,7 @@ class Shares:
                     raise Indivisible("all threads read what one thread stores, between its stores")
                 steps.append(step)
 
-    # Barriers
+    # Waiting
 
     def conflict(self, before: Step, after: Step) -> bool:
         """Whether all threads must have finished `before` when one of them begins `after`.
@@ -305,7 +305,7 @@ class Accesses:
 
 _ARITHMETIC = (arith.RemUIOp, arith.ExtSIOp)
 """Operations that have no effect, though xDSL does not declare it."""
-_HARMLESS = (ReturnOp, scf.YieldOp, scf.ReduceOp, scf.ReduceReturnOp, aot.PrefetchOp, aot.BarrierOp)
+_HARMLESS = (ReturnOp, scf.YieldOp, scf.ReduceOp, scf.ReduceReturnOp, aot.PrefetchOp)
 
 
 def _may_alias(buffer: SSAValue) -> bool:

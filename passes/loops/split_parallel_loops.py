@@ -1,8 +1,9 @@
 """Let several threads run each kernel together: every one does its share of the parallel loops.
 
 Shares are static: equal ranges of iterations of the outermost loop that divides evenly, several of its dimensions as
-one if need be. Stores between such loops are left to one thread; before a thread reads what others wrote, there is a
-barrier. A kernel of little work, or without parallel loops, stays with one thread.
+one if need be. Stores between such loops are left to one thread. Where a thread reads what others wrote, a new phase
+begins (`loop_phases`): the kernel is called for each phase and each share of it, and does only that. A kernel whose own
+work does not pay for its phases, or without parallel loops, stays with one thread.
 
 Before, with `split-parallel-loops{threads=2}`:
 ```mlir
@@ -22,7 +23,9 @@ scf.for %i = %low to %high step %c1 {
 }
 ```
 No iteration does anything else than with one thread, so results are the same to the last bit. Kernels with `aot.thread`
-are called by all threads, others by one (see `run-on-threads`). All remaining parallel loops become sequential ones.
+are called for all shares, others once (see `run-on-threads`). Steps of a kernel with several phases, of which
+`aot.phase` is the one to do, are conditional, and of a loop with phases in its body one iteration runs. All remaining
+parallel loops become sequential ones.
 """
 
 from __future__ import annotations
@@ -41,12 +44,12 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.transforms.canonicalization_patterns.utils import const_evaluate_operand
 from xdsl.utils.exceptions import PassFailedException
 
-from aotc.dialects.aot import BarrierOp, ThreadOp
+from aotc.dialects.aot import PhaseOp, ThreadOp
 from aotc.dialects.aot.contract import is_kernel, set_threads
 from aotc.dialects.builder import INDEX, Scalar
 from aotc.machines.targets import core_of
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
-from aotc.passes.kernel.costs.trips import trips
+from aotc.passes.loops.loop_phases import Phases, Turns
 from aotc.passes.loops.loop_shares import Cut, Indivisible, Shares, Step, is_arithmetic, splittable
 from aotc.passes.loops.serialize_parallel_loops import serialize
 
@@ -67,22 +70,24 @@ class SplitParallelLoopsPass(ModulePass):
         for function in op.walk():
             if isinstance(function, FuncOp) and is_kernel(function) and function.body.blocks:
                 _merge_nests(function)
-                if (shares := self._shares(function)) is not None:
-                    _Split(shares).run()
+                if (found := self._shares(function)) is not None:
+                    _Split(*found).run()
         for loop in [inner for inner in op.walk() if isinstance(inner, scf.ParallelOp)]:
             serialize(loop)
 
-    def _shares(self, function: FuncOp) -> Shares | None:
-        """How to divide a kernel among threads; None where one thread should compute it."""
+    def _shares(self, function: FuncOp) -> tuple[Shares, Phases] | None:
+        """How to divide a kernel among threads, and into phases; None where one thread should compute it."""
         costs = core_of(self.target).threads
         if self.threads == 1 or costs is None:
             return None
         try:
             shares = Shares(function, self.threads)
+            phases = Phases(shares)
         except Indivisible:
             return None
         alone = shares.costs.of_block(function.body.block)
-        return shares if alone >= costs.least_operations and shares.time < costs.most_time * alone else None
+        together = shares.time + phases.count * costs.phase_operations
+        return (shares, phases) if together < costs.most_time * alone else None
 
 
 def _merge_nests(function: FuncOp) -> None:
@@ -150,8 +155,9 @@ class _Arithmetic(LoopBuilder):
 class _Split:
     """Rewrites one kernel."""
 
-    def __init__(self, shares: Shares) -> None:
+    def __init__(self, shares: Shares, phases: Phases) -> None:
         self._shares = shares
+        self._phases = phases
         block = shares.function.body.block
         self._b = _Arithmetic(block)
         thread = ThreadOp()
@@ -161,72 +167,78 @@ class _Split:
         self._thread.ssa.name_hint = "thread"
 
     def run(self) -> None:
-        """Insert the barriers, then split."""
+        """Split, and let each step run in its phase only."""
         body = self._shares.function.body.block
-        self._wait(body, [])
-        self._share(body)
+        if self._phases.count == 1:
+            self._share(body, None)
+            return
+        phase = PhaseOp(self._phases.count)
+        assert body.first_op is not None
+        body.insert_op_before(phase, body.first_op)
+        phase.result.name_hint = "phase"
+        self._share(body, self._b.scalar(phase.result, INDEX))
 
-    # Waiting
-
-    def _wait(self, block: Block, pending: list[Step]) -> list[Step]:
-        """Insert barriers into a block; `pending` are the steps that may still be running when it begins.
-
-        Returns those that may still be running at its end.
-        """
-        for step in self._shares.steps[block]:
-            if step.how == "entered":
-                pending = self._wait_inside(step.operations[0], pending)
-                continue
-            place = step.operations[-1]
-            if isinstance(place.prev_op, BarrierOp):
-                pending = []
-            elif any(self._shares.conflict(before, step) for before in pending):
-                block.insert_op_before(BarrierOp(), place)
-                pending = []
-            if step not in pending:
-                pending = [*pending, step]
-        return pending
-
-    def _wait_inside(self, op: Operation, pending: list[Step]) -> list[Step]:
-        blocks = [block for region in op.regions for block in region.blocks if block in self._shares.steps]
-        if isinstance(op, scf.IfOp):
-            return _union(pending, *(self._wait(block, pending) for block in blocks))
-        (body,) = blocks
-        after = self._wait(body, pending)
-        after = self._wait(body, _union(pending, after))  # an iteration comes after those before it, too
-        runs = isinstance(op, scf.ParallelOp) or (isinstance(op, scf.ForOp) and trips(op.lb, op.ub, op.step))
-        return after if runs else _union(pending, after)
-
-    # Sharing
-
-    def _share(self, block: Block) -> None:
+    def _share(self, block: Block, phase: Scalar | None) -> None:
+        """Split the steps of a block. `phase` is that of the block, None where all its steps have the same one."""
         for step in self._shares.steps[block]:
             op = step.operations[-1]
+            turns = self._phases.loops.get(op)
+            if turns is not None:
+                assert isinstance(op, scf.ForOp) and phase is not None
+                self._take_turns(op, turns, phase)
+                continue
             match step.how:
                 case Cut():
                     assert isinstance(op, scf.ParallelOp)
+                    self._only_in(op, step, phase)
                     self._split(op, step.how)
                 case int():
-                    self._run_on_one_thread(step.operations, step.how)
+                    self._only_in(self._run_on_one_thread(step.operations, step.how), step, phase)
                 case "entered":
+                    self._only_in(op, step, phase)
                     for region in op.regions:
                         for inner in region.blocks:
                             if inner in self._shares.steps:
-                                self._share(inner)
+                                self._share(inner, None)
                 case _:
                     pass
 
-    def _run_on_one_thread(self, operations: Sequence[Operation], number: int) -> None:
-        last = operations[-1]
-        self._b.before(last)
-        mine = self._b.compare("eq", self._thread, number)
+    def _only_in(self, op: Operation, step: Step, phase: Scalar | None) -> None:
+        """Let a step run in its phase only."""
+        if phase is not None:
+            self._b.before(op)
+            self._only_when(self._b.compare("eq", phase, self._phases.of[step]), [op])
+
+    def _only_when(self, condition: Scalar, operations: Sequence[Operation]) -> scf.IfOp:
+        """Make consecutive operations conditional, where the builder is."""
         block = Block()
-        conditional = scf.IfOp(mine.ssa, [], Region(block), Region(Block([scf.YieldOp()])))
+        conditional = scf.IfOp(condition.ssa, [], Region(block), Region(Block([scf.YieldOp()])))
         self._b.effect(conditional)
         for op in operations:
             op.detach()
             block.add_op(op)
         block.add_op(scf.YieldOp())
+        return conditional
+
+    def _take_turns(self, op: scf.ForOp, turns: Turns, phase: Scalar) -> None:
+        """Let a loop run the one iteration that the phase belongs to, if there is one, and of that the one phase."""
+        b = self._b
+        b.before(op)
+        self._only_when(b.compare("lt", phase, turns.end), [op])
+        b.before(op)
+        if turns.first:
+            self._only_when(b.compare("ge", phase, turns.first), [op])
+            b.before(op)
+        since = phase - turns.first
+        iteration = since / turns.each
+        low = b.scalar(op.lb, INDEX) + iteration * b.scalar(op.step, INDEX)
+        inside = None if turns.each == 1 else b.rem(since, b.index(turns.each))
+        op.operands[0], op.operands[1] = low.ssa, (low + 1).ssa
+        self._share(op.body.block, inside)
+
+    def _run_on_one_thread(self, operations: Sequence[Operation], number: int) -> scf.IfOp:
+        self._b.before(operations[-1])
+        return self._only_when(self._b.compare("eq", self._thread, number), operations)
 
     def _split(self, op: scf.ParallelOp, cut: Cut) -> None:
         """Replace a parallel loop by a nest of loops over this thread's share.
@@ -282,10 +294,3 @@ class _Split:
         if not more:
             return low, low + each
         return low + b.min(rank, more), low + b.min(rank + 1, more) + each
-
-
-def _union(*parts: Sequence[Step]) -> list[Step]:
-    found: list[Step] = []
-    for part in parts:
-        found += [step for step in part if step not in found]
-    return found

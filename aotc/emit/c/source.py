@@ -22,7 +22,7 @@ from aotc.emit.c.vectors.macros import prologue
 from aotc.emit.c.vectors.values import concerns
 from aotc.emit.c.weights import definition, needs_math
 from aotc.errors import CompileError, Problem
-from aotc.model.conventions import THREADS_BARRIER, THREADS_RUN
+from aotc.model.conventions import THREADS_RUN
 from aotc.model.locations import node_names
 from aotc.model.naming import c_identifier
 
@@ -51,7 +51,7 @@ class CSource(Unit):
     @property
     def inner_headers(self) -> list[str]:
         """Headers of the runtime that the file includes and the model's header does not."""
-        return [THREADS[1]] if {THREADS_RUN, THREADS_BARRIER} & {*self._calls} else []
+        return [THREADS[1]] if THREADS_RUN in self._calls else []
 
     def exported(self) -> list[Prototype]:
         """The functions with external linkage that the file defines."""

@@ -25,14 +25,14 @@ from aotc.emit.c.types import BOOL, SIGNED, UNSIGNED, VOID, CType, ctype_of, dty
 from aotc.emit.c.vectors.macros import RESERVED
 from aotc.emit.c.vectors.values import size
 from aotc.emit.c.weights import LONG, element_ctype
-from aotc.model.conventions import CALL_PACKED, THREADS_BARRIER, THREADS_RUN, workspace_symbol
+from aotc.model.conventions import CALL_PACKED, THREADS_RUN, workspace_symbol
 from aotc.model.naming import c_identifier
 from aotc.model.weights import WeightStore
 
 PACKED_HEADER = "aotc_packed.h"
 THREADS = ("aotc_threads.c", "aotc_threads.h")
 """The runtime of models for several threads."""
-PROVIDED = {CALL_PACKED: PACKED_HEADER} | dict.fromkeys((THREADS_RUN, THREADS_BARRIER), THREADS[1])
+PROVIDED = {CALL_PACKED: PACKED_HEADER, THREADS_RUN: THREADS[1]}
 """External functions that a header declares."""
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from aotc.emit.llvm.optimize import optimize
 from aotc.machines.targets import Target, binding
-from aotc.model.conventions import THREADS_BARRIER, THREADS_RUN
+from aotc.model.conventions import THREADS_RUN
 
-SYMBOLS = (THREADS_RUN, THREADS_BARRIER)
+SYMBOLS = (THREADS_RUN,)
 """What compiled models call."""
 
 _PAUSES = {
@@ -25,6 +25,7 @@ def pool_module(target: Target, machine: Any) -> Any:
     text = files("aotc.runtime").joinpath("aotc_threads.ll").read_text(encoding="utf-8")
     architecture = target.triple.split("-")[0]
     name, argument = _PAUSES.get("arm" if architecture.startswith(("arm", "thumb")) else architecture, ("", ""))
+    text = text.replace("iPTR", f"i{target.pointer_width}")
     if name:
         text = text.replace("PAUSE\n", f"call void @{name}({argument})\n")
         text += f"\ndeclare void @{name}({argument.split(' ')[0]})\n"

@@ -3,6 +3,7 @@
 `load_model` and `import_model` are the way in; `importers/` holds one function for each operator.
 """
 
+from aotc.frontend.onnx.external import external_files
 from aotc.frontend.onnx.freezing import freeze
 from aotc.frontend.onnx.importer import import_model
 from aotc.frontend.onnx.load import Model, load_model
@@ -10,6 +11,7 @@ from aotc.frontend.onnx.summary import summarize, supported_operators
 
 __all__ = [
     "Model",
+    "external_files",
     "freeze",
     "import_model",
     "load_model",

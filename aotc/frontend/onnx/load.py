@@ -13,9 +13,7 @@ from onnx import ModelProto
 
 from aotc.errors import CompileError, Problem
 from aotc.frontend.onnx.check import check_model
-
-PROTOBUF_LIMIT = (1 << 31) - 1
-"""The largest message protobuf reads, in bytes."""
+from aotc.pipeline.model_file import ModelFile
 
 KEEP_LIMIT = 256
 """Raw data of up to this many bytes stays in the protobuf message."""
@@ -44,18 +42,9 @@ def load_model(source: str | os.PathLike[str] | bytes | ModelProto) -> Model:
         return _checked(source, "model", None, "the model")
     if isinstance(source, bytes):
         return _checked(_parsed(source, "the model"), "model", None, "the model")
-    path = Path(source)
-    with path.open("rb") as file:
-        data = file.read(PROTOBUF_LIMIT + 1) if path.stat().st_size <= PROTOBUF_LIMIT else None
-    if data is None or len(data) > PROTOBUF_LIMIT:
-        raise CompileError(
-            Problem(
-                f"{path.name} is larger than 2 GiB, the most a protobuf message can have",
-                fix="save the model with its weights as external data",
-            )
-        )
-    proto = _parsed(data, path.name)
-    del data  # as large as the model
+    file = source if isinstance(source, ModelFile) else ModelFile(source)
+    path = file.path
+    proto = _parsed(file.take(), path.name)
     return _checked(proto, path.stem, path.parent, path.name)
 
 

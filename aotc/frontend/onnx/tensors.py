@@ -140,7 +140,7 @@ def check_tensor(tensor: TensorProto, folder: Path | None, payload: bytes | None
     if tensor.HasField("segment"):
         raise TensorError("tensors in segments are not supported")
     if tensor.data_location == TensorProto.EXTERNAL:
-        _external(tensor, folder, raw_size(dtype, count))
+        external_place(tensor, folder)
         return
     if payload is not None or tensor.HasField("raw_data"):
         found = len(tensor.raw_data if payload is None else payload)
@@ -171,7 +171,7 @@ def read_tensor(tensor: TensorProto, folder: Path | None, payload: bytes | None 
     stored = np.dtype(np.uint8) if dtype == np.bool_ or packed else dtype
     size = raw_size(dtype, count)
     if tensor.data_location == TensorProto.EXTERNAL:
-        place = _external(tensor, folder, size)
+        place = external_place(tensor, folder)
         array = np.asarray(np.memmap(place.path, stored, "r", place.offset, (size // stored.itemsize,)))
     elif payload is not None or tensor.HasField("raw_data"):
         array = np.frombuffer(tensor.raw_data if payload is None else payload, stored)
@@ -199,8 +199,12 @@ def _per_entry(dtype: DType) -> int:
     return 8 // _bits(dtype) if _bits(dtype) < 6 else 1
 
 
-def _external(tensor: TensorProto, folder: Path | None, size: int) -> External:
-    """Where the `size` bytes of an external tensor are; never outside of `folder`, never past the end of the file."""
+def external_place(tensor: TensorProto, folder: Path | None) -> External:
+    """Where the bytes of an external tensor are; never outside of `folder`, never past the end of the file.
+
+    Raises TensorError, OSError.
+    """
+    size = raw_size(dtype_of(tensor.data_type), check_shape(tuple(tensor.dims)))
     entries = {entry.key: entry.value for entry in tensor.external_data}
     location = entries.get("location", "")
     if folder is None:

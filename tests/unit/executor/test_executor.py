@@ -6,8 +6,10 @@ import pickle
 import subprocess
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -200,22 +202,62 @@ def test_a_model_is_cloned_not_copied(model: executor.CompiledModel, make: Calla
         make(model)
 
 
-def test_instances_in_threads(model: executor.CompiledModel) -> None:
+@pytest.mark.parametrize("way", ["clones", "one model", "bound calls of one model", "one bound call"])
+def test_calls_in_threads(model: executor.CompiledModel, way: str) -> None:
     wrong: list[int] = []
+    bound = model.bind(np.full((2, 2), 1, np.float32), W)
 
     def work(number: int) -> None:
-        instance = model.clone()
         x = np.full((2, 2), number, np.float32)
-        for _ in range(200):
-            if instance(x, W)["s"] != 4 * number:
+        instance = model.clone() if way == "clones" else model
+        step = instance.bind(x, W) if way == "bound calls of one model" else bound
+        for _ in range(300):
+            result = step() if "bound" in way else instance(x, W)
+            # What one bound call returned may be about to be written again by another thread.
+            if way != "one bound call" and result["s"] != 4 * number:
                 wrong.append(number)
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert not wrong
+    assert not wrong and bound()["s"] == 4
+
+
+def test_calls_of_one_bound_call_do_not_overlap() -> None:
+    native = Mock(spec=executor.NativeModel)
+    native.info = INFO
+    native.new_workspace.return_value = None
+    inside: list[int] = []
+    most: list[int] = []
+
+    def call() -> int:
+        inside.append(1)
+        most.append(len(inside))
+        waiting.wait(0.001)
+        inside.pop()
+        return 0
+
+    waiting = threading.Event()
+    native.call_on.return_value = call
+    step = executor.CompiledModel(native).bind(X, W)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: step(), range(40)))
+    assert len(most) == 40 and max(most) == 1
+
+
+def test_workspaces_are_used_again(model: executor.CompiledModel) -> None:
+    native = Mock(wraps=model.clone()._native)  # pyright: ignore[reportPrivateUsage]
+    native.info = model.metadata
+    made = executor.CompiledModel(native)
+    for _ in range(3):
+        made(X, W)
+        made.bind(X, W)()
+    assert native.new_workspace.call_count == 1
+    steps = [made.bind(X, W) for _ in range(3)]
+    made(X, W)
+    assert native.new_workspace.call_count == 4 and len(steps) == 3
 
 
 def test_a_rewritten_library_is_loaded_anew(tmp_path: Path) -> None:

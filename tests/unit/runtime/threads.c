@@ -1,4 +1,4 @@
-/* The pool: who works on what, barriers within a call, calls from several threads, growth, statuses, a fork. */
+/* The pool: who works on what, phases, calls from several threads, growth, statuses, sleep, a fork. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -7,41 +7,82 @@
 #include "aotc_threads.h"
 #include "check.h"
 
-enum { kRounds = 50, kMost = 5 };
+enum { kPhases = 50, kMost = 5 };
 
 typedef struct {
   int32_t threads;
-  int32_t fail;              /* the first thread that fails, or more than there are */
-  int32_t seen[kMost];       /* how often each thread came */
-  int32_t values[2][kMost];  /* written in one round, read in the next */
+  int32_t fail;              /* the first share that fails, or more than there are */
+  int32_t fail_in;           /* the phase in which it does */
+  int32_t slow;              /* microseconds that every share but the first takes */
+  int32_t alone;             /* how often one thread came before a phase */
+  int32_t last;              /* the latest phase */
+  int32_t seen[kMost];       /* how often each share was done */
+  int32_t values[2][kMost];  /* written in one phase, read in the next */
 } Job;
 
-static int32_t work(void *arguments, int32_t thread) {
+static int32_t work(void *arguments, int32_t thread, int32_t phase) {
   Job *job = arguments;
-  ++job->seen[thread];
-  for (int32_t round = 1; round <= kRounds; ++round) {
-    job->values[round % 2][thread] = round * 100 + thread;
-    aotc_threads_barrier(job->threads);
-    for (int32_t other = 0; other < job->threads; ++other) {
-      if (job->values[round % 2][other] != round * 100 + other) return 99;
-    }
+  if (thread < 0) {
+    if (phase != job->alone++) return 98;
+    return job->fail < 0 && phase == job->fail_in ? 7 : 0;
   }
-  return thread >= job->fail ? 10 + thread : 0;
+  if (phase != job->alone - 1) return 97;
+  ++job->seen[thread];
+  for (int32_t other = 0; phase > 0 && other < job->threads; ++other) {
+    if (job->values[(phase - 1) % 2][other] != phase * 100 - 100 + other) return 99;
+  }
+  job->values[phase % 2][thread] = phase * 100 + thread;
+  if (thread > 0 && job->slow > 0) usleep((useconds_t)job->slow);
+  return phase == job->fail_in && thread >= job->fail ? 10 + thread : 0;
+}
+
+static Job job_of(int32_t threads) {
+  Job job = {.threads = threads, .fail = kMost, .fail_in = kPhases};
+  return job;
 }
 
 static void call(int32_t threads) {
-  Job job = {.threads = threads, .fail = kMost};
-  CHECK(aotc_threads_run(threads, work, &job) == 0);
-  for (int32_t thread = 0; thread < kMost; ++thread) CHECK(job.seen[thread] == (thread < threads));
+  Job job = job_of(threads);
+  CHECK(aotc_threads_run(threads, work, &job, kPhases) == 0);
+  CHECK(job.alone == kPhases + 1);
+  for (int32_t thread = 0; thread < kMost; ++thread) CHECK(job.seen[thread] == (thread < threads ? kPhases : 0));
 }
 
 static void *calls(void *threads) {
-  for (int i = 0; i < 20; ++i) call(*(int32_t *)threads);
+  for (int i = 0; i < 100; ++i) call(*(int32_t *)threads);
   return NULL;
+}
+
+/* Whatever a thread of the pool does meanwhile: it sleeps, and the caller waits for it asleep. */
+static void slow(int32_t threads) {
+  Job job = job_of(threads);
+  job.slow = 3000;
+  CHECK(aotc_threads_run(threads, work, &job, 3) == 0);
+  call(threads); /* alone, maybe */
+  usleep(60000);
+  call(threads);
+}
+
+static void failures(void) {
+  Job job = job_of(4);
+  job.fail = 2, job.fail_in = 3;
+  CHECK(aotc_threads_run(4, work, &job, kPhases) == 12 && job.alone == 4);
+  job = job_of(4);
+  job.fail = -1, job.fail_in = 5;
+  CHECK(aotc_threads_run(4, work, &job, kPhases) == 7 && job.alone == 6 && job.seen[0] == 5);
+  job = job_of(2);
+  job.fail = -1;
+  CHECK(aotc_threads_run(2, work, &job, kPhases) == 7 && job.seen[1] == kPhases);
+}
+
+static int32_t count(void *arguments, int32_t thread, int32_t phase) {
+  if (thread < 0) return 0;
+  return ++((int32_t *)arguments)[thread] == phase + 1 ? 0 : 1;
 }
 
 int main(void) {
   static int32_t counts[] = {2, 3, 4, 2};
+  static int32_t many[AOTC_THREADS_MAX + 1];
   pthread_t callers[4];
   for (int32_t threads = 2; threads <= kMost; ++threads) call(threads);
   for (int32_t threads = kMost; threads >= 1; --threads) call(threads);
@@ -49,10 +90,11 @@ int main(void) {
   call(3);
   for (int i = 0; i < 4; ++i) CHECK(pthread_create(&callers[i], NULL, calls, &counts[i]) == 0);
   for (int i = 0; i < 4; ++i) CHECK(pthread_join(callers[i], NULL) == 0);
-
-  Job job = {.threads = 4, .fail = 2};
-  CHECK(aotc_threads_run(4, work, &job) == 12);
-  CHECK(aotc_threads_run(AOTC_THREADS_MAX + 1, work, &job) == AOTC_THREADS_NONE);
+  slow(3);
+  failures();
+  CHECK(aotc_threads_run(AOTC_THREADS_MAX + 1, count, many, 3) == 0); /* more than the pool can have: alone */
+  for (int32_t thread = 0; thread <= AOTC_THREADS_MAX; ++thread) CHECK(many[thread] == 3);
+  CHECK(aotc_threads_run(AOTC_THREADS_MAX, count, many, 0) == 0 && many[0] == 3);
 #ifndef NO_FORK
   pid_t child = fork();
   if (child == 0) {

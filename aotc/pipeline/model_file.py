@@ -1,0 +1,52 @@
+"""A model file that is read once, be it a file or a pipe, whoever needs its content."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from aotc.errors import CompileError, Problem
+
+PROTOBUF_LIMIT = (1 << 31) - 1
+"""The largest message protobuf reads, in bytes."""
+
+
+class ModelFile(os.PathLike[str]):
+    """The file of a model at a path, which it stands for. Its content is kept until the importer takes it."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._content: bytes | None = None
+
+    def __fspath__(self) -> str:
+        return str(self.path)
+
+    def content(self) -> bytes:
+        """All bytes of the file, read at the first call.
+
+        Raises OSError, and CompileError where they are more than a model can have; no more than that is read.
+        """
+        if self._content is None:
+            with self.path.open("rb") as file:
+                size = os.fstat(file.fileno()).st_size
+                data = file.read(PROTOBUF_LIMIT + 1) if size <= PROTOBUF_LIMIT else None
+            if data is None or len(data) > PROTOBUF_LIMIT:
+                raise CompileError(
+                    Problem(
+                        f"{self.path.name} is larger than 2 GiB, the most a protobuf message can have",
+                        fix="save the model with its weights as external data",
+                    )
+                )
+            self._content = data
+        return self._content
+
+    def take(self) -> bytes:
+        """The content, which is not kept any longer, as large as it is, where it can be read again."""
+        content = self.content()
+        if self.path.is_file():
+            self._content = None
+        return content
+
+    def reread(self) -> Path | bytes:
+        """What a reader of its own is given: the path, or where that can be read once only, the content."""
+        return self.path if self.path.is_file() else self.content()
