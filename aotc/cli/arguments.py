@@ -6,6 +6,7 @@ import argparse
 from dataclasses import fields
 from typing import Any
 
+from aotc.model.limits import MOST_EXPANDED
 from aotc.pipeline.options import CHOICES, CompileOptions, parse_dims, parse_shapes
 
 _CONVENTIONS = {
@@ -40,6 +41,17 @@ def add_shape_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dim", action="append", default=[], metavar="NAME=SIZE", help="fix a symbolic dimension")
     parser.add_argument(
         "--input-shape", action="append", default=[], metavar="INPUT=SIZE,...", help="fix the shape of an input"
+    )
+    growth = parser.add_argument_group("limits", "How much a small model may grow in the compiler.")
+    growth.add_argument(
+        "--max-constants", metavar="SIZE", help="what is computed of constants, or of nothing (default: 256M)"
+    )
+    growth.add_argument(
+        "--max-nodes",
+        type=int,
+        default=MOST_EXPANDED,
+        metavar="N",
+        help="nodes that calls of functions are expanded to (default: %(default)s)",
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from aotc.errors import Problem, UsageError
 from aotc.model import conventions
 from aotc.model.conventions import default_interface, default_operators
+from aotc.model.limits import MOST_COMPUTED, MOST_EXPANDED
 
 KINDS = ("c", "header", "llvm-ir", "asm", "object", "static", "shared", "mlf")
 """What `--emit` takes."""
@@ -64,6 +65,10 @@ class CompileOptions:
     """How many threads run a call together; results do not depend on it."""
     dims: Mapping[str, int] = field(default_factory=dict[str, int])
     input_shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    max_constants: int = MOST_COMPUTED
+    """Bytes that constants which the compiler computes, by importing and folding, may take beside the model's own."""
+    max_nodes: int = MOST_EXPANDED
+    """How many nodes calls of functions may be expanded to, beside those of the model's graph."""
     ram: int | None = None
     flash: int | None = None
     stack: int | None = None
@@ -128,9 +133,9 @@ class CompileOptions:
             changes["emit"] = tuple(part.strip() for part in emit.split(",") if part.strip())
         elif emit is not None:
             changes["emit"] = tuple(emit)
-        for budget in ("ram", "flash", "stack"):
-            if isinstance(value := changes.get(budget), str):
-                changes[budget] = parse_size(value, budget)
+        for size in ("ram", "flash", "stack", "max_constants"):
+            if isinstance(value := changes.get(size), str):
+                changes[size] = parse_size(value, size.replace("_", "-"))
         if shapes := changes.get("input_shapes"):
             changes["input_shapes"] = {name: tuple(int(n) for n in shape) for name, shape in dict(shapes).items()}
         if (level := changes.get("optimize")) is not None:
