@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, DenseResourceAttr, ModuleOp, TensorType
@@ -12,6 +13,7 @@ from aotc.dialects.aot import WeightOp
 from aotc.dialects.dtypes import byte_width, element_type, extended, numpy_dtype
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of, shape_of
 from aotc.dialects.graph.structure import ConstantOp
+from aotc.model.locations import node_names
 from aotc.model.weights import Array, WeightStore
 
 
@@ -56,9 +58,14 @@ def known_array(value: SSAValue | Operation, store: WeightStore) -> Array | None
 GROWTH_LIMIT = 1 << 16
 """The most bytes that folding may make out of constants small enough to stand in the IR: a range, a mask."""
 
+MOST_WIDENED = 16
+"""How many times as large as its operands a step on the way to packed weights may be, whatever else is allowed: 4 bits
+become 32, and then blocks are padded."""
+
 
 def _computed_array(value: SSAValue, store: WeightStore) -> Array | None:
-    """The value of what is a constant or computed from constants only, else None."""
+    """The value of what is a constant or computed from constants only, else None. Raises CompileError where the store
+    allows no constant as large."""
     known: dict[SSAValue, Array] = {}
     waiting = [value]
     while waiting:  # each value once, however many ways lead to it, and no further than to one that is not constant
@@ -71,7 +78,9 @@ def _computed_array(value: SSAValue, store: WeightStore) -> Array | None:
                 if missing := [operand for operand in op.operands if operand not in known]:
                     waiting.append(missing[0])
                     continue
-                if (results := op.evaluate([known[operand] for operand in op.operands])) is None:
+                operands = [known[operand] for operand in op.operands]
+                store.require_room(max(0, _size(op) - MOST_WIDENED * _bytes(operands)), *_place(op))
+                if (results := op.evaluate(operands)) is None:
                     return None
                 array = results[op.results.index(at)]
             known[at] = array
@@ -79,11 +88,26 @@ def _computed_array(value: SSAValue, store: WeightStore) -> Array | None:
     return known[value]
 
 
-def folded(op: GraphOp, store: WeightStore) -> list[Array] | None:
+def _size(op: GraphOp) -> int:
+    """Bytes of the results of `op`."""
+    return sum(math.prod(shape_of(result)) * byte_width(element_type_of(result)) for result in op.results)
+
+
+def _bytes(arrays: Iterable[Array]) -> int:
+    return sum(array.nbytes for array in arrays)
+
+
+def _place(op: GraphOp) -> tuple[str, str]:
+    """The nodes of an operation, and what it is."""
+    return ", ".join(node_names(op.location)), op.name
+
+
+def folded(op: GraphOp, store: WeightStore, node: str = "", op_type: str = "") -> list[Array] | None:
     """The results of `op` where its operands are constants, or where there is nothing to compute; else None.
 
     Folding must not make a model larger: dequantised weights stay as they are stored, widened where they are read. What
-    packs weights for a kernel may, by what fills up its panels, and widens them as the kernel reads them.
+    packs weights for a kernel may, by what fills up its panels, and widens them as the kernel reads them. Raises
+    CompileError, which names the node, where the store allows no more computed constants.
     """
     if op.results and all(0 in shape_of(result) for result in op.results):
         return [np.empty(shape_of(result), numpy_dtype(element_type_of(result))) for result in op.results]
@@ -91,10 +115,12 @@ def folded(op: GraphOp, store: WeightStore) -> list[Array] | None:
     known = [array for operand in op.operands if (array := find(operand, store)) is not None]
     if not op.operands or len(known) < len(op.operands):
         return None
-    size = sum(math.prod(shape_of(result)) * byte_width(element_type_of(result)) for result in op.results)
+    size, given = _size(op), _bytes(known)
     is_small = all(array.size <= ConstantOp.INLINE_LIMIT for array in known) and size <= GROWTH_LIMIT
-    if size > sum(array.nbytes for array in known) and not is_small and not op.ORDERS_WEIGHTS:
+    if size > given and not is_small and not op.ORDERS_WEIGHTS:
         return None
+    if size > given and is_small:
+        store.count_computed(size - given, *((node, op_type) if node else _place(op)))
     with np.errstate(all="ignore"):
         values = op.evaluate(known)
     return None if values is None else list(values)

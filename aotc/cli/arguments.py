@@ -6,6 +6,7 @@ import argparse
 from dataclasses import fields
 from typing import Any
 
+from aotc.model.limits import MOST_EXPANDED
 from aotc.pipeline.constants import parse_constants
 from aotc.pipeline.options import CHOICES, CompileOptions, parse_dims, parse_shapes
 
@@ -48,6 +49,17 @@ def add_shape_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="INPUT=VALUE|FILE.npz",
         help="make an input a constant: a number, a list as [1, 2], or the array of its name in a file",
+    )
+    growth = parser.add_argument_group("limits", "How much a small model may grow in the compiler.")
+    growth.add_argument(
+        "--max-constants", metavar="SIZE", help="what is computed of constants, or of nothing (default: 256M)"
+    )
+    growth.add_argument(
+        "--max-nodes",
+        type=int,
+        default=MOST_EXPANDED,
+        metavar="N",
+        help="nodes that calls of functions are expanded to (default: %(default)s)",
     )
 
 

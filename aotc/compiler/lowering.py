@@ -115,14 +115,21 @@ def _import(source: Source, options: CompileOptions) -> Compilation:
     name = options.name
     if name is None and isinstance(source, str | os.PathLike):
         name = Path(source).stem
-    module = import_model(model, ctx, dims=dict(options.dims), input_shapes=dict(options.input_shapes), name=name)
-    return Compilation(options, ctx, module, WeightStore.of(ctx), "import")
+    store = WeightStore.of(ctx)
+    store.most_computed = options.max_constants
+    shapes = dict(options.input_shapes)
+    module = import_model(
+        model, ctx, dims=dict(options.dims), input_shapes=shapes, name=name, max_nodes=options.max_nodes
+    )
+    return Compilation(options, ctx, module, store, "import")
 
 
 def _resume(source: Source, start_at: str, options: CompileOptions) -> Compilation:
     from aotc.pipeline.textual_ir import read_ir
 
-    return read_ir(source, start_at, options, new_context())
+    compilation = read_ir(source, start_at, options, new_context())
+    compilation.store.most_computed = options.max_constants
+    return compilation
 
 
 class _Dumper:

@@ -15,6 +15,8 @@ from zipfile import ZipFile
 import numpy as np
 from xdsl.context import Context
 
+from aotc.errors import CompileError, Problem
+from aotc.model.limits import MOST_COMPUTED
 from aotc.model.naming import bare_identifier
 
 Array = np.ndarray[Any, Any]
@@ -30,6 +32,9 @@ class WeightStore:
         self._arrays: dict[str, Array] = {}
         self.keeps_all = False
         """IR of every phase is written: nothing is forgotten."""
+        self.most_computed = MOST_COMPUTED
+        """Bytes that may be added to the model's own constants by what is computed from them, or from nothing."""
+        self._computed = 0
 
     @staticmethod
     def of(ctx: Context) -> WeightStore:
@@ -56,6 +61,25 @@ class WeightStore:
         view.flags.writeable = False
         self._arrays[key] = view
         return key
+
+    def require_room(self, size: int, node: str = "", op_type: str = "") -> None:
+        """Raise CompileError, naming the node, unless `size` more bytes of computed constants are allowed."""
+        if self._computed + size > self.most_computed:
+            after = f", after {self._computed:,} of other nodes" if self._computed else ""
+            raise CompileError(
+                Problem(
+                    f"constants of {size:,} bytes would be made of it" + after,
+                    node,
+                    op_type,
+                    f"what is computed while compiling may take {self.most_computed:,} bytes",
+                    "allow more with --max-constants SIZE",
+                )
+            )
+
+    def count_computed(self, size: int, node: str = "", op_type: str = "") -> None:
+        """As `require_room`, and the bytes are there from now on."""
+        self.require_room(size, node, op_type)
+        self._computed += size
 
     def discard(self, keys: Iterable[str]) -> None:
         """Forget arrays that no IR names any more, so that their memory can go."""

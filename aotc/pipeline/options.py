@@ -11,6 +11,7 @@ from typing import Any
 from aotc.errors import Problem, UsageError
 from aotc.model import conventions
 from aotc.model.conventions import default_interface, default_operators
+from aotc.model.limits import MOST_COMPUTED, MOST_EXPANDED
 from aotc.pipeline.constants import KnownTensor
 
 KINDS = ("c", "header", "llvm-ir", "asm", "object", "static", "shared", "mlf")
@@ -68,6 +69,10 @@ class CompileOptions:
     input_shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     constants: Mapping[str, KnownTensor] = field(default_factory=dict[str, KnownTensor])
     """Inputs that are constants of the compiled model."""
+    max_constants: int = MOST_COMPUTED
+    """Bytes that constants which the compiler computes, by importing and folding, may take beside the model's own."""
+    max_nodes: int = MOST_EXPANDED
+    """How many nodes calls of functions may be expanded to, beside those of the model's graph."""
     ram: int | None = None
     flash: int | None = None
     stack: int | None = None
@@ -132,9 +137,9 @@ class CompileOptions:
             changes["emit"] = tuple(part.strip() for part in emit.split(",") if part.strip())
         elif emit is not None:
             changes["emit"] = tuple(emit)
-        for budget in ("ram", "flash", "stack"):
-            if isinstance(value := changes.get(budget), str):
-                changes[budget] = parse_size(value, budget)
+        for size in ("ram", "flash", "stack", "max_constants"):
+            if isinstance(value := changes.get(size), str):
+                changes[size] = parse_size(value, size.replace("_", "-"))
         if dims := changes.get("dims"):
             changes["dims"] = {name: _size(f"--dim {name}={size}", size) for name, size in dict(dims).items()}
         if shapes := changes.get("input_shapes"):

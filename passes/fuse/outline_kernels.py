@@ -40,7 +40,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import LocationAttr, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
@@ -67,6 +67,7 @@ class OutlineKernelsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         kernels: dict[object, FuncOp] = {}
+        locations: dict[FuncOp, list[LocationAttr]] = {}
         numbers: Counter[str] = Counter(_stem(f.sym_name.data) for f in op.body.block.ops if isinstance(f, FuncOp))
         for entry in list(entries(op)):
             block = entry.body.block
@@ -79,10 +80,12 @@ class OutlineKernelsPass(ModulePass):
                     kernel = kernels[key] = _make_kernel(group, f"{base}_{numbers[base]}")
                     numbers[base] += 1
                     op.body.block.insert_op_before(kernel, entry)
-                kernel.location = fuse_locations([kernel.location, group.location])
+                locations.setdefault(kernel, []).append(group.location)
                 call = CallOp(kernel.sym_name.data, group.inputs, [result.type for result in group.outputs])
                 call.location = group.location
                 Rewriter.replace_op(group, call)
+        for kernel, places in locations.items():
+            kernel.location = fuse_locations(places)
 
 
 def _separate_outputs(block: Block) -> None:

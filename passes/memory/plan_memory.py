@@ -33,6 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import cast
 
 from xdsl.context import Context
@@ -198,14 +199,16 @@ class _Entry:
 
     def nodes(self, storages: Sequence[int]) -> tuple[str, ...]:
         """The nodes (kernels where there are none) that write to any of the storages, in order."""
-        producers = [
-            name
-            for storage in storages
-            for op, step in zip(self.calls, self.steps, strict=True)
-            if any(access.storage == storage for access in step.writes)
-            for name in _label(op)
-        ]
-        return tuple(dict.fromkeys(producers))
+        return tuple(dict.fromkeys(name for storage in storages for name in self._writers.get(storage, ())))
+
+    @cached_property
+    def _writers(self) -> dict[int, list[str]]:
+        """The nodes that write to each storage, once `program` has found the steps."""
+        writers: dict[int, list[str]] = {}
+        for op, step in zip(self.calls, self.steps, strict=True):
+            for storage in dict.fromkeys(access.storage for access in step.writes):
+                writers.setdefault(storage, []).extend(_label(op))
+        return writers
 
 
 def _operands(op: Operation) -> Iterator[SSAValue]:

@@ -56,11 +56,9 @@ from aotc.frontend.onnx.registry import IMPORTERS, Node, load_importers
 from aotc.frontend.onnx.signature import type_mismatch
 from aotc.frontend.onnx.tensors import ONNX_TYPES, TensorError, dtype_of, read_tensor, type_name, type_proto
 from aotc.model import extensions
+from aotc.model.limits import MOST_EXPANDED
 from aotc.model.naming import c_identifier
 from aotc.model.weights import Array, WeightStore
-
-MAX_NODES = 1 << 18
-"""More nodes than this, counted after functions are expanded, and the model is refused."""
 
 _MOST_WARNINGS = 3
 
@@ -105,21 +103,22 @@ def import_model(
     dims: Mapping[str, int] | None = None,
     input_shapes: Mapping[str, Sequence[int]] | None = None,
     name: str | None = None,
+    max_nodes: int = MOST_EXPANDED,
 ) -> ModuleOp:
     """The module of the `import` phase; constants go to the WeightStore of `ctx`.
 
     `dims` fixes symbolic dimensions, `input_shapes` whole inputs, by name; `name` (else the file's) becomes the C
-    identifier `aot.name`. Raises CompileError with every problem found, UsageError for dimensions that contradict the
-    model.
+    identifier `aot.name`. Calls of functions are expanded to at most `max_nodes` nodes, beside those of the graph.
+    Raises CompileError with every problem found, UsageError for dimensions that contradict the model.
     """
     load_importers()
-    return _Importer(model, WeightStore.of(ctx)).module(dims or {}, input_shapes or {}, name or model.name)
+    return _Importer(model, WeightStore.of(ctx), max_nodes).module(dims or {}, input_shapes or {}, name or model.name)
 
 
 class _Importer:
     """The import of one model."""
 
-    def __init__(self, model: Model, store: WeightStore) -> None:
+    def __init__(self, model: Model, store: WeightStore, max_nodes: int) -> None:
         self.model = model
         self.store = store
         self.functions = {function_key(function): function for function in model.proto.functions}
@@ -132,6 +131,7 @@ class _Importer:
         self.contradictions: list[Problem] = []
         """What the model declares otherwise than it is computed; of which only the user is told."""
         self.top = _Scope(operator_sets(model.proto.opset_import))
+        self.max_nodes = max_nodes
 
     def module(self, dims: Mapping[str, int], input_shapes: Mapping[str, Sequence[int]], name: str) -> ModuleOp:
         """The whole model as a module."""
@@ -232,8 +232,14 @@ class _Importer:
         positions, read = needed(nodes, order, outputs)
         for position in positions:
             self.imported += 1
-            if self.imported > MAX_NODES:
-                raise _TooManyNodes(Problem(f"the model has more than {MAX_NODES} nodes, its functions expanded"))
+            if self.imported > self.max_nodes + len(self.model.proto.graph.node):
+                raise _TooManyNodes(
+                    Problem(
+                        f"functions expand to more than {self.max_nodes:,} nodes",
+                        why="each call is compiled by itself",
+                        fix="allow more with --max-nodes N",
+                    )
+                )
             node = nodes[position]
             prefix = scope.prefix if node.name else scope.branch or scope.prefix
             name = scope.only_name or prefix + node_name(node, position)

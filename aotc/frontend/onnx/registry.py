@@ -119,6 +119,16 @@ class Node:
     def constant(self, array: Array | Sequence[Any], dtype: Any = None) -> SSAValue:
         """A constant from a numpy array (or what np.array makes one of)."""
         array = np.asarray(array, dtype=dtype)
+        self._store.count_computed(array.nbytes, self.name, self.op_type)
+        return self._constant(array)
+
+    def require_room(self, count: int, dtype: Any) -> None:
+        """Fail before a constant of `count` elements is computed that may not be."""
+        if count >= MAX_ELEMENTS:
+            self.fail(f"its result has {count} elements, 2^31 or more")
+        self._store.require_room(count * np.dtype(dtype).itemsize, self.name, self.op_type)
+
+    def _constant(self, array: Array) -> SSAValue:
         if array.size >= MAX_ELEMENTS:
             self.fail(f"its result has {array.size} elements, 2^31 or more")
         op = constant_op(array, self.outputs[0] or self.name, self._store)
@@ -141,9 +151,9 @@ class Node:
         if any((count := math.prod(shape_of(result))) >= MAX_ELEMENTS for result in op.results):
             op.erase()
             self.fail(f"its result has {count} elements, 2^31 or more")
-        if (values := folded(op, self._store)) is not None:
+        if (values := folded(op, self._store, self.name, self.op_type)) is not None:
             op.erase()
-            return [self.constant(value) for value in values]
+            return [self._constant(value) for value in values]
         self._insert(op)
         return list(op.results)
 

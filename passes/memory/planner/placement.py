@@ -145,12 +145,20 @@ PORTFOLIO: tuple[Strategy, ...] = tuple(_greedy(order, best) for best in (False,
 """What is tried, in this order, until the lower bound is reached. A search belongs at the end of this list."""
 
 
-def place(buffers: Sequence[Buffer], alignment: int = 16, portfolio: Sequence[Strategy] = PORTFOLIO) -> Placement:
-    """The best placement the portfolio finds; checked against the raw lifetimes before it is returned."""
+EFFORT = 1 << 20
+"""The most pairs of buffers alive together that the strategies of a placement look at, beyond those of the first."""
+
+
+def place(
+    buffers: Sequence[Buffer], alignment: int = 16, portfolio: Sequence[Strategy] = PORTFOLIO, effort: int = EFFORT
+) -> Placement:
+    """The best placement that the portfolio finds within `effort`; checked against the raw lifetimes before it is
+    returned."""
     problem = Problem(buffers, alignment)
     best: Sequence[int] | None = None
     peak: int | None = None
-    for strategy in portfolio:
+    pairs = sum(map(len, problem.neighbours))
+    for strategy in portfolio[: 1 + effort // max(pairs, 1)]:
         offsets = strategy(problem, peak)
         if offsets is not None and (peak is None or problem.peak(offsets) < peak):
             best, peak = offsets, problem.peak(offsets)

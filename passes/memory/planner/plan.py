@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -96,18 +97,17 @@ def share_in_place(program: Program, order: Sequence[int]) -> list[Block]:
 def _use_outputs_as_scratch(program: Program, plan: MemoryPlan) -> MemoryPlan:
     """Move blocks that are dead before an output is first written into its memory, where that shrinks the arena."""
     occupied = {s: range(first, last + 1) for s, (first, last) in program.lifetimes(plan.order).items()}
+    kinds = {block: {program.storages[s].kind for s in block.storages} for block in plan.blocks}
     guests: dict[Block, Block] = {}
     by_size = sorted(plan.blocks, key=lambda block: (-block.size, block.first))
     for output, storage in enumerate(program.storages):
         if storage.role is not Role.OUTPUT or output not in occupied:
             continue
         start = min([occupied[output].start, *(block.first for block in plan.hosted if block.host == output)])
-        tenants: list[Block] = []
+        tenants = _Tenants()
         for block in by_size:
-            same_kind = all(program.storages[s].kind == storage.kind for s in block.storages)
-            fits = block not in guests and block.size <= storage.size and block.last < start and same_kind
-            if fits and not any(block.buffer.overlaps(tenant.buffer) for tenant in tenants):
-                tenants.append(block)
+            fits = block.size <= storage.size and block.last < start and kinds[block] == {storage.kind}
+            if fits and block not in guests and tenants.add(block.first, block.last):
                 guests[block] = Block(block.storages, block.size, block.first, block.last, output)
     ranked = sorted(guests, key=lambda block: (-block.size, block.first))
     best = _without(plan, ranked, guests)
@@ -124,8 +124,26 @@ def _use_outputs_as_scratch(program: Program, plan: MemoryPlan) -> MemoryPlan:
     return best
 
 
+class _Tenants:
+    """Lifetimes that do not overlap, in order."""
+
+    def __init__(self) -> None:
+        self._firsts: list[int] = []
+        self._lasts: list[int] = []
+
+    def add(self, first: int, last: int) -> bool:
+        """Take in a lifetime if it overlaps none that is there; says whether it does not."""
+        place = bisect_left(self._lasts, first)  # those before it end before
+        if place < len(self._firsts) and self._firsts[place] <= last:
+            return False
+        self._firsts.insert(place, first)
+        self._lasts.insert(place, last)
+        return True
+
+
 def _without(plan: MemoryPlan, moved: Sequence[Block], guests: dict[Block, Block]) -> MemoryPlan:
     """The plan with the blocks `moved` in outputs."""
-    blocks = tuple(block for block in plan.blocks if block not in moved)
+    gone = set(moved)
+    blocks = tuple(block for block in plan.blocks if block not in gone)
     placement = place([block.buffer for block in blocks], plan.placement.alignment)
     return MemoryPlan(plan.order, blocks, placement, (*plan.hosted, *(guests[block] for block in moved)))

@@ -47,6 +47,12 @@ def test_a_later_strategy_reaches_what_the_first_misses() -> None:
     assert place(rows, alignment=1).optimal
 
 
+def test_little_effort_is_the_first_strategy_alone() -> None:
+    rows = buffers((5, 0, 0), (4, 0, 2), (4, 3, 5), (3, 2, 3), (2, 1, 4))
+    assert place(rows, alignment=1, effort=0) == place(rows, alignment=1, portfolio=PORTFOLIO[:1])
+    assert place(rows, alignment=1, effort=0) != place(rows, alignment=1)
+
+
 def test_a_gap_that_cannot_be_closed_is_reported_honestly() -> None:
     # Five buffers of which no two neighbours fit side by side in two units, although never more than two are alive.
     rows = buffers((1, 0, 1), (1, 1, 2), (1, 2, 3))

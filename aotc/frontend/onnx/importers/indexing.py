@@ -75,6 +75,7 @@ def one_hot(node: Node) -> SSAValue:
     shape = node.shape(0)
     axis = normalize_axis(node.attr("axis", -1), len(shape) + 1)
     depth = int(node.constant_input(1, "the depth").reshape(()))
+    node.require_room(depth, np.int64)
     if math.prod(node.shape(2)) != 2:
         node.fail(f"values must be two, off and on, found {list(node.shape(2))}")
     indices = node.emit(CastOp, node.input(0), to=i64)
@@ -102,4 +103,5 @@ def compress(node: Node) -> SSAValue:
 @onnx_op("NonZero")
 def non_zero(node: Node) -> SSAValue:
     x = node.constant_input(0, "the operand")
+    node.require_room(x.size * max(x.ndim, 1), np.int64)
     return node.constant(np.array(np.nonzero(x.reshape(x.shape or (1,))), np.int64)[: x.ndim])

@@ -59,6 +59,7 @@ def range_(node: Node) -> SSAValue:
         node.fail("delta is 0")
     distance, step = (limit - start).item(), delta.item()
     count = max(-(-distance // step) if dtype.kind in "iu" else math.ceil(distance / step), 0)
+    node.require_room(count, np.int64)
     return node.constant((start + delta * np.arange(count).astype(wide)).astype(dtype))
 
 
@@ -68,6 +69,7 @@ def eye_like(node: Node) -> SSAValue:
         node.fail(f"the operand must be a matrix, found {list(node.shape(0))}")
     dtype = node.attr("dtype")
     kind = numpy_dtype(node.element_type(0)) if dtype is None else dtype_of(dtype)
+    node.require_room(math.prod(node.shape(0)), np.float64)
     return node.constant(np.eye(*node.shape(0), k=node.attr("k", 0)).astype(kind))
 
 

@@ -1,0 +1,7 @@
+"""How much a small model may grow in the compiler, unless the options say otherwise."""
+
+MOST_COMPUTED = 256 << 20
+"""Bytes that constants computed while compiling may take, beside the model's own."""
+
+MOST_EXPANDED = 1 << 16
+"""Nodes that calls of functions may be expanded to, beside those of the model's graph."""
