@@ -1,11 +1,12 @@
 // RUN: aotc-opt %s -p fix-requantization --split-input-file | filecheck %s
 // RUN: aotc-opt %s -p 'fix-requantization{long-multiply=false}' --split-input-file | filecheck %s --check-prefix=NARROW
 
-// The multiplier is exactly factor / 2^shift; sums of products with these weights are at most 5 * 128 + 100.
+// The multiplier is exactly factor / 2^shift; sums of products with these weights are at most 5 * 128 + 100, so x may be shifted
+// up, and in 32 bits few bits of factors are lost.
 // CHECK-LABEL: func.func @main
-// CHECK-DAG:  %[[F:.*]] = graph.constant dense<1677721600> : tensor<i32>
-// CHECK:      graph.fixed_requantize %{{.*}}, %[[F]] {axis = 1 : i64, shift = 34 : i64, most = 740 : i64, guard = 1 : i64, up = 5 : i64, zero_point = 3 : i64, low = 3 : i64, high = 127 : i64, to = i8} : (tensor<1x2xi32>, tensor<i32>) -> tensor<1x2xi8>
-// NARROW:     graph.fixed_requantize %{{.*}} {axis = 1 : i64, shift = 34 : i64, most = 740 : i64, guard = {{[0-9]+}} : i64, drop = 0 : i64, split = {{[0-9]+}} : i64, zero_point
+// CHECK-DAG:  %[[F:.*]] = graph.constant dense<419430400> : tensor<i32>
+// CHECK:      graph.fixed_requantize %{{.*}}, %[[F]] {axis = 1 : i64, shift = 32 : i64, most = 16777215 : i64, guard = 1 : i64, up = 7 : i64, zero_point = 3 : i64, low = 3 : i64, high = 127 : i64, to = i8} : (tensor<1x2xi32>, tensor<i32>) -> tensor<1x2xi8>
+// NARROW:     graph.fixed_requantize %{{.*}} {axis = 1 : i64, shift = 32 : i64, most = 1023 : i64, guard = {{[0-9]+}} : i64, drop = 0 : i64, split = {{[0-9]+}} : i64, zero_point
 func.func @main(%x: tensor<1x2xi8>) -> tensor<1x2xi8> attributes {aot.entry} {
   %w = graph.constant dense<[[1, -2], [4, 3]]> : tensor<2x2xi8>
   %b = graph.constant dense<[-100, 7]> : tensor<2xi32>
