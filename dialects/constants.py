@@ -63,7 +63,7 @@ MOST_WIDENED = 16
 become 32, and then blocks are padded."""
 
 
-def _computed_array(value: SSAValue, store: WeightStore) -> Array | None:
+def computed_array(value: SSAValue, store: WeightStore) -> Array | None:
     """The value of what is a constant or computed from constants only, else None. Raises CompileError where the store
     allows no constant as large."""
     known: dict[SSAValue, Array] = {}
@@ -111,7 +111,7 @@ def folded(op: GraphOp, store: WeightStore, node: str = "", op_type: str = "") -
     """
     if op.results and all(0 in shape_of(result) for result in op.results):
         return [np.empty(shape_of(result), numpy_dtype(element_type_of(result))) for result in op.results]
-    find = _computed_array if op.ORDERS_WEIGHTS else known_array
+    find = computed_array if op.ORDERS_WEIGHTS else known_array
     known = [array for operand in op.operands if (array := find(operand, store)) is not None]
     if not op.operands or len(known) < len(op.operands):
         return None

@@ -366,7 +366,7 @@ class _Importer:
             return array.item()
 
         count, condition, *rest = [*inputs, None][: max(2, len(inputs))]
-        trips = MAX_NODES if count is None else known(count, "the trip count")
+        trips = self.max_nodes if count is None else known(count, "the trip count")
         goes_on = condition is None or known(condition, "the condition")
         body = next(attribute.g for attribute in node.attribute if attribute.name == "body")
         carried: list[_Value] = list(rest)
@@ -374,8 +374,8 @@ class _Importer:
         scanned: list[list[SSAValue]] = [[] for _ in outputs[1 + len(carried) :]]
         trip = 0
         while trip < trips and goes_on:
-            if trip == MAX_NODES:
-                raise _TooManyNodes(Problem(f"the loop has {MAX_NODES} rounds or more", name, node.op_type))
+            if trip == self.max_nodes:
+                raise _TooManyNodes(Problem(f"the loop has {self.max_nodes} rounds or more", name, node.op_type))
             inner = _Scope(scope.sets, scope.prefix, f"{name}/{trip}/", scope.only_name, scope)
             inner.tensors.update({tensor.name: tensor for tensor in body.initializer})
             given = [self._constant(np.array(trip, np.int64), name), self._constant(np.array(True), name), *carried]
