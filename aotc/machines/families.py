@@ -69,7 +69,7 @@ _HOST: Final = ScalarUnit(
     multiply="mla", long_multiply=True, registers=14, offsets=True, unaligned=True, fpu=True, float_registers=16
 )
 _ARMV6M: Final = ScalarUnit(
-    multiply="mul", long_multiply=False, registers=8, offsets=False, unaligned=False, fpu=False, float_registers=0
+    multiply="mul", long_multiply=False, registers=10, offsets=False, unaligned=False, fpu=False, float_registers=0
 )
 _ARMV7M: Final = ScalarUnit(
     multiply="mla", long_multiply=True, registers=13, offsets=True, unaligned=True, fpu=False, float_registers=0

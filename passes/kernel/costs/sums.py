@@ -15,7 +15,7 @@ from aotc.machines.machine import ScalarUnit
 
 WORD = 4
 """Elements of a load of a word."""
-_SPILL = 2
+_SPILL = 3
 """Instructions at each step for a value that has no register: it is loaded, and what it makes room for stored."""
 _LOOP = 3
 """Instructions of an iteration beside its work: the counter and the jump."""
@@ -43,6 +43,8 @@ class Step:
     """Registers that the factors of an element of x take."""
     spare: int
     """Registers for the weight and for temporary values."""
+    unrolls: bool = True
+    """Whether several steps in one iteration take fewer instructions: not where distances take some of their own."""
 
 
 def step_of(unit: ScalarUnit, *, words: bool, floats: bool) -> Step:
@@ -53,7 +55,7 @@ def step_of(unit: ScalarUnit, *, words: bool, floats: bool) -> Step:
         return Step(WORD, 3, 2, 2, 2)
     load = 1 if unit.offsets else 2
     if unit.multiply == "mul":  # the product needs a register, and where an operand is overwritten, a copy
-        return Step(1, load, 2 if unit.offsets else 3, 1, 2)
+        return Step(1, load, 2 if unit.offsets else 3, 1, 2, unit.offsets)
     return Step(1, load, 1, 1, 1)
 
 
@@ -81,7 +83,7 @@ def sums_cycles(
 
 def unroll_of(tile: tuple[int, int], step: Step) -> int:
     """Steps in one iteration of the innermost loop."""
-    return max(_UNROLLED // (tile[0] * tile[1] * step.elements), 1)
+    return max(_UNROLLED // (tile[0] * tile[1] * step.elements), 1) if step.unrolls else 1
 
 
 def sums_schedule(
@@ -99,6 +101,11 @@ def sums_schedule(
 
     best = min(product(rows, columns), key=cycles)
     unroll = 1 if size else unroll_of(best, step_of(unit, words=words, floats=floats))
+    import os
+
+    if e := os.environ.get("TILE"):
+        p, q, unroll = map(int, e.split("x"))
+        best = (min(p, positions), min(q, outputs))
     return SumsSchedule(1, *best, WORD if words else 1, unroll, not size)
 
 
@@ -111,4 +118,9 @@ def depthwise_schedule(
         return SumsSchedule(1, 1, WORD, WORD, 1, not size)
     registers = unit.float_registers if floats else unit.registers
     rows = 1 if size else min(positions, _LARGEST, max(registers // 4, 1))
-    return SumsSchedule(1, rows, 1, 1, 1, not size)
+    import os
+
+    w = 1
+    if e := os.environ.get("DW"):
+        rows, w = map(int, e.split("x"))
+    return SumsSchedule(1, rows, w, 1, 1, not size)

@@ -15,6 +15,7 @@ from typing import TypeAlias, cast
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Attribute
 
+from aotc.dialects.aot import WORD
 from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.dtypes import is_unsigned
 from aotc.dialects.graph.packed.interleaved import Interleaving
@@ -146,42 +147,38 @@ class Products:
         return [bias([output + column]) for column in range(width)] * positions
 
 
-# --- positions along the last axis -----------------------------------------------------------------------------------
+# --- positions along an axis -----------------------------------------------------------------------------------------
+
+Span: TypeAlias = "tuple[Scalar, Scalar]"
+"""A range of taps or elements."""
+Neighbours: TypeAlias = "Callable[[Scalar, int, Span], None]"
+"""What is done for some neighbouring positions: the first one, how many there are, and their taps."""
+
+MOST_CUT = 8
+"""The most positions with a cut window that get code of their own."""
+MOST_SHARED = 4
+"""Cut windows share code where they are fewer than one of this many."""
+MOST_UNROLLED = 12
+"""The most taps of a window that are written one by one."""
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """Positions from `low` to `high` of the last axis that see the same `taps`; None: as many as there are."""
+    """Positions `low` to `high` of an axis that see the same `taps`."""
 
     low: int
     high: int
-    taps: tuple[int, int] | None
+    taps: tuple[int, int]
 
 
-MOST_CUT = 8
-"""The most positions with a cut window that get code of their own."""
-
-
-def taps_at(window: SlidingWindow, position: int) -> tuple[int, int]:
-    """The range of taps inside the operand at a position; empty ones are (0, 0)."""
-    start = position * window.stride - window.before
-    low = max(ceil_div(-start, window.dilation), 0)
-    high = min(ceil_div(window.extent - start, window.dilation), window.size)
-    return (low, high) if low < high else (0, 0)
-
-
-def stretches(window: SlidingWindow, specialized: bool) -> list[Stretch]:
-    """All positions of an axis in order: `specialized` tells those with a whole window from the others."""
-    count = window.positions
-    whole = [taps_at(window, position) == (0, window.size) for position in range(count)]
-    if all(whole):
-        return [Stretch(0, count, (0, window.size))]
-    cut = whole.count(False)
-    if not specialized or cut > MOST_CUT:
-        return [Stretch(0, count, None)]
+def stretches(window: SlidingWindow) -> list[Stretch]:
+    """All positions of an axis in order, neighbours with the same taps together; empty ranges of taps are (0, 0)."""
     found: list[Stretch] = []
-    for position in range(count):
-        taps = taps_at(window, position)
+    for position in range(window.positions):
+        start = position * window.stride - window.before
+        low = max(ceil_div(-start, window.dilation), 0)
+        high = min(ceil_div(window.extent - start, window.dilation), window.size)
+        taps = (low, high) if low < high else (0, 0)
         if found and found[-1].taps == taps:
             found[-1] = Stretch(found[-1].low, position + 1, taps)
         else:
@@ -189,25 +186,96 @@ def stretches(window: SlidingWindow, specialized: bool) -> list[Stretch]:
     return found
 
 
-def over_positions(
-    b: TileBuilder, window: SlidingWindow, schedule: SumsSchedule, body: Callable[[Scalar, int, Span], None]
-) -> None:
-    """Loops over the positions of the last axis: `body` gets the first of some neighbours, their number, and their
-    taps."""
-    for stretch in stretches(window, schedule.specialized):
-        if stretch.taps is None:
-            b.parallel_range(stretch.low, stretch.high, 1, lambda at: body(at, 1, window.taps(b, at)))
-            continue
-        taps = b.index(stretch.taps[0]), b.index(stretch.taps[1])
-        count = schedule.positions
-        full = stretch.low + (stretch.high - stretch.low) // count * count
-        b.parallel_range(stretch.low, full, count, lambda at, taps=taps: body(at, schedule.positions, taps))
-        if full < stretch.high:
-            body(b.index(full), stretch.high - full, taps)
+@dataclass(frozen=True)
+class Axis:
+    """The positions of an axis, in parts that have code of their own."""
+
+    window: SlidingWindow
+    parts: tuple[Stretch, ...]
+    """Those with known taps."""
+    rest: tuple[tuple[int, int], ...]
+    """Ranges of those whose taps are computed."""
+
+    @staticmethod
+    def of(window: SlidingWindow, *, specialized: bool, each_cut: bool) -> Axis:
+        """With `specialized`, positions that see the whole window have code of their own; with `each_cut`, so have the
+        others, for every distance from a border, unless they are many."""
+        found = stretches(window)
+        whole = [part for part in found if part.taps == (0, window.size)]
+        cut = [part for part in found if part.taps != (0, window.size)]
+        if not cut:
+            return Axis(window, tuple(whole), ())
+        if specialized and each_cut and sum(part.high - part.low for part in cut) <= MOST_CUT:
+            return Axis(window, tuple(found), ())
+        if not specialized or not whole:
+            return Axis(window, (), ((0, window.positions),))
+        ranges = ((0, whole[0].low), (whole[-1].high, window.positions))
+        return Axis(window, tuple(whole), tuple((low, high) for low, high in ranges if low < high))
+
+    @property
+    def is_static(self) -> bool:
+        """Whether the taps of all positions are known."""
+        return not self.rest
+
+    def over(self, b: TileBuilder, count: int, body: Neighbours) -> None:
+        """Loops over all positions, `count` at a time where their taps are known, else one at a time."""
+        for part in self.parts:
+            taps = b.index(part.taps[0]), b.index(part.taps[1])
+            full = part.low + (part.high - part.low) // count * count
+            b.parallel_range(part.low, full, count, lambda at, taps=taps: body(at, count, taps))
+            if full < part.high:
+                body(b.index(full), part.high - full, taps)
+        if not self.rest:
+            return
+        (first, end), *others = self.rest
+        total = sum(high - low for low, high in self.rest)
+
+        def one(number: Scalar) -> None:
+            at = number + first if first else number
+            if others:  # a second range, behind the whole windows
+                gap = others[0][0] - end
+                at = at + b.select(b.compare("lt", number, end - first), b.index(0), gap)
+            body(at, 1, self.window.taps(b, at))
+
+        b.parallel_range(0, total, 1, one)
 
 
-Span: TypeAlias = "tuple[Scalar, Scalar]"
-"""A range of taps or elements."""
+def last_axis(window: SlidingWindow, *, specialized: bool, words: bool, channels: int) -> Axis:
+    """The last axis of a convolution with the channels last: code for each cut window where these are many of all, or
+    where words are cut, whose elements must then be known."""
+    cut = sum(part.high - part.low for part in stretches(window) if part.taps != (0, window.size))
+    each_cut = MOST_SHARED * cut > window.positions or (words and channels % WORD != 0)
+    return Axis.of(window, specialized=specialized, each_cut=each_cut)
+
+
+def over_taps(
+    b: TileBuilder,
+    bounds: Sequence[Span],
+    sums: Sequence[Scalar],
+    body: Callable[[list[Scalar], list[Scalar]], list[Scalar]],
+) -> list[Scalar]:
+    """Loops over taps that carry sums, outermost first; the inner ones of known numbers are written one by one, as long
+    as they are few."""
+    written, unrolled = 1, len(bounds)
+    for low, high in reversed(bounds):
+        if low.constant is None or high.constant is None:
+            break
+        written *= int(high.constant - low.constant)
+        if written > MOST_UNROLLED:
+            break
+        unrolled -= 1
+
+    def nest(taps: list[Scalar], now: list[Scalar]) -> list[Scalar]:
+        if len(taps) == len(bounds):
+            return body(taps, now)
+        low, high = bounds[len(taps)]
+        if len(taps) < unrolled or low.constant is None or high.constant is None:
+            return b.loop(low, high, 1, now, lambda tap, carried: nest([*taps, tap], carried))
+        for tap in range(int(low.constant), int(high.constant)):
+            now = nest([*taps, b.index(tap)], now)
+        return now
+
+    return nest([], list(sums))
 
 
 # --- nests -----------------------------------------------------------------------------------------------------------
@@ -222,6 +290,8 @@ class ConvSums:
     kernel: Sequence[int]
     channels: int
     windows: Sequence[SlidingWindow]
+    axis: Axis
+    """The last one."""
     bias: Reader | None
     write: Writer
 
@@ -232,7 +302,7 @@ class ConvSums:
             def across(first: Scalar, count: int, taps: Span) -> None:
                 self.products.blocks(lambda output, width: self._tile(index, first, count, taps, output, width))
 
-            over_positions(b, self.windows[-1], self.products.schedule, across)
+            self.axis.over(b, self.products.schedule.positions, across)
 
         b.parallel_for([self.result[0], *self.result[2:-2]], outer)
 
@@ -323,21 +393,37 @@ class DepthwiseSums:
     write: Writer
 
     def run(self) -> None:
-        b, channels = self.b, self.result[-1]
-        width = self.schedule.columns
+        specialized = self.schedule.specialized
+        *outer, last = self.windows
+
+        def rows(index: list[Scalar]) -> None:
+            bounds = [window.taps(self.b, at) for window, at in zip(outer[:-1], index[1:], strict=True)]
+            if not outer:
+                self._columns(index, [], Axis.of(last, specialized=specialized, each_cut=True))
+                return
+
+            def row(at: Scalar, _: int, taps: Span) -> None:
+                whole = taps[0].constant is not None
+                axis = Axis.of(last, specialized=specialized and whole, each_cut=True)
+                self._columns([*index, at], [*bounds, taps], axis)
+
+            Axis.of(outer[-1], specialized=specialized, each_cut=False).over(self.b, 1, row)
+
+        self.b.parallel_for([self.result[0], *self.result[2:-3]], rows)
+
+    def _columns(self, index: list[Scalar], bounds: list[Span], axis: Axis) -> None:
+        b, channels, width = self.b, self.result[-1], self.schedule.columns
         full = channels // width * width
 
-        def outer(index: list[Scalar]) -> None:
-            def across(first: Scalar, count: int, taps: Span) -> None:
-                b.parallel_range(0, full, width, lambda c: self._tile(index, first, count, taps, c, width))
-                b.parallel_range(full, channels, 1, lambda c: self._tile(index, first, count, taps, c, 1))
+        def across(first: Scalar, count: int, taps: Span) -> None:
+            spans = [*bounds, taps]
+            b.parallel_range(0, full, width, lambda c: self._tile(index, first, count, spans, c, width))
+            b.parallel_range(full, channels, 1, lambda c: self._tile(index, first, count, spans, c, 1))
 
-            over_positions(b, self.windows[-1], self.schedule, across)
-
-        b.parallel_for([self.result[0], *self.result[2:-2]], outer)
+        axis.over(b, self.schedule.positions, across)
 
     def _tile(
-        self, index: Sequence[Scalar], first: Scalar, count: int, taps: Span, channel: Scalar, width: int
+        self, index: Sequence[Scalar], first: Scalar, count: int, spans: Sequence[Span], channel: Scalar, width: int
     ) -> None:
         b, last = self.b, self.windows[-1]
         batch, *position = index
@@ -347,23 +433,14 @@ class DepthwiseSums:
             *outer, tap = at
             seen = [window.source(p, k) for window, p, k in zip(self.windows, position, outer, strict=False)]
             places = [
-                [batch, zero, *seen, (first * last.stride + tap * last.dilation) + (number * last.stride - last.before)]
+                [batch, zero, *seen, _sum(first * last.stride, tap * last.dilation, number * last.stride - last.before)]
                 for number in range(count)
             ]
             add = self._words if words else self._singles
             return add(now, places, [*outer, tap], channel, width)
 
-        def along(at: list[Scalar], now: list[Scalar]) -> list[Scalar]:
-            low, high = taps
-            if low.constant is None or high.constant is None:
-                return b.loop(low, high, 1, now, lambda tap, sums: step([*at, tap], sums))
-            for tap in range(int(low.constant), int(high.constant)):
-                now = step([*at, b.index(tap)], now)
-            return now
-
         start = [b.const(0, self.summed) if self.bias is None else self.bias([channel + c]) for c in range(width)]
-        bounds = [w.taps(b, p) for w, p in zip(self.windows[:-1], position, strict=True)]
-        sums = b.reduce(bounds, start * count, along)
+        sums = over_taps(b, spans, start * count, step)
         for slot, (number, column) in enumerate(product(range(count), range(width))):
             self.write([batch, zero, *position, first + number, channel + column], sums[slot])
 

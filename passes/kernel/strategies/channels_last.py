@@ -30,7 +30,7 @@ from aotc.passes.kernel.accesses import Accesses
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.costs.sums import WORD, depthwise_schedule, sums_schedule
 from aotc.passes.kernel.layouts import Blocked, Layouts
-from aotc.passes.kernel.nests.sums import ConvSums, DepthwiseSums, MatMulSums, Operand, Products, stretches
+from aotc.passes.kernel.nests.sums import ConvSums, DepthwiseSums, MatMulSums, Operand, Products, last_axis
 from aotc.passes.kernel.strategies.conv import window_properties
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue
 
@@ -109,8 +109,8 @@ class ChannelsLastStrategy(SumsStrategy[ConvOp]):
             return None
         outputs, channels, *kernel = shape_of(op.weight)
         run = channels * (kernel[-1] if _runs(op) else 1)
-        whole = all(each.taps is not None for each in stretches(last, not size))
-        words = _are_bytes(op.x, op.weight) and run >= WORD and (whole or channels % WORD == 0)
+        aligned = channels % WORD == 0 or last_axis(last, specialized=not size, words=True, channels=channels).is_static
+        words = _are_bytes(op.x, op.weight) and run >= WORD and aligned
         depth = channels * math.prod(kernel)
         return sums_schedule(core.scalars, last.positions, outputs, depth, words=words, floats=floats, size=size)
 
@@ -247,7 +247,9 @@ class ChannelsLastConvStrategy(SumsStrategy[ChannelsLastConvOp]):
     ) -> None:
         bias, channels = None if op.bias is None else reads[2], op.channels.value.data
         products = _products(op, b, reads, schedule)
-        ConvSums(products, shape_of(op.result), op.kernel(), channels, op.windows(), bias, writes[0]).run()
+        windows, words = op.windows(), schedule.word > 1
+        axis = last_axis(windows[-1], specialized=schedule.specialized, words=words, channels=channels)
+        ConvSums(products, shape_of(op.result), op.kernel(), channels, windows, axis, bias, writes[0]).run()
 
 
 class ChannelsLastDepthwiseStrategy(SumsStrategy[ChannelsLastDepthwiseConvOp]):
