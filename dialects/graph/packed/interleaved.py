@@ -107,7 +107,8 @@ class InterleaveRowsOp(ElementOp):
     @property
     def interleaving(self) -> Interleaving:
         """The order."""
-        return Interleaving(*shape_of(self.x), self.columns.value.data, self.word.value.data)
+        outputs, rows, run = shape_of(self.x)
+        return Interleaving(outputs, rows, run, self.columns.value.data, self.word.value.data)
 
     def infer_types(self) -> Sequence[TensorType]:
         shape = shape_of(self.x)
