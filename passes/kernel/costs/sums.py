@@ -101,4 +101,16 @@ def sums_schedule(
 
     best = min(product(rows, columns), key=cycles)
     unroll = 1 if size else unroll_of(best, step_of(unit, words=words, floats=floats))
+    return SumsSchedule(1, *best, WORD if words else 1, unroll, not size)
+
+
+def depthwise_schedule(
+    unit: ScalarUnit, positions: int, channels: int, *, words: bool, floats: bool, size: bool
+) -> SumsSchedule:
+    """The tile of a depthwise convolution: a word of channels of one position, or neighbouring positions that share
+    weights."""
+    if words and has_words(unit) and channels >= WORD:
+        return SumsSchedule(1, 1, WORD, WORD, 1, not size)
+    registers = unit.float_registers if floats else unit.registers
+    rows = 1 if size else min(positions, _LARGEST, max(registers // 4, 1))
     return SumsSchedule(1, rows, 1, 1, 1, not size)
