@@ -15,6 +15,7 @@ from aotc.machines.machine import (
     Core,
     Machine,
     RegisterUse,
+    ScalarUnit,
     StrassenCosts,
     ThreadCosts,
     TileCosts,
@@ -64,6 +65,21 @@ _OF_32: Final = RegisterUse(chain=4, window=8, sums=8, row_tile=24, row_parts=48
 _OF_64: Final = RegisterUse(chain=4, window=16, sums=16, row_tile=48, row_parts=96, fewest_rows=4, most_rows=8)
 """By the number of registers: a quarter of them for sums, three quarters for rows in a tile. Nobody measured 64."""
 
+_HOST: Final = ScalarUnit(
+    multiply="mla", long_multiply=True, registers=14, offsets=True, unaligned=True, fpu=True, float_registers=16
+)
+_ARMV6M: Final = ScalarUnit(
+    multiply="mul", long_multiply=False, registers=10, offsets=False, unaligned=False, fpu=False, float_registers=0
+)
+_ARMV7M: Final = ScalarUnit(
+    multiply="mla", long_multiply=True, registers=13, offsets=True, unaligned=True, fpu=False, float_registers=0
+)
+_DSP: Final = replace(_ARMV7M, multiply="smlad")
+_DSP_FPU: Final = replace(_DSP, fpu=True, float_registers=32)
+_RV32: Final = ScalarUnit(
+    multiply="mul", long_multiply=True, registers=26, offsets=True, unaligned=False, fpu=False, float_registers=0
+)
+
 
 # --- cores with vectors ----------------------------------------------------------------------------------------------
 
@@ -75,6 +91,7 @@ X86_AVX512: Final = Machine(
     l3=8 << 20,
     line=64,
     threads=_ZEN5_THREADS,
+    scalars=_HOST,
     vector_bytes=64,
     registers=32,
     tiles=_ZEN5_TILES,
@@ -98,7 +115,7 @@ LOONGARCH_LASX: Final = replace(_OTHERS, name="LoongArch with LASX", vector_byte
 WASM_SIMD: Final = replace(_OTHERS, name="WebAssembly with SIMD", fma=False, registers=16, use=_OF_16)
 """The registers are those of a processor it runs on, at least."""
 
-# --- cores without vectors: no schedule is chosen for them -----------------------------------------------------------
+# --- cores without vectors ------------------------------------------------------------------------------------------
 
 HOSTED: Final = Core(
     "any other, with an operating system",
@@ -108,22 +125,34 @@ HOSTED: Final = Core(
     l3=8 << 20,
     line=64,
     threads=_ZEN5_THREADS,
+    scalars=_HOST,
 )
 RISCV64: Final = replace(HOSTED, name="64-bit RISC-V", fma=True)
 WASM: Final = replace(HOSTED, name="WebAssembly", threads=None)
 
-BARE: Final = Core("any other, without an operating system", fma=False, l1=0, l2=0, l3=0, line=4, threads=None)
+BARE: Final = Core(
+    "any other, without an operating system",
+    fma=False,
+    l1=0,
+    l2=0,
+    l3=0,
+    line=4,
+    threads=None,
+    scalars=replace(_ARMV6M, long_multiply=True),
+)
 """Memory on the chip, a word at a time. Where a core may have caches, as Cortex-M7 and M55 may, its name does not say
 how large they are."""
-CORTEX_M0: Final = replace(BARE, name="cortex-m0")
-CORTEX_M3: Final = replace(BARE, name="cortex-m3")
-CORTEX_M4: Final = replace(BARE, name="cortex-m4")
-CORTEX_M4F: Final = replace(BARE, name="cortex-m4f", fma=True)
-CORTEX_M7: Final = replace(BARE, name="cortex-m7", fma=True, line=32)
-CORTEX_M33: Final = replace(BARE, name="cortex-m33", fma=True)
-CORTEX_M55: Final = replace(BARE, name="cortex-m55", fma=True, line=32)
-RISCV32: Final = replace(BARE, name="32-bit RISC-V")
-RISCV32_F: Final = replace(BARE, name="32-bit RISC-V with FPU", fma=True)
+CORTEX_M0: Final = replace(BARE, name="cortex-m0", scalars=_ARMV6M)
+CORTEX_M3: Final = replace(BARE, name="cortex-m3", scalars=_ARMV7M)
+CORTEX_M4: Final = replace(BARE, name="cortex-m4", scalars=_DSP)
+CORTEX_M4F: Final = replace(BARE, name="cortex-m4f", fma=True, scalars=_DSP_FPU)
+CORTEX_M7: Final = replace(CORTEX_M4F, name="cortex-m7", line=32)
+CORTEX_M33: Final = replace(CORTEX_M4F, name="cortex-m33")
+CORTEX_M55: Final = replace(CORTEX_M4F, name="cortex-m55", line=32, scalars=replace(_DSP_FPU, multiply="mve"))
+RISCV32: Final = replace(BARE, name="32-bit RISC-V", scalars=_RV32)
+RISCV32_F: Final = replace(
+    RISCV32, name="32-bit RISC-V with FPU", fma=True, scalars=replace(_RV32, fpu=True, float_registers=32)
+)
 
 FAMILIES: Final[dict[str, Core]] = {
     row.name: row

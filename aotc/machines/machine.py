@@ -7,7 +7,12 @@ A cycle is one of the core's clock; sizes are in bytes; "registers" are vector r
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Literal, Self, TypeAlias
+
+Multiply: TypeAlias = Literal["mul", "mla", "smlad", "mve"]
+"""How a core adds up products of integers in registers of 32 bits: by a multiplication and an addition, by one
+instruction that does both, by one for two products of 16 bits (Arm's DSP extension), or on vectors of 128 bits as well
+(Helium)."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +157,27 @@ class StrassenCosts:
 
 
 @dataclass(frozen=True)
+class ScalarUnit:
+    """What a core computes with outside of vector registers."""
+
+    multiply: Multiply
+    """How products of integers are added up."""
+    long_multiply: bool
+    """Whether the product of two integers of 32 bits has 64 bits."""
+    registers: int
+    """Registers of integers that one loop can use, those of its addresses included."""
+    offsets: bool
+    """Whether a load of a byte extends it by its sign at a constant distance from a register; else that takes an
+    instruction more."""
+    unaligned: bool
+    """Whether a load of a word may begin at any byte."""
+    fpu: bool
+    """Whether f32 is computed by instructions."""
+    float_registers: int
+    """Registers of f32; 0 without FPU."""
+
+
+@dataclass(frozen=True)
 class Core:
     """What is known of every processor, with vectors or without."""
 
@@ -169,6 +195,22 @@ class Core:
     """Bytes that a cache, or for want of one memory, moves at once."""
     threads: ThreadCosts | None
     """None where there are no threads."""
+    scalars: ScalarUnit
+
+    @property
+    def multiply(self) -> Multiply:
+        """How products of integers are added up."""
+        return self.scalars.multiply
+
+    @property
+    def long_multiply(self) -> bool:
+        """Whether the product of two integers of 32 bits has 64 bits."""
+        return self.scalars.long_multiply
+
+    @property
+    def fpu(self) -> bool:
+        """Whether f32 is computed by instructions."""
+        return self.scalars.fpu
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
 from xdsl.utils.exceptions import ArgSpecParseError, PassFailedException
 
 from aotc.errors import CompileError, InternalError, Problem, UsageError
-from aotc.machines.targets import machine_of
+from aotc.machines.targets import core_of, machine_of
 from aotc.model import extensions
 from aotc.model.faults import explained
 from aotc.pipeline.options import CompileOptions
@@ -54,6 +54,10 @@ def _graph(options: CompileOptions) -> str:
 
 
 def _schedule(options: CompileOptions) -> str:
+    if options.optimize != "0" and machine_of(options.target) is None:
+        small = " size=true" if options.optimize == "s" else ""
+        choose = f'choose-schedule{{target="{options.target}"{small}}}'
+        return f"{choose},assign-layouts,fold-constants,canonicalize,cse,dce"
     if not is_vectorized(options):
         return ""
     table = "" if options.tuned is None else f' table="{options.tuned}"'
@@ -86,8 +90,8 @@ def _alignment(options: CompileOptions, least: int) -> int:
 
 
 def _loops(options: CompileOptions) -> str:
-    machine = machine_of(options.target) if is_vectorized(options) else None
-    split = "" if machine is None or machine.fma else ",split-fma"
+    scheduled = is_vectorized(options) or (options.optimize != "0" and machine_of(options.target) is None)
+    split = ",split-fma" if scheduled and not core_of(options.target).fma else ""
     parallel = "serialize-parallel-loops"
     if options.threads > 1:
         parallel = f'split-parallel-loops{{threads={options.threads} target="{options.target}"}}'

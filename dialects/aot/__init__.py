@@ -31,6 +31,7 @@ from aotc.dialects.aot.tiles import (
     tile_type,
 )
 from aotc.dialects.aot.types import STRUCTS, VOID_PTR, Convention, ConventionAttr, PtrType, StructType
+from aotc.dialects.aot.words import WORD, WORD_OPERATIONS, WordDotOp, WordLoadOp, WordWidenOp
 
 AOT = Dialect(
     "aot",
@@ -60,6 +61,7 @@ AOT = Dialect(
         ThreadOp,
         PhaseOp,
         *TILE_OPERATIONS,
+        *WORD_OPERATIONS,
     ],
     [PtrType, StructType, ConventionAttr],
 )
@@ -68,6 +70,7 @@ __all__ = [
     "AOT",
     "STRUCTS",
     "VOID_PTR",
+    "WORD",
     "AddressOp",
     "AllocaOp",
     "BufferOp",
@@ -106,6 +109,9 @@ __all__ = [
     "TileTransposeOp",
     "WeightOp",
     "WeightsOp",
+    "WordDotOp",
+    "WordLoadOp",
+    "WordWidenOp",
     "WorkspaceOp",
     "integers",
     "is_splat",

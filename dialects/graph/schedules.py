@@ -127,6 +127,22 @@ class ElementwiseSchedule(Schedule):
 
 
 @dataclass(frozen=True)
+class SumsSchedule(Schedule):
+    """Sums of products in the registers of a core without vectors: `lanes` is 1."""
+
+    positions: int
+    """Neighbouring positions, or rows, that share each weight that is loaded."""
+    columns: int
+    """Outputs that share each element that is loaded; of a depthwise convolution, channels side by side."""
+    word: int = 1
+    """Elements of one load: four bytes, of which two are multiplied by one instruction, or one."""
+    unroll: int = 1
+    """Loads of each operand in one iteration of the innermost loop."""
+    specialized: bool = False
+    """Whether positions at a border, where the window is cut, have code of their own."""
+
+
+@dataclass(frozen=True)
 class ScatterSchedule(Schedule):
     """Updates written in place into a copy of the operand, in time that does not depend on its size."""
 
@@ -230,6 +246,11 @@ class ElementwiseScheduleAttr(ScheduleAttr[ElementwiseSchedule]):
 
 
 @irdl_attr_definition
+class SumsScheduleAttr(ScheduleAttr[SumsSchedule]):
+    name = "graph.sums_schedule"
+
+
+@irdl_attr_definition
 class ScatterScheduleAttr(ScheduleAttr[ScatterSchedule]):
     name = "graph.scatter_schedule"
 
@@ -241,6 +262,7 @@ SCHEDULE_ATTRIBUTES = (
     RowScheduleAttr,
     ResampleScheduleAttr,
     ElementwiseScheduleAttr,
+    SumsScheduleAttr,
     ScatterScheduleAttr,
 )
 """Those of the dialect."""

@@ -39,7 +39,7 @@ from aotc.model.weights import WeightStore
 from aotc.passes.fuse.fusion_policy import MAX_OPERATIONS, buffers, may_duplicate, most_buffers
 from aotc.passes.fuse.groups import make_group
 from aotc.passes.fuse.vectorizable import VectorForms
-from aotc.passes.kernel.strategy import is_vectorized
+from aotc.passes.kernel.strategy import works_on_tiles
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def _fuse(anchor: AnchorOp, position: Mapping[Operation, int], forms: VectorForm
     used = [result for result in anchor.results if result.first_use is not None]
     if len(used) != 1:
         return
-    epilogue = _epilogue(anchor, used[0], position, forms if is_vectorized(anchor) else None)
+    epilogue = _epilogue(anchor, used[0], position, forms if works_on_tiles(anchor) else None)
     if epilogue:
         make_group([anchor, *epilogue], [epilogue[-1].results[0]])
 

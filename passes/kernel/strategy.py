@@ -25,7 +25,7 @@ from aotc.dialects.graph.interfaces import AnchorOp, GraphOp, LoopNestOp
 from aotc.dialects.graph.quantized.accumulation import AccumulatingOp
 from aotc.dialects.graph.schedules import Schedule, schedule_of
 from aotc.errors import CompileError, Problem
-from aotc.machines.machine import Machine
+from aotc.machines.machine import Core, Machine
 from aotc.model import extensions
 from aotc.model.locations import node_names
 from aotc.passes.kernel.accesses import Accesses, traced
@@ -63,7 +63,15 @@ class KernelStrategy(Generic[Op]):
     SUMS_INTEGERS: ClassVar[bool] = False
     """Whether it knows operations that sum up narrow integers (`AccumulatingOp`): no other strategy is asked."""
 
+    TILES: ClassVar[bool] = True
+    """Whether `nest` works on tiles, so that only what can be computed on tiles is fused into it."""
+
     # What to choose
+
+    def scalar_schedule(self, op: Op, core: Core, size: bool) -> Schedule | None:
+        """The best schedule on a core without vectors, where `size` says that code is to be small; None where the loops
+        that define the operation are as good."""
+        return None
 
     def schedule(self, op: Op, machine: Machine) -> Schedule | None:
         """The best schedule on `machine`; None where scalar loops are as good, or this strategy does not apply."""
@@ -225,18 +233,23 @@ class Choice:
     cycles: float
 
 
-def choose_schedule(op: GraphOp, machine: Machine) -> Schedule | None:
-    """The schedule of least estimated cycles that a strategy has for `op`; None where scalar loops are as good."""
+def choose_schedule(op: GraphOp, core: Core, *, size: bool = False) -> Schedule | None:
+    """The schedule of least estimated cycles that a strategy has for `op`; None where scalar loops are as good.
+
+    On a core without vectors it is the first one that a strategy has; `size` says that code is to be small.
+    """
     choices: list[Choice] = []
     for strategy in _knowing(op):
-        if (schedule := strategy.schedule(op, machine)) is None:
+        on_vectors = isinstance(core, Machine)
+        schedule = strategy.schedule(op, core) if on_vectors else strategy.scalar_schedule(op, core, size)
+        if schedule is None:
             continue
         if not isinstance(schedule, strategy.SCHEDULES):
             what = f"the strategy {type(strategy).__name__} of {type(strategy).__module__} proposes a schedule"
             why = f"{type(schedule).__name__} is not among its SCHEDULES"
             node = ", ".join(node_names(op.location))
             raise CompileError(Problem(what, node, op.name, why, "list it there"))
-        choices.append(Choice(schedule, strategy.cost(op, schedule, machine)))
+        choices.append(Choice(schedule, strategy.cost(op, schedule, core) if on_vectors else 0))
     return min(choices, key=lambda choice: choice.cycles).schedule if choices else None
 
 
@@ -270,6 +283,11 @@ def is_vectorized(op: Operation) -> bool:
     if not isinstance(op, AnchorOp) or schedule_of(op) is None:
         return False
     return type(strategy_of(op)).nest is not KernelStrategy.nest
+
+
+def works_on_tiles(op: Operation) -> bool:
+    """Whether `op` is an anchor with a schedule and a nest on tiles."""
+    return is_vectorized(op) and strategy_of(cast(GraphOp, op)).TILES
 
 
 _accesses: dict[tuple[object, ...], Accesses | None] = {}

@@ -57,6 +57,7 @@ from aotc.passes.kernel.builders.expressions import Destination, Expressions, fa
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 from aotc.passes.kernel.builders.space_builder import SpaceBuilder
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
+from aotc.passes.kernel.builders.word_builder import WordBuilder
 from aotc.passes.kernel.nests.elementwise import write_on_tiles
 from aotc.passes.kernel.strategy import strategy_of
 
@@ -81,7 +82,7 @@ def _lower(function: FuncOp, store: WeightStore) -> None:
     anchored = any(schedule_of(op) is not None for op in function.body.block.ops)
     if anchored or schedule_of(function, SCHEDULE) is not None:
         try:
-            KernelLowering(function, store, TileBuilder if anchored else SpaceBuilder).run()
+            KernelLowering(function, store, WordBuilder if anchored else SpaceBuilder).run()
             return
         except NotVectorizable as error:
             SCALAR_FALLBACK.set(function, str(error))

@@ -288,7 +288,7 @@ class Accesses:
             match inner:
                 case memref.LoadOp():
                     loads.add(inner.memref)
-                case aot.TileLoadOp():
+                case aot.TileLoadOp() | aot.WordLoadOp():
                     loads.add(inner.buffer)
                 case memref.StoreOp():
                     stores.add(inner.memref)

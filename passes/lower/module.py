@@ -57,6 +57,8 @@ class ModuleLowering:
         self.declarations: dict[str, llvm.FuncOp] = {}
         self._options = options
         self._target = target
+        self.has_dsp = target is not None and target.core.multiply in ("smlad", "mve")
+        """Whether the target has the instructions of Arm's DSP extension."""
         self.helpers = Helpers(native, self.function_properties())
         self._name = model_name_or(module, "model")
         external = has_external_weights(module)

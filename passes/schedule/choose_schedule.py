@@ -1,4 +1,4 @@
-"""Choose how every kernel is computed on the vector registers of a target, as an attribute; without vectors, nothing.
+"""Choose how every kernel is computed on the vector registers of a target, or in those of a core that has none.
 
 For an anchor its strategies propose one each (`KernelStrategy.schedule`), and the cheapest is taken. A kernel without
 one, which `outline-kernels` makes of elementwise operations and data movement, gets a schedule as a function. What has
@@ -30,7 +30,7 @@ from aotc.dialects.aot.contract import SCHEDULE, is_kernel
 from aotc.dialects.graph.interfaces import AnchorOp, element_type_of
 from aotc.dialects.graph.schedules import Schedule, ScheduleAttr
 from aotc.machines.machine import Machine
-from aotc.machines.targets import machine_of
+from aotc.machines.targets import core_of
 from aotc.machines.tuning_table import TuningTable
 from aotc.passes.kernel.costs.elementwise import elementwise_schedule
 from aotc.passes.kernel.strategy import choose_schedule
@@ -39,17 +39,22 @@ from aotc.passes.schedule.measured import measured_schedule
 
 @dataclass(frozen=True)
 class ChooseSchedulePass(ModulePass):
-    """Choose how every kernel is computed on the vector registers of a target."""
+    """Choose how every kernel is computed in the registers of a target."""
 
     name = "choose-schedule"
 
     target: str = "host"
+    size: bool = False
+    """Whether code is to be small; matters without vectors only."""
     table: str = ""
     """A file of measured decisions (`aotc.machines.tuning_table`), which take precedence."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = machine_of(self.target)
-        if machine is None:
+        core = core_of(self.target)
+        if not isinstance(core, Machine):
+            for each in op.walk():
+                if isinstance(each, AnchorOp) and ScheduleAttr.KEY not in each.attributes:
+                    _set_schedule(each, ScheduleAttr.KEY, choose_schedule(each, core, size=self.size))
             return
         table = TuningTable.read(self.table) if self.table else TuningTable()
         for each in op.walk():
@@ -57,9 +62,9 @@ class ChooseSchedulePass(ModulePass):
                 if (measured := measured_schedule(table, ctx, each)) is not None:
                     each.attributes[ScheduleAttr.KEY] = measured
                 else:
-                    _set_schedule(each, ScheduleAttr.KEY, choose_schedule(each, machine))
+                    _set_schedule(each, ScheduleAttr.KEY, choose_schedule(each, core))
             elif isinstance(each, FuncOp) and SCHEDULE not in each.attributes:
-                _set_schedule(each, SCHEDULE, _elementwise_schedule(each, machine))
+                _set_schedule(each, SCHEDULE, _elementwise_schedule(each, core))
 
 
 def _set_schedule(op: AnchorOp | FuncOp, key: str, schedule: Schedule | None) -> None:

@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from aotc.dialects.graph.convolution import ConvOp, ConvTransposeOp
 from aotc.dialects.graph.matmul import MatMulOp
+from aotc.dialects.graph.packed.channels_last import (
+    ChannelsLastConvOp,
+    ChannelsLastDepthwiseConvOp,
+    InterleavedMatMulOp,
+)
 from aotc.dialects.graph.packed.conv import BlockedConvOp, BlockedConvTransposeOp
 from aotc.dialects.graph.packed.matmul import PackedMatMulOp
 from aotc.dialects.graph.packed.narrow import NarrowConvolutionOp
 from aotc.dialects.graph.packed.strassen import StrassenMatMulOp
 from aotc.dialects.graph.packed.winograd import WinogradConvOp
+from aotc.passes.kernel.strategies.channels_last import (
+    ChannelsLastConvStrategy,
+    ChannelsLastDepthwiseStrategy,
+    ChannelsLastStrategy,
+    InterleavedMatMulStrategy,
+    InterleavedProductStrategy,
+)
 from aotc.passes.kernel.strategies.conv import BlockedConvolutionStrategy, BlockedConvStrategy, DirectConvStrategy
 from aotc.passes.kernel.strategies.lanes_conv import LanesConvStrategy
 from aotc.passes.kernel.strategies.matmul import MatMulStrategy, PackedMatMulStrategy
@@ -18,13 +30,22 @@ from aotc.passes.kernel.strategies.winograd import WinogradConvStrategy, Winogra
 from aotc.passes.kernel.strategy import Strategies
 
 STRATEGIES: Strategies = {
-    MatMulOp: (MatMulStrategy(), StrassenStrategy()),
+    MatMulOp: (MatMulStrategy(), StrassenStrategy(), InterleavedProductStrategy()),
     PackedMatMulOp: (PackedMatMulStrategy(),),
     StrassenMatMulOp: (StrassenMatMulStrategy(),),
-    ConvOp: (DirectConvStrategy(), NarrowConvStrategy(), LanesConvStrategy(), WinogradStrategy()),
+    ConvOp: (
+        DirectConvStrategy(),
+        NarrowConvStrategy(),
+        LanesConvStrategy(),
+        WinogradStrategy(),
+        ChannelsLastStrategy(),
+    ),
     ConvTransposeOp: (DirectConvStrategy(), NarrowConvStrategy()),
     BlockedConvOp: (BlockedConvStrategy(),),
     BlockedConvTransposeOp: (BlockedConvolutionStrategy(),),
     NarrowConvolutionOp: (NarrowConvolutionStrategy(),),
     WinogradConvOp: (WinogradConvStrategy(),),
+    ChannelsLastConvOp: (ChannelsLastConvStrategy(),),
+    ChannelsLastDepthwiseConvOp: (ChannelsLastDepthwiseStrategy(),),
+    InterleavedMatMulOp: (InterleavedMatMulStrategy(),),
 }

@@ -12,6 +12,7 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType, i1
 from xdsl.ir import SSAValue
 
+from aotc.dialects import aot
 from aotc.emit.c.expressions.expr import Expr, Level, binary, call, cast_expr, conditional, integer_expr, negated, unary
 from aotc.emit.c.expressions.ranges import Interval, type_interval, within
 from aotc.emit.c.expressions.readings import Readings, width
@@ -329,6 +330,20 @@ class Integers(Readings):
         if e.literal is not None:
             return integer_expr(int(e.literal))
         return replace(e, unsigned=False)
+
+    def widen_word(self, op: aot.WordWidenOp, _: int) -> Expr:
+        """Two bytes of a word as halves."""
+        sign, place = "u" if op.zero_extend is not None else "s", "odd" if op.odd is not None else "even"
+        name = f"aotc_widen_{sign}_{place}" + ("" if op.added is None else "_add")
+        return self._word(name, *op.operands)
+
+    def dot_words(self, op: aot.WordDotOp, _: int) -> Expr:
+        """The sum of two products."""
+        return self._word("aotc_word_dot", op.a, op.b, op.sum)
+
+    def _word(self, name: str, *operands: SSAValue) -> Expr:
+        given = (self.convert(self.signed(value), value, SIGNED[32]) for value in operands)
+        return call(self.scope.helper(name), *given, ctype=SIGNED[32])
 
     def index_cast(self, op: arith.IndexCastOp, _: int) -> Expr:
         """Between integers and indices."""

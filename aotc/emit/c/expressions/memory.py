@@ -12,11 +12,11 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from aotc.dialects import aot
 from aotc.emit.c.expressions.buffers import is_unsigned_buffer, root
-from aotc.emit.c.expressions.expr import Expr, Level, binary, cast_expr, integer_expr, name_expr
+from aotc.emit.c.expressions.expr import Expr, Level, binary, call, cast_expr, integer_expr, name_expr
 from aotc.emit.c.expressions.readings import Readings
 from aotc.emit.c.expressions.scope import Scope
 from aotc.emit.c.text import string_literal
-from aotc.emit.c.types import BOOL, UNSIGNED, VOID, CType, ctype_of, pointer_to
+from aotc.emit.c.types import BOOL, SIGNED, UNSIGNED, VOID, CType, ctype_of, pointer_to
 
 _BYTE = UNSIGNED[8]
 _UNSIGNED_FIELDS = {
@@ -27,7 +27,7 @@ _UNSIGNED_FIELDS = {
 }
 """Fields of DLTensor that are unsigned in C."""
 OPERATIONS = (
-    *(memref.LoadOp, memref.ViewOp, memref.ReinterpretCastOp, memref.CastOp),
+    *(memref.LoadOp, memref.ViewOp, memref.ReinterpretCastOp, memref.CastOp, aot.WordLoadOp),
     *(aot.WeightOp, aot.WorkspaceOp, aot.WeightsOp, aot.BufferOp, aot.DataOp, aot.PtrCastOp, aot.AddressOp),
     *(aot.ElementOp, aot.FieldOp, aot.NullOp, aot.IsNullOp, aot.SymbolOp, aot.StringOp),
 )
@@ -73,6 +73,11 @@ class Memory:
                 e = self.element(op.memref, op.indices)
                 self._scope.note_read(root(op.memref))
                 return e
+            case aot.WordLoadOp():
+                e = self.element(op.buffer, op.indices)
+                self._scope.note_read(root(op.buffer))
+                place = replace(e, text=f"&{e.text}", level=Level.UNARY, ctype=pointer_to(e.ctype, True))
+                return call(self._scope.helper("aotc_word"), place, ctype=SIGNED[32])
             case aot.ElementOp() | aot.FieldOp():
                 self._scope.note_read(root(op.pointer))
                 return self.member(op)

@@ -116,6 +116,8 @@ _PRINTERS: dict[type[Operation], Printer] = {
     arith.FPToSIOp: lambda p, op, _: p.to_integer(op, False),
     arith.FPToUIOp: lambda p, op, _: p.to_integer(op, True),
     arith.BitcastOp: Scalars.bitcast,
+    aot.WordWidenOp: Scalars.widen_word,
+    aot.WordDotOp: Scalars.dot_words,
     math.AbsIOp: Scalars.absolute,
     math.RoundEvenOp: Scalars.roundeven,
     math.RsqrtOp: Scalars.reciprocal_root,

@@ -1,0 +1,210 @@
+"""Convolution with the channels last, and matrix products, with interleaved weights: for cores without vectors.
+
+A tensor with one block of all its channels, [N, 1, spatial.., C], has the channels last: the taps of a row of a window
+are one run of elements in memory, as the weights are.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
+
+from aotc.dialects.builder import Builder, Reader, Scalar, Writer
+from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, shape_of
+from aotc.dialects.graph.packed.interleaved import Interleaving, check_interleaving
+from aotc.dialects.graph.quantized.accumulation import AccumulatingOp
+from aotc.dialects.graph.windows.axes import SlidingAxes, check_bias
+
+
+class InterleavedOp(LoopNestOp, AccumulatingOp, ABC):
+    """Sums of products of x with interleaved weights, `columns` outputs side by side in words of `word` elements."""
+
+    outputs = prop_def(IntegerAttr[I64])
+    columns = prop_def(IntegerAttr[I64])
+    word = prop_def(IntegerAttr[I64])
+
+    @property
+    @abstractmethod
+    def interleaving(self) -> Interleaving:
+        """Where the weights lie."""
+
+    def check_weights(self) -> None:
+        """Raise ShapeError where there are not as many weights as there must be."""
+        check_interleaving(self.columns.value.data, self.word.value.data)
+        needed, given = self.interleaving.outputs * self.interleaving.depth, shape_of(self.operands[1])
+        if given != (needed,):
+            raise ShapeError(f"the weights must be [{needed}], found {list(given)}")
+
+
+@irdl_op_definition
+class ChannelsLastConvOp(SlidingAxes, InterleavedOp):
+    """Convolution of x [N, spatial.., W * C], the last spatial axis and the channels as one: [N, 1, spatial.., M].
+
+    The weights are interleaved from [M, S, R]: R is the run of the taps along the last axis with all channels, where
+    neighbouring taps see neighbouring elements, else the channels of one tap; S counts the other taps.
+    """
+
+    name = "graph.channels_last_conv"
+    ZERO_POINTS: ClassVar[tuple[str, str]] = ("x_zero_point", "w_zero_point")
+    x_zero_point = opt_prop_def(IntegerAttr[I64])
+    w_zero_point = opt_prop_def(IntegerAttr[I64])
+    kernel_shape = prop_def(DenseArrayBase)
+    channels = prop_def(IntegerAttr[I64])
+
+    def kernel(self) -> tuple[int, ...]:
+        return self.ints("kernel_shape")
+
+    def spatial(self) -> tuple[int, ...]:
+        *outer, last = shape_of(self.x)[1:]
+        return (*outer, last // self.channels.value.data)
+
+    @property
+    def runs(self) -> bool:
+        """Whether neighbouring taps along the last axis see neighbouring elements."""
+        return self.ints("dilations")[-1] == 1
+
+    @property
+    def interleaving(self) -> Interleaving:
+        run, rows = self.channels.value.data, math.prod(self.kernel()[:-1])
+        if self.runs:
+            run *= self.kernel()[-1]
+        else:
+            rows *= self.kernel()[-1]
+        return Interleaving(self.outputs.value.data, rows, run, self.columns.value.data, self.word.value.data)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        x, kernel, channels = shape_of(self.x), self.kernel(), self.channels.value.data
+        if len(x) < 2 or len(kernel) != len(x) - 1:
+            raise ShapeError(f"operand {list(x)} and kernel {list(kernel)} do not fit")
+        if channels < 1 or x[-1] % channels:
+            raise ShapeError(f"{channels} channels do not divide the last axis of {list(x)}")
+        self.check_weights()
+        outputs = self.outputs.value.data
+        check_bias(self.bias, outputs)
+        return [TensorType(self.summed_type(*self.operands[2:]), [x[0], 1, *self.extents(), outputs])]
+
+    def operations(self) -> int:
+        return 2 * math.prod(shape_of(self.result)) * self.interleaving.depth
+
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        order, channels, kernel = self.interleaving, self.channels.value.data, self.kernel()
+
+        def body(index: list[Scalar]) -> None:
+            batch, _, *position, output = index
+            axes = self.taps(b, position)
+
+            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+                *steps, channel = at
+                seen = [axis.at(k) for axis, k in zip(axes, steps, strict=True)]
+                *outer, last = (place for place, _ in seen)
+                row, element = b.index(0), channel
+                for (_, tap), extent in zip(seen[:-1], kernel[:-1], strict=True):
+                    row = row * extent + tap
+                if self.runs:
+                    element = seen[-1][1] * channels + channel
+                else:
+                    row = row * kernel[-1] + seen[-1][1]
+                x = reads[0]([batch, *outer, last * channels + channel])
+                weight = reads[1]([order.place(b, output, row, element)])
+                x, weight = self.factors(b, x, weight)
+                return [carried[0] + x * weight]
+
+            bounds = [*((axis.low, axis.high) for axis in axes), (0, channels)]
+            writes[0](index, b.reduce(bounds, [self.initial(b, reads, [output])], step)[0])
+
+        b.parallel_for(shape_of(self.result), body)
+
+
+@irdl_op_definition
+class InterleavedMatMulOp(InterleavedOp):
+    """lhs [.., K] times interleaved weights of `outputs` columns, from [M, 1, K]: [.., M]."""
+
+    name = "graph.interleaved_matmul"
+    ZERO_POINTS: ClassVar[tuple[str, str]] = ("lhs_zero_point", "rhs_zero_point")
+    lhs = operand_def(TensorType)
+    rhs = operand_def(TensorType)
+    bias = opt_operand_def(TensorType)
+    lhs_zero_point = opt_prop_def(IntegerAttr[I64])
+    rhs_zero_point = opt_prop_def(IntegerAttr[I64])
+    result = result_def(TensorType)
+
+    @property
+    def interleaving(self) -> Interleaving:
+        depth = shape_of(self.lhs)[-1]
+        return Interleaving(self.outputs.value.data, 1, depth, self.columns.value.data, self.word.value.data)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        lhs = shape_of(self.lhs)
+        if not lhs:
+            raise ShapeError("the left operand has no axis to sum up along")
+        self.check_weights()
+        check_bias(self.bias, self.outputs.value.data)
+        return [TensorType(self.summed_type(*self.operands[2:]), [*lhs[:-1], self.outputs.value.data])]
+
+    def operations(self) -> int:
+        return 2 * math.prod(shape_of(self.result)) * self.interleaving.depth
+
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        order = self.interleaving
+
+        def body(index: list[Scalar]) -> None:
+            *rows, output = index
+
+            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+                weight = reads[1]([order.place(b, output, b.index(0), at[0])])
+                x, weight = self.factors(b, reads[0]([*rows, at[0]]), weight)
+                return [carried[0] + x * weight]
+
+            start = b.const(0, self.summed_type(*self.operands[2:])) if self.bias is None else reads[2]([output])
+            writes[0](index, b.reduce([(0, order.depth)], [start], step)[0])
+
+        b.parallel_for(shape_of(self.result), body)
+
+
+@irdl_op_definition
+class ChannelsLastDepthwiseConvOp(SlidingAxes, AccumulatingOp):
+    """Convolution of each channel of x [N, 1, spatial.., C] with a kernel of its own; the weight is [kernel.., C]."""
+
+    name = "graph.channels_last_depthwise_conv"
+    ZERO_POINTS: ClassVar[tuple[str, str]] = ("x_zero_point", "w_zero_point")
+    x_zero_point = opt_prop_def(IntegerAttr[I64])
+    w_zero_point = opt_prop_def(IntegerAttr[I64])
+
+    def kernel(self) -> tuple[int, ...]:
+        return shape_of(self.weight)[:-1]
+
+    def spatial(self) -> tuple[int, ...]:
+        return shape_of(self.x)[2:-1]
+
+    def infer_types(self) -> Sequence[TensorType]:
+        x, weight = shape_of(self.x), shape_of(self.weight)
+        if len(x) < 4 or len(weight) != len(x) - 2 or x[1] != 1 or x[-1] != weight[-1]:
+            raise ShapeError(
+                f"operand [N, 1, spatial..., C] and weight [kernel..., C] do not have shapes {list(x)}, {list(weight)}"
+            )
+        check_bias(self.bias, x[-1])
+        return [TensorType(self.summed_type(*self.operands[2:]), [*x[:2], *self.extents(), x[-1]])]
+
+    def operations(self) -> int:
+        return 2 * math.prod(shape_of(self.result)) * math.prod(self.kernel())
+
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        def body(index: list[Scalar]) -> None:
+            *_, channel = index
+            axes = self.taps(b, index[2:-1])
+
+            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+                seen = [axis.at(k) for axis, k in zip(axes, at, strict=True)]
+                x = reads[0]([*index[:2], *(place for place, _ in seen), channel])
+                x, weight = self.factors(b, x, reads[1]([*(tap for _, tap in seen), channel]))
+                return [carried[0] + x * weight]
+
+            bounds = [(axis.low, axis.high) for axis in axes]
+            writes[0](index, b.reduce(bounds, [self.initial(b, reads, [channel])], step)[0])
+
+        b.parallel_for(shape_of(self.result), body)

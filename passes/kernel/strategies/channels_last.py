@@ -1,0 +1,282 @@
+"""Convolutions and matrix products on cores without vectors: channels last, interleaved weights, sums in registers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TypeVar
+
+from xdsl.dialects.builtin import IntegerType, f32
+from xdsl.ir import Attribute, SSAValue
+
+from aotc.dialects.builder import Reader, Writer
+from aotc.dialects.graph.convolution import ConvOp
+from aotc.dialects.graph.interfaces import element_type_of, producer, shape_of
+from aotc.dialects.graph.matmul import MatMulOp
+from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
+from aotc.dialects.graph.packed.channels import Channels
+from aotc.dialects.graph.packed.channels_last import (
+    ChannelsLastConvOp,
+    ChannelsLastDepthwiseConvOp,
+    InterleavedMatMulOp,
+    InterleavedOp,
+)
+from aotc.dialects.graph.packed.conv import PackChannelsOp
+from aotc.dialects.graph.packed.interleaved import InterleaveRowsOp
+from aotc.dialects.graph.quantized.accumulation import AccumulatingOp
+from aotc.dialects.graph.schedules import Schedule, SumsSchedule, schedule_of
+from aotc.machines.machine import Core
+from aotc.passes.kernel.accesses import Accesses
+from aotc.passes.kernel.builders.tile_builder import TileBuilder
+from aotc.passes.kernel.costs.sums import WORD, depthwise_schedule, sums_schedule
+from aotc.passes.kernel.layouts import Blocked, Layouts
+from aotc.passes.kernel.nests.sums import ConvSums, DepthwiseSums, MatMulSums, Operand, Products, last_axis
+from aotc.passes.kernel.strategies.conv import window_properties
+from aotc.passes.kernel.strategy import KernelStrategy, Prologue
+
+Sum = TypeVar("Sum", bound=AccumulatingOp)
+
+
+class SumsStrategy(KernelStrategy[Sum]):
+    """What strategies for sums in the registers of a core share: operands are read as they lie in memory."""
+
+    SCHEDULES = (SumsSchedule,)
+    SUMS_INTEGERS = True
+    TILES = False
+
+    def prologue(self, op: Sum, operand: int) -> Prologue:
+        return Prologue.STORED
+
+    def accesses(self, op: Sum, schedule: SumsSchedule) -> Accesses | None:
+        return Accesses(tuple(() for _ in op.operands), tuple(() for _ in op.results))
+
+
+def _applies(op: AccumulatingOp, core: Core, x: SSAValue, weight: SSAValue) -> bool:
+    """Whether sums of products of x with a weight are computed in registers of the core: integers, or f32 with an
+    FPU."""
+    if not Layouts.is_constant(weight):
+        return False
+    if op.sums_integers:
+        return op.zero_points[1] == 0
+    return element_type_of(x) == f32 and core.fpu
+
+
+def _are_bytes(*values: SSAValue) -> bool:
+    kinds = [element_type_of(value) for value in values]
+    return all(isinstance(kind, IntegerType) and kind.width.data == 8 for kind in kinds)
+
+
+def channels_last(value: SSAValue, layouts: Layouts) -> SSAValue:
+    """`value` [N, C, spatial..] with the channels last, in a tensor of any shape: [N, spatial.., C] in memory."""
+    shape = shape_of(value)
+    computed = layouts.computed(value)
+    if computed is not None and computed.channels == Channels.of([shape[1]], shape[1]):
+        return computed.value
+    turned = producer(value, TransposeOp)
+    if turned is not None and turned.ints("permutation") == (0, len(shape) - 1, *range(1, len(shape) - 1)):
+        return turned.x
+    if shape[1] == 1 or math.prod(shape[2:]) == 1:
+        return value
+    return layouts.add(PackChannelsOp.get(value, block=shape[1]))
+
+
+def _accumulation(op: AccumulatingOp) -> dict[str, object]:
+    """The properties that say how products are summed up."""
+    names = ("accumulator", *op.ZERO_POINTS)
+    return {name: op.properties.get(name) for name in names}
+
+
+def _runs(op: ConvOp) -> bool:
+    return op.ints("dilations")[-1] == 1
+
+
+class ChannelsLastStrategy(SumsStrategy[ConvOp]):
+    """Lowers to `graph.channels_last_conv`, or where each channel is a group to `graph.channels_last_depthwise_conv`.
+
+    Convolutions in other groups stay as they are.
+    """
+
+    def scalar_schedule(self, op: ConvOp, core: Core, size: bool) -> Schedule | None:
+        if not _applies(op, core, op.x, op.weight) or 0 in (*shape_of(op.x), *shape_of(op.result)):
+            return None
+        floats, last = not op.sums_integers, op.windows()[-1]
+        if op.is_depthwise:
+            words = _are_bytes(op.x, op.weight)
+            return depthwise_schedule(
+                core.scalars, last.positions, shape_of(op.x)[1], words=words, floats=floats, size=size
+            )
+        if op.groups != 1:
+            return None
+        outputs, channels, *kernel = shape_of(op.weight)
+        run = channels * (kernel[-1] if _runs(op) else 1)
+        aligned = channels % WORD == 0 or last_axis(last, specialized=not size, words=True, channels=channels).is_static
+        words = _are_bytes(op.x, op.weight) and run >= WORD and aligned
+        depth = channels * math.prod(kernel)
+        return sums_schedule(core.scalars, last.positions, outputs, depth, words=words, floats=floats, size=size)
+
+    def lay_out(self, op: ConvOp, layouts: Layouts) -> Blocked | None:
+        schedule = schedule_of(op)
+        if not isinstance(schedule, SumsSchedule):
+            return None
+        return _depthwise(op, layouts, schedule) if op.is_depthwise else _conv(op, layouts, schedule)
+
+
+def _conv(op: ConvOp, layouts: Layouts, schedule: SumsSchedule) -> Blocked:
+    images, channels, *spatial = shape_of(op.x)
+    outputs, _, *kernel = shape_of(op.weight)
+    x = layouts.add(ReshapeOp.get(channels_last(op.x, layouts), shape=[images, *spatial[:-1], spatial[-1] * channels]))
+    axes = range(2, 2 + len(kernel))
+    turned = layouts.add(TransposeOp.get(op.weight, permutation=[0, *axes, 1]))
+    run = channels * (kernel[-1] if _runs(op) else 1)
+    rows = layouts.add(ReshapeOp.get(turned, shape=[outputs, channels * math.prod(kernel) // run, run]))
+    conv = ChannelsLastConvOp.get(
+        x,
+        layouts.add(InterleaveRowsOp.get(rows, columns=schedule.columns, word=schedule.word)),
+        op.bias,
+        **window_properties(op),
+        **_accumulation(op),
+        kernel_shape=kernel,
+        channels=channels,
+        outputs=outputs,
+        columns=schedule.columns,
+        word=schedule.word,
+    )
+    return Blocked(layouts.scheduled(conv, schedule), Channels.of([outputs], outputs))
+
+
+def _depthwise(op: ConvOp, layouts: Layouts, schedule: SumsSchedule) -> Blocked:
+    images, channels, *spatial = shape_of(op.x)
+    kernel = shape_of(op.weight)[2:]
+    x = layouts.add(ReshapeOp.get(channels_last(op.x, layouts), shape=[images, 1, *spatial, channels]))
+    matrix = layouts.add(ReshapeOp.get(op.weight, shape=[channels, math.prod(kernel)]))
+    weight = layouts.add(TransposeOp.get(matrix, permutation=[1, 0]))
+    conv = ChannelsLastDepthwiseConvOp.get(
+        x,
+        layouts.add(ReshapeOp.get(weight, shape=[*kernel, channels])),
+        op.bias,
+        **window_properties(op),
+        **_accumulation(op),
+    )
+    return Blocked(layouts.scheduled(conv, schedule), Channels.of([channels], channels))
+
+
+class InterleavedProductStrategy(SumsStrategy[MatMulOp]):
+    """Lowers products with a constant matrix to `graph.interleaved_matmul`."""
+
+    def scalar_schedule(self, op: MatMulOp, core: Core, size: bool) -> Schedule | None:
+        if not _applies(op, core, op.lhs, op.rhs) or op.flag("transpose_lhs") or len(shape_of(op.rhs)) != 2:
+            return None
+        _, rows, columns, depth = op.sizes()
+        words = _are_bytes(op.lhs, op.rhs) and depth >= WORD
+        floats = not op.sums_integers
+        return sums_schedule(core.scalars, rows, columns, depth, words=words, floats=floats, size=size)
+
+    def lay_out(self, op: MatMulOp, layouts: Layouts) -> SSAValue | None:
+        schedule = schedule_of(op)
+        if not isinstance(schedule, SumsSchedule):
+            return None
+        *_, columns, depth = op.sizes()
+        weight = op.rhs
+        if not op.flag("transpose_rhs"):
+            weight = layouts.add(TransposeOp.get(weight, permutation=[1, 0]))
+        lhs, weight = _flattened(op.lhs, weight, layouts)
+        rows = layouts.add(ReshapeOp.get(weight, shape=[columns, 1, depth]))
+        product = InterleavedMatMulOp.get(
+            lhs,
+            layouts.add(InterleaveRowsOp.get(rows, columns=schedule.columns, word=schedule.word)),
+            None,
+            **_accumulation(op),
+            outputs=columns,
+            columns=schedule.columns,
+            word=schedule.word,
+        )
+        return layouts.scheduled(product, schedule)
+
+
+def _flattened(lhs: SSAValue, weight: SSAValue, layouts: Layouts) -> tuple[SSAValue, SSAValue]:
+    """The operands of a product with a weight [N, K]; where lhs is a tensor with its channels last, seen as a matrix,
+    its elements stay where they are, and the weights are moved."""
+    flat = producer(lhs, ReshapeOp)
+    x = None if flat is None else layouts.computed(flat.x)
+    if flat is None or x is None:
+        return lhs, weight
+    images, channels, *spatial = shape_of(flat.x)
+    shape, size = shape_of(lhs), channels * math.prod(spatial)
+    if x.channels != Channels.of([channels], channels) or shape[-1] != size or math.prod(shape[:-1]) != images:
+        return lhs, weight
+    outputs = shape_of(weight)[0]
+    split = layouts.add(ReshapeOp.get(weight, shape=[outputs, channels, math.prod(spatial)]))
+    turned = layouts.add(TransposeOp.get(split, permutation=[0, 2, 1]))
+    return (
+        layouts.add(ReshapeOp.get(x.value, shape=shape)),
+        layouts.add(ReshapeOp.get(turned, shape=[outputs, size])),
+    )
+
+
+# --- nests -----------------------------------------------------------------------------------------------------------
+
+
+def _operands(op: AccumulatingOp, reads: Sequence[Reader]) -> tuple[Operand, Operand]:
+    points = op.zero_points
+    x, weight = (
+        Operand(read, element_type_of(value), point)
+        for read, value, point in zip(reads, op.operands[:2], points, strict=False)
+    )
+    return x, weight
+
+
+def _products(op: InterleavedOp, b: TileBuilder, reads: Sequence[Reader], schedule: SumsSchedule) -> Products:
+    x, weight = _operands(op, reads)
+    return Products(b, schedule, x, weight, _summed(op), op.interleaving)
+
+
+def _summed(op: AccumulatingOp) -> Attribute:
+    return element_type_of(op.results[0])
+
+
+class ChannelsLastConvStrategy(SumsStrategy[ChannelsLastConvOp]):
+    """`graph.channels_last_conv`."""
+
+    def nest(
+        self,
+        op: ChannelsLastConvOp,
+        b: TileBuilder,
+        reads: Sequence[Reader],
+        writes: Sequence[Writer],
+        schedule: SumsSchedule,
+    ) -> None:
+        bias, channels = None if op.bias is None else reads[2], op.channels.value.data
+        products = _products(op, b, reads, schedule)
+        windows, words = op.windows(), schedule.word > 1
+        axis = last_axis(windows[-1], specialized=schedule.specialized, words=words, channels=channels)
+        ConvSums(products, shape_of(op.result), op.kernel(), channels, windows, axis, bias, writes[0]).run()
+
+
+class ChannelsLastDepthwiseStrategy(SumsStrategy[ChannelsLastDepthwiseConvOp]):
+    """`graph.channels_last_depthwise_conv`."""
+
+    def nest(
+        self,
+        op: ChannelsLastDepthwiseConvOp,
+        b: TileBuilder,
+        reads: Sequence[Reader],
+        writes: Sequence[Writer],
+        schedule: SumsSchedule,
+    ) -> None:
+        bias, result = None if op.bias is None else reads[2], shape_of(op.result)
+        DepthwiseSums(b, schedule, *_operands(op, reads), _summed(op), result, op.windows(), bias, writes[0]).run()
+
+
+class InterleavedMatMulStrategy(SumsStrategy[InterleavedMatMulOp]):
+    """`graph.interleaved_matmul`."""
+
+    def nest(
+        self,
+        op: InterleavedMatMulOp,
+        b: TileBuilder,
+        reads: Sequence[Reader],
+        writes: Sequence[Writer],
+        schedule: SumsSchedule,
+    ) -> None:
+        bias = None if op.bias is None else reads[2]
+        MatMulSums(_products(op, b, reads, schedule), shape_of(op.lhs)[:-1], bias, writes[0]).run()
