@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Self
 
+from aotc.machines.dots import PORTABLE, DotProduct
+
 
 @dataclass(frozen=True)
 class ThreadCosts:
@@ -182,6 +184,8 @@ class Machine(Core):
     shares: CacheShares
     winograd: WinogradCosts
     strassen: StrassenCosts
+    dot: DotProduct = PORTABLE
+    """How sums of products of 8-bit integers are computed."""
     weights_in_l3: bool = False
     """Whether all weights of the model stay in L3 from one inference to the next: of the model rather than of the core,
     and said by `with_weights`."""
