@@ -13,17 +13,21 @@ from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import I64, IntegerAttr, TensorType
-from xdsl.irdl import irdl_op_definition, prop_def
+from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
-from aotc.dialects.graph.interfaces import Array, ChannelWeightsOp, ShapeError, common_element_type, shape_of
+from aotc.dialects.graph.interfaces import Array, ChannelWeightsOp, ShapeError, shape_of
+from aotc.dialects.graph.quantized.accumulation import AccumulatingOp
 from aotc.dialects.graph.windows.axes import ConvolutionalOp, SlidingAxes, TransposedAxes, check_bias
 
 
-class ConvolutionOp(ConvolutionalOp, ChannelWeightsOp, ABC):
+class ConvolutionOp(ConvolutionalOp, ChannelWeightsOp, AccumulatingOp, ABC):
     """x [N, C, spatial...], a weight [.., .., kernel...], and optionally a bias [M]."""
 
     group = prop_def(IntegerAttr[I64])
+    x_zero_point = opt_prop_def(IntegerAttr[I64])
+    w_zero_point = opt_prop_def(IntegerAttr[I64])
+    ZERO_POINTS: ClassVar[tuple[str, str]] = ("x_zero_point", "w_zero_point")
 
     CHANNELS: ClassVar[int] = 1
     BIAS: ClassVar[int | None] = 2
@@ -51,7 +55,7 @@ class ConvolutionOp(ConvolutionalOp, ChannelWeightsOp, ABC):
             raise ShapeError(f"group must be positive, found {self.groups}")
         shape = self.output_shape()
         check_bias(self.bias, shape[1])
-        return [TensorType(common_element_type(*self.operands), shape)]
+        return [TensorType(self.summed_type(*self.operands[2:]), shape)]
 
     @abstractmethod
     def group_channels(self) -> tuple[int, int]:
@@ -74,7 +78,9 @@ class ConvolutionOp(ConvolutionalOp, ChannelWeightsOp, ABC):
                 channel, *steps = at
                 seen = [axis.at(k) for axis, k in zip(axes, steps, strict=True)]
                 x = reads[0]([batch, first + channel, *(place for place, _ in seen)])
-                return [carried[0] + x * reads[1]([*weight_place(channel), *(tap for _, tap in seen)])]
+                weight = reads[1]([*weight_place(channel), *(tap for _, tap in seen)])
+                x, weight = self.factors(b, x, weight)
+                return [carried[0] + x * weight]
 
             bounds = [(0, inputs), *((axis.low, axis.high) for axis in axes)]
             writes[0](index, b.reduce(bounds, [self.initial(b, reads, [output])], step)[0])

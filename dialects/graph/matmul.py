@@ -10,22 +10,28 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import BoolAttr
+from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr
+from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, opt_prop_def
 
 from aotc.dialects import arrays
 from aotc.dialects.builder import Builder, Reader, Scalar
+from aotc.dialects.dtypes import numpy_dtype
 from aotc.dialects.graph.interfaces import Array, ChannelWeightsOp, ShapeError, shape_of
 from aotc.dialects.graph.packed.matmul import Elements, ProductOp
+from aotc.dialects.graph.quantized.accumulation import AccumulatingOp
 from aotc.dialects.graph.shapes import broadcast
 
 
 @irdl_op_definition
-class MatMulOp(ProductOp, ChannelWeightsOp):
+class MatMulOp(ProductOp, ChannelWeightsOp, AccumulatingOp):
     """A product with matrices rhs [..., K, N]; `transpose_rhs` says that they are stored [..., N, K]."""
 
     name = "graph.matmul"
     transpose_rhs = opt_prop_def(BoolAttr)
+    lhs_zero_point = opt_prop_def(IntegerAttr[I64])
+    rhs_zero_point = opt_prop_def(IntegerAttr[I64])
+    ZERO_POINTS: ClassVar[tuple[str, str]] = ("lhs_zero_point", "rhs_zero_point")
     MATRIX_RANK: ClassVar[int] = 2
     CHANNELS: ClassVar[int] = -1
 
@@ -46,9 +52,15 @@ class MatMulOp(ProductOp, ChannelWeightsOp):
             raise ShapeError(f"{list(lhs)} and {list(rhs)} do not multiply: inner dimensions are {k} and {depth}")
         return broadcast(lhs[:-2], rhs[:-2]), m, n, k
 
+    def product_type(self) -> Attribute:
+        return self.summed_type()
+
+    def multiplied(self, b: Builder, *values: Scalar) -> list[Scalar]:
+        return self.factors(b, *values)
+
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        dtype = operands[0].dtype
-        lhs, rhs = (arrays.widen(operand) for operand in operands)
+        dtype = numpy_dtype(self.product_type())
+        lhs, rhs = (self.factor_array(place, arrays.widen(operand)) for place, operand in enumerate(operands))
         if self.flag("transpose_lhs"):
             lhs = lhs.swapaxes(-1, -2)
         if self.flag("transpose_rhs"):

@@ -22,6 +22,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from aotc.dialects.builder import Reader, Writer
 from aotc.dialects.graph.interfaces import AnchorOp, GraphOp, LoopNestOp
+from aotc.dialects.graph.quantized.accumulation import AccumulatingOp
 from aotc.dialects.graph.schedules import Schedule, schedule_of
 from aotc.errors import CompileError, Problem
 from aotc.machines.machine import Machine
@@ -59,6 +60,8 @@ class KernelStrategy(Generic[Op]):
     """The kinds of schedules that `nest` follows. The kind tells which strategy an operation's schedule belongs to."""
     ALGORITHMS: ClassVar[tuple[type[Attribute], ...]] = ()
     """The algorithms that `schedule` and `lay_out` know, besides the operation's own."""
+    SUMS_INTEGERS: ClassVar[bool] = False
+    """Whether it knows operations that sum up narrow integers (`AccumulatingOp`): no other strategy is asked."""
 
     # What to choose
 
@@ -190,9 +193,17 @@ def strategies_of(op_class: type[GraphOp]) -> tuple[KernelStrategy[Any], ...]:
     )
 
 
+def _able(op: GraphOp) -> tuple[KernelStrategy[Any], ...]:
+    """The strategies for an operation with these types of operands."""
+    known = strategies_of(type(op))
+    if isinstance(op, AccumulatingOp) and op.sums_integers:
+        return tuple(each for each in known if each.SUMS_INTEGERS)
+    return known
+
+
 def _knowing(op: GraphOp) -> tuple[KernelStrategy[Any], ...]:
     """The strategies that implement the algorithm that `op` carries, or all of them where it carries none."""
-    known = strategies_of(type(op))
+    known = _able(op)
     if (algorithm := op.attributes.get(AnchorOp.ALGORITHM)) is not None:
         known = tuple(each for each in known if isinstance(algorithm, each.ALGORITHMS))
     return known or (_DEFAULT,)
@@ -231,7 +242,7 @@ def choose_schedule(op: GraphOp, machine: Machine) -> Schedule | None:
 
 def algorithms_for(op: GraphOp, machine: Machine) -> list[Attribute]:
     """The algorithms that the strategies of `op` choose from, for a search that measures."""
-    return [found for each in strategies_of(type(op)) or (_DEFAULT,) for found in each.algorithms(op, machine)]
+    return [found for each in _able(op) or (_DEFAULT,) for found in each.algorithms(op, machine)]
 
 
 def choose_algorithm(op: GraphOp, machine: Machine) -> Attribute | None:
@@ -239,7 +250,7 @@ def choose_algorithm(op: GraphOp, machine: Machine) -> Attribute | None:
 
     Where several are proposed, the estimated cycles of their schedules decide.
     """
-    proposed = [(each, found) for each in strategies_of(type(op)) if (found := each.algorithm(op, machine))]
+    proposed = [(each, found) for each in _able(op) if (found := each.algorithm(op, machine))]
     if len(proposed) < 2:
         return proposed[0][1] if proposed else None
 

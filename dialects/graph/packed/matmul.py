@@ -9,7 +9,7 @@ from typing import ClassVar, TypeAlias
 
 import numpy as np
 from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, TensorType
-from xdsl.ir import OpResult
+from xdsl.ir import Attribute, OpResult
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, opt_result_def, prop_def, result_def
 
 from aotc.dialects.arrays import to_blocks
@@ -100,7 +100,15 @@ class ProductOp(LoopNestOp, ABC):
 
     def infer_types(self) -> Sequence[TensorType]:
         batch, m, n, _ = self.sizes()
-        return [TensorType(common_element_type(self.lhs, self.rhs), [*batch, m, n])]
+        return [TensorType(self.product_type(), [*batch, m, n])]
+
+    def product_type(self) -> Attribute:
+        """The result's element type; raises ShapeError."""
+        return common_element_type(self.lhs, self.rhs)
+
+    def multiplied(self, b: Builder, *values: Scalar) -> list[Scalar]:
+        """Elements of lhs and rhs as they are multiplied."""
+        return list(values)
 
     def left(self, b: Builder, read: Reader, outer: Sequence[Scalar], row: Scalar) -> Elements:
         """A row of lhs."""
@@ -120,8 +128,8 @@ class ProductOp(LoopNestOp, ABC):
             left, right = self.left(b, reads[0], outer, row), self.right(b, reads[1], outer, column)
 
             def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                x = left(at[0])
-                return [carried[0] + x * right(at[0])]
+                x, y = self.multiplied(b, left(at[0]), right(at[0]))
+                return [carried[0] + x * y]
 
             writes[0](index, b.reduce([(0, depth)], [zero], step)[0])
 
