@@ -57,7 +57,7 @@ GROWTH_LIMIT = 1 << 16
 """The most bytes that folding may make out of constants small enough to stand in the IR: a range, a mask."""
 
 
-def _computed_array(value: SSAValue, store: WeightStore) -> Array | None:
+def computed_array(value: SSAValue, store: WeightStore) -> Array | None:
     """The value of what is a constant or computed from constants only, else None."""
     known: dict[SSAValue, Array] = {}
     waiting = [value]
@@ -87,7 +87,7 @@ def folded(op: GraphOp, store: WeightStore) -> list[Array] | None:
     """
     if op.results and all(0 in shape_of(result) for result in op.results):
         return [np.empty(shape_of(result), numpy_dtype(element_type_of(result))) for result in op.results]
-    find = _computed_array if op.ORDERS_WEIGHTS else known_array
+    find = computed_array if op.ORDERS_WEIGHTS else known_array
     known = [array for operand in op.operands if (array := find(operand, store)) is not None]
     if not op.operands or len(known) < len(op.operands):
         return None

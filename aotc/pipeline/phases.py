@@ -117,9 +117,9 @@ PHASES: tuple[Phase, ...] = (
         "graph",
         "what is computed: shapes inferred, constants and batch normalisation folded, transposes removed",
         _fixed(
-            "annotate-quantization,infer-shapes,fold-constants,canonicalize,fold-batch-norm,shrink-constants,"
-            "eliminate-transposes,absorb-transposes,fold-constants,canonicalize,cse,raise-functions,"
-            "raise-normalization,dce"
+            "annotate-quantization,infer-shapes,fold-constants{quantized=false},canonicalize,fold-batch-norm,"
+            "shrink-constants,eliminate-transposes,absorb-transposes,fold-constants{quantized=false},canonicalize,cse,"
+            "raise-functions,raise-normalization,raise-quantization,fold-constants,canonicalize,cse,dce"
         ),
     ),
     Phase("schedule", "how it is computed on vectors: schedules, layouts, packed weights", _schedule),

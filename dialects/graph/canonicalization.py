@@ -292,9 +292,9 @@ def matmul_of_transpose(op: MatMulOp) -> Simplified:
 
 @simplifies(ConvOp)
 def conv_of_pad(op: ConvOp) -> Simplified:
-    """conv(pad(x)) -> conv(x) with larger pads, where zeros were added along spatial axes."""
+    """conv(pad(x)) -> conv(x) with larger pads, where what counts as zero was added along spatial axes."""
     inner = producer(op.x, PadOp)
-    if inner is None or inner.mode != StringAttr("constant") or not _is_zero(inner.value):
+    if inner is None or inner.mode != StringAttr("constant") or not _counts_as_zero(inner.value, op.zero_points[0]):
         return None
     pads, rank = inner.ints("pads"), len(shape_of(op.x))
     begins, ends = pads[:rank], pads[rank:]
@@ -307,5 +307,7 @@ def conv_of_pad(op: ConvOp) -> Simplified:
     return new
 
 
-def _is_zero(value: SSAValue | None) -> bool:
-    return value is None or _is_all(value, 0.0) or _is_all(value, -0.0)
+def _counts_as_zero(value: SSAValue | None, zero_point: int) -> bool:
+    if value is None:
+        return zero_point == 0
+    return _is_all(value, float(zero_point)) or (zero_point == 0 and _is_all(value, -0.0))

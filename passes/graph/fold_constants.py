@@ -38,11 +38,16 @@ class FoldConstantsPass(ModulePass):
 
     name = "fold-constants"
 
+    quantized: bool = True
+    """Whether to dequantise constants, too: not before `raise-quantization`, which computes with what is stored."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         store = WeightStore.of(ctx)
         for entry in entries(op):
             for each in list(entry.body.block.ops):
                 if not isinstance(each, GraphOp) or isinstance(each, ConstantOp):
+                    continue
+                if not self.quantized and each.operand_quantization() is not None:
                     continue
                 values = folded(each, store)
                 if values is not None:

@@ -1,0 +1,1 @@
+"""What `raise-quantization` and the passes after it know of quantised tensors."""
