@@ -28,8 +28,8 @@ from aotc.dialects.graph import (
 )
 from aotc.dialects.graph.interfaces import GraphOp
 from aotc.dialects.graph.packed import conv as blocked
-from aotc.dialects.graph.packed import matmul as packed
 from aotc.dialects.graph.packed import dots, narrow, regrouping, strassen, winograd
+from aotc.dialects.graph.packed import matmul as packed
 from aotc.dialects.graph.packed import window as blocked_window
 from aotc.dialects.graph.quantized import lookup, requantization
 from aotc.dialects.graph.schedules import ALGORITHM_ATTRIBUTES, SCHEDULE_ATTRIBUTES

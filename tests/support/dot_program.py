@@ -72,7 +72,8 @@ class DotCase:
             return f"""
               %at{result} = arith.muli {k}, %group : index
               %x{result} = aot.tile_load %m0[%c0, %at{result}]
-                  {{strides = array<i64: {DEPTH * group - group // 2}, 0, 0>, group = {group} : i64{more}}} : {a} -> {factors}
+                  {{strides = array<i64: {DEPTH * group - group // 2}, 0, 0>, group = {group} : i64{more}}}
+                  : {a} -> {factors}
               %w{result} = aot.tile_load %m1[{k}, %c0] {{strides = array<i64: 0, {wide}, 1>}} : {b} -> {factors}
               %{result} = aot.tile_dot %x{result}, %w{result}, {sum_} {{{", ".join(flags)}}} : {factors}, {tile}"""
 

@@ -7,7 +7,6 @@ That differs where taps lie in the padding, which contributes nothing; so it is 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from itertools import product
 from typing import ClassVar
