@@ -31,7 +31,7 @@ from aotc.dialects.graph.packed import conv as blocked
 from aotc.dialects.graph.packed import dots, narrow, regrouping, strassen, winograd
 from aotc.dialects.graph.packed import matmul as packed
 from aotc.dialects.graph.packed import window as blocked_window
-from aotc.dialects.graph.quantized import lookup, requantization
+from aotc.dialects.graph.quantized import flip, lookup, requantization
 from aotc.dialects.graph.schedules import ALGORITHM_ATTRIBUTES, SCHEDULE_ATTRIBUTES
 from aotc.dialects.graph.windows import resampling
 
@@ -55,6 +55,7 @@ _FAMILIES = (
     convolution,
     requantization,
     lookup,
+    flip,
     resampling,
     strassen,
     window,
