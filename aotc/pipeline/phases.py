@@ -43,6 +43,15 @@ def _fixed(pipeline: str) -> Callable[[CompileOptions], str]:
     return lambda options: pipeline
 
 
+def _graph(options: CompileOptions) -> str:
+    fixed = "" if is_vectorized(options) else "fix-requantization,"
+    return (
+        "annotate-quantization,infer-shapes,fold-constants{quantized=false},canonicalize,fold-batch-norm,"
+        "shrink-constants,eliminate-transposes,absorb-transposes,fold-constants{quantized=false},canonicalize,cse,"
+        f"raise-functions,raise-normalization,raise-quantization,{fixed}fold-constants,canonicalize,cse,dce"
+    )
+
+
 def _schedule(options: CompileOptions) -> str:
     if not is_vectorized(options):
         return ""
@@ -117,11 +126,7 @@ PHASES: tuple[Phase, ...] = (
     Phase(
         "graph",
         "what is computed: shapes inferred, constants and batch normalisation folded, transposes removed",
-        _fixed(
-            "annotate-quantization,infer-shapes,fold-constants{quantized=false},canonicalize,fold-batch-norm,"
-            "shrink-constants,eliminate-transposes,absorb-transposes,fold-constants{quantized=false},canonicalize,cse,"
-            "raise-functions,raise-normalization,raise-quantization,fold-constants,canonicalize,cse,dce"
-        ),
+        _graph,
     ),
     Phase("schedule", "how it is computed on vectors: schedules, layouts, packed weights", _schedule),
     Phase(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from xdsl.dialects.builtin import I64, IntegerAttr, IntegerType, TensorType, f32, i32, i64
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import compute_type, integer_range, numpy_dtype
@@ -46,12 +46,7 @@ class RequantizeOp(ElementOp):
         if element_type_of(self.multiplier) != f32:
             raise ShapeError(f"the multiplier has element type {element_type_of(self.multiplier)}, expected f32")
         check_parameters(self.x, self.multiplier, self.axis.value.data)
-        if not isinstance(self.to, IntegerType) or not 1 < self.to.width.data <= MOST_BITS:
-            raise ShapeError(f"the result has element type {self.to}, expected an integer of 2 to {MOST_BITS} bits")
-        least, greatest = integer_range(self.to)
-        low, high, point = (each.value.data for each in (self.low, self.high, self.zero_point))
-        if not (least <= low <= high <= greatest and least <= point <= greatest):
-            raise ShapeError(f"zero point {point} and clamp {low} to {high} do not fit {self.to}")
+        check_clamp(self.to, self.low.value.data, self.high.value.data, self.zero_point.value.data)
         return [TensorType(self.to, shape_of(self.x))]
 
     def single_elements(self) -> Iterable[int]:
@@ -115,3 +110,145 @@ def along_axis(parameters: Array, axis: int, rank: int) -> Array:
     if parameters.ndim == rank > 1:
         return parameters
     return parameters.reshape([-1 if each == axis % rank else 1 for each in range(rank)])
+
+
+@irdl_op_definition
+class FixedRequantizeOp(ElementOp):
+    """`graph.requantize` by the multiplier factor / 2^shift, in integers; factors are i32, each of at most 24 bits and
+    zeros.
+
+    What floats compute is the nearest integer of the product x * factor / 2^shift, except close to the middle between
+    two: the product is rounded to 24 bits first, which makes just the middle of what is within half a unit of its last
+    bit, and the middle goes to the even integer. So most products are decided by their upper bits: a whole number of
+    2^-fraction, with at least `guard` of these to the next middle. Only nearer ones are computed in full.
+
+    The upper bits of a product are those beyond 32 of (x << up) * factor, in 64 bits. With `split` they are computed
+    in 32: factors lose `drop` low bits, and what remains is split at bit `split`, each part times x. |x| is at most
+    `most`, so that nothing leaves its type.
+    """
+
+    name = "graph.fixed_requantize"
+    x = operand_def(TensorType)
+    factor = operand_def(TensorType)
+    axis = prop_def(IntegerAttr[I64], default_value=IntegerAttr(1, i64))
+    shift = prop_def(IntegerAttr[I64])
+    most = prop_def(IntegerAttr[I64])
+    guard = prop_def(IntegerAttr[I64])
+    up = opt_prop_def(IntegerAttr[I64])
+    drop = opt_prop_def(IntegerAttr[I64])
+    split = opt_prop_def(IntegerAttr[I64])
+    zero_point = prop_def(IntegerAttr[I64], default_value=IntegerAttr(0, i64))
+    low = prop_def(IntegerAttr[I64])
+    high = prop_def(IntegerAttr[I64])
+    to = prop_def(Attribute)
+    result = result_def(TensorType)
+
+    def number(self, name: str) -> int:
+        """The property `name`, an integer; 0 where it is absent."""
+        attribute = self.properties.get(name)
+        return attribute.value.data if isinstance(attribute, IntegerAttr) else 0
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """The least and greatest rounded product that is not clamped."""
+        return self.number("low") - self.number("zero_point"), self.number("high") - self.number("zero_point")
+
+    @property
+    def fraction(self) -> int:
+        """How many upper bits of a product are below an integer of the result."""
+        lost = self.number("drop") + self.number("split") if self.split is not None else 32 - self.number("up")
+        return self.number("shift") - lost
+
+    def infer_types(self) -> Sequence[TensorType]:
+        for value in self.operands:
+            if element_type_of(value) != i32:
+                raise ShapeError(f"an operand has element type {element_type_of(value)}, expected i32")
+        check_parameters(self.x, self.factor, self.axis.value.data)
+        check_clamp(self.to, *map(self.number, ("low", "high", "zero_point")))
+        shift, most, guard, fraction = (*map(self.number, ("shift", "most", "guard")), self.fraction)
+        if self.split is not None and self.up is not None:
+            raise ShapeError("only products in 64 bits shift the operand up")
+        if not (1 < fraction < 31 and shift < 62 and 0 < guard < 1 << fraction - 1):
+            raise ShapeError(f"a shift of {shift}, {fraction} bits of fraction and a guard of {guard} do not fit")
+        split = None if self.split is None else self.number("split")
+        if guard < least_guard(*self.range, fraction, most, split):
+            raise ShapeError(f"a guard of {guard} is too small for {fraction} bits of fraction")
+        by = self.number("up") if split is None else split
+        if most < 0 or most << by >= 2**31:
+            raise ShapeError(f"{most} times 2^{by} is no i32")
+        return [TensorType(self.to, shape_of(self.x))]
+
+    def single_elements(self) -> Iterable[int]:
+        return (1,)
+
+    def operand_axes(self, axis: int) -> Mapping[int, int] | None:
+        return parameter_axes(self.x, self.factor, self.axis.value.data, axis)
+
+    def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+        x, factor = reads[0](index), reads[1](parameter_index(b, self.factor, self.axis.value.data, index))
+        fraction, guard = self.fraction, self.number("guard")
+        upper = self._upper(b, x, factor) + ((1 << fraction - 1) + guard)
+        above = b.shift_right(upper, b.const(fraction, i32))
+        near = b.compare("lt", upper & ((1 << fraction) - 1), 2 * guard)
+        (value,) = b.when(near, lambda: [self._decided(b, x, factor, above)], lambda: [above])
+        value = b.min(b.max(value + self.number("zero_point"), self.number("low")), self.number("high"))
+        return b.encode(b.cast(value, compute_type(self.to)), self.to)
+
+    def _upper(self, b: Builder, x: Scalar, factor: Scalar) -> Scalar:
+        """The upper bits of the product: rounded down, and with `split` less or more what low bits of the factor
+        make."""
+        if self.split is None:
+            product = b.cast(_shifted(b, x, self.number("up")), i64) * b.cast(factor, i64)
+            return b.cast(b.shift_right(product, b.const(32, i64)), i32)
+        split, kept = self.number("split"), b.shift_right(factor, b.const(self.number("drop"), i32))
+        lower = b.shift_right(x * (kept & ((1 << split) - 1)), b.const(split, i32))
+        return x * b.shift_right(kept, b.const(split, i32)) + lower
+
+    def _decided(self, b: Builder, x: Scalar, factor: Scalar, above: Scalar) -> Scalar:
+        """`above` or the integer below it, by the distance of the product from the middle between them."""
+        shift, doubled = self.number("shift"), above + above - 1
+        middle = b.shift_left(b.cast(doubled, i64), b.const(shift - 1, i64))
+        distance = b.cast(x, i64) * b.cast(factor, i64) - middle
+        power = b.max(doubled, 0 - doubled)  # the greatest power of two in it, of what is not clamped
+        bits = (2 * max(map(abs, self.range)) + 1).bit_length()
+        for by in (1, 2, 4, 8, 16):
+            if by < bits:
+                power = power | b.shift_right(power, b.const(by, i32))
+        power = power - b.shift_right(power, b.const(1, i32))
+        rounding = b.shift_right(b.shift_left(b.cast(power, i64), b.const(shift, i64)), b.const(25, i64))
+        is_middle = b.compare("le", b.max(distance, -distance), rounding)
+        below = b.select(b.compare("lt", distance, 0), above - 1, above)
+        return b.select(is_middle, above - (above & 1), below)
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        x, factor = operands
+        multiplier = np.ldexp(factor.astype(np.float32), -self.number("shift"))
+        factors = along_axis(multiplier, self.axis.value.data, x.ndim)
+        point = self.number("zero_point")
+        value = np.clip(
+            np.rint(x.astype(np.float32) * factors), self.number("low") - point, self.number("high") - point
+        )
+        return [(value.astype(np.int32) + point).astype(numpy_dtype(self.to))]
+
+
+def _shifted(b: Builder, x: Scalar, by: int) -> Scalar:
+    return b.shift_left(x, b.const(by, x.dtype)) if by else x
+
+
+def least_guard(low: int, high: int, fraction: int, most: int, split: int | None) -> int:
+    """The least guard for products that are clamped to low..high: units of 2^-fraction in which a product must not be
+    near the middle between two integers, to be decided by its upper bits.
+
+    That is more than rounding to 24 bits moves it, and, with a split, than the low bits of factors make.
+    """
+    rounding = 2.0 ** (max(abs(low), abs(high), 1).bit_length() + 1 - 25 + fraction)
+    return int(rounding) + 1 + (0 if split is None else (most >> split) + 1)
+
+
+def check_clamp(to: Attribute, low: int, high: int, zero_point: int) -> None:
+    """Raise ShapeError unless an integer type of at most 16 bits holds the bounds and the zero point."""
+    if not isinstance(to, IntegerType) or not 1 < to.width.data <= MOST_BITS:
+        raise ShapeError(f"the result has element type {to}, expected an integer of 2 to {MOST_BITS} bits")
+    least, greatest = integer_range(to)
+    if not (least <= low <= high <= greatest and least <= zero_point <= greatest):
+        raise ShapeError(f"zero point {zero_point} and clamp {low} to {high} do not fit {to}")

@@ -230,7 +230,7 @@ class _Sums:
             return wide.sum(-1 if op.flag("transpose_rhs") else -2, keepdims=True).reshape(
                 (*values.shape[:-2], *((1,) if values.ndim > 2 else ()), -1)
             )
-        return _by_output(op, wide).sum(axis=tuple(range(1, wide.ndim)))
+        return by_output(op, wide).sum(axis=tuple(range(1, wide.ndim)))
 
     def _fits(self, start: Array | None, added: Array | None) -> bool:
         """Whether no sum can leave the range of i32."""
@@ -246,8 +246,8 @@ class _Sums:
         return most < 2**31
 
 
-def _by_output(op: ConvolutionOp, values: Array) -> Array:
-    """Weights with the output channels along the first axis, each with all weights that it sees."""
+def by_output(op: ConvolutionOp, values: Array) -> Array:
+    """Weights with the output channels along the first axis, each with all weights of its group."""
     if not isinstance(op, ConvTransposeOp):
         return values
     inputs, outputs, *kernel = values.shape

@@ -1,0 +1,83 @@
+"""Requantise in fixed point, where that gives the same results: for cores on which floats are slow, or missing.
+
+The multiplier of a requantisation is an f32, so an integer over a power of two, and the range of its sums follows from
+the weights: that is enough to decide by integers what floats round to. Where multipliers of channels are too different
+for one power of two, or nothing is known of the range, the requantisation stays as it is.
+
+Before:
+```mlir
+%1 = graph.requantize %0, %multiplier {axis = 1 : i64, zero_point = 3 : i64, low = -128 : i64, high = 127 : i64,
+    to = i8} : (tensor<1x6x8xi32>, tensor<6xf32>) -> tensor<1x6x8xi8>
+```
+After:
+```mlir
+%1 = graph.fixed_requantize %0, %factors {axis = 1 : i64, shift = 40 : i64, most = 98304 : i64, guard = 1 : i64,
+    up = 4 : i64, zero_point = 3 : i64, low = -128 : i64, high = 127 : i64, to = i8}
+    : (tensor<1x6x8xi32>, tensor<6xi32>) -> tensor<1x6x8xi8>
+```
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from aotc.dialects.aot.contract import entries
+from aotc.dialects.constants import computed_array
+from aotc.dialects.graph.quantized.requantization import FixedRequantizeOp, RequantizeOp
+from aotc.model.weights import WeightStore
+from aotc.passes.graph.quantization.accumulators import greatest_of
+from aotc.passes.graph.quantization.fixed_point import fixed_point
+from aotc.passes.graph.quantization.sums import Constants
+
+
+@dataclass(frozen=True)
+class FixRequantizationPass(ModulePass):
+    """Requantise in fixed point, where that gives the same results."""
+
+    name = "fix-requantization"
+
+    long_multiply: bool = True
+    """Whether the core has products of 64 bits; if not, those of 32 bits are preferred."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        store = WeightStore.of(ctx)
+        for entry in entries(op):
+            constants = Constants(entry.body.block, store)
+            for each in list(entry.body.block.ops):
+                if isinstance(each, RequantizeOp):
+                    self._fix(each, constants)
+
+    def _fix(self, op: RequantizeOp, constants: Constants) -> None:
+        multiplier = computed_array(op.multiplier, constants.store)
+        if multiplier is None or not bool((np.isfinite(multiplier) & (multiplier > 0)).all()):
+            return
+        most = greatest_of(op.x, op.axis.value.data, constants.store)
+        each = np.broadcast_arrays(np.atleast_1d(multiplier), np.atleast_1d(most))
+        found = fixed_point(*each, *op.range, long_multiply=self.long_multiply)
+        if found is None:
+            return
+        factors = found.factors[:1].reshape(()) if multiplier.size == 1 else found.factors
+        new = FixedRequantizeOp.get(
+            op.x,
+            constants.of(factors, "factors"),
+            axis=op.axis,
+            shift=found.shift,
+            most=int(most.max()),
+            guard=found.guard,
+            up=found.up,
+            drop=found.drop,
+            split=found.split,
+            zero_point=op.zero_point,
+            low=op.low,
+            high=op.high,
+            to=op.to,
+        )
+        new.location = op.location
+        new.result.name_hint = op.result.name_hint
+        Rewriter.replace_op(op, [new])

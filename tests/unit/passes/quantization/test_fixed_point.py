@@ -1,0 +1,130 @@
+"""Fixed-point requantisation gives what the float formula gives, for every sum."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from aotc.dialects.graph.quantized.requantization import least_guard
+from aotc.passes.graph.quantization.fixed_point import FixedPoint, fixed_point
+
+Array = np.ndarray[Any, Any]
+
+
+def _floats(x: Array, multiplier: np.float32, low: int, high: int) -> Array:
+    return np.clip(np.rint(x.astype(np.float32) * multiplier), low, high).astype(np.int64)
+
+
+def _integers(x: Array, factor: int, fixed: FixedPoint, low: int, high: int) -> Array:
+    """What kernels compute, in Python's integers, with every bound of 32 and 64 bits checked."""
+    x = x.astype(np.int64)
+
+    def fitting(array: Array, bits: int = 32) -> Array:
+        assert bool((np.abs(array.astype(np.float64)) < 2.0 ** (bits - 1)).all())
+        return array
+
+    if fixed.split is None:
+        fraction = fixed.shift + (fixed.up or 0) - 32
+        upper = fitting((fitting(x << (fixed.up or 0)) * factor) >> 32)
+    else:
+        assert fixed.drop is not None
+        kept, fraction = factor >> fixed.drop, fixed.shift - fixed.drop - fixed.split
+        lower = fitting(x * (kept & ((1 << fixed.split) - 1))) >> fixed.split
+        upper = fitting(fitting(x * (kept >> fixed.split)) + lower)
+    upper = fitting(upper + (1 << (fraction - 1)) + fixed.guard)
+    above = upper >> fraction
+    near = (upper & ((1 << fraction) - 1)) < 2 * fixed.guard
+    some, doubled = np.clip(above, low, high + 1), 2 * np.clip(above, low, high + 1) - 1
+    distance = x * factor - fitting(doubled << (fixed.shift - 1), 64)
+    power = np.exp2(np.floor(np.log2(np.abs(doubled)))).astype(np.int64)
+    is_middle = np.abs(distance) <= (fitting(power << fixed.shift, 64) >> 25)
+    decided = np.where(is_middle, some - (some & 1), np.where(distance < 0, some - 1, some))
+    return np.clip(np.where(near, decided, above), low, high)
+
+
+def _cases() -> Iterator[tuple[np.float32, int, int, int]]:
+    rng = np.random.default_rng(1)
+    for exponent in range(-19, 1):
+        for _ in range(4):
+            most = int(rng.integers(1, 1 << int(rng.integers(4, 24))))
+            low, high = sorted(int(each) for each in rng.integers(-256, 256, 2))
+            yield np.float32(np.exp2(exponent + rng.random())), most, low, high
+        yield np.float32(np.exp2(exponent)), 1 << 20, -128, 127
+        yield np.float32(3 * np.exp2(exponent - 2)), 1 << 20, -255, 255
+
+
+def _sums(multiplier: np.float32, most: int, low: int, high: int) -> Array:
+    """All sums, or those around every middle between two integers, and some others."""
+    if most <= 1 << 17:
+        return np.arange(-most, most + 1)
+    middles = (np.arange(low - 2, high + 2) + 0.5) / float(multiplier)
+    near = (np.floor(middles)[:, None] + np.arange(-2, 4)).reshape(-1)
+    random = np.random.default_rng(0).integers(-most, most + 1, 1 << 15)
+    return np.clip(np.concatenate([near, random, [-most, most]]), -most, most).astype(np.int64)
+
+
+@pytest.mark.parametrize("long_multiply", [True, False])
+def test_integers_decide_as_floats(long_multiply: bool) -> None:
+    found = 0
+    for multiplier, most, low, high in _cases():
+        given = np.array([multiplier]), np.array([most], np.int64)
+        fixed = fixed_point(*given, low, high, long_multiply=long_multiply)
+        if fixed is None:
+            continue
+        found += 1
+        x = _sums(multiplier, most, low, high)
+        computed = _integers(x, int(fixed.factors[0]), fixed, low, high)
+        assert (computed == _floats(x, multiplier, low, high)).all(), (multiplier, most, low, high)
+    assert found > 100
+
+
+def _of(multipliers: list[float], most: int = 1 << 16, long_multiply: bool = True) -> FixedPoint | None:
+    array = np.array(multipliers, np.float32)
+    return fixed_point(array, np.full(len(array), most, np.int64), -128, 127, long_multiply=long_multiply)
+
+
+def test_sums_that_are_nearly_half_are_half() -> None:
+    """f32 rounds the product of 2^24 - 1 and a little more than half to a half."""
+    multiplier = np.float32(0.1)
+    x = np.arange(1 << 16)
+    exact = x * np.float64(multiplier)
+    nearly = x[(np.abs(exact % 1 - 0.5) < 1e-6) & (exact % 1 != 0.5) & (exact < 127)]
+    fixed = _of([0.1])
+    assert fixed is not None and len(nearly) > 0
+    assert (_integers(nearly, int(fixed.factors[0]), fixed, -128, 127) == _floats(nearly, multiplier, -128, 127)).all()
+
+
+def test_multipliers_are_kept_to_the_last_bit() -> None:
+    fixed = _of([0.001, 0.1])
+    assert fixed is not None
+    assert (np.ldexp(fixed.factors.astype(np.float64), -fixed.shift) == np.array([0.001, 0.1], np.float32)).all()
+
+
+def test_multipliers_that_have_no_common_shift_stay_floats() -> None:
+    assert _of([0.1, 0.1 / 2**9]) is None
+
+
+def test_a_channel_without_products_needs_no_multiplier() -> None:
+    fixed = fixed_point(np.array([0.1, 1e-9], np.float32), np.array([1 << 16, 100]), -128, 127, long_multiply=True)
+    assert fixed is not None and fixed.factors[1] == 0
+
+
+def test_sums_that_f32_rounds_stay_floats() -> None:
+    assert _of([1e-7], most=2**30) is None
+    assert _of([1e-3], most=2**30) is not None, "those that are not clamped are small"
+
+
+def test_a_core_without_long_products_splits_factors() -> None:
+    fixed = _of([0.001], most=1 << 18, long_multiply=False)
+    assert fixed is not None and fixed.split is not None
+    fixed = _of([0.001], most=1 << 27, long_multiply=False)
+    assert fixed is not None and fixed.split is None, "what is left of 32 bits decides too little"
+
+
+def test_more_bits_of_fraction_need_a_greater_guard() -> None:
+    assert least_guard(-128, 127, 10, 1, None) == 1
+    assert least_guard(-128, 127, 20, 1, None) > 8
+    assert least_guard(-128, 127, 10, 1 << 16, 4) > 1 << 12
