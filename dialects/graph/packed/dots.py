@@ -7,13 +7,14 @@ That differs where taps lie in the padding, which contributes nothing; so it is 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import product
 from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, IntegerType, TensorType, UnitAttr, i8, i32, i64
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
@@ -151,6 +152,25 @@ def edges_of(windows: Sequence[SlidingWindow], zero_point: int) -> list[Edges]:
     return [Edges.of(window) for window in windows]
 
 
+def check_table(table: SSAValue | None, windows: Sequence[SlidingWindow], channels: int) -> None:
+    """Raise ShapeError unless `table` is what sums of so many channels may start with."""
+    shape: tuple[int, ...] = () if table is None else shape_of(table)
+    if len(shape) != len(windows) + 1 or shape[-1] != channels:
+        raise ShapeError(f"the bias of {channels} channels at {len(windows)} axes has shape {list(shape)}")
+    for found, window in zip(shape, windows, strict=False):
+        if found not in (1, Edges.of(window).count):
+            raise ShapeError(f"the bias has {found} cases along an axis of {Edges.of(window).count}")
+
+
+def edges_in(table: SSAValue | None, windows: Sequence[SlidingWindow]) -> list[Edges]:
+    """The cases along each axis of a table that fits."""
+    assert table is not None
+    return [
+        Edges.of(window) if count > 1 else Edges(window.positions, 0, window.positions)
+        for count, window in zip(shape_of(table), windows, strict=False)
+    ]
+
+
 def _taps(window: SlidingWindow, position: int) -> slice:
     """The taps that see an element at a position."""
     seen = [
@@ -198,23 +218,12 @@ class BlockedDotConvOp(SlidingAxes, BlockedConvolutionOp):
             raise ShapeError(f"x, weight and bias are 8-bit integers, i8 and i32, found {', '.join(map(str, kinds))}")
         if not self.blocked_operand or shape_of(self.weight)[-1] % GROUP:
             raise ShapeError(f"x is blocked and the weight has interleaved rows, found {list(shape_of(self.weight))}")
-        assert self.bias is not None
-        *cases, lanes = shape_of(self.bias)
-        if len(cases) != len(self.extents()) or lanes != blocks * self.block.value.data:
-            raise ShapeError(f"the bias of {blocks} blocks has shape {[*cases, lanes]}")
-        for found, window in zip(cases, self.windows(), strict=True):
-            if found not in (1, Edges.of(window).count):
-                raise ShapeError(f"the bias has {found} cases along an axis of {Edges.of(window).count}")
+        check_table(self.bias, self.windows(), blocks * self.block.value.data)
         return i32
 
     def edges(self) -> list[Edges]:
         """The cases along each axis of the bias."""
-        assert self.bias is not None
-        cases = shape_of(self.bias)[:-1]
-        return [
-            Edges.of(window) if count > 1 else Edges(window.positions, 0, window.positions)
-            for count, window in zip(cases, self.windows(), strict=True)
-        ]
+        return edges_in(self.bias, self.windows())
 
     def start(self, b: Builder, reads: Sequence[Reader], position: Sequence[Scalar], output: Scalar) -> Scalar:
         return reads[2]([*(each.case(b, at) for each, at in zip(self.edges(), position, strict=True)), output])
@@ -227,3 +236,60 @@ class BlockedDotConvOp(SlidingAxes, BlockedConvolutionOp):
 
     def multiplied(self, b: Builder, *values: Scalar) -> list[Scalar]:
         return [b.cast(value, i32) for value in values]
+
+
+@irdl_op_definition
+class BlockedDotDepthwiseConvOp(SlidingAxes):
+    """Convolution of each channel of blocked 8-bit integers with a kernel of its own: blocked sums in i32.
+
+    x is [N, blocks, spatial.., B], the weight, i8, [blocks, kernel.., groups, B * 4]: along the last axis of the kernel
+    four neighbouring taps of a channel follow each other, missing ones zero; `taps` is that axis' extent, and its
+    dilation is 1. Sums start with the table `bias` of `zero_point_bias`, with an element for each lane.
+    """
+
+    name = "graph.blocked_dot_depthwise_conv"
+    taps_across = prop_def(IntegerAttr[I64])
+    """The extent of the last axis of the kernel."""
+
+    def spatial(self) -> tuple[int, ...]:
+        return shape_of(self.x)[2:-1]
+
+    def kernel(self) -> tuple[int, ...]:
+        return (*shape_of(self.weight)[1:-2], self.taps_across.value.data)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        x, weight = shape_of(self.x), shape_of(self.weight)
+        kinds = [element_type_of(value) for value in self.operands]
+        if kinds[0] not in (i8, UI8) or kinds[1:] != [i8, i32]:
+            raise ShapeError(f"x, weight and bias are 8-bit integers, i8 and i32, found {', '.join(map(str, kinds))}")
+        if len(x) < 4 or len(weight) != len(x) - 1 or (x[1], x[-1] * GROUP) != (weight[0], weight[-1]):
+            raise ShapeError(f"operand {list(x)} and weight {list(weight)} have different blocks")
+        if weight[-2] != ceil_div(self.kernel()[-1], GROUP) or self.ints("dilations")[-1] != 1:
+            raise ShapeError(f"{self.kernel()[-1]} neighbouring taps do not take {weight[-2]} groups of {GROUP}")
+        check_table(self.bias, self.windows(), x[1] * x[-1])
+        return [TensorType(i32, [*x[:2], *self.extents(), x[-1]])]
+
+    def operations(self) -> int:
+        return 2 * math.prod(shape_of(self.result)) * math.prod(self.kernel())
+
+    def edges(self) -> list[Edges]:
+        """The cases along each axis of the bias."""
+        return edges_in(self.bias, self.windows())
+
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        def body(index: list[Scalar]) -> None:
+            batch, block, *position, lane = index
+            axes = self.taps(b, position)
+
+            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+                seen = [axis.at(k) for axis, k in zip(axes, at, strict=True)]
+                *taps, tap = (tap for _, tap in seen)
+                x = reads[0]([batch, block, *(place for place, _ in seen), lane])
+                place = [block, *taps, tap / GROUP, lane * GROUP + b.rem(tap, b.index(GROUP))]
+                return [carried[0] + b.cast(x, i32) * b.cast(reads[1](place), i32)]
+
+            cases = (each.case(b, at) for each, at in zip(self.edges(), position, strict=True))
+            start = reads[2]([*cases, block * shape_of(self.x)[-1] + lane])
+            writes[0](index, b.reduce([(axis.low, axis.high) for axis in axes], [start], step)[0])
+
+        b.parallel_for(shape_of(self.result), body)

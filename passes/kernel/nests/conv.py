@@ -11,10 +11,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import i32
 from xdsl.ir import Attribute
 
 from aotc.dialects.builder import Reader, Scalar, Writer
@@ -29,6 +27,7 @@ from aotc.dialects.graph.windows.transposed import Phases
 from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder
 from aotc.passes.kernel.nests.edges import RowTiles, row_tiles
 from aotc.passes.kernel.nests.matmul import PLAIN, Block, PartialSums, Products, for_blocks, prefetch_panel, reduction
+from aotc.passes.kernel.nests.starts import starting_tile
 
 OverBlocks: TypeAlias = Callable[[Scalar, list[Scalar], PanelBlockBody], list[Scalar]]
 """Loops over the blocks of x that a panel reads, carrying values."""
@@ -189,18 +188,12 @@ class _Tile:
 
     def _start(self, table: Reader, edges: Sequence[Edges], tile: Tile) -> Scalar:
         """What sums start with, by the taps that each position sees."""
-        b, (size, *columns) = self.nest.b, tile.shape
-        *before, last = edges
-        outer = [each.case(b, at) for each, at in zip(before, self.outer, strict=True)]
-        cases = [last.case_of(self.part.start + number) for number in range(size)]
-        start = b.splat(0, tile, i32)
-        for case, group in groupby(range(size), lambda number: cases[number]):
-            first, *more = group
-            some = Tile((1 + len(more), *columns))
-            width = self.nest.schedule.nr * columns[-1]
-            place = some.index(b, self.panel * width, {1: columns[-1], 2: 1})
-            start = b.replace(b.splat(table([*outer, b.index(case), place]), some), start, [first, 0])
-        return start
+        lanes, width = tile.shape[-1], self.nest.schedule.nr * tile.shape[-1]
+
+        def channels(some: Tile) -> Scalar:
+            return some.index(self.nest.b, self.panel * width, {1: lanes, 2: 1})
+
+        return starting_tile(self.nest.b, table, edges, self.outer, self.part.start, tile, channels)
 
     def _position(self, tile: Tile) -> Scalar:
         """The positions along the last axis."""

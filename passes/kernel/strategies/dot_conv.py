@@ -69,7 +69,7 @@ class DotConvStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[ConvOp])
     SUMS_INTEGERS: ClassVar[bool] = True
 
     def schedule(self, op: ConvOp, machine: Machine) -> Schedule | None:
-        if not sums_bytes(op):
+        if not sums_bytes(op) or (op.is_depthwise and op.ints("dilations")[-1] == 1):
             return None
         operand, channels = ceil_div(math.prod(shape_of(op.x)), GROUP), self._steps(op)
         outputs, positions = shape_of(op.result)[1], positions_of(op)

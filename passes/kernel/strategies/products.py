@@ -5,13 +5,14 @@ from __future__ import annotations
 from aotc.dialects.graph.convolution import ConvOp, ConvTransposeOp
 from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.packed.conv import BlockedConvOp, BlockedConvTransposeOp
-from aotc.dialects.graph.packed.dots import BlockedDotConvOp
+from aotc.dialects.graph.packed.dots import BlockedDotConvOp, BlockedDotDepthwiseConvOp
 from aotc.dialects.graph.packed.matmul import PackedMatMulOp
 from aotc.dialects.graph.packed.narrow import NarrowConvolutionOp
 from aotc.dialects.graph.packed.strassen import StrassenMatMulOp
 from aotc.dialects.graph.packed.winograd import WinogradConvOp
 from aotc.passes.kernel.strategies.conv import BlockedConvolutionStrategy, BlockedConvStrategy, DirectConvStrategy
 from aotc.passes.kernel.strategies.dot_conv import BlockedDotConvStrategy, DotConvStrategy
+from aotc.passes.kernel.strategies.dot_depthwise import BlockedDotDepthwiseStrategy, DotDepthwiseStrategy
 from aotc.passes.kernel.strategies.lanes_conv import LanesConvStrategy
 from aotc.passes.kernel.strategies.matmul import MatMulStrategy, PackedMatMulStrategy
 from aotc.passes.kernel.strategies.narrow_conv import NarrowConvolutionStrategy, NarrowConvStrategy
@@ -23,10 +24,18 @@ STRATEGIES: Strategies = {
     MatMulOp: (MatMulStrategy(), StrassenStrategy()),
     PackedMatMulOp: (PackedMatMulStrategy(),),
     StrassenMatMulOp: (StrassenMatMulStrategy(),),
-    ConvOp: (DirectConvStrategy(), NarrowConvStrategy(), LanesConvStrategy(), WinogradStrategy(), DotConvStrategy()),
+    ConvOp: (
+        DirectConvStrategy(),
+        NarrowConvStrategy(),
+        LanesConvStrategy(),
+        WinogradStrategy(),
+        DotConvStrategy(),
+        DotDepthwiseStrategy(),
+    ),
     ConvTransposeOp: (DirectConvStrategy(), NarrowConvStrategy()),
     BlockedConvOp: (BlockedConvStrategy(),),
     BlockedDotConvOp: (BlockedDotConvStrategy(),),
+    BlockedDotDepthwiseConvOp: (BlockedDotDepthwiseStrategy(),),
     BlockedConvTransposeOp: (BlockedConvolutionStrategy(),),
     NarrowConvolutionOp: (NarrowConvolutionStrategy(),),
     WinogradConvOp: (WinogradConvStrategy(),),
