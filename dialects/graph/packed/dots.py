@@ -155,7 +155,7 @@ def edges_of(windows: Sequence[SlidingWindow], zero_point: int) -> list[Edges]:
 def check_table(table: SSAValue | None, windows: Sequence[SlidingWindow], channels: int) -> None:
     """Raise ShapeError unless `table` is what sums of so many channels may start with."""
     shape: tuple[int, ...] = () if table is None else shape_of(table)
-    if len(shape) != len(windows) + 1 or shape[-1] != channels:
+    if len(shape) != len(windows) + 1 or shape[-1:] != (channels,):
         raise ShapeError(f"the bias of {channels} channels at {len(windows)} axes has shape {list(shape)}")
     for found, window in zip(shape, windows, strict=False):
         if found not in (1, Edges.of(window).count):
@@ -291,5 +291,56 @@ class BlockedDotDepthwiseConvOp(SlidingAxes):
             cases = (each.case(b, at) for each, at in zip(self.edges(), position, strict=True))
             start = reads[2]([*cases, block * shape_of(self.x)[-1] + lane])
             writes[0](index, b.reduce([(axis.low, axis.high) for axis in axes], [start], step)[0])
+
+        b.parallel_for(shape_of(self.result), body)
+
+
+@irdl_op_definition
+class PackedDotMatMulOp(LoopNestOp):
+    """8-bit integers [.., M, K] times a matrix [K, `columns`], i8, in panels of interleaved rows: sums in i32.
+
+    The matrix is [panels, ceil(K / 4), width * 4], as `pack_columns` and `interleave_rows` make it. Sums start with
+    `bias`, i32 [columns]. Where the matrix is `narrow`, the products of no two neighbours leave 16 bits (`is_narrow`).
+    """
+
+    name = "graph.packed_dot_matmul"
+    lhs = operand_def(TensorType)
+    rhs = operand_def(TensorType)
+    bias = operand_def(TensorType)
+    narrow = opt_prop_def(UnitAttr)
+    result = result_def(TensorType)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        kinds = [element_type_of(value) for value in self.operands]
+        if kinds[0] not in (i8, UI8) or kinds[1:] != [i8, i32]:
+            raise ShapeError(f"operands are 8-bit integers, i8 and i32, found {', '.join(map(str, kinds))}")
+        lhs, rhs, bias = (shape_of(value) for value in self.operands)
+        if len(lhs) < 2 or len(rhs) != 3 or len(bias) != 1 or not rhs[-1] or rhs[-1] % GROUP:
+            raise ShapeError(f"operands {list(lhs)}, {list(rhs)} and {list(bias)} are no rows, panels and bias")
+        if rhs[:2] != (ceil_div(bias[0], rhs[-1] // GROUP), ceil_div(lhs[-1], GROUP)):
+            raise ShapeError(f"{list(lhs)} and panels {list(rhs)} of {bias[0]} columns do not multiply")
+        return [TensorType(i32, [*lhs[:-1], bias[0]])]
+
+    def sizes(self) -> tuple[tuple[int, ...], int, int, int]:
+        """The batch shape, M, the number of columns, and K."""
+        *batch, rows, depth = shape_of(self.lhs)
+        return tuple(batch), rows, shape_of(self.bias)[0], depth
+
+    def operations(self) -> int:
+        batch, *sizes = self.sizes()
+        return 2 * math.prod((*batch, *sizes))
+
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        width, depth = shape_of(self.rhs)[-1] // GROUP, shape_of(self.lhs)[-1]
+
+        def body(index: list[Scalar]) -> None:
+            *row, column = index
+            panel, within = column / width, b.rem(column, b.index(width))
+
+            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+                place = [panel, at[0] / GROUP, within * GROUP + b.rem(at[0], b.index(GROUP))]
+                return [carried[0] + b.cast(reads[0]([*row, at[0]]), i32) * b.cast(reads[1](place), i32)]
+
+            writes[0](index, b.reduce([(0, depth)], [reads[2]([column])], step)[0])
 
         b.parallel_for(shape_of(self.result), body)

@@ -60,7 +60,9 @@ class Tile:
         start = base if isinstance(base, Scalar) else b.index(int(base))
         rank = len(self.shape)
         given = {axis % rank: step for axis, step in steps.items() if step and self.shape[axis] > 1}
-        return TileIndex(b, INDEX, tile=self, base=start, steps=given) if given else start
+        if not given and self.group == 1:
+            return start
+        return TileIndex(b, INDEX, tile=self, base=start, steps=given)  # a group is a tile wherever it is
 
 
 @dataclass(frozen=True, eq=False)

@@ -133,14 +133,20 @@ def reduction(
 
 
 def accumulate(
-    b: TileBuilder, schedule: MatmulSchedule, dtype: Attribute, tile: Tile, depth: int, factors: Factors
+    b: TileBuilder,
+    schedule: MatmulSchedule,
+    dtype: Attribute,
+    tile: Tile,
+    depth: int,
+    factors: Factors,
+    products: Products = PLAIN,
 ) -> Scalar:
     """The sum of the products of `factors(k)` for k in 0..depth, as a register tile.
 
     A small tile gets several accumulators, so that an addition need not wait for the one before.
     """
     chains = min(ceil_div(SUMS, tile.shape[0] * tile.shape[1]), depth)
-    sums = reduction(b, schedule.unroll, depth, [b.splat(0, tile, dtype)] * chains, factors)
+    sums = reduction(b, schedule.unroll, depth, [b.splat(0, tile, dtype)] * chains, factors, products)
     while len(sums) > 1:
         half = ceil_div(len(sums), 2)
         sums = [b.add(*sums[i::half]) if i + half < len(sums) else sums[i] for i in range(half)]
@@ -165,6 +171,7 @@ class MatmulNest:
     """The factors of each reduction step at a place."""
     store: Callable[[Place, Scalar], None]
     """Stores a tile of sums; called once for each."""
+    products: Products = PLAIN
     partials: PartialSums | None = None
     """Indexed by row, and by column of the panel."""
 
@@ -213,7 +220,8 @@ class MatmulNest:
         place = Place(outer, tile, row, tile.index(b, row, {0: 1}), panel, column)
         factors = self.factors(place)
         if self.partials is None or block is None:
-            self.store(place, accumulate(b, self.schedule, self.dtype, tile, self.sizes[2], factors))
+            total = accumulate(b, self.schedule, self.dtype, tile, self.sizes[2], factors, self.products)
+            self.store(place, total)
             return
         total = accumulate(b, self.schedule, self.dtype, tile, block.size, lambda k: factors(block.start + k))
         at = [place.row, tile.index(b, 0, {-2: lanes, -1: 1})]

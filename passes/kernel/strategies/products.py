@@ -5,7 +5,7 @@ from __future__ import annotations
 from aotc.dialects.graph.convolution import ConvOp, ConvTransposeOp
 from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.packed.conv import BlockedConvOp, BlockedConvTransposeOp
-from aotc.dialects.graph.packed.dots import BlockedDotConvOp, BlockedDotDepthwiseConvOp
+from aotc.dialects.graph.packed.dots import BlockedDotConvOp, BlockedDotDepthwiseConvOp, PackedDotMatMulOp
 from aotc.dialects.graph.packed.matmul import PackedMatMulOp
 from aotc.dialects.graph.packed.narrow import NarrowConvolutionOp
 from aotc.dialects.graph.packed.strassen import StrassenMatMulOp
@@ -13,6 +13,7 @@ from aotc.dialects.graph.packed.winograd import WinogradConvOp
 from aotc.passes.kernel.strategies.conv import BlockedConvolutionStrategy, BlockedConvStrategy, DirectConvStrategy
 from aotc.passes.kernel.strategies.dot_conv import BlockedDotConvStrategy, DotConvStrategy
 from aotc.passes.kernel.strategies.dot_depthwise import BlockedDotDepthwiseStrategy, DotDepthwiseStrategy
+from aotc.passes.kernel.strategies.dot_matmul import DotMatMulStrategy, PackedDotMatMulStrategy
 from aotc.passes.kernel.strategies.lanes_conv import LanesConvStrategy
 from aotc.passes.kernel.strategies.matmul import MatMulStrategy, PackedMatMulStrategy
 from aotc.passes.kernel.strategies.narrow_conv import NarrowConvolutionStrategy, NarrowConvStrategy
@@ -21,8 +22,9 @@ from aotc.passes.kernel.strategies.winograd import WinogradConvStrategy, Winogra
 from aotc.passes.kernel.strategy import Strategies
 
 STRATEGIES: Strategies = {
-    MatMulOp: (MatMulStrategy(), StrassenStrategy()),
+    MatMulOp: (MatMulStrategy(), StrassenStrategy(), DotMatMulStrategy()),
     PackedMatMulOp: (PackedMatMulStrategy(),),
+    PackedDotMatMulOp: (PackedDotMatMulStrategy(),),
     StrassenMatMulOp: (StrassenMatMulStrategy(),),
     ConvOp: (
         DirectConvStrategy(),
