@@ -44,7 +44,7 @@ def _fixed(pipeline: str) -> Callable[[CompileOptions], str]:
 
 
 def _graph(options: CompileOptions) -> str:
-    fixed = "" if is_vectorized(options) else "fix-requantization,"
+    fixed = "" if is_vectorized(options) else "tabulate-quantized,fix-requantization,"
     return (
         "annotate-quantization,infer-shapes,fold-constants{quantized=false},canonicalize,fold-batch-norm,"
         "shrink-constants,eliminate-transposes,absorb-transposes,fold-constants{quantized=false},canonicalize,cse,"

@@ -11,13 +11,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, TensorType, i64
+from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, IntegerType, TensorType, i32, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import integer_range, is_float
 from aotc.dialects.graph.interfaces import ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.quantized.accumulation import MOST_BITS
 from aotc.dialects.graph.shapes import linearize
 from aotc.dialects.graph.windows.axes import WindowedOp
 from aotc.dialects.graph.windows.sliding import SlidingWindow, sliding_windows
@@ -182,6 +183,31 @@ class AveragePoolOp(WindowOp):
 
     def finish(self, b: Builder, count: Callable[[], Scalar], carried: list[Scalar]) -> Scalar:
         return carried[0] / count()
+
+
+@irdl_op_definition
+class SumPoolOp(WindowOp):
+    """The sum of each window of narrow integers less their zero point, in i32."""
+
+    name = "graph.sum_pool"
+    x_zero_point = opt_prop_def(IntegerAttr[I64])
+    BLOCKED: ClassVar[bool] = False
+
+    def infer_types(self) -> Sequence[TensorType]:
+        kind = element_type_of(self.x)
+        if not isinstance(kind, IntegerType) or not 1 < kind.width.data <= MOST_BITS:
+            raise ShapeError(f"the elements must be integers of 2 to {MOST_BITS} bits, found {kind}")
+        return super().infer_types()
+
+    def result_element_type(self) -> Attribute:
+        return i32
+
+    def initial(self, b: Builder) -> list[Scalar]:
+        return [b.const(0, i32)]
+
+    def combine(self, b: Builder, source: Sequence[Scalar], value: Scalar, carried: list[Scalar]) -> list[Scalar]:
+        point = 0 if self.x_zero_point is None else self.x_zero_point.value.data
+        return [carried[0] + (b.cast(value, i32) - point)]
 
 
 @irdl_op_definition

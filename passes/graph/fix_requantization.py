@@ -68,7 +68,7 @@ class FixRequantizationPass(ModulePass):
             constants.of(factors, "factors"),
             axis=op.axis,
             shift=found.shift,
-            most=int(most.max()),
+            most=found.most,
             guard=found.guard,
             up=found.up,
             drop=found.drop,

@@ -3,7 +3,8 @@
 Convolutions and matrix products whose operands are dequantised become sums of products of the integers; what follows
 them up to a quantisation, a bias, relu and clip too, becomes one `graph.requantize` (or a dequantisation, where the
 model goes on with real numbers). What only moves or picks elements does that with integers. The zero point of
-weights is taken off them, that of the other operand goes into the bias where sums have all their terms. Sums that might
+weights is taken off them, that of the other operand goes into the bias where sums have all their terms. Means are
+sums. Sums that might
 leave the range of i32, scales that differ between the terms of a sum, and what is not known at compile time stay as
 they are.
 
@@ -43,6 +44,7 @@ from aotc.dialects.graph.quantized.accumulation import AccumulatingOp
 from aotc.model.locations import fuse_locations
 from aotc.model.weights import WeightStore
 from aotc.passes.graph.quantization.movement import raise_movement, same_integers
+from aotc.passes.graph.quantization.pooling import raise_mean
 from aotc.passes.graph.quantization.sums import Constants, Raised, raise_sum
 
 
@@ -76,7 +78,7 @@ def _raised(op: GraphOp, constants: Constants) -> Raised | None:
         return None
     if isinstance(op, ConvolutionOp | MatMulOp):
         return raise_sum(op, constants)
-    return raise_movement(op, constants)
+    return raise_mean(op, constants) or raise_movement(op, constants)
 
 
 def _put_in_place(raised: Raised) -> None:

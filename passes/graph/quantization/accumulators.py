@@ -9,14 +9,18 @@ from xdsl.ir import SSAValue
 
 from aotc.dialects.constants import computed_array
 from aotc.dialects.dtypes import integer_range
+from aotc.dialects.graph.conversion import CastOp
 from aotc.dialects.graph.convolution import ConvolutionOp, ConvTransposeOp
 from aotc.dialects.graph.elementwise import AddOp
 from aotc.dialects.graph.interfaces import Array, element_type_of, producer, shape_of
 from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.quantized.accumulation import AccumulatingOp
+from aotc.dialects.graph.reduction import ReduceOp
+from aotc.dialects.graph.window import SumPoolOp
 from aotc.model.weights import WeightStore
 from aotc.passes.graph.quantization.epilogues import along_axis_only
 from aotc.passes.graph.quantization.sums import CHANNEL_AXIS, by_output
+from aotc.passes.graph.quantization.values import is_narrow_integer
 
 _ANYTHING = 2**31
 
@@ -30,6 +34,8 @@ def greatest_of(value: SSAValue, axis: int, store: WeightStore) -> Array:
             along = None if array is None else along_axis_only(array, axis, rank)
             if along is not None and shape_of(one) == shape_of(value):
                 return np.minimum(greatest_of(one, axis, store) + np.abs(along.astype(np.int64)), _ANYTHING)
+    if (terms := _terms_of_mean(value)) is not None:
+        return np.array(terms, np.int64)
     op = producer(value, AccumulatingOp)
     found = None if op is None or not op.sums_integers else _range(op, axis, rank, store)
     if found is None:
@@ -39,6 +45,21 @@ def greatest_of(value: SSAValue, axis: int, store: WeightStore) -> Array:
         bias = computed_array(op.bias, store)
         most = most + (_ANYTHING if bias is None else np.abs(bias.astype(np.int64)))
     return np.minimum(most, _ANYTHING)
+
+
+def _terms_of_mean(value: SSAValue) -> int | None:
+    """The greatest absolute value of a sum that is a mean's; None where `value` is something else."""
+    pool, reduction = producer(value, SumPoolOp), producer(value, ReduceOp)
+    if pool is not None:
+        low, high = integer_range(element_type_of(pool.x))
+        point = 0 if pool.x_zero_point is None else pool.x_zero_point.value.data
+        return math.prod(pool.ints("kernel")) * max(point - low, high - point)
+    if reduction is None or reduction.kind.data != "sum" or (cast := producer(reduction.x, CastOp)) is None:
+        return None
+    if not is_narrow_integer(element_type_of(cast.x)):
+        return None
+    low, high = integer_range(element_type_of(cast.x))
+    return reduction.count() * max(-low, high)
 
 
 def _range(op: AccumulatingOp, axis: int, rank: int, store: WeightStore) -> tuple[Array, Array] | None:

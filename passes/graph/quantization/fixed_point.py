@@ -14,6 +14,8 @@ _MANTISSA = 24
 _FACTOR_BITS = 31
 _FRACTION = 7
 """Upper bits below an integer of the result that are enough: one product in 2^6 is near a middle."""
+_SHIFTS = 4
+"""Shifts are multiples of it where that loses nothing, so that kernels of several layers can be one function."""
 _LIMIT = 2**31
 
 
@@ -23,6 +25,7 @@ class FixedPoint:
 
     factors: Array
     shift: int
+    most: int
     guard: int
     up: int | None = None
     drop: int | None = None
@@ -55,27 +58,28 @@ def _integers(multiplier: Array, most: Array) -> tuple[Array, int] | None:
     """Factors and a shift with factor / 2^shift == multiplier exactly; 0 of a channel whose products are all nearer to
     0 than to 1."""
     wide = np.where(most * multiplier.astype(np.float64) < 0.49, 0.0, multiplier.astype(np.float64))
-    shift = _FACTOR_BITS - int(np.frexp(wide.max(initial=0))[1]) if wide.any() else _FACTOR_BITS
-    scaled = np.ldexp(wide, shift)
-    if bool((scaled != np.rint(scaled)).any()) or bool((scaled >= _LIMIT).any()):
-        return None
-    return scaled.astype(np.int32), shift
+    greatest = _FACTOR_BITS - int(np.frexp(wide.max(initial=0))[1])
+    for shift in (greatest // _SHIFTS * _SHIFTS, greatest):
+        scaled = np.ldexp(wide, shift)
+        if bool((scaled == np.rint(scaled)).all()):
+            return scaled.astype(np.int32), shift
+    return None
 
 
 def _whole(factors: Array, shift: int, most: int, low: int, high: int) -> FixedPoint | None:
     """With products in 64 bits."""
-    room = _FACTOR_BITS - most.bit_length()
-    up = min(max(_FRACTION + 32 - shift, 0), room)
+    up = min(max(_FRACTION + 32 - shift, 0), _FACTOR_BITS - most.bit_length())
     fraction = shift + up - 32
     guard = least_guard(low, high, fraction, most, None) if fraction > 1 else 0
     if not (1 < fraction < 31 and 2 * guard < 1 << fraction):
         return None
-    return FixedPoint(factors, shift, guard, up=up or None)
+    return FixedPoint(factors, shift, (_LIMIT - 1) >> up, guard, up=up or None)
 
 
 def _split(factors: Array, shift: int, most: int, low: int, high: int) -> FixedPoint | None:
     """With products in 32 bits, of factors in two parts."""
     width = most.bit_length()
+    most = (1 << width) - 1
     split = 30 - width  # bits of the lower part; the upper one has one less, for the sum
     upper = split - 1
     if upper < 1:
@@ -87,7 +91,6 @@ def _split(factors: Array, shift: int, most: int, low: int, high: int) -> FixedP
     if not 1 < fraction < 30:
         return None
     guard = least_guard(low, high, fraction, most, split)
-    kept = int(factors.max(initial=0)) >> drop
-    whole = most * (kept >> split) + most + (1 << (fraction - 1)) + guard
-    fits = whole < _LIMIT and most << split < _LIMIT
-    return FixedPoint(factors, shift, guard, drop=drop, split=split) if fits and 8 * guard < 1 << fraction else None
+    whole = most * ((_LIMIT >> drop) >> split) + most + (1 << (fraction - 1)) + guard
+    fits = whole < _LIMIT and most << split < _LIMIT and 8 * guard < 1 << fraction
+    return FixedPoint(factors, shift, most, guard, drop=drop, split=split) if fits else None

@@ -145,6 +145,21 @@ func.func @anchors(%x: tensor<2x4xf32>, %y: tensor<3x4xf32>, %p: tensor<1x2x5x5x
   func.return %1, %3 : tensor<2x3xf32>, tensor<1x2x6x5xf32>
 }
 
+// What counts as zero of integers is their zero point.
+
+// CHECK-LABEL: func.func @padded_integers
+// CHECK:      graph.conv %x, %w {{.*}}pads = array<i64: 0, 1>
+// CHECK:      %[[P:.*]] = graph.pad %x
+// CHECK-NEXT: graph.conv %[[P]], %w {{.*}}pads = array<i64: 0, 0>
+func.func @padded_integers(%x: tensor<1x2x5xi8>, %w: tensor<2x2x3xi8>) -> (tensor<1x2x4xi32>, tensor<1x2x4xi32>) {
+  %three = graph.constant dense<3> : tensor<i8>
+  %0 = graph.pad %x, %three {pads = array<i64: 0, 0, 0, 0, 0, 1>, mode = "constant"} : (tensor<1x2x5xi8>, tensor<i8>) -> tensor<1x2x6xi8>
+  %1 = graph.conv %0, %w {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 1, accumulator = i32, x_zero_point = 3} : (tensor<1x2x6xi8>, tensor<2x2x3xi8>) -> tensor<1x2x4xi32>
+  %2 = graph.pad %x {pads = array<i64: 0, 0, 0, 0, 0, 1>, mode = "constant"} : (tensor<1x2x5xi8>) -> tensor<1x2x6xi8>
+  %3 = graph.conv %2, %w {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 1, accumulator = i32, x_zero_point = 3} : (tensor<1x2x6xi8>, tensor<2x2x3xi8>) -> tensor<1x2x4xi32>
+  func.return %1, %3 : tensor<1x2x4xi32>, tensor<1x2x4xi32>
+}
+
 // What is joined already is not joined again, where its elements can stay in their place.
 
 // CHECK-LABEL: func.func @concats

@@ -1,0 +1,94 @@
+"""Means of what integers stand for, by sums of the integers."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from xdsl.dialects.builtin import i32
+
+from aotc.dialects.graph.conversion import CastOp
+from aotc.dialects.graph.elementwise import AddOp
+from aotc.dialects.graph.interfaces import GraphOp, shape_of
+from aotc.dialects.graph.quantized.requantization import RequantizeOp
+from aotc.dialects.graph.reduction import ReduceOp
+from aotc.dialects.graph.window import AveragePoolOp, SumPoolOp
+from aotc.passes.graph.quantization.epilogues import epilogue
+from aotc.passes.graph.quantization.sums import Constants, Raised
+from aotc.passes.graph.quantization.values import Quantized, dequantized
+
+_MOST_ELEMENTS = 1 << 15
+"""Of a mean: with 16 bits each, their sum is an i32."""
+
+
+def raise_mean(op: GraphOp, constants: Constants) -> Raised | None:
+    """A mean and its quantisation, on integers; None where `op` is something else.
+
+    A mean of a channel, global average pooling, is what onnxruntime computes with integers. Others it computes with
+    floats, whose errors decide where the exact mean lies in the middle between two integers: if any may, they stay
+    floats.
+    """
+    match op:
+        case ReduceOp() if op.kind.data == "mean":
+            rank = len(shape_of(op.x))
+            count, is_exact = op.count(), rank > 2 and op.along() == tuple(range(2, rank)) and op.flag("keepdims")
+        case AveragePoolOp() if (count := _terms(op)) is not None:
+            is_exact = False
+        case _:
+            return None
+    source = dequantized(op.operands[0], constants.store)
+    if source is None or source.scale is None or not 0 < count <= _MOST_ELEMENTS or 0 in shape_of(op.operands[0]):
+        return None
+    after = epilogue(op.results[0], np.asarray(source.scale), 0, constants.store)
+    if after is None or after.target is None or after.bias is not None or after.scale != source.scale:
+        return None
+    multiplier = np.float32(source.scale / np.float32(after.target.scale * np.float32(count)))
+    if not np.isfinite(multiplier) or multiplier <= 0:
+        return None
+    if not is_exact and not _is_decided(source, count, float(multiplier)):
+        return None
+    raised = Raised(replaced=[op, *after.ops])
+    if isinstance(op, AveragePoolOp):
+        names = ("kernel", "strides", "pads", "dilations", "ceil")
+        given = {name: op.properties.get(name) for name in names}
+        total = raised.add(SumPoolOp.get(source.value, **given, x_zero_point=source.zero_point or None))
+    else:
+        assert isinstance(op, ReduceOp)
+        wide = raised.add(CastOp.get(source.value, to=i32))
+        total = raised.add(ReduceOp.get(wide, kind="sum", axes=op.axes, keepdims=op.keepdims))
+        if source.zero_point:
+            total = raised.add(
+                AddOp.get(total, constants.of(np.array(-count * source.zero_point, np.int32), "zero_point"))
+            )
+    low, high = after.clamp
+    raised.add(
+        RequantizeOp.get(
+            total,
+            constants.of(np.array(multiplier, np.float32), "multiplier"),
+            axis=0,
+            zero_point=after.target.zero_point,
+            low=low,
+            high=high,
+            to=after.target.kind,
+        )
+    )
+    return raised
+
+
+def _terms(op: AveragePoolOp) -> int | None:
+    """How many elements each mean counts, where all count as many: none is outside, or those count, too, as zeros."""
+    windows = op.windows()
+    if op.flag("ceil") or (any(op.ints("pads")) and not op.flag("include_pad")):
+        return None
+    return math.prod(window.size for window in windows)
+
+
+def _is_decided(source: Quantized, count: int, multiplier: float) -> bool:
+    """Whether no mean is as near to the middle between two integers as rounding errors of floats move it.
+
+    A sum of n floats is off by at most n 2^-24 of the sum of their absolute values, products and quotients by 2^-24 of
+    themselves.
+    """
+    most = source.greatest * count
+    distance = np.abs(np.arange(0, most + 1) * multiplier % 1 - 0.5)
+    return bool(distance.min() > (count + 4) * 2.0**-24 * most * multiplier)
