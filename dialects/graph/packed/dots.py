@@ -18,7 +18,6 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
-from aotc.dialects.dtypes import ELEMENT_TYPES
 from aotc.dialects.graph.interfaces import (
     Array,
     ElementOp,
@@ -29,6 +28,7 @@ from aotc.dialects.graph.interfaces import (
     shape_of,
 )
 from aotc.dialects.graph.packed.conv import BlockedConvolutionOp
+from aotc.dialects.graph.quantized.flip import UI8
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.axes import SlidingAxes
 from aotc.dialects.graph.windows.edges import Edges
@@ -36,7 +36,6 @@ from aotc.dialects.graph.windows.sliding import SlidingWindow, sliding_windows
 
 GROUP = 4
 """Products of a lane in one step."""
-UI8 = ELEMENT_TYPES["uint8"]
 
 
 @irdl_op_definition

@@ -18,7 +18,8 @@ from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.movement import ReshapeOp
 from aotc.dialects.graph.packed.channels import Channels
 from aotc.dialects.graph.packed.conv import PackConvWeightOp
-from aotc.dialects.graph.packed.dots import GROUP, UI8, BlockedDotConvOp, InterleaveRowsOp, ZeroPointBiasOp
+from aotc.dialects.graph.packed.dots import GROUP, BlockedDotConvOp, InterleaveRowsOp, ZeroPointBiasOp
+from aotc.dialects.graph.quantized.flip import UI8
 from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, schedule_of
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.machines.machine import Machine

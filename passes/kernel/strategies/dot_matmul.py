@@ -13,8 +13,9 @@ from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.movement import TransposeOp
-from aotc.dialects.graph.packed.dots import GROUP, UI8, InterleaveRowsOp, PackedDotMatMulOp, ZeroPointBiasOp
+from aotc.dialects.graph.packed.dots import GROUP, InterleaveRowsOp, PackedDotMatMulOp, ZeroPointBiasOp
 from aotc.dialects.graph.packed.matmul import PackColumnsOp
+from aotc.dialects.graph.quantized.flip import UI8
 from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, schedule_of
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
