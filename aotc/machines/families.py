@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from aotc.machines.dots import PORTABLE, VPMADDWD, WASM_DOT
 from aotc.machines.machine import (
     CacheShares,
     Core,
@@ -99,11 +100,12 @@ X86_AVX512: Final = Machine(
     shares=_ZEN5_SHARES,
     winograd=_ZEN5_WINOGRAD,
     strassen=_ZEN5_STRASSEN,
+    dot=VPMADDWD,
 )
 X86_AVX2: Final = replace(X86_AVX512, name="x86-64 with AVX2", l2=512 << 10, vector_bytes=32, registers=16, use=_OF_16)
 X86_SSE: Final = replace(X86_AVX2, name="x86-64 with SSE2", fma=False, vector_bytes=16)
 
-_OTHERS: Final = replace(X86_AVX512, name="", l2=512 << 10, vector_bytes=16)
+_OTHERS: Final = replace(X86_AVX512, name="", l2=512 << 10, vector_bytes=16, dot=PORTABLE)
 """Costs of families that nobody measured are those of a Zen 5; sizes of caches are common ones."""
 
 ARM64_NEON: Final = replace(_OTHERS, name="AArch64 with NEON")
@@ -112,7 +114,7 @@ RISCV_V: Final = replace(_OTHERS, name="RISC-V with vectors of 128 bits or more"
 POWER_VSX: Final = replace(_OTHERS, name="POWER with VSX", registers=64, use=_OF_64)
 LOONGARCH_LSX: Final = replace(_OTHERS, name="LoongArch with LSX")
 LOONGARCH_LASX: Final = replace(_OTHERS, name="LoongArch with LASX", vector_bytes=32)
-WASM_SIMD: Final = replace(_OTHERS, name="WebAssembly with SIMD", fma=False, registers=16, use=_OF_16)
+WASM_SIMD: Final = replace(_OTHERS, name="WebAssembly with SIMD", fma=False, registers=16, use=_OF_16, dot=WASM_DOT)
 """The registers are those of a processor it runs on, at least."""
 
 # --- cores without vectors ------------------------------------------------------------------------------------------

@@ -14,6 +14,8 @@ Multiply: TypeAlias = Literal["mul", "mla", "smlad", "mve"]
 instruction that does both, by one for two products of 16 bits (Arm's DSP extension), or on vectors of 128 bits as well
 (Helium)."""
 
+from aotc.machines.dots import PORTABLE, DotProduct
+
 
 @dataclass(frozen=True)
 class ThreadCosts:
@@ -226,6 +228,8 @@ class Machine(Core):
     shares: CacheShares
     winograd: WinogradCosts
     strassen: StrassenCosts
+    dot: DotProduct = PORTABLE
+    """How sums of products of 8-bit integers are computed."""
     weights_in_l3: bool = False
     """Whether all weights of the model stay in L3 from one inference to the next: of the model rather than of the core,
     and said by `with_weights`."""

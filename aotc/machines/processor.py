@@ -28,6 +28,12 @@ def vector_registers() -> tuple[int, int, bool] | None:
     return (32 if "avx" in flags else 16), 16, fma
 
 
+def has_vpdpbusd() -> bool:
+    """Whether an x86 processor multiplies 8-bit integers by that instruction, on its widest registers."""
+    flags = _x86_flags()
+    return bool({"avx512_vnni"} & flags if "avx512f" in flags else {"avx_vnni"} & flags)
+
+
 def caches() -> dict[str, int]:
     """The sizes of the data caches, `l1`, `l2` and `l3`, in bytes, as far as Linux says them."""
     found: dict[str, int] = {}

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from aotc.errors import Problem, UsageError
 from aotc.machines import families, processor
+from aotc.machines.dots import VPDPBUSD, dot_instructions, dot_product
 from aotc.machines.machine import Core, Machine
 
 if TYPE_CHECKING:
@@ -94,6 +95,11 @@ class Target:
     def threads(self) -> bool:
         """Whether there are POSIX threads as `aotc_threads` of the runtime takes them."""
         return "linux" in self.triple
+
+    @cached_property
+    def dots(self) -> frozenset[str]:
+        """The instructions for dot products of 8-bit integers, see `dot_instructions`."""
+        return dot_instructions(binding(), self.triple, self.machine())
 
     @cached_property
     def native(self) -> frozenset[str]:
@@ -178,7 +184,7 @@ def probed_vectors(target: Target) -> Machine | None:
         if count := len(re.findall(pattern, assembly)):
             # RISC-V adds whole groups of registers in one instruction.
             row = rows[0] if len(rows) == 1 else next(each for each in rows if each.vector_bytes == 64 // count)
-            return replace(row, fma="fmaf" not in assembly)
+            return replace(row, fma="fmaf" not in assembly, dot=dot_product(target.dots, row.vector_bytes))
     return None
 
 
@@ -317,7 +323,8 @@ def core_of(spec: str) -> Core:
     if (found := processor.vector_registers()) is not None:
         width, registers, fma = found
         row = next(each for each in _OF_HOSTS if (each.vector_bytes, each.registers) == (width, registers))
-        return replace(row, fma=fma, **processor.caches())
+        dot = VPDPBUSD if processor.has_vpdpbusd() else row.dot
+        return replace(row, fma=fma, dot=dot, **processor.caches())
     llvm = binding()
     host = Target(spec, "", llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
     return replace(probed_vectors(host) or host.core, **processor.caches())

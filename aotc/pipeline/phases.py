@@ -63,7 +63,8 @@ def _schedule(options: CompileOptions) -> str:
     table = "" if options.tuned is None else f' table="{options.tuned}"'
     choose = f'choose-schedule{{target="{options.target}"{table}}}'
     algorithms = f'choose-algorithms{{target="{options.target}" accuracy={options.accuracy}{table}}}'
-    return f"{algorithms},{choose},assign-layouts,fold-constants,canonicalize,cse,{choose},dce"
+    flips = f'flip-signs{{target="{options.target}"}}'
+    return f"{flips},{algorithms},{choose},assign-layouts,fold-constants,canonicalize,cse,{choose},dce"
 
 
 def _fuse(options: CompileOptions) -> str:

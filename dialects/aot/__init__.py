@@ -8,13 +8,13 @@ of them, so a pass that changes a convention writes IR once for both ends (`prof
 from xdsl.ir import Dialect
 
 from aotc.dialects.aot.control import CheckOp, FModOp, IsNullOp, RequireOp
+from aotc.dialects.aot.dots import TILE_OPERATIONS, TileDotOp
 from aotc.dialects.aot.memory import BufferOp, DataOp, NullOp, PtrCastOp, StringOp, WeightOp, WeightsOp, WorkspaceOp
 from aotc.dialects.aot.profile import CountersOp, TicksOp
 from aotc.dialects.aot.structures import AddressOp, AllocaOp, ElementOp, FieldOp, SetElementOp, SetFieldOp
 from aotc.dialects.aot.tables import GlobalOp, SymbolOp, integers
 from aotc.dialects.aot.threads import PhaseOp, ThreadOp
 from aotc.dialects.aot.tiles import (
-    TILE_OPERATIONS,
     PrefetchOp,
     TileCompareOp,
     TileConvertOp,
@@ -99,6 +99,7 @@ __all__ = [
     "TicksOp",
     "TileCompareOp",
     "TileConvertOp",
+    "TileDotOp",
     "TileInsertOp",
     "TileLoadOp",
     "TileReduceOp",

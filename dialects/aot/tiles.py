@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     IndexType,
     IntegerAttr,
+    IntegerType,
     MemRefType,
     StringAttr,
     VectorType,
@@ -156,11 +157,17 @@ class TileLoadOp(_TileInMemory):
     """A tile out of memory. A stride of 0 repeats: along the lanes it is the broadcast of one element.
 
     `aot.tile_load %x[%i, %k] {strides = array<i64: 64, 0, 0>} : memref<8x64xf32> -> vector<4x2x16xf32>`
+
+    With `group`, the number of lanes that take 32 bits, it is the broadcast of that many neighbouring elements, to each
+    group of lanes; `valid` then counts those in memory, the rest of each group being zero:
+
+    `aot.tile_load %x[%i, %k] {strides = array<i64: 64, 0, 0>, group = 4} : memref<8x64xi8> -> vector<4x2x64xi8>`
     """
 
     name = "aot.tile_load"
     buffer = operand_def(MemRefType)
     indices = var_operand_def(IndexType)
+    group = opt_prop_def(IntegerAttr[I64])
     result = result_def(VectorType)
     traits = traits_def(MemoryReadEffect())
     irdl_options = (ParsePropInAttrDict(),)
@@ -174,17 +181,31 @@ class TileLoadOp(_TileInMemory):
         strides: Sequence[int],
         valid: int | None = None,
         offset: int = 0,
+        group: int = 1,
     ) -> None:
         assert isinstance(buffer.type, MemRefType)
         element = cast(MemRefType[Attribute], buffer.type).get_element_type()
+        grouped = {"group": IntegerAttr(group, i64)} if group > 1 else {}
         super().__init__(
             operands=[buffer, indices],
             result_types=[tile_type(shape, element)],
-            properties=_place(strides, valid, offset),
+            properties=_place(strides, valid, offset) | grouped,
         )
+
+    def repeated(self) -> int:
+        """`group` as an int: how many elements a stride of 0 along the lanes repeats."""
+        return 1 if self.group is None else self.group.value.data
 
     def verify_(self) -> None:
         self._verify(self.buffer, self.indices, self.result.type)
+        if self.group is None:
+            return
+        lanes, count, kind = tile_shape(self.result)[-1], self.count(), self.result.type.element_type
+        bits = kind.width.data if isinstance(kind, IntegerType) else 0
+        if self.repeated() < 2 or self.repeated() * bits != 32 or lanes % self.repeated() or self.steps()[-1]:
+            raise VerifyException("groups of integers that take 32 bits, of stride 0 along the lanes, are repeated")
+        if count is not None and count > self.repeated():
+            raise VerifyException(f"{count} valid elements in a group of {self.repeated()}")
 
 
 @irdl_op_definition
@@ -448,18 +469,3 @@ class PrefetchOp(IRDLOperation):
 
     def __init__(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> None:
         super().__init__(operands=[buffer, indices])
-
-
-TILE_OPERATIONS: tuple[type[Operation], ...] = (
-    TileLoadOp,
-    TileStoreOp,
-    TileSliceOp,
-    TileInsertOp,
-    TileReduceOp,
-    TileShuffleOp,
-    TileTransposeOp,
-    TileCompareOp,
-    TileSelectOp,
-    TileConvertOp,
-    PrefetchOp,
-)

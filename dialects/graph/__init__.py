@@ -27,11 +27,11 @@ from aotc.dialects.graph import (
     window,
 )
 from aotc.dialects.graph.interfaces import GraphOp
-from aotc.dialects.graph.packed import channels_last, interleaved, narrow, regrouping, strassen, winograd
+from aotc.dialects.graph.packed import channels_last, dots, interleaved, narrow, regrouping, strassen, winograd
 from aotc.dialects.graph.packed import conv as blocked
 from aotc.dialects.graph.packed import matmul as packed
 from aotc.dialects.graph.packed import window as blocked_window
-from aotc.dialects.graph.quantized import lookup, requantization
+from aotc.dialects.graph.quantized import flip, lookup, requantization
 from aotc.dialects.graph.schedules import ALGORITHM_ATTRIBUTES, SCHEDULE_ATTRIBUTES
 from aotc.dialects.graph.windows import resampling
 
@@ -52,10 +52,12 @@ _FAMILIES = (
     narrow,
     interleaved,
     channels_last,
+    dots,
     matmul,
     convolution,
     requantization,
     lookup,
+    flip,
     resampling,
     strassen,
     window,

@@ -33,25 +33,24 @@ from xdsl.context import Context
 from xdsl.dialects import arith, func, math, scf, vector
 from xdsl.dialects.builtin import (
     BytesAttr,
-    DenseArrayBase,
     DenseIntOrFPElementsAttr,
     FixedBitwidthType,
-    IntegerAttr,
     IntegerType,
     ModuleOp,
     StringAttr,
     VectorType,
     i1,
-    i64,
 )
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from aotc.dialects.aot import tiles
-from aotc.dialects.aot.tiles import TILE_OPERATIONS, tile_shape, tile_type
+from aotc.dialects.aot.dots import TILE_OPERATIONS, TileDotOp
+from aotc.dialects.aot.tiles import tile_shape, tile_type
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.errors import CompileError, Problem
+from aotc.passes.loops.registers import array, part_positions, place_properties, positions, register_places
 
 Registers: TypeAlias = Sequence[SSAValue]
 """The registers of a tile, row-major: one-dimensional vectors along the lanes; or one scalar."""
@@ -185,11 +184,11 @@ class _Unrolling:
     def shuffle(self, a: SSAValue, b: SSAValue, lanes: Sequence[int]) -> SSAValue:
         """The `lanes` of a and b; lanes of b are numbered after those of a."""
         kind = tile_type([len(lanes)], _element(a))
-        return self.emit(vector.ShuffleOp, (a, b), kind, {"mask": _array(*lanes)})
+        return self.emit(vector.ShuffleOp, (a, b), kind, {"mask": array(*lanes)})
 
     def lane(self, a: SSAValue, lane: int) -> SSAValue:
         """One lane as a scalar."""
-        return self.emit(vector.ExtractOp, (a,), _element(a), {"static_position": _array(lane)})
+        return self.emit(vector.ExtractOp, (a,), _element(a), {"static_position": array(lane)})
 
     def constant(self, data: bytes, kind: Tile) -> SSAValue:
         """A register of the given bytes."""
@@ -240,24 +239,6 @@ def _name(registers: Registers, tile: SSAValue) -> None:
                 register.name_hint = name
 
 
-@cache
-def _array(*values: int) -> DenseArrayBase[Any]:
-    return DenseArrayBase.from_list(i64, values)
-
-
-@cache
-def _integer(value: int) -> IntegerAttr[IntegerType]:
-    return IntegerAttr(value, i64)
-
-
-def _positions(shape: Sequence[int], steps: Sequence[int], start: int = 0) -> list[int]:
-    """`start` plus the sum of index times step, for each index into `shape`, row-major."""
-    result = [start]
-    for extent, step in zip(shape, steps, strict=True):
-        result = [base + index * step for base in result for index in range(extent)]
-    return result
-
-
 # --- elements --------------------------------------------------------------------------------------------------------
 
 
@@ -280,7 +261,7 @@ def _elementwise(u: _Unrolling, op: Operation) -> Sequence[Registers]:
 
 def _in_order(op: Operation, registers: Sequence[tuple[SSAValue, ...]]) -> Sequence[tuple[SSAValue, ...]]:
     """The order of computation: row-major; of outer products, the fewer factors stay in registers."""
-    if not isinstance(op, math.FmaOp):
+    if not isinstance(op, math.FmaOp | TileDotOp):
         return registers
     a, b = (dict.fromkeys(each[operand] for each in registers) for operand in (0, 1))
     if len(a) * len(b) != len(registers):
@@ -313,37 +294,20 @@ def _broadcast(u: _Unrolling, op: vector.BroadcastOp) -> Sequence[Registers]:
         source = [u.emit(vector.BroadcastOp, (u.lane(register, 0),), single) for register in source]
     steps = [prod(given[dim + 1 : -1]) if extent > 1 else 0 for dim, extent in enumerate(given[:-1])]
     steps = [0] * (len(shape) - len(given)) + steps
-    return [[source[position] for position in _positions(shape[:-1], steps)]]
+    return [[source[position] for position in positions(shape[:-1], steps)]]
 
 
 # --- memory ----------------------------------------------------------------------------------------------------------
-
-
-def _places(op: tiles.TileLoadOp | tiles.TileStoreOp, shape: Sequence[int]) -> list[tuple[int, int]]:
-    """The offset of each register, and how many of its lanes are in memory."""
-    lanes = shape[-1]
-    offsets = _positions(shape[:-1], op.steps()[:-1], op.displacement())
-    if (valid := op.count()) is None:
-        return [(offset, lanes) for offset in offsets]
-    last = shape[-2] if len(shape) > 1 else 1
-    counts = [min(max(valid - index * lanes, 0), lanes) for index in range(last)]
-    return [(offset, counts[index % last]) for index, offset in enumerate(offsets)]
-
-
-def _place(step: int, offset: int, count: int, lanes: int) -> dict[str, Attribute]:
-    properties: dict[str, Attribute] = {"strides": _array(step if lanes > 1 else 1)}
-    if offset:
-        properties["offset"] = _integer(offset)
-    if count < lanes:
-        properties["valid"] = _integer(count)
-    return properties
 
 
 def _load(u: _Unrolling, op: tiles.TileLoadOp) -> Sequence[Registers]:
     kind = op.result.type
     shape, single = kind.get_shape(), _register_type(kind)
     lanes, step = shape[-1], op.steps()[-1]
-    places = _places(op, shape)
+    places = register_places(op, shape)
+    repeated: dict[str, Attribute] = {}
+    if op.group is not None:
+        repeated = {name: op.properties[name] for name in ("group", "valid") if op.properties.get(name)}
     zero = None
     if any(count == 0 or (step == 0 and count < lanes) for _, count in places):
         zero = u.constant(bytes(lanes * cast(FixedBitwidthType, kind.element_type).size), single)
@@ -353,7 +317,8 @@ def _load(u: _Unrolling, op: tiles.TileLoadOp) -> Sequence[Registers]:
             made[offset, count] = zero
             continue
         in_memory = lanes if step == 0 else count
-        register = u.emit(op.__class__, op.operands, single, _place(step, offset, in_memory, lanes))
+        properties = place_properties(step, offset, in_memory, lanes) | repeated
+        register = u.emit(op.__class__, op.operands, single, properties)
         if count < in_memory and zero is not None:
             register = u.shuffle(register, zero, [lane + lanes * (lane >= count) for lane in range(lanes)])
         made[offset, count] = register
@@ -363,31 +328,24 @@ def _load(u: _Unrolling, op: tiles.TileLoadOp) -> Sequence[Registers]:
 def _store(u: _Unrolling, op: tiles.TileStoreOp) -> Sequence[Registers]:
     shape = tile_shape(op.tile)
     lanes, step = shape[-1], op.steps()[-1]
-    for register, (offset, count) in zip(u.registers(op.tile), _places(op, shape), strict=True):
+    for register, (offset, count) in zip(u.registers(op.tile), register_places(op, shape), strict=True):
         if count:
             operands = (register, op.buffer, *op.indices)
-            u.effect(tiles.TileStoreOp, operands, _place(step, offset, count, lanes))
+            u.effect(tiles.TileStoreOp, operands, place_properties(step, offset, count, lanes))
     return []
 
 
 # --- parts and shapes ------------------------------------------------------------------------------------------------
 
 
-def _part(whole: Sequence[int], part: Sequence[int], given: DenseArrayBase[Any]) -> list[int]:
-    """The positions of the registers of a part among those of the whole; both shapes end with the lanes."""
-    steps = [prod(whole[dim + 1 : -1]) for dim in range(len(whole) - 1)]
-    start = sum(int(low) * step for low, step in zip(given.get_values(), steps, strict=True))
-    return _positions(part[:-1], steps, start)
-
-
 def _slice(u: _Unrolling, op: tiles.TileSliceOp) -> Sequence[Registers]:
     registers = u.registers(op.tile)
-    return [[registers[at] for at in _part(tile_shape(op.tile), tile_shape(op.result), op.offsets)]]
+    return [[registers[at] for at in part_positions(tile_shape(op.tile), tile_shape(op.result), op.offsets)]]
 
 
 def _insert(u: _Unrolling, op: tiles.TileInsertOp) -> Sequence[Registers]:
     registers = list(u.registers(op.tile))
-    places = _part(tile_shape(op.tile), tile_shape(op.part), op.offsets)
+    places = part_positions(tile_shape(op.tile), tile_shape(op.part), op.offsets)
     for at, register in zip(places, u.registers(op.part), strict=True):
         registers[at] = register
     return [registers]

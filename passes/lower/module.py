@@ -75,6 +75,11 @@ class ModuleLowering:
         if target is not None:
             self.attributes["llvm.target_triple"] = StringAttr(target.triple)
 
+    @property
+    def dots(self) -> frozenset[str]:
+        """The target's instructions for dot products, `Target.dots`."""
+        return frozenset() if self._target is None else self._target.dots
+
     # Constants and memory of the module
 
     def weight(self, key: str, size: int, align: int) -> tuple[str, int]:

@@ -24,7 +24,7 @@ from aotc.dialects.aot import (
 )
 from aotc.errors import CompileError, Problem
 from aotc.passes.lower.arith import CONVERSION, compare, convert
-from aotc.passes.lower.builder import alignment, like
+from aotc.passes.lower.builder import alignment, integer, like, width
 from aotc.passes.lower.function import FunctionLowering, Lowerings
 from aotc.passes.lower.memory import element_address, read, write
 
@@ -44,19 +44,20 @@ class _Place:
         if (base := f.bases.get(key)) is None:
             base = f.bases[key] = element_address(f, op.buffer, op.indices)
         self._f = f
-        self._scalar = kind.element_type
+        self.scalar = kind.element_type
         self._base = base
         self._displacement = op.displacement()
         (self.step,) = op.steps()
         self.lanes = _lanes(kind)
         self.count = op.count() or self.lanes
         """Lanes that are in memory."""
-        self.align = f.types.size(self._scalar)
+        self.align = f.types.size(self.scalar)
         self.kind = kind
 
-    def address(self, lane: int = 0) -> SSAValue:
-        """Of the element in `lane`."""
-        return self._f.b.offset(self._base, self._f.types.memory(self._scalar), self._displacement + lane * self.step)
+    def address(self, lane: int = 0, step: int | None = None) -> SSAValue:
+        """Of the element in `lane`; `step` instead of the stride."""
+        place = self._displacement + lane * (self.step if step is None else step)
+        return self._f.b.offset(self._base, self._f.types.memory(self.scalar), place)
 
     def mask(self) -> SSAValue:
         """The lanes that are in memory."""
@@ -69,7 +70,25 @@ class _Place:
 
 
 def _load(f: FunctionLowering, op: TileLoadOp) -> None:
-    f.set(op.result, _loaded(f, _Place(f, op, op.result.type)))
+    place = _Place(f, op, op.result.type)
+    f.set(op.result, _loaded(f, place) if op.group is None else _repeated(f, place, op.repeated()))
+
+
+def _repeated(f: FunctionLowering, place: _Place, group: int) -> SSAValue:
+    """Every `group` lanes the same neighbouring elements: one number that holds all of them, in every lane of that
+    width."""
+    b, bits = f.b, width(place.scalar)
+    word = integer(group * bits)
+    if place.count >= group:
+        number = b.load(place.address(), word, place.align)
+    else:
+        number = b.constant(0, word)
+        for at in range(place.count):
+            part = b.convert(llvm.ZExtOp, b.load(place.address(at, step=1), place.scalar, place.align), word)
+            shifted = b.integer_op(llvm.ShlOp, part, b.constant(at * bits, word))
+            number = b.integer_op(llvm.OrOp, number, shifted)
+    wide = b.splat(number, VectorType(word, [place.lanes // group]))
+    return b.convert(llvm.BitcastOp, wide, f.types.value(place.kind))
 
 
 def _loaded(f: FunctionLowering, place: _Place) -> SSAValue:

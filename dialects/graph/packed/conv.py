@@ -14,7 +14,7 @@ from typing import ClassVar, TypeAlias
 
 import numpy as np
 from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType, i64
-from xdsl.ir import OpResult
+from xdsl.ir import Attribute, OpResult
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, opt_result_def, prop_def, result_def
 
 from aotc.dialects.arrays import to_blocks
@@ -226,12 +226,41 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
     def kernel(self) -> tuple[int, ...]:
         return shape_of(self.weight)[2:-2]
 
+    @property
+    def depth(self) -> int:
+        """Channels in a block of the weight."""
+        return shape_of(self.weight)[-2]
+
+    @property
+    def width(self) -> int:
+        """Output channels of a panel."""
+        return shape_of(self.weight)[-1]
+
+    def sum_type(self, blocks: int) -> Attribute:
+        """The element type of the result, of so many blocks; raises ShapeError where types or the bias do not fit."""
+        check_bias(self.bias, blocks, self.block.value.data)
+        return common_element_type(*self.operands)
+
+    def weight_index(
+        self, panel: Scalar, block: Scalar, taps: Sequence[Scalar], inner: Scalar, column: Scalar
+    ) -> list[Scalar]:
+        """Where the weight of a channel, the `inner`th of a block, for a column of a panel is."""
+        return [panel, block, *taps, inner, column]
+
+    def start(self, b: Builder, reads: Sequence[Reader], position: Sequence[Scalar], output: Scalar) -> Scalar:
+        """What a sum starts with."""
+        return self.initial(b, reads, [output])
+
+    def multiplied(self, b: Builder, *values: Scalar) -> list[Scalar]:
+        """Elements of x and of the weight as they are multiplied."""
+        return list(values)
+
     def infer_types(self) -> Sequence[TensorType]:
         x, weight, rank = shape_of(self.x), shape_of(self.weight), len(self.ints("strides"))
         if len(x) not in (rank + 2, rank + 3) or len(weight) != rank + 4:
             raise ShapeError(f"operand {list(x)} and weight {list(weight)} do not fit {rank} spatial axes")
         group, channels, outputs = self.group.value.data, self.channels.value.data, self.outputs.value.data
-        depth, block, held = weight[-2], self.block.value.data, self.held
+        depth, width, block, held = self.depth, self.width, self.block.value.data, self.held
         whole = depth == x[1]
         if self.blocked_operand:
             whole = depth > 0 and x[-1] % depth == 0 and x[1] == ceil_div(channels, x[-1])
@@ -243,14 +272,13 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
             raise ShapeError(
                 f"{channels} channels in {group} group(s) do not fit operand {list(x)}, weight {list(weight)}"
             )
-        if weight[0] != ceil_div(outputs, weight[-1]) or weight[-1] % block:
+        if width < 1 or weight[0] != ceil_div(outputs, width) or width % block:
             raise ShapeError(f"{outputs} output channels in blocks of {block} do not fit weight {list(weight)}")
         result = [x[0], ceil_div(outputs, block), *self.extents(), block]
-        check_bias(self.bias, result[1], block)
+        kind = self.sum_type(result[1])
         if self.partials is not None and (group > 1 or self.parts is not None):
             raise ShapeError("partial sums are of one group of channels without padding lanes between them")
-        kind = common_element_type(*self.operands)
-        partials = TensorType(kind, [*self.extents(), weight[-1]])
+        partials = TensorType(kind, [*self.extents(), width])
         return [TensorType(kind, result), partials][: len(self.results)]
 
     def verify_(self) -> None:
@@ -268,7 +296,7 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
     def held(self) -> Channels:
         """The lanes of the channels of x, in blocks of the weight."""
         parts = (self.channels.value.data,) if self.parts is None else self.ints("parts")
-        return Channels.of(parts, max(shape_of(self.weight)[-2], 1))
+        return Channels.of(parts, max(self.depth, 1))
 
     def over_blocks(self, b: Builder, panel: Scalar, carried: list[Scalar], body: PanelBlockBody) -> list[Scalar]:
         """Loops over the blocks of x that `panel` reads, carrying values: `body` gets the number of a block among
@@ -285,8 +313,8 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
     @property
     def panels(self) -> GroupedPanels:
         """The blocks of x that each panel of the weight reads."""
-        group, (*_, depth, width) = self.group.value.data, shape_of(self.weight)
-        return GroupedPanels(group, self.channels.value.data // group, self.outputs.value.data // group, width, depth)
+        group, channels, outputs = self.group.value.data, self.channels.value.data, self.outputs.value.data
+        return GroupedPanels(group, channels // group, outputs // group, self.width, self.depth)
 
     def source(self, batch: Scalar, outer: Scalar, position: Sequence[Scalar], inner: Scalar) -> list[Scalar]:
         """The index of x for a channel, which is given by its block of the weight and its place in that block."""
@@ -296,8 +324,7 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
         return [batch, outer / parts, *position, outer.b.rem(outer, outer.b.index(parts)) * self.panels.depth + inner]
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        shape, weight = shape_of(self.result), shape_of(self.weight)
-        block, width, panels = self.block.value.data, weight[-1], self.panels
+        shape, block, width, panels = shape_of(self.result), self.block.value.data, self.width, self.panels
 
         def body(index: list[Scalar]) -> None:
             batch, outer, *position, lane = index
@@ -312,12 +339,15 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
                     *steps, inner = at
                     seen = [axis.at(k) for axis, k in zip(axes, steps, strict=True)]
                     x = reads[0](self.source(batch, first + number, [place for place, _ in seen], inner))
-                    return [carried[0] + x * reads[1]([panel, number, *(tap for _, tap in seen), inner, column])]
+                    weight = reads[1](self.weight_index(panel, number, [tap for _, tap in seen], inner, column))
+                    x, weight = self.multiplied(b, x, weight)
+                    return [carried[0] + x * weight]
 
                 bounds = [(axis.low, axis.high) for axis in axes]
                 return b.reduce([*bounds, (0, depth)], carried, step)
 
-            writes[0](index, self.over_blocks(b, panel, [self.initial(b, reads, [output])], add_block)[0])
+            start = self.start(b, reads, position, output)
+            writes[0](index, self.over_blocks(b, panel, [start], add_block)[0])
 
         b.parallel_for(shape, body)
 

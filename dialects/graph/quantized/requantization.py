@@ -13,15 +13,15 @@ from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import compute_type, integer_range, numpy_dtype
 from aotc.dialects.graph.interfaces import Array, ElementOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.quantized.accumulation import MOST_BITS
-from aotc.dialects.graph.shapes import normalize_axis
+from aotc.dialects.graph.shapes import broadcast_index, normalize_axis
 
 
 @irdl_op_definition
 class RequantizeOp(ElementOp):
     """clamp(round(f32(x) * multiplier) + zero_point, low, high), rounding to even; the product is rounded to f32.
 
-    x is i32; the multiplier is one f32, or one for each index of `axis`. `low` and `high` are in the range of `to`:
-    what clamps beside that, as a relu does, is in them.
+    x is i32; the multiplier is one f32, or one for each index of `axis`, or has the rank of x and broadcasts. `low` and
+    `high` are in the range of `to`: what clamps beside that, as a relu does, is in them.
     """
 
     name = "graph.requantize"
@@ -75,17 +75,22 @@ class RequantizeOp(ElementOp):
 
 
 def check_parameters(x: SSAValue, parameters: SSAValue, axis: int) -> None:
-    """Raise ShapeError unless there is one parameter, or one for each index of an axis of x."""
+    """Raise ShapeError unless there is one parameter, or one for each index of an axis of x, or parameters of its rank
+    broadcast to it."""
     shape, given = shape_of(x), shape_of(parameters)
+    if len(given) == len(shape) > 1 and all(own in (1, extent) for own, extent in zip(given, shape, strict=True)):
+        return
     if given not in ((), (1,)) and given != (shape[normalize_axis(axis, len(shape))],):
         raise ShapeError(f"parameters of shape {list(given)} for {list(shape)} along axis {axis}")
 
 
 def parameter_axes(x: SSAValue, parameters: SSAValue, along: int, axis: int) -> Mapping[int, int]:
     """As `ElementOp.operand_axes`, of x and parameters along the axis `along` of it."""
-    shape = shape_of(x)
+    shape, given = shape_of(x), shape_of(parameters)
     axes = {0: axis} if shape[axis] > 1 else {}
-    if along % len(shape) == axis and shape_of(parameters) not in ((), (1,)):
+    if len(given) == len(shape) > 1:
+        return axes | ({1: axis} if given[axis] > 1 else {})
+    if along % len(shape) == axis and given not in ((), (1,)):
         axes[1] = 0
     return axes
 
@@ -93,6 +98,8 @@ def parameter_axes(x: SSAValue, parameters: SSAValue, along: int, axis: int) -> 
 def parameter_index(b: Builder, parameters: SSAValue, axis: int, index: Sequence[Scalar]) -> list[Scalar]:
     """Where the parameter for the element at `index` is."""
     shape = shape_of(parameters)
+    if len(shape) == len(index) > 1:
+        return broadcast_index(b, index, shape)
     return [b.index(0)] * len(shape) if shape in ((), (1,)) else [index[axis % len(index)]]
 
 
@@ -100,6 +107,8 @@ def along_axis(parameters: Array, axis: int, rank: int) -> Array:
     """Parameters as they broadcast to a tensor of `rank`."""
     if parameters.size == 1:
         return parameters.reshape(())
+    if parameters.ndim == rank > 1:
+        return parameters
     return parameters.reshape([-1 if each == axis % rank else 1 for each in range(rank)])
 
 

@@ -32,7 +32,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from aotc.dialects import aot
 from aotc.dialects.aot.tiles import Reduction, tile_shape, tile_type
 from aotc.dialects.builder import INDEX, Builder, Comparison, Reader, Rounding, Scalar, ScalarLike
-from aotc.dialects.dtypes import is_float, storage_type, wrap
+from aotc.dialects.dtypes import is_float, is_unsigned, storage_type, wrap
 from aotc.passes.kernel.builders.arithmetic import predicate
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 
@@ -50,13 +50,19 @@ class Tile:
 
     shape: tuple[int, ...]
     valid: int | None = None
+    group: int = 1
+    """So many neighbouring elements are read, and repeated, where the lanes are all at one index (`aot.tile_load`)."""
+    present: int | None = None
+    """How many of these are in memory (all, where absent); the others are zero."""
 
     def index(self, b: Builder, base: ScalarLike, steps: Mapping[int, int]) -> Scalar:
         """base + the sum of steps[axis] * position along axis; negative axes count from the lanes (-1)."""
         start = base if isinstance(base, Scalar) else b.index(int(base))
         rank = len(self.shape)
         given = {axis % rank: step for axis, step in steps.items() if step and self.shape[axis] > 1}
-        return TileIndex(b, INDEX, tile=self, base=start, steps=given) if given else start
+        if not given and self.group == 1:
+            return start
+        return TileIndex(b, INDEX, tile=self, base=start, steps=given)  # a group is a tile wherever it is
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,6 +167,12 @@ class TileBuilder(LoopBuilder):
         x, y, z = self._operands(a, c, addend)
         return Scalar(self, a.dtype, self.emit(math.FmaOp(x, y, z)))
 
+    def dot(self, a: Scalar, c: Scalar, sums: Scalar, *, narrow_pairs: bool = False) -> Scalar:
+        """`sums`, a tile of i32, plus the dot products of the groups of elements in their lanes (`aot.tile_dot`)."""
+        unsigned = is_unsigned(a.dtype), is_unsigned(c.dtype)
+        op = aot.TileDotOp(a.ssa, c.ssa, sums.ssa, unsigned=unsigned, narrow_pairs=narrow_pairs)
+        return Scalar(self, sums.dtype, self.emit(op))
+
     def prefetch(self, read: Reader, index: Sequence[Scalar]) -> None:
         """Prefetch the cache line of the element that `read`, the reader of a buffer, would load at `index`.
 
@@ -181,6 +193,9 @@ class TileBuilder(LoopBuilder):
             return super().load(buffer, index, dtype)
         _check_elements(dtype)
         base, strides = self._address(buffer, index, tile)
+        if tile.group > 1 and strides[-1] == 0:
+            op = aot.TileLoadOp(buffer, base, tile.shape, strides, tile.present, group=tile.group)
+            return Scalar(self, dtype, self.emit(op))
         if _is_across(strides, tile):
             return Scalar(self, dtype, self._load_across(buffer, base, strides, tile))
         valid = tile.valid if _along_lanes(strides, tile) else None

@@ -22,10 +22,12 @@ from aotc.dialects.graph.packed.grouped import GroupedPanels
 from aotc.dialects.graph.schedules import MatmulSchedule
 from aotc.dialects.graph.shapes import linearize
 from aotc.dialects.graph.windows.axes import Taps
+from aotc.dialects.graph.windows.edges import Edges
 from aotc.dialects.graph.windows.transposed import Phases
 from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder
 from aotc.passes.kernel.nests.edges import RowTiles, row_tiles
-from aotc.passes.kernel.nests.matmul import Block, PartialSums, for_blocks, prefetch_panel, reduction
+from aotc.passes.kernel.nests.matmul import PLAIN, Block, PartialSums, Products, for_blocks, prefetch_panel, reduction
+from aotc.passes.kernel.nests.starts import starting_tile
 
 OverBlocks: TypeAlias = Callable[[Scalar, list[Scalar], PanelBlockBody], list[Scalar]]
 """Loops over the blocks of x that a panel reads, carrying values."""
@@ -38,6 +40,7 @@ class ConvNest:
     b: TileBuilder
     schedule: MatmulSchedule
     dtype: Attribute
+    """Of the weight."""
     result: Sequence[int]
     """The shape of the result."""
     panels: GroupedPanels
@@ -57,6 +60,10 @@ class ConvNest:
     bias: Reader | None
     """Reads the bias at a channel; None: sums start with 0."""
     write: Writer
+    products: Products = PLAIN
+    edges: Sequence[Edges] | None = None
+    """Where sums start with a row of a table for each set of taps inside of x, these sets along each axis: the bias is
+    read at one index for each axis, and at a channel."""
     partials: PartialSums | None = None
     """Indexed by position, and by column of the panel, where the reduction is blocked; for one group only."""
 
@@ -156,7 +163,9 @@ class _Tile:
         place = tile.index(b, self.panel * (registers * lanes), {1: lanes, 2: 1})
 
         def initial() -> Scalar:
-            return b.splat(0, tile, nest.dtype) if nest.bias is None else b.splat(nest.bias([place]), tile)
+            if nest.bias is None:
+                return b.splat(0, tile, nest.dtype)
+            return b.splat(nest.bias([place]), tile) if nest.edges is None else self._start(nest.bias, nest.edges, tile)
 
         def summed(start: Scalar) -> Scalar:
             first = nest.panels.first(self.panel)
@@ -176,6 +185,15 @@ class _Tile:
                 return
         block = tile.index(b, self.panel * registers, {1: 1})
         nest.write([self.batch, block, *self.outer, self._position(tile), tile.index(b, 0, {2: 1})], total)
+
+    def _start(self, table: Reader, edges: Sequence[Edges], tile: Tile) -> Scalar:
+        """What sums start with, by the taps that each position sees."""
+        lanes, width = tile.shape[-1], self.nest.schedule.nr * tile.shape[-1]
+
+        def channels(some: Tile) -> Scalar:
+            return some.index(self.nest.b, self.panel * width, {1: lanes, 2: 1})
+
+        return starting_tile(self.nest.b, table, edges, self.outer, self.part.start, tile, channels)
 
     def _position(self, tile: Tile) -> Scalar:
         """The positions along the last axis."""
@@ -211,9 +229,9 @@ class _Tile:
         nest, b = self.nest, self.nest.b
         for seen in self.part.taps:
             size = seen.last - seen.first
-            some = Tile((size, self.count, nest.schedule.lanes))
+            some = nest.products.tile(Tile((size, self.count, nest.schedule.lanes)))
             position = some.index(b, self.row + seen.first, {0: 1})
-            columns = some.index(b, 0, {1: nest.schedule.lanes, 2: 1})
+            columns = some.index(b, 0, {1: some.shape[-1], 2: 1})
 
             def step(
                 k: Scalar, carried: list[Scalar], position: Scalar = position, columns: Scalar = columns
@@ -226,7 +244,8 @@ class _Tile:
                     x = nest.x(self.batch, first + block, place, inner)
                     return x, nest.weight([self.panel, block, *taps, tap, inner, columns])
 
-                return reduction(b, nest.schedule.unroll, depth, carried, factors)
+                steps = nest.products.steps(depth)
+                return reduction(b, nest.schedule.unroll, steps, carried, factors, nest.products)
 
             part_total = b.slice(total, [seen.first, 0], [size, self.count])
             (part_total,) = b.loop(seen.low, seen.high, 1, [part_total], step)

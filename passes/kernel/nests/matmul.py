@@ -85,7 +85,39 @@ class PartialSums:
         return b.when(block.is_first, lambda: [total], lambda: [b.add(self.read(at), total)])[0]
 
 
-def reduction(b: TileBuilder, unroll: int, depth: int, sums: list[Scalar], factors: Factors) -> list[Scalar]:
+@dataclass(frozen=True)
+class Products:
+    """How factors are multiplied and added to sums: one product a lane, or the dot product of a group of neighbours."""
+
+    group: int = 1
+    """Steps of the reduction that one multiplication does: neighbouring elements, along the lanes of both factors."""
+    narrow_pairs: bool = False
+    """Of groups of 8-bit integers, see `aot.tile_dot`."""
+
+    def steps(self, depth: int) -> int:
+        """Multiplications for a reduction of `depth`."""
+        return ceil_div(depth, self.group)
+
+    def tile(self, tile: Tile, present: int | None = None) -> Tile:
+        """The tile of factors for a tile of sums."""
+        if self.group == 1:
+            return tile
+        *outer, lanes = tile.shape
+        valid = None if tile.valid is None else tile.valid * self.group
+        return Tile((*outer, lanes * self.group), valid, self.group, present)
+
+    def add(self, b: TileBuilder, x: Scalar, y: Scalar, sums: Scalar) -> Scalar:
+        """`sums` plus the products."""
+        return b.fma(x, y, sums) if self.group == 1 else b.dot(x, y, sums, narrow_pairs=self.narrow_pairs)
+
+
+PLAIN = Products()
+"""One product a lane."""
+
+
+def reduction(
+    b: TileBuilder, unroll: int, depth: int, sums: list[Scalar], factors: Factors, products: Products = PLAIN
+) -> list[Scalar]:
     """`sums` plus the products of `factors(k)` for k in 0..depth, which are added to each in turn."""
     step = max(unroll, len(sums))
     whole = depth - depth % step
@@ -93,7 +125,7 @@ def reduction(b: TileBuilder, unroll: int, depth: int, sums: list[Scalar], facto
     def body(k: Scalar, sums: list[Scalar], steps: int = step) -> list[Scalar]:
         for offset in range(steps):
             x, y = factors(b.add(k, b.index(offset)))
-            sums[offset % len(sums)] = b.fma(x, y, sums[offset % len(sums)])
+            sums[offset % len(sums)] = products.add(b, x, y, sums[offset % len(sums)])
         return sums
 
     sums = b.loop(0, whole, step, sums, body)
@@ -101,14 +133,20 @@ def reduction(b: TileBuilder, unroll: int, depth: int, sums: list[Scalar], facto
 
 
 def accumulate(
-    b: TileBuilder, schedule: MatmulSchedule, dtype: Attribute, tile: Tile, depth: int, factors: Factors
+    b: TileBuilder,
+    schedule: MatmulSchedule,
+    dtype: Attribute,
+    tile: Tile,
+    depth: int,
+    factors: Factors,
+    products: Products = PLAIN,
 ) -> Scalar:
     """The sum of the products of `factors(k)` for k in 0..depth, as a register tile.
 
     A small tile gets several accumulators, so that an addition need not wait for the one before.
     """
     chains = min(ceil_div(SUMS, tile.shape[0] * tile.shape[1]), depth)
-    sums = reduction(b, schedule.unroll, depth, [b.splat(0, tile, dtype)] * chains, factors)
+    sums = reduction(b, schedule.unroll, depth, [b.splat(0, tile, dtype)] * chains, factors, products)
     while len(sums) > 1:
         half = ceil_div(len(sums), 2)
         sums = [b.add(*sums[i::half]) if i + half < len(sums) else sums[i] for i in range(half)]
@@ -133,6 +171,7 @@ class MatmulNest:
     """The factors of each reduction step at a place."""
     store: Callable[[Place, Scalar], None]
     """Stores a tile of sums; called once for each."""
+    products: Products = PLAIN
     partials: PartialSums | None = None
     """Indexed by row, and by column of the panel."""
 
@@ -181,7 +220,8 @@ class MatmulNest:
         place = Place(outer, tile, row, tile.index(b, row, {0: 1}), panel, column)
         factors = self.factors(place)
         if self.partials is None or block is None:
-            self.store(place, accumulate(b, self.schedule, self.dtype, tile, self.sizes[2], factors))
+            total = accumulate(b, self.schedule, self.dtype, tile, self.sizes[2], factors, self.products)
+            self.store(place, total)
             return
         total = accumulate(b, self.schedule, self.dtype, tile, block.size, lambda k: factors(block.start + k))
         at = [place.row, tile.index(b, 0, {-2: lanes, -1: 1})]

@@ -197,7 +197,7 @@ class BlockedConvolutionStrategy(RegisterTileStrategy[BlockedConvolution]):
             reads[1],
             None if op.bias is None else reads[2],
             writes[0],
-            None if op.partials is None else PartialSums(reads[-1], writes[1]),
+            partials=None if op.partials is None else PartialSums(reads[-1], writes[1]),
         ).run()
 
 

@@ -91,7 +91,7 @@ class ProductStrategy(RegisterTileStrategy[Product]):
             writes[0]([*place.outer, place.row, place.column], total)
 
         partials = self.partials(op, reads, writes)
-        MatmulNest(b, schedule, element_type_of(op.lhs), batch, (m, n, depth), factors, store, partials).run()
+        MatmulNest(b, schedule, element_type_of(op.lhs), batch, (m, n, depth), factors, store, partials=partials).run()
 
     def partials(self, op: Product, reads: Sequence[Reader], writes: Sequence[Writer]) -> PartialSums | None:
         """The buffer for partial sums, where there is one."""

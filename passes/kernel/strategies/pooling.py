@@ -6,12 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from xdsl.dialects.builtin import i8, i32
 from xdsl.ir import SSAValue
 
 from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
+from aotc.dialects.graph.quantized.flip import UI8
 from aotc.dialects.graph.schedules import WindowSchedule
-from aotc.dialects.graph.window import WindowOp, product
+from aotc.dialects.graph.window import MaxPoolOp, WindowOp, product
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
 from aotc.passes.kernel.costs.candidates import window_candidates
@@ -28,8 +30,10 @@ class PoolingStrategy(KernelStrategy[WindowOp]):
     SCHEDULES = (WindowSchedule,)
 
     def schedule(self, op: WindowOp, machine: Machine) -> WindowSchedule | None:
-        x = shape_of(op.x)
-        return window_schedule(machine, element_type_of(op.x), x[-1]) if len(x) > 2 + op.rank else None
+        x, kind = shape_of(op.x), element_type_of(op.x)
+        if isinstance(op, MaxPoolOp) and kind in (i8, UI8):
+            kind = i32  # of which a block of 8-bit integers has the lanes
+        return window_schedule(machine, kind, x[-1]) if len(x) > 2 + op.rank else None
 
     def candidates(self, op: WindowOp, schedule: WindowSchedule, machine: Machine) -> Iterable[WindowSchedule]:
         return window_candidates(schedule, machine)

@@ -10,6 +10,7 @@ from aotc.dialects.graph.packed.channels_last import (
     InterleavedMatMulOp,
 )
 from aotc.dialects.graph.packed.conv import BlockedConvOp, BlockedConvTransposeOp
+from aotc.dialects.graph.packed.dots import BlockedDotConvOp, BlockedDotDepthwiseConvOp, PackedDotMatMulOp
 from aotc.dialects.graph.packed.matmul import PackedMatMulOp
 from aotc.dialects.graph.packed.narrow import NarrowConvolutionOp
 from aotc.dialects.graph.packed.strassen import StrassenMatMulOp
@@ -22,6 +23,9 @@ from aotc.passes.kernel.strategies.channels_last import (
     InterleavedProductStrategy,
 )
 from aotc.passes.kernel.strategies.conv import BlockedConvolutionStrategy, BlockedConvStrategy, DirectConvStrategy
+from aotc.passes.kernel.strategies.dot_conv import BlockedDotConvStrategy, DotConvStrategy
+from aotc.passes.kernel.strategies.dot_depthwise import BlockedDotDepthwiseStrategy, DotDepthwiseStrategy
+from aotc.passes.kernel.strategies.dot_matmul import DotMatMulStrategy, PackedDotMatMulStrategy
 from aotc.passes.kernel.strategies.lanes_conv import LanesConvStrategy
 from aotc.passes.kernel.strategies.matmul import MatMulStrategy, PackedMatMulStrategy
 from aotc.passes.kernel.strategies.narrow_conv import NarrowConvolutionStrategy, NarrowConvStrategy
@@ -30,8 +34,9 @@ from aotc.passes.kernel.strategies.winograd import WinogradConvStrategy, Winogra
 from aotc.passes.kernel.strategy import Strategies
 
 STRATEGIES: Strategies = {
-    MatMulOp: (MatMulStrategy(), StrassenStrategy(), InterleavedProductStrategy()),
+    MatMulOp: (MatMulStrategy(), StrassenStrategy(), DotMatMulStrategy(), InterleavedProductStrategy()),
     PackedMatMulOp: (PackedMatMulStrategy(),),
+    PackedDotMatMulOp: (PackedDotMatMulStrategy(),),
     StrassenMatMulOp: (StrassenMatMulStrategy(),),
     ConvOp: (
         DirectConvStrategy(),
@@ -39,9 +44,13 @@ STRATEGIES: Strategies = {
         LanesConvStrategy(),
         WinogradStrategy(),
         ChannelsLastStrategy(),
+        DotConvStrategy(),
+        DotDepthwiseStrategy(),
     ),
     ConvTransposeOp: (DirectConvStrategy(), NarrowConvStrategy()),
     BlockedConvOp: (BlockedConvStrategy(),),
+    BlockedDotConvOp: (BlockedDotConvStrategy(),),
+    BlockedDotDepthwiseConvOp: (BlockedDotDepthwiseStrategy(),),
     BlockedConvTransposeOp: (BlockedConvolutionStrategy(),),
     NarrowConvolutionOp: (NarrowConvolutionStrategy(),),
     WinogradConvOp: (WinogradConvStrategy(),),

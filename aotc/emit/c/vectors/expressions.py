@@ -28,7 +28,7 @@ from aotc.emit.c.types import (
     unsigned_literal,
     vector_ctype,
 )
-from aotc.emit.c.vectors.memory import VectorMemory
+from aotc.emit.c.vectors.memory import VectorMemory, dot_name
 from aotc.emit.c.vectors.readings import element_of, lanes_of, number_expr
 from aotc.emit.c.vectors.values import is_vector
 
@@ -166,6 +166,12 @@ class Vectors(VectorMemory):
             e = self.macro("max" if is_maximum else "min", ctype, limit, x)
         return self.narrowed(e, self.ctype(op.result))
 
+    def dot(self, op: aot.TileDotOp) -> Expr:
+        """Sums plus dot products of narrow integers."""
+        name, swapped = dot_name(op)
+        a, b, c = (self.scope.atom(value) for value in op.operands)
+        return replace(self.macro(name, self.ctype(op.lhs), *((b, a) if swapped else (a, b)), c), ctype=c.ctype)
+
     # Comparisons
 
     def compare(self, op: aot.TileCompareOp) -> Expr:
@@ -274,6 +280,7 @@ class Vectors(VectorMemory):
 _PRINTERS: dict[type[Operation], Printer] = {
     aot.TileLoadOp: Vectors.load,
     aot.TileCompareOp: Vectors.compare,
+    aot.TileDotOp: Vectors.dot,
     aot.TileSelectOp: Vectors.select,
     aot.TileConvertOp: Vectors.convert,
     vector.BroadcastOp: Vectors.broadcast,

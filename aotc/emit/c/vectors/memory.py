@@ -34,7 +34,9 @@ class VectorMemory(VectorReadings):
         ctype = self.ctype(op.result)
         memory = vector_ctype(UNSIGNED[8], ctype.lanes) if ctype.kind == "mask" else ctype
         (step,) = op.steps()
-        if step == 0:
+        if op.group is not None:
+            e = self.macro(f"repeat{op.count() or op.repeated()}", memory, self.address(op))
+        elif step == 0:
             item = self._memory.element(op.buffer, op.indices, op.displacement())
             e = self.macro("splat", memory, item)
         elif step == 1:
@@ -54,15 +56,19 @@ class VectorMemory(VectorReadings):
 
     def _is_factor(self, value: SSAValue) -> bool:
         users = [use.operation for use in value.uses]
-        return len(users) > 1 and all(isinstance(user, math.FmaOp) for user in users)
+        return len(users) > 1 and all(isinstance(user, math.FmaOp | aot.TileDotOp) for user in users)
 
     def accumulation(self, op: Operation, variable: Expr) -> Expr | None:
         """The statement that adds a product to a variable, where both factors are used again."""
-        if not isinstance(op, math.FmaOp) or not (self._is_factor(op.a) and self._is_factor(op.b)):
+        if not isinstance(op, math.FmaOp | aot.TileDotOp) or not all(map(self._is_factor, op.operands[:2])):
             return None
         a, b, c = (self.scope.operand(value) for value in op.operands)
         if c.text != variable.text or not (a.text.isidentifier() and b.text.isidentifier()):
             return None
+        if isinstance(op, aot.TileDotOp):
+            name, swapped = dot_name(op)
+            factors = (b, a) if swapped else (a, b)
+            return self.macro(f"add_{name}", self.ctype(op.lhs), c, *factors)
         return self.macro("accumulate", self.ctype(op.result), c, a, b)
 
     def keep_in_register(self, value: SSAValue, name: str) -> str:
@@ -86,6 +92,13 @@ class VectorMemory(VectorReadings):
     def prefetch(self, op: aot.PrefetchOp) -> Expr:
         """The statement, without its semicolon: for reading, into L2, as in LLVM IR."""
         return call("__builtin_prefetch", self.address(op), number_expr(0), number_expr(2), ctype=VOID)
+
+
+def dot_name(op: aot.TileDotOp) -> tuple[str, bool]:
+    """The macro of a dot product, and whether it takes the second factor first."""
+    first, second = op.unsigned
+    signs = "us" if first != second else "uu" if first else "ss"
+    return f"dot_{signs}" + ("_narrow" if op.narrow_pairs is not None and signs == "us" else ""), second and not first
 
 
 def _part(count: int | None, ctype: VectorCType) -> str:

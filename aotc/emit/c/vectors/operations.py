@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from aotc.emit.c.vectors.dots import ACCUMULATIONS, DOTS, repeat_part
 from aotc.emit.c.vectors.vector import Vector
 
 Variants: TypeAlias = "list[tuple[str, str]]"
@@ -310,6 +311,8 @@ OPERATIONS: dict[str, _Operation] = {
     "ceil": _rounding("ceil", 2, "vrndp"),
     "ceildiv": _ceildiv,
     "copysign": _copysign,
+    **DOTS,
+    **ACCUMULATIONS,
     "floor": _rounding("floor", 1, "vrndm"),
     "floordiv": _floordiv,
     "fma": _fma,
@@ -340,6 +343,7 @@ PARTIAL: dict[str, Callable[[Vector, int], tuple[Sequence[str], Variants]]] = {
     "load": _load_part,
     "store": _store_part,
     "gather": _gather_part,
+    "repeat": repeat_part,
     "scatter": _scatter_part,
 }
 """Of the first lanes of vectors: the macro's name has their number behind the operation's."""

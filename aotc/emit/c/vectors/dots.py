@@ -1,0 +1,151 @@
+"""Dot products of narrow integers in generated C: instructions where the compiler may use them, else vectors of wider
+elements. All give the same bits.
+
+`a` and `b` are vectors of 8 or 16 bits, `c` the sums; a name says of each factor whether it is signed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from aotc.emit.c.vectors.vector import Vector, type_name
+
+Variants: TypeAlias = "list[tuple[str, str]]"
+
+_PREFIX = {16: "_mm", 32: "_mm256", 64: "_mm512"}
+_PAIRS = {16: "defined(__SSE2__)", 32: "defined(__AVX2__)", 64: "defined(__AVX512BW__)"}
+_NARROW_PAIRS = {**_PAIRS, 16: "defined(__SSSE3__)"}
+_WASM = "defined(__wasm_simd128__)"
+
+
+def _sums(v: Vector) -> str:
+    """The type of the sums."""
+    return type_name("u", 32, v.size // 4)
+
+
+def _x86(v: Vector, name: str, *arguments: str) -> str:
+    bits = v.size * 8
+    return f"{_PREFIX[v.size]}_{name}({', '.join(f'(__m{bits}i)({each})' for each in arguments)})"
+
+
+def _at_once(v: Vector, signs: str) -> Variants:
+    """One instruction for four products."""
+    if v.bits != 8:
+        return []
+    found: Variants = []
+    if signs == "us" and v.size in _PREFIX:
+        text = f"(({_sums(v)}){_x86(v, 'dpbusd_epi32', 'c', 'a', 'b')})"
+        if v.size == 64:
+            found.append(("defined(__AVX512VNNI__)", text))
+        else:
+            found.append(("defined(__AVX512VNNI__) && defined(__AVX512VL__)", text))
+            found.append(("defined(__AVXVNNI__)", text.replace("dpbusd_epi32", "dpbusd_avx_epi32")))
+    if v.size == 16:
+        name, feature = {
+            "ss": ("vdotq_s32", "__ARM_FEATURE_DOTPROD"),
+            "uu": ("vdotq_u32", "__ARM_FEATURE_DOTPROD"),
+            "us": ("vusdotq_s32", "__ARM_FEATURE_MATMUL_INT8"),
+        }[signs]
+        kinds = ["int" if sign == "s" else "uint" for sign in ("s" if "s" in signs else "u", *signs)]
+        types = [f"{kind}{shape}" for kind, shape in zip(kinds, ("32x4_t", "8x16_t", "8x16_t"), strict=True)]
+        text = ", ".join(f"({kind})({name})" for kind, name in zip(types, "cab", strict=True))
+        found.append((f"defined(__ARM_NEON) && defined({feature})", f"(({_sums(v)}){name}({text}))"))
+    return found
+
+
+def _narrow_pairs(v: Vector) -> Variants:
+    """Sums of pairs in 16 bits, which saturate where the promise is not kept."""
+    if v.size not in _PREFIX:
+        return []
+    ones = f"{_PREFIX[v.size]}_set1_epi16(1)"
+    pairs = _x86(v, "maddubs_epi16", "a", "b")
+    return [(_NARROW_PAIRS[v.size], f"((c) + ({_sums(v)}){_PREFIX[v.size]}_madd_epi16({pairs}, {ones}))")]
+
+
+def _pairs(v: Vector, signs: str) -> Variants:
+    """Two products of pairs of 16 bits: of the elements with even and of those with odd numbers."""
+    signed, unsigned = type_name("i", 16, v.size // 2), type_name("u", 16, v.size // 2)
+
+    def half(factor: str, sign: str, odd: bool) -> str:
+        if v.bits == 16:
+            return f"({signed})({factor})"
+        if sign == "u":
+            return f"({signed})(({unsigned})({factor}) {'>> 8' if odd else '& 255'})"
+        whole = f"({unsigned})({factor})"
+        return f"(({signed})({whole if odd else f'({whole} << 8)'}) >> 8)"
+
+    if v.bits == 16 and signs != "ss":
+        return []
+    found: Variants = []
+    for sizes, condition in ((_PAIRS, _PAIRS.get(v.size, "")), ((16,), _WASM)):
+        if v.size not in sizes:
+            continue
+        terms: list[str] = []
+        for odd in (False, True)[: 2 if v.bits == 8 else 1]:
+            a, b = (half(factor, sign, odd) for factor, sign in zip("ab", signs, strict=True))
+            if condition == _WASM:
+                terms.append(f"__builtin_wasm_dot_s_i32x4_i16x8({a}, {b})")
+            else:
+                terms.append(_x86(v, "madd_epi16", a, b))
+        found.append((condition, f"((c) + {' + '.join(f'({_sums(v)}){term}' for term in terms)})"))
+    return found
+
+
+def _by_lanes(v: Vector, signs: str) -> str:
+    """Products in 32 bits."""
+    wide, spare = type_name("i", 32, v.size // 4), 32 - v.bits
+
+    def part(factor: str, sign: str, shift: int) -> str:
+        moved = f"(({_sums(v)})({factor}) << {spare - shift})"
+        return f"({moved} >> {spare})" if sign == "u" else f"({_sums(v)})(({wide}){moved} >> {spare})"
+
+    terms = [
+        " * ".join(part(factor, sign, shift) for factor, sign in zip("ab", signs, strict=True))
+        for shift in range(0, 32, v.bits)
+    ]
+    return f"((c) + {' + '.join(terms)})"
+
+
+def _operation(signs: str, narrow: bool = False) -> Callable[[Vector], tuple[str, Variants]]:
+    def build(v: Vector) -> tuple[str, Variants]:
+        pairs = _narrow_pairs(v) if narrow else []
+        return "abc", [*_at_once(v, signs), *pairs, *_pairs(v, signs), ("", _by_lanes(v, signs))]
+
+    return build
+
+
+DOTS: dict[str, Callable[[Vector], tuple[str, Variants]]] = {
+    "dot_ss": _operation("ss"),
+    "dot_us": _operation("us"),
+    "dot_us_narrow": _operation("us", narrow=True),
+    "dot_uu": _operation("uu"),
+}
+"""The sums plus the products, by name."""
+
+
+def accumulation(name: str) -> Callable[[Vector], tuple[str, Variants]]:
+    """`c += a . b` in the register of `c`, which GCC would else move elsewhere (see `_accumulate` of `operations`)."""
+
+    def build(v: Vector) -> tuple[str, Variants]:
+        sum_ = f"(c) = {v.operation(name)}(a, b, c)"
+        flags = {64: "__AVX512F__", 32: "__AVX__", 16: "__SSE2__"}
+        plain = ("", f"({sum_})")
+        if v.size not in flags:
+            return "cab", [plain]
+        kept = f'do {{ {sum_}; __asm__("" : "+v"(c) : "v"(a), "v"(b)); }} while (0)'
+        return "cab", [(f"defined({flags[v.size]}) && !defined(__clang__)", kept), plain]
+
+    return build
+
+
+ACCUMULATIONS = {f"add_{name}": accumulation(name) for name in DOTS}
+"""As statements on a variable."""
+
+
+def repeat_part(v: Vector, count: int) -> tuple[str, Variants]:
+    """The first `count` elements at p, and zeros to 32 bits, over and over."""
+    start = "uint32_t aotc_word" + ("" if count * v.bits == 32 else " = 0")
+    splat = type_name("u", 32, v.size // 4).replace("_", "_splat_", 1)
+    text = f"{start}; memcpy(&aotc_word, (p), {count * v.bits // 8}); ({v.name}){splat}(aotc_word);"
+    return "p", [("", f"(__extension__({{ {text} }}))")]

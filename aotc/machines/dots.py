@@ -1,0 +1,94 @@
+"""Dot products of narrow integers: the instructions that a target has for them, and what they cost.
+
+Which there are is found by compiling such sums for the target, so the answer holds for every processor and feature
+string.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+if TYPE_CHECKING:
+    from llvmlite.binding import TargetMachine
+
+
+@dataclass(frozen=True)
+class DotProduct:
+    """How a core adds sums of four products of 8-bit integers, a signed one among each two, to lanes of 32 bits."""
+
+    name: str
+    """Of the instruction; "" where there is none, and factors are widened lane by lane."""
+    unsigned: Literal["one", "none", "any"]
+    """Which factors may be unsigned without more work: exactly one of the two, neither, or any."""
+    instructions: int
+    """For one register of each factor, once these are in registers."""
+    widening: int
+    """More for each register of a factor, however often it is used."""
+    registers: int
+    """More registers that are in use for it, beside those of the sums and of a factor's row."""
+
+
+VPDPBUSD: Final = DotProduct("vpdpbusd", unsigned="one", instructions=1, widening=0, registers=0)
+VPMADDWD: Final = DotProduct("vpmaddwd", unsigned="any", instructions=4, widening=2, registers=3)
+SDOT: Final = DotProduct("sdot", unsigned="none", instructions=1, widening=0, registers=0)
+USDOT: Final = DotProduct("usdot", unsigned="any", instructions=1, widening=0, registers=0)
+WASM_DOT: Final = DotProduct("i32x4.dot_i16x8_s", unsigned="any", instructions=4, widening=3, registers=3)
+PORTABLE: Final = DotProduct("", unsigned="any", instructions=8, widening=8, registers=4)
+
+_SIGNS: Final = {"us": ("zext", "sext"), "ss": ("sext", "sext"), "uu": ("zext", "zext")}
+_FOUND: Final = {
+    "vpdpbusd": r"vpdpbusd\t.*%(x|y|z)mm",
+    "pmaddwd": r"v?pmaddwd\t.*%(x|y|z)mm",
+    "pmaddubsw": r"pshufb\t.*%(x)mm",  # of the same extension, SSSE3
+    "sdot": r"\tsdot\tv",
+    "udot": r"\tudot\tv",
+    "usdot": r"\tusdot\tv",
+    "i32x4.dot_i16x8_s": r"i32x4\.add",  # what all WebAssembly with vectors has
+}
+_BITS: Final = {"x": 128, "y": 256, "z": 512}
+
+
+def dot_instructions(llvm: Any, triple: str, machine: TargetMachine) -> frozenset[str]:
+    """The instructions of `_FOUND` that LLVM uses for a target; those of x86 with the bits of their registers behind
+    the name, as "vpdpbusd.512".
+    """
+    text = "".join(
+        [
+            "define <16 x i8> @turned(<16 x i8> %x) {\n",
+            "  %r = shufflevector <16 x i8> %x, <16 x i8> poison, ",
+            f"<16 x i32> <{', '.join(f'i32 {7 * lane % 16}' for lane in range(16))}>",
+            "\n  ret <16 x i8> %r\n}\n",
+            "define <4 x i32> @sum(<4 x i32> %x, <4 x i32> %y) {\n  %s = add <4 x i32> %x, %y\n  ret <4 x i32> %s\n}\n",
+            *(_probe(f"{signs}{lanes}", lanes, *how) for signs, how in _SIGNS.items() for lanes in (16, 32, 64)),
+            *(f"declare i32 @llvm.vector.reduce.add.v{lanes}i32(<{lanes} x i32>)\n" for lanes in (16, 32, 64)),
+        ]
+    )
+    module = llvm.parse_assembly(text)
+    module.triple = triple
+    assembly = machine.emit_assembly(module)
+    names: set[str] = set()
+    for name, pattern in _FOUND.items():
+        for match in re.finditer(pattern, assembly):
+            names.add(f"{name}.{_BITS[match[1]]}" if match.groups() else name)
+    widest = max((bits for bits in _BITS.values() if f"pmaddwd.{bits}" in names), default=0)
+    names |= {f"pmaddwd.{bits}" for bits in _BITS.values() if bits <= widest}
+    names |= {f"pmaddubsw.{bits}" for bits in (256, 512) if bits <= widest}
+    return frozenset(names)
+
+
+def dot_product(names: frozenset[str], vector_bytes: int) -> DotProduct:
+    """The best way for registers of `vector_bytes` with the instructions that `dot_instructions` found."""
+    bits = 8 * vector_bytes
+    ways = ((f"vpdpbusd.{bits}", VPDPBUSD), (f"pmaddwd.{bits}", VPMADDWD), ("usdot", USDOT), ("sdot", SDOT))
+    return next((way for name, way in (*ways, (WASM_DOT.name, WASM_DOT)) if name in names), PORTABLE)
+
+
+def _probe(name: str, lanes: int, first: str, second: str) -> str:
+    narrow, wide = f"<{lanes} x i8>", f"<{lanes} x i32>"
+    return (
+        f"define i32 @{name}({narrow} %a, {narrow} %b) {{\n"
+        f"  %x = {first} {narrow} %a to {wide}\n  %y = {second} {narrow} %b to {wide}\n  %p = mul {wide} %x, %y\n"
+        f"  %s = call i32 @llvm.vector.reduce.add.v{lanes}i32({wide} %p)\n  ret i32 %s\n}}\n"
+    )

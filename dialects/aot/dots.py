@@ -1,0 +1,105 @@
+"""Dot products of narrow integers on tiles, and the list of all operations on tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import IntegerType, UnitAttr, VectorType, i32
+from xdsl.ir import Operation, SSAValue
+from xdsl.irdl import (
+    AnyAttr,
+    IRDLOperation,
+    ParsePropInAttrDict,
+    VarConstraint,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from aotc.dialects.aot import tiles
+from aotc.dialects.aot.tiles import tile_shape
+
+_SUMS = 32
+"""Bits of a lane of sums."""
+
+
+@irdl_op_definition
+class TileDotOp(IRDLOperation):
+    """Lane by lane, `sums` plus the dot product of as many neighbours of both factors as take 32 bits; sums wrap.
+
+    Lane l of four 8-bit integers each: sums[l] + lhs[4 l] * rhs[4 l] + .. + lhs[4 l + 3] * rhs[4 l + 3], exactly. A
+    factor is signed, or not (`lhs_unsigned`, `rhs_unsigned`). `narrow_pairs` promises of 8-bit integers that
+    lhs[2 i] * rhs[2 i] + lhs[2 i + 1] * rhs[2 i + 1] always fits 16 bits with sign, whatever the values of lhs: some
+    processors have a faster instruction for that.
+
+    `aot.tile_dot %x, %w, %sums {lhs_unsigned} : vector<4x2x64xi8>, vector<4x2x16xi32>`
+    """
+
+    name = "aot.tile_dot"
+    T: ClassVar = VarConstraint("T", VectorType.constr(AnyAttr()))
+    S: ClassVar = VarConstraint("S", VectorType.constr(AnyAttr()))
+    lhs = operand_def(T)
+    rhs = operand_def(T)
+    sums = operand_def(S)
+    lhs_unsigned = opt_prop_def(UnitAttr)
+    rhs_unsigned = opt_prop_def(UnitAttr)
+    narrow_pairs = opt_prop_def(UnitAttr)
+    result = result_def(S)
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$lhs `,` $rhs `,` $sums attr-dict `:` type($lhs) `,` type($sums)"
+
+    def __init__(
+        self,
+        lhs: SSAValue,
+        rhs: SSAValue,
+        sums: SSAValue,
+        *,
+        unsigned: Sequence[bool] = (False, False),
+        narrow_pairs: bool = False,
+    ) -> None:
+        flags = dict(zip(("lhs_unsigned", "rhs_unsigned", "narrow_pairs"), (*unsigned, narrow_pairs), strict=True))
+        super().__init__(
+            operands=[lhs, rhs, sums],
+            result_types=[sums.type],
+            properties={name: UnitAttr() for name, given in flags.items() if given},
+        )
+
+    @property
+    def unsigned(self) -> tuple[bool, bool]:
+        """Of each factor, whether it is unsigned."""
+        return self.lhs_unsigned is not None, self.rhs_unsigned is not None
+
+    def verify_(self) -> None:
+        assert isinstance(self.lhs.type, VectorType) and isinstance(self.sums.type, VectorType)
+        kind = self.lhs.type.element_type
+        if not isinstance(kind, IntegerType) or kind.width.data not in (8, 16) or self.sums.type.element_type != i32:
+            raise VerifyException("factors are integers of 8 or 16 bits, sums are i32")
+        if self.narrow_pairs is not None and kind.width.data != 8:
+            raise VerifyException("narrow pairs are pairs of 8-bit integers")
+        *outer, lanes = tile_shape(self.sums)
+        if tile_shape(self.lhs) != (*outer, lanes * (_SUMS // kind.width.data)):
+            raise VerifyException(
+                f"factors of shape {list(tile_shape(self.lhs))} do not fit sums of shape {[*outer, lanes]}"
+            )
+
+
+TILE_OPERATIONS: tuple[type[Operation], ...] = (
+    tiles.TileLoadOp,
+    tiles.TileStoreOp,
+    tiles.TileSliceOp,
+    tiles.TileInsertOp,
+    tiles.TileReduceOp,
+    tiles.TileShuffleOp,
+    tiles.TileTransposeOp,
+    tiles.TileCompareOp,
+    tiles.TileSelectOp,
+    tiles.TileConvertOp,
+    tiles.PrefetchOp,
+    TileDotOp,
+)

@@ -1,0 +1,345 @@
+"""Sums of products of 8-bit integers on packed operands: groups of four neighbours are one step of the reduction.
+
+Zero points are gone: x is multiplied as it is, and what its zero point contributes is taken from what sums start with.
+That differs where taps lie in the padding, which contributes nothing; so it is a table with a row for each set of taps
+(`Edges`) along each axis.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import product
+from typing import ClassVar
+
+import numpy as np
+from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, IntegerType, TensorType, UnitAttr, i8, i32, i64
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
+
+from aotc.dialects.builder import Builder, Reader, Scalar, Writer
+from aotc.dialects.graph.interfaces import (
+    Array,
+    ElementOp,
+    Fusion,
+    LoopNestOp,
+    ShapeError,
+    element_type_of,
+    shape_of,
+)
+from aotc.dialects.graph.packed.conv import BlockedConvolutionOp
+from aotc.dialects.graph.quantized.flip import UI8
+from aotc.dialects.graph.shapes import ceil_div
+from aotc.dialects.graph.windows.axes import SlidingAxes
+from aotc.dialects.graph.windows.edges import Edges
+from aotc.dialects.graph.windows.sliding import SlidingWindow, sliding_windows
+
+GROUP = 4
+"""Products of a lane in one step."""
+
+
+@irdl_op_definition
+class InterleaveRowsOp(ElementOp):
+    """Groups of `group` rows of matrices [.., K, N], element by element: [.., ceil(K / group), N * group]; missing rows
+    are zero."""
+
+    name = "graph.interleave_rows"
+    FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
+    ORDERS_WEIGHTS: ClassVar[bool] = True
+    x = operand_def(TensorType)
+    group = prop_def(IntegerAttr[I64], default_value=IntegerAttr(GROUP, i64))
+    result = result_def(TensorType)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        shape, group = shape_of(self.x), self.group.value.data
+        if len(shape) < 2 or group < 1:
+            raise ShapeError(f"groups of {group} rows of {list(shape)}")
+        *outer, rows, columns = shape
+        return [TensorType(element_type_of(self.x), [*outer, ceil_div(rows, group), columns * group])]
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        (x,), group = operands, self.group.value.data
+        *outer, rows, columns = x.shape
+        steps = ceil_div(rows, group)
+        padded = np.zeros((*outer, steps * group, columns), x.dtype)
+        padded[..., :rows, :] = x
+        split = padded.reshape(*outer, steps, group, columns).swapaxes(-1, -2)
+        return [np.ascontiguousarray(split).reshape(*outer, steps, columns * group)]
+
+    def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+        *outer, step, place = index
+        group, rows = self.group.value.data, shape_of(self.x)[-2]
+        row, column = step * group + b.rem(place, b.index(group)), place / group
+        if rows % group == 0:
+            return reads[0]([*outer, row, column])
+        zero = b.const(0, element_type_of(self.x))
+        inside = b.compare("lt", row, rows)
+        return b.when(inside, lambda: [reads[0]([*outer, row, column])], lambda: [zero])[0]
+
+
+@irdl_op_definition
+class ZeroPointBiasOp(LoopNestOp):
+    """What sums of a convolution start with where x is multiplied as it is: [cases along each axis.., M], i32.
+
+    The bias, if there is one, less `zero_point` times the sum of the weights [M, C / group, kernel..] of the taps that
+    see an element of x, whose spatial extents are `extents`. With a zero point of 0 there is one case.
+    """
+
+    name = "graph.zero_point_bias"
+    ORDERS_WEIGHTS: ClassVar[bool] = True
+    weight = operand_def(TensorType)
+    bias = opt_operand_def(TensorType)
+    zero_point = prop_def(IntegerAttr[I64])
+    extents = prop_def(DenseArrayBase)
+    strides = prop_def(DenseArrayBase)
+    pads = prop_def(DenseArrayBase)
+    dilations = prop_def(DenseArrayBase)
+    result = result_def(TensorType)
+
+    def windows(self) -> list[SlidingWindow]:
+        """The window along each axis; raises ShapeError."""
+        extents, strides, pads, dilations = (self.ints(name) for name in ("extents", "strides", "pads", "dilations"))
+        return sliding_windows(extents, shape_of(self.weight)[2:], strides, pads, dilations)
+
+    def edges(self) -> list[Edges]:
+        """The cases along each axis."""
+        return edges_of(self.windows(), self.zero_point.value.data)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        weight = shape_of(self.weight)
+        if not isinstance(element_type_of(self.weight), IntegerType):
+            raise ShapeError(f"weights are integers, found {element_type_of(self.weight)}")
+        if self.bias is not None and (shape_of(self.bias), element_type_of(self.bias)) != (weight[:1], i32):
+            raise ShapeError(f"the bias of {weight[0]} channels is {self.bias.type}")
+        return [TensorType(i32, [*(edges.count for edges in self.edges()), weight[0]])]
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        weight = operands[0].astype(np.int64)
+        bias = operands[1].astype(np.int64) if len(operands) > 1 else np.zeros(len(weight), np.int64)
+        windows, edges, point = self.windows(), self.edges(), self.zero_point.value.data
+        table = np.empty([*(each.count for each in edges), len(weight)], np.int64)
+        for cases in product(*(range(each.count) for each in edges)):
+            at = (each.position_of(case) for each, case in zip(edges, cases, strict=True))
+            seen = tuple(_taps(window, position) for window, position in zip(windows, at, strict=True))
+            table[cases] = bias
+            if point:
+                table[cases] -= point * weight[(slice(None), slice(None), *seen)].reshape(len(weight), -1).sum(axis=1)
+        return [table.astype(np.int32)]
+
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        point, windows, edges = self.zero_point.value.data, self.windows(), self.edges()
+
+        def body(index: list[Scalar]) -> None:
+            *cases, output = index
+            start = b.const(0, i32) if self.bias is None else reads[1]([output])
+            places = [each.position(b, case) for each, case in zip(edges, cases, strict=True)]
+            bounds = [window.taps(b, place) for window, place in zip(windows, places, strict=True)]
+
+            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+                return [carried[0] - b.cast(reads[0]([output, *at]), i32) * point]
+
+            total = b.reduce([(0, shape_of(self.weight)[1]), *bounds], [start], step) if point else [start]
+            writes[0](index, total[0])
+
+        b.parallel_for(shape_of(self.result), body)
+
+
+def edges_of(windows: Sequence[SlidingWindow], zero_point: int) -> list[Edges]:
+    """The cases along each axis that what sums start with depends on: a zero point of 0 leaves one."""
+    if not zero_point:
+        return [Edges(window.positions, 0, window.positions) for window in windows]
+    return [Edges.of(window) for window in windows]
+
+
+def check_table(table: SSAValue | None, windows: Sequence[SlidingWindow], channels: int) -> None:
+    """Raise ShapeError unless `table` is what sums of so many channels may start with."""
+    shape: tuple[int, ...] = () if table is None else shape_of(table)
+    if len(shape) != len(windows) + 1 or shape[-1:] != (channels,):
+        raise ShapeError(f"the bias of {channels} channels at {len(windows)} axes has shape {list(shape)}")
+    for found, window in zip(shape, windows, strict=False):
+        if found not in (1, Edges.of(window).count):
+            raise ShapeError(f"the bias has {found} cases along an axis of {Edges.of(window).count}")
+
+
+def edges_in(table: SSAValue | None, windows: Sequence[SlidingWindow]) -> list[Edges]:
+    """The cases along each axis of a table that fits."""
+    assert table is not None
+    return [
+        Edges.of(window) if count > 1 else Edges(window.positions, 0, window.positions)
+        for count, window in zip(shape_of(table), windows, strict=False)
+    ]
+
+
+def _taps(window: SlidingWindow, position: int) -> slice:
+    """The taps that see an element at a position."""
+    seen = [
+        tap
+        for tap in range(window.size)
+        if 0 <= position * window.stride + tap * window.dilation - window.before < window.extent
+    ]
+    return slice(seen[0], seen[-1] + 1) if seen else slice(0, 0)
+
+
+def is_narrow(weight: Array) -> bool:
+    """Whether no pair of products of one of `weight` [.., 2 neighbours] with unsigned 8-bit integers leaves 16 bits:
+    the greatest is 255 * (|w| + |w'|) <= 255 * 128 < 2^15."""
+    pairs = np.abs(weight.astype(np.int16)).reshape(-1, 2).sum(axis=1)
+    return bool(pairs.max(initial=0) <= NARROW_SUM)
+
+
+NARROW_SUM = 128
+"""The greatest sum of the magnitudes of two weights whose products with unsigned 8-bit integers fit 16 bits."""
+
+
+@irdl_op_definition
+class BlockedDotConvOp(SlidingAxes, BlockedConvolutionOp):
+    """Convolution of blocked 8-bit integers: a blocked result of sums in i32.
+
+    As `blocked_conv`, but of x as it is, without zero point: sums start with the table `bias` of `zero_point_bias`, in
+    which each channel has its lane. The weight, i8, has interleaved rows: [panels, blocks, kernel.., depth / 4,
+    width * 4]. Where it is `narrow`, the products of no two neighbours leave 16 bits (see `is_narrow`).
+    """
+
+    name = "graph.blocked_dot_conv"
+    narrow = opt_prop_def(UnitAttr)
+
+    @property
+    def depth(self) -> int:
+        return shape_of(self.weight)[-2] * GROUP
+
+    @property
+    def width(self) -> int:
+        return shape_of(self.weight)[-1] // GROUP
+
+    def sum_type(self, blocks: int) -> Attribute:
+        kinds = [element_type_of(value) for value in self.operands]
+        if kinds[0] not in (i8, UI8) or kinds[1:] != [i8, i32]:
+            raise ShapeError(f"x, weight and bias are 8-bit integers, i8 and i32, found {', '.join(map(str, kinds))}")
+        if not self.blocked_operand or shape_of(self.weight)[-1] % GROUP:
+            raise ShapeError(f"x is blocked and the weight has interleaved rows, found {list(shape_of(self.weight))}")
+        check_table(self.bias, self.windows(), blocks * self.block.value.data)
+        return i32
+
+    def edges(self) -> list[Edges]:
+        """The cases along each axis of the bias."""
+        return edges_in(self.bias, self.windows())
+
+    def start(self, b: Builder, reads: Sequence[Reader], position: Sequence[Scalar], output: Scalar) -> Scalar:
+        return reads[2]([*(each.case(b, at) for each, at in zip(self.edges(), position, strict=True)), output])
+
+    def weight_index(
+        self, panel: Scalar, block: Scalar, taps: Sequence[Scalar], inner: Scalar, column: Scalar
+    ) -> list[Scalar]:
+        within = inner.b.rem(inner, inner.b.index(GROUP))
+        return [panel, block, *taps, inner / GROUP, column * GROUP + within]
+
+    def multiplied(self, b: Builder, *values: Scalar) -> list[Scalar]:
+        return [b.cast(value, i32) for value in values]
+
+
+@irdl_op_definition
+class BlockedDotDepthwiseConvOp(SlidingAxes):
+    """Convolution of each channel of blocked 8-bit integers with a kernel of its own: blocked sums in i32.
+
+    x is [N, blocks, spatial.., B], the weight, i8, [blocks, kernel.., groups, B * 4]: along the last axis of the kernel
+    four neighbouring taps of a channel follow each other, missing ones zero; `taps` is that axis' extent, and its
+    dilation is 1. Sums start with the table `bias` of `zero_point_bias`, with an element for each lane.
+    """
+
+    name = "graph.blocked_dot_depthwise_conv"
+    taps_across = prop_def(IntegerAttr[I64])
+    """The extent of the last axis of the kernel."""
+
+    def spatial(self) -> tuple[int, ...]:
+        return shape_of(self.x)[2:-1]
+
+    def kernel(self) -> tuple[int, ...]:
+        return (*shape_of(self.weight)[1:-2], self.taps_across.value.data)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        x, weight = shape_of(self.x), shape_of(self.weight)
+        kinds = [element_type_of(value) for value in self.operands]
+        if kinds[0] not in (i8, UI8) or kinds[1:] != [i8, i32]:
+            raise ShapeError(f"x, weight and bias are 8-bit integers, i8 and i32, found {', '.join(map(str, kinds))}")
+        if len(x) < 4 or len(weight) != len(x) - 1 or (x[1], x[-1] * GROUP) != (weight[0], weight[-1]):
+            raise ShapeError(f"operand {list(x)} and weight {list(weight)} have different blocks")
+        if weight[-2] != ceil_div(self.kernel()[-1], GROUP) or self.ints("dilations")[-1] != 1:
+            raise ShapeError(f"{self.kernel()[-1]} neighbouring taps do not take {weight[-2]} groups of {GROUP}")
+        check_table(self.bias, self.windows(), x[1] * x[-1])
+        return [TensorType(i32, [*x[:2], *self.extents(), x[-1]])]
+
+    def operations(self) -> int:
+        return 2 * math.prod(shape_of(self.result)) * math.prod(self.kernel())
+
+    def edges(self) -> list[Edges]:
+        """The cases along each axis of the bias."""
+        return edges_in(self.bias, self.windows())
+
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        def body(index: list[Scalar]) -> None:
+            batch, block, *position, lane = index
+            axes = self.taps(b, position)
+
+            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+                seen = [axis.at(k) for axis, k in zip(axes, at, strict=True)]
+                *taps, tap = (tap for _, tap in seen)
+                x = reads[0]([batch, block, *(place for place, _ in seen), lane])
+                place = [block, *taps, tap / GROUP, lane * GROUP + b.rem(tap, b.index(GROUP))]
+                return [carried[0] + b.cast(x, i32) * b.cast(reads[1](place), i32)]
+
+            cases = (each.case(b, at) for each, at in zip(self.edges(), position, strict=True))
+            start = reads[2]([*cases, block * shape_of(self.x)[-1] + lane])
+            writes[0](index, b.reduce([(axis.low, axis.high) for axis in axes], [start], step)[0])
+
+        b.parallel_for(shape_of(self.result), body)
+
+
+@irdl_op_definition
+class PackedDotMatMulOp(LoopNestOp):
+    """8-bit integers [.., M, K] times a matrix [K, `columns`], i8, in panels of interleaved rows: sums in i32.
+
+    The matrix is [panels, ceil(K / 4), width * 4], as `pack_columns` and `interleave_rows` make it. Sums start with
+    `bias`, i32 [columns]. Where the matrix is `narrow`, the products of no two neighbours leave 16 bits (`is_narrow`).
+    """
+
+    name = "graph.packed_dot_matmul"
+    lhs = operand_def(TensorType)
+    rhs = operand_def(TensorType)
+    bias = operand_def(TensorType)
+    narrow = opt_prop_def(UnitAttr)
+    result = result_def(TensorType)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        kinds = [element_type_of(value) for value in self.operands]
+        if kinds[0] not in (i8, UI8) or kinds[1:] != [i8, i32]:
+            raise ShapeError(f"operands are 8-bit integers, i8 and i32, found {', '.join(map(str, kinds))}")
+        lhs, rhs, bias = (shape_of(value) for value in self.operands)
+        if len(lhs) < 2 or len(rhs) != 3 or len(bias) != 1 or not rhs[-1] or rhs[-1] % GROUP:
+            raise ShapeError(f"operands {list(lhs)}, {list(rhs)} and {list(bias)} are no rows, panels and bias")
+        if rhs[:2] != (ceil_div(bias[0], rhs[-1] // GROUP), ceil_div(lhs[-1], GROUP)):
+            raise ShapeError(f"{list(lhs)} and panels {list(rhs)} of {bias[0]} columns do not multiply")
+        return [TensorType(i32, [*lhs[:-1], bias[0]])]
+
+    def sizes(self) -> tuple[tuple[int, ...], int, int, int]:
+        """The batch shape, M, the number of columns, and K."""
+        *batch, rows, depth = shape_of(self.lhs)
+        return tuple(batch), rows, shape_of(self.bias)[0], depth
+
+    def operations(self) -> int:
+        batch, *sizes = self.sizes()
+        return 2 * math.prod((*batch, *sizes))
+
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        width, depth = shape_of(self.rhs)[-1] // GROUP, shape_of(self.lhs)[-1]
+
+        def body(index: list[Scalar]) -> None:
+            *row, column = index
+            panel, within = column / width, b.rem(column, b.index(width))
+
+            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+                place = [panel, at[0] / GROUP, within * GROUP + b.rem(at[0], b.index(GROUP))]
+                return [carried[0] + b.cast(reads[0]([*row, at[0]]), i32) * b.cast(reads[1](place), i32)]
+
+            writes[0](index, b.reduce([(0, depth)], [reads[2]([column])], step)[0])
+
+        b.parallel_for(shape_of(self.result), body)

@@ -1,0 +1,162 @@
+"""Convolution of 8-bit integers in the NCHWc layout: dot products of four neighbouring input channels at a time.
+
+The loop nest is that of direct convolution, on register tiles of MR positions times NR vectors of output channels.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import i8, i32
+from xdsl.ir import SSAValue
+
+from aotc.dialects.builder import Reader, Writer
+from aotc.dialects.graph.convolution import ConvOp
+from aotc.dialects.graph.interfaces import element_type_of, shape_of
+from aotc.dialects.graph.movement import ReshapeOp
+from aotc.dialects.graph.packed.channels import Channels
+from aotc.dialects.graph.packed.conv import PackConvWeightOp
+from aotc.dialects.graph.packed.dots import GROUP, BlockedDotConvOp, InterleaveRowsOp, ZeroPointBiasOp
+from aotc.dialects.graph.quantized.flip import UI8
+from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, schedule_of
+from aotc.dialects.graph.shapes import ceil_div
+from aotc.machines.machine import Machine
+from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
+from aotc.passes.kernel.costs.conv import conv_cycles, conv_schedule
+from aotc.passes.kernel.costs.dots import dot_machine
+from aotc.passes.kernel.layouts import Blocked, Layouts, block_depth
+from aotc.passes.kernel.nests.conv import ConvNest
+from aotc.passes.kernel.nests.matmul import Products
+from aotc.passes.kernel.strategies.conv import (
+    ConvolutionStrategy,
+    positions_of,
+    result_channels,
+    taps_of,
+    window_properties,
+)
+from aotc.passes.kernel.strategies.register_tiles import RegisterTileStrategy
+from aotc.passes.kernel.strategy import Prologue
+
+
+def sums_bytes(op: ConvOp) -> bool:
+    """Whether products are of 8-bit integers and constant weights with sign and without zero point."""
+    kinds = element_type_of(op.x), element_type_of(op.weight)
+    return (
+        op.sums_integers
+        and kinds in ((i8, i8), (UI8, i8))
+        and op.zero_points[1] == 0
+        and Layouts.is_constant(op.weight)
+        and (op.bias is None or Layouts.is_constant(op.bias))
+    )
+
+
+def starting_sums(op: ConvOp, layouts: Layouts, channels: Channels) -> SSAValue:
+    """What sums start with, by the taps that a position sees, with an element for each lane."""
+    properties = window_properties(op)
+    table = layouts.add(
+        ZeroPointBiasOp.get(op.weight, op.bias, zero_point=op.zero_points[0], extents=op.spatial(), **properties)
+    )
+    *cases, outputs = shape_of(table)
+    rows = layouts.add(ReshapeOp.get(table, shape=[math.prod(cases), outputs]))
+    packed = layouts.pack(rows, channels)
+    return layouts.add(ReshapeOp.get(packed, shape=[*cases, math.prod(shape_of(packed)[1:])]))
+
+
+class DotConvStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[ConvOp]):
+    """Lowers to `graph.blocked_dot_conv`."""
+
+    SUMS_INTEGERS: ClassVar[bool] = True
+
+    def schedule(self, op: ConvOp, machine: Machine) -> Schedule | None:
+        if not sums_bytes(op) or (op.is_depthwise and op.ints("dilations")[-1] == 1):
+            return None
+        operand, channels = ceil_div(math.prod(shape_of(op.x)), GROUP), self._steps(op)
+        outputs, positions = shape_of(op.result)[1], positions_of(op)
+        return conv_schedule(dot_machine(machine), i32, operand, positions, outputs, channels, taps_of(op), op.groups)
+
+    def cost(self, op: ConvOp, schedule: MatmulSchedule, machine: Machine) -> float:
+        images, outputs = shape_of(op.x)[0], shape_of(op.result)[1]
+        return images * conv_cycles(
+            dot_machine(machine), schedule, positions_of(op), outputs, self._steps(op), taps_of(op), op.groups
+        )
+
+    @staticmethod
+    def _steps(op: ConvOp) -> int:
+        """Groups of channels; of several groups of the convolution, channels."""
+        channels = shape_of(op.x)[1]
+        return ceil_div(channels, GROUP) if op.groups == 1 else channels
+
+    def lay_out(self, op: ConvOp, layouts: Layouts) -> Blocked | None:
+        schedule = schedule_of(op)
+        if not isinstance(schedule, MatmulSchedule):
+            return None
+        lanes, channels = schedule.lanes, shape_of(op.x)[1]
+        computed = layouts.computed(op.x)
+        if computed is not None and (op.groups == 1 or not computed.channels.has_padding):
+            x = computed
+        else:  # of few channels, as many groups of four as there are
+            few = ceil_div(channels, GROUP) * GROUP
+            dense = Channels.of([channels], few if op.groups == 1 and few < lanes else lanes)
+            x = Blocked(layouts.pack(op.x, dense), dense)
+        results = result_channels(op, layouts, lanes)
+        width, held = schedule.nr * lanes, x.channels
+        inputs, outputs = channels // op.groups, results.count // op.groups
+        depth = block_depth(op.groups, inputs, outputs, width, held.lanes)
+        weight = layouts.spread(layouts.spread(op.weight, 1, held), 0, results)
+        packed = layouts.add(PackConvWeightOp.get(weight, width=width, depth=depth, group=op.groups))
+        conv = BlockedDotConvOp.get(
+            x.value,
+            layouts.add(InterleaveRowsOp.get(packed)),
+            starting_sums(op, layouts, results),
+            **window_properties(op),
+            group=op.group,
+            channels=channels,
+            parts=held.parts if held.has_padding else None,
+            outputs=results.slots,
+            block=lanes,
+        )
+        return Blocked(layouts.scheduled(conv, schedule), results)
+
+
+class BlockedDotConvStrategy(RegisterTileStrategy[BlockedDotConvOp]):
+    """`graph.blocked_dot_conv`."""
+
+    def schedule(self, op: BlockedDotConvOp, machine: Machine) -> Schedule | None:
+        operand = ceil_div(math.prod(shape_of(op.x)), GROUP)
+        outputs, channels, groups = op.outputs.value.data, op.channels.value.data, op.group.value.data
+        steps = ceil_div(channels, GROUP) if groups == 1 else channels
+        return conv_schedule(dot_machine(machine), i32, operand, positions_of(op), outputs, steps, op.kernel(), groups)
+
+    def prologue(self, op: BlockedDotConvOp, operand: int) -> Prologue:
+        return Prologue.STORED
+
+    def nest(
+        self,
+        op: BlockedDotConvOp,
+        b: TileBuilder,
+        reads: Sequence[Reader],
+        writes: Sequence[Writer],
+        schedule: MatmulSchedule,
+    ) -> None:
+        lanes = op.block.value.data
+        if schedule.lanes != lanes or schedule.nr * lanes != op.width:
+            raise NotVectorizable("the blocks and panels do not fit the schedule")
+        ConvNest(
+            b,
+            schedule,
+            i8,
+            shape_of(op.result),
+            op.panels,
+            lambda panel, carried, body: op.over_blocks(b, panel, carried, body),
+            shape_of(op.weight)[1:],
+            lambda position: op.taps(b, position),
+            op.phases()[-1],
+            lambda batch, outer, position, step: reads[0](op.source(batch, outer, position, step * GROUP)),
+            reads[1],
+            reads[2],
+            writes[0],
+            Products(GROUP, narrow_pairs=op.flag("narrow")),
+            op.edges(),
+        ).run()
