@@ -49,7 +49,7 @@ def _schedule(options: CompileOptions) -> str:
     table = "" if options.tuned is None else f' table="{options.tuned}"'
     choose = f'choose-schedule{{target="{options.target}"{table}}}'
     algorithms = f'choose-algorithms{{target="{options.target}" accuracy={options.accuracy}{table}}}'
-    return f"{algorithms},{choose},assign-layouts,fold-constants,canonicalize,cse,{choose},dce"
+    return f"{algorithms},{choose},widen-operands,assign-layouts,fold-constants,canonicalize,cse,{choose},dce"
 
 
 def _fuse(options: CompileOptions) -> str:

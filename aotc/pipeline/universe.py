@@ -41,6 +41,7 @@ UNIVERSE = Universe(
         # schedule
         "choose-algorithms": _lazy("aotc.passes.schedule.choose_algorithms", "ChooseAlgorithmsPass"),
         "choose-schedule": _lazy("aotc.passes.schedule.choose_schedule", "ChooseSchedulePass"),
+        "widen-operands": _lazy("aotc.passes.schedule.widen_operands", "WidenOperandsPass"),
         "assign-layouts": _lazy("aotc.passes.schedule.assign_layouts", "AssignLayoutsPass"),
         # fuse
         "tile-and-fuse": _lazy("aotc.passes.fuse.tile_and_fuse", "TileAndFusePass"),

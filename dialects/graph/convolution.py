@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import I64, IntegerAttr, TensorType
 from xdsl.irdl import irdl_op_definition, prop_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
-from aotc.dialects.graph.interfaces import Array, ChannelWeightsOp, ShapeError, common_element_type, shape_of
+from aotc.dialects.graph.interfaces import Array, ChannelWeightsOp, ShapeError, narrowest_element_type, shape_of
 from aotc.dialects.graph.windows.axes import ConvolutionalOp, SlidingAxes, TransposedAxes, check_bias
 
 
@@ -51,7 +51,7 @@ class ConvolutionOp(ConvolutionalOp, ChannelWeightsOp, ABC):
             raise ShapeError(f"group must be positive, found {self.groups}")
         shape = self.output_shape()
         check_bias(self.bias, shape[1])
-        return [TensorType(common_element_type(*self.operands), shape)]
+        return [TensorType(narrowest_element_type(*self.operands), shape)]
 
     @abstractmethod
     def group_channels(self) -> tuple[int, int]:

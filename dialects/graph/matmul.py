@@ -15,7 +15,8 @@ from xdsl.irdl import irdl_op_definition, opt_prop_def
 
 from aotc.dialects import arrays
 from aotc.dialects.builder import Builder, Reader, Scalar
-from aotc.dialects.graph.interfaces import Array, ChannelWeightsOp, ShapeError, shape_of
+from aotc.dialects.dtypes import numpy_dtype
+from aotc.dialects.graph.interfaces import Array, ChannelWeightsOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.packed.matmul import Elements, ProductOp
 from aotc.dialects.graph.shapes import broadcast
 
@@ -47,7 +48,7 @@ class MatMulOp(ProductOp, ChannelWeightsOp):
         return broadcast(lhs[:-2], rhs[:-2]), m, n, k
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
-        dtype = operands[0].dtype
+        dtype = numpy_dtype(element_type_of(self.result))
         lhs, rhs = (arrays.widen(operand) for operand in operands)
         if self.flag("transpose_lhs"):
             lhs = lhs.swapaxes(-1, -2)

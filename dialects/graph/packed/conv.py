@@ -19,12 +19,13 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, opt_result_
 
 from aotc.dialects.arrays import to_blocks
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
+from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph.interfaces import (
     Array,
     ElementOp,
     Fusion,
     ShapeError,
-    common_element_type,
+    narrowest_element_type,
     element_type_of,
     shape_of,
 )
@@ -249,8 +250,8 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
         check_bias(self.bias, result[1], block)
         if self.partials is not None and (group > 1 or self.parts is not None):
             raise ShapeError("partial sums are of one group of channels without padding lanes between them")
-        kind = common_element_type(*self.operands)
-        partials = TensorType(kind, [*self.extents(), weight[-1]])
+        kind = narrowest_element_type(*self.operands)
+        partials = TensorType(compute_type(kind), [*self.extents(), weight[-1]])
         return [TensorType(kind, result), partials][: len(self.results)]
 
     def verify_(self) -> None:

@@ -14,13 +14,14 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, opt_result_
 
 from aotc.dialects.arrays import to_blocks
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
+from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph.interfaces import (
     Array,
     ElementOp,
     Fusion,
     LoopNestOp,
     ShapeError,
-    common_element_type,
+    narrowest_element_type,
     element_type_of,
     shape_of,
 )
@@ -100,7 +101,7 @@ class ProductOp(LoopNestOp, ABC):
 
     def infer_types(self) -> Sequence[TensorType]:
         batch, m, n, _ = self.sizes()
-        return [TensorType(common_element_type(self.lhs, self.rhs), [*batch, m, n])]
+        return [TensorType(narrowest_element_type(self.lhs, self.rhs), [*batch, m, n])]
 
     def left(self, b: Builder, read: Reader, outer: Sequence[Scalar], row: Scalar) -> Elements:
         """A row of lhs."""
@@ -154,7 +155,7 @@ class PackedMatMulOp(ProductOp):
 
     def infer_types(self) -> Sequence[TensorType]:
         (result,) = super().infer_types()
-        partials = TensorType(result.element_type, [result.get_shape()[-2], shape_of(self.rhs)[-1]])
+        partials = TensorType(compute_type(result.element_type), [result.get_shape()[-2], shape_of(self.rhs)[-1]])
         return [result, partials][: len(self.results)]
 
     def verify_(self) -> None:
