@@ -137,6 +137,11 @@ def is_float(dtype: Attribute) -> bool:
     return isinstance(dtype, AnyFloat)
 
 
+def is_narrow_float(dtype: Attribute) -> bool:
+    """True for f16 and bf16, which memory holds and f32 computes."""
+    return isinstance(dtype, Float16Type | BFloat16Type)
+
+
 def is_unsigned(dtype: Attribute) -> bool:
     """True for ui2..ui64 and for i1 (a boolean extends with zeros)."""
     return isinstance(dtype, IntegerType) and (dtype.signedness.data is Signedness.UNSIGNED or dtype.width.data == 1)
@@ -155,7 +160,7 @@ def compute_type(dtype: Attribute) -> Attribute:
     the type itself."""
     if isinstance(dtype, IntegerType) and is_encoded(dtype):
         return IntegerType(8, dtype.signedness)
-    return f32 if isinstance(dtype, Float16Type | BFloat16Type) or is_minifloat(dtype) else dtype
+    return f32 if is_narrow_float(dtype) or is_minifloat(dtype) else dtype
 
 
 def integer_range(dtype: Attribute) -> tuple[int, int]:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal, Self, TypeAlias
 
+from aotc.machines.dots import PORTABLE, DotProduct
+
 Multiply: TypeAlias = Literal["mul", "mla", "smlad", "mve"]
 """How a core adds up products of integers in registers of 32 bits: by a multiplication and an addition, by one
 instruction that does both, by one for two products of 16 bits (Arm's DSP extension), or on vectors of 128 bits as well
 (Helium)."""
-
-from aotc.machines.dots import PORTABLE, DotProduct
 
 
 @dataclass(frozen=True)

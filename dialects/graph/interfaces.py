@@ -51,6 +51,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from aotc.dialects.arrays import Array
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
+from aotc.dialects.dtypes import compute_type, is_narrow_float
 from aotc.dialects.graph.patterns import patterns_of
 
 Op = TypeVar("Op", bound=Operation)
@@ -107,6 +108,16 @@ def common_element_type(*values: SSAValue) -> Attribute:
     if len(kinds) > 1:
         raise ShapeError("element types differ: " + ", ".join(map(str, kinds)))
     return kinds[0]
+
+
+def narrowest_element_type(*values: SSAValue) -> Attribute:
+    """The one element type of all `values`; f16 or bf16 where some have that type and others the one that it is
+    computed in. Raises ShapeError where they have several otherwise."""
+    narrow = {kind for kind in map(element_type_of, values) if is_narrow_float(kind)}
+    if len(narrow) == 1:
+        (kind,) = narrow
+        return common_element_type(*(value for value in values if element_type_of(value) != compute_type(kind)))
+    return common_element_type(*values)
 
 
 def to_attribute(value: object) -> Attribute:

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, SSAValue, Use
 from xdsl.passes import ModulePass
 
 from aotc.dialects.aot.contract import entries
@@ -39,7 +39,7 @@ from aotc.model.weights import WeightStore
 from aotc.passes.fuse.fusion_policy import MAX_OPERATIONS, buffers, may_duplicate, most_buffers
 from aotc.passes.fuse.groups import make_group
 from aotc.passes.fuse.vectorizable import VectorForms
-from aotc.passes.kernel.strategy import works_on_tiles
+from aotc.passes.kernel.strategy import Prologue, is_vectorized, strategy_of, works_on_tiles
 
 
 @dataclass(frozen=True)
@@ -97,12 +97,17 @@ def _epilogue(
 
 def _readers_widen(op: Operation) -> bool:
     """Whether the readers of the result had better compute `op` themselves, because its operand is narrower."""
-    readers = [use.operation for use in op.results[0].uses]
-    return (
-        isinstance(op, ElementOp)
-        and may_duplicate(op)
-        and all(is_kernel(reader) or isinstance(reader, FusedOp) for reader in readers)
-    )
+    return isinstance(op, ElementOp) and may_duplicate(op) and all(map(_can_compute, op.results[0].uses))
+
+
+def _can_compute(use: Use) -> bool:
+    """Whether a reader may compute what it reads: a vectorised anchor often takes in data movement at most."""
+    reader = use.operation
+    if isinstance(reader, AnchorOp) and is_vectorized(reader):
+        return strategy_of(reader).prologue(reader, use.index) is Prologue.COMPUTED
+    if isinstance(reader, ElementOp) and reader.MOVES:
+        return is_kernel(reader) and all(map(_can_compute, reader.results[0].uses))
+    return is_kernel(reader) or isinstance(reader, FusedOp)
 
 
 def _fits(op: Operation, result: SSAValue, forms: VectorForms | None) -> bool:

@@ -17,7 +17,16 @@ from typing import TypeAlias
 
 from xdsl.ir import OpResult, SSAValue
 
-from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, GraphOp, producer, shape_of, to_attribute
+from aotc.dialects.graph.conversion import CastOp
+from aotc.dialects.graph.interfaces import (
+    AnchorOp,
+    ElementOp,
+    GraphOp,
+    element_type_of,
+    producer,
+    shape_of,
+    to_attribute,
+)
 from aotc.dialects.graph.movement import BroadcastOp, ReshapeOp, SliceOp
 from aotc.dialects.graph.packed.channels import Channels
 from aotc.dialects.graph.packed.conv import PackChannelsOp, UnpackChannelsOp
@@ -201,6 +210,11 @@ class Layouts:
         """Insert `op` with `schedule`; its first result."""
         op.attributes[ScheduleAttr.KEY] = ScheduleAttr.of(schedule)
         return self.add(op)
+
+    def narrowed(self, value: SSAValue, result: SSAValue) -> SSAValue:
+        """`value` in the element type of `result`, where it was computed from operands that are all wider."""
+        kind = element_type_of(result)
+        return value if element_type_of(value) == kind else self.add(CastOp.get(value, to=kind))
 
     def copied(self, op: GraphOp, operands: Sequence[SSAValue], **properties: object) -> SSAValue:
         """Insert a copy of `op` with other operands and properties, without its schedule; its result."""

@@ -81,6 +81,14 @@ class KernelStrategy(Generic[Op]):
         """Estimated cycles of one core with `schedule`; by default one for each operation on a vector register."""
         return op.operations() / schedule.lanes
 
+    def broadcasts(self, op: Op) -> bool:
+        """Whether the nest reads the elements of the first operand, an activation, one by one, each for all lanes.
+
+        Where they are f16 or bf16, `widen-operands` then makes them f32 in memory: a conversion for each such read would
+        take as long as the arithmetic.
+        """
+        return False
+
     def candidates(self, op: Op, schedule: Any, machine: Machine) -> Iterable[Schedule]:
         """Schedules near `schedule`, for a search that measures them."""
         return ()

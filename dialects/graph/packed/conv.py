@@ -19,13 +19,14 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, opt_result_
 
 from aotc.dialects.arrays import to_blocks
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
+from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph.interfaces import (
     Array,
     ElementOp,
     Fusion,
     ShapeError,
-    common_element_type,
     element_type_of,
+    narrowest_element_type,
     shape_of,
 )
 from aotc.dialects.graph.packed.channels import Channels
@@ -239,7 +240,7 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
     def sum_type(self, blocks: int) -> Attribute:
         """The element type of the result, of so many blocks; raises ShapeError where types or the bias do not fit."""
         check_bias(self.bias, blocks, self.block.value.data)
-        return common_element_type(*self.operands)
+        return narrowest_element_type(*self.operands)
 
     def weight_index(
         self, panel: Scalar, block: Scalar, taps: Sequence[Scalar], inner: Scalar, column: Scalar
@@ -278,7 +279,7 @@ class BlockedConvolutionOp(ConvolutionalOp, ABC):
         kind = self.sum_type(result[1])
         if self.partials is not None and (group > 1 or self.parts is not None):
             raise ShapeError("partial sums are of one group of channels without padding lanes between them")
-        partials = TensorType(kind, [*self.extents(), width])
+        partials = TensorType(compute_type(kind), [*self.extents(), width])
         return [TensorType(kind, result), partials][: len(self.results)]
 
     def verify_(self) -> None:

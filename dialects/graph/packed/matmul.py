@@ -14,14 +14,15 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, opt_result_
 
 from aotc.dialects.arrays import to_blocks
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
+from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph.interfaces import (
     Array,
     ElementOp,
     Fusion,
     LoopNestOp,
     ShapeError,
-    common_element_type,
     element_type_of,
+    narrowest_element_type,
     shape_of,
 )
 from aotc.dialects.graph.schedules import check_partial_sums
@@ -104,7 +105,7 @@ class ProductOp(LoopNestOp, ABC):
 
     def product_type(self) -> Attribute:
         """The result's element type; raises ShapeError."""
-        return common_element_type(self.lhs, self.rhs)
+        return narrowest_element_type(self.lhs, self.rhs)
 
     def multiplied(self, b: Builder, *values: Scalar) -> list[Scalar]:
         """Elements of lhs and rhs as they are multiplied."""
@@ -162,7 +163,7 @@ class PackedMatMulOp(ProductOp):
 
     def infer_types(self) -> Sequence[TensorType]:
         (result,) = super().infer_types()
-        partials = TensorType(result.element_type, [result.get_shape()[-2], shape_of(self.rhs)[-1]])
+        partials = TensorType(compute_type(result.element_type), [result.get_shape()[-2], shape_of(self.rhs)[-1]])
         return [result, partials][: len(self.results)]
 
     def verify_(self) -> None:

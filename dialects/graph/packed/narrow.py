@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
-from aotc.dialects.graph.interfaces import ShapeError, common_element_type, shape_of
+from aotc.dialects.graph.interfaces import ShapeError, narrowest_element_type, shape_of
 from aotc.dialects.graph.windows.axes import ConvolutionalOp, SlidingAxes, TransposedAxes, check_bias
 
 
@@ -39,7 +39,7 @@ class NarrowConvolutionOp(ConvolutionalOp, ABC):
                 f" {list(x)} and {list(weight)}"
             )
         check_bias(self.bias, weight[0])
-        return [TensorType(common_element_type(*self.operands), [x[0], weight[0], *self.extents()])]
+        return [TensorType(narrowest_element_type(*self.operands), [x[0], weight[0], *self.extents()])]
 
     def operations(self) -> int:
         return 2 * math.prod((shape_of(self.x)[0], *self.meetings(), *shape_of(self.weight)))

@@ -33,8 +33,15 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 
 from aotc.dialects.arrays import to_blocks
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
-from aotc.dialects.dtypes import byte_width, is_float
-from aotc.dialects.graph.interfaces import Array, LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
+from aotc.dialects.dtypes import byte_width, compute_type, is_float, numpy_dtype
+from aotc.dialects.graph.interfaces import (
+    Array,
+    LoopNestOp,
+    ShapeError,
+    element_type_of,
+    narrowest_element_type,
+    shape_of,
+)
 from aotc.dialects.graph.schedules import check_partial_sums
 from aotc.dialects.graph.shapes import LINE, ceil_div, segments
 from aotc.dialects.linear_combinations import sums, terms
@@ -53,7 +60,8 @@ class StrassenWeightOp(LoopNestOp):
     """Sums of the quarters of a matrix [K, N] (with `transpose`: [N, K]) as `strassen_matmul` streams them.
 
     The result is [panels, 7, ceil(K / 2), width]: a panel is `width` of the `left` columns that the left quarters have.
-    Missing columns and rows are zero. Computed in f64, then rounded.
+    Missing columns and rows are zero. Computed in f64, then rounded to the type that sums are computed in (f32 of f16
+    and bf16).
     """
 
     name = "graph.strassen_weight"
@@ -79,7 +87,8 @@ class StrassenWeightOp(LoopNestOp):
             raise ShapeError(f"{columns} columns are not in halves of {left}")
         if not is_float(element_type_of(self.weight)):
             raise ShapeError(f"the weight must be of floats, found {element_type_of(self.weight)}")
-        return [TensorType(element_type_of(self.weight), [ceil_div(left, width), PRODUCTS, ceil_div(depth, 2), width])]
+        kind = compute_type(element_type_of(self.weight))
+        return [TensorType(kind, [ceil_div(left, width), PRODUCTS, ceil_div(depth, 2), width])]
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         weight = operands[0].T if self.flag("transpose") else operands[0]
@@ -87,14 +96,15 @@ class StrassenWeightOp(LoopNestOp):
         upper = ceil_div(depth, 2)
         whole = np.pad(weight.astype(np.float64), [(0, 2 * upper - depth), (0, 2 * left - columns)])
         quarters = whole.reshape(2, upper, 2, left).swapaxes(1, 2).reshape(4, upper, left)
-        combined = np.tensordot(np.array(RIGHT_SUMS, np.float64), quarters, 1).astype(operands[0].dtype)
+        combined = np.tensordot(np.array(RIGHT_SUMS, np.float64), quarters, 1)
+        combined = combined.astype(numpy_dtype(element_type_of(self.result)))
         # [product, row, panel, column] -> [panel, product, row, column]
         return [np.ascontiguousarray(np.moveaxis(to_blocks(combined, 2, self.width.value.data), 2, 0))]
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         panels, _, upper, width = shape_of(self.result)
         (depth, columns), left = self._extents(), self.left.value.data
-        kind, total = element_type_of(self.weight), sums(b)
+        kind, total = element_type_of(self.result), sums(b)
 
         def body(index: list[Scalar]) -> None:
             panel, row, lane = index
@@ -173,7 +183,8 @@ class StrassenMatMulOp(LoopNestOp):
         lhs, weight = shape_of(self.lhs), shape_of(self.weight)
         if len(lhs) < 2 or len(weight) != 4:
             raise ShapeError(f"operand {list(lhs)} and weight {list(weight)} must be of rank 2 or more and 4")
-        kind = common_element_type(self.lhs, self.weight)
+        kind = narrowest_element_type(self.lhs, self.weight)
+        wide = compute_type(kind)
         sizes = self.sizes
         if weight[:3] != (ceil_div(sizes.left, sizes.width), PRODUCTS, sizes.upper):
             raise ShapeError(f"{list(lhs)} and weight {list(weight)} of {sizes.left} columns do not multiply")
@@ -181,10 +192,10 @@ class StrassenMatMulOp(LoopNestOp):
             raise ShapeError(f"{sizes.columns} columns are not in halves of {sizes.left}")
         if sizes.block_rows < 2 or sizes.block_rows % 2:
             raise ShapeError(f"block_rows must be even and at least 2, found {sizes.block_rows}")
-        height, line = sizes.height | 1, max(LINE // byte_width(kind), 1)
+        height, line = sizes.height | 1, max(LINE // byte_width(wide), 1)
         held = (ceil_div(sizes.upper, line) | 1) * line
         shapes = ((*lhs[:-1], sizes.columns), (PRODUCTS, height, held), (PRODUCTS, height, sizes.width))
-        return [TensorType(kind, shape) for shape in shapes]
+        return [TensorType(kind if place == 0 else wide, shape) for place, shape in enumerate(shapes)]
 
     def verify_(self) -> None:
         super().verify_()

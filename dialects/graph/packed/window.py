@@ -13,7 +13,7 @@ from xdsl.irdl import irdl_op_definition
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 from aotc.dialects.graph.interfaces import (
     ShapeError,
-    common_element_type,
+    narrowest_element_type,
     shape_of,
 )
 from aotc.dialects.graph.windows.axes import SlidingAxes, check_bias
@@ -45,7 +45,7 @@ class LanesConvolutionOp(SlidingAxes, ABC):
             raise ShapeError(f"groups of {self.run} channels do not divide blocks of {x[-1]}")
         check_bias(self.bias, x[1], x[-1])
         shape = [*x[:2], *self.extents(), x[-1]]
-        return [TensorType(common_element_type(*self.operands), shape)]
+        return [TensorType(narrowest_element_type(*self.operands), shape)]
 
     def operations(self) -> int:
         """As of the definition, padding lanes included."""

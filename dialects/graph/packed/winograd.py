@@ -24,8 +24,15 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop
 
 from aotc.dialects.arrays import to_blocks
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
-from aotc.dialects.dtypes import is_float
-from aotc.dialects.graph.interfaces import Array, LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
+from aotc.dialects.dtypes import compute_type, is_float, numpy_dtype
+from aotc.dialects.graph.interfaces import (
+    Array,
+    LoopNestOp,
+    ShapeError,
+    element_type_of,
+    narrowest_element_type,
+    shape_of,
+)
 from aotc.dialects.graph.packed.channels import Channels
 from aotc.dialects.graph.schedules import check_partial_sums
 from aotc.dialects.graph.shapes import ceil_div, inside
@@ -46,7 +53,8 @@ class WinogradWeightOp(LoopNestOp):
     """A convolution's weight [M, C, 3, 3], transformed and in the order in which `winograd_conv` streams it.
 
     The result is [panels, n * n, C, width] for n = output_tile + 2: a panel is `width` output channels, missing ones
-    zero. Computed in f64, then rounded.
+    zero. Computed in f64, then rounded to the type that sums are computed in: a weight in f16 or bf16 becomes f32, for
+    of what its transform would lose the result's would make ten times as much.
     """
 
     name = "graph.winograd_weight"
@@ -65,18 +73,19 @@ class WinogradWeightOp(LoopNestOp):
         if not is_float(element_type_of(self.weight)):
             raise ShapeError(f"the weight must be of floats, found {element_type_of(self.weight)}")
         size = _transforms_of(self.output_tile.value.data).inputs ** 2
-        return [TensorType(element_type_of(self.weight), [ceil_div(shape[0], width), size, shape[1], width])]
+        kind = compute_type(element_type_of(self.weight))
+        return [TensorType(kind, [ceil_div(shape[0], width), size, shape[1], width])]
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         (weight,) = operands
         transformed = transforms(self.output_tile.value.data).transform_weight(weight)
         split = to_blocks(transformed.reshape(*weight.shape[:2], -1), 0, self.width.value.data)
         # [panel, width, C, product] -> [panel, product, C, width]
-        return [np.ascontiguousarray(np.swapaxes(split, 1, 3).astype(weight.dtype))]
+        return [np.ascontiguousarray(np.swapaxes(split, 1, 3).astype(numpy_dtype(element_type_of(self.result))))]
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         panels, _, channels, width = shape_of(self.result)
-        outputs, kind = shape_of(self.weight)[0], element_type_of(self.weight)
+        outputs, kind = shape_of(self.weight)[0], element_type_of(self.result)
         matrix, total = transforms(self.output_tile.value.data).weight_matrix.tolist(), sums(b)
 
         def body(index: list[Scalar]) -> None:
@@ -210,10 +219,11 @@ class WinogradConvOp(LoopNestOp):
             raise ShapeError(f"tile_rows must be positive, found {self.tile_rows.value.data}")
         result = [x[0], ceil_div(outputs, block), *(window.positions for window in self.windows()), block]
         check_bias(self.bias, result[1], block)
-        kind = common_element_type(*self.operands)
+        kind = narrowest_element_type(*self.operands)
+        wide = compute_type(kind)
         tiles = self.sizes.block_tiles | 1
         scratch = [[size, tiles, (x[1] | 1) * block], [size, tiles, weight[-1]]]
-        return [TensorType(kind, shape) for shape in (result, *scratch)]
+        return [TensorType(kind, result), *(TensorType(wide, shape) for shape in scratch)]
 
     def verify_(self) -> None:
         super().verify_()

@@ -12,7 +12,7 @@ from xdsl.irdl import opt_prop_def
 
 from aotc.dialects.builder import Builder, Scalar
 from aotc.dialects.dtypes import integer_range
-from aotc.dialects.graph.interfaces import AnchorOp, Array, ShapeError, common_element_type, element_type_of
+from aotc.dialects.graph.interfaces import AnchorOp, Array, ShapeError, element_type_of, narrowest_element_type
 
 MOST_BITS = 16
 """The width of the widest integers that are summed up as products."""
@@ -48,7 +48,7 @@ class AccumulatingOp(AnchorOp, ABC):
         if self.accumulator is None:
             if any(name in self.properties for name in self.ZERO_POINTS):
                 raise ShapeError("only integers that are summed up in an accumulator have zero points")
-            return common_element_type(*values, *starts)
+            return narrowest_element_type(*values, *starts)
         if self.accumulator != i32:
             raise ShapeError(f"the accumulator must be i32, found {self.accumulator}")
         for name, value, point in zip(self.ZERO_POINTS, values, self.zero_points, strict=True):

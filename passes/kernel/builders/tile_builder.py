@@ -17,9 +17,9 @@ from typing import cast
 
 from xdsl.dialects import arith, math, vector
 from xdsl.dialects.builtin import (
+    AnyFloat,
     DenseIntOrFPElementsAttr,
     Float32Type,
-    Float64Type,
     IntegerType,
     MemRefType,
     ReducedPrecisionFloatType,
@@ -32,7 +32,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from aotc.dialects import aot
 from aotc.dialects.aot.tiles import Reduction, tile_shape, tile_type
 from aotc.dialects.builder import INDEX, Builder, Comparison, Reader, Rounding, Scalar, ScalarLike
-from aotc.dialects.dtypes import is_float, is_unsigned, storage_type, wrap
+from aotc.dialects.dtypes import compute_type, is_float, is_minifloat, is_unsigned, storage_type, wrap
 from aotc.passes.kernel.builders.arithmetic import predicate
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 
@@ -197,9 +197,14 @@ class TileBuilder(LoopBuilder):
             op = aot.TileLoadOp(buffer, base, tile.shape, strides, tile.present, group=tile.group)
             return Scalar(self, dtype, self.emit(op))
         if _is_across(strides, tile):
-            return Scalar(self, dtype, self._load_across(buffer, base, strides, tile))
+            return self._widened(self._load_across(buffer, base, strides, tile), dtype)
         valid = tile.valid if _along_lanes(strides, tile) else None
-        return Scalar(self, dtype, self.emit(aot.TileLoadOp(buffer, base, tile.shape, strides, valid)))
+        return self._widened(self.emit(aot.TileLoadOp(buffer, base, tile.shape, strides, valid)), dtype)
+
+    def _widened(self, value: SSAValue, dtype: Attribute) -> Scalar:
+        """A tile of `dtype` as memory holds it in its compute type: f16 and bf16 in f32."""
+        wide = compute_type(dtype)
+        return Scalar(self, wide, value if wide == dtype else self._converted("extf", value, wide))
 
     def _load_across(self, buffer: SSAValue, base: Sequence[SSAValue], strides: Sequence[int], tile: Tile) -> SSAValue:
         """A tile that is contiguous from register to register, not along the lanes: its columns are loaded as
@@ -225,9 +230,13 @@ class TileBuilder(LoopBuilder):
                 raise NotVectorizable("a tile is stored to a single element")
             super().store(value, buffer, index)
             return
-        _check_elements(cast(MemRefType[Attribute], buffer.type).get_element_type())
+        kind = cast(MemRefType[Attribute], buffer.type).get_element_type()
+        _check_elements(kind)
         base, strides = self._address(buffer, index, tile)
-        self.effect(aot.TileStoreOp(self._spread(value, tile.shape), buffer, base, strides, tile.valid))
+        spread = self._spread(value, tile.shape)
+        if compute_type(kind) != kind:
+            spread = self._converted("truncf", spread, kind)
+        self.effect(aot.TileStoreOp(spread, buffer, base, strides, tile.valid))
 
     def _address(self, buffer: SSAValue, index: Sequence[Scalar], tile: Tile) -> tuple[list[SSAValue], list[int]]:
         kind = cast(MemRefType[Attribute], buffer.type)
@@ -356,6 +365,8 @@ class TileBuilder(LoopBuilder):
     def cast(self, a: Scalar, dtype: Attribute) -> Scalar:
         if is_tile(a) and dtype != a.dtype and dtype != i1:
             _check_elements(dtype)
+        if is_tile(a) and compute_type(dtype) != dtype:
+            return self._widened(self._converted("truncf", self.cast(a, compute_type(dtype)).ssa, dtype), dtype)
         return super().cast(a, dtype)
 
     def _converted(self, kind: str, value: SSAValue, target: Attribute) -> SSAValue:
@@ -375,8 +386,9 @@ class TileBuilder(LoopBuilder):
 
 
 def _check_elements(dtype: Attribute) -> None:
-    """Raise NotVectorizable for types that vectors cannot hold: indices, and floats that are converted one by one."""
-    if not isinstance(dtype, Float32Type | Float64Type | IntegerType):
+    """Raise NotVectorizable for types that vectors cannot hold: indices, and minifloats, which are decoded one by
+    one."""
+    if not isinstance(dtype, AnyFloat | IntegerType) or is_minifloat(dtype):
         raise NotVectorizable(f"tiles of {dtype}")
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import f32, f64, i32
+from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import Attribute
 
-from aotc.dialects.dtypes import byte_width
+from aotc.dialects.dtypes import byte_width, compute_type, is_float, is_minifloat
 from aotc.machines.machine import Machine
 
 
 def lanes_of(machine: Machine, dtype: Attribute) -> int:
-    """How many f32 or f64 elements a register holds; 1 for every other type, which is not computed in vectors."""
-    return max(machine.vector_bytes // byte_width(dtype), 1) if dtype in (f32, f64) else 1
+    """How many elements a register holds in the type that they are computed in: f32 for f16 and bf16, else f32 or f64
+    itself; 1 for every other type, which is not computed in vectors."""
+    if not is_float(dtype) or is_minifloat(dtype):
+        return 1
+    return max(machine.vector_bytes // byte_width(compute_type(dtype)), 1)
 
 
 def lanes_of_products(machine: Machine, dtype: Attribute) -> int:

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import IntAttr, f32
 from xdsl.ir import Attribute
 
-from aotc.dialects.dtypes import byte_width
+from aotc.dialects.dtypes import byte_width, compute_type
 from aotc.dialects.graph.schedules import MatmulSchedule, WinogradAttr
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.winograd_transforms import OUTPUT_TILES, TAPS
@@ -70,7 +70,7 @@ def choose_winograd(machine: Machine, dtype: Attribute, sizes: ConvolutionSizes)
 
 def winograd_choices(machine: Machine, dtype: Attribute, sizes: ConvolutionSizes) -> list[WinogradAttr]:
     """The choices: each output tile, with as many rows of tiles in a block as suit it."""
-    if dtype != f32 or sizes.channels < lanes_of(machine, dtype) or 0 in (sizes.images, sizes.outputs):
+    if compute_type(dtype) != f32 or sizes.channels < lanes_of(machine, dtype) or 0 in (sizes.images, sizes.outputs):
         return []
     return [WinogradAttr(IntAttr(size), IntAttr(_tile_rows(machine, sizes, size))) for size in OUTPUT_TILES]
 

@@ -119,6 +119,9 @@ class DirectConvStrategy(ConvolutionStrategy[ConvolutionOp], RegisterTileStrateg
         images, channels, outputs = *shape_of(op.x)[:2], shape_of(op.result)[1]
         return images * conv_cycles(machine, schedule, positions_of(op), outputs, channels, taps_of(op), op.groups)
 
+    def broadcasts(self, op: ConvolutionOp) -> bool:
+        return True
+
     def lay_out(self, op: ConvolutionOp, layouts: Layouts) -> SSAValue | Blocked | None:
         schedule = schedule_of(op)
         if not isinstance(schedule, MatmulSchedule):

@@ -104,6 +104,9 @@ class MatMulStrategy(ProductStrategy[MatMulOp]):
     def is_streamed(self, op: MatMulOp) -> bool:
         return isinstance(op.rhs.owner, ConstantOp)
 
+    def broadcasts(self, op: MatMulOp) -> bool:
+        return True
+
     def prologue(self, op: MatMulOp, operand: int) -> Prologue:
         return Prologue.MOVED
 
@@ -159,7 +162,7 @@ class PackedMatMulStrategy(ProductStrategy[PackedMatMulOp]):
     ) -> Factors:
         left, matrix = op.left(b, reads[0], place.outer, place.row), op.matrix(b, place.outer)
         lanes = place.tile.index(b, 0, {-2: schedule.lanes, -1: 1})
-        share = op.sizes()[1], byte_width(element_type_of(op.lhs))
+        share = op.sizes()[1], byte_width(element_type_of(op.rhs))
 
         def at(k: Scalar) -> tuple[Scalar, Scalar]:
             following = [*matrix, place.panel + 1]

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, Float32Type, Float64
 from xdsl.ir import SSAValue
 
 from aotc.dialects.builder import Reader, Scalar, Writer
+from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph.elementwise import AddOp, DivOp, MulOp, SubOp
 from aotc.dialects.graph.functions import SqrtOp
 from aotc.dialects.graph.interfaces import element_type_of, producer, shape_of
@@ -66,7 +67,7 @@ class SoftmaxStrategy(RowStrategy[SoftmaxOp]):
     """The exponentials are computed twice where a row does not stay in registers: nothing is stored between stages."""
 
     def schedule(self, op: SoftmaxOp, machine: Machine) -> RowSchedule | None:
-        return super().schedule(op, machine) if element_type_of(op.x) == f32 else None
+        return super().schedule(op, machine) if compute_type(element_type_of(op.x)) == f32 else None
 
     def row(self, op: SoftmaxOp, b: TileBuilder, row: Row, read: ReadPart, write: WritePart) -> Iterator[None]:
         kind = element_type_of(op.x)

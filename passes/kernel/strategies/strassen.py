@@ -64,7 +64,7 @@ class StrassenStrategy(RegisterTileStrategy[MatMulOp]):
         weight = StrassenWeightOp.get(op.rhs, left=left, width=width, transpose=op.flag("transpose_rhs") or None)
         columns, rows = shape_of(op.result)[-1], algorithm.rows.data
         product = StrassenMatMulOp.get(op.lhs, layouts.add(weight), columns=columns, left=left, block_rows=rows)
-        return layouts.scheduled(product, schedule)
+        return layouts.narrowed(layouts.scheduled(product, schedule), op.result)
 
 
 def _is_applicable(op: MatMulOp) -> bool:
@@ -100,4 +100,4 @@ class StrassenMatMulStrategy(RegisterTileStrategy[StrassenMatMulOp]):
         writes: Sequence[Writer],
         schedule: MatmulSchedule,
     ) -> None:
-        StrassenKernel(op.sizes, element_type_of(op.lhs), b, reads, writes, schedule).run()
+        StrassenKernel(op.sizes, element_type_of(op.weight), b, reads, writes, schedule).run()

@@ -81,7 +81,7 @@ class WinogradStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[ConvOp]
             output_tile=output_tile,
             tile_rows=algorithm.tile_rows.data,
         )
-        return Blocked(layouts.scheduled(conv, schedule), results)
+        return Blocked(layouts.narrowed(layouts.scheduled(conv, schedule), op.result), results)
 
 
 def _is_applicable(op: ConvOp) -> bool:
@@ -122,4 +122,4 @@ class WinogradConvStrategy(RegisterTileStrategy[WinogradConvOp]):
         writes: Sequence[Writer],
         schedule: MatmulSchedule,
     ) -> None:
-        WinogradKernel(op.sizes, element_type_of(op.x), b, reads, writes, schedule).run()
+        WinogradKernel(op.sizes, element_type_of(op.weight), b, reads, writes, schedule).run()

@@ -274,40 +274,85 @@ def _ceildiv(v: Vector) -> tuple[Sequence[str], Variants]:
     return "ab", [("", f"((a) / (b) - ({v.name}){step})")]
 
 
-def _widen(helper: str, native: bool) -> _Operation:
-    """Floats of 16 bits as single precision."""
-
-    def build(v: Vector) -> tuple[Sequence[str], Variants]:
-        variants: Variants = []
-        if native and v.size in (16, 32, 64):
-            source = {16: "__m128i", 32: "__m128i", 64: "__m256i"}[v.size]
-            prefix = "_mm" if v.size == 16 else f"_mm{v.size * 8}"
-            if v.size > 16:
-                condition = "defined(__AVX512F__)" if v.size == 64 else "defined(__F16C__)"
-                variants = [(condition, f"(({v.name}){prefix}_cvtph_ps(({source})(x)))")]
-        return "x", [*variants, ("", v.each(lambda i: f"{helper}((x)[{i}])"))]
-
-    return build
+# Conversions between f32 and 16 bits, which other names of vectors of as many lanes appear in.
 
 
-def _narrow(helper: str, native: bool) -> _Operation:
-    """Single precision as 16 bits, to nearest even."""
+def _like(v: Vector, kind: str, bits: int) -> Vector:
+    return Vector(kind, bits, v.lanes)
 
-    def build(v: Vector) -> tuple[Sequence[str], Variants]:
-        variants: Variants = []
-        if native and v.size in (16, 32):
-            wide = v.size * 16
-            condition = "defined(__AVX512F__)" if wide == 512 else "defined(__F16C__)"
-            variants = [(condition, f"(({v.name})_mm{wide}_cvtps_ph((__m{wide})(x), 8))")]
-        return "x", [*variants, ("", v.each(lambda i: f"{helper}((x)[{i}])"))]
 
-    return build
+def _block(result: str, *locals_: str) -> str:
+    """An expression with variables: `locals_` are their definitions."""
+    return f"(__extension__ ({{ {' '.join(f'const {each};' for each in locals_)} {result}; }}))"
+
+
+def _f16_to_f32(v: Vector) -> tuple[Sequence[str], Variants]:
+    """Exact; NaN becomes quiet. Without an instruction exponent and mantissa are shifted into place and rebiased;
+    subnormal numbers are normalised by a subtraction."""
+    u, select = _like(v, "u", 32), _like(v, "u", 32).operation("select")
+    exact = f"({u.name})(({v.name})(aotc_s + 0x38800000u) - ({v.name}){u.operation('splat')}(0x38800000u))"
+    special = f"(aotc_s + 0x70000000u) | ({u.name})(({u.signed})(aotc_s > 0x0f800000u) & 0x400000)"
+    plain = _block(
+        f"({v.name})(aotc_n | (aotc_w & 0x8000u) << 16)",
+        f"{u.name} aotc_w = __builtin_convertvector(x, {u.name})",
+        f"{u.name} aotc_s = (aotc_w & 0x7fffu) << 13",
+        f"{u.name} aotc_t = {exact}",
+        f"{u.name} aotc_f = {select}(({u.signed})(aotc_s < 0x800000u), aotc_t, aotc_s + 0x38000000u)",
+        f"{u.name} aotc_e = {special}",
+        f"{u.name} aotc_n = {select}(({u.signed})(aotc_s >= 0x0f800000u), aotc_e, aotc_f)",
+    )
+    wide = {32: ("defined(__F16C__)", "_mm256_cvtph_ps((__m128i)(x))")}
+    wide[64] = ("defined(__AVX512F__)", "_mm512_cvtph_ps((__m256i)(x))")
+    wide[16] = ("defined(__aarch64__)", "vcvt_f32_f16((float16x4_t)(x))")
+    native = [(condition, f"(({v.name}){text})") for condition, text in [wide[v.size]]] if v.size in wide else []
+    return "x", [*native, ("", plain)]
+
+
+def _f32_to_f16(v: Vector) -> tuple[Sequence[str], Variants]:
+    """To nearest even. Without an instruction normal numbers round in integer arithmetic, subnormal ones by adding
+    0.5, whose last bit is theirs."""
+    f, u, select = _like(v, "f", 32), _like(v, "u", 32), _like(v, "u", 32).operation("select")
+    low = f"({u.name})(({f.name})aotc_s + 0.5f) - 0x3f000000u"
+    high = "(aotc_s - 0x38000000u + 0xfffu + ((aotc_s >> 13) & 1u)) >> 13"
+    nan = "((aotc_s >> 13) & 0x3ffu) | 0x7e00u"
+    plain = _block(
+        f"__builtin_convertvector(aotc_n | ((aotc_w >> 16) & 0x8000u), {v.name})",
+        f"{u.name} aotc_w = ({u.name})(x)",
+        f"{u.name} aotc_s = aotc_w & 0x7fffffffu",
+        f"{u.name} aotc_f = {select}(({u.signed})(aotc_s < 0x38800000u), {low}, {high})",
+        f"{u.name} aotc_e = {select}(({u.signed})(aotc_s > 0x7f800000u), {nan}, {u.operation('splat')}(0x7c00u))",
+        f"{u.name} aotc_n = {select}(({u.signed})(aotc_s < 0x47800000u), aotc_f, aotc_e)",
+    )
+    wide = {16: ("defined(__F16C__)", "_mm256_cvtps_ph((__m256)(x), 8)")}
+    wide[32] = ("defined(__AVX512F__)", "_mm512_cvtps_ph((__m512)(x), 8)")
+    wide[8] = ("defined(__aarch64__)", "vcvt_f16_f32((float32x4_t)(x))")
+    native = [(condition, f"(({v.name}){text})") for condition, text in [wide[v.size]]] if v.size in wide else []
+    return "x", [*native, ("", plain)]
+
+
+def _bf16_to_f32(v: Vector) -> tuple[Sequence[str], Variants]:
+    """Exact: the upper half of the bits."""
+    u = _like(v, "u", 32)
+    wide = {32: ("defined(__AVX2__)", "_mm256_slli_epi32(_mm256_cvtepu16_epi32((__m128i)(x)), 16)")}
+    wide[64] = ("defined(__AVX512F__)", "_mm512_slli_epi32(_mm512_cvtepu16_epi32((__m256i)(x)), 16)")
+    native = [(condition, f"(({v.name}){text})") for condition, text in [wide[v.size]]] if v.size in wide else []
+    return "x", [*native, ("", f"(({v.name})(__builtin_convertvector(x, {u.name}) << 16))")]
+
+
+def _f32_to_bf16(v: Vector) -> tuple[Sequence[str], Variants]:
+    """To nearest even; NaN becomes quiet. Not by the instruction of AVX512_BF16, which takes subnormal numbers for
+    0."""
+    u = _like(v, "u", 32)
+    rounded = "(aotc_w + 0x7fffu + ((aotc_w >> 16) & 1u)) >> 16"
+    chosen = f"{u.operation('select')}(({u.signed})((x) != (x)), (aotc_w >> 16) | 0x40u, {rounded})"
+    text = _block(f"__builtin_convertvector({chosen}, {v.name})", f"{u.name} aotc_w = ({u.name})(x)")
+    return "x", [("", text)]
 
 
 OPERATIONS: dict[str, _Operation] = {
     "abs": _abs,
     "accumulate": _accumulate,
-    "f32_to_bf16": _narrow("aotc_f32_to_bf16", False),
+    "f32_to_bf16": _f32_to_bf16,
     "ceil": _rounding("ceil", 2, "vrndp"),
     "ceildiv": _ceildiv,
     "copysign": _copysign,
@@ -317,7 +362,7 @@ OPERATIONS: dict[str, _Operation] = {
     "floordiv": _floordiv,
     "fma": _fma,
     "gather": lambda v: _gather_part(v, v.lanes),
-    "f32_to_f16": _narrow("aotc_f32_to_f16", True),
+    "f32_to_f16": _f32_to_f16,
     "keep_in_register": _keep_in_register,
     "load": _load,
     "max": _extreme(">", "max"),
@@ -327,8 +372,8 @@ OPERATIONS: dict[str, _Operation] = {
     "minimum": _ieee_extreme("minimum"),
     "minnum": _number_extreme("min"),
     "f64_to_f32_odd": lambda v: ("x", [("", v.each(lambda i: f"aotc_f64_to_f32_odd((x)[{i}])"))]),
-    "bf16_to_f32": _widen("aotc_bf16_to_f32", False),
-    "f16_to_f32": _widen("aotc_f16_to_f32", True),
+    "bf16_to_f32": _bf16_to_f32,
+    "f16_to_f32": _f16_to_f32,
     "roundeven": _rounding("aotc_roundeven", 0, "vrndn"),
     "scatter": lambda v: _scatter_part(v, v.lanes),
     "select": _select,
