@@ -58,8 +58,8 @@ class FixRequantizationPass(ModulePass):
         if multiplier is None or not bool((np.isfinite(multiplier) & (multiplier > 0)).all()):
             return
         most = greatest_of(op.x, op.axis.value.data, constants.store)
-        each = np.broadcast_arrays(np.atleast_1d(multiplier), np.atleast_1d(most))
-        found = fixed_point(*each, *op.range, long_multiply=self.long_multiply)
+        multipliers, greatest = np.broadcast_arrays(np.atleast_1d(multiplier), np.atleast_1d(most))
+        found = fixed_point(multipliers, greatest, *op.range, long_multiply=self.long_multiply)
         if found is None:
             return
         factors = found.factors[:1].reshape(()) if multiplier.size == 1 else found.factors

@@ -47,7 +47,7 @@ class WordBuilder(TileBuilder):
         addend = None if added is None else added.ssa
         return Scalar(self, i32, self.emit(aot.WordWidenOp(word.ssa, addend, odd=odd, zero_extend=unsigned)))
 
-    def dot(self, a: Scalar, c: Scalar, total: Scalar) -> Scalar:
+    def word_dot(self, a: Scalar, c: Scalar, total: Scalar) -> Scalar:
         """total + the products of the halves of a and c."""
         return Scalar(self, i32, self.emit(aot.WordDotOp(a.ssa, c.ssa, total.ssa)))
 

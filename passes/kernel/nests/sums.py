@@ -129,7 +129,7 @@ class Products:
             for which, weight in enumerate(halves):
                 for number, factor in enumerate(factors):
                     slot = number * width + column
-                    now[slot] = b.dot(factor[which], weight, now[slot])
+                    now[slot] = b.word_dot(factor[which], weight, now[slot])
         return now
 
     def blocks(self, body: Callable[[Scalar, int], None]) -> None:
