@@ -7,7 +7,7 @@ of them, so a pass that changes a convention writes IR once for both ends (`prof
 
 from xdsl.ir import Dialect
 
-from aotc.dialects.aot.control import CheckOp, FModOp, IsNullOp, RequireOp
+from aotc.dialects.aot.control import CheckOp, FModOp, IsAlignedOp, IsNullOp, RequireOp
 from aotc.dialects.aot.memory import BufferOp, DataOp, NullOp, PtrCastOp, StringOp, WeightOp, WeightsOp, WorkspaceOp
 from aotc.dialects.aot.profile import CountersOp, TicksOp
 from aotc.dialects.aot.structures import AddressOp, AllocaOp, ElementOp, FieldOp, SetElementOp, SetFieldOp
@@ -51,6 +51,7 @@ AOT = Dialect(
         AddressOp,
         GlobalOp,
         SymbolOp,
+        IsAlignedOp,
         IsNullOp,
         CheckOp,
         RequireOp,
@@ -81,6 +82,7 @@ __all__ = [
     "FModOp",
     "FieldOp",
     "GlobalOp",
+    "IsAlignedOp",
     "IsNullOp",
     "NullOp",
     "PrefetchOp",

@@ -59,9 +59,7 @@ def test_what_contradicts_a_definition_is_refused(graph: str, problem: str) -> N
 
 
 def test_pads_below_the_span_of_a_dilated_kernel_are_taken() -> None:
-    graph = (
-        "g (float[1, 1, 5] x) => (y) { y = MaxPool<kernel_shape=[2], dilations=[2], pads=[2, 2]>(x) }"
-    )
+    graph = "g (float[1, 1, 5] x) => (y) { y = MaxPool<kernel_shape=[2], dilations=[2], pads=[2, 2]>(x) }"
     assert Imported(parse(graph)).names == ["max_pool"]
 
 
