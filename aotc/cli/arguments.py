@@ -103,6 +103,11 @@ def add_compile_options(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="have N threads run a call together, on targets with POSIX threads; results do not change (default: 1)",
     )
+    parser.add_argument(
+        "--check-indices",
+        action="store_true",
+        help="fail with status -1 where an index of the inputs is out of range (default: it is clamped, or not written)",
+    )
     phases = parser.add_argument_group("for compiler people")
     phases.add_argument("--start-at", metavar="PHASE", help="MODEL is the IR after this phase")
     phases.add_argument("--dump-phases", metavar="DIR", help="write the IR after every phase")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from aotc.errors import Problem, UsageError
 from aotc.machines.targets import lookup
+from aotc.machines.tuning_table import TuningTable
 from aotc.pipeline.compilation import Compilation
 from aotc.pipeline.files import Content, write_files
 from aotc.pipeline.model_file import ModelFile
@@ -67,6 +68,8 @@ def import_source(source: Source, options: CompileOptions, report: Callable[[str
         if options.threads > 1 and not target.threads:
             flags = f"--threads {options.threads} with --target {options.target}"
             raise UsageError(Problem(flags, why="there are no POSIX threads", fix="use --threads 1 or a Linux target"))
+    if options.tuned is not None:
+        TuningTable.read(options.tuned).require(lookup(options.target).cpu)
     first, last = _first_and_last(options)
     if last < first:
         raise UsageError(Problem(f"--stop-after {options.stop_after} comes before --start-at {options.start_at}"))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
+import textwrap
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from aotc.errors import Problem, UsageError
 from aotc.machines import families, processor
+from aotc.machines.boards import BOARDS, is_xtensa, target_of_board
 from aotc.machines.dots import VPDPBUSD, dot_instructions, dot_product
 from aotc.machines.machine import Core, Machine
 
@@ -300,7 +302,7 @@ _ENVIRONMENTS = ("eabi", "eabihf", "gnueabi", "gnueabihf", "musleabi", "musleabi
 
 @lru_cache(maxsize=64)
 def lookup(spec: str) -> Target:
-    """The target called `spec`, or the one that `triple[:cpu[:features]]` describes.
+    """The target called `spec`, that of a chip or a board, or the one that `triple[:cpu[:features]]` describes.
 
     Raises UsageError with near matches for an unknown name, and for a triple, a processor or a feature that LLVM does
     not know, or a triple that is big-endian (constants are stored little-endian).
@@ -309,6 +311,11 @@ def lookup(spec: str) -> Target:
         return _host()
     if (target := TARGETS.get(spec)) is not None:
         return target
+    if (core := target_of_board(spec)) is not None:
+        return TARGETS[core]
+    if is_xtensa(spec):
+        fix = "generate C for a core of its kind (--target rv32imafc --emit c), and compile that with its own compiler"
+        raise UsageError(Problem(f"--target {spec}", why="its cores are Xtensa, which LLVM does not know", fix=fix))
     triple, _, rest = spec.partition(":")
     if "-" not in triple or triple in TARGETS or triple == "host":
         raise _unknown(spec)
@@ -353,6 +360,10 @@ def targets_table() -> str:
     lines = [
         "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[4]]) for row in rows
     ]
+    for name in dict.fromkeys(BOARDS.values()):
+        boards = ", ".join(board for board, target in BOARDS.items() if target == name)
+        lines += textwrap.wrap(f"{name}: {boards}", 118, initial_indent="", subsequent_indent="  ")
+    lines[len(rows) : len(rows)] = ["", "or a chip or a board of these families, which stands for its core:"]
     return "\n".join([*lines, "", "or triple[:cpu[:features]], e.g. aarch64-linux-gnu:neoverse-v1:+sve", ""])
 
 
@@ -419,6 +430,9 @@ def _described(spec: str, triple: str, cpu: str, features: str) -> Target:
     data = str(machine.target_data)
     if data.startswith("E"):
         raise UsageError(Problem(f"--target {spec}", why="it is big-endian", fix="choose a little-endian target"))
+    if re.search(r"(^|-)P[1-9]", data):
+        why = "its functions have an address space of their own, which the tables of a model cannot point into"
+        raise UsageError(Problem(f"--target {spec}", why=why, fix="choose a target with one address space"))
     width = 32 if "p:32:" in data else 16 if "p:16:" in data else 64
     bare = any(part in ("none", "elf", "eabi", "eabihf") for part in parts) or parts[0].startswith("wasm")
     target = Target(

@@ -10,7 +10,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from aotc.errors import FileError, Problem
+from aotc.errors import FileError, Problem, UsageError
 
 DIRECT = "direct"
 """The algorithm of an operation that is computed by its own."""
@@ -35,9 +35,17 @@ class TuningTable:
             return TuningTable(content["processor"], dict(content["algorithms"]), dict(content["schedules"]))
         except OSError as error:
             raise FileError(Problem(f"{path} cannot be read", why=error.strerror or str(error))) from error
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
             fix = "`aotc tune` writes one"
             raise FileError(Problem(f"{path} is no table of decisions", why=str(error), fix=fix)) from error
+
+    def require(self, processor: str) -> None:
+        """Raise UsageError where the table was measured on another processor, by LLVM's name."""
+        if self.processor not in ("", processor):
+            what = f"the table of decisions is for the processor {self.processor}"
+            raise UsageError(
+                Problem(what, why=f"this is for {processor}", fix="run `aotc tune` there, or name another")
+            )
 
     def text(self) -> str:
         """The file's content."""

@@ -86,9 +86,7 @@ def tune(
     if options.target != "host" or machine is None:
         raise UsageError(Problem("tuning is for the vectors of this machine", why=f"the target is {options.target}"))
     processor_name = lookup("host").cpu
-    if table.processor not in ("", processor_name):
-        why = f"this one is {processor_name}"
-        raise UsageError(Problem(f"the table is for the processor {table.processor}", why=why, fix="name another file"))
+    table.require(processor_name)
     table.processor = processor_name
     options = replace(in_process(options), tuned=None)
     compilation = lower(source, replace(options, stop_after="graph"), report)

@@ -161,7 +161,7 @@ def from_json(text: str) -> ModelInfo:
             plan=_build(PlanInfo, plan, buffers=tuple(_build(BufferInfo, item) for item in plan["buffers"])),
             footprint=None if footprint is None else _footprint(footprint),
         )
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, RecursionError) as error:
         raise ValueError(f"this is no metadata of a compiled model: {error!r}") from error
 
 

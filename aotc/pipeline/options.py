@@ -65,6 +65,8 @@ class CompileOptions:
     """Whether the code counts what each call of a kernel takes (`aotc.measuring.profiling`); not in C."""
     threads: int = 1
     """How many threads run a call together; results do not depend on it."""
+    check_indices: bool = False
+    """Whether a call fails with a status where an index known only at run time is out of range."""
     dims: Mapping[str, int] = field(default_factory=dict[str, int])
     input_shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     constants: Mapping[str, KnownTensor] = field(default_factory=dict[str, KnownTensor])
@@ -122,6 +124,9 @@ class CompileOptions:
         if self.threads > 1 and self.export_operators:
             why = "an operator is called by all threads of the model's entry together, not by the application"
             return [Problem(f"{flag} with --export-operators", why=why, fix="use --threads 1")]
+        if self.threads > 1 and self.check_indices:
+            why = "a thread that leaves an operator would keep the others waiting"
+            return [Problem(f"{flag} with --check-indices", why=why, fix="use --threads 1")]
         if self.threads > 1 and self.profile:
             return [Problem(f"{flag} with a profile", why="kernels are timed on one thread", fix="use --threads 1")]
         return []

@@ -96,7 +96,8 @@ def _loops(options: CompileOptions) -> str:
     parallel = "serialize-parallel-loops"
     if options.threads > 1:
         parallel = f'split-parallel-loops{{threads={options.threads} target="{options.target}"}}'
-    return f"convert-graph-to-loops,{parallel},simplify-functions,licm,expand-math{split}"
+    checks = "{check-indices=true}" if options.check_indices else ""
+    return f"convert-graph-to-loops{checks},{parallel},simplify-functions,licm,expand-math{split}"
 
 
 def _interface(options: CompileOptions) -> str:

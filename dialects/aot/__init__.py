@@ -7,7 +7,7 @@ of them, so a pass that changes a convention writes IR once for both ends (`prof
 
 from xdsl.ir import Dialect
 
-from aotc.dialects.aot.control import CheckOp, FModOp, IsNullOp, RequireOp
+from aotc.dialects.aot.control import CheckOp, FModOp, IsAlignedOp, IsNullOp, RequireOp
 from aotc.dialects.aot.dots import TILE_OPERATIONS, TileDotOp
 from aotc.dialects.aot.memory import BufferOp, DataOp, NullOp, PtrCastOp, StringOp, WeightOp, WeightsOp, WorkspaceOp
 from aotc.dialects.aot.profile import CountersOp, TicksOp
@@ -52,6 +52,7 @@ AOT = Dialect(
         AddressOp,
         GlobalOp,
         SymbolOp,
+        IsAlignedOp,
         IsNullOp,
         CheckOp,
         RequireOp,
@@ -83,6 +84,7 @@ __all__ = [
     "FModOp",
     "FieldOp",
     "GlobalOp",
+    "IsAlignedOp",
     "IsNullOp",
     "NullOp",
     "PhaseOp",

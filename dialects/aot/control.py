@@ -5,8 +5,11 @@ from typing import ClassVar
 from xdsl.dialects.builtin import (
     I1,
     I32,
+    I64,
     AnyFloatConstr,
+    IntegerAttr,
     i1,
+    i64,
 )
 from xdsl.ir import (
     Operation,
@@ -17,10 +20,12 @@ from xdsl.irdl import (
     VarConstraint,
     irdl_op_definition,
     operand_def,
+    prop_def,
     result_def,
     traits_def,
 )
 from xdsl.traits import MemoryWriteEffect, Pure
+from xdsl.utils.exceptions import VerifyException
 
 from aotc.dialects.aot.types import PtrType
 
@@ -37,6 +42,27 @@ class IsNullOp(IRDLOperation):
 
     def __init__(self, pointer: SSAValue) -> None:
         super().__init__(operands=[pointer], result_types=[i1])
+
+
+@irdl_op_definition
+class IsAlignedOp(IRDLOperation):
+    """Whether a pointer is a multiple of `alignment` bytes, a power of two."""
+
+    name = "aot.is_aligned"
+    pointer = operand_def(PtrType)
+    alignment = prop_def(IntegerAttr[I64])
+    result = result_def(I1)
+    traits = traits_def(Pure())
+    assembly_format = "$pointer `to` $alignment attr-dict `:` type($pointer)"
+
+    def __init__(self, pointer: SSAValue, alignment: int) -> None:
+        properties = {"alignment": IntegerAttr(alignment, i64)}
+        super().__init__(operands=[pointer], properties=properties, result_types=[i1])
+
+    def verify_(self) -> None:
+        alignment = self.alignment.value.data
+        if alignment < 1 or alignment & (alignment - 1):
+            raise VerifyException(f"the alignment must be a power of two, found {alignment}")
 
 
 @irdl_op_definition

@@ -1,7 +1,7 @@
 """Reading at indices that are tensors themselves.
 
 A negative index counts from the end. One known only at run time may be out of range: it is clamped into it, so that
-nothing outside the operand is read.
+nothing outside the operand is read. Where indices are checked (`Builder.guard`), the kernel fails instead.
 """
 
 from __future__ import annotations
@@ -28,9 +28,11 @@ def require_indices(value: SSAValue) -> None:
 
 
 def from_front(b: Builder, index: Scalar, extent: int) -> Scalar:
-    """A signed i64 `index`, counted from the front where it is negative."""
+    """A signed i64 `index` into `extent` elements, counted from the front where it is negative, and checked."""
     index = b.cast(index, i64)
-    return b.select(b.compare("lt", index, 0), index + extent, index)
+    index = b.select(b.compare("lt", index, 0), index + extent, index)
+    b.guard(lambda: b.compare("ge", index, 0) & b.compare("lt", index, extent))
+    return index
 
 
 def _clamped(b: Builder, index: Scalar, extent: int) -> Scalar:

@@ -27,6 +27,7 @@ from aotc.dialects.aot import (
     DataOp,
     ElementOp,
     FieldOp,
+    IsAlignedOp,
     IsNullOp,
     NullOp,
     PtrCastOp,
@@ -218,9 +219,11 @@ class Unpacker:
         data = self._handle(position, HANDLE_CODE)
         return self._build.insert(PtrCastOp(data, PtrType(kind.element_type))).result, {}
 
-    def pointer(self, position: int) -> SSAValue:
-        """Check that argument `position` is a bare pointer, and return it."""
-        return self._handle(position, HANDLE_CODE)
+    def pointer(self, position: int, alignment: int) -> SSAValue:
+        """Check that argument `position` is a bare pointer to what is so aligned, and return it."""
+        handle = self._handle(position, HANDLE_CODE)
+        self._build.insert(RequireOp(self._build.insert(IsAlignedOp(handle, alignment))))
+        return handle
 
     def _handle(self, position: int, code: int) -> SSAValue:
         if self._codes is None:

@@ -151,7 +151,7 @@ def _packed(build: Builder, main: FuncOp, arguments: Sequence[SSAValue]) -> list
             pointee = argument.type.pointee
             passed.append(unpacker.tensor(position, tensor.shape, DLType.of(tensor.dtype), pointee)[0])
         else:
-            passed.append(unpacker.pointer(position))
+            passed.append(unpacker.pointer(position, given.align or 1))
     return passed
 
 

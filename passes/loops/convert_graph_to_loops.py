@@ -67,32 +67,34 @@ class ConvertGraphToLoopsPass(ModulePass):
     """Lower the graph operations of kernels to scf, arith, math and memref."""
 
     name = "convert-graph-to-loops"
+    check_indices: bool = False
+    """Whether kernels end with a status where an index known only at run time is out of range."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         store = WeightStore.of(ctx)
         for function in [f for f in op.walk() if isinstance(f, FuncOp)]:
             if is_kernel(function) and not function.is_declaration:
-                _lower(function, store)
+                _lower(function, store, self.check_indices)
         for function in [f for f in op.walk() if isinstance(f, FuncOp)]:
             _make_signless(function)
 
 
-def _lower(function: FuncOp, store: WeightStore) -> None:
+def _lower(function: FuncOp, store: WeightStore, check: bool) -> None:
     """Lower one kernel: vectorised where it has a schedule and is vectorizable, else to scalar loops."""
     anchored = any(schedule_of(op) is not None for op in function.body.block.ops)
     if anchored or schedule_of(function, SCHEDULE) is not None:
         try:
-            KernelLowering(function, store, WordBuilder if anchored else SpaceBuilder).run()
+            KernelLowering(function, store, WordBuilder if anchored else SpaceBuilder, check).run()
             return
         except NotVectorizable as error:
             SCALAR_FALLBACK.set(function, str(error))
-    KernelLowering(function, store, LoopBuilder).run()
+    KernelLowering(function, store, LoopBuilder, check).run()
 
 
 class KernelLowering:
     """Replaces the body of one kernel."""
 
-    def __init__(self, function: FuncOp, store: WeightStore, builder: type[LoopBuilder]) -> None:
+    def __init__(self, function: FuncOp, store: WeightStore, builder: type[LoopBuilder], check: bool) -> None:
         self._function = function
         self._store = store
         old = function.body.block
@@ -101,6 +103,7 @@ class KernelLowering:
             arg.name_hint = before.name_hint
         self._block = block
         self._b = builder(block)
+        self._b.guards = check
         buffer_of: dict[SSAValue, SSAValue] = dict(zip(old.args, block.args, strict=True))
         self._buffers: dict[SSAValue, SSAValue] = {}
         self._destinations: list[Destination] = []

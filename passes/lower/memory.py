@@ -190,6 +190,12 @@ def _is_null(f: FunctionLowering, op: aot.IsNullOp) -> None:
     f.set(op.result, f.b.icmp("eq", address, f.b.constant(0, f.types.index)))
 
 
+def _is_aligned(f: FunctionLowering, op: aot.IsAlignedOp) -> None:
+    address = f.b.convert(llvm.PtrToIntOp, f.get(op.pointer), f.types.index)
+    rest = f.b.integer_op(llvm.AndOp, address, f.b.constant(op.alignment.value.data - 1, f.types.index), None)
+    f.set(op.result, f.b.icmp("eq", rest, f.b.constant(0, f.types.index)))
+
+
 # --- status ----------------------------------------------------------------------------------------------------------
 
 
@@ -226,6 +232,7 @@ LOWERINGS: Lowerings = {
     aot.FieldOp: _field_read,
     aot.SetFieldOp: _field_write,
     aot.IsNullOp: _is_null,
+    aot.IsAlignedOp: _is_aligned,
     aot.CheckOp: _check,
     aot.RequireOp: _require,
 }

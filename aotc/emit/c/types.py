@@ -62,6 +62,7 @@ INT = CType("int", "signed", 32)
 """What C's integer promotions make of narrower types."""
 SIGNED = {bits: CType(f"int{bits}_t", "signed", bits) for bits in (8, 16, 32, 64)}
 UNSIGNED = {bits: CType(f"uint{bits}_t", "unsigned", bits) for bits in (8, 16, 32, 64)}
+UINTPTR = CType("uintptr_t", "unsigned", 64)
 F32 = CType("float", "float", 32)
 F64 = CType("double", "float", 64)
 F16 = CType("uint16_t", "half", 16)

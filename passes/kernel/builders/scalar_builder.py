@@ -54,9 +54,19 @@ class ScalarBuilder(Builder):
         self._builder = OpBuilder(InsertPoint.at_end(entry))
         self._constants: dict[tuple[Number, str, Attribute], SSAValue] = {}
         self._last_constant: Operation | None = None
+        self.guards = False
+        """Whether input data is checked."""
 
     def insert(self, op: Operation) -> SSAValue:
         return self.emit(op)
+
+    def guard(self, condition: Callable[[], Scalar]) -> None:
+        if self.guards:
+            self.effect(aot.RequireOp(self.single(condition()).ssa))
+
+    def single(self, condition: Scalar) -> Scalar:
+        """A condition that is one value."""
+        return condition
 
     def emit(self, op: Operation) -> SSAValue:
         """Insert `op`, return its only result. For builders; operations call `insert`."""

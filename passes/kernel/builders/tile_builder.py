@@ -326,6 +326,11 @@ class TileBuilder(LoopBuilder):
         x, y = self._operands(a, c)
         return Scalar(self, i1, self.emit(aot.TileCompareOp(predicate(how, a.dtype), x, y)))
 
+    def single(self, condition: Scalar) -> Scalar:
+        if is_tile(condition):
+            raise NotVectorizable("each index of a tile is checked")
+        return condition
+
     def select(self, condition: Scalar, a: Scalar, c: ScalarLike) -> Scalar:
         c = a.typed(c)
         if not any(is_tile(x) for x in (condition, a, c)):

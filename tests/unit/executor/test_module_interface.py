@@ -14,10 +14,13 @@ from aotc.dialects.aot import WeightOp
 from aotc.dialects.aot.contract import arguments_of, entry, is_entry, kernels
 from aotc.errors import UsageError
 from aotc.executor import CompiledModel, NativeModel
+from aotc.executor.native import aligned_bytes
+from aotc.measuring.routes import C_FLAGS, build_shared
 from aotc.model.conventions import entry_symbol
 from aotc.model.metadata import from_json
 from aotc.pipeline.options import CompileOptions
 
+RUNTIME = Path(aotc.__file__).parent / "runtime"
 MODEL = Path(__file__).parents[2] / "models" / "data" / "kws_float"
 
 
@@ -138,3 +141,19 @@ def test_d9_conventions_are_options_and_no_part_of_the_target(target: str, tmp_p
     with pytest.raises(UsageError, match="target"):
         aotc.compile_to(MODEL / "model.onnx", tmp_path, target=target)
     assert {"runtime", "interface_api", "operator_api", "workspace", "weights", "target"} <= set(vars(CompileOptions()))
+
+
+@pytest.mark.parametrize("emit", ["shared", "c"])
+def test_a_packed_entry_refuses_memory_that_is_not_aligned(emit: str, tmp_path: Path) -> None:
+    packed = {"interface_api": "packed", "operator_api": "unpacked", "workspace": "caller", "weights": "caller"}
+    files = aotc.compile_to(MODEL / "model.onnx", tmp_path, name="m", emit=emit, **packed).files
+    source = next(path for path in files if path.suffix in (".c", ".so"))
+    library = build_shared(source, [*C_FLAGS, f"-I{RUNTIME}"]) if emit == "c" else source
+    model = aotc.load(library)
+    native: NativeModel = getattr(model, "_native")  # noqa: B009
+    arrays = [np.zeros(info.shape, info.dtype) for info in model.inputs]
+    outputs = [np.zeros(info.shape, info.dtype) for info in model.outputs]
+    memory = aligned_bytes(model.metadata.workspace_bytes + 64)
+    assert native.call_on(arrays, outputs, memory[:-64])() == 0
+    for offset in (1, 8, model.metadata.workspace_alignment // 2):
+        assert native.call_on(arrays, outputs, memory[offset:])() == -1

@@ -11,6 +11,7 @@ import pytest
 
 from aotc.errors import UsageError
 from aotc.machines import families, processor
+from aotc.machines.boards import BOARDS
 from aotc.machines.machine import Machine
 from aotc.machines.targets import TARGETS, binding, lookup, machine_of, probed_vectors, targets_table
 
@@ -192,3 +193,24 @@ def test_what_a_processor_has_instructions_for(name: str, operation: str, expect
 def test_the_table_of_names_does_not_load_llvm() -> None:
     program = "import sys, aotc.machines.targets; sys.exit('llvmlite' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("board", BOARDS)
+def test_boards_and_chips_stand_for_their_cores(board: str) -> None:
+    assert lookup(board) is TARGETS[BOARDS[board]]
+
+
+def test_chips_of_a_family_and_what_is_none() -> None:
+    expected = {"STM32F407VG": "cortex-m4f", "nrf52840": "cortex-m4f", "esp32_c3": "rv32imc", "microbit": "cortex-m0"}
+    assert {name: lookup(name).name for name in expected} == expected
+    for name in ("esp32", "ESP32-S3", "esp8266"):
+        with pytest.raises(UsageError, match="Xtensa"):
+            lookup(name)
+    with pytest.raises(UsageError, match="did you mean"):
+        lookup("cortex-m44")
+    assert "rp2040" in targets_table()
+
+
+def test_functions_in_an_address_space_of_their_own_are_refused_by_name() -> None:
+    with pytest.raises(UsageError, match=r"avr-unknown-unknown.*address space of their own"):
+        lookup("avr-unknown-unknown:atmega328p")

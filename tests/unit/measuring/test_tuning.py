@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import onnx
+import onnx.parser
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
@@ -21,6 +21,7 @@ from aotc.machines.targets import lookup
 from aotc.machines.tuning_table import DIRECT, TuningTable
 from aotc.measuring import tuning
 from aotc.measuring.tuning import tune
+from aotc.model.metadata import from_json
 from aotc.pipeline.options import CompileOptions
 
 AOTC = Path(sys.executable).with_name("aotc")
@@ -57,7 +58,9 @@ def test_decisions_are_obeyed_and_change_nothing_else(model: Path, tmp_path: Pat
     assert chosen is not None
     lanes = chosen.lanes
     schedule = ScheduleAttr.of(MatmulSchedule(lanes, 3, 2, 4, "rows"))
-    table = TuningTable("any", {signature(conv): DIRECT}, dict.fromkeys(map(signature, (conv, product)), str(schedule)))
+    table = TuningTable(
+        lookup("host").cpu, {signature(conv): DIRECT}, dict.fromkeys(map(signature, (conv, product)), str(schedule))
+    )
     path = tmp_path / "table.json"
     path.write_text(table.text())
     tuned = anchors(model, stop_after="schedule", tuned=str(path))
@@ -72,7 +75,7 @@ def test_strict_accuracy_is_not_up_to_a_table(model: Path, tmp_path: Path) -> No
     conv, _ = anchors(model, stop_after="graph")
     winograd = "#graph.winograd<output_tile = 2, tile_rows = 1>"
     path = tmp_path / "table.json"
-    path.write_text(TuningTable("any", {signature(conv): winograd}).text())
+    path.write_text(TuningTable(lookup("host").cpu, {signature(conv): winograd}).text())
     assert anchors(model, stop_after="schedule", tuned=str(path))[0].name == "graph.winograd_conv"
     strict = anchors(model, stop_after="schedule", tuned=str(path), accuracy="strict")
     assert strict[0].name == "graph.blocked_conv"
@@ -126,3 +129,21 @@ def test_command_keeps_what_it_found(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["gains"][0]["nodes"] == ["s"]
     assert TuningTable.read(table).processor == lookup("host").cpu
+
+
+def test_a_table_of_another_processor_or_none_is_refused(tmp_path: Path) -> None:
+    model, table = tmp_path / "model.onnx", tmp_path / "table.json"
+    model.write_bytes(onnx.parser.parse_model(RELU).SerializeToString())
+    table.write_text(TuningTable("another").text())
+    with pytest.raises(UsageError, match="for the processor another; this is for cortex-m4"):
+        lower(str(model), CompileOptions(tuned=str(table), target="cortex-m4"))
+    table.write_text(TuningTable("cortex-m4").text())
+    lower(str(model), CompileOptions(tuned=str(table), target="cortex-m4", stop_after="graph"))
+    table.write_text("[" * 100_000)
+    with pytest.raises(FileError, match="is no table of decisions"):
+        lower(str(model), CompileOptions(tuned=str(table)))
+    with pytest.raises(ValueError, match="no metadata"):
+        from_json("[" * 100_000)
+
+
+RELU = '<ir_version: 8, opset_import: ["" : 17]> g (float[4] x) => (float[4] y) { y = Relu(x) }'

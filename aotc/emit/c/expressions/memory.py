@@ -16,7 +16,7 @@ from aotc.emit.c.expressions.expr import Expr, Level, binary, call, cast_expr, i
 from aotc.emit.c.expressions.readings import Readings
 from aotc.emit.c.expressions.scope import Scope
 from aotc.emit.c.text import string_literal
-from aotc.emit.c.types import BOOL, SIGNED, UNSIGNED, VOID, CType, ctype_of, pointer_to
+from aotc.emit.c.types import BOOL, SIGNED, UINTPTR, UNSIGNED, VOID, CType, ctype_of, pointer_to
 
 _BYTE = UNSIGNED[8]
 _UNSIGNED_FIELDS = {
@@ -29,7 +29,7 @@ _UNSIGNED_FIELDS = {
 OPERATIONS = (
     *(memref.LoadOp, memref.ViewOp, memref.ReinterpretCastOp, memref.CastOp, aot.WordLoadOp),
     *(aot.WeightOp, aot.WorkspaceOp, aot.WeightsOp, aot.BufferOp, aot.DataOp, aot.PtrCastOp, aot.AddressOp),
-    *(aot.ElementOp, aot.FieldOp, aot.NullOp, aot.IsNullOp, aot.SymbolOp, aot.StringOp),
+    *(aot.ElementOp, aot.FieldOp, aot.NullOp, aot.IsNullOp, aot.IsAlignedOp, aot.SymbolOp, aot.StringOp),
 )
 """What `Memory.expression` takes."""
 
@@ -114,6 +114,11 @@ class Memory:
             case aot.IsNullOp():
                 self._scope.include("stddef.h")
                 return binary("==", self._scope.operand(op.pointer), name_expr("NULL", pointer_to(VOID)), BOOL)
+            case aot.IsAlignedOp():
+                self._scope.include("stdint.h")
+                address = cast_expr(self._scope.operand(op.pointer), UINTPTR)
+                rest = binary("%", address, integer_expr(op.alignment.value.data), UINTPTR)
+                return binary("==", rest, integer_expr(0), BOOL)
             case aot.SymbolOp():
                 return self._scope.unit.table(op.symbol.string_value())
             case aot.StringOp():

@@ -14,6 +14,8 @@ func.func @memory(%p: !aot.ptr<f32> {aot.noalias}) -> i32 attributes {aot.conven
   %v = aot.ptr_cast %d : !aot.ptr<f32> to !aot.ptr<i8>
   // CHECK-NEXT: %c = aot.is_null %v : !aot.ptr<i8>
   %c = aot.is_null %v : !aot.ptr<i8>
+  // CHECK-NEXT: %a = aot.is_aligned %v to 64 : !aot.ptr<i8>
+  %a = aot.is_aligned %v to 64 : !aot.ptr<i8>
   // CHECK-NEXT: aot.require %c
   aot.require %c
   // CHECK-NEXT: %s = func.call @kernel(%d) : (!aot.ptr<f32>) -> i32

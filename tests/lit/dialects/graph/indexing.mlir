@@ -1,5 +1,6 @@
 // RUN: aotc-opt %s | aotc-opt | filecheck %s
 // RUN: aotc-opt %s -p convert-graph-to-loops | filecheck %s --check-prefix=LOOPS
+// RUN: aotc-opt %s -p convert-graph-to-loops{check-indices=true} | filecheck %s --check-prefix=CHECKED
 
 // CHECK-LABEL: func.func @forms
 // CHECK-NEXT: graph.gather %x, %i {axis = 0 : i64} : (tensor<5x3xf32>, tensor<2x2xi32>) -> tensor<2x2x3xf32>
@@ -23,6 +24,14 @@ func.func @forms(%x: tensor<5x3xf32>, %i: tensor<2x2xi32>, %e: tensor<5x2xi64>) 
 // LOOPS-NEXT:   %[[SAFE:.*]] = arith.minsi %[[LOW]], %{{.*}} : i64
 // LOOPS-NEXT:   %[[AT:.*]] = arith.index_cast %[[SAFE]] : i64 to index
 // LOOPS-NEXT:   memref.load %x[%[[AT]], %[[J]]]
+
+// Where indices are checked, one that is not in range ends the kernel.
+// CHECKED-LABEL: func.func private @gather
+// CHECKED:         %[[FRONT:.*]] = arith.select
+// CHECKED-DAG:     %[[LOW:.*]] = arith.cmpi sge, %[[FRONT]], %{{.*}} : i64
+// CHECKED-DAG:     %[[HIGH:.*]] = arith.cmpi slt, %[[FRONT]], %{{.*}} : i64
+// CHECKED:         %[[INSIDE:.*]] = arith.andi %[[LOW]], %[[HIGH]] : i1
+// CHECKED-NEXT:    aot.require %[[INSIDE]]
 func.func private @gather(%x: memref<5x3xf32>, %i: memref<2xi64>, %out: memref<2x3xf32>) attributes {aot.kernel} {
   %0 = bufferization.to_tensor %x : memref<5x3xf32> to tensor<5x3xf32>
   %1 = bufferization.to_tensor %i : memref<2xi64> to tensor<2xi64>
