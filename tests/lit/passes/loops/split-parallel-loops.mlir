@@ -139,13 +139,37 @@ func.func private @around(%x: memref<4096xf32>, %y: memref<4096xf32>, %s: memref
 // CHECK:         arith.cmpi eq, %phase, %[[ZERO:.*]] : index
 // CHECK:         arith.cmpi slt, %phase, %{{.*}} : index
 // CHECK-NEXT:    scf.if
-// CHECK-NEXT:      arith.cmpi sge, %phase, %[[ONE:.*]] : index
+// CHECK-NEXT:      arith.cmpi sge, %phase, %[[UNIT:.*]] : index
 // CHECK-NEXT:      scf.if
-// CHECK-NEXT:        %[[SINCE:.*]] = arith.subi %phase, %[[ONE]] : index
+// CHECK-NEXT:        %[[SINCE:.*]] = arith.subi %phase, %[[UNIT]] : index
 // CHECK-NEXT:        %[[TURN:.*]] = arith.divui %[[SINCE]], %c2 : index
 // CHECK-NEXT:        %[[LOW:.*]] = arith.muli %[[TURN]], %c2 : index
 // CHECK:             scf.for %i = %[[LOW]] to
 // CHECK:         arith.cmpi eq, %phase, %{{.*}} : index
+
+// What is still read is not overwritten.
+func.func private @overwritten(%x: memref<4096xf32>, %y: memref<4096xf32>, %s: memref<4096xf32>) attributes {aot.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4095 = arith.constant 4095 : index
+  %c4096 = arith.constant 4096 : index
+  "scf.parallel"(%c0, %c4096, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%j: index):
+    %k = arith.subi %c4095, %j : index
+    %v = memref.load %s[%k] : memref<4096xf32>
+    memref.store %v, %y[%j] : memref<4096xf32>
+    scf.reduce
+  }) : (index, index, index) -> ()
+  "scf.parallel"(%c0, %c4096, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%j: index):
+    %v = memref.load %x[%j] : memref<4096xf32>
+    memref.store %v, %s[%j] : memref<4096xf32>
+    scf.reduce
+  }) : (index, index, index) -> ()
+  func.return
+}
+// CHECK-LABEL: @overwritten
+// CHECK:         aot.phase 2
 
 // What all threads read must not change from phase to phase, for whoever comes late.
 func.func private @read_by_all(%x: memref<4096xf32>, %y: memref<4096xf32>) attributes {aot.kernel} {
@@ -297,11 +321,11 @@ func.func private @in_place(%x: memref<4096xf32> {aot.may_alias}, %y: memref<409
   func.return
 }
 // CHECK-LABEL: @in_place
-// CHECK:         %[[ONE:.*]] = arith.constant 1 : index
+// CHECK:         %[[UNIT:.*]] = arith.constant 1 : index
 // CHECK:         %phase = aot.phase 2
 // CHECK:         arith.cmpi eq, %phase, %{{.*}} : index
 // CHECK:         memref.store {{.*}}, %z
-// CHECK:         %[[LATER:.*]] = arith.cmpi eq, %phase, %[[ONE]] : index
+// CHECK:         %[[LATER:.*]] = arith.cmpi eq, %phase, %[[UNIT]] : index
 // CHECK-NEXT:    scf.if %[[LATER]]
 // CHECK:         memref.store {{.*}}, %y
 // CHECK:         scf.if %[[LATER]]
