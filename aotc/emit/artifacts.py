@@ -35,7 +35,10 @@ class Emission:
 
         For shared libraries alone, which run where stacks are large, the stack is measured only if it has a budget.
         """
-        info, options = self.compilation.info(), self.compilation.options
+        from aotc.machines.features import needed
+
+        options = self.compilation.options
+        info = replace(self.compilation.info(), features=needed(options.target))
         native = bool(NATIVE_KINDS & {*options.emit})
         budget = options.flash is not None or options.stack is not None
         if not (native or budget or (options.target != "host" and "c" in options.emit)):

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aotc.errors import UsageError
+from aotc.errors import Problem, UsageError
 from aotc.executor.model import CompiledModel
 from aotc.executor.native import Array, NativeModel, aligned_bytes
+from aotc.machines.features import here
 from aotc.model.conventions import entry_symbol, json_symbol
 from aotc.model.metadata import ModelInfo, from_json
 
@@ -76,10 +77,12 @@ def load(path: str | os.PathLike[str], threads: int | None = None) -> CompiledMo
 
     `threads`, if given, is how many threads must run a call together, which was decided when the model was compiled.
     Raises FileNotFoundError, OSError where it is no library, UsageError (a ValueError) where it is none of a model, or
-    of one that cannot be called, or not for so many threads.
+    of one that cannot be called, or not for so many threads, or not on this processor.
     """
     try:
         return _load(Path(path), threads)
+    except UsageError:
+        raise
     except ValueError as error:
         raise UsageError(str(error)) from error
 
@@ -92,6 +95,7 @@ def _load(library: Path, threads: int | None) -> CompiledModel:
         link.symlink_to(library.resolve())
         handle = ctypes.CDLL(str(link))
     info = _read_info(library, content, handle)
+    _check_features(library, info)
     if threads is not None and threads != info.threads:
         raise ValueError(f"{library} was compiled with threads={info.threads}, not {threads}")
     symbol = entry_symbol(info.name, info.interface_api)
@@ -101,6 +105,20 @@ def _load(library: Path, threads: int | None) -> CompiledModel:
         raise ValueError(f"{library} has no function {symbol}") from error
     assert address is not None
     return CompiledModel(NativeModel(info, address, _weights_beside(library, info), handle))
+
+
+def _check_features(library: Path, info: ModelInfo) -> None:
+    """Raise UsageError where this processor lacks something that the code of a library was compiled for."""
+    found = here()
+    if found is None or not (missing := [name for name in info.features if name not in found]):
+        return
+    raise UsageError(
+        Problem(
+            f"{library} was compiled for a processor with {', '.join(info.features)}",
+            why=f"this one has {', '.join(found) or 'none of these'}, and not {', '.join(missing)}",
+            fix="compile the model on this machine, or with a --target that it has",
+        )
+    )
 
 
 def _read_info(library: Path, content: bytes, handle: ctypes.CDLL) -> ModelInfo:

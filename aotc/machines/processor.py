@@ -60,6 +60,26 @@ def identity() -> str:
     return "\n".join(sorted(found)) or platform.processor() + platform.machine()
 
 
+def architecture() -> str:
+    """The kind of processor that this process runs on, as triples begin: `x86_64`, `aarch64`, `armv7`, `riscv64`."""
+    machine = platform.machine().lower()
+    if sys.maxsize < 1 << 32:  # a process of 32 bits may run on a processor of 64
+        return "armv7" if machine.startswith(("arm", "aarch64")) else machine
+    return {"amd64": "x86_64", "arm64": "aarch64"}.get(machine, machine)
+
+
+def words() -> frozenset[str]:
+    """What the first core can do, in Linux's words, of RISC-V its letters; nothing where that cannot be read."""
+    for line in _described():
+        name, _, value = line.partition(":")
+        if name.strip() in ("flags", "Features"):
+            return frozenset(value.split())
+        if name.strip() == "isa":
+            letters = value.strip().partition("_")[0].removeprefix("rv64").removeprefix("rv32")
+            return frozenset(letters) | frozenset(value.strip().split("_")[1:])
+    return frozenset()
+
+
 def _x86_flags() -> frozenset[str]:
     """What the first core can do, in Linux's words; nothing where that cannot be read."""
     return next((frozenset(line.split()) for line in _described() if line.startswith("flags")), frozenset())

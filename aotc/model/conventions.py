@@ -218,6 +218,11 @@ def json_symbol(name: str) -> str:
     return f"{PREFIX}_{name}_json"
 
 
+def supported_symbol(name: str) -> str:
+    """The function of model `name` that says whether the processor has what it was compiled for."""
+    return f"{PREFIX}_{name}_supported"
+
+
 def workspace_symbol(name: str) -> str:
     """The arena of model `name`, exported where inputs and outputs are in it: `aotc_kws_workspace`."""
     return f"{PREFIX}_{name}_workspace"

@@ -124,6 +124,8 @@ class ModelInfo:
     """How many threads run a call together."""
     footprint: Footprint | None = None
     """None where no machine code was made."""
+    features: tuple[str, ...] = ()
+    """What the processor must have beyond the base of its architecture, in LLVM's words (`aotc.machines.features`)."""
     version: int = METADATA_VERSION
 
     @property
@@ -142,6 +144,8 @@ def to_json(info: ModelInfo) -> str:
     members = asdict(info)
     if info.threads == 1:  # what goes without saying
         del members["threads"]
+    if not info.features:
+        del members["features"]
     return json.dumps(members, indent=2) + "\n"
 
 

@@ -23,7 +23,7 @@
 enum {
   kSpins = 1000,   /* tries of a waiting thread before it gives way or sleeps, some 50 microseconds */
   kYields = 1000,  /* of an idle one before it sleeps, about a millisecond */
-  kGrace = 50,     /* tries of the caller before it takes the share of a thread that took the one before */
+  kGrace = 50,     /* tries of the caller before it takes the share of a thread that did the one before */
   kStalled = 2,    /* milliseconds asleep that show that a thread was kept from running */
   kAlone = 16,     /* times as long the caller then works alone */
   kLongest = 1000, /* milliseconds of that at most */
@@ -36,9 +36,9 @@ enum {
 
 typedef struct {
   LINE uintptr_t taken; /* the latest phase in which somebody took this share */
-  uintptr_t done;       /* the latest phase in which the thread of the pool has done it, */
-  int32_t status;       /* with this result */
   uintptr_t latest;     /* the phase before the thread was created */
+  LINE uintptr_t done;  /* the latest phase in which the thread of the pool has done it, */
+  int32_t status;       /* with this result */
 } Share;
 
 static struct {
@@ -49,13 +49,13 @@ static struct {
   int32_t started; /* threads of the pool, the caller not counted */
   int32_t alone;   /* whether callers work alone, */
   uint32_t until;  /* to this time */
-  LINE int32_t busy; /* a caller has the pool */
+  LINE int32_t busy;     /* a caller has the pool */
+  int32_t waiting;       /* and sleeps */
+  LINE int32_t sleeping; /* threads sleep that nobody woke yet */
+  LINE uintptr_t published;
   aotc_threads_work work;
   void *arguments;
   int32_t phase;
-  int32_t waiting;  /* the caller sleeps */
-  LINE int32_t sleeping; /* threads sleep that nobody woke yet */
-  LINE uintptr_t published;
   Share shares[AOTC_THREADS_MAX];
 } pool = {.idle = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER, .finished = PTHREAD_COND_INITIALIZER};
 
@@ -120,9 +120,10 @@ static void *serve(void *number) {
 
 /* --- the caller --- */
 
+/* A thread that goes to sleep just now may miss this phase, and is woken for the next. */
 static void publish(uintptr_t call) {
-  __atomic_store_n(&pool.published, call, __ATOMIC_SEQ_CST);
-  if (__atomic_load_n(&pool.sleeping, __ATOMIC_SEQ_CST) == 0) return;
+  __atomic_store_n(&pool.published, call, __ATOMIC_RELEASE);
+  if (__atomic_load_n(&pool.sleeping, __ATOMIC_RELAXED) == 0) return;
   pthread_mutex_lock(&pool.idle);
   __atomic_store_n(&pool.sleeping, 0, __ATOMIC_SEQ_CST);
   pthread_cond_broadcast(&pool.wake);
@@ -157,11 +158,11 @@ static int32_t run_together(int32_t threads, int32_t phase, uint64_t *came) {
   for (int32_t thread = 1; thread < threads; ++thread) {
     const Share *share = &pool.shares[thread];
     uint64_t bit = (uint64_t)1 << thread;
-    for (int32_t i = 0; (*came & bit) && i < kGrace; ++i) {
-      if (__atomic_load_n(&share->taken, __ATOMIC_RELAXED) == call) break;
-      spin();
+    int32_t done = 0;
+    for (int32_t i = 0; (*came & bit) && !done && i < kGrace; ++i) {
+      if (!(done = __atomic_load_n(&share->done, __ATOMIC_ACQUIRE) == call)) spin();
     }
-    int32_t mine = take(thread, call);
+    int32_t mine = !done && take(thread, call);
     int32_t other = mine ? pool.work(pool.arguments, thread, phase) : result(share, call);
     *came = mine ? *came & ~bit : *came | bit;
     if (status == 0) status = other;

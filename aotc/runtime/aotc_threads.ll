@@ -5,13 +5,14 @@
 %pool = type {
   [64 x i8], [64 x i8], [64 x i8],           ;  0 idle, wake, finished
   i32, i32, i32, i32, [48 x i8],             ;  3 process, started, alone, until
-  i32, i32, i32, i32,                        ;  8 busy, phase, waiting
-  [16 x i8], [32 x i8],                      ; 12 work, arguments
-  i32, [60 x i8], [64 x i8],                 ; 14 sleeping, -, published
-  [64 x %share]                              ; 17 shares
+  i32, i32, [56 x i8],                       ;  8 busy, waiting
+  i32, [60 x i8],                            ; 11 sleeping
+  [8 x i8], [8 x i8], [8 x i8], i32,         ; 13 published, work, arguments, phase
+  [36 x i8],
+  [64 x %share]                              ; 18 shares
 }
-; Of 16 bytes each: taken, done, status, latest.
-%share = type { [16 x i8], [16 x i8], [16 x i8], [16 x i8] }
+; 0 taken, latest; 3 done, status
+%share = type { [8 x i8], [8 x i8], [48 x i8], [8 x i8], i32, [52 x i8] }
 
 @aotc_threads_pool = weak_odr hidden global %pool zeroinitializer, align 64
 
@@ -43,7 +44,7 @@ define internal i32 @aotc.threads.milliseconds() nounwind {
 }
 
 define internal i1 @aotc.threads.take(i32 %thread, iPTR %call) nounwind {
-  %taken = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 17, i32 %thread, i32 0
+  %taken = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 18, i32 %thread, i32 0
   %before = load atomic iPTR, ptr %taken acquire, align 8
   %ahead = sub iPTR %call, %before
   %later = icmp sgt iPTR %ahead, 0
@@ -62,8 +63,8 @@ define internal iPTR @aotc.threads.next_phase(iPTR %seen) nounwind {
 entry:
   %idle = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 0
   %wake = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 1
-  %sleeping = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 14
-  %published = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 16
+  %sleeping = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 11
+  %published = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 13
   br label %look
 look:
   %i = phi i32 [ 0, %entry ], [ %i.next, %again ]
@@ -105,14 +106,14 @@ define internal ptr @aotc.threads.serve(ptr %number) nounwind {
 entry:
   %idle = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 0
   %finished = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 2
-  %phase.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 9
-  %waiting.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 10
-  %work.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 12
-  %arguments.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 13
+  %phase.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 16
+  %waiting.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 9
+  %work.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 14
+  %arguments.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 15
   %thread = ptrtoint ptr %number to i32
-  %done.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 17, i32 %thread, i32 1
-  %status.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 17, i32 %thread, i32 2
-  %latest.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 17, i32 %thread, i32 3
+  %done.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 18, i32 %thread, i32 3
+  %status.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 18, i32 %thread, i32 4
+  %latest.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 18, i32 %thread, i32 1
   %first = load iPTR, ptr %latest.at, align 8
   br label %next
 next:
@@ -148,10 +149,10 @@ tell:
 define internal void @aotc.threads.publish(iPTR %call) nounwind {
   %idle = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 0
   %wake = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 1
-  %sleeping = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 14
-  %published = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 16
-  store atomic iPTR %call, ptr %published seq_cst, align 8
-  %asleep = load atomic i32, ptr %sleeping seq_cst, align 4
+  %sleeping = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 11
+  %published = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 13
+  store atomic iPTR %call, ptr %published release, align 8
+  %asleep = load atomic i32, ptr %sleeping monotonic, align 4
   %none = icmp eq i32 %asleep, 0
   br i1 %none, label %done, label %rouse
 rouse:
@@ -170,9 +171,9 @@ entry:
   %finished = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 2
   %alone = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 5
   %until = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 6
-  %waiting = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 10
-  %done.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 17, i32 %thread, i32 1
-  %status.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 17, i32 %thread, i32 2
+  %waiting = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 9
+  %done.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 18, i32 %thread, i32 3
+  %status.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 18, i32 %thread, i32 4
   br label %look
 look:
   %i = phi i32 [ 0, %entry ], [ %i.next, %spin ]
@@ -218,10 +219,10 @@ done:
 
 define internal i32 @aotc.threads.run_together(i32 %threads, i32 %phase, ptr %came.at) nounwind {
 entry:
-  %phase.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 9
-  %work.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 12
-  %arguments.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 13
-  %published.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 16
+  %phase.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 16
+  %work.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 14
+  %arguments.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 15
+  %published.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 13
   %work = load ptr, ptr %work.at
   %arguments = load ptr, ptr %arguments.at
   %published = load atomic iPTR, ptr %published.at monotonic, align 8
@@ -240,7 +241,7 @@ loop:
   %more = icmp slt i32 %thread, %threads
   br i1 %more, label %expect, label %leave
 expect:
-  %taken.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 17, i32 %thread, i32 0
+  %done.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 18, i32 %thread, i32 3
   %came = load i64, ptr %came.at
   %shift = zext i32 %thread to i64
   %bit = shl i64 1, %shift
@@ -249,9 +250,9 @@ expect:
   br i1 %awaited, label %look, label %try
 look:
   %i = phi i32 [ 0, %expect ], [ %i.next, %spin ]
-  %taken = load atomic iPTR, ptr %taken.at monotonic, align 8
-  %here = icmp eq iPTR %taken, %call
-  br i1 %here, label %try, label %spin
+  %done = load atomic iPTR, ptr %done.at acquire, align 8
+  %here = icmp eq iPTR %done, %call
+  br i1 %here, label %wait, label %spin
 spin:
   PAUSE
   %i.next = add i32 %i, 1
@@ -322,8 +323,8 @@ reset:
   %started = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 4
   %alone = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 5
   %busy = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 8
-  %waiting = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 10
-  %sleeping = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 14
+  %waiting = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 9
+  %sleeping = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 11
   call void @llvm.memset.p0.i32(ptr align 64 @aotc_threads_pool, i8 0, i32 192, i1 false)
   store i32 0, ptr %started, align 4
   store i32 0, ptr %alone, align 4
@@ -342,7 +343,7 @@ entry:
   %before = alloca [128 x i8], align 16
   %created = alloca ptr
   %at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 4
-  %published.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 16
+  %published.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 13
   %needed = add i32 %threads, -1
   %there = load i32, ptr %at, align 4
   %enough = icmp sge i32 %there, %needed
@@ -361,7 +362,7 @@ more:
 create:
   %number = add i32 %started, 1
   %published = load atomic iPTR, ptr %published.at monotonic, align 8
-  %latest = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 17, i32 %number, i32 3
+  %latest = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 18, i32 %number, i32 1
   store iPTR %published, ptr %latest, align 8
   %argument = inttoptr i32 %number to ptr
   %failed = call i32 @pthread_create(ptr %created, ptr null, ptr @aotc.threads.serve, ptr %argument)
@@ -415,9 +416,9 @@ define weak_odr hidden i32 @aotc_threads_run(i32 %threads, ptr %work, ptr %argum
 entry:
   %came = alloca i64, align 8
   %busy.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 8
-  %work.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 12
-  %arguments.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 13
-  %published.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 16
+  %work.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 14
+  %arguments.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 15
+  %published.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 13
   store i64 -1, ptr %came
   call void @aotc.threads.start_over_after_fork()
   %together = call i1 @aotc.threads.enter(i32 %threads)
@@ -432,7 +433,7 @@ shares:
   %more = icmp slt i32 %thread, %threads
   br i1 %more, label %reset, label %before
 reset:
-  %taken.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 17, i32 %thread, i32 0
+  %taken.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 18, i32 %thread, i32 0
   store atomic iPTR %published, ptr %taken.at release, align 8
   %thread.next = add i32 %thread, 1
   br label %shares

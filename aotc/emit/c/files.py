@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.resources import files
+from itertools import chain
 from typing import IO, ClassVar
 
 from xdsl.context import Context
@@ -17,6 +18,7 @@ from xdsl.utils.target import Target
 from aotc.dialects.aot.contract import weight_offsets
 from aotc.emit.c.header import header_text
 from aotc.emit.c.source import CSource
+from aotc.emit.c.support import supported_text
 from aotc.emit.c.unit import THREADS, Part
 from aotc.model.metadata import ModelInfo, to_json
 from aotc.model.weights import WeightStore
@@ -33,7 +35,8 @@ def emit_c(module: ModuleOp, store: WeightStore, info: ModelInfo, split: bool = 
     result: dict[str, Content] = {}
     if split:
         result[f"{info.name}_operators.c"] = CSource(module, store, Part.OPERATORS).text(header)
-    result[f"{info.name}.c"] = CSource(module, store, Part.NETWORK if split else Part.ALL).text(header)
+    text = CSource(module, store, Part.NETWORK if split else Part.ALL).text(header)
+    result[f"{info.name}.c"] = chain(text, [supported_text(info)])
     return result | emit_header(module, store, info)
 
 

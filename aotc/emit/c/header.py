@@ -13,7 +13,14 @@ from math import prod
 from aotc.dialects.dtypes import numpy_dtype
 from aotc.emit.c.text import comment_text, string_literal
 from aotc.emit.c.types import F32, dtype_ctype, float_literal
-from aotc.model.conventions import entry_symbol, model_symbol, operator_symbol, weights_symbol, workspace_symbol
+from aotc.model.conventions import (
+    entry_symbol,
+    model_symbol,
+    operator_symbol,
+    supported_symbol,
+    weights_symbol,
+    workspace_symbol,
+)
 from aotc.model.metadata import ModelInfo, TensorInfo
 
 ABI_VERSION = 1
@@ -73,6 +80,7 @@ def header_text(
         '#ifdef __cplusplus\nextern "C" {\n#endif\n',
         *(f"{_purpose(info, prototype.symbol)}{prototype.declaration()};\n" for prototype in prototypes),
         *(f"/* The descriptor. */\n{descriptor.declaration()}" for descriptor in descriptors),
+        _supported_declaration(info),
         _workspace_declaration(prefix, info),
         _weights_declaration(info),
         "#ifdef __cplusplus\n}\n#endif\n",
@@ -146,6 +154,17 @@ def _purpose(info: ModelInfo, symbol: str) -> str:
     return (
         "/* Runs the model once on row-major tensors as described above; outputs must not overlap other tensors.\n"
         " * Returns 0 on success. */\n"
+    )
+
+
+def _supported_declaration(info: ModelInfo) -> str:
+    if not info.features:
+        return ""
+    names = comment_text(", ".join(info.features))
+    return (
+        "/* Whether the processor has what the model was compiled for, else it must not be run: 1 if so, 0 if not, -1\n"
+        f" * where that cannot be found out. That is {names}. */\n"
+        f"int32_t {supported_symbol(info.name)}(void);\n"
     )
 
 

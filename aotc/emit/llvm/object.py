@@ -16,8 +16,11 @@ from aotc.dialects.aot.contract import EMBEDDED
 from aotc.emit.llvm.embedded_weights import EmbeddedWeights
 from aotc.emit.llvm.ir import llvm_ir
 from aotc.emit.llvm.optimize import optimize
+from aotc.emit.llvm.support import supported_module
 from aotc.emit.llvm.threads import pool_module
+from aotc.machines.features import needed
 from aotc.machines.targets import Target, binding, lookup
+from aotc.model.conventions import supported_symbol
 from aotc.pipeline.phases import PassTiming, is_vectorized, to_llvm
 
 if TYPE_CHECKING:
@@ -28,10 +31,12 @@ class NativeCode:
     """A compilation on its way through LLVM; every step runs once, when first asked for."""
 
     def __init__(self, compilation: Compilation, target: Target | None = None, *, pool: bool = True) -> None:
-        """With `pool`, code for several threads contains their pool, else it refers to symbols of the runtime."""
+        """With `pool`, code for several threads contains their pool, else it refers to symbols of the runtime; and code
+        that needs more than the base of its architecture has a function that says whether that is there."""
         self.compilation = compilation
         self._pool = pool
         self.target = target or lookup(compilation.options.target)
+        self._features = needed(self.target.name) if pool else ()
         self._level = compilation.options.optimize
 
     @contextmanager
@@ -90,6 +95,8 @@ class NativeCode:
                 optimize(module, self.machine, self._level, rolled=self.target.freestanding and self._level != "3")
         if self._pool and self.compilation.options.threads > 1:
             module.link_in(pool_module(self.target, self.machine))
+        if self._features:
+            module.link_in(supported_module(self.compilation.name, self._features, self.target, self.machine))
         return module
 
     @cached_property
@@ -127,7 +134,8 @@ class NativeCode:
     @property
     def exports(self) -> list[str]:
         """The symbols that other objects see."""
-        return [
+        own = [supported_symbol(self.compilation.name)] if self._features else []
+        return own + [
             op.sym_name.data
             for op in self.module.ops
             if isinstance(op, llvm.FuncOp | llvm.GlobalOp)

@@ -319,8 +319,8 @@ def test_weights_stay_in_l3_where_their_share_of_it_is_enough() -> None:
     [
         (HOSTED, True),
         (CORTEX_M4, False),
-        (replace(HOSTED, threads=ThreadCosts(least_operations=10**9, most_time=0.9)), False),
-        (replace(HOSTED, threads=ThreadCosts(least_operations=4000, most_time=0.1)), False),
+        (replace(HOSTED, threads=ThreadCosts(phase_operations=10**9, most_time=0.9)), False),
+        (replace(HOSTED, threads=ThreadCosts(phase_operations=4000, most_time=0.1)), False),
     ],
 )
 def test_work_is_shared_where_threads_are_worth_it(core: Core, shared: bool, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,6 @@
 // RUN: aotc-opt %s -p 'run-on-threads' | filecheck %s
 
-// Halves of one buffer: calls that touch different ones do not wait for each other, those of one do.
+// Halves of one buffer: calls that touch different ones are of one phase, those of one are not.
 builtin.module attributes {aot.name = "kws", aot.threads = 3 : i64} {
   func.func private @aotc_kws_conv_0(%x: !aot.ptr<f32> {aot.noalias, aot.readonly}, %y: !aot.ptr<f32> {aot.noalias}) -> i32 attributes {aot.kernel, aot.convention = #aot<convention unpacked>} {
     %t = aot.thread
@@ -13,9 +13,11 @@ builtin.module attributes {aot.name = "kws", aot.threads = 3 : i64} {
   // The first error stays.
   // CHECK-NEXT:    %[[ZERO:.*]] = arith.constant 0 : i32
   // CHECK-NEXT:    %[[FINE:.*]] = arith.cmpi eq, %[[A]], %[[ZERO]]
-  // CHECK-NEXT:    arith.select %[[FINE]], %[[B]], %[[A]]
-  // CHECK:         func.call @aotc_threads_barrier
-  // CHECK-NEXT:    %{{.*}} = func.call @aotc_kws_conv_0(%b_p, %y, %thread)
+  // CHECK-NEXT:    %[[STATUS:.*]] = arith.select %[[FINE]], %[[B]], %[[A]]
+  // CHECK-NEXT:    scf.yield %[[STATUS]]
+  // CHECK:         func.call @aotc_kws_conv_0(%b_p, %y, %thread)
+  // CHECK:         arith.constant 2 : i32
+  // CHECK:         func.call @aotc_threads_run
   func.func @aotc_kws_run(%x: !aot.ptr<f32> {aot.name = "x", aot.io = "input", aot.readonly}, %y: !aot.ptr<f32> {aot.name = "y", aot.io = "output", aot.noalias}) -> i32 attributes {aot.entry, aot.convention = #aot<convention c>} {
     %0 = arith.constant 0 : i32
     %c0 = arith.constant 0 : index

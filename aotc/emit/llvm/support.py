@@ -1,0 +1,86 @@
+"""The function of a model that says whether the processor has what the model's target has, for code that LLVM makes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from aotc.machines.features import HWCAP, HWCAP2, Feature, checks, rows_of
+from aotc.machines.targets import Target, binding
+from aotc.model.conventions import supported_symbol
+
+_INSTRUCTIONS = r"""
+; mov eax, esi; mov ecx, edx; cpuid; and its results to [rdi], keeping rbx
+define internal void @aotc.cpuid(ptr %r, i32 %leaf, i32 %part) noinline nounwind
+    prologue [21 x i8] c"\53\89\F0\89\D1\0F\A2\89\07\89\5F\04\89\4F\08\89\57\0C\5B\C3\90" {
+  store volatile i32 %leaf, ptr %r
+  ret void
+}
+
+; xor ecx, ecx; xgetbv; mov [rdi], eax
+define internal void @aotc.xgetbv(ptr %r) noinline nounwind prologue [8 x i8] c"\31\C9\0F\01\D0\89\07\C3" {
+  store volatile i32 0, ptr %r
+  ret void
+}
+"""
+"""Instructions that LLVM has no portable words for: assembly in a function takes a parser, which there is for the
+host's only. What follows the bytes is never reached; it says that memory is written."""
+
+
+def supported_module(name: str, features: Sequence[str], target: Target, machine: Any) -> Any:
+    """LLVM's module of `aotc_NAME_supported` for a target that has `features`, in code of the architecture's base."""
+    architecture, rows = rows_of(features)
+    x86 = architecture == "x86_64"
+    base = ' "target-cpu"="x86-64" "target-features"=""' if x86 else ""
+    lines = [
+        f'target datalayout = "{machine.target_data}"',
+        f'target triple = "{target.triple}"',
+        f"define i32 @{supported_symbol(name)}() nounwind{base} {{",
+        *(_x86(rows) if x86 else _auxiliary(rows, f"i{target.pointer_width}")),
+        "  ret i32 1",
+        "no:\n  ret i32 0\n}",
+    ]
+    if x86:
+        lines.append(_INSTRUCTIONS)
+    else:
+        lines.append(f"declare i{target.pointer_width} @getauxval(i{target.pointer_width})")
+    module = binding().parse_assembly("\n".join(lines))
+    module.verify()
+    return module
+
+
+def _x86(rows: Sequence[Feature]) -> list[str]:
+    lines = ["  %r = alloca [4 x i32], align 4"]
+    for name, leaf in (("most", 0), ("extended", 1 << 31)):
+        lines += [f"  call void @aotc.cpuid(ptr %r, i32 {leaf}, i32 0)", f"  %{name} = load volatile i32, ptr %r"]
+    found = checks(rows)
+    for number, (leaf, part, words) in enumerate(found.leaves):
+        most = "extended" if leaf >> 31 else "most"
+        lines += _go_on(f"l{number}", f"icmp uge i32 %{most}, {leaf}")
+        lines.append(f"  call void @aotc.cpuid(ptr %r, i32 {leaf}, i32 {part})")
+        for word, mask in words:
+            value = f"%r{number}.{word}"
+            lines.append(f"  {value}.at = getelementptr [4 x i32], ptr %r, i32 0, i32 {word}")
+            lines.append(f"  {value} = load volatile i32, ptr {value}.at")
+            lines += _all_of(f"w{number}.{word}", "i32", value, mask)
+    if found.state:
+        lines += ["  call void @aotc.xgetbv(ptr %r)", "  %state = load volatile i32, ptr %r"]
+        lines += _all_of("saved", "i32", "%state", found.state)
+    return lines
+
+
+def _auxiliary(rows: Sequence[Feature], word_type: str) -> list[str]:
+    lines: list[str] = []
+    for word in (HWCAP, HWCAP2):
+        if mask := sum(1 << row.bit for row in rows if row.word == word):
+            lines.append(f"  %bits{word} = call {word_type} @getauxval({word_type} {word})")
+            lines += _all_of(f"a{word}", word_type, f"%bits{word}", mask)
+    return lines
+
+
+def _all_of(name: str, kind: str, value: str, mask: int) -> list[str]:
+    return [f"  %{name}.set = and {kind} {value}, {mask}", *_go_on(name, f"icmp eq {kind} %{name}.set, {mask}")]
+
+
+def _go_on(name: str, condition: str) -> list[str]:
+    return [f"  %{name}.yes = {condition}", f"  br i1 %{name}.yes, label %{name}.next, label %no", f"{name}.next:"]
