@@ -1,7 +1,8 @@
 """Budgets: `--ram`, `--flash` and `--stack` against what the compiled model needs, with the responsible named.
 
 RAM is the arena, and the inputs and outputs unless they are in the arena. Flash is code, constants and weights, unless
-the caller has the weights. Stack is what the entry and all it calls need, without the C library.
+the caller has the weights. Stack is what the entry and all it calls need, helpers of the compiler for arithmetic
+included, the C library not; where it is an estimate, with its margin. What is not known is over every budget.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import TYPE_CHECKING
 
 from aotc.dialects.dtypes import numpy_dtype
 from aotc.errors import BudgetError, Problem
+from aotc.machines.helpers import helper_stack
+from aotc.machines.targets import lookup
 from aotc.model.metadata import Footprint, ModelInfo
 
 if TYPE_CHECKING:
@@ -36,7 +39,7 @@ def check_budgets(compilation: Compilation, info: ModelInfo) -> None:
             problems.append(_flash_problem(compilation, info, footprint, options.flash))
     if options.stack is not None:
         assert footprint is not None
-        if footprint.stack_bytes is None or footprint.stack_bytes > options.stack:
+        if footprint.most_stack_bytes is None or footprint.most_stack_bytes > options.stack:
             problems.append(_stack_problem(info, footprint, options.stack))
     if problems:
         raise BudgetError(problems)
@@ -93,12 +96,14 @@ def _weights(compilation: Compilation) -> dict[str, int]:
 def _stack_problem(info: ModelInfo, footprint: Footprint, allowed: int) -> Problem:
     frames = {each.symbol: each.frame_bytes for each in footprint.functions}
     nodes = {kernel.symbol: "/".join(kernel.nodes) for kernel in info.kernels}
-    path = " calls ".join(_frame(symbol, frames.get(symbol), nodes.get(symbol)) for symbol in footprint.stack_path)
+    triple = lookup(footprint.target).triple
+    steps = [(symbol, frames.get(symbol, helper_stack(triple, symbol))) for symbol in footprint.stack_path]
+    path = " calls ".join(_frame(symbol, size, nodes.get(symbol)) for symbol, size in steps)
     if footprint.stack_bytes is None:
         return Problem(
             f"the stack cannot be bounded, --stack allows {allowed:,}",
-            why=f"a frame depends on the machine's vector length: {path}" if path else "only ELF code is measured",
-            fix="choose a --target without scalable vectors",
+            why=_why_unbounded(footprint, path),
+            fix=_ELSEWHERE,
         )
     fixes: list[str] = []
     if info.operator_api != "unpacked":
@@ -106,9 +111,25 @@ def _stack_problem(info: ModelInfo, footprint: Footprint, allowed: int) -> Probl
     elif info.interface_api == "packed":
         fixes.append("use --interface-api c")
     fixes.append("compile with -O1 or -Os, which inline and unroll less")
-    what = f"the stack needs {footprint.stack_bytes:,} bytes, --stack allows {allowed:,}"
-    on_top = f", and on top what {', '.join(footprint.library_calls)} use" if footprint.library_calls else ""
+    size = f"{footprint.stack_bytes:,} bytes"
+    if footprint.estimate:
+        size = f"about {size} by LLVM, and another compiler may take {footprint.stack_margin_bytes:,} more"
+        fixes.insert(0, "measure it with the compiler of your C: --cc COMMAND")
+    what = f"the stack needs {size}, --stack allows {allowed:,}"
+    uncounted = [call for call in footprint.library_calls if helper_stack(triple, call) is None]
+    on_top = f", and on top what {', '.join(uncounted)} use" if uncounted else ""
     return Problem(what, why=path + on_top, fix=", or ".join(fixes))
+
+
+_ELSEWHERE = "leave the budget out and measure on the machine, or choose a --target whose stack is known"
+
+
+def _why_unbounded(footprint: Footprint, path: str) -> str:
+    if footprint.target.startswith("wasm"):
+        return "the engine keeps calls and local variables on a stack of its own"
+    if any(each.frame_bytes is None for each in footprint.functions):
+        return f"a frame has no constant size, as with vectors of a length that the machine decides: {path}"
+    return "only ELF code is measured"
 
 
 def _frame(symbol: str, size: int | None, nodes: str | None) -> str:

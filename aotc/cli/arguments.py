@@ -63,17 +63,9 @@ def add_shape_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_compile_options(parser: argparse.ArgumentParser) -> None:
-    """Every option of a compilation but those about files that it writes."""
-    add_shape_options(parser)
-    parser.add_argument("--target", default="host", help="a name from `aotc targets` or triple[:cpu[:features]]")
-    conventions = parser.add_argument_group("conventions")
-    for name, sentence in _CONVENTIONS.items():
-        default: str = getattr(CompileOptions, name)
-        text = f"{sentence} (default: {default})" if default else sentence
-        conventions.add_argument(f"--{name.replace('_', '-')}", choices=CHOICES[name], default=default, help=text)
-    for flag, sentence in _SWITCHES.items():
-        conventions.add_argument(flag, action="store_true", help=sentence)
+def add_target(parser: argparse.ArgumentParser, default: str | None = "host") -> None:
+    """For which machine, and how hard to optimise."""
+    parser.add_argument("--target", default=default, help="a name from `aotc targets` or triple[:cpu[:features]]")
     for level in CHOICES["optimize"]:
         parser.add_argument(
             f"-O{level}",
@@ -83,6 +75,19 @@ def add_compile_options(parser: argparse.ArgumentParser) -> None:
             default=CompileOptions.optimize,
             help={"0": "how hard to optimise", "s": "prefer small code"}.get(level, argparse.SUPPRESS),
         )
+
+
+def add_compile_options(parser: argparse.ArgumentParser) -> None:
+    """Every option of a compilation but those about files that it writes."""
+    add_shape_options(parser)
+    add_target(parser)
+    conventions = parser.add_argument_group("conventions")
+    for name, sentence in _CONVENTIONS.items():
+        default: str = getattr(CompileOptions, name)
+        text = f"{sentence} (default: {default})" if default else sentence
+        conventions.add_argument(f"--{name.replace('_', '-')}", choices=CHOICES[name], default=default, help=text)
+    for flag, sentence in _SWITCHES.items():
+        conventions.add_argument(flag, action="store_true", help=sentence)
     parser.add_argument(
         "--accuracy",
         choices=CHOICES["accuracy"],
@@ -125,12 +130,20 @@ def add_output_options(parser: argparse.ArgumentParser) -> None:
             metavar="NAME",
             help=f"linker section of the {what} in objects (C: AOTC_{what.upper()})",
         )
+    add_budgets(parser)
+    parser.add_argument("--stop-after", metavar="PHASE", help="write the IR after this phase and stop")
+
+
+def add_budgets(parser: argparse.ArgumentParser) -> None:
+    """What a model may cost, and who says what it does."""
     budgets = parser.add_argument_group(
-        "budgets", "In bytes, or 16K, 1M. Exceeding one is an error; nothing is written."
+        "budgets", "In bytes, or 16K, 1M. Exceeding one is an error, and so is a cost that is not known."
     )
     for budget, sentence in _BUDGETS.items():
         budgets.add_argument(f"--{budget}", metavar="SIZE", help=sentence)
-    parser.add_argument("--stop-after", metavar="PHASE", help="write the IR after this phase and stop")
+    budgets.add_argument(
+        "--cc", metavar="COMMAND", help="the compiler of your C (GCC or Clang): run it to measure code and stack"
+    )
 
 
 def options_from(arguments: argparse.Namespace, **overrides: Any) -> CompileOptions:

@@ -103,25 +103,32 @@ def plan_command(arguments: argparse.Namespace) -> int:
 
 def check_command(arguments: argparse.Namespace) -> int:
     """`aotc check`."""
-    from aotc.compiler.driver import lower
+    from aotc.cli.report import summary
+    from aotc.compiler.driver import lower, measured
 
+    costs = any(getattr(arguments, name) is not None for name in ("target", "ram", "flash", "stack", "cc"))
+    info, code = None, EXIT_OK
     problems: tuple[Problem, ...] = ()
     try:
-        lower(arguments.model, options_from(arguments, stop_after="graph"))
-    except UsageError:
-        raise
+        if costs:
+            info = measured(arguments.model, options_from(arguments))
+        else:
+            lower(arguments.model, options_from(arguments, stop_after="graph"))
     except AotcError as error:
-        if error.exit_code != EXIT_MODEL:
+        if error.exit_code not in (EXIT_MODEL, EXIT_WRONG):
             raise
-        problems = error.problems
+        problems, code = error.problems, error.exit_code
     if arguments.json:
-        print_json({"ok": not problems, "problems": [asdict(problem) for problem in problems]})
-    elif not problems:
+        report = {"report": None if info is None else asdict(info)} if costs else {}
+        print_json({"ok": not problems, "problems": [asdict(problem) for problem in problems]} | report)
+        return code
+    for problem in problems:
+        print(f"error: {problem}", file=sys.stderr)
+    if not problems:
         print("nothing stands in the way")
-    else:
-        for problem in problems:
-            print(f"error: {problem}", file=sys.stderr)
-    return EXIT_MODEL if problems else EXIT_OK
+    if info is not None:
+        print("\n".join(summary(info)))
+    return code
 
 
 def inspect_command(arguments: argparse.Namespace) -> int:

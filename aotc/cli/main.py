@@ -91,7 +91,7 @@ class _Parser(argparse.ArgumentParser):
 def build_parser() -> argparse.ArgumentParser:
     """Every command and option."""
     from aotc.cli import commands
-    from aotc.cli.arguments import add_compile_options, add_output_options, add_shape_options
+    from aotc.cli.arguments import add_budgets, add_compile_options, add_output_options, add_shape_options, add_target
     from aotc.cli.verification import verify_command
     from aotc.pipeline.options import KINDS
 
@@ -158,6 +158,8 @@ def build_parser() -> argparse.ArgumentParser:
     check = add("check", commands.check_command, "list everything that stands in the way of compiling")
     check.add_argument("model", metavar="MODEL.onnx")
     add_shape_options(check)
+    add_target(check, default=None)
+    add_budgets(check)
 
     inspect = add("inspect", commands.inspect_command, "show a model's or an artefact's inputs, outputs and sizes")
     inspect.add_argument("model", metavar="MODEL.onnx|DIR|LIB.so")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from aotc.machines.helpers import helper_stack
+from aotc.machines.targets import lookup
 from aotc.model.conventions import PREFIX
 from aotc.model.metadata import Footprint, FunctionFootprint, ModelInfo
 
@@ -32,6 +34,8 @@ def summary(info: ModelInfo) -> list[str]:
     weights = "" if info.weights == "caller" else f"weights {info.weights_bytes:,}, "
     other = footprint.flash_bytes - footprint.text_bytes - (0 if info.weights == "caller" else info.weights_bytes)
     what = " by LLVM: an estimate for C" if footprint.estimate else ""
+    if footprint.compiler is not None:
+        what = f" by {footprint.compiler}"
     lines.append(
         f"flash  {footprint.flash_bytes:>12,} bytes "
         f"(code {footprint.text_bytes:,}, {weights}other {other:,}; {footprint.target}{what})"
@@ -39,8 +43,11 @@ def summary(info: ModelInfo) -> list[str]:
     if not footprint.functions:
         return lines
     path = " > ".join(_plain(info, symbol) for symbol in footprint.stack_path)
-    calls = f", without {', '.join(footprint.library_calls)}" if footprint.library_calls else ""
-    lines.append(f"stack  {_number(footprint.stack_bytes):>12} bytes ({path}{calls})")
+    triple = lookup(footprint.target).triple
+    uncounted = [call for call in footprint.library_calls if helper_stack(triple, call) is None]
+    calls = f", without {', '.join(uncounted)}" if uncounted else ""
+    margin = f", {footprint.stack_margin_bytes:,} more by another compiler" if footprint.stack_margin_bytes else ""
+    lines.append(f"stack  {_number(footprint.stack_bytes):>12} bytes ({path}{calls}{margin})")
     return lines
 
 

@@ -37,8 +37,8 @@ LIMIT = 4 << 30
 """Bytes that the cache may take."""
 
 _NAME = re.compile(r"[0-9a-f]{64}")
-_UNCACHED = ("stop_after", "start_at", "dump_phases", "print_ir_after_all", "verify_each", "time_passes")
-"""Options whose point is that the passes run."""
+_UNCACHED = ("stop_after", "start_at", "dump_phases", "print_ir_after_all", "verify_each", "time_passes", "cc")
+"""Options whose point is that the passes run, or a compiler that the key does not know."""
 
 
 def directory() -> Path | None:

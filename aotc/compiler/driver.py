@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _NOT_IN_PROCESS = (
     *("emit", "target", "split", "weights_section", "workspace_section", "selftest", "selftest_outputs"),
-    *("ram", "flash", "stack", "stop_after"),
+    *("ram", "flash", "stack", "cc", "stop_after"),
 )
 """Options without a meaning for a model that is called where it is compiled."""
 
@@ -116,6 +116,19 @@ def compile_to(
 
 
 @uncollected()
+def measured(source: Source, options: CompileOptions) -> ModelInfo:
+    """The metadata of a compilation that writes nothing: what the model costs. Raises BudgetError over a budget, else
+    as `compile_to`."""
+    from aotc.checking.budgets import check_budgets
+    from aotc.emit.artifacts import Emission
+
+    compilation = lower(source, options)
+    info = Emission(compilation).info
+    check_budgets(compilation, info)
+    return info
+
+
+@uncollected()
 def compile_with(
     source: Source, directory: Path, options: CompileOptions, report: Callable[[str], None] | None = None
 ) -> Artifacts:
@@ -146,4 +159,4 @@ def compile_with(
     return Artifacts(directory, tuple(written), emission.info, tuple(compilation.timings))
 
 
-__all__ = ["Artifacts", "Compilation", "compile", "compile_to", "compile_with", "in_process", "lower"]
+__all__ = ["Artifacts", "Compilation", "compile", "compile_to", "compile_with", "in_process", "lower", "measured"]

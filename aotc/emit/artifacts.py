@@ -31,16 +31,23 @@ class Emission:
 
     @cached_property
     def info(self) -> ModelInfo:
-        """The metadata, with the footprint where LLVM is needed anyway, a budget asks for it, or a target was named.
+        """The metadata, with the footprint where LLVM is needed anyway, a budget asks for it, or a target was named; as
+        the user's compiler makes it of the C where the options name one.
 
         For shared libraries alone, which run where stacks are large, the stack is measured only if it has a budget.
         """
+        from aotc.emit.c.files import emit_c
         from aotc.machines.features import needed
 
         options = self.compilation.options
         info = replace(self.compilation.info(), features=needed(options.target))
         native = bool(NATIVE_KINDS & {*options.emit})
         budget = options.flash is not None or options.stack is not None
+        if options.cc is not None:
+            from aotc.emit.c.measure import compiled_footprint
+
+            sources = emit_c(self.compilation.module, self.compilation.store, info, options.split)
+            return replace(info, footprint=compiled_footprint(self.compilation, info, sources))
         if not (native or budget or (options.target != "host" and "c" in options.emit)):
             return info
         from aotc.emit.footprint import measure_footprint

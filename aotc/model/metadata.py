@@ -81,8 +81,8 @@ class Footprint:
     """What a model costs on a machine, in bytes.
 
     `flash_bytes` are code, constants, initial values, and the weights unless the caller has them. `stack_bytes` bounds
-    the stack below the entry's caller, along `stack_path`; what `library_calls` use comes on top. None is not known, or
-    not measured (then there are no `functions` either).
+    the stack below the entry's caller, along `stack_path`, which may end in a helper of the compiler's library; what
+    the other `library_calls` use comes on top. None is not known, or not measured (then there are no `functions`).
     """
 
     target: str
@@ -99,6 +99,15 @@ class Footprint:
     stack_path: tuple[str, ...]
     library_calls: tuple[str, ...]
     functions: tuple[FunctionFootprint, ...]
+    stack_margin_bytes: int = 0
+    """What the stack of an estimate may take beyond `stack_bytes`."""
+    compiler: str | None = None
+    """Who compiled what was measured, as it says itself, where that was not LLVM."""
+
+    @property
+    def most_stack_bytes(self) -> int | None:
+        """The stack with its margin."""
+        return None if self.stack_bytes is None else self.stack_bytes + self.stack_margin_bytes
 
 
 @dataclass(frozen=True)

@@ -78,6 +78,8 @@ class CompileOptions:
     ram: int | None = None
     flash: int | None = None
     stack: int | None = None
+    cc: str | None = None
+    """The command that C is compiled with, which measures code and stack; None: they are estimated."""
     stop_after: str | None = None
     start_at: str | None = None
     dump_phases: str | None = None
@@ -113,6 +115,9 @@ class CompileOptions:
             for what, section in sections.items()
             if section is not None and not NATIVE_KINDS & {*self.emit}
         ]
+        if self.cc is not None and "c" not in self.emit:
+            why = "it compiles the C that is generated, and none is"
+            problems.append(Problem(f"--cc {self.cc} with --emit {','.join(self.emit)}", why=why, fix="use --emit c"))
         problems += self._thread_problems()
         if problems:
             raise UsageError(problems)

@@ -47,8 +47,8 @@ def cases(model: str) -> tuple[Case, ...]:
 def compiled(model: str, target: str, **options: Any) -> Path:
     """The folder of a model's C files and object for `target`, called MODEL.*; options are those of `compile_to`."""
     folder = Path(mkdtemp(prefix=f"{model}.", dir=_SCRATCH.name))
-    options = {"optimize": "s", **options}
-    aotc.compile_to(DATA / model / "model.onnx", folder, name=model, emit=("c", "object"), target=target, **options)
+    options = {"optimize": "s", "emit": ("c", "object"), **options}
+    aotc.compile_to(DATA / model / "model.onnx", folder, name=model, target=target, **options)
     return folder
 
 

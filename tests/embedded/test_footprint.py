@@ -6,6 +6,10 @@ from itertools import pairwise
 
 import pytest
 from ladder import STEPS, climb, text
+from measuring import BOARDS, measure, report
+
+CALL = 24
+"""Bytes by which the program on the board sees more than the model uses: what it saves around the call."""
 
 DOCUMENTED = ("cpacked", "values", "pointers", "unpacked", "single unit")
 """The ladder of the proposal: packed, no DLTensor, no value union, unpacked, one unit. Both figures fall each time."""
@@ -28,3 +32,16 @@ def test_d25_the_footprint_ladder(board: str, model: str, kind: str) -> None:
     assert text(found[0]) - text(found[-1]) >= 700
     assert found[0].stack - found[-1].stack >= 370
     assert found[-1].stack < 200
+
+
+@pytest.mark.parametrize("model", ["hello_world_float", "hello_world_int8"])
+@pytest.mark.parametrize("board", ["m0", "m4f", "rv32"])
+def test_the_stack_is_what_the_compiler_of_the_board_says(board: str, model: str) -> None:
+    """No function of the C library is called; helpers of soft floating point are."""
+    machine = BOARDS[board]
+    flags = " ".join(("-Os", *machine.flags))
+    promised = report(model, machine.target, emit="c", cc=f"{machine.tools}gcc {flags}")["footprint"]
+    estimated = report(model, machine.target)["footprint"]
+    used = measure(machine, model, "c", count=1).stack
+    assert used <= promised["stack_bytes"] + CALL
+    assert used <= estimated["stack_bytes"] * 1.25 + 24 + CALL

@@ -58,7 +58,7 @@ def range_(node: Node) -> SSAValue:
     if delta == 0:
         node.fail("delta is 0")
     distance, step = (limit - start).item(), delta.item()
-    count = max(int(-(-distance // step)) if dtype.kind in "iu" else math.ceil(distance / step), 0)
+    count = int(max(-(-distance // step) if dtype.kind in "iu" else math.ceil(distance / step), 0))
     node.require_room(count, np.int64)
     return node.constant((start + delta * np.arange(count).astype(wide)).astype(dtype))
 
