@@ -55,7 +55,18 @@ class NativeCode:
 
     @cached_property
     def weights(self) -> EmbeddedWeights | None:
-        """The embedded weights, if there are any."""
+        """The embedded weights, if there are any that the optimised code reads: the others LLVM has removed."""
+        weights = self._marked
+        if weights is not None:
+            try:
+                self.optimized.get_global_variable(weights.symbol)
+            except NameError:
+                return None
+        return weights
+
+    @cached_property
+    def _marked(self) -> EmbeddedWeights | None:
+        """The weights that a marker stands for before optimisation."""
         return EmbeddedWeights.of(self.module)
 
     @cached_property
@@ -66,7 +77,7 @@ class NativeCode:
     @cached_property
     def optimized(self) -> Any:
         """LLVM's module, optimised; embedded weights are marked."""
-        weights = self.weights
+        weights = self._marked
 
         def contents(op: llvm.GlobalOp) -> str | None:
             return weights.marked() if weights is not None and EMBEDDED.get(op) is not None else None
