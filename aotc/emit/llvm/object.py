@@ -57,11 +57,8 @@ class NativeCode:
     def weights(self) -> EmbeddedWeights | None:
         """The embedded weights, if there are any that the optimised code reads: the others LLVM has removed."""
         weights = self._marked
-        if weights is not None:
-            try:
-                self.optimized.get_global_variable(weights.symbol)
-            except NameError:
-                return None
+        if weights is None or weights.symbol not in {each.name for each in self.optimized.global_variables}:
+            return None
         return weights
 
     @cached_property
