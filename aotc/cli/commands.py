@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aotc.cli.arguments import options_from
+from aotc.cli.plan_table import plan_lines
+from aotc.cli.progress import progress
 from aotc.errors import EXIT_MODEL, EXIT_OK, EXIT_WRONG, AotcError, Problem, UsageError
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def compile_command(arguments: argparse.Namespace) -> int:
     from aotc.compiler.driver import compile_with
 
     options = options_from(arguments, emit=arguments.emit)
-    with _progress() as report:
+    with progress() as report:
         artifacts = compile_with(arguments.model, Path(arguments.output), options, report)
     if options.time_passes:
         _print_timings(artifacts.timings)
@@ -50,7 +51,7 @@ def run_command(arguments: argparse.Namespace) -> int:
     from aotc.measuring.routes import open_model
     from aotc.pipeline.files import write_files
 
-    with _progress() as report:
+    with progress() as report:
         model = open_model(arguments.model, arguments.emit, options_from(arguments), report)
     outputs = model(read_inputs(arguments.inputs, model.inputs))
     if arguments.outputs is not None:
@@ -74,7 +75,7 @@ def verify_command(arguments: argparse.Namespace) -> int:
     from aotc.cli.comparison import compare
     from aotc.measuring.routes import open_model
 
-    with _progress() as report:
+    with progress() as report:
         model = open_model(arguments.model, arguments.emit, options_from(arguments), report)
         if report is not None:
             report("onnxruntime")
@@ -99,7 +100,7 @@ def plan_command(arguments: argparse.Namespace) -> int:
     """`aotc plan`."""
     from aotc.compiler.driver import lower
 
-    with _progress() as report:
+    with progress() as report:
         info = lower(arguments.model, options_from(arguments), report).info()
     sizes = {
         "workspace_bytes": info.workspace_bytes,
@@ -109,14 +110,8 @@ def plan_command(arguments: argparse.Namespace) -> int:
     if arguments.json:
         _print_json(asdict(info.plan) | sizes)
         return EXIT_OK
-    plan = info.plan
-    print(f"{'buffer':20} {'offset':>10} {'bytes':>10}  {'steps':>9}  nodes")
-    for buffer in plan.buffers:
-        nodes = ", ".join(buffer.nodes)
-        print(f"{buffer.name:20} {buffer.offset:>10,} {buffer.size:>10,}  {buffer.first:>4}-{buffer.last:<4}  {nodes}")
-    verdict = "optimal" if plan.optimal else f"lower bound {plan.lower_bound_bytes:,}"
-    print(f"arena {plan.peak_bytes:,} bytes ({verdict}, alignment {plan.alignment})")
-    print(", ".join(f"{name.removesuffix('_bytes')} {size:,} bytes" for name, size in sizes.items()))
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    print("\n".join(plan_lines(info.plan, sizes, width)))
     return EXIT_OK
 
 
@@ -171,7 +166,7 @@ def bench_command(arguments: argparse.Namespace) -> int:
             "--profile with --against" if arguments.against is not None else f"--profile with --emit {arguments.emit}"
         )
         raise UsageError(Problem(what, why="kernels are timed in code that this process compiles for itself"))
-    with _progress() as report:
+    with progress() as report:
         if arguments.profile:
             result = timings.profile(arguments.model, options, arguments.inputs, report)
         else:
@@ -194,7 +189,7 @@ def tune_command(arguments: argparse.Namespace) -> int:
     path = Path(arguments.output) if arguments.output is not None else tuning_table()
     table = TuningTable.read(path) if path.exists() else TuningTable()
     gains: list[Gain] = []
-    with _progress() as report:
+    with progress() as report:
         for gain in tune(arguments.model, options_from(arguments), table, report):
             gains.append(gain)
             write_files(path.parent, {path.name: table.text()})
@@ -259,18 +254,6 @@ def runtime_command(arguments: argparse.Namespace) -> int:
     for path in write_files(Path(arguments.output), sources):
         print(f"{path.stat().st_size:>12,}  {path}")
     return EXIT_OK
-
-
-@contextmanager
-def _progress() -> Generator[Callable[[str], None] | None]:
-    """A status line while standard error is a terminal, silence in a pipe."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("starting") as status:
-        yield lambda phase: status.update(phase)
 
 
 def _print_timings(timings: tuple[PassTiming, ...]) -> None:

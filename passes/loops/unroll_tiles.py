@@ -52,6 +52,7 @@ from aotc.dialects.aot import tiles
 from aotc.dialects.aot.tiles import TILE_OPERATIONS, tile_shape, tile_type
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.errors import CompileError, Problem
+from aotc.model.progress import Progress
 
 Registers: TypeAlias = Sequence[SSAValue]
 """The registers of a tile, row-major: one-dimensional vectors along the lanes; or one scalar."""
@@ -77,9 +78,9 @@ class UnrollTilesPass(ModulePass):
     name = "unroll-tiles"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.ops:
-            if isinstance(function, func.FuncOp) and function.body.blocks:
-                _Unrolling().function(function)
+        functions = [function for function in op.ops if isinstance(function, func.FuncOp) and function.body.blocks]
+        for function in Progress.of(ctx).kernels(functions):
+            _Unrolling().function(function)
 
 
 class _Unrolling:
