@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import argparse
 import math
+import shutil
 import sys
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aotc.cli.arguments import options_from
-from aotc.errors import EXIT_MODEL, EXIT_OK, AotcError, Problem, UsageError
+from aotc.cli.plan_table import plan_lines
+from aotc.cli.progress import progress
+from aotc.errors import EXIT_MODEL, EXIT_OK, EXIT_WRONG, AotcError, Problem, UsageError
 
 if TYPE_CHECKING:
     from aotc.pipeline.phases import PassTiming
@@ -90,14 +91,8 @@ def plan_command(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(asdict(info.plan) | sizes)
         return EXIT_OK
-    plan = info.plan
-    print(f"{'buffer':20} {'offset':>10} {'bytes':>10}  {'steps':>9}  nodes")
-    for buffer in plan.buffers:
-        nodes = ", ".join(buffer.nodes)
-        print(f"{buffer.name:20} {buffer.offset:>10,} {buffer.size:>10,}  {buffer.first:>4}-{buffer.last:<4}  {nodes}")
-    verdict = "optimal" if plan.optimal else f"lower bound {plan.lower_bound_bytes:,}"
-    print(f"arena {plan.peak_bytes:,} bytes ({verdict}, alignment {plan.alignment})")
-    print(", ".join(f"{name.removesuffix('_bytes')} {size:,} bytes" for name, size in sizes.items()))
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    print("\n".join(plan_lines(info.plan, sizes, width)))
     return EXIT_OK
 
 
@@ -257,18 +252,6 @@ def runtime_command(arguments: argparse.Namespace) -> int:
     for path in written:
         print(f"{path.stat().st_size:>12,}  {path}")
     return EXIT_OK
-
-
-@contextmanager
-def progress() -> Generator[Callable[[str], None] | None]:
-    """A status line while standard error is a terminal, silence in a pipe."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("starting") as status:
-        yield lambda phase: status.update(phase)
 
 
 def _print_timings(timings: tuple[PassTiming, ...]) -> None:

@@ -13,8 +13,9 @@ import numpy as np
 from aotc.checking.recordings import read_inputs
 from aotc.checking.reference import reference_outputs, reference_session
 from aotc.cli.arguments import options_from
-from aotc.cli.commands import print_json, progress
+from aotc.cli.commands import print_json
 from aotc.cli.comparison import Comparison, compare
+from aotc.cli.progress import progress
 from aotc.errors import EXIT_OK, EXIT_WRONG, Problem, UsageError
 from aotc.measuring.differences import first_operator, first_pass, loops_outputs
 from aotc.measuring.routes import open_model

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 from aotc.compiler.keywords import in_python_terms
 from aotc.compiler.lowering import Source, import_source, read_once, run_phases, uncollected
@@ -16,6 +16,7 @@ from aotc.pipeline.compilation import Compilation
 from aotc.pipeline.files import write_files
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.phases import PHASE_NAMES, PassTiming
+from aotc.pipeline.signature import FileOptions, InProcessOptions, with_options
 
 if TYPE_CHECKING:
     from aotc.executor import CompiledModel
@@ -77,14 +78,14 @@ def _add_selftest(compilation: Compilation, source: Source) -> None:
     attach_selftest(compilation, inputs, outputs)
 
 
+@with_options(InProcessOptions, without=_NOT_IN_PROCESS)
 @uncollected()
 @in_python_terms()
-def compile(source: Source, **options: Any) -> CompiledModel:
+def compile(source: Source, **options: Unpack[InProcessOptions]) -> CompiledModel:
     """Compile a model in this process and return it ready to run.
 
-    `source` is a path, the bytes of a model or a ModelProto; options are those of `aotc compile` with underscores
-    (`dims={"batch": 4}`, `input_shapes={"x": (1, 3, 224, 224)}`, `optimize=3`, ...), except those about files, memory
-    and other machines, which belong to `compile_to`. No C compiler is needed.
+    `source` is a path, the bytes of a model or a ModelProto; options are those of `aotc compile` with underscores,
+    except those about files, memory and other machines, which belong to `compile_to`. No C compiler is needed.
     Raises CompileError with one problem for each thing that is not supported, FileNotFoundError, UsageError.
     """
     chosen = CompileOptions.of(**options)
@@ -104,13 +105,19 @@ def in_process(options: CompileOptions) -> CompileOptions:
     )
 
 
+@with_options(FileOptions)
 @in_python_terms()
 def compile_to(
-    source: Source, directory: str | os.PathLike[str], *, report: Callable[[str], None] | None = None, **options: Any
+    source: Source,
+    directory: str | os.PathLike[str],
+    *,
+    report: Callable[[str], None] | None = None,
+    **options: Unpack[FileOptions],
 ) -> Artifacts:
     """Compile a model and write its artefacts into `directory`; what the command `aotc compile` does.
 
-    Writes every file of `emit` or none. Raises as `compile`, and OSError where a file cannot be written.
+    Writes every file of `emit` or none; `report` hears what is being done. Raises as `compile`, and OSError where a
+    file cannot be written.
     """
     return compile_with(source, Path(directory), CompileOptions.of(**options), report)
 

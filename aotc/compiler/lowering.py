@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from aotc.errors import Problem, UsageError
 from aotc.machines.targets import lookup
 from aotc.machines.tuning_table import TuningTable
+from aotc.model.progress import Progress
 from aotc.pipeline.compilation import Compilation
 from aotc.pipeline.files import Content, write_files
 from aotc.pipeline.model_file import ModelFile
@@ -81,10 +82,12 @@ def import_source(source: Source, options: CompileOptions, report: Callable[[str
 def run_phases(compilation: Compilation, report: Callable[[str], None] | None = None) -> None:
     """Take what `import_source` gave through the phases up to `stop_after` (default: all). Raises AotcError, OSError.
 
-    `report` hears the name of each phase as it starts. The module is verified as it is imported and after the last
-    phase.
+    `report` hears the name of each phase as it starts, and of some the kernel at hand. The module is verified as it is
+    imported and after the last phase.
     """
     options = compilation.options
+    progress = Progress(report)
+    progress.attach(compilation.ctx)
     first, last = _first_and_last(options)
     dumper = _Dumper(options, compilation)
     if options.start_at is None:
@@ -94,8 +97,7 @@ def run_phases(compilation: Compilation, report: Callable[[str], None] | None = 
     compilation.timings = runner.timings
     for index in range(first + 1, last + 1):
         phase = PHASES[index]
-        if report is not None:
-            report(phase.name)
+        progress.phase(phase.name)
         runner.run(phase.name, pipeline_of(phase, options), compilation.module, verified=index == last)
         compilation.phase = phase.name
         dumper.after_phase(phase.name, index)

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 from functools import cache
 
+from xdsl.dialects import memref
+from xdsl.dialects.bufferization import ToTensorOp
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import OpTrait, SameOperandsAndResultType
 from xdsl.utils.exceptions import VerifyException
 
+from aotc.dialects.aot import PrefetchOp, TileLoadOp
 from aotc.dialects.aot.contract import IN_PLACE, kernels
 
 _DIALECTS = ("aot.", "arith.", "math.", "memref.", "vector.")
 """Dialects whose verifiers look at nothing but types and attributes."""
 
 
-_READS = frozenset(("memref.load", "memref.dim", "aot.tile_load", "aot.prefetch", "bufferization.to_tensor"))
+_READS = (memref.LoadOp, memref.DimOp, ToTensorOp, TileLoadOp, PrefetchOp)
 """Operations that read a buffer and no more. One that makes another memref of it is followed; all others may write."""
 
 
@@ -54,7 +57,7 @@ def _may_be_written(buffer: SSAValue) -> bool:
         for use in value.uses:
             op = use.operation
             views = [result for result in op.results if isinstance(result.type, MemRefType)]
-            if op.name not in _READS and not views:
+            if not isinstance(op, _READS) and not views:
                 return True
             pending += views
     return False

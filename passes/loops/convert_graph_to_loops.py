@@ -52,6 +52,7 @@ from aotc.dialects.dtypes import storage_type
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, element_type_of, shape_of
 from aotc.dialects.graph.schedules import ElementwiseSchedule, schedule_of
 from aotc.dialects.graph.structure import ConstantOp
+from aotc.model.progress import Progress
 from aotc.model.weights import WeightStore
 from aotc.passes.kernel.builders.expressions import Destination, Expressions, failure
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
@@ -72,9 +73,9 @@ class ConvertGraphToLoopsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         store = WeightStore.of(ctx)
-        for function in [f for f in op.walk() if isinstance(f, FuncOp)]:
-            if is_kernel(function) and not function.is_declaration:
-                _lower(function, store, self.check_indices)
+        functions = [f for f in op.walk() if isinstance(f, FuncOp) and is_kernel(f) and not f.is_declaration]
+        for function in Progress.of(ctx).kernels(functions):
+            _lower(function, store, self.check_indices)
         for function in [f for f in op.walk() if isinstance(f, FuncOp)]:
             _make_signless(function)
 

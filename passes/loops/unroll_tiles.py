@@ -50,6 +50,7 @@ from aotc.dialects.aot.dots import TILE_OPERATIONS, TileDotOp
 from aotc.dialects.aot.tiles import tile_shape, tile_type
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.errors import CompileError, Problem
+from aotc.model.progress import Progress
 from aotc.passes.loops.registers import array, part_positions, place_properties, positions, register_places
 
 Registers: TypeAlias = Sequence[SSAValue]
@@ -76,9 +77,9 @@ class UnrollTilesPass(ModulePass):
     name = "unroll-tiles"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.ops:
-            if isinstance(function, func.FuncOp) and function.body.blocks:
-                _Unrolling().function(function)
+        functions = [function for function in op.ops if isinstance(function, func.FuncOp) and function.body.blocks]
+        for function in Progress.of(ctx).kernels(functions):
+            _Unrolling().function(function)
 
 
 class _Unrolling:

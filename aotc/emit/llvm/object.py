@@ -60,14 +60,16 @@ class NativeCode:
 
     @cached_property
     def weights(self) -> EmbeddedWeights | None:
-        """The embedded weights, if there are any."""
-        return EmbeddedWeights.of(self.module)
+        """The embedded weights, if there are any that the optimised code reads: the others LLVM has removed."""
+        weights = self._marked
+        if weights is None or weights.symbol not in {each.name for each in self.optimized.global_variables}:
+            return None
+        return weights
 
     @cached_property
-    def _marked_weights(self) -> EmbeddedWeights | None:
-        """Those that the optimised code still has: what nothing reads, as an empty constant, is removed."""
-        names = {each.name for each in self.optimized.global_variables}
-        return self.weights if self.weights is not None and self.weights.symbol in names else None
+    def _marked(self) -> EmbeddedWeights | None:
+        """The weights that a marker stands for before optimisation."""
+        return EmbeddedWeights.of(self.module)
 
     @cached_property
     def machine(self) -> Any:
@@ -77,7 +79,7 @@ class NativeCode:
     @cached_property
     def optimized(self) -> Any:
         """LLVM's module, optimised; embedded weights are marked."""
-        weights = self.weights
+        weights = self._marked
 
         def contents(op: llvm.GlobalOp) -> str | None:
             return weights.marked() if weights is not None and EMBEDDED.get(op) is not None else None
@@ -102,7 +104,7 @@ class NativeCode:
     @cached_property
     def object(self) -> bytes:
         """An object file, weights and all."""
-        module, weights = self.optimized, self._marked_weights
+        module, weights = self.optimized, self.weights
         with self._timed("llvm-codegen"):
             image = self.machine.emit_object(module.clone())  # which it changes
         if weights is None:
@@ -113,7 +115,7 @@ class NativeCode:
     @cached_property
     def text(self) -> str:
         """LLVM IR after optimisation, weights and all."""
-        text, weights = str(self.optimized), self._marked_weights
+        text, weights = str(self.optimized), self.weights
         text = re.sub(r"^(; ModuleID = ).*\n", "", text, count=1)
         if weights is None:
             return text

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import onnx.parser
 import pytest
 from xdsl.parser import Parser
 
+import aotc
 from aotc.compiler.driver import compile_to
 from aotc.compiler.lowering import new_context
 from aotc.emit.llvm.embedded_weights import EmbeddedWeights
@@ -245,3 +247,15 @@ def test_weights_that_nothing_reads_are_not_in_the_object(tmp_path: Path) -> Non
         assert all(path.stat().st_size for path in files)
     x = np.arange(4, dtype=np.float32)
     np.testing.assert_array_equal(load(next((tmp_path / "shared").glob("*.so")))({"x": x})["y"], -x)
+
+
+def test_weights_that_no_result_depends_on_are_left_out(tmp_path: Path) -> None:
+    """`where(c, x, x)`: LLVM removes the read of the constant c, and then c; what is left is complete."""
+    x, c = np.array([1, 2, 3], np.float32), np.array([True, False, True])
+    nodes = [onnx.helper.make_node("Where", ["c", "x", "x"], ["y"])]
+    info = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [3]) for name in "xy"]
+    graph = onnx.helper.make_graph(nodes, "g", info[:1], info[1:], [onnx.numpy_helper.from_array(c, "c")])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=9)
+    made = aotc.compile_to(model, tmp_path, name="m", emit=("shared", "llvm-ir", "asm"), optimize="0")
+    library = next(path for path in made.files if path.suffix == ".so")
+    assert np.array_equal(aotc.load(library)(x)["y"], x)

@@ -1,0 +1,93 @@
+"""`aotc plan` and the status line: they fit the terminal, and say nothing where nobody watches."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import aotc
+from aotc.cli.plan_table import listed, plan_lines, shortened
+from aotc.model.metadata import BufferInfo, PlanInfo
+
+AOTC = Path(sys.executable).with_name("aotc")
+MODEL = Path(__file__).parents[3] / "examples" / "micro_speech" / "micro_speech.onnx"
+LONG = "model/inception_resnet_v2/block35_1/branch_2/conv_0c_3x3/BatchNorm/FusedBatchNormV3"
+
+
+def test_names_lose_their_middle() -> None:
+    assert (
+        shortened("Conv_1", 6) == "Conv_1" and shortened("abcdefgh", 5) == "ab…gh" and shortened("abcd", 1) == "a…"[:2]
+    )
+    short = shortened(LONG, 21)
+    assert len(short) == 21 and short.startswith("model/ince") and short.endswith("hNormV3") and "…" in short
+
+
+@pytest.mark.parametrize("width", [12, 30, 50, 80, 400])
+def test_lists_fit(width: int) -> None:
+    for names in (["Conv_1"], [LONG], [LONG] * 2, ["Conv_1", "Relu_2", LONG], [f"Conv_{k}" for k in range(40)]):
+        text = listed(names, width)
+        assert 0 < len(text) <= width
+        if len(", ".join(names)) <= width:
+            assert text == ", ".join(names)
+    assert listed([f"Conv_{k}" for k in range(40)], 30) == "Conv_0, Conv_1, Conv_2 +37"
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_the_plan_fits(width: int) -> None:
+    buffers = tuple(BufferInfo(f"b{k}", 1000 * k, 12345678, k, k + 1, (LONG,) * (k + 1)) for k in range(3))
+    plan = PlanInfo(12345678, 12345678, True, 64, (), buffers)
+    lines = plan_lines(plan, {"workspace_bytes": 1, "weights_bytes": 2, "io_bytes": 3}, width)
+    assert max(map(len, lines[:4])) <= width and len({line.index("  ") for line in lines[1:4]}) == 1
+    assert lines[-2:] == [
+        "arena 12,345,678 bytes (optimal, alignment 64)",
+        "workspace 1 bytes, weights 2 bytes, io 3 bytes",
+    ]
+    assert f"{LONG}, {LONG}" in "\n".join(plan_lines(plan, {}, None))
+
+
+def on_a_terminal(*arguments: str | Path) -> tuple[str, str]:
+    """What the command prints, and what it says on a terminal that is its standard error."""
+    leader, follower = pty.openpty()
+    environment = os.environ | {"AOTC_CACHE_DIR": "", "TERM": "xterm", "COLUMNS": "100"}
+    process = subprocess.Popen(
+        [AOTC, *arguments], stdout=subprocess.PIPE, stderr=follower, env=environment, stdin=subprocess.DEVNULL
+    )
+    os.close(follower)
+    said = b""
+    while True:
+        try:
+            data = os.read(leader, 4096)
+        except OSError:  # what Linux says where nobody holds the other end any more
+            break
+        if not data:
+            break
+        said += data
+    assert process.stdout is not None
+    out = process.stdout.read().decode()
+    process.stdout.close()
+    assert process.wait() == 0
+    os.close(leader)
+    return out, said.decode(errors="replace")
+
+
+def test_progress_is_for_terminals_only(tmp_path: Path) -> None:
+    out, said = on_a_terminal("compile", MODEL, "-o", tmp_path)
+    assert "\x1b" not in out and "0:00:" in said and said.rstrip().endswith(" s")
+    environment = os.environ | {"AOTC_CACHE_DIR": ""}
+    done = subprocess.run([AOTC, "compile", MODEL, "-o", tmp_path], capture_output=True, text=True, env=environment)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_kernels_are_counted(tmp_path: Path) -> None:
+    heard: list[str] = []
+    aotc.compile_to(MODEL, tmp_path, report=heard.append)
+    for phase in ("loops", "interface"):
+        said = [step for step in heard if step.startswith(f"{phase}: kernel ")]
+        count = int(said[0].split()[-1])
+        assert count > 1 and said[:count] == [f"{phase}: kernel {k} of {count}" for k in range(1, count + 1)]
+    assert [step for step in heard if ":" not in step][:3] == ["import", "graph", "schedule"]

@@ -1,0 +1,37 @@
+"""The options of `compile` and `compile_to` are in their signatures, as in the command and in CompileOptions."""
+
+from __future__ import annotations
+
+import inspect
+import pydoc
+from dataclasses import fields
+from typing import get_type_hints
+
+import aotc
+from aotc.compiler.driver import _NOT_IN_PROCESS  # pyright: ignore[reportPrivateUsage]
+from aotc.pipeline.options import CHOICES, CompileOptions
+from aotc.pipeline.signature import FileOptions, InProcessOptions
+
+OPTIONS = {field.name for field in fields(CompileOptions)}
+
+
+def test_every_option_is_typed_and_described() -> None:
+    assert set(get_type_hints(FileOptions)) == OPTIONS
+    assert set(get_type_hints(InProcessOptions)) == OPTIONS - set(_NOT_IN_PROCESS)
+
+
+def test_choices_are_those_of_the_command() -> None:
+    hints = get_type_hints(FileOptions)
+    for name, choices in CHOICES.items():
+        assert {str(choice) for choice in hints[name].__args__} - {""} == set(choices), name
+
+
+def test_help_shows_every_option() -> None:
+    for function, names in ((aotc.compile, OPTIONS - set(_NOT_IN_PROCESS)), (aotc.compile_to, OPTIONS)):
+        shown = inspect.signature(function).parameters
+        assert names <= shown.keys() and "options" not in shown
+        assert shown["threads"].default == 1 and shown["threads"].annotation is int
+        text = pydoc.render_doc(function, renderer=pydoc.plaintext)
+        assert all(f"\n        {name}: " in text for name in names)
+    assert "emit" not in inspect.signature(aotc.compile).parameters
+    assert inspect.signature(aotc.compile_to).parameters["emit"].default == ("c",)
