@@ -15,7 +15,7 @@ from aotc.machines.machine import ScalarUnit
 
 WORD = 4
 """Elements of a load of a word."""
-_SPILL = 3
+_SPILL = 2.5
 """Instructions at each step for a value that has no register: it is loaded, and what it makes room for stored."""
 _LOOP = 3
 """Instructions of an iteration beside its work: the counter and the jump."""
@@ -40,9 +40,11 @@ class Step:
     multiply: int
     """For each sum."""
     factors: int
-    """Registers that the factors of an element of x take."""
+    """Registers that the factors of a position take."""
+    weights: int
+    """Registers that the weights of an output take, beside `spare`."""
     spare: int
-    """Registers for the weight and for temporary values."""
+    """Registers for one weight and for temporary values."""
     unrolls: bool = True
     """Whether several steps in one iteration take fewer instructions: not where distances take some of their own."""
 
@@ -50,13 +52,13 @@ class Step:
 def step_of(unit: ScalarUnit, *, words: bool, floats: bool) -> Step:
     """Of words of four integers, of single integers, or of f32."""
     if floats:
-        return Step(1, 1, 1, 1, 1)
+        return Step(1, 1, 1, 1, 0, 1)
     if words:
-        return Step(WORD, 3, 2, 2, 2)
+        return Step(WORD, 3, 2, 1, 1, 1)
     load = 1 if unit.offsets else 2
     if unit.multiply == "mul":  # the product needs a register, and where an operand is overwritten, a copy
-        return Step(1, load, 2 if unit.offsets else 3, 1, 2, unit.offsets)
-    return Step(1, load, 1, 1, 1)
+        return Step(1, load, 2 if unit.offsets else 3, 1, 0, 2, unit.offsets)
+    return Step(1, load, 1, 1, 0, 1)
 
 
 def has_words(unit: ScalarUnit) -> bool:
@@ -72,7 +74,7 @@ def sums_cycles(
     registers, addresses = (unit.float_registers, 0) if floats else (unit.registers, 3)
 
     def one(rows: int, columns: int) -> float:
-        needed = rows * columns + rows * step.factors + step.spare + addresses
+        needed = rows * (columns + step.factors) + columns * step.weights + step.spare + addresses
         work = (rows + columns) * step.load + rows * columns * step.multiply
         each = work + _SPILL * max(needed - registers, 0) + _LOOP / unroll_of((rows, columns), step)
         return depth / step.elements * each + rows * columns * _RESULT + _TILE

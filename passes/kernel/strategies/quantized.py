@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.quantized.lookup import LookupOp
-from aotc.dialects.graph.quantized.requantization import RequantizeOp
+from aotc.dialects.graph.quantized.requantization import FixedRequantizeOp, RequantizeOp
 from aotc.passes.kernel.layouts import Blocked, Layouts
 from aotc.passes.kernel.strategy import KernelStrategy, Strategies
 
 
-class RequantizeLayout(KernelStrategy[RequantizeOp]):
-    """With one multiplier, or one for each channel where all of them are in one block."""
+class RequantizeLayout(KernelStrategy[RequantizeOp | FixedRequantizeOp]):
+    """With one factor, or one for each channel where all of them are in one block."""
 
-    def lay_out(self, op: RequantizeOp, layouts: Layouts) -> Blocked | None:
+    def lay_out(self, op: RequantizeOp | FixedRequantizeOp, layouts: Layouts) -> Blocked | None:
+        factor = op.multiplier if isinstance(op, RequantizeOp) else op.factor
         x, axis = layouts.computed(op.x), op.axis.value.data % len(shape_of(op.x))
         if x is None:
             return None
-        if shape_of(op.multiplier) in ((), (1,)):
-            return layouts.copied_on_blocks(op, x, op.multiplier)
+        if shape_of(factor) in ((), (1,)):
+            return layouts.copied_on_blocks(op, x, factor)
         if axis != 1 or x.channels.blocks != 1 or x.channels.lanes != shape_of(op.x)[1]:
             return None
-        return layouts.copied_on_blocks(op, x, op.multiplier, axis=len(shape_of(x.value)) - 1)
+        return layouts.copied_on_blocks(op, x, factor, axis=len(shape_of(x.value)) - 1)
 
 
 class LookupLayout(KernelStrategy[LookupOp]):
@@ -31,4 +32,8 @@ class LookupLayout(KernelStrategy[LookupOp]):
         return None if x is None else layouts.copied_on_blocks(op, x, op.table)
 
 
-STRATEGIES: Strategies = {RequantizeOp: (RequantizeLayout(),), LookupOp: (LookupLayout(),)}
+STRATEGIES: Strategies = {
+    RequantizeOp: (RequantizeLayout(),),
+    FixedRequantizeOp: (RequantizeLayout(),),
+    LookupOp: (LookupLayout(),),
+}
