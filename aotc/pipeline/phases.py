@@ -59,7 +59,9 @@ def _schedule(options: CompileOptions) -> str:
     choose = f'choose-schedule{{target="{options.target}"{table}}}'
     algorithms = f'choose-algorithms{{target="{options.target}" accuracy={options.accuracy}{table}}}'
     flips = f'flip-signs{{target="{options.target}"}}'
-    return f"{flips},{algorithms},{choose},assign-layouts,fold-constants,canonicalize,cse,{choose},dce"
+    return (
+        f"{flips},{algorithms},{choose},assign-layouts,fold-constants,prove-narrow-pairs,canonicalize,cse,{choose},dce"
+    )
 
 
 def _fuse(options: CompileOptions) -> str:
