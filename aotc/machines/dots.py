@@ -21,21 +21,25 @@ class DotProduct:
     name: str
     """Of the instruction; "" where there is none, and factors are widened lane by lane."""
     unsigned: Literal["one", "none", "any"]
-    """Which factors may be unsigned without more work: exactly one of the two, neither, or any."""
-    instructions: int
+    """Which factors are unsigned where it takes least work: exactly one of the two, neither, or any."""
+    cycles: float
     """For one register of each factor, once these are in registers."""
-    widening: int
+    widening_cycles: float
     """More for each register of a factor, however often it is used."""
     registers: int
     """More registers that are in use for it, beside those of the sums and of a factor's row."""
+    busy_sums: int
+    """Sums that keep the core busy: more, where the sum before is waited for until all has been multiplied."""
 
 
-VPDPBUSD: Final = DotProduct("vpdpbusd", unsigned="one", instructions=1, widening=0, registers=0)
-VPMADDWD: Final = DotProduct("vpmaddwd", unsigned="any", instructions=4, widening=2, registers=3)
-SDOT: Final = DotProduct("sdot", unsigned="none", instructions=1, widening=0, registers=0)
-USDOT: Final = DotProduct("usdot", unsigned="any", instructions=1, widening=0, registers=0)
-WASM_DOT: Final = DotProduct("i32x4.dot_i16x8_s", unsigned="any", instructions=4, widening=3, registers=3)
-PORTABLE: Final = DotProduct("", unsigned="any", instructions=8, widening=8, registers=4)
+VPDPBUSD: Final = DotProduct("vpdpbusd", "one", cycles=0.5, widening_cycles=0, registers=0, busy_sums=14)
+VPMADDWD: Final = DotProduct("vpmaddwd", "one", cycles=4 / 3, widening_cycles=0.8, registers=3, busy_sums=4)
+SDOT: Final = DotProduct("sdot", "none", cycles=0.5, widening_cycles=0, registers=0, busy_sums=14)
+USDOT: Final = DotProduct("usdot", "any", cycles=0.5, widening_cycles=0, registers=0, busy_sums=14)
+WASM_DOT: Final = DotProduct("i32x4.dot_i16x8_s", "one", cycles=2, widening_cycles=1, registers=3, busy_sums=4)
+PORTABLE: Final = DotProduct("", "any", cycles=4, widening_cycles=4, registers=4, busy_sums=4)
+"""Cycles of instructions that several others stand for are of three vector instructions a cycle; nobody measured those
+of WebAssembly, and of cores without any."""
 
 _SIGNS: Final = {"us": ("zext", "sext"), "ss": ("sext", "sext"), "uu": ("zext", "zext")}
 _FOUND: Final = {

@@ -37,7 +37,7 @@ class TileCosts:
     with tiles of different sizes.
     """
 
-    multipliers: int
+    multipliers: float
     """Multiply-adds of a register that start in a cycle."""
     loads: int
     """Loads of a register that start in a cycle."""

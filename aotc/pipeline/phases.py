@@ -67,7 +67,10 @@ def _schedule(options: CompileOptions) -> str:
     choose = f'choose-schedule{{target="{options.target}"{table}}}'
     algorithms = f'choose-algorithms{{target="{options.target}" accuracy={options.accuracy}{table}}}'
     flips = f'flip-signs{{target="{options.target}"}}'
-    return f"{flips},{algorithms},{choose},widen-operands,assign-layouts,fold-constants,canonicalize,cse,{choose},dce"
+    return (
+        f"{flips},{algorithms},{choose},widen-operands,assign-layouts,fold-constants,prove-narrow-pairs,canonicalize,"
+        f"cse,{choose},dce"
+    )
 
 
 def _fuse(options: CompileOptions) -> str:

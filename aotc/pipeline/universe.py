@@ -43,6 +43,7 @@ UNIVERSE = Universe(
         "shrink-constants": _lazy("aotc.passes.graph.shrink_constants", "ShrinkConstantsPass"),
         # schedule
         "flip-signs": _lazy("aotc.passes.schedule.flip_signs", "FlipSignsPass"),
+        "prove-narrow-pairs": _lazy("aotc.passes.schedule.prove_narrow_pairs", "ProveNarrowPairsPass"),
         "choose-algorithms": _lazy("aotc.passes.schedule.choose_algorithms", "ChooseAlgorithmsPass"),
         "choose-schedule": _lazy("aotc.passes.schedule.choose_schedule", "ChooseSchedulePass"),
         "widen-operands": _lazy("aotc.passes.schedule.widen_operands", "WidenOperandsPass"),

@@ -8,6 +8,7 @@ That differs where taps lie in the padding, which contributes nothing; so it is 
 from __future__ import annotations
 
 import math
+from abc import ABC
 from collections.abc import Sequence
 from itertools import product
 from typing import ClassVar
@@ -180,6 +181,10 @@ def _taps(window: SlidingWindow, position: int) -> slice:
     return slice(seen[0], seen[-1] + 1) if seen else slice(0, 0)
 
 
+NARROW_SUM = 128
+"""The greatest sum of the magnitudes of two weights whose products with unsigned 8-bit integers fit 16 bits."""
+
+
 def is_narrow(weight: Array) -> bool:
     """Whether no pair of products of one of `weight` [.., 2 neighbours] with unsigned 8-bit integers leaves 16 bits:
     the greatest is 255 * (|w| + |w'|) <= 255 * 128 < 2^15."""
@@ -187,21 +192,26 @@ def is_narrow(weight: Array) -> bool:
     return bool(pairs.max(initial=0) <= NARROW_SUM)
 
 
-NARROW_SUM = 128
-"""The greatest sum of the magnitudes of two weights whose products with unsigned 8-bit integers fit 16 bits."""
+class DotOp(LoopNestOp, ABC):
+    """Sums of products of the first two operands: 8-bit integers, and weights with interleaved neighbours.
+
+    Where it is `narrow`, the products of no two neighbours leave 16 bits with sign, whatever the first operand holds
+    (see `is_narrow`).
+    """
+
+    narrow = opt_prop_def(UnitAttr)
 
 
 @irdl_op_definition
-class BlockedDotConvOp(SlidingAxes, BlockedConvolutionOp):
+class BlockedDotConvOp(SlidingAxes, BlockedConvolutionOp, DotOp):
     """Convolution of blocked 8-bit integers: a blocked result of sums in i32.
 
     As `blocked_conv`, but of x as it is, without zero point: sums start with the table `bias` of `zero_point_bias`, in
     which each channel has its lane. The weight, i8, has interleaved rows: [panels, blocks, kernel.., depth / 4,
-    width * 4]. Where it is `narrow`, the products of no two neighbours leave 16 bits (see `is_narrow`).
+    width * 4].
     """
 
     name = "graph.blocked_dot_conv"
-    narrow = opt_prop_def(UnitAttr)
 
     @property
     def depth(self) -> int:
@@ -238,12 +248,12 @@ class BlockedDotConvOp(SlidingAxes, BlockedConvolutionOp):
 
 
 @irdl_op_definition
-class BlockedDotDepthwiseConvOp(SlidingAxes):
+class BlockedDotDepthwiseConvOp(SlidingAxes, DotOp):
     """Convolution of each channel of blocked 8-bit integers with a kernel of its own: blocked sums in i32.
 
     x is [N, blocks, spatial.., B], the weight, i8, [blocks, kernel.., groups, B * 4]: along the last axis of the kernel
-    four neighbouring taps of a channel follow each other, missing ones zero; `taps` is that axis' extent, and its
-    dilation is 1. Sums start with the table `bias` of `zero_point_bias`, with an element for each lane.
+    four neighbouring taps of a channel follow each other, missing ones zero; the dilation of that axis is 1. Sums start
+    with the table `bias` of `zero_point_bias`, with an element for each lane.
     """
 
     name = "graph.blocked_dot_depthwise_conv"
@@ -295,18 +305,17 @@ class BlockedDotDepthwiseConvOp(SlidingAxes):
 
 
 @irdl_op_definition
-class PackedDotMatMulOp(LoopNestOp):
+class PackedDotMatMulOp(DotOp):
     """8-bit integers [.., M, K] times a matrix [K, `columns`], i8, in panels of interleaved rows: sums in i32.
 
     The matrix is [panels, ceil(K / 4), width * 4], as `pack_columns` and `interleave_rows` make it. Sums start with
-    `bias`, i32 [columns]. Where the matrix is `narrow`, the products of no two neighbours leave 16 bits (`is_narrow`).
+    `bias`, i32 [columns].
     """
 
     name = "graph.packed_dot_matmul"
     lhs = operand_def(TensorType)
     rhs = operand_def(TensorType)
     bias = operand_def(TensorType)
-    narrow = opt_prop_def(UnitAttr)
     result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:

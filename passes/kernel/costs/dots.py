@@ -8,5 +8,12 @@ from aotc.machines.machine import Machine
 
 
 def dot_machine(machine: Machine) -> Machine:
-    """The machine, less the registers that widened factors take."""
-    return replace(machine, registers=machine.registers - machine.dot.registers)
+    """The machine whose multiply-add is the dot product of `machine`, less the registers that widened factors take."""
+    dot = machine.dot
+    tiles = replace(
+        machine.tiles,
+        multipliers=1 / dot.cycles,
+        load_cycles=machine.tiles.load_cycles + dot.widening_cycles,
+        busy_results=dot.busy_sums,
+    )
+    return replace(machine, registers=machine.registers - dot.registers, tiles=tiles)

@@ -91,7 +91,8 @@ class DotDepthwiseNest:
             for group in range(shape_of(self.op.weight)[-2]):
                 x = self._elements([batch, block, *places], part, at, group, wide)
                 if x is not None:
-                    total = b.dot(x, b.splat(self.reads[1]([block, *taps, b.index(group), lane]), wide), total)
+                    weight = b.splat(self.reads[1]([block, *taps, b.index(group), lane]), wide)
+                    total = b.dot(x, weight, total, narrow_pairs=self.op.flag("narrow"))
             return [total]
 
         (total,) = b.reduce(bounds, [start], rows)

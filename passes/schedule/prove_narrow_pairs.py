@@ -1,0 +1,43 @@
+"""Mark dot products of unsigned 8-bit integers whose constant weights keep the products of all neighbours in 16 bits.
+
+Some processors add two products of neighbours in 16 bits, and saturate: exact only where |w| + |w'| <= 128, since the
+other factors are at most 255.
+
+Before:
+```mlir
+%1 = graph.blocked_dot_conv %x, %w, %bias {..} : (tensor<..xui8>, tensor<..xi8>, tensor<..xi32>) -> ..
+```
+After:
+```mlir
+%1 = graph.blocked_dot_conv %x, %w, %bias {narrow, ..} : (tensor<..xui8>, tensor<..xi8>, tensor<..xi32>) -> ..
+```
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.passes import ModulePass
+
+from aotc.dialects.constants import known_array
+from aotc.dialects.graph.interfaces import element_type_of
+from aotc.dialects.graph.packed.dots import DotOp, is_narrow
+from aotc.dialects.graph.quantized.flip import UI8
+from aotc.model.weights import WeightStore
+
+
+@dataclass(frozen=True)
+class ProveNarrowPairsPass(ModulePass):
+    """Mark dot products of unsigned 8-bit integers whose constant weights keep products of neighbours in 16 bits."""
+
+    name = "prove-narrow-pairs"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        store = WeightStore.of(ctx)
+        for each in op.walk():
+            if isinstance(each, DotOp) and element_type_of(each.operands[0]) == UI8:
+                weight = known_array(each.operands[1], store)
+                if weight is not None and is_narrow(weight):
+                    each.narrow = UnitAttr()

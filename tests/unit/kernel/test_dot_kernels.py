@@ -1,0 +1,206 @@
+"""Convolutions and products of 8-bit integers on vectors, of random shapes, against sums in numpy: exactly."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper, save
+
+import aotc
+from aotc.machines.targets import lookup
+from aotc.measuring.routes import open_model
+from aotc.pipeline.options import CompileOptions
+
+Array = np.ndarray[Any, Any]
+_AVX2 = "+avx2" in lookup("host").features.split(",")
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """Sizes along each spatial axis; `pads` are begins, then ends."""
+
+    channels: int
+    outputs: int
+    spatial: tuple[int, ...]
+    kernel: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    pads: tuple[int, ...]
+    groups: int = 1
+
+
+CONVOLUTIONS = [
+    Convolution(16, 16, (9, 11), (3, 3), (1, 1), (1, 1), (1, 1, 1, 1)),
+    Convolution(3, 20, (13, 14), (7, 7), (2, 2), (1, 1), (3, 3, 3, 3)),  # few channels
+    Convolution(5, 3, (6, 33), (1, 1), (1, 1), (1, 1), (0, 0, 0, 0)),
+    Convolution(37, 50, (5, 7), (3, 2), (1, 2), (2, 1), (2, 0, 1, 1)),  # odd numbers of channels, uneven pads
+    Convolution(64, 24, (1, 1), (3, 3), (1, 1), (1, 1), (1, 1, 1, 1)),  # every position sees padding
+    Convolution(19, 17, (23,), (5,), (3,), (1,), (4, 2)),  # one axis
+    Convolution(9, 8, (4, 5, 6), (2, 3, 2), (1, 1, 2), (1, 1, 1), (1, 1, 0, 0, 1, 1)),  # three
+    Convolution(32, 64, (8, 8), (3, 3), (1, 1), (1, 1), (1, 1, 1, 1), groups=4),
+    Convolution(24, 48, (7, 7), (3, 3), (2, 2), (1, 1), (1, 1, 1, 1), groups=8),
+    Convolution(20, 40, (6, 6), (3, 3), (1, 1), (1, 1), (1, 1, 1, 1), groups=20),  # depthwise, with a multiplier
+    Convolution(32, 32, (10, 12), (3, 3), (1, 1), (1, 1), (1, 1, 1, 1), groups=32),
+    Convolution(18, 18, (9, 40), (3, 3), (2, 2), (1, 1), (0, 0, 1, 1), groups=18),
+    Convolution(16, 16, (11, 9), (5, 5), (1, 1), (2, 1), (4, 2, 4, 2), groups=16),  # taps in two groups
+    Convolution(16, 16, (6, 3), (3, 3), (1, 1), (1, 1), (1, 1, 1, 1), groups=16),  # narrower than a group of taps
+    Convolution(16, 16, (5, 9), (3, 3), (1, 1), (1, 2), (1, 2, 1, 2), groups=16),  # taps that are no neighbours
+    Convolution(33, 33, (17,), (8,), (1,), (1,), (0, 7), groups=33),
+    Convolution(16, 16, (4, 8), (1, 1), (1, 1), (1, 1), (0, 0, 0, 0), groups=16),
+]
+PRODUCTS = [(1, 64, 10), (7, 33, 40), (20, 4, 16), (5, 130, 7), (33, 96, 129), (3, 7, 5)]
+
+
+class Cases:
+    """One model of all of them side by side; an input and an output each."""
+
+    def __init__(self, kind: type[np.generic], *, narrow: bool = False) -> None:
+        self._random = np.random.default_rng(7)
+        self._kind, self._narrow = kind, narrow
+        self.feed: dict[str, Array] = {}
+        self.expected: dict[str, Array] = {}
+        self._nodes: list[NodeProto] = []
+        self._constants: list[Any] = []
+        for each in CONVOLUTIONS:
+            self._convolution(each)
+        for m, k, n in PRODUCTS:
+            self._product(m, k, n)
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self.expected)
+
+    def model(self) -> ModelProto:
+        element = helper.np_dtype_to_tensor_dtype(np.dtype(self._kind))
+        graph = helper.make_graph(
+            self._nodes,
+            "integers",
+            [helper.make_tensor_value_info(name, element, x.shape) for name, x in self.feed.items()],
+            [helper.make_tensor_value_info(name, element, y.shape) for name, y in self.expected.items()],
+            self._constants,
+        )
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+    def _any(self, shape: Sequence[int], kind: Any) -> Array:
+        """Extreme values among others."""
+        info = np.iinfo(kind)
+        values = self._random.integers(info.min, info.max, shape, endpoint=True)
+        extreme = self._random.choice([info.min, info.max], shape)
+        return np.where(self._random.random(shape) < 0.3, extreme, values).astype(kind)
+
+    def _weight(self, shape: Sequence[int]) -> Array:
+        return (
+            self._random.integers(-64, 64, shape, endpoint=True).astype(np.int8)
+            if self._narrow
+            else self._any(shape, np.int8)
+        )
+
+    def _add(self, op: str, x: Array, weight: Array, sums: Array, bias: Array | None, **attributes: Any) -> None:
+        """A node, and what becomes of its `sums` [.., channels along axis 1 or the last..]."""
+        number, axis = self.count, 1 if op == "QLinearConv" else sums.ndim - 1
+        scale = self._random.uniform(0.5, 1.5, sums.shape[axis] if op == "QLinearConv" else ()).astype(np.float32)
+        point, to = self._point, self._kind(self._random.integers(0, 20))
+        y_scale = np.float32(max(np.abs(sums).max() / 90, 1))
+        given = {
+            "xs": np.float32(0.5),
+            "xz": point,
+            "w": weight,
+            "ws": scale,
+            "wz": np.zeros(scale.shape, np.int8),
+            "ys": y_scale,
+            "yz": to,
+        } | ({} if bias is None else {"b": bias})
+        self._constants += [numpy_helper.from_array(np.asarray(a), f"{name}{number}") for name, a in given.items()]
+        self.feed[f"x{number}"] = x
+        names = [f"x{number}", *(f"{name}{number}" for name in given)]
+        self._nodes.append(helper.make_node(op, names, [f"y{number}"], **attributes))
+        multiplier = np.float32(0.5) * scale / y_scale
+        if scale.ndim:
+            multiplier = multiplier.reshape([-1 if each == axis else 1 for each in range(sums.ndim)])
+        rounded = np.rint(sums.astype(np.float32) * multiplier) + np.float32(to)
+        info = np.iinfo(self._kind)
+        self.expected[f"y{number}"] = np.clip(rounded, info.min, info.max).astype(self._kind)
+
+    def _convolution(self, of: Convolution) -> None:
+        self._point = self._any((), self._kind)[()] if self.count % 3 else self._kind(0)
+        x = self._any((2 if self.count % 4 == 0 else 1, of.channels, *of.spatial), self._kind)
+        weight = self._weight((of.outputs, of.channels // of.groups, *of.kernel))
+        bias = self._random.integers(-9999, 9999, of.outputs).astype(np.int32)
+        rank = len(of.spatial)
+        shifted = x.astype(np.int64) - int(self._point)
+        padded = np.pad(shifted, [(0, 0), (0, 0), *zip(of.pads[:rank], of.pads[rank:], strict=True)])
+        positions = [
+            (extent - (k - 1) * dilation - 1) // stride + 1
+            for extent, k, dilation, stride in zip(padded.shape[2:], of.kernel, of.dilations, of.strides, strict=True)
+        ]
+        sums = np.zeros((x.shape[0], of.outputs, *positions), np.int64)
+        inputs, outputs = of.channels // of.groups, of.outputs // of.groups
+        for group in range(of.groups):
+            rows = slice(group * outputs, (group + 1) * outputs)
+            for taps in itertools.product(*map(range, of.kernel)):
+                window = tuple(
+                    slice(tap * dilation, tap * dilation + (count - 1) * stride + 1, stride)
+                    for tap, dilation, stride, count in zip(taps, of.dilations, of.strides, positions, strict=True)
+                )
+                seen = padded[(slice(None), slice(group * inputs, (group + 1) * inputs), *window)]
+                sums[:, rows] += np.einsum("nc...,mc->nm...", seen, weight[(rows, slice(None), *taps)].astype(np.int64))
+        sums += bias.reshape(-1, *[1] * rank)
+        self._add(
+            "QLinearConv",
+            x,
+            weight,
+            sums,
+            bias,
+            strides=of.strides,
+            dilations=of.dilations,
+            pads=of.pads,
+            group=of.groups,
+        )
+
+    def _product(self, m: int, k: int, n: int) -> None:
+        self._point = self._any((), self._kind)[()]
+        x, weight = self._any((2, m, k), self._kind), self._weight((k, n))
+        sums = (x.astype(np.int64) - int(self._point)) @ weight.astype(np.int64)
+        self._add("QLinearMatMul", x, weight, sums, None)
+
+
+def _equal(found: dict[str, Array], cases: Cases) -> None:
+    for name, expected in cases.expected.items():
+        np.testing.assert_array_equal(found[name], expected, err_msg=f"{name} of {CONVOLUTIONS} and {PRODUCTS}")
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8])
+@pytest.mark.parametrize("route", ["jit", "c"])
+def test_exact_on_this_machine(kind: type[np.generic], route: str, tmp_path: Path) -> None:
+    cases = Cases(kind)
+    save(cases.model(), tmp_path / "model.onnx")
+    _equal(open_model(str(tmp_path / "model.onnx"), route, CompileOptions())(cases.feed), cases)
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+@pytest.mark.parametrize("target", ["x86-64", "x86-64-v2", "x86-64-v3"])
+def test_exact_without_a_dot_product_of_bytes(target: str, narrow: bool, tmp_path: Path) -> None:
+    if not _AVX2:
+        pytest.skip("no AVX2 here")
+    cases = Cases(np.uint8, narrow=narrow)
+    aotc.compile_to(cases.model(), tmp_path, name="m", emit="shared", target=target)
+    _equal(aotc.load(tmp_path / "m.so")(cases.feed), cases)
+
+
+@pytest.mark.parametrize("target", ["host", "x86-64-v3", "aarch64", "wasm32-simd128"])
+def test_all_are_on_vectors(target: str, tmp_path: Path) -> None:
+    if lookup(target).vectors is None:
+        pytest.skip("no vectors here")
+    cases = Cases(np.int8)
+    aotc.compile_to(cases.model(), tmp_path, name="m", target=target, stop_after="loops")
+    (text,) = (path.read_text() for path in tmp_path.glob("*.mlir"))
+    assert "aot.scalar_fallback" not in text
+    assert text.count("aot.kernel") - text.count("aot.tile_dot") <= text.count("pack_channels")
+    assert "extsi" not in text or "aot.tile_dot" in text
