@@ -10,9 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from aotc.errors import Problem, UsageError
+from aotc.errors import Problem, UsageError, warn
 from aotc.machines.targets import lookup
 from aotc.machines.tuning_table import TuningTable
+from aotc.model.naming import c_identifier
 from aotc.pipeline.compilation import Compilation
 from aotc.pipeline.files import Content, write_files
 from aotc.pipeline.options import CompileOptions
@@ -110,6 +111,8 @@ def _import(source: Source, options: CompileOptions) -> Compilation:
     name = options.name
     if name is None and isinstance(source, str | os.PathLike):
         name = Path(source).stem
+    elif name is not None and (identifier := c_identifier(name)) != name:
+        warn(Problem(f"--name {name} is no identifier of C", fix=f"files and symbols have {identifier}"))
     module = import_model(model, ctx, dims=dict(options.dims), input_shapes=dict(options.input_shapes), name=name)
     return Compilation(options, ctx, module, WeightStore.of(ctx), "import")
 
