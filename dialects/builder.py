@@ -126,6 +126,7 @@ class Builder(ABC):
     def index(self, value: int) -> Scalar:
         """A constant index."""
 
+    @abstractmethod
     def guard(self, condition: Callable[[], Scalar]) -> None:
         """Let the kernel end with a status unless `condition` holds, where input data is to be checked; else nothing,
         and the condition is not computed."""

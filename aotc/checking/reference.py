@@ -12,7 +12,7 @@ import numpy as np
 from aotc.errors import Problem, UsageError
 
 if TYPE_CHECKING:
-    from aotc.pipeline.constants import KnownTensor
+    from aotc.model.known_tensors import KnownTensor
 
 Array = np.ndarray[Any, Any]
 

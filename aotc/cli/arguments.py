@@ -6,8 +6,8 @@ import argparse
 from dataclasses import fields
 from typing import Any
 
+from aotc.model.known_tensors import parse_constants
 from aotc.model.limits import MOST_EXPANDED
-from aotc.pipeline.constants import parse_constants
 from aotc.pipeline.options import CHOICES, CompileOptions, parse_dims, parse_shapes
 
 _CONVENTIONS = {
@@ -111,7 +111,7 @@ def add_compile_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--check-indices",
         action="store_true",
-        help="fail with status -1 where an index of the inputs is out of range (default: it is clamped, or not written)",
+        help="fail with status -1 where an index of the inputs is out of range (default: clamped, or not written)",
     )
     phases = parser.add_argument_group("for compiler people")
     phases.add_argument("--start-at", metavar="PHASE", help="MODEL is the IR after this phase")

@@ -10,9 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from aotc.errors import Problem, UsageError
+from aotc.errors import Problem, UsageError, warn
 from aotc.machines.targets import lookup
 from aotc.machines.tuning_table import TuningTable
+from aotc.model.naming import c_identifier
 from aotc.model.progress import Progress
 from aotc.pipeline.compilation import Compilation
 from aotc.pipeline.files import Content, write_files
@@ -120,6 +121,8 @@ def _import(source: Source, options: CompileOptions) -> Compilation:
     name = options.name
     if name is None and isinstance(source, str | os.PathLike):
         name = Path(source).stem
+    elif name is not None and (identifier := c_identifier(name)) != name:
+        warn(Problem(f"--name {name} is no identifier of C", fix=f"files and symbols have {identifier}"))
     store = WeightStore.of(ctx)
     store.most_computed = options.max_constants
     shapes = dict(options.input_shapes)

@@ -60,11 +60,9 @@ def first_operator(
     With every value an output of the model, each is compared; what is computed rightly so, and wrongly when it is
     fused, is found by cutting the model after ever fewer nodes (a binary search).
     """
-    from aotc.frontend.onnx.bodies import node_name, ordered
-
-    order, _ = ordered(model.graph.node)
     steps = [
-        (node_name(node, at), node, [o for o in node.output if o]) for at in order for node in [model.graph.node[at]]
+        (node.name or f"{node.op_type}_{position}", node, [output for output in node.output if output])
+        for position, node in enumerate(model.graph.node)  # which ONNX has in an order of computation
     ]
     values = [output for _, _, outputs in steps for output in outputs]
     references = expected(_with_outputs(model, values), inputs)

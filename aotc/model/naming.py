@@ -70,6 +70,12 @@ def c_identifier(name: str, taken: Container[str] = ()) -> str:
     return _numbered(base, taken)
 
 
+def c_variable(name: str, taken: Container[str] = ()) -> str:
+    """As `c_identifier`, for parameters and variables: a name of capitals alone, as macros of an application have
+    (`UART`), is in small letters."""
+    return c_identifier(name.lower() if name.upper() == name else name, taken)
+
+
 def bare_identifier(name: str) -> str:
     """`name` as an MLIR bare identifier: letters, digits, `_`, `.` and `$`, the first a letter or `_`."""
     bare = re.sub(r"[^A-Za-z0-9_.$]", "_", name) or "unnamed"

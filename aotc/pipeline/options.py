@@ -11,8 +11,8 @@ from typing import Any
 from aotc.errors import Problem, UsageError
 from aotc.model import conventions
 from aotc.model.conventions import default_interface, default_operators
+from aotc.model.known_tensors import KnownTensor
 from aotc.model.limits import MOST_COMPUTED, MOST_EXPANDED
-from aotc.pipeline.constants import KnownTensor
 
 KINDS = ("c", "header", "llvm-ir", "asm", "object", "static", "shared", "mlf")
 """What `--emit` takes."""

@@ -88,6 +88,10 @@ def read_ir(source: object, start_at: str, options: CompileOptions, ctx: Context
         why = f"neither {path.with_suffix('.npz').name} nor weights.npz beside it holds them"
         raise CompileError(Problem(f"{path} has no weights {', '.join(missing)}", why=why))
     _check_phase(module, path, start_at)
+    if empty := [f"@{kernel.sym_name.data}" for kernel in kernels(module) if kernel.is_declaration]:
+        what = f"{path} declares the kernel {', '.join(empty)} without a body"
+        fix = "give it one; code from outside is an operator with a kernel strategy"
+        raise CompileError(Problem(what, why="a kernel is compiled with its model", fix=fix))
     return Compilation(options, ctx, module, store, start_at)
 
 

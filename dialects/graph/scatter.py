@@ -13,7 +13,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import reduce
 from operator import and_
-from typing import Literal
 
 import numpy as np
 from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, StringAttr, TensorType, i1, i64
@@ -21,6 +20,7 @@ from xdsl.ir import OpResult
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar, ScalarLike, Writer
+from aotc.dialects.dtypes import is_float
 from aotc.dialects.graph.indexing import from_front, require_covered, require_indices
 from aotc.dialects.graph.interfaces import Array, LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.graph.shapes import require_axis
@@ -167,7 +167,7 @@ class ScatteringSlices(ScatterOp, ABC):
 class Selecting(LoopNestOp, ABC):
     """The `k` greatest elements along `axis` (the least with `smallest`), in order, and their i64 indices.
 
-    Of equal elements the one with the lower index comes first.
+    Of equal elements the one with the lower index comes first. NaN is greater than any number, and NaNs are equal.
     """
 
     x = operand_def(TensorType)
@@ -183,14 +183,16 @@ class Selecting(LoopNestOp, ABC):
         shape = [*x[:axis], k, *x[axis + 1 :]]
         return [TensorType(element_type_of(self.x), shape), TensorType(i64, shape)]
 
-    @property
-    def ahead(self) -> Literal["lt", "gt"]:
-        """How an element compares to those it comes before."""
-        return "lt" if self.flag("smallest") else "gt"
+    def precedes(self, b: Builder, one: Scalar, other: Scalar) -> Scalar:
+        """Whether an element comes before another whatever their indices."""
+        lesser, greater = (one, other) if self.flag("smallest") else (other, one)
+        before = b.compare("lt", lesser, greater)
+        if not is_float(one.dtype):
+            return before
+        return before | (b.compare("ne", greater, greater) & b.compare("eq", lesser, lesser))
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         x, axis, k = shape_of(self.x), self.axis.value.data, self.k.value.data
-        ahead = self.ahead
         none, zero = b.index(-1), b.const(0, element_type_of(self.x))
 
         def body(outer: list[Scalar]) -> None:
@@ -203,9 +205,9 @@ class Selecting(LoopNestOp, ABC):
                 def scan(places: list[Scalar], best: list[Scalar]) -> list[Scalar]:
                     (place,) = places
                     value = reads[0](at(place))
-                    later = b.compare("eq", value, last_value) & b.compare("gt", place, last_place)
-                    left = b.compare("lt", last_place, 0) | b.compare(ahead, last_value, value) | later
-                    better = left & (b.compare("lt", best[1], 0) | b.compare(ahead, value, best[0]))
+                    later = b.compare("gt", place, last_place) & ~self.precedes(b, value, last_value)
+                    left = b.compare("lt", last_place, 0) | self.precedes(b, last_value, value) | later
+                    better = left & (b.compare("lt", best[1], 0) | self.precedes(b, value, best[0]))
                     return [b.select(better, value, best[0]), b.select(better, place, best[1])]
 
                 value, place = b.reduce([(0, x[axis])], [zero, none], scan)

@@ -24,7 +24,7 @@ from aotc.emit.c.weights import definition, needs_math
 from aotc.errors import CompileError, Problem
 from aotc.model.conventions import THREADS_RUN
 from aotc.model.locations import node_names
-from aotc.model.naming import c_identifier
+from aotc.model.naming import c_variable
 
 
 class CSource(Unit):
@@ -72,7 +72,7 @@ class CSource(Unit):
         symbol = function.sym_name.data
         names: list[str] = []
         for hint in argument_names(function):
-            names.append(c_identifier(hint, {*names, *self.taken}))
+            names.append(c_variable(hint, {*names, *self.taken}))
         return Prototype(
             result_type(function, self.index),
             symbol,

@@ -13,8 +13,8 @@ from aotc.errors import Problem, UsageError
 from aotc.frontend.onnx.dims import declared_shape, shape_text
 from aotc.frontend.onnx.load import Model
 from aotc.frontend.onnx.tensors import TensorError, dtype_of
+from aotc.model.known_tensors import KnownTensor
 from aotc.model.weights import Array
-from aotc.pipeline.constants import KnownTensor
 
 
 def freeze(model: Model, constants: Mapping[str, KnownTensor]) -> Model:

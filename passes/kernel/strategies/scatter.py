@@ -184,8 +184,8 @@ class TopKInMemoryStrategy(KernelStrategy[TopKInMemoryOp]):
                 """Whether node `one` orders after node `other` in the heap; if they are equal, either result is
                 right."""
                 later = b.compare("gt", one[1], other[1])
-                behind = b.compare(op.ahead, other[0], one[0])
-                before = b.compare(op.ahead, one[0], other[0])
+                behind = op.precedes(b, other[0], one[0])
+                before = op.precedes(b, one[0], other[0])
                 among = behind | (later & b.compare("eq", before, False))
                 among = among & b.compare("ne", one[1], last) & b.compare("ge", other[1], 0)
                 return b.compare("lt", one[1], 0) | b.compare("eq", other[1], last) | among
@@ -214,7 +214,7 @@ class TopKInMemoryStrategy(KernelStrategy[TopKInMemoryOp]):
 
             def offer(place: Scalar) -> None:
                 value, worst = reads[0](at(place)), node(b.index(0))
-                better = b.compare("lt", worst[1], 0) | b.compare(op.ahead, value, worst[0])
+                better = b.compare("lt", worst[1], 0) | op.precedes(b, value, worst[0])
                 b.only_when(better, lambda: sink([value, b.cast(place, i64)]))
 
             def take(step: Scalar) -> None:

@@ -112,3 +112,27 @@ def test_inputs_become_constants(tmp_path: Path, capsys: Capture) -> None:
     fails(
         capsys, 2, "run", tmp_path / "none.npz", "--constant", f"shape={tmp_path / 'none.npz'}", says="not an npz file"
     )
+
+
+def test_a_name_that_c_has_not_is_changed_with_a_warning(tmp_path: Path, capsys: Capture) -> None:
+    done = aotc(capsys, "compile", MODEL, "-o", tmp_path, "--name", "3-x", "--target", "stm32f4")
+    assert done.returncode == 0
+    assert done.stderr == "warning: --name 3-x is no identifier of C; files and symbols have n3_x\n"
+    assert (tmp_path / "n3_x.c").exists()
+
+
+def test_a_kernel_without_a_body_is_refused(tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / "model.onnx"
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [4])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [4])
+    graph = helper.make_graph([helper.make_node("Neg", ["x"], ["y"])], "g", [x], [y])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), path)
+    assert aotc(capsys, "compile", path, "-o", tmp_path, "--stop-after", "loops").returncode == 0
+    (ir,) = tmp_path.glob("*.mlir")
+    text = ir.read_text()
+    start = text.index("  func.func private @neg_0")
+    declared = "  func.func private @neg_0(memref<4xf32>, memref<4xf32>) -> () attributes {aot.kernel}\n"
+    end = text.index("\n", text.index("\n  }", start) + 1)
+    ir.write_text(text[:start] + declared + text[end + 1 :])
+    says = "declares the kernel @neg_0 without a body"
+    fails(capsys, 3, "compile", ir, "--start-at", "loops", "-o", tmp_path, says=says)

@@ -102,7 +102,7 @@ def options(folder: Path) -> CompileOptions:
     scheduled = lower(model(), replace(strict, stop_after="schedule")).module
     chosen = [schedule for op in scheduled.walk() if isinstance(schedule := schedule_of(op), MatmulSchedule)]
     anchors = [op for op in module.walk() if isinstance(op, AnchorOp)]
-    table = TuningTable("any")
+    table = TuningTable(lookup("host").cpu)
     blocks = (case.kc for case in ALL.values())
     for op, schedule, kc in zip(anchors, chosen, blocks, strict=True):
         given = replace(schedule, mr=min(schedule.mr, 3), nr=min(schedule.nr, 2), order="columns", kc=kc)

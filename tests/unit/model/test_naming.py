@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from aotc.model.naming import MAX_LENGTH, bare_identifier, c_identifier
+from aotc.model.naming import MAX_LENGTH, bare_identifier, c_identifier, c_variable
 
 
 @pytest.mark.parametrize(
@@ -61,3 +61,10 @@ def test_c_identifiers_are_unique_and_bounded() -> None:
 )
 def test_bare_identifiers(name: str, expected: str) -> None:
     assert bare_identifier(name) == expected
+
+
+def test_variables_are_not_what_macros_are_called() -> None:
+    names = {"UART": "uart", "I": "i", "M_PI": "m_pi", "EOF": "eof", "NULL": "null", "X": "x", "Input": "Input"}
+    assert {name: c_variable(name) for name in names} == names
+    assert c_variable("X", {"x"}) == "x_1"
+    assert c_variable("INT") == "int_"

@@ -27,7 +27,7 @@ from aotc.emit.c.types import BOOL, SIGNED, UNSIGNED, CType
 from aotc.emit.c.unit import Unit
 from aotc.emit.c.vectors.expressions import Vectors
 from aotc.emit.c.vectors.values import is_vector
-from aotc.model.naming import c_identifier
+from aotc.model.naming import c_variable
 
 INLINE = 80
 """The longest expression that is still inlined into another."""
@@ -173,7 +173,7 @@ class FunctionScope(Scope):
     # Names and lines
 
     def _name(self, hint: str) -> str:
-        name = c_identifier(hint, self._taken)
+        name = c_variable(hint, self._taken)
         self._taken.add(name)
         self._scopes[-1].append(name)
         return name
