@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from aotc.errors import Problem, UsageError
 from aotc.machines.targets import lookup
+from aotc.model.model_file import ModelFile
 from aotc.pipeline.compilation import Compilation
 from aotc.pipeline.files import Content, write_files
-from aotc.pipeline.model_file import ModelFile
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.phases import PHASES, PassRunner, phase_index, pipeline_of
 from aotc.pipeline.verification import verify
