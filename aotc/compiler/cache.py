@@ -30,7 +30,7 @@ from aotc.compiler.entries import DIGESTS, UNFINISHED, Content, Damaged, Unsafe
 from aotc.errors import AotcError, Problem, UsageError
 from aotc.machines import processor
 from aotc.model import extensions
-from aotc.pipeline.model_file import ModelFile
+from aotc.model.model_file import ModelFile
 from aotc.pipeline.options import CompileOptions
 
 LIMIT = 4 << 30

@@ -19,7 +19,7 @@ from aotc.checking.recordings import read_arrays
 from aotc.checking.reference import reference_outputs, reference_session
 from aotc.dialects.aot.contract import RECORDED, Argument, Recorded, arguments_of, entry, results_of
 from aotc.dialects.dtypes import element_type, extended, is_encoded, numpy_dtype
-from aotc.pipeline.model_file import ModelFile
+from aotc.model.model_file import ModelFile
 
 if TYPE_CHECKING:
     from aotc.compiler.lowering import Source

@@ -13,7 +13,7 @@ from onnx import ModelProto
 
 from aotc.errors import CompileError, Problem
 from aotc.frontend.onnx.check import check_model
-from aotc.pipeline.model_file import ModelFile
+from aotc.model.model_file import ModelFile
 
 KEEP_LIMIT = 256
 """Raw data of up to this many bytes stays in the protobuf message."""
