@@ -1,5 +1,16 @@
-"""Tests compile what they test: no result comes from the cache, unless a test asks for one of its own."""
+"""Tests compile what they test: no result comes from the cache, unless a test asks for one of its own.
+
+Python's own cache is for all processes of a run, and for the next run: commands that tests start, and other workers,
+need not compile the sources again, even where the environment says that nothing is to be written beside them.
+"""
 
 import os
+import sys
+from pathlib import Path
 
 os.environ["AOTC_CACHE_DIR"] = ""
+
+_BYTECODE = str(Path(__file__).parents[1] / "build" / "bytecode")
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.pycache_prefix = os.environ.setdefault("PYTHONPYCACHEPREFIX", _BYTECODE)
+sys.dont_write_bytecode = False

@@ -102,9 +102,10 @@ class WeightStore:
         """The bytes of arrays, by key, at these offsets in one piece of memory; zeros between them."""
         size = max((offset + self[key].nbytes for key, offset in offsets.items()), default=0)
         blob = bytearray(size)
+        into = np.frombuffer(blob, np.uint8)
         for key, offset in offsets.items():
-            content = self[key].tobytes()
-            blob[offset : offset + len(content)] = content
+            content = self[key].reshape(-1).view(np.uint8)
+            into[offset : offset + len(content)] = content
         return blob
 
     def to_bytes(self) -> bytes:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from kernel_program import DTYPES, on_tiles
 
-from aotc.compiler.driver import lower
+from aotc.compiler.driver import in_process
+from aotc.compiler.lowering import import_source, run_phases, uncollected
 from aotc.dialects.dtypes import element_type
-from aotc.measuring.routes import open_model
+from aotc.emit.c.files import emit_c
+from aotc.executor import compiled_in_process, load
+from aotc.measuring.routes import C_FLAGS, build_shared
+from aotc.pipeline.files import write_files
 from aotc.pipeline.options import CompileOptions
 
 Array = np.ndarray[Any, Any]
@@ -38,12 +42,26 @@ def window_values(
 
 
 def run_on_tiles(text: str, folder: Path, route: str, feed: Mapping[str, Array], threads: int = 1) -> dict[str, Array]:
-    """The results of IR of the `schedule` phase by a route of `open_model`; what has a schedule must be on tiles."""
+    """The results of IR of the `schedule` phase by the route "jit" or "c" of `open_model`, the C compiled quickly.
+
+    What has a schedule must be on tiles.
+    """
     path = folder / "model.mlir"
     path.write_text(text)
-    options = {"start_at": "fuse", "optimize": "0", "threads": threads}
-    on_tiles(lower(str(path), CompileOptions.of(**options, stop_after="loops")).module)
-    return open_model(str(path), route, CompileOptions.of(**options))(dict(feed))
+    options = in_process(CompileOptions.of(start_at="fuse", optimize="0", threads=threads))
+    options = options if route == "jit" else replace(options, weights="embedded")
+    with uncollected():
+        compilation = import_source(str(path), options)
+
+        def check(phase: str) -> None:
+            if phase == "interface":  # which begins: kernels are loops
+                on_tiles(compilation.module)
+
+        run_phases(compilation, check)
+        if route == "jit":
+            return compiled_in_process(compilation)(dict(feed))
+        (source, *_) = write_files(folder, emit_c(compilation.module, compilation.store, compilation.info()))
+    return load(build_shared(source, [*C_FLAGS, "-O1"]))(dict(feed))
 
 
 class Case(Protocol):

@@ -45,10 +45,8 @@ class EmbeddedWeights:
 
     def blob(self, store: WeightStore) -> bytearray:
         """The contents."""
-        blob = bytearray(self.size)
-        for key, offset in self.offsets.items():
-            content = store[key].tobytes()
-            blob[offset : offset + len(content)] = content
+        blob = store.blob(self.offsets)
+        blob.extend(bytes(self.size - len(blob)))
         return blob
 
     def marked(self) -> str:

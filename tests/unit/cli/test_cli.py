@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import mmap
 import os
 import signal
 import subprocess
 import sys
+import termios
+import time
 from pathlib import Path
 
 import numpy as np
@@ -180,6 +184,13 @@ def test_a_failed_compile_leaves_the_old_files(tmp_path: Path) -> None:
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
+def unread(descriptor: int) -> int:
+    """Bytes in a pipe."""
+    answer = fcntl.ioctl(descriptor, termios.FIONREAD, bytes(4))
+    return int.from_bytes(answer, sys.byteorder)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks Linux how full a pipe is")
 def test_interrupt(tmp_path: Path) -> None:
     model = Path(__file__).parents[2] / "models" / "data" / "ic_resnet_float" / "model.onnx"
     command = [AOTC, "compile", str(model), "-o", str(tmp_path / "out"), "--print-ir-after-all"]
@@ -188,11 +199,14 @@ def test_interrupt(tmp_path: Path) -> None:
         """Whoever started the tests may have told them to ignore interrupts, as a shell does with background jobs."""
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
-    with subprocess.Popen(command, stderr=subprocess.PIPE, preexec_fn=listen) as process:
+    with subprocess.Popen(command, stderr=subprocess.PIPE, preexec_fn=listen, pipesize=mmap.PAGESIZE) as process:
         assert process.stderr is not None
-        first = process.stderr.readline()  # the compilation has begun, and it waits for somebody to read on
+        # The pipe is full: the compilation is in the middle of printing, and waits there for somebody to read on.
+        while unread(process.stderr.fileno()) < mmap.PAGESIZE:
+            assert process.poll() is None, process.stderr.read()
+            time.sleep(0.01)
         process.send_signal(signal.SIGINT)
-        stderr = first + process.stderr.read()
+        stderr = process.stderr.read()
     assert process.returncode == 130, stderr[-300:]
     assert stderr.endswith(b"error: interrupted; nothing was written\n") and b"Traceback" not in stderr
     assert not list(tmp_path.glob("out/*"))
