@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 JOBS   ?= 2
 
-.PHONY: demo test lint types lit unit mutants fingerprints test-math test-embedded embedded-figures bench clean
+.PHONY: demo test lint types lit unit fuzz mutants fingerprints test-math test-embedded embedded-figures bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
@@ -23,6 +23,11 @@ lit: $(VENV)/.dev
 
 unit: $(VENV)/.dev
 	$(BIN)/pytest -q -n $(JOBS) --dist worksteal --ignore tests/embedded
+
+# Random models and damaged files for SECONDS=600; what fails is in build/fuzz, small. FUZZ: options of the fuzzer.
+SECONDS ?= 600
+fuzz: $(VENV)/.dev
+	PYTHONPATH=tests $(BIN)/python -m fuzz --seconds $(SECONDS) $(FUZZ)
 
 # Breaks the sources in one place after the other and sees whether the nearest tests notice.
 mutants: $(VENV)/.dev

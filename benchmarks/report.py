@@ -26,7 +26,8 @@ process of its own, called from Python on bound buffers. `aotc` is `aotc compile
 
 {ratios}
 
-{processor}, one core {priority}, {peak_gflops:.0f} GFLOP/s in f32 (measured); {c_compiler}.
+{processor}, one core {priority}, {vectors_text}, {peak_gflops:.0f} GFLOP/s in f32 (measured); {system};
+{c_compiler}; {date}.
 Versions: {versions_text}.
 
 ## Times
@@ -85,6 +86,7 @@ def write_report(folder: Path, about: dict[str, Any], results: Results, peers: S
         times="\n".join(times),
         overheads=_overheads(results, peers),
         versions_text=", ".join(f"{name} {version}" for name, version in about["versions"].items()),
+        vectors_text=f"vectors of {8 * about['vectors']['width']} bits" if about["vectors"] else "no vectors",
         priority="with real-time priority" if about["real_time_priority"] else "without real-time priority",
         **about,
     )

@@ -9,6 +9,7 @@ peers first.
 from __future__ import annotations
 
 import argparse
+import datetime
 import os
 import platform
 import subprocess
@@ -74,6 +75,14 @@ def _inputs(name: str, folder: Path) -> str | None:
     return str(path)
 
 
+def _system() -> str:
+    """The operating system as it calls itself."""
+    try:
+        return platform.freedesktop_os_release()["PRETTY_NAME"]
+    except OSError:
+        return f"{platform.system()} {platform.release()}"
+
+
 def _about(arguments: argparse.Namespace, real_time: bool) -> dict[str, Any]:
     """The machine, without its name, and the versions of everything."""
     compiler = subprocess.run(["cc", "--version"], capture_output=True, text=True, check=False).stdout
@@ -81,7 +90,8 @@ def _about(arguments: argparse.Namespace, real_time: bool) -> dict[str, Any]:
         "processor": model_name() or platform.processor() or "unknown",
         "vectors": lookup("host").as_json()["vectors"],
         "peak_gflops": round(processor().peak * 1e-9, 1),
-        "system": f"{platform.system()} {platform.machine()}",
+        "system": f"{_system()} on {platform.machine()}",
+        "date": datetime.date.today().isoformat(),
         "c_compiler": compiler.splitlines()[0] if compiler else None,
         "real_time_priority": real_time,
         "rounds": arguments.rounds,

@@ -157,7 +157,7 @@ def _value(r: random.Random, model: ModelProto) -> None:
 
 def _header(r: random.Random, model: ModelProto) -> None:
     match r.randrange(5):
-        case 0:
+        case 0 if model.opset_import:
             model.opset_import[0].version = r.choice((*HUGE, 6, 7, 99))
         case 1:
             model.opset_import.append(helper.make_opsetid(r.choice(("", "ai.onnx", "x")), r.choice((1, 13, 21, 99))))

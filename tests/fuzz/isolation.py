@@ -48,7 +48,7 @@ def _serve(connection: Connection, case: Case, folder: str) -> None:
     os.chdir(folder)
     os.environ["TMPDIR"] = tempfile.tempdir = folder
     connection.send("ready")
-    with suppress(EOFError, KeyboardInterrupt):
+    with suppress(EOFError, KeyboardInterrupt, BrokenPipeError):
         while True:
             seed = connection.recv()
             try:

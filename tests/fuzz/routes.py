@@ -217,7 +217,7 @@ def routes() -> tuple[Route, ...]:
             Route("C small", 0.5, _c("rv64gc", "-O1", warnings=WARNINGS, optimize="s")),
         ]
     if not _rig().missing_tools() and not os.environ.get("AOTC_FUZZ_NO_BOARDS"):
-        found += [Route(f"board {name}", 0.2, _board(name)) for name in ("m4f", "rv32", "m0")]
+        found += [Route(f"board {name}", 0.2, _board(name)) for name in ("m4f", "m0")]
     return tuple(found)
 
 

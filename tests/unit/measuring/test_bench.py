@@ -165,8 +165,11 @@ def test_report_shows_ratios_and_failures(tmp_path: Path, monkeypatch: pytest.Mo
         }
     }
     about = {"processor": "P", "peak_gflops": 1.0, "c_compiler": "cc", "real_time_priority": True, "rounds": 3}
+    about |= {"system": "S on M", "date": "2001-02-03", "vectors": {"width": 64, "registers": 32}}
     write_report(tmp_path, about | {"versions": {"aotc": "1"}}, measured, ["onnxruntime", "ncnn"])
     page = (tmp_path / "cpu.md").read_text()
     assert "| net | 0.500 | onnxruntime | 1.100 | 0.500 |  | 1e-06 |" in page
     assert "| geometric mean | 0.500 |" in page
+    assert "P, one core with real-time priority, vectors of 512 bits, 1 GFLOP/s in f32 (measured); S on M" in page
+    assert "2001-02-03" in page
     assert json.loads((tmp_path / "cpu.json").read_text())["models"]["net"]["ncnn"]["error"] == "cannot"
