@@ -100,27 +100,33 @@ def check_command(arguments: argparse.Namespace) -> int:
     """`aotc check`."""
     from aotc.cli.report import summary
     from aotc.compiler.driver import lower, measured
+    from aotc.dialects.aot.contract import nodes_in_floats
 
     costs = any(getattr(arguments, name) is not None for name in ("target", "ram", "flash", "stack", "cc"))
     info, code = None, EXIT_OK
     problems: tuple[Problem, ...] = ()
+    in_floats: list[str] = []
     try:
         if costs:
             info = measured(arguments.model, options_from(arguments))
+            in_floats = list(info.in_floats)
         else:
-            lower(arguments.model, options_from(arguments, stop_after="graph"))
+            in_floats = nodes_in_floats(lower(arguments.model, options_from(arguments, stop_after="graph")).module)
     except AotcError as error:
         if error.exit_code not in (EXIT_MODEL, EXIT_WRONG):
             raise
         problems, code = error.problems, error.exit_code
     if arguments.json:
+        listed = [asdict(problem) for problem in problems]
         report = {"report": None if info is None else asdict(info)} if costs else {}
-        print_json({"ok": not problems, "problems": [asdict(problem) for problem in problems]} | report)
+        print_json({"ok": not problems, "problems": listed, "in_floats": in_floats} | report)
         return code
     for problem in problems:
         print(f"error: {problem}", file=sys.stderr)
     if not problems:
         print("nothing stands in the way")
+        if in_floats:
+            print(f"computed with dequantised numbers, in floats: {', '.join(in_floats)}")
     if info is not None:
         print("\n".join(summary(info)))
     return code

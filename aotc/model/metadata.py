@@ -135,6 +135,8 @@ class ModelInfo:
     """None where no machine code was made."""
     features: tuple[str, ...] = ()
     """What the processor must have beyond the base of its architecture, in LLVM's words (`aotc.machines.features`)."""
+    in_floats: tuple[str, ...] = ()
+    """The nodes of a quantised model that compute with dequantised numbers."""
     version: int = METADATA_VERSION
 
     @property
@@ -155,6 +157,8 @@ def to_json(info: ModelInfo) -> str:
         del members["threads"]
     if not info.features:
         del members["features"]
+    if not info.in_floats:
+        del members["in_floats"]
     return json.dumps(members, indent=2) + "\n"
 
 

@@ -1,8 +1,8 @@
 """Quantised operators on random shapes, zero points, scales, pads and groups, against onnxruntime's integer kernels.
 
 Many small graphs are one model, so that many cases are a handful of compilations; AOTC_CASES says how many of each
-kind. They take turns on optimisation levels: without vectors requantisation is in fixed point. Weights are at most 64, of which no
-pair of products saturates on processors whose instructions would.
+kind. They take turns on optimisation levels: without vectors requantisation is in fixed point. Weights are at most
+64, of which no pair of products saturates on processors whose instructions would.
 """
 
 from __future__ import annotations
@@ -11,14 +11,17 @@ import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnxruntime
 import pytest
-from onnx import GraphProto, ModelProto, TensorProto, helper, numpy_helper
+from onnx import GraphProto, ModelProto, TensorProto, helper, numpy_helper, save
 
 import aotc
+from aotc.measuring.routes import open_model
+from aotc.pipeline.options import CompileOptions
 
 Array = np.ndarray[Any, Any]
 Generator = np.random.Generator
@@ -198,8 +201,48 @@ def movement(g: Graph) -> None:
     g.outputs.append(g.node("QuantizeLinear", joined, scale, point))
 
 
+def qlinear_matmul(g: Graph) -> None:
+    dtype, (m, k, n) = _pick(g, np.int8, np.uint8), (int(each) for each in g.r.integers(1, 20, 3))
+    left = [g.input(dtype, m, k), *g.parameters(dtype, g.scale())]
+    right = [g.constant(g.r.integers(-64, 65, (k, n)).astype(np.int8)), *g.parameters(np.int8, np.float32(0.01))]
+    g.initializers[right[2]] = np.zeros((), np.int8)
+    g.outputs.append(g.node("QLinearMatMul", *left, *right, *g.parameters(dtype, _sums(g, dtype))))
+
+
+def qgemm(g: Graph) -> None:
+    dtype, (m, k, n) = _pick(g, np.int8, np.uint8), (int(each) for each in g.r.integers(1, 20, 3))
+    transposed = int(g.r.integers(2))
+    x = [g.input(dtype, m, k), *g.parameters(dtype, g.scale())]
+    w, ws, wz, _ = g.weight(0 if transposed else 1, *((n, k) if transposed else (k, n)))
+    bias = g.constant(g.r.integers(-2000, 2000, n).astype(np.int32)) if g.r.integers(2) else ""
+    given = [*x, w, ws, wz, bias, *g.parameters(dtype, _sums(g, dtype))]
+    alpha = _pick(g, 1.0, 0.5)
+    g.outputs.append(g.node("QGemm", *given, domain=_MICROSOFT, transB=transposed, alpha=alpha))
+
+
+def qlinear_concat(g: Graph) -> None:
+    dtype, axis = _pick(g, np.int8, np.uint8), int(g.r.integers(1, 3))
+    scale, point = g.parameters(dtype, g.scale())
+    parts: list[str] = []
+    for _ in range(int(g.r.integers(2, 4))):
+        parts += [g.input(dtype, 1, 3, 4), scale, point]
+    g.outputs.append(g.node("QLinearConcat", scale, point, *parts, domain=_MICROSOFT, axis=axis))
+
+
 EXACT: dict[str, Callable[[Graph], None]] = {
-    each.__name__: each for each in (conv, qlinear_conv, gemm, matmul, matmul_integer, global_pool, movement)
+    each.__name__: each
+    for each in (
+        conv,
+        qlinear_conv,
+        gemm,
+        matmul,
+        matmul_integer,
+        qlinear_matmul,
+        qgemm,
+        qlinear_concat,
+        global_pool,
+        movement,
+    )
 }
 """What onnxruntime computes with integers: every bit is equal."""
 
@@ -245,8 +288,44 @@ def softmax(g: Graph) -> None:
     g.integers(g.node("Softmax", value, axis=-1), dtype, np.float32(1 / 256))
 
 
+def qlinear_function(g: Graph) -> None:
+    dtype, op_type = _pick(g, np.int8, np.uint8), _pick(g, "QLinearSigmoid", "QLinearLeakyRelu", "QLinearSoftmax")
+    x = [g.input(dtype, 4, 16), *g.parameters(dtype, g.scale(0.01, 0.05))]
+    attributes = {"QLinearSoftmax": {"axis": -1, "opset": 13}, "QLinearLeakyRelu": {"alpha": 0.1}}.get(op_type, {})
+    target = g.parameters(dtype, np.float32(1 / 256)) if op_type == "QLinearSoftmax" else g.parameters(dtype, g.scale())
+    g.outputs.append(g.node(op_type, *x, *target, domain=_MICROSOFT, **attributes))
+
+
+def qlinear_arithmetic(g: Graph) -> None:
+    dtype = _pick(g, np.int8, np.uint8)
+    sides = [[g.input(dtype, 4, 16), *g.parameters(dtype, g.scale(0.01, 0.05))] for _ in range(2)]
+    op_type = _pick(g, "QLinearAdd", "QLinearMul")
+    target = g.parameters(dtype, g.scale(0.02, 0.1))
+    g.outputs.append(g.node(op_type, *sides[0], *sides[1], *target, domain=_MICROSOFT))
+
+
+def qlinear_pool(g: Graph) -> None:
+    last = int(g.r.integers(2))
+    x = g.input(np.uint8, 1, *((7, 7, 3) if last else (3, 7, 7)))
+    scale = g.scale()
+    given = [x, *g.parameters(np.uint8, scale), *g.parameters(np.uint8, scale)]
+    side = int(g.r.integers(1, 5))
+    attributes = {"kernel_shape": [side, side], "strides": [2, 2], "channels_last": last}
+    g.outputs.append(g.node("QLinearAveragePool", *given, domain=_MICROSOFT, **attributes))
+
+
 CLOSE: dict[str, Callable[[Graph], None]] = {
-    each.__name__: each for each in (conv_transpose, function, arithmetic, pool, softmax)
+    each.__name__: each
+    for each in (
+        conv_transpose,
+        function,
+        arithmetic,
+        pool,
+        softmax,
+        qlinear_function,
+        qlinear_arithmetic,
+        qlinear_pool,
+    )
 }
 """What it computes with floats, in an order or by tables of its own: where a result is about half it may be another."""
 
@@ -286,3 +365,16 @@ def test_integers_are_next_to_those_of_onnxruntime(kind: str) -> None:
             assert distance.max() <= 1
             count, other = count + distance.size, other + int((distance > 0).sum())
     assert other <= count / 50
+
+
+@pytest.mark.parametrize("optimize", [str(level) for level in LEVELS])
+def test_c_and_llvm_give_the_same_integers(optimize: str, tmp_path: Path) -> None:
+    g = Graph(np.random.default_rng(0))
+    for make in (*EXACT.values(), *CLOSE.values()):
+        for _ in range(4):
+            make(g)
+    path = tmp_path / "cases.onnx"
+    save(g.model(), path)
+    options = CompileOptions(optimize=optimize)
+    by_c, by_llvm = (open_model(str(path), route, options)(g.inputs) for route in ("c", "jit"))
+    assert all(by_c[name].tobytes() == by_llvm[name].tobytes() for name in g.outputs)
