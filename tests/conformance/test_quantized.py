@@ -1,8 +1,8 @@
 """Quantised operators on random shapes, zero points, scales, pads and groups, against onnxruntime's integer kernels.
 
 Many small graphs are one model, so that many cases are a handful of compilations; AOTC_CASES says how many of each
-kind. They take turns on optimisation levels: without vectors requantisation is in fixed point. Weights are at most 64, of which no
-pair of products saturates on processors whose instructions would.
+kind. They take turns on optimisation levels: without vectors requantisation is in fixed point. Weights are at most
+64, of which no pair of products saturates on processors whose instructions would.
 """
 
 from __future__ import annotations
