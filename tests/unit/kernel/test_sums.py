@@ -77,8 +77,9 @@ class Case:
 
         batch = () if self.op == MATMUL else (BATCH,)
         outputs = () if self.op == DEPTHWISE else (self.outputs,)
-        x, weight = some((*batch, *self.extents, self.channels), self.x), some(
-            (*outputs, *self.kernel, self.channels), self.weight
+        x, weight = (
+            some((*batch, *self.extents, self.channels), self.x),
+            some((*outputs, *self.kernel, self.channels), self.weight),
         )
         bias = some(self.result_shape()[-1:], "float32" if self.is_float else "int32")
         return x, weight, bias
