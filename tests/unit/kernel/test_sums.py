@@ -173,6 +173,8 @@ CASES = (
     Case(CONV, (6, 7), (3, 3), pads=BORDER, word=4, x="uint8", zero_point=255),
     Case(CONV, (6, 7), (3, 3), pads=BORDER, word=4, x="uint8", weight="uint8", zero_point=1),
     Case(CONV, (6, 7), (3, 3), pads=BORDER, word=4, weight="uint8"),
+    Case(CONV, (9, 20), (4, 8), (2, 2), (1, 3, 2, 3), word=4, zero_point=-128, channels=1, specialized=False),
+    Case(CONV, (6, 7), (3, 2), pads=BORDER, word=4, channels=2, outputs=7, tile=(1, 3, 1), specialized=False),
     # Depthwise.
     Case(DEPTHWISE, (6, 7), (3, 3), pads=BORDER, tile=(3, 1, 1), zero_point=-7),
     Case(DEPTHWISE, (6, 7), (3, 3), pads=BORDER, tile=(2, 3, 1), zero_point=-7, channels=8, specialized=False),

@@ -20,9 +20,9 @@
 // M0-NEXT:  graph.conv %x, %k {{.*}} schedule = #graph.sums_schedule<lanes = 1, positions = 2, columns = 1, word = 1, unroll = 1, specialized>}
 // M0-NEXT:  graph.matmul %m, %v {{.*}} word = 1
 // M0-NOT:   schedule
-// Small code is for one position, and has none of its own at borders.
+// Small code is for one position and two outputs, and has none of its own at borders.
 // SMALL-LABEL: func.func @main
-// SMALL:     graph.conv %x, %w {{.*}} schedule = #graph.sums_schedule<lanes = 1, positions = 1, columns = 4, word = 4, unroll = 1>}
+// SMALL:     graph.conv %x, %w {{.*}} schedule = #graph.sums_schedule<lanes = 1, positions = 1, columns = 2, word = 4, unroll = 1>}
 func.func @main(%x: tensor<1x8x16x16xi8>, %m: tensor<6x32xi8>, %f: tensor<1x8x16x16xf32>, %y: tensor<8x8x3x3xi8>) attributes {aot.entry} {
   %w = graph.constant dense<1> : tensor<16x8x3x3xi8>
   %k = graph.constant dense<1> : tensor<8x1x3x3xi8>
