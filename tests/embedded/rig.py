@@ -43,9 +43,11 @@ class Board:
     """Flags that choose the C library when linking."""
 
 
-def _arm(name: str, target: str, machine: str, *flags: str, at: tuple[int, int] = (0, 0x20000000)) -> Board:
+def _arm(
+    name: str, target: str, machine: str, *flags: str, at: tuple[int, int] = (0, 0x20000000), size: int = 4 * MIB
+) -> Board:
     emulator = ("qemu-system-arm", "-M", machine)
-    flash, ram = (at[0], 4 * MIB), (at[1], 4 * MIB)
+    flash, ram = (at[0], size), (at[1], size)
     if machine == "microbit":
         flash, ram = (at[0], 256 * KIB), (at[1], 16 * KIB)
     return Board(
@@ -75,6 +77,11 @@ BOARDS = {
         _arm(
             *("m33", "cortex-m33", "mps2-an505", "-mcpu=cortex-m33", "-mfloat-abi=hard", "-mfpu=fpv5-sp-d16"),
             at=(0x10000000, 0x38000000),
+        ),
+        _arm(
+            *("m55", "cortex-m55", "mps3-an547", "-mcpu=cortex-m55", "-mfloat-abi=hard"),
+            at=(0x10000000, 0x30000000),
+            size=512 * KIB,
         ),
         _riscv("rv32", "rv32imac", "-march=rv32imac", "-mabi=ilp32"),
         _riscv("rv32f", "rv32imafc", "-march=rv32imafc", "-mabi=ilp32f"),

@@ -29,7 +29,15 @@ Kernel = Callable[..., None]
 
 ENTRY = "aotc_model_run"
 """The symbol of a model of one kernel after `as_loops`."""
-DTYPES = {"f32": "float32", "f64": "float64", "i64": "int64", "i32": "int32"}
+DTYPES = {
+    "f32": "float32",
+    "f64": "float64",
+    "i8": "int8",
+    "ui8": "uint8",
+    "i16": "int16",
+    "i32": "int32",
+    "i64": "int64",
+}
 """Element types as users see them."""
 
 

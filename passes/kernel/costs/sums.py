@@ -25,6 +25,8 @@ _RESULT = 8
 """Instructions for each sum: what it begins with, and to store it."""
 _LARGEST = 4
 """The most positions, and the most outputs, of a tile."""
+_SMALL = 2
+"""The most outputs of a tile of small code: what becomes of each sum is code of its own."""
 _UNROLLED = 16
 """Multiply-adds in one iteration of the innermost loop, at least."""
 
@@ -91,12 +93,13 @@ def unroll_of(tile: tuple[int, int], step: Step) -> int:
 def sums_schedule(
     unit: ScalarUnit, positions: int, outputs: int, depth: int, *, words: bool, floats: bool, size: bool
 ) -> SumsSchedule | None:
-    """The tile of the fewest instructions; where code is to be small, of one position. None for nothing to sum up."""
+    """The tile of the fewest instructions; where code is to be small, of one position and
+    few outputs. None for nothing to sum up."""
     if 0 in (positions, outputs, depth):
         return None
     words = words and has_words(unit) and not floats
     rows = range(1, (1 if size else min(_LARGEST, positions)) + 1)
-    columns = range(1, min(_LARGEST, outputs) + 1)
+    columns = range(1, min(_SMALL if size else _LARGEST, outputs) + 1)
 
     def cycles(tile: tuple[int, int]) -> float:
         return sums_cycles(unit, tile, positions, outputs, depth, words=words, floats=floats)

@@ -62,6 +62,8 @@ class Products:
     summed: Attribute
     """The type of the sums."""
     order: Interleaving
+    aligned: bool = True
+    """Whether cut runs begin and end with whole words."""
 
     def add(
         self, sums: Sequence[Scalar], places: Sequence[Place], row: Scalar, span: tuple[Scalar, Scalar]
@@ -73,9 +75,16 @@ class Products:
         b, word, unroll = self.b, self.schedule.word, self.schedule.unroll
         low, high = span
         if low.constant is None or high.constant is None:
-            assert word == 1 or (self.order.run % word == 0), "cut runs consist of whole words"
-            step = self._words if word > 1 else self._single
-            return b.loop(low, high, word, sums, lambda at, now: step(now, places, row, at))
+            if word == 1:
+                return b.loop(low, high, 1, sums, lambda at, now: self._single(now, places, row, at))
+            if self.aligned:
+                return b.loop(low, high, word, sums, lambda at, now: self._words(now, places, row, at))
+            whole = b.compare("eq", high - low, self.order.run)
+            return b.when(
+                whole,
+                lambda: self.add(sums, places, row, (b.index(0), b.index(self.order.run))),
+                lambda: b.loop(low, high, 1, sums, lambda at, now: self._single(now, places, row, at)),
+            )
         first, last = int(low.constant), int(high.constant)
         begin = min(ceil_div(first, word) * word, last)
         end = max(min(last, self.order.whole) // word * word, begin)
@@ -111,8 +120,10 @@ class Products:
         for column in range(width):
             if at.constant is not None:
                 where = row + self.order.within(width, column, int(at.constant))
-            else:
+            elif (word := self.schedule.word) == 1:
                 where = row + at * width + column
+            else:  # a run of whole words, as `Interleaving.within` has it
+                where = row + (at + at / word * ((width - 1) * word)) + column * word
             weight = self.weight.element(b, [where], self.summed)
             for number, factor in enumerate(factors):
                 slot = number * width + column

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from xdsl.dialects.builtin import IntegerType, f32
@@ -109,8 +110,8 @@ class ChannelsLastStrategy(SumsStrategy[ConvOp]):
             return None
         outputs, channels, *kernel = shape_of(op.weight)
         run = channels * (kernel[-1] if _runs(op) else 1)
-        aligned = channels % WORD == 0 or last_axis(last, specialized=not size, words=True, channels=channels).is_static
-        words = _are_bytes(op.x, op.weight) and run >= WORD and aligned
+        known = last_axis(last, specialized=not size, words=True, channels=channels).is_static
+        words = _are_bytes(op.x, op.weight) and run >= WORD and (known or run % WORD == 0)
         depth = channels * math.prod(kernel)
         return sums_schedule(core.scalars, last.positions, outputs, depth, words=words, floats=floats, size=size)
 
@@ -246,7 +247,7 @@ class ChannelsLastConvStrategy(SumsStrategy[ChannelsLastConvOp]):
         schedule: SumsSchedule,
     ) -> None:
         bias, channels = None if op.bias is None else reads[2], op.channels.value.data
-        products = _products(op, b, reads, schedule)
+        products = replace(_products(op, b, reads, schedule), aligned=channels % WORD == 0)
         windows, words = op.windows(), schedule.word > 1
         axis = last_axis(windows[-1], specialized=schedule.specialized, words=words, channels=channels)
         ConvSums(products, shape_of(op.result), op.kernel(), channels, windows, axis, bias, writes[0]).run()

@@ -1,0 +1,34 @@
+// RUN: aotc-opt %s | aotc-opt | filecheck %s
+// RUN: aotc-opt %s -p 'convert-to-llvm{target=cortex-m4}' | filecheck %s --check-prefix DSP
+// RUN: aotc-opt %s -p 'convert-to-llvm{target=cortex-m3}' | filecheck %s --check-prefix PLAIN
+
+// CHECK-LABEL: func.func private @words
+// CHECK:      %[[A:.*]] = aot.word_load %x[%{{.*}}, %{{.*}}] : memref<4x10xi8>
+// CHECK-NEXT: %[[E:.*]] = aot.word_widen %[[A]]
+// CHECK-NEXT: %[[O:.*]] = aot.word_widen %[[A]], %[[E]] {odd, zero_extend}
+// CHECK-NEXT: %{{.*}} = aot.word_dot %[[E]], %[[O]], %[[A]]
+
+// An address that is not aligned; instructions of the DSP extension, where the target has it.
+// DSP-LABEL: llvm.func internal @words
+// DSP:      %a = llvm.load %{{.*}} {alignment = 1 : i64} : !llvm.ptr -> i32
+// DSP-NEXT: %e = llvm.call_intrinsic "llvm.arm.sxtb16"(%a)
+// DSP-NEXT: %[[R:.*]] = llvm.call_intrinsic "llvm.fshr.i32"(%a, %a, %{{.*}})
+// DSP-NEXT: %o = llvm.call_intrinsic "llvm.arm.uxtab16"(%e, %[[R]])
+// DSP-NEXT: %d = llvm.call_intrinsic "llvm.arm.smlad"(%e, %o, %a)
+// PLAIN-LABEL: llvm.func internal @words
+// PLAIN-NOT: llvm.arm
+// PLAIN:     llvm.sext %{{.*}} : i8 to i32
+// PLAIN:     llvm.zext %{{.*}} : i8 to i32
+// PLAIN:     llvm.mul
+// PLAIN:     llvm.mul
+// PLAIN-NOT: llvm.mul
+func.func private @words(%p: !aot.ptr<i8>) -> i32 {
+  %x = aot.buffer %p : !aot.ptr<i8> to memref<4x10xi8>
+  %i = arith.constant 1 : index
+  %j = arith.constant 3 : index
+  %a = aot.word_load %x[%i, %j] : memref<4x10xi8>
+  %e = aot.word_widen %a
+  %o = aot.word_widen %a, %e {odd, zero_extend}
+  %d = aot.word_dot %e, %o, %a
+  func.return %d : i32
+}

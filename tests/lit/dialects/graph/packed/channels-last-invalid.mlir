@@ -1,0 +1,55 @@
+// RUN: aotc-opt %s --split-input-file --verify-diagnostics --parsing-diagnostics | filecheck %s
+
+// CHECK: the weights must be [90], found [80]
+func.func @weights(%x: tensor<1x8x18xi8>, %w: tensor<80xi8>) {
+  %0 = graph.channels_last_conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, accumulator = i32, kernel_shape = array<i64: 3, 3>, channels = 2 : i64, outputs = 5 : i64, columns = 2 : i64, word = 4 : i64} : (tensor<1x8x18xi8>, tensor<80xi8>) -> tensor<1x1x6x7x5xi32>
+  func.return
+}
+
+// -----
+
+// CHECK: 4 channels do not divide the last axis of [1, 8, 18]
+func.func @channels(%x: tensor<1x8x18xi8>, %w: tensor<180xi8>) {
+  %0 = graph.channels_last_conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, accumulator = i32, kernel_shape = array<i64: 3, 3>, channels = 4 : i64, outputs = 5 : i64, columns = 2 : i64, word = 4 : i64} : (tensor<1x8x18xi8>, tensor<180xi8>) -> tensor<1x1x6x7x5xi32>
+  func.return
+}
+
+// -----
+
+// CHECK: operand [1, 8, 18] and kernel [3] do not fit
+func.func @kernel(%x: tensor<1x8x18xi8>, %w: tensor<30xi8>) {
+  %0 = graph.channels_last_conv %x, %w {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, accumulator = i32, kernel_shape = array<i64: 3>, channels = 2 : i64, outputs = 5 : i64, columns = 2 : i64, word = 4 : i64} : (tensor<1x8x18xi8>, tensor<30xi8>) -> tensor<1x1x6x7x5xi32>
+  func.return
+}
+
+// -----
+
+// CHECK: columns and the elements of a word must be positive, found 0 and 4
+func.func @columns(%x: tensor<5x3x6xi8>) {
+  %0 = graph.interleave_rows %x {columns = 0 : i64, word = 4 : i64} : (tensor<5x3x6xi8>) -> tensor<90xi8>
+  func.return
+}
+
+// -----
+
+// CHECK: the weights must be [outputs, rows, run], found [5, 18]
+func.func @rank(%x: tensor<5x18xi8>) {
+  %0 = graph.interleave_rows %x {columns = 1 : i64, word = 4 : i64} : (tensor<5x18xi8>) -> tensor<90xi8>
+  func.return
+}
+
+// -----
+
+// CHECK: the bias of 5 channels has shape [4]
+func.func @bias(%l: tensor<3x18xi8>, %w: tensor<90xi8>, %b: tensor<4xi32>) {
+  %0 = graph.interleaved_matmul %l, %w, %b {accumulator = i32, outputs = 5 : i64, columns = 2 : i64, word = 4 : i64} : (tensor<3x18xi8>, tensor<90xi8>, tensor<4xi32>) -> tensor<3x5xi32>
+  func.return
+}
+
+// -----
+
+// CHECK: operand [N, 1, spatial..., C] and weight [kernel..., C] do not have shapes [1, 2, 6, 7, 5], [3, 3, 5]
+func.func @blocks(%d: tensor<1x2x6x7x5xf32>, %k: tensor<3x3x5xf32>) {
+  %0 = graph.channels_last_depthwise_conv %d, %k {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>} : (tensor<1x2x6x7x5xf32>, tensor<3x3x5xf32>) -> tensor<1x2x4x5x5xf32>
+  func.return
+}

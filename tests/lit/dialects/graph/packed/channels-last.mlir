@@ -1,0 +1,41 @@
+// RUN: aotc-opt %s | aotc-opt | filecheck %s
+// RUN: aotc-opt %s -p convert-graph-to-loops,canonicalize,cse | filecheck %s --check-prefix=LOOPS
+
+// CHECK-LABEL: func.func @forms
+// CHECK-NEXT: graph.interleave_rows %w {columns = 2 : i64, word = 4 : i64} : (tensor<5x3x6xi8>) -> tensor<90xi8>
+// CHECK-NEXT: graph.channels_last_conv %x, %v, %b {strides = array<i64: 1, 1>, {{.*}}} : (tensor<1x8x18xi8>, tensor<90xi8>, tensor<5xi32>) -> tensor<1x1x6x7x5xi32>
+// CHECK-NEXT: graph.interleaved_matmul %l, %v {{.*}} : (tensor<2x3x18xi8>, tensor<90xi8>) -> tensor<2x3x5xi32>
+// CHECK-NEXT: graph.channels_last_depthwise_conv %d, %k {{.*}} : (tensor<1x1x6x7x5xf32>, tensor<3x3x5xf32>) -> tensor<1x1x4x5x5xf32>
+func.func @forms(%w: tensor<5x3x6xi8>, %x: tensor<1x8x18xi8>, %v: tensor<90xi8>, %b: tensor<5xi32>, %l: tensor<2x3x18xi8>, %d: tensor<1x1x6x7x5xf32>, %k: tensor<3x3x5xf32>) {
+  %0 = graph.interleave_rows %w {columns = 2 : i64, word = 4 : i64} : (tensor<5x3x6xi8>) -> tensor<90xi8>
+  %1 = graph.channels_last_conv %x, %v, %b {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, accumulator = i32, x_zero_point = 3 : i64, kernel_shape = array<i64: 3, 3>, channels = 2 : i64, outputs = 5 : i64, columns = 2 : i64, word = 4 : i64} : (tensor<1x8x18xi8>, tensor<90xi8>, tensor<5xi32>) -> tensor<1x1x6x7x5xi32>
+  %2 = graph.interleaved_matmul %l, %v {accumulator = i32, outputs = 5 : i64, columns = 2 : i64, word = 4 : i64} : (tensor<2x3x18xi8>, tensor<90xi8>) -> tensor<2x3x5xi32>
+  %3 = graph.channels_last_depthwise_conv %d, %k {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>} : (tensor<1x1x6x7x5xf32>, tensor<3x3x5xf32>) -> tensor<1x1x4x5x5xf32>
+  func.return
+}
+
+// Two positions times two outputs: a word of each, four products of both halves; the zero point is added on the way.
+// What remains of a run is multiplied one by one, as is the last output.
+// LOOPS-LABEL: func.func private @sums
+// LOOPS:      %[[POINT:.*]] = arith.constant -131075 : i32
+// LOOPS:      scf.parallel
+// LOOPS:      %[[X0:.*]] = aot.word_load %x
+// LOOPS-NEXT: %[[E0:.*]] = aot.word_widen %[[X0]], %[[POINT]]
+// LOOPS-NEXT: %[[O0:.*]] = aot.word_widen %[[X0]], %[[POINT]] {odd}
+// LOOPS:      %[[X1:.*]] = aot.word_load %x
+// LOOPS-NEXT: %[[E1:.*]] = aot.word_widen %[[X1]], %[[POINT]]
+// LOOPS:      %[[W0:.*]] = aot.word_load %w
+// LOOPS-NEXT: %[[F0:.*]] = aot.word_widen %[[W0]]
+// LOOPS-NEXT: %[[G0:.*]] = aot.word_widen %[[W0]] {odd}
+// LOOPS-NEXT: %[[S:.*]] = aot.word_dot %[[E0]], %[[F0]], %{{.*}}
+// LOOPS-NEXT: aot.word_dot %[[E1]], %[[F0]], %{{.*}}
+// LOOPS-NEXT: aot.word_dot %[[O0]], %[[G0]], %[[S]]
+// LOOPS:      arith.muli
+// LOOPS:      memref.store
+func.func private @sums(%x: memref<1x8x18xi8>, %w: memref<90xi8>, %y: memref<1x1x6x7x5xi32>) attributes {aot.kernel} {
+  %0 = bufferization.to_tensor %x : memref<1x8x18xi8> to tensor<1x8x18xi8>
+  %1 = bufferization.to_tensor %w : memref<90xi8> to tensor<90xi8>
+  %2 = graph.channels_last_conv %0, %1 {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, accumulator = i32, x_zero_point = 3 : i64, kernel_shape = array<i64: 3, 3>, channels = 2 : i64, outputs = 5 : i64, columns = 2 : i64, word = 4 : i64, schedule = #graph.sums_schedule<lanes = 1, positions = 2, columns = 2, word = 4, unroll = 1, specialized>} : (tensor<1x8x18xi8>, tensor<90xi8>) -> tensor<1x1x6x7x5xi32>
+  bufferization.materialize_in_destination %2 in %y : (tensor<1x1x6x7x5xi32>, memref<1x1x6x7x5xi32>) -> ()
+  func.return
+}

@@ -1,0 +1,249 @@
+"""Sums in the registers of a core without vectors: the same kernels scheduled, as they are defined, and in numpy.
+
+All cases are kernels of one model, which is compiled once each way: integers must agree to the bit, in C and in LLVM.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from case_model import Array, CaseModel, array_attributes, tensor, window_values
+
+from aotc.dialects.dtypes import element_type
+from aotc.dialects.graph.packed.interleaved import Interleaving
+from aotc.dialects.graph.schedules import ScheduleAttr, SumsSchedule
+from aotc.dialects.graph.windows.sliding import SlidingWindow, sliding_windows
+
+CONV, DEPTHWISE, MATMUL = "channels_last_conv", "channels_last_depthwise_conv", "interleaved_matmul"
+BATCH = 2
+
+
+@dataclass(frozen=True)
+class Case:
+    """One kernel; of a product `extents` are the rows, `channels` the depth. A tile is positions, columns, unroll."""
+
+    op: str
+    extents: tuple[int, ...]
+    kernel: tuple[int, ...] = ()
+    strides: tuple[int, ...] = ()
+    pads: tuple[int, ...] = ()
+    dilations: tuple[int, ...] = ()
+    channels: int = 4
+    outputs: int = 5
+    word: int = 1
+    tile: tuple[int, int, int] = (2, 2, 1)
+    specialized: bool = True
+    bias: bool = True
+    x: str = "int8"
+    weight: str = "int8"
+    zero_point: int = 0
+
+    @property
+    def is_float(self) -> bool:
+        return self.x == "float32"
+
+    def windows(self) -> list[SlidingWindow]:
+        """One for each axis."""
+        values = window_values(self.kernel, self.strides, self.pads, self.dilations)
+        return sliding_windows(self.extents, self.kernel, values["strides"], values["pads"], values["dilations"])
+
+    def order(self) -> Interleaving:
+        """Of the weights."""
+        rows, run = prod(self.kernel), self.channels
+        if self.op == CONV and (self.dilations or (1,))[-1] == 1:
+            rows, run = rows // self.kernel[-1], run * self.kernel[-1]
+        return Interleaving(self.outputs, rows, run, self.tile[1], self.word)
+
+    @cache  # noqa: B019
+    def arrays(self) -> tuple[Array, Array, Array]:
+        """x with its channels last, weights [M, taps.., C] (of a depthwise convolution [taps.., C]), bias."""
+        rng = np.random.default_rng(prod((*self.extents, self.channels)))
+
+        def some(shape: Sequence[int], dtype: str) -> Array:
+            if dtype == "float32":
+                return rng.standard_normal(shape).astype(np.float32)
+            info = np.iinfo(dtype)
+            array = rng.integers(info.min, info.max, shape, np.dtype(dtype), endpoint=True)
+            array.reshape(-1)[: array.size // 4] = info.min  # products of these are the greatest
+            return array
+
+        batch = () if self.op == MATMUL else (BATCH,)
+        outputs = () if self.op == DEPTHWISE else (self.outputs,)
+        x, weight = (
+            some((*batch, *self.extents, self.channels), self.x),
+            some((*outputs, *self.kernel, self.channels), self.weight),
+        )
+        bias = some(self.result_shape()[-1:], "float32" if self.is_float else "int32")
+        return x, weight, bias
+
+    def result_shape(self) -> tuple[int, ...]:
+        if self.op == MATMUL:
+            return (*self.extents, self.outputs)
+        positions = (window.positions for window in self.windows())
+        return (BATCH, 1, *positions, self.channels if self.op == DEPTHWISE else self.outputs)
+
+    def inputs(self) -> list[Array]:
+        """As the operation takes them."""
+        x, weight, bias = self.arrays()
+        if self.op == DEPTHWISE:
+            x = x[:, None]
+        else:
+            weight = weight.reshape(-1)[self.order().order()]
+        if self.op == CONV:
+            x = x.reshape(*x.shape[:-2], -1)
+        return [x, weight, *([bias] if self.bias else [])]
+
+    def expected(self) -> Array:
+        """In 64 bits, then modulo 2^32."""
+        kind: Any = np.float64 if self.is_float else np.int64
+        x, weight, bias = (array.astype(kind) for array in self.arrays())
+        x = x - self.zero_point
+        start = bias if self.bias else np.zeros_like(bias)
+        if self.op == MATMUL:
+            return self._wrapped(x @ weight.T + start)
+        result = np.empty(self.result_shape(), kind)
+        windows = self.windows()
+        for position in itertools.product(*(range(window.positions) for window in windows)):
+            total = np.broadcast_to(start, (BATCH, len(start))).copy()
+            for taps in itertools.product(*(range(window.size) for window in windows)):
+                axes = list(zip(windows, position, taps, strict=True))
+                places = [p * w.stride + tap * w.dilation - w.before for w, p, tap in axes]
+                if all(0 <= place < w.extent for w, place in zip(windows, places, strict=True)):
+                    seen = x[(slice(None), *places)]
+                    depthwise = self.op == DEPTHWISE
+                    total += seen * weight[taps] if depthwise else seen @ weight[(slice(None), *taps)].T
+            result[(slice(None), 0, *position)] = total
+        return self._wrapped(result)
+
+    def _wrapped(self, result: Array) -> Array:
+        return result if self.is_float else result.astype(np.uint64).astype(np.uint32).view(np.int32)
+
+    def attributes(self, scheduled: bool) -> str:
+        """As in the IR."""
+        texts: list[str] = []
+        if self.op != MATMUL:
+            texts.append(array_attributes(window_values(self.kernel, self.strides, self.pads, self.dilations)))
+        if self.op == CONV:
+            texts += [array_attributes({"kernel_shape": self.kernel}), f"channels = {self.channels} : i64"]
+        if self.op != DEPTHWISE:
+            numbers = {"outputs": self.outputs, "columns": self.tile[1], "word": self.word}
+            texts += [f"{name} = {number} : i64" for name, number in numbers.items()]
+        if not self.is_float:
+            point = "lhs_zero_point" if self.op == MATMUL else "x_zero_point"
+            texts += ["accumulator = i32", f"{point} = {self.zero_point} : i64"]
+        if scheduled:
+            positions, columns, unroll = self.tile
+            schedule = SumsSchedule(1, positions, columns, self.word, unroll, self.specialized)
+            texts.append(f"schedule = {ScheduleAttr.of(schedule)}")
+        return ", ".join(texts)
+
+
+BORDER = (1, 1, 1, 1)
+CASES = (
+    # One element at a time.
+    Case(CONV, (6, 7), (3, 3), pads=BORDER, zero_point=-7),
+    Case(CONV, (6, 7), (3, 3), pads=BORDER, zero_point=-7, specialized=False),
+    Case(CONV, (5, 9), (1, 1), tile=(4, 4, 2), outputs=11, channels=9),
+    Case(CONV, (9, 8), (3, 2), (2, 3), (0, 1, 2, 2), channels=3, tile=(3, 1, 4), zero_point=5),
+    Case(CONV, (7, 12), (2, 3), (1, 2), (1, 2, 0, 3), (2, 2), channels=3, tile=(2, 3, 1), zero_point=5),
+    Case(CONV, (30,), (5,), pads=(2, 2), channels=2, tile=(3, 2, 1), bias=False),
+    Case(CONV, (3, 4, 6), (2, 3, 3), pads=(1, 0, 1, 0, 1, 2), channels=2),
+    Case(CONV, (40,), (21,), pads=(20, 20), channels=1, zero_point=3),  # most windows are cut
+    Case(CONV, (3, 2), (5, 5), pads=(2, 2, 2, 2), zero_point=3),  # all are
+    Case(CONV, (2, 2), (1, 1), pads=(2, 1, 0, 2)),  # some see nothing
+    Case(CONV, (6, 7), (3, 3), pads=BORDER, x="int16", weight="int8", zero_point=300),
+    Case(CONV, (6, 7), (3, 3), pads=BORDER, x="uint8", weight="uint8", zero_point=200),
+    Case(CONV, (6, 7), (3, 3), pads=BORDER, x="float32", weight="float32", tile=(4, 4, 1)),
+    # Words of four.
+    Case(CONV, (6, 7), (3, 3), pads=BORDER, word=4, zero_point=-128),
+    Case(CONV, (6, 7), (3, 3), pads=BORDER, word=4, zero_point=-128, specialized=False),
+    Case(CONV, (6, 7), (3, 3), pads=BORDER, word=4, zero_point=127, channels=3, tile=(3, 2, 1)),
+    Case(CONV, (9, 20), (4, 8), (2, 2), (1, 3, 2, 3), word=4, zero_point=-128, channels=1, tile=(2, 4, 1)),
+    Case(CONV, (6, 19), (3, 3), (1, 1), (1, 1, 1, 1), word=4, zero_point=1, channels=8, tile=(2, 3, 2)),
+    Case(CONV, (5, 9), (1, 1), word=4, tile=(2, 2, 3), outputs=7, channels=23),
+    Case(CONV, (5, 12), (2, 2), (1, 1), (0, 2, 1, 2), (1, 2), word=4, channels=6, zero_point=9),
+    Case(CONV, (6, 7), (3, 3), pads=BORDER, word=4, x="uint8", zero_point=255),
+    Case(CONV, (6, 7), (3, 3), pads=BORDER, word=4, x="uint8", weight="uint8", zero_point=1),
+    Case(CONV, (6, 7), (3, 3), pads=BORDER, word=4, weight="uint8"),
+    Case(CONV, (9, 20), (4, 8), (2, 2), (1, 3, 2, 3), word=4, zero_point=-128, channels=1, specialized=False),
+    Case(CONV, (6, 7), (3, 2), pads=BORDER, word=4, channels=2, outputs=7, tile=(1, 3, 1), specialized=False),
+    # Depthwise.
+    Case(DEPTHWISE, (6, 7), (3, 3), pads=BORDER, tile=(3, 1, 1), zero_point=-7),
+    Case(DEPTHWISE, (6, 7), (3, 3), pads=BORDER, tile=(2, 3, 1), zero_point=-7, channels=8, specialized=False),
+    Case(DEPTHWISE, (5, 12), (2, 3), (2, 1), (0, 2, 1, 2), (1, 2), tile=(2, 1, 1), bias=False),
+    Case(DEPTHWISE, (4, 5, 6), (3, 2, 3), pads=(1, 0, 1, 1, 1, 1), tile=(2, 1, 1), channels=3),
+    Case(DEPTHWISE, (20,), (5,), pads=(2, 1), tile=(3, 1, 1), zero_point=4),
+    Case(DEPTHWISE, (9, 9), (5, 5), pads=(2, 2, 2, 2), tile=(2, 1, 1), x="float32", weight="float32"),
+    Case(DEPTHWISE, (6, 7), (3, 3), pads=BORDER, tile=(1, 4, 1), word=4, channels=10, zero_point=-128),
+    Case(DEPTHWISE, (9, 8), (3, 3), (2, 2), (0, 0, 1, 1), tile=(1, 4, 1), word=4, channels=8, x="uint8", zero_point=9),
+    Case(DEPTHWISE, (40,), (21,), pads=(20, 20), tile=(1, 4, 1), word=4, weight="uint8", bias=False),
+    # Products.
+    Case(MATMUL, (7,), channels=13, tile=(2, 2, 2), zero_point=11),
+    Case(MATMUL, (2, 3), channels=5, tile=(2, 4, 1), bias=False),
+    Case(MATMUL, (1,), channels=37, outputs=9, tile=(1, 4, 2), word=4),
+    Case(MATMUL, (5,), channels=40, outputs=3, tile=(2, 2, 1), word=4, x="uint8", zero_point=255),
+    Case(MATMUL, (), channels=6, tile=(1, 2, 1)),
+    Case(MATMUL, (5,), channels=12, tile=(4, 4, 1), x="float32", weight="float32"),
+)
+
+
+def module() -> CaseModel:
+    """Every case twice, scheduled and as it is defined."""
+    model = CaseModel("sums")
+    for number, case in enumerate(CASES):
+        names = [f"x{number}_{k}" for k in range(len(case.inputs()))]
+        kinds = ", ".join(map(model.input, names, case.inputs()))
+        operands = ", ".join(f"%{name}" for name in names)
+        kind = tensor(case.result_shape(), "f32" if case.is_float else "i32")
+        for way in ("plain", "sums"):
+            value, attributes = f"{way}{number}", case.attributes(way == "sums")
+            model.body.append(f"%{value} = graph.{case.op} {operands} {{{attributes}}} : ({kinds}) -> {kind}")
+            model.output(value, f"%{value}", kind)
+    return model
+
+
+@cache
+def results(route: str, folder: Path) -> dict[str, Array]:
+    return module().run(route, folder)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("sums")
+
+
+@pytest.mark.parametrize("route", ["jit", "c"])
+@pytest.mark.parametrize("number", range(len(CASES)), ids=lambda number: f"{number}-{CASES[number].op}")
+def test_schedules_definitions_and_numpy_agree(route: str, number: int, folder: Path) -> None:
+    case, found = CASES[number], results(route, folder)
+    plain, sums = found[f"plain{number}"], found[f"sums{number}"]
+    if case.is_float:
+        np.testing.assert_allclose(sums, plain, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(plain, case.expected(), rtol=1e-5, atol=1e-5)
+    else:
+        np.testing.assert_array_equal(sums, plain)
+        np.testing.assert_array_equal(plain, case.expected())
+
+
+@pytest.mark.parametrize("shape", [(5, 3, 11), (4, 1, 8), (1, 2, 3), (7, 1, 1), (6, 2, 12)])
+@pytest.mark.parametrize("columns", [1, 2, 4])
+@pytest.mark.parametrize("word", [1, 4])
+def test_interleaved_weights_are_evaluated_as_they_are_read(shape: tuple[int, ...], columns: int, word: int) -> None:
+    """The operation as a kernel, and the places that its definition says."""
+    x = np.arange(prod(shape), dtype=np.int32).reshape(shape)
+    assert element_type(x.dtype) is not None
+    order = Interleaving(shape[0], shape[1], shape[2], columns, word).order()
+    assert sorted(order) == list(range(x.size))
+    width = min(columns, shape[0])
+    if word == 1:
+        np.testing.assert_array_equal(x.reshape(-1)[order][:width], x[:width, 0, 0])
+    elif shape[2] >= word:
+        np.testing.assert_array_equal(x.reshape(-1)[order][: width * word], x[:width, 0, :word].reshape(-1))

@@ -1,0 +1,103 @@
+"""The cost model of sums in the registers of cores without vectors."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from aotc.dialects.graph.windows.sliding import SlidingWindow
+from aotc.machines.families import CORTEX_M0, CORTEX_M3, CORTEX_M4, CORTEX_M4F, CORTEX_M55, RISCV32
+from aotc.passes.kernel.costs.sums import depthwise_schedule, has_words, sums_cycles, sums_schedule
+from aotc.passes.kernel.nests.sums import Axis, Stretch, last_axis, stretches
+
+CORES = (CORTEX_M0, CORTEX_M3, CORTEX_M4, CORTEX_M4F, RISCV32)
+
+
+@pytest.mark.parametrize("core", CORES, ids=lambda core: core.name)
+@pytest.mark.parametrize("size", [False, True])
+@pytest.mark.parametrize("sizes", [(125, 64, 64), (1, 4, 4000), (5, 3, 7), (1, 1, 1)])
+def test_no_tile_is_cheaper_than_the_chosen_one(core: object, size: bool, sizes: tuple[int, int, int]) -> None:
+    assert isinstance(core, type(CORTEX_M0))
+    positions, outputs, depth = sizes
+    chosen = sums_schedule(core.scalars, *sizes, words=True, floats=False, size=size)
+    assert chosen is not None
+    words = chosen.word > 1
+
+    def cycles(tile: tuple[int, int]) -> float:
+        return sums_cycles(core.scalars, tile, positions, outputs, depth, words=words, floats=False)
+
+    tiles = [
+        (p, q)
+        for p in range(1, 2 if size else 5)
+        for q in range(1, 3 if size else 5)
+        if p <= positions and q <= outputs
+    ]
+    assert cycles((chosen.positions, chosen.columns)) == min(map(cycles, tiles))
+
+
+def test_more_registers_and_more_reuse_take_no_more_instructions() -> None:
+    unit = CORTEX_M4.scalars
+    for tile in ((2, 2), (3, 2), (4, 4)):
+        few, many = (
+            sums_cycles(replace(unit, registers=count), tile, 24, 24, 64, words=True, floats=False) for count in (8, 32)
+        )
+        assert many <= few
+    with_room = replace(unit, registers=32)
+    one, four = (sums_cycles(with_room, (n, n), 24, 24, 64, words=True, floats=False) for n in (1, 4))
+    assert four < one / 2
+
+
+def test_words_need_an_instruction_for_two_products_and_loads_at_any_byte() -> None:
+    assert [has_words(core.scalars) for core in CORES] == [False, False, True, True, False]
+    assert has_words(CORTEX_M55.scalars)
+    assert not has_words(replace(CORTEX_M4.scalars, unaligned=False))
+    for core in CORES:
+        schedule = sums_schedule(core.scalars, 8, 8, 64, words=True, floats=False, size=False)
+        assert schedule is not None and (schedule.word == 4) == has_words(core.scalars)
+    no_bytes = sums_schedule(CORTEX_M4.scalars, 8, 8, 64, words=False, floats=False, size=False)
+    assert no_bytes is not None and no_bytes.word == 1
+    of_floats = sums_schedule(CORTEX_M4F.scalars, 8, 8, 64, words=True, floats=True, size=False)
+    assert of_floats is not None and of_floats.word == 1 and of_floats.positions * of_floats.columns >= 8
+
+
+@pytest.mark.parametrize("sizes", [(0, 4, 4), (4, 0, 4), (4, 4, 0)])
+def test_nothing_to_sum_up_has_no_schedule(sizes: tuple[int, int, int]) -> None:
+    assert sums_schedule(CORTEX_M4.scalars, *sizes, words=True, floats=False, size=False) is None
+
+
+def test_depthwise_tiles_are_words_of_channels_or_neighbours_that_share_weights() -> None:
+    unit = CORTEX_M4.scalars
+    words = depthwise_schedule(unit, 9, 8, words=True, floats=False, size=False)
+    assert (words.positions, words.columns, words.word) == (1, 4, 4)
+    for schedule in (
+        depthwise_schedule(unit, 9, 3, words=True, floats=False, size=False),
+        depthwise_schedule(CORTEX_M0.scalars, 9, 8, words=True, floats=False, size=False),
+    ):
+        assert (schedule.columns, schedule.word) == (1, 1) and 1 < schedule.positions <= 4
+    assert depthwise_schedule(CORTEX_M0.scalars, 9, 8, words=True, floats=False, size=True).positions == 1
+
+
+def test_positions_of_an_axis_fall_into_stretches_of_equal_taps() -> None:
+    window = SlidingWindow(extent=10, size=4, stride=2, dilation=1, before=3, after=2)
+    found = stretches(window)
+    assert found == [Stretch(0, 1, (3, 4)), Stretch(1, 2, (1, 4)), Stretch(2, 5, (0, 4)), Stretch(5, 6, (0, 3))]
+    assert found[-1].high == window.positions
+    nothing = SlidingWindow(extent=2, size=1, stride=1, dilation=1, before=2, after=0)
+    assert stretches(nothing) == [Stretch(0, 2, (0, 0)), Stretch(2, 4, (0, 1))]
+
+
+def test_cut_windows_share_code_unless_they_are_many_or_cut_words() -> None:
+    few = SlidingWindow(extent=32, size=3, stride=1, dilation=1, before=1, after=1)
+    many = SlidingWindow(extent=5, size=3, stride=1, dilation=1, before=1, after=1)
+    whole = (Stretch(1, 31, (0, 3)),)
+    shared = last_axis(few, specialized=True, words=True, channels=8)
+    assert (shared.parts, shared.rest) == (whole, ((0, 1), (31, 32)))
+    assert last_axis(few, specialized=True, words=True, channels=3).is_static
+    assert not last_axis(few, specialized=True, words=False, channels=3).is_static
+    assert last_axis(many, specialized=True, words=True, channels=8).is_static
+    assert last_axis(few, specialized=False, words=True, channels=8) == Axis(few, (), ((0, 32),))
+    wide = SlidingWindow(extent=40, size=21, stride=1, dilation=1, before=20, after=20)
+    assert not last_axis(wide, specialized=True, words=True, channels=1).is_static, "code for each would be large"
+    uncut = SlidingWindow(extent=8, size=1, stride=1, dilation=1, before=0, after=0)
+    assert last_axis(uncut, specialized=False, words=True, channels=1) == Axis(uncut, (Stretch(0, 8, (0, 1)),), ())
