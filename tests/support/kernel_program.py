@@ -29,7 +29,7 @@ Kernel = Callable[..., None]
 
 ENTRY = "aotc_model_run"
 """The symbol of a model of one kernel after `as_loops`."""
-DTYPES = {"f32": "float32", "f64": "float64", "i64": "int64", "i32": "int32"}
+DTYPES = {"f32": "float32", "f64": "float64", "i64": "int64", "i32": "int32", "i8": "int8", "ui8": "uint8"}
 """Element types as users see them."""
 
 
