@@ -58,6 +58,8 @@ class FixRequantizationPass(ModulePass):
         if multiplier is None or not bool((np.isfinite(multiplier) & (multiplier > 0)).all()):
             return
         most = greatest_of(op.x, op.axis.value.data, constants.store)
+        if multiplier.size == 1:
+            most = most.max(initial=0)
         each = np.broadcast_arrays(np.atleast_1d(multiplier), np.atleast_1d(most))
         found = fixed_point(*each, *op.range, long_multiply=self.long_multiply)
         if found is None:

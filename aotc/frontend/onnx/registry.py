@@ -127,7 +127,10 @@ class Node:
     def emit(
         self, op_class: type[GraphOp], *operands: SSAValue | Sequence[SSAValue] | None, **attributes: object
     ) -> SSAValue:
-        """Build `op_class.get(...)`, fold it if its operands are constants, insert it; the first result."""
+        """Build `op_class.get(...)`, fold it if its operands are constants, insert it; the first result.
+
+        A dequantisation does not fold: what is stored may be computed with.
+        """
         return self.emit_all(op_class, *operands, **attributes)[0]
 
     def emit_all(
@@ -141,7 +144,7 @@ class Node:
         if any((count := math.prod(shape_of(result))) >= MAX_ELEMENTS for result in op.results):
             op.erase()
             self.fail(f"its result has {count} elements, 2^31 or more")
-        if (values := folded(op, self._store)) is not None:
+        if op.operand_quantization() is None and (values := folded(op, self._store)) is not None:
             op.erase()
             return [self.constant(value) for value in values]
         self._insert(op)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -12,7 +13,7 @@ from xdsl.ir import Block, SSAValue
 from aotc.dialects.constants import constant_op, known_array
 from aotc.dialects.graph.conversion import DequantizeOp
 from aotc.dialects.graph.convolution import ConvolutionOp, ConvTransposeOp
-from aotc.dialects.graph.elementwise import AddOp
+from aotc.dialects.graph.elementwise import AddOp, MulOp, SubOp
 from aotc.dialects.graph.interfaces import Array, GraphOp, element_type_of, shape_of
 from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.movement import ReshapeOp
@@ -83,6 +84,10 @@ def raise_sum(op: SumOp, constants: Constants) -> Raised | None:
         return None
     known = weights(op.operands[1], store)
     if known is None and (isinstance(op, ConvolutionOp) or (y := quantized(op.operands[1], store)) is None):
+        return None
+    if x.offset is not None and not (known is not None and _is_by_rows(op, x.offset)):
+        return None
+    if y is not None and y.offset is not None:
         return None
     right = y if known is None else known
     assert right is not None
@@ -203,6 +208,9 @@ class _Sums:
         total = sum((each.astype(np.int64) for each in terms), np.zeros((), np.int64))
         if np.any(total):
             value = raised.add(AddOp.get(value, self.constants.of(_wrapped(np.asarray(total)), "bias")))
+        if x.offset is not None and self.known is not None:
+            totals = self.constants.of(_wrapped(self._totals(self.known.values)), "totals")
+            value = raised.add(SubOp.get(value, raised.add(MulOp.get(x.offset, totals))))
         return value
 
     def _convolution(
@@ -244,6 +252,12 @@ class _Sums:
         else:
             most += self.x.greatest * int(self._totals(np.abs(self.known.values)).max(initial=0))
         return most < 2**31
+
+
+def _is_by_rows(op: SumOp, offset: SSAValue) -> bool:
+    """Whether a zero point is the same for all terms of a sum, so that it can be taken off the matrix product."""
+    shape = shape_of(offset)
+    return isinstance(op, MatMulOp) and (math.prod(shape) == 1 or (shape[-1] == 1 and not op.flag("transpose_lhs")))
 
 
 def by_output(op: ConvolutionOp, values: Array) -> Array:

@@ -36,6 +36,8 @@ class Quantized:
     zero_point: int
     scale: np.float32 | None
     """None: they stand for integers."""
+    offset: SSAValue | None = None
+    """A zero point that is known at run time only, i32, one for all or for each row: `zero_point` is 0."""
 
     @property
     def parameters(self) -> Parameters | None:
@@ -48,6 +50,8 @@ class Quantized:
     def greatest(self) -> int:
         """The greatest absolute value of an element less the zero point."""
         low, high = integer_range(element_type_of(self.value))
+        if self.offset is not None:
+            return high - low
         return max(self.zero_point - low, high - self.zero_point)
 
 
@@ -83,15 +87,25 @@ def quantized(value: SSAValue, store: WeightStore) -> Quantized | None:
     point."""
     if element_type_of(value) != i32:
         return dequantized(value, store)
-    point, op = 0, producer(value, SubOp)
+    point, offset, op = 0, None, producer(value, SubOp)
     if op is not None:
-        offset = computed_array(op.rhs, store)
-        if offset is None or offset.size == 0 or np.unique(offset).size != 1 or shape_of(op.lhs) != shape_of(op.result):
+        known, value = computed_array(op.rhs, store), op.lhs
+        if shape_of(op.lhs) != shape_of(op.result):
             return None
-        point, value = int(offset.flat[0]), op.lhs
+        if known is None:
+            offset = op.rhs
+        elif known.size and bool((known == known.flat[0]).all()):
+            point = int(known.flat[0])
+        else:
+            return None
     cast = producer(value, CastOp)
     if cast is None or not is_narrow_integer(element_type_of(cast.x)):
         return None
+    if offset is not None:
+        narrow = producer(offset, CastOp)
+        if narrow is None or element_type_of(narrow.x) != element_type_of(cast.x):
+            return None  # it need not be one of the operand's integers
+        return Quantized(cast.x, 0, None, offset)
     low, high = integer_range(element_type_of(cast.x))
     return Quantized(cast.x, point, None) if low <= point <= high else None
 

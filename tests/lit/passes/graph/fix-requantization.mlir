@@ -19,6 +19,21 @@ func.func @main(%x: tensor<1x2xi8>) -> tensor<1x2xi8> attributes {aot.entry} {
 
 // -----
 
+// One multiplier for all is that of the channel with the greatest sums: those of the first are all rounded to 0.
+// CHECK-LABEL: func.func @main
+// CHECK:      graph.constant dense<{{[1-9][0-9]*}}> : tensor<i32>
+// CHECK:      graph.fixed_requantize
+// NARROW:     graph.fixed_requantize
+func.func @main(%x: tensor<1x1xi8>) -> tensor<1x2xi8> attributes {aot.entry} {
+  %w = graph.constant dense<[[1, 90]]> : tensor<1x2xi8>
+  %m = graph.constant dense<1.000000e-03> : tensor<f32>
+  %0 = graph.matmul %x, %w {accumulator = i32} : (tensor<1x1xi8>, tensor<1x2xi8>) -> tensor<1x2xi32>
+  %1 = graph.requantize %0, %m {axis = 1, zero_point = 0, low = -128, high = 127, to = i8} : (tensor<1x2xi32>, tensor<f32>) -> tensor<1x2xi8>
+  func.return %1 : tensor<1x2xi8>
+}
+
+// -----
+
 // Nothing is known of an argument's range, of an unknown multiplier, or of multipliers without a common shift.
 // CHECK-LABEL: func.func @main
 // CHECK:      graph.requantize %x
