@@ -29,7 +29,7 @@ def check_budgets(compilation: Compilation, info: ModelInfo) -> None:
     options, footprint = compilation.options, info.footprint
     problems: list[Problem] = []
     if options.ram is not None and info.ram_bytes > options.ram:
-        problems.append(_ram_problem(info, options.ram))
+        problems.append(_ram_problem(info, options.ram, _is_quantised(compilation)))
     if options.flash is not None:
         assert footprint is not None
         if footprint.flash_bytes > options.flash:
@@ -42,14 +42,14 @@ def check_budgets(compilation: Compilation, info: ModelInfo) -> None:
         raise BudgetError(problems)
 
 
-def _ram_problem(info: ModelInfo, allowed: int) -> Problem:
+def _ram_problem(info: ModelInfo, allowed: int, is_quantised: bool) -> Problem:
     buffers = info.plan.buffers
     steps = sorted({step for buffer in buffers for step in (buffer.first, buffer.last)})
     total = f"the model needs {info.ram_bytes:,} bytes of RAM"
     if not steps:
         tensors = [(each.name, prod(each.shape) * numpy_dtype(each.dtype).itemsize) for each in info.tensors]
         why = f"the inputs and outputs are {_largest(tensors)}"
-        return Problem(f"{total}, --ram allows {allowed:,}", why=why, fix=_SMALLER)
+        return Problem(f"{total}, --ram allows {allowed:,}", why=why, fix=_smaller(is_quantised))
     live = {step: [buffer for buffer in buffers if buffer.first <= step <= buffer.last] for step in steps}
     peak = max(steps, key=lambda step: sum(buffer.size for buffer in live[step]))
     names = _largest(("/".join(buffer.nodes) or buffer.name, buffer.size) for buffer in live[peak])
@@ -57,11 +57,20 @@ def _ram_problem(info: ModelInfo, allowed: int) -> Problem:
     return Problem(
         f"{total} (arena {info.workspace_bytes:,}, inputs and outputs {info.io_bytes:,}), --ram allows {allowed:,}",
         why=f"at step {peak} ({step}) the arena holds {names}",
-        fix=_SMALLER,
+        fix=_smaller(is_quantised),
     )
 
 
-_SMALLER = "quantise the model to int8, or make those tensors smaller"
+def _smaller(is_quantised: bool) -> str:
+    """What makes tensors smaller."""
+    return "make those tensors smaller" if is_quantised else "quantise the model to int8, or make those tensors smaller"
+
+
+def _is_quantised(compilation: Compilation) -> bool:
+    """Whether most bytes of the weights are those of elements of one byte."""
+    sizes = [(compilation.store[key].dtype.itemsize, size) for key, size in _weights(compilation).items()]
+    narrow = sum(size for width, size in sizes if width == 1)
+    return 2 * narrow > sum(size for _, size in sizes)
 
 
 def _flash_problem(compilation: Compilation, info: ModelInfo, footprint: Footprint, allowed: int) -> Problem:
@@ -71,7 +80,8 @@ def _flash_problem(compilation: Compilation, info: ModelInfo, footprint: Footpri
     fixes: list[str] = []
     if weights:
         why.append(f"the largest weights are {_largest(_weights(compilation).items())}")
-        fixes.append("quantise the weights to int8 or keep them elsewhere with --weights caller")
+        quantise = "" if _is_quantised(compilation) else "quantise the weights to int8 or "
+        fixes.append(f"{quantise}keep them elsewhere with --weights caller")
     if compilation.options.optimize != "s":
         fixes.append("compile with -Os")
     if compilation.options.target == "host":

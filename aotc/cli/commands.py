@@ -123,10 +123,12 @@ def plan_command(arguments: argparse.Namespace) -> int:
 def check_command(arguments: argparse.Namespace) -> int:
     """`aotc check`."""
     from aotc.compiler.driver import lower
+    from aotc.dialects.aot.contract import nodes_in_floats
 
     problems: tuple[Problem, ...] = ()
+    in_floats: list[str] = []
     try:
-        lower(arguments.model, options_from(arguments, stop_after="graph"))
+        in_floats = nodes_in_floats(lower(arguments.model, options_from(arguments, stop_after="graph")).module)
     except UsageError:
         raise
     except AotcError as error:
@@ -134,9 +136,12 @@ def check_command(arguments: argparse.Namespace) -> int:
             raise
         problems = error.problems
     if arguments.json:
-        _print_json({"ok": not problems, "problems": [asdict(problem) for problem in problems]})
+        listed = [asdict(problem) for problem in problems]
+        _print_json({"ok": not problems, "problems": listed, "in_floats": in_floats})
     elif not problems:
         print("nothing stands in the way")
+        if in_floats:
+            print(f"computed with dequantised numbers, in floats: {', '.join(in_floats)}")
     else:
         for problem in problems:
             print(f"error: {problem}", file=sys.stderr)

@@ -124,6 +124,8 @@ class ModelInfo:
     """How many threads run a call together."""
     footprint: Footprint | None = None
     """None where no machine code was made."""
+    in_floats: tuple[str, ...] = ()
+    """The nodes of a quantised model that compute with dequantised numbers."""
     version: int = METADATA_VERSION
 
     @property
@@ -142,6 +144,8 @@ def to_json(info: ModelInfo) -> str:
     members = asdict(info)
     if info.threads == 1:  # what goes without saying
         del members["threads"]
+    if not info.in_floats:
+        del members["in_floats"]
     return json.dumps(members, indent=2) + "\n"
 
 

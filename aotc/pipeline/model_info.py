@@ -17,6 +17,7 @@ from aotc.dialects.aot.contract import (
     interface_api,
     kernels,
     model_name,
+    nodes_in_floats,
     plan_of,
     sizes_of,
     tensors_of,
@@ -58,6 +59,7 @@ def model_info(module: ModuleOp) -> ModelInfo:
         plan=plan,
         io="workspace" if has_tensors_in_workspace(main) else "caller",
         threads=threads_of(module),
+        in_floats=tuple(nodes_in_floats(module)),
     )
 
 

@@ -48,7 +48,8 @@ def _graph(options: CompileOptions) -> str:
     return (
         "annotate-quantization,infer-shapes,fold-constants{quantized=false},canonicalize,fold-batch-norm,"
         "shrink-constants,eliminate-transposes,absorb-transposes,fold-constants{quantized=false},canonicalize,cse,"
-        f"raise-functions,raise-normalization,raise-quantization,{fixed}fold-constants,canonicalize,cse,dce"
+        f"raise-functions,raise-normalization,raise-quantization,{fixed}fold-constants,canonicalize,cse,dce,"
+        "note-floats"
     )
 
 

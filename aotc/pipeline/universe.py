@@ -35,6 +35,7 @@ UNIVERSE = Universe(
         "fold-batch-norm": _lazy("aotc.passes.graph.fold_batch_norm", "FoldBatchNormPass"),
         "raise-functions": _lazy("aotc.passes.graph.raise_functions", "RaiseFunctionsPass"),
         "raise-normalization": _lazy("aotc.passes.graph.raise_normalization", "RaiseNormalizationPass"),
+        "note-floats": _lazy("aotc.passes.graph.note_floats", "NoteFloatsPass"),
         "tabulate-quantized": _lazy("aotc.passes.graph.tabulate_quantized", "TabulateQuantizedPass"),
         "fix-requantization": _lazy("aotc.passes.graph.fix_requantization", "FixRequantizationPass"),
         "raise-quantization": _lazy("aotc.passes.graph.raise_quantization", "RaiseQuantizationPass"),

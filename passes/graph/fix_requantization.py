@@ -60,8 +60,8 @@ class FixRequantizationPass(ModulePass):
         most = greatest_of(op.x, op.axis.value.data, constants.store)
         if multiplier.size == 1:
             most = most.max(initial=0)
-        each = np.broadcast_arrays(np.atleast_1d(multiplier), np.atleast_1d(most))
-        found = fixed_point(*each, *op.range, long_multiply=self.long_multiply)
+        multipliers, most = np.broadcast_arrays(np.atleast_1d(multiplier), np.atleast_1d(most))
+        found = fixed_point(multipliers, most, *op.range, long_multiply=self.long_multiply)
         if found is None:
             return
         factors = found.factors[:1].reshape(()) if multiplier.size == 1 else found.factors

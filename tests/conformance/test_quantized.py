@@ -1,8 +1,8 @@
 """Quantised operators on random shapes, zero points, scales, pads and groups, against onnxruntime's integer kernels.
 
 Many small graphs are one model, so that many cases are a handful of compilations; AOTC_CASES says how many of each
-kind. They take turns on optimisation levels: without vectors requantisation is in fixed point. Weights are at most 64, of which no
-pair of products saturates on processors whose instructions would.
+kind. They take turns on optimisation levels: without vectors requantisation is in fixed point. Weights are at most
+64, of which no pair of products saturates on processors whose instructions would.
 """
 
 from __future__ import annotations
@@ -11,14 +11,17 @@ import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnxruntime
 import pytest
-from onnx import GraphProto, ModelProto, TensorProto, helper, numpy_helper
+from onnx import GraphProto, ModelProto, TensorProto, helper, numpy_helper, save
 
 import aotc
+from aotc.measuring.routes import open_model
+from aotc.pipeline.options import CompileOptions
 
 Array = np.ndarray[Any, Any]
 Generator = np.random.Generator
@@ -286,3 +289,16 @@ def test_integers_are_next_to_those_of_onnxruntime(kind: str) -> None:
             assert distance.max() <= 1
             count, other = count + distance.size, other + int((distance > 0).sum())
     assert other <= count / 50
+
+
+@pytest.mark.parametrize("optimize", [str(level) for level in LEVELS])
+def test_c_and_llvm_give_the_same_integers(optimize: str, tmp_path: Path) -> None:
+    g = Graph(np.random.default_rng(0))
+    for make in (*EXACT.values(), *CLOSE.values()):
+        for _ in range(4):
+            make(g)
+    path = tmp_path / "cases.onnx"
+    save(g.model(), path)
+    options = CompileOptions(optimize=optimize)
+    by_c, by_llvm = (open_model(str(path), route, options)(g.inputs) for route in ("c", "jit"))
+    assert all(by_c[name].tobytes() == by_llvm[name].tobytes() for name in g.outputs)

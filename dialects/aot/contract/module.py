@@ -118,6 +118,30 @@ def set_threads(module: ModuleOp, threads: int) -> None:
     _THREADS.set(module, threads)
 
 
+# --- what of a quantised model stays in floats ------------------------------------------------------------------------
+
+
+def _read_names(attribute: Attribute) -> list[str] | None:
+    if not isinstance(attribute, ArrayAttr):
+        return None
+    return [name.data for name in attribute if isinstance(name, StringAttr)]
+
+
+_IN_FLOATS: Final = Field[list[str]](
+    "aot.in_floats", _read_names, lambda names: ArrayAttr([StringAttr(name) for name in names])
+)
+
+
+def nodes_in_floats(module: ModuleOp) -> list[str]:
+    """The nodes that compute with dequantised numbers, from `graph` on."""
+    return _IN_FLOATS.get(module) or []
+
+
+def set_nodes_in_floats(module: ModuleOp, names: list[str]) -> None:
+    """Say which nodes compute with dequantised numbers."""
+    _IN_FLOATS.set(module, names or None)
+
+
 # --- recorded values -------------------------------------------------------------------------------------------------
 
 

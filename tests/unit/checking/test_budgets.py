@@ -6,7 +6,9 @@ import json
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 
 import aotc
 from aotc.emit.footprint import CallTree
@@ -242,6 +244,19 @@ def test_a_budget_that_fails_names_who_is_at_fault(tmp_path: Path) -> None:
     packed = refusal(tmp_path, stack=8, target="cortex-m4", interface_api="packed", operator_api="cpacked")
     assert "--operator-api unpacked" in packed
     assert "--target" in refusal(tmp_path, flash="1K"), "the host's code is a poor guess"
+
+
+def test_what_is_quantised_is_not_to_be_quantised(tmp_path: Path) -> None:
+    """The model of the example has weights of 8 bits; without these it would be told to quantise them."""
+    refused = refusal(tmp_path, ram=1, flash=1, target="cortex-m4")
+    assert "quantise" not in refused and "make those tensors smaller" in refused and "--weights caller" in refused
+    weight = numpy_helper.from_array(np.ones((64, 64), np.float32), "w")
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["h"]), helper.make_node("Softmax", ["h"], ["y"])]
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 64]) for name in "xy")
+    floats = helper.make_model(helper.make_graph(nodes, "g", [x], [y], [weight]), ir_version=8)
+    with pytest.raises(BudgetError) as problems:
+        aotc.compile_to(floats, tmp_path / "floats", name="m", ram=1, flash=1, target="cortex-m4")
+    assert all("quantise" in str(problem) for problem in problems.value.problems)
 
 
 def test_every_budget_that_fails_is_reported_at_once(tmp_path: Path) -> None:

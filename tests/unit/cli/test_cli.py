@@ -107,6 +107,13 @@ def test_every_unsupported_node_is_listed(tmp_path: Path) -> None:
     assert not report["ok"] and {problem["node"] for problem in report["problems"]} == {"first", "second"}
 
 
+def test_check_names_what_of_a_quantised_model_stays_in_floats() -> None:
+    model = MODEL
+    report = json.loads(aotc("check", model, "--json").stdout)
+    assert report["ok"] and len(report["in_floats"]) == 1 and "Softmax" in report["in_floats"][0]
+    assert report["in_floats"][0] in aotc("check", model).stdout
+
+
 def test_broken_graphs(tmp_path: Path) -> None:
     out = tmp_path / "out"
     cycle = [helper.make_node("Add", ["x", "b"], ["a"], "one"), helper.make_node("Add", ["a", "x"], ["b"], "two")]

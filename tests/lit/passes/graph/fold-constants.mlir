@@ -1,4 +1,5 @@
 // RUN: aotc-opt %s -p fold-constants | filecheck %s
+// RUN: aotc-opt %s -p 'fold-constants{quantized=false}' | filecheck %s --check-prefix=STORED
 
 // CHECK-LABEL: func.func @main(%s: tensor<f32>)
 // CHECK-NEXT:    [[SUM:%.*]] = graph.constant dense<[2.000000e+00, 4.000000e+00]> : tensor<2xf32>
@@ -25,4 +26,16 @@ func.func @packed() -> tensor<2x10x16xf32> attributes {aot.entry} {
   %0 = graph.cast %w {to = f32} : (tensor<10x20xi8>) -> tensor<10x20xf32>
   %1 = graph.pack_columns %0 {width = 16 : i64} : (tensor<10x20xf32>) -> tensor<2x10x16xf32>
   func.return %1 : tensor<2x10x16xf32>
+}
+
+// Small weights are dequantised, but not before something can be computed with the integers that are stored.
+// CHECK-LABEL: func.func @quantized
+// CHECK-NEXT:    graph.constant dense<[5.000000e-01, -1.000000e+00]> : tensor<2xf32>
+// STORED-LABEL: func.func @quantized
+// STORED:         graph.dequantize
+func.func @quantized() -> tensor<2xf32> attributes {aot.entry} {
+  %w = graph.constant dense<[1, -2]> : tensor<2xi8>
+  %s = graph.constant dense<5.000000e-01> : tensor<f32>
+  %0 = graph.dequantize %w, %s {axis = 0, block_size = 0, to = f32} : (tensor<2xi8>, tensor<f32>) -> tensor<2xf32>
+  func.return %0 : tensor<2xf32>
 }

@@ -231,3 +231,58 @@ func.func @main(%x: tensor<1x2xi8>, %i: tensor<1x1x8xi8>, %b: tensor<2xf32>) -> 
   %r = graph.quantize %c, %s, %z {axis = 1, block_size = 0, to = i8} : (tensor<1x2x8xf32>, tensor<f32>, tensor<i8>) -> tensor<1x2x8xi8>
   func.return %p, %q, %r : tensor<1x2xf32>, tensor<1x2xi8>, tensor<1x2x8xi8>
 }
+
+// -----
+
+// Means: of a channel, and of windows whose mean is never half of an integer, with multipliers 1 / 4 and 1 / 9.
+// CHECK-LABEL: func.func @main
+// CHECK:      %[[C:.*]] = graph.cast %x {to = i32}
+// CHECK-NEXT: %[[S:.*]] = graph.reduce %[[C]] {kind = "sum"
+// CHECK-NEXT: %[[Z:.*]] = graph.add %[[S]]
+// CHECK-NEXT: graph.requantize %[[Z]]
+// CHECK:      %[[P:.*]] = graph.sum_pool %x {{{.*}}x_zero_point = 3 : i64} : (tensor<1x2x3x3xi8>) -> tensor<1x2x1x1xi32>
+// CHECK-NEXT: graph.requantize %[[P]]
+// CHECK:      graph.average_pool {{.*}}f32>
+// CHECK:      graph.average_pool {{.*}}f32>
+// CHECK:      graph.reduce {{.*}}f32>
+func.func @main(%x: tensor<1x2x3x3xi8>) -> (tensor<1x2x1x1xi8>, tensor<1x2x1x1xi8>, tensor<1x2x2x2xi8>, tensor<1x2x3x3xi8>, tensor<1x2x3x1xi8>) attributes {aot.entry} {
+  %s = graph.constant dense<5.000000e-01> : tensor<f32>
+  %z = graph.constant dense<3> : tensor<i8>
+  %xf = graph.dequantize %x, %s, %z {axis = 1, block_size = 0, to = f32} : (tensor<1x2x3x3xi8>, tensor<f32>, tensor<i8>) -> tensor<1x2x3x3xf32>
+  %g = graph.reduce %xf {kind = "mean", axes = array<i64: 2, 3>, keepdims = true} : (tensor<1x2x3x3xf32>) -> tensor<1x2x1x1xf32>
+  %gq = graph.quantize %g, %s, %z {axis = 1, block_size = 0, to = i8} : (tensor<1x2x1x1xf32>, tensor<f32>, tensor<i8>) -> tensor<1x2x1x1xi8>
+  %p = graph.average_pool %xf {kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>} : (tensor<1x2x3x3xf32>) -> tensor<1x2x1x1xf32>
+  %pq = graph.quantize %p, %s, %z {axis = 1, block_size = 0, to = i8} : (tensor<1x2x1x1xf32>, tensor<f32>, tensor<i8>) -> tensor<1x2x1x1xi8>
+  %h = graph.average_pool %xf {kernel = array<i64: 2, 2>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>} : (tensor<1x2x3x3xf32>) -> tensor<1x2x2x2xf32>
+  %hq = graph.quantize %h, %s, %z {axis = 1, block_size = 0, to = i8} : (tensor<1x2x2x2xf32>, tensor<f32>, tensor<i8>) -> tensor<1x2x2x2xi8>
+  %e = graph.average_pool %xf {kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
+  %eq = graph.quantize %e, %s, %z {axis = 1, block_size = 0, to = i8} : (tensor<1x2x3x3xf32>, tensor<f32>, tensor<i8>) -> tensor<1x2x3x3xi8>
+  %two = graph.slice %xf {starts = array<i64: 0, 0, 0, 0>, steps = array<i64: 1, 1, 1, 1>, shape = array<i64: 1, 2, 3, 2>} : (tensor<1x2x3x3xf32>) -> tensor<1x2x3x2xf32>
+  %m = graph.reduce %two {kind = "mean", axes = array<i64: 3>, keepdims = true} : (tensor<1x2x3x2xf32>) -> tensor<1x2x3x1xf32>
+  %mq = graph.quantize %m, %s, %z {axis = 1, block_size = 0, to = i8} : (tensor<1x2x3x1xf32>, tensor<f32>, tensor<i8>) -> tensor<1x2x3x1xi8>
+  func.return %gq, %pq, %hq, %eq, %mq : tensor<1x2x1x1xi8>, tensor<1x2x1x1xi8>, tensor<1x2x2x2xi8>, tensor<1x2x3x3xi8>, tensor<1x2x3x1xi8>
+}
+
+// -----
+
+// Sums of a transposed convolution have more and fewer terms; a zero point that is known at run time is taken off.
+// CHECK-LABEL: func.func @main
+// CHECK:      graph.conv_transpose %x, %{{.*}} {{{.*}}accumulator = i32, x_zero_point = 3 : i64}
+// CHECK:      %[[A:.*]] = graph.matmul %d, %{{.*}} {accumulator = i32} : (tensor<4x2xui8>, tensor<2x2xi8>) -> tensor<4x2xi32>
+// CHECK-NEXT: %[[M:.*]] = graph.mul %{{.*}}, %{{.*}} : (tensor<i32>, tensor<2xi32>)
+// CHECK-NEXT: %[[S:.*]] = graph.sub %[[A]], %[[M]]
+// CHECK-NEXT: func.return %{{.*}}, %[[S]]
+func.func @main(%x: tensor<1x2x4xi8>, %d: tensor<4x2xui8>, %dz: tensor<ui8>) -> (tensor<1x1x8xf32>, tensor<4x2xi32>) attributes {aot.entry} {
+  %s = graph.constant dense<5.000000e-01> : tensor<f32>
+  %z = graph.constant dense<3> : tensor<i8>
+  %xf = graph.dequantize %x, %s, %z {axis = 1, block_size = 0, to = f32} : (tensor<1x2x4xi8>, tensor<f32>, tensor<i8>) -> tensor<1x2x4xf32>
+  %w = graph.constant dense<[[[1, 2]], [[3, 4]]]> : tensor<2x1x2xi8>
+  %wf = graph.dequantize %w, %s {axis = 0, block_size = 0, to = f32} : (tensor<2x1x2xi8>, tensor<f32>) -> tensor<2x1x2xf32>
+  %c = graph.conv_transpose %xf, %wf {strides = array<i64: 2>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, output_padding = array<i64: 0>, group = 1} : (tensor<1x2x4xf32>, tensor<2x1x2xf32>) -> tensor<1x1x8xf32>
+  %k = graph.constant dense<[[1, -2], [3, 4]]> : tensor<2x2xi32>
+  %di = graph.cast %d {to = i32} : (tensor<4x2xui8>) -> tensor<4x2xi32>
+  %zi = graph.cast %dz {to = i32} : (tensor<ui8>) -> tensor<i32>
+  %dd = graph.sub %di, %zi : (tensor<4x2xi32>, tensor<i32>) -> tensor<4x2xi32>
+  %p = graph.matmul %dd, %k : (tensor<4x2xi32>, tensor<2x2xi32>) -> tensor<4x2xi32>
+  func.return %c, %p : tensor<1x1x8xf32>, tensor<4x2xi32>
+}

@@ -61,3 +61,51 @@ func.func @table(%x: tensor<4xi8>, %t: tensor<128xi8>) {
   %0 = graph.lookup %x, %t : (tensor<4xi8>, tensor<128xi8>) -> tensor<4xi8>
   func.return
 }
+
+// -----
+
+// CHECK: a guard of 1 is too small for 20 bits of fraction
+func.func @guard(%x: tensor<4xi32>, %f: tensor<i32>) {
+  %0 = graph.fixed_requantize %x, %f {axis = 0, shift = 40, most = 1024, guard = 1, up = 12, zero_point = 0, low = -128, high = 127, to = i8} : (tensor<4xi32>, tensor<i32>) -> tensor<4xi8>
+  func.return
+}
+
+// -----
+
+// CHECK: 1048576 times 2^12 is no i32
+func.func @most(%x: tensor<4xi32>, %f: tensor<i32>) {
+  %0 = graph.fixed_requantize %x, %f {axis = 0, shift = 30, most = 1048576, guard = 9, up = 12, zero_point = 0, low = -128, high = 127, to = i8} : (tensor<4xi32>, tensor<i32>) -> tensor<4xi8>
+  func.return
+}
+
+// -----
+
+// CHECK: a shift of 40, 8 bits of fraction and a guard of 128 do not fit
+func.func @fraction(%x: tensor<4xi32>, %f: tensor<i32>) {
+  %0 = graph.fixed_requantize %x, %f {axis = 0, shift = 40, most = 1024, guard = 128, zero_point = 0, low = -128, high = 127, to = i8} : (tensor<4xi32>, tensor<i32>) -> tensor<4xi8>
+  func.return
+}
+
+// -----
+
+// CHECK: only products in 64 bits shift the operand up
+func.func @forms(%x: tensor<4xi32>, %f: tensor<i32>) {
+  %0 = graph.fixed_requantize %x, %f {axis = 0, shift = 40, most = 1024, guard = 9, up = 1, split = 12, zero_point = 0, low = -128, high = 127, to = i8} : (tensor<4xi32>, tensor<i32>) -> tensor<4xi8>
+  func.return
+}
+
+// -----
+
+// CHECK: an operand has element type i64, expected i32
+func.func @factor(%x: tensor<4xi32>, %f: tensor<i64>) {
+  %0 = graph.fixed_requantize %x, %f {axis = 0, shift = 40, most = 1024, guard = 1, zero_point = 0, low = -128, high = 127, to = i8} : (tensor<4xi32>, tensor<i64>) -> tensor<4xi8>
+  func.return
+}
+
+// -----
+
+// CHECK: the elements must be integers of 2 to 16 bits, found f32
+func.func @sum(%x: tensor<1x2x3xf32>) {
+  %0 = graph.sum_pool %x {kernel = array<i64: 3>, strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x2x3xf32>) -> tensor<1x2x1xi32>
+  func.return
+}

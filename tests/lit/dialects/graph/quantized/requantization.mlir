@@ -38,3 +38,19 @@ func.func private @lookup(%x: memref<4x2xi8>, %t: memref<256xi8>, %out: memref<4
   bufferization.materialize_in_destination %2 in %out : (tensor<4x2xi8>, memref<4x2xi8>) -> ()
   func.return
 }
+
+// The upper word of the product decides, unless its low bits are near the middle between two integers.
+// LOOPS-LABEL: func.func private @fixed
+// LOOPS:      arith.muli %{{.*}}, %{{.*}} : i64
+// LOOPS:      %[[NEAR:.*]] = arith.cmpi slt
+// LOOPS-NEXT: scf.if %[[NEAR]] -> (i32) {
+// LOOPS:        arith.muli %{{.*}}, %{{.*}} : i64
+// LOOPS:      } else {
+// LOOPS-NOT:  f32
+func.func private @fixed(%x: memref<4xi32>, %f: memref<4xi32>, %out: memref<4xi8>) attributes {aot.kernel} {
+  %0 = bufferization.to_tensor %x : memref<4xi32> to tensor<4xi32>
+  %1 = bufferization.to_tensor %f : memref<4xi32> to tensor<4xi32>
+  %2 = graph.fixed_requantize %0, %1 {axis = 0, shift = 40, most = 65536, guard = 1, zero_point = 3, low = -128, high = 127, to = i8} : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi8>
+  bufferization.materialize_in_destination %2 in %out : (tensor<4xi8>, memref<4xi8>) -> ()
+  func.return
+}

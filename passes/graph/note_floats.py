@@ -1,0 +1,42 @@
+"""Note on the module which nodes of the model compute with dequantised numbers: what of a quantised model stays in
+floats.
+
+Before:
+```mlir
+builtin.module {
+  %0 = graph.dequantize %x, %scale {..} : (tensor<1x4xi8>, tensor<f32>) -> tensor<1x4xf32> loc("dq")
+  %1 = graph.softmax %0 {..} : (tensor<1x4xf32>) -> tensor<1x4xf32> loc("Softmax_0")
+```
+After:
+```mlir
+builtin.module attributes {aot.in_floats = ["Softmax_0"]} {
+```
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from aotc.dialects.aot.contract import entries, set_nodes_in_floats
+from aotc.dialects.graph.conversion import DequantizeOp
+from aotc.dialects.graph.interfaces import GraphOp, producer
+from aotc.model.locations import node_names
+
+
+@dataclass(frozen=True)
+class NoteFloatsPass(ModulePass):
+    """Note on the module which nodes of the model compute with dequantised numbers."""
+
+    name = "note-floats"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        found: list[str] = []
+        for entry in entries(op):
+            for each in entry.body.block.ops:
+                if isinstance(each, GraphOp) and any(producer(value, DequantizeOp) for value in each.operands):
+                    found += node_names(each.location)
+        set_nodes_in_floats(op, list(dict.fromkeys(found)))
