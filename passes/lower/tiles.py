@@ -112,7 +112,7 @@ def _loaded(f: FunctionLowering, place: _Place) -> SSAValue:
 def _store(f: FunctionLowering, op: TileStoreOp) -> None:
     b, kind, value = f.b, cast("VectorType[Attribute]", op.tile.type), f.get(op.tile)
     place, scalar = _Place(f, op, kind), kind.element_type
-    if place.step != 1:
+    if place.step != 1 or place.count == 1:  # of one lane of a truncated vector LLVM 22 stores a lane before truncation
         for lane in range(place.count):
             write(f, b.extract(value, lane), place.address(lane), scalar, place.align)
     elif place.count == place.lanes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from xdsl.dialects.builtin import i8, i32
@@ -101,7 +102,7 @@ class PackedDotMatMulStrategy(RegisterTileStrategy[PackedDotMatMulOp]):
         def factors(place: Place, present: int | None = None) -> Factors:
             wide = products.tile(place.tile, present)
             row = wide.index(b, place.first, {0: 1})
-            lanes = wide.index(b, 0, {-2: wide.shape[-1], -1: 1})
+            lanes = replace(wide, valid=None).index(b, 0, {-2: wide.shape[-1], -1: 1})  # panels are whole
 
             def at(k: Scalar) -> tuple[Scalar, Scalar]:
                 prefetch_panel(b, schedule, reads[1], [place.panel + 1], place.first, (rows, 1), panel, k)

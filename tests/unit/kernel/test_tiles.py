@@ -366,3 +366,15 @@ def test_every_target_compiles_it(target: str) -> None:
     called = set(re.findall(r"\b(?:call|bl|callq|tail)\s+([A-Za-z]\w*)", machine.emit_assembly(compiled)))
     arithmetic = re.compile(r"__aeabi_\w+|__(mul|add|sub|float|fix|lt|gt|le|ge|eq|ne|unord|mulsi)\w*|memcpy|f")
     assert not {name for name in called if not arithmetic.fullmatch(name)}
+
+
+@pytest.mark.parametrize("count", range(1, 5))
+@pytest.mark.parametrize("target", MACHINES)
+def test_part_of_a_truncated_register_is_all_that_is_stored(target: str | None, count: int) -> None:
+    a, y = np.arange(100, 116, dtype=np.int32), np.full(16, 7, np.int8)
+    body = f"""
+      {load("%x", a, "%m0[%c0]", "16xi32", [1])}
+      %t = aot.tile_convert "trunci" %x : vector<16xi32> -> vector<16xi8>
+      {store("%t", y, "%m1[%c0]", "16xi8", [1], f", valid = {count} : i64")}"""
+    found = run(body, [a, y], target)[1]
+    np.testing.assert_array_equal(found, [*range(100, 100 + count), *[7] * (16 - count)])

@@ -93,3 +93,51 @@ func.func @conversion(%t: vector<2x4xf32>) {
   %s = aot.tile_convert "round" %t : vector<2x4xf32> -> vector<2x4xi8>
   func.return
 }
+
+// -----
+
+// CHECK: groups of integers that take 32 bits, of stride 0 along the lanes, are repeated
+func.func @group(%x: memref<64xi8>, %i: index) {
+  %a = aot.tile_load %x[%i] {strides = array<i64: 0>, group = 2 : i64} : memref<64xi8> -> vector<16xi8>
+  func.return
+}
+
+// -----
+
+// CHECK: groups of integers that take 32 bits, of stride 0 along the lanes, are repeated
+func.func @group_of_stride(%x: memref<64xi8>, %i: index) {
+  %a = aot.tile_load %x[%i] {strides = array<i64: 1>, group = 4 : i64} : memref<64xi8> -> vector<16xi8>
+  func.return
+}
+
+// -----
+
+// CHECK: 5 valid elements in a group of 4
+func.func @valid_of_group(%x: memref<64xi8>, %i: index) {
+  %a = aot.tile_load %x[%i] {strides = array<i64: 0>, group = 4 : i64, valid = 5 : i64} : memref<64xi8> -> vector<16xi8>
+  func.return
+}
+
+// -----
+
+// CHECK: factors are integers of 8 or 16 bits, sums are i32
+func.func @dot_of_floats(%a: vector<16xf32>, %s: vector<16xi32>) {
+  %r = aot.tile_dot %a, %a, %s : vector<16xf32>, vector<16xi32>
+  func.return
+}
+
+// -----
+
+// CHECK: factors of shape [32] do not fit sums of shape [16]
+func.func @dot_of_lanes(%a: vector<32xi8>, %s: vector<16xi32>) {
+  %r = aot.tile_dot %a, %a, %s : vector<32xi8>, vector<16xi32>
+  func.return
+}
+
+// -----
+
+// CHECK: narrow pairs are pairs of 8-bit integers
+func.func @narrow_halves(%a: vector<32xi16>, %s: vector<16xi32>) {
+  %r = aot.tile_dot %a, %a, %s {narrow_pairs} : vector<32xi16>, vector<16xi32>
+  func.return
+}

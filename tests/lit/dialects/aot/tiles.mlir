@@ -26,3 +26,12 @@ func.func @tiles(%a: memref<8x64xf32>, %i: index) -> f32 {
   %m = aot.tile_reduce "max" %r : vector<4x4xf32> -> f32
   func.return %m : f32
 }
+
+// CHECK-LABEL: func.func @dots(
+func.func @dots(%x: memref<8x64xi8>, %i: index, %w: vector<4x2x64xi8>, %s: vector<4x2x16xi32>) {
+  // CHECK: %a = aot.tile_load %x[%i, %i] {strides = array<i64: 64, 0, 0>, valid = 3 : i64, group = 4 : i64} : memref<8x64xi8> -> vector<4x2x64xi8>
+  %a = aot.tile_load %x[%i, %i] {strides = array<i64: 64, 0, 0>, valid = 3 : i64, group = 4 : i64} : memref<8x64xi8> -> vector<4x2x64xi8>
+  // CHECK-NEXT: %r = aot.tile_dot %a, %w, %s {lhs_unsigned, narrow_pairs} : vector<4x2x64xi8>, vector<4x2x16xi32>
+  %r = aot.tile_dot %a, %w, %s {lhs_unsigned, narrow_pairs} : vector<4x2x64xi8>, vector<4x2x16xi32>
+  func.return
+}

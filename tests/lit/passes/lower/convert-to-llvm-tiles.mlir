@@ -35,7 +35,10 @@ func.func @memory(%p: !aot.ptr<f32>, %q: !aot.ptr<i1>) -> i32 {
     %d = aot.tile_load %x[%i, %c3] {strides = array<i64: 1>, valid = 3 : i64} : memref<8x64xf32> -> vector<4xf32>
     // CHECK-NEXT: [[ABC:%.+]] = call <4 x float> @llvm.fma.v4f32(<4 x float> %a, <4 x float> %b, <4 x float> %c)
     %e = math.fma %a, %b, %c : vector<4xf32>
-    // CHECK-NEXT: call void @llvm.masked.store.v4f32.p0(<4 x float> [[ABC]], ptr align 4 [[BASE]], <4 x i1> <i1 1, i1 0, i1 0, i1 0>)
+    // CHECK-NEXT: call void @llvm.masked.store.v4f32.p0(<4 x float> [[ABC]], ptr align 4 [[BASE]], <4 x i1> <i1 1, i1 1, i1 0, i1 0>)
+    aot.tile_store %e, %x[%i, %c3] {strides = array<i64: 1>, valid = 2 : i64} : vector<4xf32>, memref<8x64xf32>
+    // CHECK-NEXT: [[LANE:%[a-z0-9]+]] = extractelement <4 x float> [[ABC]], i64 0
+    // CHECK-NEXT: store float [[LANE]], ptr [[BASE]], align 4
     aot.tile_store %e, %x[%i, %c3] {strides = array<i64: 1>, valid = 1 : i64} : vector<4xf32>, memref<8x64xf32>
     // CHECK-NEXT: [[LANE:%.+]] = extractelement <4 x float> %d, i64 0
     // CHECK-NEXT: store float [[LANE]], ptr [[BASE]], align 4

@@ -1,0 +1,63 @@
+// RUN: aotc-opt %s --split-input-file --verify-diagnostics | filecheck %s
+
+// CHECK: groups of 0 rows
+func.func @rows(%m: tensor<7x6xi8>) {
+  %0 = graph.interleave_rows %m {group = 0 : i64} : (tensor<7x6xi8>) -> tensor<2x24xi8>
+  func.return
+}
+
+// -----
+
+// CHECK: the operand has element type f32, expected an integer of 8 bits
+func.func @flip(%m: tensor<7xf32>) {
+  %0 = graph.flip_sign %m : (tensor<7xf32>) -> tensor<7xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: weights are integers, found f32
+func.func @bias_of_floats(%k: tensor<8x4xf32>) {
+  %0 = graph.zero_point_bias %k {zero_point = 3 : i64, extents = array<i64>, strides = array<i64>, pads = array<i64>, dilations = array<i64>} : (tensor<8x4xf32>) -> tensor<8xi32>
+  func.return
+}
+
+// -----
+
+// CHECK: the bias of 8 channels is tensor<4xi32>
+func.func @bias_of_channels(%k: tensor<8x4xi8>, %b: tensor<4xi32>) {
+  %0 = graph.zero_point_bias %k, %b {zero_point = 3 : i64, extents = array<i64>, strides = array<i64>, pads = array<i64>, dilations = array<i64>} : (tensor<8x4xi8>, tensor<4xi32>) -> tensor<8xi32>
+  func.return
+}
+
+// -----
+
+// CHECK: the bias has 2 cases along an axis of 3
+func.func @cases(%x: tensor<1x1x8x16xui8>, %w: tensor<1x1x3x4x64xi8>, %t: tensor<2x16xi32>) {
+  %0 = graph.blocked_dot_conv %x, %w, %t {strides = array<i64: 1>, pads = array<i64: 1, 1>, dilations = array<i64: 1>, group = 1 : i64, channels = 16 : i64, outputs = 16 : i64, block = 16 : i64} : (tensor<1x1x8x16xui8>, tensor<1x1x3x4x64xi8>, tensor<2x16xi32>) -> tensor<1x1x8x16xi32>
+  func.return
+}
+
+// -----
+
+// CHECK: x, weight and bias are 8-bit integers, i8 and i32, found ui8, ui8, i32
+func.func @unsigned_weight(%x: tensor<1x1x8x16xui8>, %w: tensor<1x1x3x4x64xui8>, %t: tensor<3x16xi32>) {
+  %0 = graph.blocked_dot_conv %x, %w, %t {strides = array<i64: 1>, pads = array<i64: 1, 1>, dilations = array<i64: 1>, group = 1 : i64, channels = 16 : i64, outputs = 16 : i64, block = 16 : i64} : (tensor<1x1x8x16xui8>, tensor<1x1x3x4x64xui8>, tensor<3x16xi32>) -> tensor<1x1x8x16xi32>
+  func.return
+}
+
+// -----
+
+// CHECK: 5 neighbouring taps do not take 1 groups of 4
+func.func @taps(%x: tensor<1x1x8x16xui8>, %w: tensor<1x1x64xi8>, %t: tensor<1x16xi32>) {
+  %0 = graph.blocked_dot_depthwise_conv %x, %w, %t {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, taps_across = 5 : i64} : (tensor<1x1x8x16xui8>, tensor<1x1x64xi8>, tensor<1x16xi32>) -> tensor<1x1x4x16xi32>
+  func.return
+}
+
+// -----
+
+// CHECK: [5, 30] and panels [1, 7, 128] of 32 columns do not multiply
+func.func @panels(%r: tensor<5x30xui8>, %p: tensor<1x7x128xi8>, %b: tensor<32xi32>) {
+  %0 = graph.packed_dot_matmul %r, %p, %b : (tensor<5x30xui8>, tensor<1x7x128xi8>, tensor<32xi32>) -> tensor<5x32xi32>
+  func.return
+}

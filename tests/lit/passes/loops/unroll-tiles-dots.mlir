@@ -1,0 +1,20 @@
+// RUN: aotc-opt %s -p unroll-tiles | filecheck %s
+
+// Each group is loaded once for all registers that repeat it; of an outer product, the fewer factors stay in registers.
+// CHECK-LABEL: func.func @dots
+// CHECK:       %x = aot.tile_load %a[%i, %i] {strides = array<i64: 0>, group = 4 : i64, valid = 3 : i64} : memref<8x64xi8> -> vector<16xi8>
+// CHECK-NEXT:  %x_1 = aot.tile_load %a[%i, %i] {strides = array<i64: 0>, offset = 64 : i64, group = 4 : i64, valid = 3 : i64} : memref<8x64xi8> -> vector<16xi8>
+// CHECK-NEXT:  %w = aot.tile_load %a[%i, %i] {strides = array<i64: 1>} : memref<8x64xi8> -> vector<16xi8>
+// CHECK-NEXT:  %w_1 = aot.tile_load %a[%i, %i] {strides = array<i64: 1>, offset = 16 : i64} : memref<8x64xi8> -> vector<16xi8>
+// CHECK:       %r = aot.tile_dot %x, %w, {{.*}} {lhs_unsigned} : vector<16xi8>, vector<4xi32>
+// CHECK-NEXT:  %r_1 = aot.tile_dot %x, %w_1,
+// CHECK-NEXT:  %r_2 = aot.tile_dot %x_1, %w,
+// CHECK-NEXT:  %r_3 = aot.tile_dot %x_1, %w_1,
+func.func @dots(%a: memref<8x64xi8>, %y: memref<64xi32>, %i: index) {
+  %x = aot.tile_load %a[%i, %i] {strides = array<i64: 64, 0, 0>, group = 4 : i64, valid = 3 : i64} : memref<8x64xi8> -> vector<2x2x16xi8>
+  %w = aot.tile_load %a[%i, %i] {strides = array<i64: 0, 16, 1>} : memref<8x64xi8> -> vector<2x2x16xi8>
+  %s = aot.tile_load %y[%i] {strides = array<i64: 8, 4, 1>} : memref<64xi32> -> vector<2x2x4xi32>
+  %r = aot.tile_dot %x, %w, %s {lhs_unsigned} : vector<2x2x16xi8>, vector<2x2x4xi32>
+  aot.tile_store %r, %y[%i] {strides = array<i64: 8, 4, 1>} : vector<2x2x4xi32>, memref<64xi32>
+  func.return
+}

@@ -1,0 +1,61 @@
+// RUN: aotc-opt %s -p 'flip-signs{target=x86-64-v3}' | filecheck %s
+// RUN: aotc-opt %s -p 'flip-signs{target="aarch64-linux-gnu:neoverse-n1"}' | filecheck %s --check-prefix SIGNED
+// RUN: aotc-opt %s -p 'flip-signs{target=aarch64}' | filecheck %s --check-prefix KEPT
+// RUN: aotc-opt %s -p 'flip-signs{target=cortex-m4}' | filecheck %s --check-prefix KEPT
+
+// vpmaddwd and its like take unsigned activations, sdot signed ones; where any sign will do, nothing changes.
+// KEPT-NOT: graph.flip_sign
+
+// The flipped tensor is made where the tensor was, moves flipped, and is dequantised by another zero point.
+// CHECK-LABEL: func.func @chain
+// CHECK:       [[Q:%.*]] = graph.requantize %acc, %m {axis = 1 : i64, zero_point = 125 : i64, low = 0 : i64, high = 255 : i64, to = ui8}
+// CHECK-NEXT:  [[P:%.*]] = graph.max_pool [[Q]] {{.*}} -> tensor<1x4x3x3xui8>
+// CHECK-NEXT:  graph.conv [[P]], %w {{{.*}}x_zero_point = 125 : i64} : (tensor<1x4x3x3xui8>
+// CHECK-NEXT:  [[Z:%.*]] = graph.flip_sign %z : (tensor<i8>) -> tensor<ui8>
+// CHECK-NEXT:  graph.dequantize [[P]], %s, [[Z]]
+// SIGNED-LABEL: func.func @chain
+// SIGNED-NOT:  graph.flip_sign
+// SIGNED:      func.return
+func.func @chain(%acc: tensor<1x4x6x6xi32>, %m: tensor<f32>, %s: tensor<f32>) -> (tensor<1x8x1x1xi32>, tensor<1x4x3x3xf32>) attributes {aot.entry} {
+  %w = graph.constant dense<1> : tensor<8x4x3x3xi8>
+  %z = graph.constant dense<-3> : tensor<i8>
+  %0 = graph.requantize %acc, %m {axis = 1 : i64, zero_point = -3 : i64, low = -128 : i64, high = 127 : i64, to = i8} : (tensor<1x4x6x6xi32>, tensor<f32>) -> tensor<1x4x6x6xi8>
+  %1 = graph.max_pool %0 {kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>} : (tensor<1x4x6x6xi8>) -> tensor<1x4x3x3xi8>
+  %2 = graph.conv %1, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32, x_zero_point = -3 : i64} : (tensor<1x4x3x3xi8>, tensor<8x4x3x3xi8>) -> tensor<1x8x1x1xi32>
+  %3 = graph.dequantize %1, %s, %z {axis = 1 : i64, block_size = 0 : i64, to = f32} : (tensor<1x4x3x3xi8>, tensor<f32>, tensor<i8>) -> tensor<1x4x3x3xf32>
+  func.return %2, %3 : tensor<1x8x1x1xi32>, tensor<1x4x3x3xf32>
+}
+
+// A quantisation without zero point gets one; what else reads the tensor gets it flipped back.
+// CHECK-LABEL: func.func @output
+// CHECK:       [[ZERO:%.*]] = graph.constant dense<0> : tensor<i8>
+// CHECK-NEXT:  [[POINT:%.*]] = graph.flip_sign [[ZERO]]
+// CHECK-NEXT:  [[Q:%.*]] = graph.quantize %x, %s, [[POINT]] {{{.*}}to = ui8}
+// CHECK-NEXT:  [[BACK:%.*]] = graph.flip_sign [[Q]] : (tensor<2x4xui8>) -> tensor<2x4xi8>
+// CHECK-NEXT:  graph.matmul [[Q]], %w {{{.*}}lhs_zero_point = 128 : i64
+// CHECK-NEXT:  func.return [[BACK]]
+func.func @output(%x: tensor<2x4xf32>, %s: tensor<f32>) -> (tensor<2x4xi8>, tensor<2x8xi32>) attributes {aot.entry} {
+  %w = graph.constant dense<1> : tensor<4x8xi8>
+  %0 = graph.quantize %x, %s {axis = 1 : i64, block_size = 0 : i64, to = i8} : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xi8>
+  %1 = graph.matmul %0, %w {accumulator = i32} : (tensor<2x4xi8>, tensor<4x8xi8>) -> tensor<2x8xi32>
+  func.return %0, %1 : tensor<2x4xi8>, tensor<2x8xi32>
+}
+
+// An input is flipped where it comes in. Unsigned weights, and products of two activations, change nothing.
+// CHECK-LABEL: func.func @input
+// CHECK:       [[F:%.*]] = graph.flip_sign %x : (tensor<2x4xi8>) -> tensor<2x4xui8>
+// CHECK:       graph.matmul [[F]], %w {{.*}}lhs_zero_point = 128
+// CHECK-NEXT:  graph.matmul %x, %u {{.*}} : (tensor<2x4xi8>, tensor<4x8xui8>)
+// CHECK-NEXT:  graph.matmul %x, %y {{.*}} : (tensor<2x4xi8>, tensor<4x8xi8>)
+// SIGNED-LABEL: func.func @input
+// SIGNED:      [[G:%.*]] = graph.flip_sign %v : (tensor<2x4xui8>) -> tensor<2x4xi8>
+// SIGNED:      graph.matmul [[G]], %w {{.*}}lhs_zero_point = -118
+func.func @input(%x: tensor<2x4xi8>, %y: tensor<4x8xi8>, %v: tensor<2x4xui8>) -> (tensor<2x8xi32>, tensor<2x8xi32>, tensor<2x8xi32>, tensor<2x8xi32>) attributes {aot.entry} {
+  %w = graph.constant dense<1> : tensor<4x8xi8>
+  %u = graph.constant dense<1> : tensor<4x8xui8>
+  %0 = graph.matmul %x, %w {accumulator = i32} : (tensor<2x4xi8>, tensor<4x8xi8>) -> tensor<2x8xi32>
+  %1 = graph.matmul %x, %u {accumulator = i32} : (tensor<2x4xi8>, tensor<4x8xui8>) -> tensor<2x8xi32>
+  %2 = graph.matmul %x, %y {accumulator = i32} : (tensor<2x4xi8>, tensor<4x8xi8>) -> tensor<2x8xi32>
+  %3 = graph.matmul %v, %w {accumulator = i32, lhs_zero_point = 10 : i64} : (tensor<2x4xui8>, tensor<4x8xi8>) -> tensor<2x8xi32>
+  func.return %0, %1, %2, %3 : tensor<2x8xi32>, tensor<2x8xi32>, tensor<2x8xi32>, tensor<2x8xi32>
+}
