@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,7 @@ from aotc.frontend.onnx.operators import (
     unsupported,
 )
 from aotc.frontend.onnx.registry import IMPORTERS, Node, load_importers
+from aotc.frontend.onnx.scopes import POISON, Poison, Scope, Value
 from aotc.frontend.onnx.signature import type_mismatch
 from aotc.frontend.onnx.tensors import ONNX_TYPES, TensorError, dtype_of, read_tensor, type_name, type_proto
 from aotc.model import extensions
@@ -67,33 +68,6 @@ logger = logging.getLogger(__name__)
 
 class _TooManyNodes(CompileError):
     """Unlike other problems, this one ends the import."""
-
-
-class _Poison:
-    """The value of a node that could not be imported."""
-
-
-_POISON = _Poison()
-
-_Value = SSAValue | None | _Poison
-"""None is an optional input or output left out."""
-
-
-@dataclass
-class _Scope:
-    """The names a body of nodes sees: its own, then those of the body around it."""
-
-    sets: OperatorSets
-    prefix: str = ""
-    """Goes before the names of the nodes: the calls of functions they are in."""
-    branch: str = ""
-    """Goes before the names of nodes that have none of their own, in a branch, instead of `prefix`."""
-    only_name: str = ""
-    """The one name of all nodes, in the ONNX definition of an operator."""
-    outer: _Scope | None = None
-    values: dict[str, _Value] = field(default_factory=dict[str, "_Value"])
-    tensors: dict[str, TensorProto] = field(default_factory=dict[str, TensorProto])
-    """Initializers that nothing has read yet."""
 
 
 def import_model(
@@ -130,7 +104,7 @@ class _Importer:
         self.declared = {value.name: declared_shape(value) for value in (*graph.value_info, *graph.output)}
         self.contradictions: list[Problem] = []
         """What the model declares otherwise than it is computed; of which only the user is told."""
-        self.top = _Scope(operator_sets(model.proto.opset_import))
+        self.top = Scope(operator_sets(model.proto.opset_import))
         self.max_nodes = max_nodes
 
     def module(self, dims: Mapping[str, int], input_shapes: Mapping[str, Sequence[int]], name: str) -> ModuleOp:
@@ -162,7 +136,7 @@ class _Importer:
         return model_module([function], c_identifier(name))
 
     def _arguments(
-        self, graph: GraphProto, scope: _Scope, dims: Mapping[str, int], input_shapes: Mapping[str, Sequence[int]]
+        self, graph: GraphProto, scope: Scope, dims: Mapping[str, int], input_shapes: Mapping[str, Sequence[int]]
     ) -> list[Argument]:
         """Make the graph's inputs arguments of the block; an initializer among them is a constant."""
         inputs = [value for value in graph.input if value.name not in scope.tensors]
@@ -189,7 +163,7 @@ class _Importer:
             arguments.append(_tensor(value.name, argument))
         return arguments
 
-    def _results(self, graph: GraphProto, scope: _Scope) -> list[SSAValue]:
+    def _results(self, graph: GraphProto, scope: Scope) -> list[SSAValue]:
         results: list[SSAValue] = []
         for declared in graph.output:
             value = self._lookup(declared.name, scope)
@@ -226,7 +200,7 @@ class _Importer:
 
     # Bodies
 
-    def _body(self, nodes: Sequence[NodeProto], outputs: Sequence[str], scope: _Scope) -> None:
+    def _body(self, nodes: Sequence[NodeProto], outputs: Sequence[str], scope: Scope) -> None:
         """Import the nodes that the outputs depend on."""
         order, _ = ordered(nodes)
         positions, read = needed(nodes, order, outputs)
@@ -251,7 +225,7 @@ class _Importer:
                     if scope is self.top:
                         self._compare(output, value, Problem("", name, node.op_type))
 
-    def _compare(self, output: str, value: _Value, place: Problem) -> None:
+    def _compare(self, output: str, value: Value, place: Problem) -> None:
         """Note where a value has another shape than the model declares."""
         declared = self.declared.get(output)
         if isinstance(value, SSAValue) and contradicts(declared, shape_of(value)):
@@ -259,11 +233,11 @@ class _Importer:
             why = f"it is computed as {list(shape_of(value))}"
             self.contradictions.append(replace(place, what=what, why=why))
 
-    def _node(self, node: NodeProto, name: str, outputs: Sequence[str], scope: _Scope) -> Sequence[_Value]:
+    def _node(self, node: NodeProto, name: str, outputs: Sequence[str], scope: Scope) -> Sequence[Value]:
         """The values of a node's outputs, those that are read; what goes wrong is noted, and all are poisoned."""
         inputs = [self._lookup(name, scope) for name in node.input]
-        operands = [value for value in inputs if not isinstance(value, _Poison)]
-        poisoned: list[_Value] = [_POISON] * len(outputs)
+        operands = [value for value in inputs if not isinstance(value, Poison)]
+        poisoned: list[Value] = [POISON] * len(outputs)
         if (problem := self._unknown(node, name, scope.sets)) is not None:
             self.problems.append(problem)
             return poisoned
@@ -301,8 +275,8 @@ class _Importer:
         name: str,
         inputs: Sequence[SSAValue | None],
         outputs: Sequence[str],
-        scope: _Scope,
-    ) -> Sequence[_Value]:
+        scope: Scope,
+    ) -> Sequence[Value]:
         """Give the node its meaning: a function of the model, a branch, an importer, or the ONNX definition."""
         domain = domain_of(node.domain)
         if (function := self.functions.get(called_function(node))) is not None:
@@ -333,7 +307,7 @@ class _Importer:
             return [values] if isinstance(values, SSAValue) else list(values)
         return self._definition(node, name, inputs, opset)
 
-    def _if(self, node: NodeProto, name: str, inputs: Sequence[SSAValue | None], scope: _Scope) -> Sequence[_Value]:
+    def _if(self, node: NodeProto, name: str, inputs: Sequence[SSAValue | None], scope: Scope) -> Sequence[Value]:
         """The branch that a constant condition takes, in place."""
         condition = None if inputs[0] is None else known_array(inputs[0], self.store)
         if condition is None or condition.size != 1:
@@ -348,16 +322,16 @@ class _Importer:
             )
         chosen = "then_branch" if condition.item() else "else_branch"
         branch = next(attribute.g for attribute in node.attribute if attribute.name == chosen)
-        inner = _Scope(scope.sets, scope.prefix, f"{name}/", scope.only_name, scope)
+        inner = Scope(scope.sets, scope.prefix, f"{name}/", scope.only_name, scope)
         inner.tensors.update({tensor.name: tensor for tensor in branch.initializer})
         outputs = [value.name for value in branch.output]
         self._body(branch.node, outputs, inner)
         return [self._lookup(output, inner) for output in outputs]
 
-    def _loop(self, node: NodeProto, name: str, inputs: Sequence[SSAValue | None], scope: _Scope) -> Sequence[_Value]:
+    def _loop(self, node: NodeProto, name: str, inputs: Sequence[SSAValue | None], scope: Scope) -> Sequence[Value]:
         """The body as often as a constant trip count and constant conditions say, in place."""
 
-        def known(value: _Value, what: str) -> Any:
+        def known(value: Value, what: str) -> Any:
             array = known_array(value, self.store) if isinstance(value, SSAValue) else None
             if array is None or array.size != 1:
                 why = "a loop is unrolled when compiling"
@@ -369,21 +343,21 @@ class _Importer:
         trips = self.max_nodes if count is None else known(count, "the trip count")
         goes_on = condition is None or known(condition, "the condition")
         body = next(attribute.g for attribute in node.attribute if attribute.name == "body")
-        carried: list[_Value] = list(rest)
+        carried: list[Value] = list(rest)
         outputs = [value.name for value in body.output]
         scanned: list[list[SSAValue]] = [[] for _ in outputs[1 + len(carried) :]]
         trip = 0
         while trip < trips and goes_on:
             if trip == self.max_nodes:
                 raise _TooManyNodes(Problem(f"the loop has {self.max_nodes} rounds or more", name, node.op_type))
-            inner = _Scope(scope.sets, scope.prefix, f"{name}/{trip}/", scope.only_name, scope)
+            inner = Scope(scope.sets, scope.prefix, f"{name}/{trip}/", scope.only_name, scope)
             inner.tensors.update({tensor.name: tensor for tensor in body.initializer})
             given = [self._constant(np.array(trip, np.int64), name), self._constant(np.array(True), name), *carried]
             inner.values.update(zip((value.name for value in body.input), given, strict=False))
             self._body(body.node, outputs, inner)
             results = [self._lookup(output, inner) for output in outputs]
-            if any(isinstance(value, _Poison) for value in results):
-                return [_POISON] * len(node.output)
+            if any(isinstance(value, Poison) for value in results):
+                return [POISON] * len(node.output)
             goes_on = known(results[0], "the condition")
             carried = results[1 : 1 + len(carried)]
             for column, value in zip(scanned, results[1 + len(carried) :], strict=True):
@@ -396,12 +370,12 @@ class _Importer:
 
     def _function(
         self, function: FunctionProto, node: NodeProto, name: str, inputs: Sequence[SSAValue | None]
-    ) -> Sequence[_Value]:
+    ) -> Sequence[Value]:
         """The body of a function of the model, in place."""
         sets = operator_sets(function.opset_import)
         bound = {attribute.name: attribute for attribute in (*function.attribute_proto, *node.attribute)}
         nodes = [bind_attributes(inner, bound) for inner in function.node]
-        scope = _Scope(sets, f"{name}/")
+        scope = Scope(sets, f"{name}/")
         problems = [
             problem
             for position, inner in enumerate(nodes)
@@ -412,9 +386,7 @@ class _Importer:
             raise CompileError(problems)
         return self._expand(function, nodes, inputs, scope)
 
-    def _definition(
-        self, node: NodeProto, name: str, inputs: Sequence[SSAValue | None], opset: int
-    ) -> Sequence[_Value]:
+    def _definition(self, node: NodeProto, name: str, inputs: Sequence[SSAValue | None], opset: int) -> Sequence[Value]:
         """The body of the function that ONNX defines the operator by, in place."""
         domain = domain_of(node.domain)
         schema = schema_of(node.op_type, domain, opset)
@@ -430,7 +402,7 @@ class _Importer:
         bound |= {attribute.name: attribute for attribute in node.attribute}
         nodes = [bind_attributes(inner, bound) for inner in function.node]
         mark = len(self.problems)
-        values = self._expand(function, nodes, inputs, _Scope(operator_sets(function.opset_import), only_name=name))
+        values = self._expand(function, nodes, inputs, Scope(operator_sets(function.opset_import), only_name=name))
         # The nodes inside have no names of their own: the first problem stands for all.
         for problem in self.problems[mark : mark + 1]:
             why = f"ONNX defines {node.op_type} by {problem.op_type}"
@@ -438,8 +410,8 @@ class _Importer:
         return values
 
     def _expand(
-        self, function: FunctionProto, nodes: Sequence[NodeProto], inputs: Sequence[SSAValue | None], scope: _Scope
-    ) -> Sequence[_Value]:
+        self, function: FunctionProto, nodes: Sequence[NodeProto], inputs: Sequence[SSAValue | None], scope: Scope
+    ) -> Sequence[Value]:
         formal = dict.fromkeys(function.input)
         scope.values.update(formal)
         scope.values.update(zip(formal, inputs, strict=False))
@@ -448,11 +420,11 @@ class _Importer:
 
     # Values
 
-    def _lookup(self, name: str, scope: _Scope) -> _Value:
+    def _lookup(self, name: str, scope: Scope) -> Value:
         """What `name` stands for; an initializer becomes a constant when it is first read."""
         if not name:
             return None
-        place: _Scope | None = scope
+        place: Scope | None = scope
         while place is not None:
             if name in place.values:
                 return place.values[name]
@@ -461,13 +433,13 @@ class _Importer:
             place = place.outer
         return None  # only an output that the producing node leaves out is not there: names were checked
 
-    def _initializer(self, tensor: TensorProto, scope: _Scope) -> _Value:
+    def _initializer(self, tensor: TensorProto, scope: Scope) -> Value:
         payload = self.model.payloads.get(tensor.name) if scope.outer is None else None
         try:
             array = read_tensor(tensor, self.model.folder, payload)
         except TensorError as error:
             self.problems.append(Problem(str(error), f"initializer {tensor.name!r}"))
-            return _POISON
+            return POISON
         except OSError as error:
             raise FileError(Problem(str(error), f"initializer {tensor.name!r}")) from error
         value = self._constant(array, tensor.name)
@@ -486,7 +458,7 @@ class _Importer:
         return self.builder.insert(op).results[0]
 
 
-def _name(value: _Value, name: str) -> None:
+def _name(value: Value, name: str) -> None:
     """Let `value` be called as in the model, in IR and in C."""
     if isinstance(value, SSAValue) and value.name_hint is None:
         # xDSL numbers equal names with suffixes of its own, which must not meet those of the model.

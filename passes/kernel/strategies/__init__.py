@@ -9,13 +9,13 @@ from aotc.passes.kernel.strategies import (
     normalization,
     pooling,
     products,
-    quantized,
     reduction,
     regrouping,
     resampling,
     scatter,
     staged,
 )
+from aotc.passes.kernel.strategies.integers import quantized
 from aotc.passes.kernel.strategy import Strategies
 
 STRATEGIES: Strategies = {

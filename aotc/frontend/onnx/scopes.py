@@ -1,0 +1,37 @@
+"""Names while a model is imported: what each stands for, in a body of nodes and the bodies around it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from onnx import TensorProto
+from xdsl.ir import SSAValue
+
+from aotc.frontend.onnx.operators import OperatorSets
+
+
+class Poison:
+    """The value of a node that could not be imported."""
+
+
+POISON = Poison()
+
+Value = SSAValue | None | Poison
+"""None is an optional input or output left out."""
+
+
+@dataclass
+class Scope:
+    """The names a body of nodes sees: its own, then those of the body around it."""
+
+    sets: OperatorSets
+    prefix: str = ""
+    """Goes before the names of the nodes: the calls of functions they are in."""
+    branch: str = ""
+    """Goes before the names of nodes that have none of their own, in a branch, instead of `prefix`."""
+    only_name: str = ""
+    """The one name of all nodes, in the ONNX definition of an operator."""
+    outer: Scope | None = None
+    values: dict[str, Value] = field(default_factory=dict[str, "Value"])
+    tensors: dict[str, TensorProto] = field(default_factory=dict[str, TensorProto])
+    """Initializers that nothing has read yet."""
