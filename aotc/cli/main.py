@@ -85,6 +85,12 @@ def _report(error: InternalError, argv: Sequence[str], arguments: argparse.Names
     print(f"wrote {', '.join(map(str, written))}: please look whether you may give them away", file=sys.stderr)
 
 
+def _verify(arguments: argparse.Namespace) -> int:
+    from aotc.cli.verification import verify_command  # which imports numpy
+
+    return verify_command(arguments)
+
+
 class _Parser(argparse.ArgumentParser):
     """Usage errors in the project's form."""
 
@@ -97,7 +103,6 @@ def build_parser() -> argparse.ArgumentParser:
     """Every command and option."""
     from aotc.cli import commands
     from aotc.cli.arguments import add_budgets, add_compile_options, add_output_options, add_shape_options, add_target
-    from aotc.cli.verification import verify_command
     from aotc.pipeline.options import KINDS
 
     parser = _Parser(
@@ -139,7 +144,7 @@ def build_parser() -> argparse.ArgumentParser:
     run_.add_argument("--emit", default="jit", choices=("jit", "shared", "c"), help="which route computes them")
     add_compile_options(run_)
 
-    verify = add("verify", verify_command, "compare a model's outputs with those of onnxruntime")
+    verify = add("verify", _verify, "compare a model's outputs with those of onnxruntime")
     verify.add_argument("model", metavar="MODEL.onnx")
     verify.add_argument("--inputs", metavar="IN.npz", help="arrays by input name (default: seeded random values)")
     verify.add_argument("--rtol", type=float, default=1e-4, help="relative to the output's largest value")
