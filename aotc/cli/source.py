@@ -21,7 +21,7 @@ from aotc.errors import EXIT_MODEL, EXIT_USAGE, AotcError
 from aotc.model.weights import WeightStore
 from aotc.pipeline.verification import InvalidOperation, verify
 
-EXIT_INTERNAL = 70
+
 """A fault of the program, not of its input (EX_SOFTWARE of sysexits.h)."""
 
 MOST_ELEMENTS = 1 << 28

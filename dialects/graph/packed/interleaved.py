@@ -93,10 +93,10 @@ class Interleaving:
 
 
 @irdl_op_definition
-class InterleaveRowsOp(ElementOp):
+class InterleaveWordsOp(ElementOp):
     """Weights [M, S, R], S rows of R for each of M outputs, in the order of `Interleaving`: [M * S * R]."""
 
-    name = "graph.interleave_rows"
+    name = "graph.interleave_words"
     FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
     ORDERS_WEIGHTS: ClassVar[bool] = True
     x = operand_def(TensorType)

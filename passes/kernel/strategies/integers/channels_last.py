@@ -23,7 +23,7 @@ from aotc.dialects.graph.packed.channels_last import (
     InterleavedOp,
 )
 from aotc.dialects.graph.packed.conv import PackChannelsOp
-from aotc.dialects.graph.packed.interleaved import InterleaveRowsOp
+from aotc.dialects.graph.packed.interleaved import InterleaveWordsOp
 from aotc.dialects.graph.quantized.accumulation import AccumulatingOp
 from aotc.dialects.graph.schedules import Schedule, SumsSchedule, schedule_of
 from aotc.machines.machine import Core
@@ -132,7 +132,7 @@ def _conv(op: ConvOp, layouts: Layouts, schedule: SumsSchedule) -> Blocked:
     rows = layouts.add(ReshapeOp.get(turned, shape=[outputs, channels * math.prod(kernel) // run, run]))
     conv = ChannelsLastConvOp.get(
         x,
-        layouts.add(InterleaveRowsOp.get(rows, columns=schedule.columns, word=schedule.word)),
+        layouts.add(InterleaveWordsOp.get(rows, columns=schedule.columns, word=schedule.word)),
         op.bias,
         **window_properties(op),
         **_accumulation(op),
@@ -184,7 +184,7 @@ class InterleavedProductStrategy(SumsStrategy[MatMulOp]):
         rows = layouts.add(ReshapeOp.get(weight, shape=[columns, 1, depth]))
         product = InterleavedMatMulOp.get(
             lhs,
-            layouts.add(InterleaveRowsOp.get(rows, columns=schedule.columns, word=schedule.word)),
+            layouts.add(InterleaveWordsOp.get(rows, columns=schedule.columns, word=schedule.word)),
             None,
             **_accumulation(op),
             outputs=columns,

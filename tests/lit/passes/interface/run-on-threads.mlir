@@ -43,7 +43,8 @@ builtin.module attributes {aot.name = "kws", aot.threads = 3 : i64} {
   // Phase 1: one thread reads what all wrote and goes on by itself if all is well; all read what it wrote.
   // CHECK:         %[[ALONE:.*]] = arith.cmpi slt, %thread, %{{.*}} : i32
   // CHECK-NEXT:    scf.if %[[ALONE]] -> (i32) {
-  // CHECK:           scf.if
+  // CHECK-NEXT:      %[[BEGINS:.*]] = arith.cmpi eq, %phase, %{{.*}} : i32
+  // CHECK-NEXT:      scf.if %[[BEGINS]] -> (i32) {
   // CHECK:             %[[R:.*]] = func.call @aotc_kws_relu_0(%a_p, %b_p)
   // CHECK:             %[[FINE:.*]] = arith.cmpi eq, %[[R]],
   // CHECK-NEXT:        scf.if %[[FINE]] -> (i32) {

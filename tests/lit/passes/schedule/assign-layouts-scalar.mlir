@@ -4,7 +4,7 @@
 // flattened result nothing is moved but weights; factors for each channel lie along the last axis.
 // CHECK-LABEL: func.func @main
 // CHECK-DAG:   %[[X:.*]] = graph.reshape %x {shape = array<i64: 1, 6, 21>} : (tensor<1x6x7x3xi8>) -> tensor<1x6x21xi8>
-// CHECK-DAG:   %[[W:.*]] = graph.interleave_rows %{{.*}} {columns = {{.*}}, word = 4 : i64} : (tensor<8x3x9xi8>) -> tensor<216xi8>
+// CHECK-DAG:   %[[W:.*]] = graph.interleave_words %{{.*}} {columns = {{.*}}, word = 4 : i64} : (tensor<8x3x9xi8>) -> tensor<216xi8>
 // CHECK:       %[[C:.*]] = graph.channels_last_conv %[[X]], %[[W]] {{.*}}x_zero_point = 3 : i64, kernel_shape = array<i64: 3, 3>, channels = 3 : i64, outputs = 8 : i64, {{.*}} -> tensor<1x1x6x7x8xi32>
 // CHECK-NEXT:  %[[Q:.*]] = graph.requantize %[[C]], %f {axis = 4 : i64, {{.*}} -> tensor<1x1x6x7x8xi8>
 // CHECK-DAG:   %[[K:.*]] = graph.reshape %{{.*}} : (tensor<9x8xi8>) -> tensor<3x3x8xi8>

@@ -23,6 +23,7 @@ from aotc.emit.llvm.link import shared_library, static_library, string_object
 from aotc.emit.llvm.object import NativeCode
 from aotc.errors import CompileError, UsageError
 from aotc.executor import load
+from aotc.machines.features import needed
 from aotc.machines.targets import TARGETS, binding, lookup
 from aotc.model.weights import WeightStore
 from aotc.pipeline.compilation import Compilation
@@ -127,7 +128,8 @@ def test_converting_leaves_the_module_as_it_was() -> None:
 @pytest.mark.parametrize("target", TARGETS)
 def test_an_object_for_every_target(target: str) -> None:
     code = NativeCode(compilation(target))
-    assert code.exports == ["aotc_m_model", "aotc_m_run"]
+    more = ["aotc_m_supported"] if needed(target) else []
+    assert code.exports == [*more, "aotc_m_model", "aotc_m_run"]
     assert code.weights is not None
     blob = bytes(code.weights.blob(code.compilation.store))
     assert code.object.count(blob) == 1
@@ -196,7 +198,9 @@ def test_shared_library_exports_the_entry_the_descriptor_and_the_metadata(tmp_pa
     text = ctypes.string_at(ctypes.addressof(ctypes.c_char.in_dll(library, "aotc_m_json")))
     assert text == b'{"name": "m\\u00e9"}'
     listed = subprocess.run(["nm", "-D", "--defined-only", path], capture_output=True, text=True, check=True).stdout
-    assert sorted(line.split()[-1] for line in listed.splitlines()) == ["aotc_m_json", "aotc_m_model", "aotc_m_run"]
+    more = ["aotc_m_supported"] if needed("host") else []
+    found = sorted(line.split()[-1] for line in listed.splitlines())
+    assert found == ["aotc_m_json", "aotc_m_model", "aotc_m_run", *more]
 
 
 def test_a_shared_library_is_for_this_machine() -> None:
