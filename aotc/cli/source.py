@@ -17,10 +17,9 @@ from xdsl.utils.exceptions import DiagnosticException, ParseError, ShrinkExcepti
 
 from aotc.cli.diagnostics import Diagnostic, position
 from aotc.dialects.constants import weight_keys
-from aotc.errors import EXIT_MODEL, EXIT_USAGE, AotcError
+from aotc.errors import EXIT_INTERNAL, EXIT_MODEL, EXIT_USAGE, AotcError
 from aotc.model.weights import WeightStore
 from aotc.pipeline.verification import InvalidOperation, verify
-
 
 """A fault of the program, not of its input (EX_SOFTWARE of sysexits.h)."""
 

@@ -51,19 +51,14 @@ class ChooseSchedulePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         core = core_of(self.target)
-        if not isinstance(core, Machine):
-            for each in op.walk():
-                if isinstance(each, AnchorOp) and ScheduleAttr.KEY not in each.attributes:
-                    _set_schedule(each, ScheduleAttr.KEY, choose_schedule(each, core, size=self.size))
-            return
         table = TuningTable.read(self.table) if self.table else TuningTable()
         for each in op.walk():
             if isinstance(each, AnchorOp) and ScheduleAttr.KEY not in each.attributes:
                 if (measured := measured_schedule(table, ctx, each)) is not None:
                     each.attributes[ScheduleAttr.KEY] = measured
                 else:
-                    _set_schedule(each, ScheduleAttr.KEY, choose_schedule(each, core))
-            elif isinstance(each, FuncOp) and SCHEDULE not in each.attributes:
+                    _set_schedule(each, ScheduleAttr.KEY, choose_schedule(each, core, size=self.size))
+            elif isinstance(core, Machine) and isinstance(each, FuncOp) and SCHEDULE not in each.attributes:
                 _set_schedule(each, SCHEDULE, _elementwise_schedule(each, core))
 
 
