@@ -142,6 +142,8 @@ def bias(value: SSAValue, scale: Array | None, store: WeightStore) -> Array | No
         is_plain = op.zero_point is None and not op.block_size.value.data
         if array is None or given is None or not is_plain or given.size not in (1, scale.size):
             return None
+        if np.broadcast_shapes(array.shape, scale.shape) != array.shape and scale.size > 1:
+            return None  # it lies along another axis than the scales
         near = np.abs(given.astype(np.float64).reshape(-1) / scale.astype(np.float64).reshape(-1) - 1)
         return array if bool((near <= _SAME_SCALE).all()) else None
     floats = _known_floats(value, store)

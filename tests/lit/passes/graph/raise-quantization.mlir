@@ -286,3 +286,27 @@ func.func @main(%x: tensor<1x2x4xi8>, %d: tensor<4x2xui8>, %dz: tensor<ui8>) -> 
   %p = graph.matmul %dd, %k : (tensor<4x2xi32>, tensor<2x2xi32>) -> tensor<4x2xi32>
   func.return %c, %p : tensor<1x1x8xf32>, tensor<4x2xi32>
 }
+
+// -----
+
+// Integers that are added along another axis than that of the channels are no bias.
+// CHECK-LABEL: func.func @main
+// CHECK:      graph.conv %x, %{{.*}} {{{.*}}accumulator = i32
+// CHECK-NEXT: graph.dequantize
+// CHECK-NEXT: graph.add {{.*}}f32>
+// CHECK-NEXT: graph.quantize
+func.func @main(%x: tensor<1x1x2xi8>) -> tensor<1x2x2xi8> attributes {aot.entry} {
+  %s = graph.constant dense<5.000000e-01> : tensor<f32>
+  %z = graph.constant dense<3> : tensor<i8>
+  %xf = graph.dequantize %x, %s, %z {axis = 1, block_size = 0, to = f32} : (tensor<1x1x2xi8>, tensor<f32>, tensor<i8>) -> tensor<1x1x2xf32>
+  %w = graph.constant dense<[[[1, -2, 3]], [[4, 5, -6]]]> : tensor<2x1x3xi8>
+  %ws = graph.constant dense<[2.500000e-01, 1.250000e-01]> : tensor<2xf32>
+  %wf = graph.dequantize %w, %ws {axis = 0, block_size = 0, to = f32} : (tensor<2x1x3xi8>, tensor<2xf32>) -> tensor<2x1x3xf32>
+  %b = graph.constant dense<[10, 20]> : tensor<2xi32>
+  %bs = graph.constant dense<[1.250000e-01, 6.250000e-02]> : tensor<2xf32>
+  %bf = graph.dequantize %b, %bs {axis = 0, block_size = 0, to = f32} : (tensor<2xi32>, tensor<2xf32>) -> tensor<2xf32>
+  %c = graph.conv %xf, %wf {strides = array<i64: 1>, pads = array<i64: 1, 1>, dilations = array<i64: 1>, group = 1} : (tensor<1x1x2xf32>, tensor<2x1x3xf32>) -> tensor<1x2x2xf32>
+  %a = graph.add %c, %bf : (tensor<1x2x2xf32>, tensor<2xf32>) -> tensor<1x2x2xf32>
+  %q = graph.quantize %a, %s, %z {axis = 1, block_size = 0, to = i8} : (tensor<1x2x2xf32>, tensor<f32>, tensor<i8>) -> tensor<1x2x2xi8>
+  func.return %q : tensor<1x2x2xi8>
+}
