@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from aotc.dialects.dtypes import numpy_dtype
 from aotc.errors import BudgetError, Problem
+from aotc.machines.targets import is_host
 from aotc.model.metadata import Footprint, ModelInfo
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def _flash_problem(compilation: Compilation, info: ModelInfo, footprint: Footpri
         fixes.append("quantise the weights to int8 or keep them elsewhere with --weights caller")
     if compilation.options.optimize != "s":
         fixes.append("compile with -Os")
-    if compilation.options.target == "host":
+    if is_host(compilation.options.target):
         fixes.append("name the machine with --target: this is code for the host")
     code, other = footprint.text_bytes, footprint.flash_bytes - footprint.text_bytes - weights
     parts = f"code {code:,}, weights {weights:,}, other {other:,}"

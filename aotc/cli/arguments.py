@@ -46,7 +46,11 @@ def add_shape_options(parser: argparse.ArgumentParser) -> None:
 def add_compile_options(parser: argparse.ArgumentParser) -> None:
     """Every option of a compilation but those about files that it writes."""
     add_shape_options(parser)
-    parser.add_argument("--target", default="host", help="a name from `aotc targets` or triple[:cpu[:features]]")
+    parser.add_argument(
+        "--target",
+        default="host",
+        help="a name from `aotc targets` or triple[:cpu[:features]], perhaps with caches: host@l2=512K,l3=8M",
+    )
     conventions = parser.add_argument_group("conventions")
     for name, sentence in _CONVENTIONS.items():
         default: str = getattr(CompileOptions, name)

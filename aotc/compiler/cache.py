@@ -24,6 +24,7 @@ from pathlib import Path
 
 from aotc.errors import Problem, UsageError
 from aotc.machines import processor
+from aotc.machines.targets import is_host
 from aotc.model import extensions
 from aotc.pipeline.options import CompileOptions
 
@@ -70,7 +71,7 @@ def key_of(source: object, options: CompileOptions, purpose: str) -> str | None:
             digest.update(Path(options.tuned).read_bytes())
         except OSError:
             return None
-    if options.target == "host":
+    if is_host(options.target):
         digest.update(f"{processor.identity()}\0{sorted(processor.caches().items())}".encode())
     return digest.hexdigest()
 

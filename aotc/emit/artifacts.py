@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from aotc.machines.targets import is_host
 from aotc.model.metadata import ModelInfo, to_json
 from aotc.pipeline.compilation import Compilation
 from aotc.pipeline.files import Content
@@ -38,7 +39,7 @@ class Emission:
         info, options = self.compilation.info(), self.compilation.options
         native = bool(NATIVE_KINDS & {*options.emit})
         budget = options.flash is not None or options.stack is not None
-        if not (native or budget or (options.target != "host" and "c" in options.emit)):
+        if not (native or budget or (not is_host(options.target) and "c" in options.emit)):
             return info
         from aotc.emit.footprint import measure_footprint
 

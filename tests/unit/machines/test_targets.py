@@ -192,3 +192,29 @@ def test_what_a_processor_has_instructions_for(name: str, operation: str, expect
 def test_the_table_of_names_does_not_load_llvm() -> None:
     program = "import sys, aotc.machines.targets; sys.exit('llvmlite' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("base", ["x86-64-v3", "x86_64-linux-gnu:haswell", "host"])
+def test_a_target_may_say_how_large_its_caches_are(base: str) -> None:
+    plain = machine_of(base)
+    if plain is None:
+        pytest.skip("this machine has no vectors")
+    assert machine_of(f"{base}@l2=256K,l3=4M") == replace(plain, l2=256 << 10, l3=4 << 20)
+    given, without = lookup(f"{base}@l2=256K"), lookup(base)
+    assert replace(given, name=without.name, core=without.core) == without
+
+
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        ("x86-64-v3@l4=1M", "'l4=1M' is not the size of a cache"),
+        ("x86-64-v3@l2=0K", "'l2=0K' is not the size of a cache"),
+        ("x86-64-v3@l2=512K,", "'' is not the size of a cache"),
+        ("x86-64-v3@", "'' is not the size of a cache"),
+        ("cortex-m4@l1=16K", "without vectors nothing is decided by the size of a cache"),
+        ("x86-64-v9@l1=16K", "there is no such target"),
+    ],
+)
+def test_caches_that_make_no_sense_are_refused(spec: str, why: str) -> None:
+    with pytest.raises(UsageError, match=why):
+        machine_of(spec)
