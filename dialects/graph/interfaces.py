@@ -49,9 +49,9 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from aotc.dialects.dtypes import compute_type, is_narrow_float
 from aotc.dialects.arrays import Array
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
+from aotc.dialects.dtypes import compute_type, is_narrow_float
 from aotc.dialects.graph.patterns import patterns_of
 
 Op = TypeVar("Op", bound=Operation)

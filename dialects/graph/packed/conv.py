@@ -25,8 +25,8 @@ from aotc.dialects.graph.interfaces import (
     ElementOp,
     Fusion,
     ShapeError,
-    narrowest_element_type,
     element_type_of,
+    narrowest_element_type,
     shape_of,
 )
 from aotc.dialects.graph.packed.channels import Channels

@@ -21,8 +21,8 @@ from aotc.dialects.graph.interfaces import (
     Fusion,
     LoopNestOp,
     ShapeError,
-    narrowest_element_type,
     element_type_of,
+    narrowest_element_type,
     shape_of,
 )
 from aotc.dialects.graph.schedules import check_partial_sums
