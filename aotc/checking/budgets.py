@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from aotc.dialects.dtypes import numpy_dtype
 from aotc.errors import BudgetError, Problem
 from aotc.machines.helpers import helper_stack
-from aotc.machines.targets import lookup
+from aotc.machines.targets import is_host, lookup
 from aotc.model.metadata import Footprint, ModelInfo
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _flash_problem(compilation: Compilation, info: ModelInfo, footprint: Footpri
         fixes.append(f"{quantise}keep them elsewhere with --weights caller")
     if compilation.options.optimize != "s":
         fixes.append("compile with -Os")
-    if compilation.options.target == "host":
+    if is_host(compilation.options.target):
         fixes.append("name the machine with --target: this is code for the host")
     code, other = footprint.text_bytes, footprint.flash_bytes - footprint.text_bytes - weights
     parts = f"code {code:,}, weights {weights:,}, other {other:,}"

@@ -65,7 +65,11 @@ def add_shape_options(parser: argparse.ArgumentParser) -> None:
 
 def add_target(parser: argparse.ArgumentParser, default: str | None = "host") -> None:
     """For which machine, and how hard to optimise."""
-    parser.add_argument("--target", default=default, help="a name from `aotc targets` or triple[:cpu[:features]]")
+    parser.add_argument(
+        "--target",
+        default=default,
+        help="a name from `aotc targets` or triple[:cpu[:features]], perhaps with caches: host@l2=512K,l3=8M",
+    )
     for level in CHOICES["optimize"]:
         parser.add_argument(
             f"-O{level}",

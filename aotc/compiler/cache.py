@@ -29,6 +29,7 @@ from aotc.compiler import entries as on_disk
 from aotc.compiler.entries import DIGESTS, UNFINISHED, Content, Damaged, Unsafe
 from aotc.errors import AotcError, Problem, UsageError
 from aotc.machines import processor
+from aotc.machines.targets import is_host
 from aotc.model import extensions
 from aotc.model.model_file import ModelFile
 from aotc.pipeline.options import CompileOptions
@@ -76,7 +77,7 @@ def key_of(source: object, options: CompileOptions, purpose: str) -> str | None:
             digest.update(table.read_bytes())
         except OSError:
             return None
-    if options.target == "host":
+    if is_host(options.target):
         digest.update(f"{processor.identity()}\0{sorted(processor.caches().items())}".encode())
     return digest.hexdigest()
 

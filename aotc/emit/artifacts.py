@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from aotc.machines.targets import is_host
 from aotc.model.metadata import ModelInfo, to_json
 from aotc.pipeline.compilation import Compilation
 from aotc.pipeline.files import Content
@@ -48,7 +49,7 @@ class Emission:
 
             sources = emit_c(self.compilation.module, self.compilation.store, info, options.split)
             return replace(info, footprint=compiled_footprint(self.compilation, info, sources))
-        if not (native or budget or (options.target != "host" and "c" in options.emit)):
+        if not (native or budget or (not is_host(options.target) and "c" in options.emit)):
             return info
         from aotc.emit.footprint import measure_footprint
 

@@ -1,5 +1,7 @@
 """Machines to compile for: a name, or `triple[:cpu[:features]]`, to everything LLVM and the passes need to know.
 
+Either may end in the caches of the machine that is meant: `x86-64-v3@l2=256K,l3=4M`.
+
 A leaf: no IR, and llvmlite is imported only by what needs it.
 """
 
@@ -302,11 +304,16 @@ _ENVIRONMENTS = ("eabi", "eabihf", "gnueabi", "gnueabihf", "musleabi", "musleabi
 
 @lru_cache(maxsize=64)
 def lookup(spec: str) -> Target:
-    """The target called `spec`, that of a chip or a board, or the one that `triple[:cpu[:features]]` describes.
+    """The target called `spec`, that of a chip or a board, or the one that `triple[:cpu[:features]]` describes;
+    `@l2=512K` and the like behind it say how large its caches are.
 
     Raises UsageError with near matches for an unknown name, and for a triple, a processor or a feature that LLVM does
     not know, or a triple that is big-endian (constants are stored little-endian).
     """
+    base, at, caches = spec.partition("@")
+    if at:
+        target = lookup(base)
+        return replace(target, name=spec, core=_with_caches(target.core, spec, caches))
     if spec == "host":
         return _host()
     if (target := TARGETS.get(spec)) is not None:
@@ -325,6 +332,9 @@ def lookup(spec: str) -> Target:
 @lru_cache(maxsize=64)
 def core_of(spec: str) -> Core:
     """The core of a target, of the host without LLVM where the operating system says what it has. As `lookup`."""
+    base, at, caches = spec.partition("@")
+    if at and base == "host":
+        return _with_caches(core_of(base), spec, caches)
     if spec != "host":
         return lookup(spec).core
     if (found := processor.vector_registers()) is not None:
@@ -335,6 +345,29 @@ def core_of(spec: str) -> Core:
     llvm = binding()
     host = Target(spec, "", llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
     return replace(probed_vectors(host) or host.core, **processor.caches())
+
+
+def is_host(spec: str) -> bool:
+    """Whether a target is this machine, perhaps with other caches."""
+    return spec.partition("@")[0] == "host"
+
+
+_CACHES: Final = ("l1", "l2", "l3")
+
+
+def _with_caches(core: Core, spec: str, caches: str) -> Core:
+    """`core` with the sizes that `caches` ("l2=512K,l3=8M") says; UsageError where it says anything else."""
+    sizes: dict[str, int] = {}
+    for item in caches.split(","):
+        found = re.fullmatch(r"(\w+)=(\d+)([KM]?)", item)
+        if found is None or found[1] not in _CACHES or not int(found[2]):
+            fix = "write @l1=32K,l2=512K,l3=8M, or one of them"
+            raise UsageError(Problem(f"--target {spec}", why=f"{item!r} is not the size of a cache", fix=fix))
+        sizes[found[1]] = int(found[2]) << {"": 0, "K": 10, "M": 20}[found[3]]
+    if not isinstance(core, Machine):
+        why = "without vectors nothing is decided by the size of a cache"
+        raise UsageError(Problem(f"--target {spec}", why=why, fix=f"use --target {spec.partition('@')[0]}"))
+    return replace(core, **sizes)
 
 
 _OF_HOSTS: Final = (families.X86_AVX512, families.X86_AVX2, families.X86_SSE, families.ARM64_NEON)

@@ -62,6 +62,9 @@ class MatmulSchedule(Schedule):
     A panel of the right operand is then KC deep and stays in L2 from one row of tiles to the next: only with the order
     of columns. Of a convolution, KC counts whole blocks of channels with all their taps, at least one.
     """
+    mc: int | None = None
+    """Lines of a convolution's result, along its first spatial axis, before the next panel of the weight: what they
+    read of the operand stays in L2 for all panels. Only with the order of columns; absent: all lines."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -69,6 +72,8 @@ class MatmulSchedule(Schedule):
             raise VerifyException(f"the order is rows or columns, found {self.order}")
         if self.kc is not None and self.order != "columns":
             raise VerifyException("kc is for the order of columns, in which rows of tiles share a panel")
+        if self.mc is not None and (self.order != "columns" or self.kc is not None):
+            raise VerifyException("mc is for the order of columns without kc, in which panels follow each other")
 
 
 def check_partial_sums(op: Operation, partials: SSAValue | None) -> None:

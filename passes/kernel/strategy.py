@@ -84,8 +84,8 @@ class KernelStrategy(Generic[Op]):
     def broadcasts(self, op: Op) -> bool:
         """Whether the nest reads the elements of the first operand, an activation, one by one, each for all lanes.
 
-        Where they are f16 or bf16, `widen-operands` then makes them f32 in memory: a conversion for each such read would
-        take as long as the arithmetic.
+        Where they are f16 or bf16, `widen-operands` then makes them f32 in memory: a conversion for each such read
+        would take as long as the arithmetic.
         """
         return False
 

@@ -2,9 +2,9 @@
 
 A register tile of a product or convolution multiplies each element of an activation, broadcast along the lanes, with
 registers of the weight. To convert it there takes as long as the multiplications, and is done again for every panel of
-the weight; so it is converted once, mostly by the kernel that computes it (`fuse-epilogues`). A strategy says where that
-is (`KernelStrategy.broadcasts`). Weights stay narrow: their registers are converted where they are loaded. Data movement
-that only such contractions read moves the widened elements.
+the weight; so it is converted once, mostly by the kernel that computes it (`fuse-epilogues`). A strategy says where
+that is (`KernelStrategy.broadcasts`). Weights stay narrow: their registers are converted where they are loaded. Data
+movement that only such contractions read moves the widened elements.
 
 Before:
 ```mlir
@@ -59,9 +59,8 @@ class _Widening:
 
     def run(self) -> None:
         """Widen what contractions broadcast, for every contraction that reads it."""
-        contractions = [
-            op for op in self._block.ops if isinstance(op, ChannelWeightsOp) and schedule_of(op) is not None
-        ]
+        found = [op for op in self._block.ops if isinstance(op, ChannelWeightsOp)]
+        contractions = [op for op in found if schedule_of(op) is not None]
         broadcast = {op.operands[0] for op in contractions if _broadcasts(op)}
         readers = [op for op in contractions if op.operands[0] in broadcast]
         if not readers:

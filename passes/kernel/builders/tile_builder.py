@@ -32,7 +32,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from aotc.dialects import aot
 from aotc.dialects.aot.tiles import Reduction, tile_shape, tile_type
 from aotc.dialects.builder import INDEX, Builder, Comparison, Reader, Rounding, Scalar, ScalarLike
-from aotc.dialects.dtypes import compute_type, is_float, is_minifloat, is_unsigned, storage_type, wrap
+from aotc.dialects.dtypes import compute_type, is_float, is_minifloat, is_narrow_float, is_unsigned, storage_type, wrap
 from aotc.passes.kernel.builders.arithmetic import predicate
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 
@@ -197,14 +197,16 @@ class TileBuilder(LoopBuilder):
             op = aot.TileLoadOp(buffer, base, tile.shape, strides, tile.present, group=tile.group)
             return Scalar(self, dtype, self.emit(op))
         if _is_across(strides, tile):
-            return self._widened(self._load_across(buffer, base, strides, tile), dtype)
+            return Scalar(self, compute_type(dtype), self._load_across(buffer, base, strides, tile))
         valid = tile.valid if _along_lanes(strides, tile) else None
         return self._widened(self.emit(aot.TileLoadOp(buffer, base, tile.shape, strides, valid)), dtype)
 
     def _widened(self, value: SSAValue, dtype: Attribute) -> Scalar:
         """A tile of `dtype` as memory holds it in its compute type: f16 and bf16 in f32."""
+        if not is_narrow_float(dtype):
+            return Scalar(self, dtype, value)
         wide = compute_type(dtype)
-        return Scalar(self, wide, value if wide == dtype else self._converted("extf", value, wide))
+        return Scalar(self, wide, self._converted("extf", value, wide))
 
     def _load_across(self, buffer: SSAValue, base: Sequence[SSAValue], strides: Sequence[int], tile: Tile) -> SSAValue:
         """A tile that is contiguous from register to register, not along the lanes: its columns are loaded as
@@ -213,9 +215,10 @@ class TileBuilder(LoopBuilder):
         present = lanes if tile.valid is None else tile.valid
         shape = (present, *tile.shape[1:-1], lanes)
         steps = (strides[-1], *strides[1:-1], strides[0])
-        square = self.emit(aot.TileLoadOp(buffer, base, shape, steps, None if rows == lanes else rows))
+        kind = cast(MemRefType[Attribute], buffer.type).get_element_type()
+        loaded = self.emit(aot.TileLoadOp(buffer, base, shape, steps, None if rows == lanes else rows))
+        square = self._widened(loaded, kind).ssa
         if present < lanes:
-            kind = cast(MemRefType[Attribute], buffer.type).get_element_type()
             zeros = self._spread(self.const(0, kind), (lanes, *shape[1:]))
             square = self.emit(aot.TileInsertOp(square, zeros, [0] * (len(shape) - 1)))
         square = self.emit(aot.TileTransposeOp(square))
@@ -234,7 +237,7 @@ class TileBuilder(LoopBuilder):
         _check_elements(kind)
         base, strides = self._address(buffer, index, tile)
         spread = self._spread(value, tile.shape)
-        if compute_type(kind) != kind:
+        if is_narrow_float(kind):
             spread = self._converted("truncf", spread, kind)
         self.effect(aot.TileStoreOp(spread, buffer, base, strides, tile.valid))
 
@@ -370,7 +373,7 @@ class TileBuilder(LoopBuilder):
     def cast(self, a: Scalar, dtype: Attribute) -> Scalar:
         if is_tile(a) and dtype != a.dtype and dtype != i1:
             _check_elements(dtype)
-        if is_tile(a) and compute_type(dtype) != dtype:
+        if is_tile(a) and is_narrow_float(dtype):
             return self._widened(self._converted("truncf", self.cast(a, compute_type(dtype)).ssa, dtype), dtype)
         return super().cast(a, dtype)
 

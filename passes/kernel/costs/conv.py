@@ -13,7 +13,7 @@ from aotc.dialects.graph.schedules import InnerProductSchedule, MatmulSchedule
 from aotc.dialects.graph.shapes import ceil_div, segments
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.lanes import lanes_of_products
-from aotc.passes.kernel.costs.products import panel_order, prefetches, product_cycles
+from aotc.passes.kernel.costs.products import blocked_tile, panel_order, prefetches, product_cycles
 from aotc.passes.kernel.costs.register_tiles import register_tile, step_cycles
 from aotc.passes.kernel.layouts import block_depth
 
@@ -61,13 +61,37 @@ def conv_schedule(
     if lanes == 1 or 0 in (*extents, outputs, channels):
         return None
     registers, depth, rows = ceil_div(outputs, lanes), channels * taps, extents[-1]
-    tile = register_tile(machine, rows, registers, depth)
+    tile, kc = blocked_tile(machine, rows, registers, depth)
     if groups > 1:
+        kc = None
         tile, depth = _grouped_tile(machine, rows, outputs // groups, channels // groups, taps, groups, lanes)
     matrix = depth * registers * machine.vector_bytes
     order = panel_order(machine, ceil_div(registers, tile[1]), matrix, operand * byte_width(dtype))
-    prefetch = order == "columns" and prefetches(machine, math.prod(extents), tile)
-    return MatmulSchedule(lanes, *tile, machine.tiles.unroll, order, prefetch)
+    order = order if kc is None else "columns"
+    lines = None
+    if order == "columns" and kc is None:
+        lines = lines_in_l2(machine, extents, (matrix, operand * byte_width(dtype)), ceil_div(registers, tile[1]))
+    rows = math.prod([lines or extents[0], *extents[1:]])
+    prefetch = order == "columns" and prefetches(machine, rows, tile)
+    return MatmulSchedule(lanes, *tile, machine.tiles.unroll, order, prefetch, kc, lines)
+
+
+def lines_in_l2(machine: Machine, extents: Sequence[int], sizes: tuple[int, int], panels: int) -> int | None:
+    """The lines of the result, about as many in each block, whose operand stays in L2 beside a panel of the weight;
+    None where the whole operand does, or where blocks would take more from L3 than they save.
+
+    `sizes` are the bytes of the weight and of the operand. Panel by panel, all of the operand comes from L3 for each
+    panel; in blocks, all of the weight comes for each block.
+    """
+    matrix, operand = sizes
+    space = int(machine.l2 * machine.shares.panel) - ceil_div(matrix, panels)
+    if len(extents) < 2 or operand <= space or space <= 0:
+        return None
+    most = extents[0] * space // operand
+    if most == 0:
+        return None
+    blocks = ceil_div(extents[0], most)
+    return ceil_div(extents[0], blocks) if blocks * matrix + operand < panels * operand + matrix else None
 
 
 def conv_cycles(

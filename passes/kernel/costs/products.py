@@ -23,11 +23,36 @@ def product_schedule(
     if lanes == 1 or 0 in (rows, columns, depth):
         return None
     registers = ceil_div(columns, lanes)
-    tile = register_tile(machine, rows, registers, depth)
+    tile, kc = blocked_tile(machine, rows, registers, depth)
     matrix = depth * registers * machine.vector_bytes
     order = panel_order(machine, ceil_div(registers, tile[1]), matrix, rows * depth * byte_width(dtype))
+    order = order if kc is None else "columns"
     prefetch = streamed and order == "columns" and prefetches(machine, rows, tile)
-    return MatmulSchedule(lanes, *tile, machine.tiles.unroll, order, prefetch)
+    return MatmulSchedule(lanes, *tile, machine.tiles.unroll, order, prefetch, kc)
+
+
+def blocked_tile(machine: Machine, rows: int, columns: int, depth: int) -> tuple[tuple[int, int], int | None]:
+    """The fastest register tile for `rows` x `columns` registers, and after how many of `depth` steps partial sums are
+    stored; None: never.
+
+    A panel of all steps that takes more than its share of L2 must be narrow. One of fewer steps may be wider, at the
+    cost of a load and a store of each partial sum for each block of steps but the last.
+    """
+    space = int(machine.l2 * machine.shares.panel)
+    tile = register_tile(machine, rows, columns, depth)
+    best: tuple[tuple[int, int], int | None] = tile, None
+    least = nest_cycles(machine, tile, rows, columns, depth)
+    widest = min(machine.tiles.widest, columns)
+    if rows == 1 or depth * widest * machine.vector_bytes <= space:
+        return best
+    for blocks in range(2, ceil_div(depth * widest * machine.vector_bytes, space) + 1):
+        kc = ceil_div(depth, blocks)
+        tile = register_tile(machine, rows, columns, kc)
+        moved = 2 * (ceil_div(depth, kc) - 1) * rows * columns * machine.tiles.write_cycles
+        cycles = sum(part.count * nest_cycles(machine, tile, rows, columns, part.size) for part in segments(depth, kc))
+        if cycles + moved < least:
+            best, least = (tile, kc), cycles + moved
+    return best
 
 
 def product_cycles(machine: Machine, schedule: MatmulSchedule, rows: int, columns: int, depth: int) -> float:
@@ -51,7 +76,8 @@ def batched_matmul_schedule(
     follow each other in memory."""
     count, rows, registers, depth = sizes
     tile = register_tile(machine, rows, registers, depth)
-    far = panels * count * registers * depth * machine.vector_bytes > machine.l2 * machine.shares.resident
+    # What would stay in L2 is not there: since the last inference all other kernels have read their weights.
+    far = panels * count * registers * depth * machine.vector_bytes > machine.l1 * machine.shares.resident
     return MatmulSchedule(lanes, *tile, machine.tiles.unroll, "columns", far and prefetches(machine, rows, tile))
 
 

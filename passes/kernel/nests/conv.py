@@ -20,7 +20,7 @@ from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.packed.conv import PanelBlockBody
 from aotc.dialects.graph.packed.grouped import GroupedPanels
 from aotc.dialects.graph.schedules import MatmulSchedule
-from aotc.dialects.graph.shapes import linearize
+from aotc.dialects.graph.shapes import Segment, linearize, segments
 from aotc.dialects.graph.windows.axes import Taps
 from aotc.dialects.graph.windows.edges import Edges
 from aotc.dialects.graph.windows.transposed import Phases
@@ -66,6 +66,9 @@ class ConvNest:
     read at one index for each axis, and at a channel."""
     partials: PartialSums | None = None
     """Indexed by position, and by column of the panel, where the reduction is blocked; for one group only."""
+    lines: tuple[Scalar, int] | None = None
+    """The first of the lines, along the first spatial axis, for which the panels are read, and how many there are;
+    None: all."""
 
     def run(self) -> None:
         """Emit the nest; every position is written once.
@@ -94,8 +97,19 @@ class ConvNest:
                 b.sequential_for([batches, 1], lambda index: in_blocks(index, whole, tail))
             return
 
-        def by_columns(index: list[Scalar], start: int, count: int) -> None:
-            b.parallel_for(spatial[:-1], lambda outer: self._row(index[0], index[1] + start, count, outer))
+        def by_columns(lines: Segment, start: int, count: int) -> None:
+            def at(index: list[Scalar]) -> None:
+                number, batch, panel = index
+                first = number * lines.size + lines.start
+                nest = replace(self, lines=None if self.schedule.mc is None else (first, lines.size))
+
+                def row(outer: list[Scalar]) -> None:
+                    here = [first + outer[0], *outer[1:]] if outer else outer
+                    nest._row(batch, panel + start, count, here)
+
+                b.parallel_for([lines.size, *spatial[1:-1]] if len(spatial) > 1 else [], row)
+
+            b.parallel_for([lines.count, batches, whole if count == registers else 1], at)
 
         def by_rows(index: list[Scalar]) -> None:
             batch, *outer = index
@@ -104,9 +118,11 @@ class ConvNest:
                 self._row(batch, b.index(whole), tail, outer)
 
         if self.schedule.order == "columns":
-            b.parallel_for([batches, whole], lambda index: by_columns(index, 0, registers))
-            if whole < panels:
-                b.parallel_for([batches, 1], lambda index: by_columns(index, whole, tail))
+            extent = spatial[0] if len(spatial) > 1 else 1
+            for lines in segments(extent, self.schedule.mc or extent):
+                by_columns(lines, 0, registers)
+                if whole < panels:
+                    by_columns(lines, whole, tail)
         else:
             b.parallel_for([batches, *spatial[:-1]], by_rows)
 
@@ -217,8 +233,12 @@ class _Tile:
         (*steps, columns), spatial = nest.panel, nest.result[2:-1]
         if len(nest.phases) > 1:
             return
+        outer = list(self.outer)
+        if nest.lines is not None:
+            first_line, count = nest.lines
+            outer[0], spatial = outer[0] - first_line, [count, *spatial[1:]]
         following = [self.panel + 1, *(b.index(0) for _ in at[1:])]
-        first, step = linearize(b, [*self.outer, self.row], spatial), linearize(b, at, steps)
+        first, step = linearize(b, [*outer, self.row], spatial), linearize(b, at, steps)
         sizes, shape = (math.prod(spatial), byte_width(nest.dtype)), (math.prod(steps), columns)
         prefetch_panel(b, nest.schedule, nest.weight, following, first, sizes, shape, step)
 

@@ -202,12 +202,16 @@ CASES = {
     "quantize": Case(quantized, ((2, 3, 37), (3,), (3,)), ("float32", "float32", "uint8")),
     "dequantize": Case(dequantized, ((2, 3, 37), (3,), (3,)), ("int8", "float32", "int8")),
     "half precision": Case(relu_of_sum, ((5, 37), (5, 1)), ("float16", "float16")),
+    "half precision transposed": Case(transpose(1, 0), ((20, 37),), ("float16",)),
+    "bfloat16": Case(relu_of_sum, ((5, 33), (33,)), ("bfloat16", "bfloat16")),
+    "to bfloat16": Case(cast("bfloat16"), ((5, 33),)),
+    "from minifloat": Case(cast("float32"), ((70,),), ("float8_e4m3fn",)),
     "tangent": Case(lambda x: functions.TanOp.get(x).result, ((5, 37),)),
     "sine": Case(lambda x: functions.SinOp.get(x).result, ((5, 37),)),
     "exponential of few": Case(lambda x: functions.ExpOp.get(x).result, ((3,),)),
 }
 PLAIN = {
-    "half precision": "tiles of f16",
+    "from minifloat": "tiles of f8E4M3FN",
     "tangent": "tan of a tile of f32",
     "gather elements": "no axis is contiguous along the lanes",
     "upper triangle": "no axis is contiguous along the lanes",

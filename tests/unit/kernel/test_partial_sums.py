@@ -27,6 +27,7 @@ from aotc.dialects.graph.packed.matmul import PackedMatMulOp
 from aotc.dialects.graph.schedules import MatmulSchedule, ScheduleAttr, schedule_of, signature
 from aotc.machines.targets import lookup
 from aotc.machines.tuning_table import TuningTable
+from aotc.measuring.routes import open_model
 from aotc.pipeline.options import CompileOptions
 
 Array = np.ndarray[Any, Any]
@@ -150,3 +151,41 @@ def test_padding_lanes_of_the_last_block_are_not_read(tmp_path: Path) -> None:
     y = np.einsum("nbhwl,blm->nhwm", np.nan_to_num(x), weight[0, :, 0, 0])
     expected = np.moveaxis(y.reshape(1, 5, 6, 2, 4), 3, 1)
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+
+
+SMALL = "host@l1=1K,l2=16K"
+"""This machine, were its caches so small."""
+SIZES = ((1, 16, 30, 8, 160, 1), (2, 33, 7, 6, 70, 3), (1, 64, 1, 30, 80, 1), (1, 160, 5, 3, 96, 3))
+"""Images, channels, lines, columns, output channels and taps of convolutions."""
+
+
+def _convolutions() -> onnx.ModelProto:
+    random = np.random.default_rng(0)
+    nodes, inputs, weights = [], [], []
+    for n, (images, channels, lines, columns, outputs, taps) in enumerate(SIZES):
+        weight = random.standard_normal((outputs, channels, min(taps, lines), taps)) / np.sqrt(channels * taps * taps)
+        weights.append(numpy_helper.from_array(weight.astype(np.float32), f"w{n}"))
+        inputs.append(helper.make_tensor_value_info(f"x{n}", 1, [images, channels, lines, columns]))
+        nodes.append(helper.make_node("Conv", [f"x{n}", f"w{n}"], [f"v{n}"], pads=[0, 0, taps // 2, taps // 2]))
+        nodes.append(helper.make_node("Relu", [f"v{n}"], [f"y{n}"]))
+    results = [helper.make_tensor_value_info(f"y{n}", 1, None) for n in range(len(SIZES))]
+    graph = helper.make_graph(nodes, "convolutions", inputs, results, weights)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+def test_small_caches_mean_blocks_that_change_no_result(tmp_path: Path) -> None:
+    """Of lines (`mc`) and of the reduction (`kc`), as the cost model chooses them."""
+    model, options = _convolutions(), CompileOptions(target=SMALL, accuracy="strict")
+    chosen = lower(model, replace(options, stop_after="schedule"), None).module
+    found = [each for op in chosen.walk() if isinstance(each := schedule_of(op), MatmulSchedule)]
+    assert any(each.mc is not None for each in found)
+    assert any(each.kc is not None for each in found)
+    random = np.random.default_rng(1)
+    feed = {f"x{n}": random.standard_normal(sizes[:4]).astype(np.float32) for n, sizes in enumerate(SIZES)}
+    expected = onnxruntime.InferenceSession(model.SerializeToString()).run(None, feed)
+    path = tmp_path / "model.onnx"
+    onnx.save(model, path)
+    for threads in (1, 2):
+        results = open_model(str(path), "jit", replace(options, threads=threads))(feed)
+        for n, each in enumerate(expected):
+            np.testing.assert_allclose(results[f"y{n}"], each, rtol=1e-4, atol=1e-5, err_msg=f"convolution {n}")

@@ -214,3 +214,29 @@ def test_chips_of_a_family_and_what_is_none() -> None:
 def test_functions_in_an_address_space_of_their_own_are_refused_by_name() -> None:
     with pytest.raises(UsageError, match=r"avr-unknown-unknown.*address space of their own"):
         lookup("avr-unknown-unknown:atmega328p")
+
+
+@pytest.mark.parametrize("base", ["x86-64-v3", "x86_64-linux-gnu:haswell", "host"])
+def test_a_target_may_say_how_large_its_caches_are(base: str) -> None:
+    plain = machine_of(base)
+    if plain is None:
+        pytest.skip("this machine has no vectors")
+    assert machine_of(f"{base}@l2=256K,l3=4M") == replace(plain, l2=256 << 10, l3=4 << 20)
+    given, without = lookup(f"{base}@l2=256K"), lookup(base)
+    assert replace(given, name=without.name, core=without.core) == without
+
+
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        ("x86-64-v3@l4=1M", "'l4=1M' is not the size of a cache"),
+        ("x86-64-v3@l2=0K", "'l2=0K' is not the size of a cache"),
+        ("x86-64-v3@l2=512K,", "'' is not the size of a cache"),
+        ("x86-64-v3@", "'' is not the size of a cache"),
+        ("cortex-m4@l1=16K", "without vectors nothing is decided by the size of a cache"),
+        ("x86-64-v9@l1=16K", "there is no such target"),
+    ],
+)
+def test_caches_that_make_no_sense_are_refused(spec: str, why: str) -> None:
+    with pytest.raises(UsageError, match=why):
+        machine_of(spec)

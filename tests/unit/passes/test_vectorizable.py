@@ -105,7 +105,7 @@ CASES = {
     # A position is divided by an extent.
     "reshaped_columns": product(Form.NONE, "r: 5x8xf32 = reshape b {shape = array<i64: 5, 8>}", rhs="r", b="4x10xf32"),
     "relu_before": product(Form.DENSE, "r: 5x8xf32 = relu b", rhs="r"),
-    "half_precision_before": product(Form.NONE, "w: 5x8xf32 = cast b {to = f32}", rhs="w", b="5x8xf16"),
+    "half_precision_before": product(Form.DENSE, "w: 5x8xf32 = cast b {to = f32}", rhs="w", b="5x8xf16"),
     "bytes_before": product(Form.DENSE, "w: 5x8xf32 = cast b {to = f32}", rhs="w", b="5x8xi8"),
     "bias": product(Form.DENSE, after=("y: 8x8xf32 = add p, v",), v="8xf32"),
     "bias_of_rows": product(Form.DENSE, after=("y: 8x8xf32 = add p, v",), v="8x1xf32"),
@@ -116,8 +116,8 @@ CASES = {
     "power": product(Form.NONE, after=("y: 8x8xf32 = pow p, v",), v="8xf32"),
     "wide_after": product(Form.DENSE, after=("y: 8x8xf64 = cast p {to = f64}",)),
     "narrow_after": product(Form.DENSE, after=("y: 8x8xi8 = cast p {to = i8}",)),
+    "half_precision_after": product(Form.DENSE, after=("y: 8x8xf16 = cast p {to = f16}",)),
     # No vectors of them are stored.
-    "half_precision_after": product(Form.NONE, after=("y: 8x8xf16 = cast p {to = f16}",)),
     "minifloat_after": product(Form.NONE, after=("y: 8x8xf8E4M3FN = cast p {to = f8E4M3FN}",)),
     "tails": Case(
         Form.GATHERED,
@@ -150,7 +150,7 @@ CASES = {
         ),
     ),
     "half_precision_product": Case(
-        Form.NONE, {"a": "8x5xf16", "b": "5x8xf16"}, (f"p: 8x8xf16 = matmul a, b {{{PRODUCTS}}}",)
+        Form.DENSE, {"a": "8x5xf16", "b": "5x8xf16"}, (f"p: 8x8xf16 = matmul a, b {{{PRODUCTS}}}",)
     ),
 }
 
@@ -175,7 +175,7 @@ COLUMN = AccessPattern((1, 4), None, (((1, 1),), ()))
 
 
 @pytest.mark.parametrize(
-    ("dtype", "read", "form"), [("f32", ROW, Form.DENSE), ("f32", COLUMN, Form.GATHERED), ("f16", ROW, Form.NONE)]
+    ("dtype", "read", "form"), [("f32", ROW, Form.DENSE), ("f32", COLUMN, Form.GATHERED), ("f16", ROW, Form.DENSE)]
 )
 def test_scratch_buffers_are_read_on_tiles(
     dtype: str, read: AccessPattern, form: Form, monkeypatch: pytest.MonkeyPatch
@@ -183,7 +183,7 @@ def test_scratch_buffers_are_read_on_tiles(
     assert _form_with_scratch(Accesses(((), (), (), (read,)), ((), ())), dtype, monkeypatch) is form
 
 
-@pytest.mark.parametrize(("dtype", "form"), [("f32", Form.DENSE), ("f16", Form.NONE)])
+@pytest.mark.parametrize(("dtype", "form"), [("f32", Form.DENSE), ("f16", Form.DENSE)])
 def test_scratch_buffers_are_written_on_tiles(dtype: str, form: Form, monkeypatch: pytest.MonkeyPatch) -> None:
     written = WritePattern(COLUMN, f32, VectorType(f32, [1, 4]))
     assert _form_with_scratch(Accesses(((), (), (), ()), ((), (written,))), dtype, monkeypatch) is form

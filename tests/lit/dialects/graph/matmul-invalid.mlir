@@ -16,8 +16,24 @@ func.func @vector(%a: tensor<3xf32>, %b: tensor<3x5xf32>) {
 
 // -----
 
-// CHECK: element types differ: f32, f16
-func.func @types(%a: tensor<2x3xf32>, %b: tensor<3x5xf16>) {
+// CHECK: element types differ: f64, f16
+func.func @types(%a: tensor<2x3xf64>, %b: tensor<3x5xf16>) {
+  %0 = graph.matmul %a, %b : (tensor<2x3xf64>, tensor<3x5xf16>) -> tensor<2x5xf16>
+  func.return
+}
+
+// -----
+
+// CHECK: element types differ: f16, bf16
+func.func @narrow(%a: tensor<2x3xf16>, %b: tensor<3x5xbf16>) {
+  %0 = graph.matmul %a, %b : (tensor<2x3xf16>, tensor<3x5xbf16>) -> tensor<2x5xf16>
+  func.return
+}
+
+// -----
+
+// CHECK: result type is tensor<2x5xf32>, operands and attributes give tensor<2x5xf16>
+func.func @widened(%a: tensor<2x3xf32>, %b: tensor<3x5xf16>) {
   %0 = graph.matmul %a, %b : (tensor<2x3xf32>, tensor<3x5xf16>) -> tensor<2x5xf32>
   func.return
 }

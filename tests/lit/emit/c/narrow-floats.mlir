@@ -10,8 +10,8 @@
 // CHECK:      static inline uint16_t aotc_f32_to_bf16(float value)
 // CHECK:      static inline float aotc_f64_to_f32_odd(double value)
 // CHECK:      typedef uint16_t aotc_unaligned_u16x8 __attribute__((vector_size(16), aligned(2), may_alias));
-// CHECK:      #define aotc_bf16_to_f32_f32x8(x) \
-// CHECK-NEXT:     ((aotc_f32x8){aotc_bf16_to_f32((x)[0]), aotc_bf16_to_f32((x)[1]),
+// CHECK:      #define aotc_bf16_to_f32_f32x8(x) ((aotc_f32x8)_mm256_slli_epi32(_mm256_cvtepu16_epi32((__m128i)(x)), 16))
+// CHECK:      #define aotc_bf16_to_f32_f32x8(x) ((aotc_f32x8)(__builtin_convertvector(x, aotc_u32x8) << 16))
 // CHECK:      #define aotc_f32_to_f16_u16x8(x) ((aotc_u16x8)_mm256_cvtps_ph((__m256)(x), 8))
 // CHECK:      int32_t scale(const uint16_t *restrict x, uint16_t *restrict h, const double *restrict d)
 // CHECK-NEXT: {

@@ -119,3 +119,32 @@ func.func @main(%x: tensor<2x8xf32>, %w: tensor<8x4xf32>) -> tensor<2x4xf32> att
   %2 = graph.dequantize %1, %s {to = f32} : (tensor<2x4xi8>, tensor<f32>) -> tensor<2x4xf32>
   func.return %2 : tensor<2x4xf32>
 }
+
+// -----
+
+// A vectorised product takes in no arithmetic where it reads, not even through a transpose: what it reads is widened where
+// it is computed. A softmax would compute that itself.
+// CHECK-LABEL: func.func @widened
+// CHECK:           graph.softmax
+// CHECK-NEXT:      [[W:%.*]] = graph.cast
+// CHECK-NEXT:      graph.yield [[W]] : tensor<8x16xf32>
+// CHECK:           graph.softmax
+// CHECK-NEXT:      [[V:%.*]] = graph.cast
+// CHECK-NEXT:      graph.yield [[V]] : tensor<16x8xf32>
+// CHECK:         graph.transpose
+// CHECK:         graph.matmul %
+// CHECK:         graph.matmul %
+// CHECK-NEXT:    graph.cast
+// CHECK-NEXT:    graph.softmax
+func.func @widened(%x: tensor<8x16xf16>, %y: tensor<16x8xf16>, %w: tensor<16x32xf16>) -> (tensor<8x32xf16>, tensor<8x32xf32>) attributes {aot.entry} {
+  %0 = graph.softmax %x {axes = array<i64: 1>, schedule = #graph.row_schedule<lanes = 16, registers = 1, steps = 1, rows = 1, stages = 1>} : (tensor<8x16xf16>) -> tensor<8x16xf16>
+  %1 = graph.cast %0 {to = f32} : (tensor<8x16xf16>) -> tensor<8x16xf32>
+  %2 = graph.softmax %y {axes = array<i64: 1>, schedule = #graph.row_schedule<lanes = 8, registers = 1, steps = 1, rows = 1, stages = 1>} : (tensor<16x8xf16>) -> tensor<16x8xf16>
+  %3 = graph.cast %2 {to = f32} : (tensor<16x8xf16>) -> tensor<16x8xf32>
+  %4 = graph.transpose %3 {permutation = array<i64: 1, 0>} : (tensor<16x8xf32>) -> tensor<8x16xf32>
+  %5 = graph.matmul %1, %w {schedule = #graph.matmul_schedule<lanes = 16, mr = 8, nr = 2, unroll = 2, order = rows>} : (tensor<8x16xf32>, tensor<16x32xf16>) -> tensor<8x32xf16>
+  %6 = graph.matmul %4, %w {schedule = #graph.matmul_schedule<lanes = 16, mr = 8, nr = 2, unroll = 2, order = rows>} : (tensor<8x16xf32>, tensor<16x32xf16>) -> tensor<8x32xf16>
+  %7 = graph.cast %6 {to = f32} : (tensor<8x32xf16>) -> tensor<8x32xf32>
+  %8 = graph.softmax %7 {axes = array<i64: 1>, schedule = #graph.row_schedule<lanes = 16, registers = 2, steps = 1, rows = 1, stages = 1>} : (tensor<8x32xf32>) -> tensor<8x32xf32>
+  func.return %5, %8 : tensor<8x32xf16>, tensor<8x32xf32>
+}

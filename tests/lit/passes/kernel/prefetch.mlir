@@ -9,7 +9,7 @@
 // CHOICE-NEXT:  graph.matmul %x, %{{.*}} {schedule = {{.*}} order = rows>}
 // CHOICE-NEXT:  graph.matmul %few, %{{.*}} {schedule = {{.*}} order = columns>}
 // CHOICE-NEXT:  graph.conv %image, %{{.*}} {{.*}}order = columns, prefetch>}
-// CHOICE-NEXT:  graph.conv %large, %{{.*}} {{.*}}order = columns, prefetch>}
+// CHOICE-NEXT:  graph.conv %large, %{{.*}} {{.*}}order = columns, prefetch, mc = 4>}
 // CHOICE:       graph.matmul %near, %{{.*}} {schedule = {{.*}} order = columns, prefetch>}
 // CHOICE-NEXT:  graph.matmul %many, %{{.*}} {schedule = {{.*}} order = rows>}
 func.func @choice(%x: tensor<64x1024xf32>, %v: tensor<1024x512xf32>, %few: tensor<8x1024xf32>, %image: tensor<1x1024x7x7xf32>, %large: tensor<1x1024x40x40xf32>, %near: tensor<512x128xf32>, %many: tensor<4096x128xf32>) {
