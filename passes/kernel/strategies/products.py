@@ -11,9 +11,9 @@ from aotc.dialects.graph.packed.narrow import NarrowConvolutionOp
 from aotc.dialects.graph.packed.strassen import StrassenMatMulOp
 from aotc.dialects.graph.packed.winograd import WinogradConvOp
 from aotc.passes.kernel.strategies.conv import BlockedConvolutionStrategy, BlockedConvStrategy, DirectConvStrategy
-from aotc.passes.kernel.strategies.dot_conv import BlockedDotConvStrategy, DotConvStrategy
-from aotc.passes.kernel.strategies.dot_depthwise import BlockedDotDepthwiseStrategy, DotDepthwiseStrategy
-from aotc.passes.kernel.strategies.dot_matmul import DotMatMulStrategy, PackedDotMatMulStrategy
+from aotc.passes.kernel.strategies.dots.conv import BlockedDotConvStrategy, DotConvStrategy
+from aotc.passes.kernel.strategies.dots.depthwise import BlockedDotDepthwiseStrategy, DotDepthwiseStrategy
+from aotc.passes.kernel.strategies.dots.matmul import DotMatMulStrategy, PackedDotMatMulStrategy
 from aotc.passes.kernel.strategies.lanes_conv import LanesConvStrategy
 from aotc.passes.kernel.strategies.matmul import MatMulStrategy, PackedMatMulStrategy
 from aotc.passes.kernel.strategies.narrow_conv import NarrowConvolutionStrategy, NarrowConvStrategy

@@ -22,7 +22,7 @@ from aotc.passes.kernel.costs.windows import window_schedule
 from aotc.passes.kernel.layouts import Blocked, Layouts
 from aotc.passes.kernel.nests.dot_depthwise import DotDepthwiseNest
 from aotc.passes.kernel.strategies.conv import ConvolutionStrategy, window_properties
-from aotc.passes.kernel.strategies.dot_conv import starting_sums, sums_bytes
+from aotc.passes.kernel.strategies.dots.conv import starting_sums, sums_bytes
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue
 
 
