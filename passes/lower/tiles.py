@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import cast
 
 from xdsl.dialects import llvm, vector
-from xdsl.dialects.builtin import IntegerType, VectorType, i1, i32
+from xdsl.dialects.builtin import VectorType, i1, i32
 from xdsl.ir import Attribute, SSAValue
 
 from aotc.dialects import llvm_ext
@@ -24,7 +24,7 @@ from aotc.dialects.aot import (
 )
 from aotc.errors import CompileError, Problem
 from aotc.passes.lower.arith import CONVERSION, compare, convert
-from aotc.passes.lower.builder import alignment, element, integer, like, width
+from aotc.passes.lower.builder import alignment, integer, like, width
 from aotc.passes.lower.function import FunctionLowering, Lowerings
 from aotc.passes.lower.memory import element_address, read, write
 
@@ -112,9 +112,7 @@ def _loaded(f: FunctionLowering, place: _Place) -> SSAValue:
 def _store(f: FunctionLowering, op: TileStoreOp) -> None:
     b, kind, value = f.b, cast("VectorType[Attribute]", op.tile.type), f.get(op.tile)
     place, scalar = _Place(f, op, kind), kind.element_type
-    # LLVM 22 turns a masked store of one lane of narrowed integers into one of the lane before it was narrowed.
-    is_single = place.count == 1 and isinstance(element(value.type), IntegerType)
-    if place.step != 1 or is_single:
+    if place.step != 1 or place.count == 1:  # of one lane of narrowed integers LLVM 22 stores the lane as it was before
         for lane in range(place.count):
             write(f, b.extract(value, lane), place.address(lane), scalar, place.align)
     elif place.count == place.lanes:

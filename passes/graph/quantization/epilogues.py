@@ -139,8 +139,9 @@ def bias(value: SSAValue, scale: Array | None, store: WeightStore) -> Array | No
     op = producer(value, DequantizeOp)
     if op is not None and element_type_of(op.x) == i32:
         array, given = computed_array(op.x, store), computed_array(op.scale, store)
-        is_plain = op.zero_point is None and not op.block_size.value.data
-        if array is None or given is None or not is_plain or given.size not in (1, scale.size):
+        if array is None or given is None or op.block_size.value.data or given.size not in (1, scale.size):
+            return None
+        if op.zero_point is not None and not _is_zero(op.zero_point, store):
             return None
         if np.broadcast_shapes(array.shape, scale.shape) != array.shape and scale.size > 1:
             return None  # it lies along another axis than the scales
@@ -155,6 +156,11 @@ def bias(value: SSAValue, scale: Array | None, store: WeightStore) -> Array | No
     if not bool((np.isfinite(exact) & (np.abs(exact - whole) <= allowed) & (np.abs(whole) <= _MOST_BIAS)).all()):
         return None
     return whole.astype(np.int32)
+
+
+def _is_zero(value: SSAValue, store: WeightStore) -> bool:
+    array = computed_array(value, store)
+    return array is not None and not array.any()
 
 
 def broadcast_along(parameters: Array, axis: int, rank: int) -> Array:

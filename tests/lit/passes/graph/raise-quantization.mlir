@@ -21,6 +21,34 @@ func.func @main(%x: tensor<1x1x8xi8>) -> tensor<1x2x8xi8> attributes {aot.entry}
 
 // -----
 
+// Zero points of a bias that are 0 change nothing; with others it stays a sum of real numbers.
+// CHECK-LABEL: func.func @main
+// CHECK-DAG:  %[[B:.*]] = graph.constant dense<[10, 20]> : tensor<2xi32>
+// CHECK:      graph.conv %x, %{{[^,]*}} {{{.*}}accumulator = i32}
+// CHECK:      graph.dequantize %{{.*}} : (tensor<1x2x6xi32>, tensor<2xf32>) -> tensor<1x2x6xf32>
+// CHECK:      graph.add
+// CHECK:      graph.conv %x, %{{.*}}, %[[B]] {{{.*}}accumulator = i32}
+func.func @main(%x: tensor<1x1x8xi8>) -> (tensor<1x2x6xi8>, tensor<1x2x6xi8>) attributes {aot.entry} {
+  %s = graph.constant dense<5.000000e-01> : tensor<f32>
+  %xf = graph.dequantize %x, %s {axis = 1, block_size = 0, to = f32} : (tensor<1x1x8xi8>, tensor<f32>) -> tensor<1x1x8xf32>
+  %w = graph.constant dense<[[[1, -2, 3]], [[4, 5, -6]]]> : tensor<2x1x3xi8>
+  %ws = graph.constant dense<[2.500000e-01, 1.250000e-01]> : tensor<2xf32>
+  %wf = graph.dequantize %w, %ws {axis = 0, block_size = 0, to = f32} : (tensor<2x1x3xi8>, tensor<2xf32>) -> tensor<2x1x3xf32>
+  %b = graph.constant dense<[10, 20]> : tensor<2xi32>
+  %bs = graph.constant dense<[1.250000e-01, 6.250000e-02]> : tensor<2xf32>
+  %zeros = graph.constant dense<0> : tensor<2xi32>
+  %others = graph.constant dense<[0, 1]> : tensor<2xi32>
+  %bf = graph.dequantize %b, %bs, %zeros {axis = 0, block_size = 0, to = f32} : (tensor<2xi32>, tensor<2xf32>, tensor<2xi32>) -> tensor<2xf32>
+  %bo = graph.dequantize %b, %bs, %others {axis = 0, block_size = 0, to = f32} : (tensor<2xi32>, tensor<2xf32>, tensor<2xi32>) -> tensor<2xf32>
+  %c = graph.conv %xf, %wf, %bf {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 1} : (tensor<1x1x8xf32>, tensor<2x1x3xf32>, tensor<2xf32>) -> tensor<1x2x6xf32>
+  %d = graph.conv %xf, %wf, %bo {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 1} : (tensor<1x1x8xf32>, tensor<2x1x3xf32>, tensor<2xf32>) -> tensor<1x2x6xf32>
+  %q = graph.quantize %c, %s {axis = 1, block_size = 0, to = i8} : (tensor<1x2x6xf32>, tensor<f32>) -> tensor<1x2x6xi8>
+  %r = graph.quantize %d, %s {axis = 1, block_size = 0, to = i8} : (tensor<1x2x6xf32>, tensor<f32>) -> tensor<1x2x6xi8>
+  func.return %q, %r : tensor<1x2x6xi8>, tensor<1x2x6xi8>
+}
+
+// -----
+
 // Without borders the zero point goes into the bias, [10, 20] - 3 * [2, 3]; a relu and a clip into the clamp.
 // CHECK-LABEL: func.func @main
 // CHECK-DAG:  %[[B:.*]] = graph.constant dense<[4, 11]> : tensor<2xi32>
