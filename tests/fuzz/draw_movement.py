@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from onnx import helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
 from aotc.dialects.dtypes import ELEMENT_TYPES
 from aotc.frontend.onnx.tensors import ONNX_TYPES
@@ -270,6 +270,29 @@ def _if(d: Draft) -> None:
     d.add("If", [condition], captured=[x], **branches)
 
 
+def _loop(d: Draft) -> None:
+    """Some rounds, their number known, of one node on a carried value, which is put together as well."""
+    x = d.take(("float32",), ranks=(0, 3))
+    count, condition = d.known(np.array(d.number(1, 3), np.int64)), d.known(np.array(True))
+    prefix = f"round_{len(d.nodes)}_"
+    place, goes_on, carried, after, column = (prefix + name for name in ("i", "if", "in", "out", "kept"))
+    given = [
+        helper.make_tensor_value_info(place, TensorProto.INT64, []),
+        helper.make_tensor_value_info(goes_on, TensorProto.BOOL, []),
+        helper.make_tensor_value_info(carried, onnx_type(x.array), x.shape),
+    ]
+    made = [
+        helper.make_tensor_value_info(prefix + "on", TensorProto.BOOL, []),
+        *(helper.make_tensor_value_info(name, onnx_type(x.array), x.shape) for name in (after, column)),
+    ]
+    nodes = [
+        helper.make_node("Identity", [goes_on], [prefix + "on"]),
+        helper.make_node(d.pick(("Relu", "Neg", "Abs")), [carried], [after]),
+        helper.make_node("Identity", [after], [column]),
+    ]
+    d.add("Loop", [count, condition, x], outputs=2, body=helper.make_graph(nodes, "body", given, made))
+
+
 DRAWERS: dict[str, Drawer] = {
     "Transpose": _transpose,
     "Reshape": _reshape,
@@ -291,6 +314,7 @@ DRAWERS: dict[str, Drawer] = {
     "ScatterND": _scatter_nd,
     "ScatterElements": partial(_scatter_elements, "ScatterElements"),
     "If": _if,
+    "Loop": _loop,
     "OneHot": _one_hot,
     "Compress": _compress,
     "Range": _range,
