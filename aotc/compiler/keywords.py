@@ -9,7 +9,7 @@ from dataclasses import fields, replace
 from re import Match
 
 from aotc.errors import AotcError
-from aotc.pipeline.options import CHOICES, CompileOptions
+from aotc.pipeline.options import CHOICES, KINDS, CompileOptions
 
 _MAPPINGS: dict[str, tuple[str, Callable[[str], str]]] = {
     "dim": ("dims", lambda text: text),
@@ -58,6 +58,11 @@ def _keyword(match: Match[str]) -> str:
         return match[0]
     if value is not None and value.isdigit():
         return f"{name}={value}"
-    if value is not None and (name == "target" or set(value.split("|")) & set(CHOICES.get(name, ()))):
+    if value is not None and (_is_text(name, value) or set(value.split("|")) & set(CHOICES.get(name, ()))):
         return f'{name}="{value}"'
     return name if value is None else f"{name} {value}"
+
+
+def _is_text(name: str, value: str) -> bool:
+    """Whether `value` is one of the option, and not the next word of the message."""
+    return name == "target" or (name == "emit" and value in KINDS) or (name == "cc" and ("-" in value or value.isupper()))

@@ -116,9 +116,9 @@ def footprint(tmp_path: Path, model: Path = MODEL, **options: object) -> aotc.mo
 
 
 def test_the_sizes_are_those_of_the_object(tmp_path: Path) -> None:
-    found = footprint(tmp_path, emit="object", target="cortex-m4")
+    found = footprint(tmp_path, emit="object", target="cortex-m0")
     image = (tmp_path / "m.o").read_bytes()
-    assert not found.estimate and found.target == "cortex-m4"
+    assert not found.estimate and found.target == "cortex-m0"
     with binding().ObjectFileRef.from_data(image) as file:
         assert found.text_bytes == sum(each.size() for each in file.sections() if each.is_text())
     assert found.text_bytes >= sum(each.text_bytes or 0 for each in found.functions) > 0
@@ -128,8 +128,8 @@ def test_the_sizes_are_those_of_the_object(tmp_path: Path) -> None:
     assert {"expf", "__aeabi_fmul"} <= set(found.library_calls)
     assert found.stack_path[0] == "aotc_m_run" and found.functions[-1].symbol == "aotc_m_run"
     *_, last = found.stack_path
-    helper = helper_stack("thumbv7em-none-eabi", last)
-    assert helper, "soft floating point is the deepest"
+    helper = helper_stack("thumbv6m-none-eabi", last)
+    assert helper, "a product of 64 bits is the deepest"
     assert found.stack_bytes == helper + sum(
         f.frame_bytes or 0 for f in found.functions if f.symbol in found.stack_path
     )
@@ -248,20 +248,20 @@ def refusal(tmp_path: Path, **options: object) -> str:
 
 def test_a_budget_that_fails_names_who_is_at_fault(tmp_path: Path) -> None:
     ram = refusal(tmp_path, ram="2K")
-    assert "--ram allows 2,048" in ram and "Relu" in ram and "at step" in ram
+    assert "ram allows 2,048" in ram and "Relu" in ram and "at step" in ram
     flash = refusal(tmp_path, flash="1K", target="cortex-m4")
-    assert "--flash allows 1,024" in flash and "add_1_W_q" in flash and "aotc_m_" in flash and "-Os" in flash
+    assert "flash allows 1,024" in flash and "add_1_W_q" in flash and "aotc_m_" in flash and "-Os" in flash
     stack = refusal(tmp_path, stack=8, target="cortex-m4")
-    assert "--stack allows 8" in stack and "aotc_m_run 8 calls aotc_m_" in stack and "expf" in stack
+    assert "stack allows 8" in stack and "aotc_m_run 8 calls aotc_m_" in stack and "expf" in stack
     packed = refusal(tmp_path, stack=8, target="cortex-m4", interface_api="packed", operator_api="cpacked")
-    assert "--operator-api unpacked" in packed
-    assert "--target" in refusal(tmp_path, flash="1K"), "the host's code is a poor guess"
+    assert 'operator_api="unpacked"' in packed
+    assert "name the machine with target" in refusal(tmp_path, flash="1K"), "the host's code is a poor guess"
 
 
 def test_what_is_quantised_is_not_to_be_quantised(tmp_path: Path) -> None:
     """The model of the example has weights of 8 bits; without these it would be told to quantise them."""
     refused = refusal(tmp_path, ram=1, flash=1, target="cortex-m4")
-    assert "quantise" not in refused and "make those tensors smaller" in refused and "--weights caller" in refused
+    assert "quantise" not in refused and "make those tensors smaller" in refused and 'weights="caller"' in refused
     weight = numpy_helper.from_array(np.ones((64, 64), np.float32), "w")
     nodes = [helper.make_node("MatMul", ["x", "w"], ["h"]), helper.make_node("Softmax", ["h"], ["y"])]
     x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 64]) for name in "xy")

@@ -85,7 +85,7 @@ def test_an_estimate_holds_with_its_margin_only(tmp_path: Path) -> None:
     estimate, most = info.footprint.stack_bytes, info.footprint.most_stack_bytes or 0
     assert most == estimate + -(-estimate // 4) + 24
     text = refusal(tmp_path, target="cortex-m4f", stack=most - 1)
-    assert f"another compiler may take {most - estimate} more" in text and "--cc" in text
+    assert f"another compiler may take {most - estimate} more" in text and 'cc="COMMAND"' in text
     aotc.compile_to(MODEL, tmp_path / "out", target="cortex-m4f", stack=most)
     aotc.compile_to(MODEL, tmp_path / "out", target="cortex-m4f", stack=estimate, emit="object")
 
@@ -117,12 +117,12 @@ def test_files_of_operators_are_measured_too(tmp_path: Path) -> None:
 def test_a_compiler_that_cannot_be_used(tmp_path: Path) -> None:
     for cc, error, what in (
         ("no-such-compiler", UsageError, "name a compiler"),
-        ("", UsageError, "--cc is empty"),
+        ("", UsageError, "cc is empty"),
         ("gcc --no-such-flag", CompileError, "refuses the generated C"),
     ):
         with pytest.raises(error, match=what):
             aotc.compile_to(MODEL, tmp_path / "out", cc=cc)
-    with pytest.raises(UsageError, match="use --emit c"):
+    with pytest.raises(UsageError, match='use emit="c"'):
         aotc.compile_to(MODEL, tmp_path / "out", cc="gcc", emit="object")
     assert not (tmp_path / "out").exists()
 
