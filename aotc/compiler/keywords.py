@@ -56,7 +56,7 @@ def _keyword(match: Match[str]) -> str:
     name, value = match[1].replace("-", "_"), match[2]
     if name not in _NAMES:
         return match[0]
-    if value is not None and value.isdigit():
+    if value is not None and (value.isdigit() or value.isupper()):  # a number, or what stands for one, as N
         return f"{name}={value}"
     if value is not None and (_is_text(name, value) or set(value.split("|")) & set(CHOICES.get(name, ()))):
         return f'{name}="{value}"'
@@ -65,4 +65,4 @@ def _keyword(match: Match[str]) -> str:
 
 def _is_text(name: str, value: str) -> bool:
     """Whether `value` is one of the option, and not the next word of the message."""
-    return name == "target" or (name == "emit" and value in KINDS) or (name == "cc" and ("-" in value or value.isupper()))
+    return name == "target" or (name == "emit" and value in KINDS) or (name == "cc" and "-" in value)

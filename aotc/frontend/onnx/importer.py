@@ -349,7 +349,8 @@ class _Importer:
         trip = 0
         while trip < trips and goes_on:
             if trip == self.max_nodes:
-                raise _TooManyNodes(Problem(f"the loop has {self.max_nodes} rounds or more", name, node.op_type))
+                what, fix = f"the loop has {self.max_nodes} rounds or more", "allow more with --max-nodes N"
+                raise _TooManyNodes(Problem(what, name, node.op_type, fix=fix))
             inner = Scope(scope.sets, scope.prefix, f"{name}/{trip}/", scope.only_name, scope)
             inner.tensors.update({tensor.name: tensor for tensor in body.initializer})
             given = [self._constant(np.array(trip, np.int64), name), self._constant(np.array(True), name), *carried]

@@ -85,7 +85,7 @@ def test_an_estimate_holds_with_its_margin_only(tmp_path: Path) -> None:
     estimate, most = info.footprint.stack_bytes, info.footprint.most_stack_bytes or 0
     assert most == estimate + -(-estimate // 4) + 24
     text = refusal(tmp_path, target="cortex-m4f", stack=most - 1)
-    assert f"another compiler may take {most - estimate} more" in text and 'cc="COMMAND"' in text
+    assert f"another compiler may take {most - estimate} more" in text and "cc=COMMAND" in text
     aotc.compile_to(MODEL, tmp_path / "out", target="cortex-m4f", stack=most)
     aotc.compile_to(MODEL, tmp_path / "out", target="cortex-m4f", stack=estimate, emit="object")
 
