@@ -18,6 +18,7 @@ from aotc.machines.machine import (
     RegisterUse,
     ScalarUnit,
     StrassenCosts,
+    SumsCosts,
     ThreadCosts,
     TileCosts,
     WinogradCosts,
@@ -66,20 +67,43 @@ _OF_32: Final = RegisterUse(chain=4, window=8, sums=8, row_tile=24, row_parts=48
 _OF_64: Final = RegisterUse(chain=4, window=16, sums=16, row_tile=48, row_parts=96, fewest_rows=4, most_rows=8)
 """By the number of registers: a quarter of them for sums, three quarters for rows in a tile. Nobody measured 64."""
 
+_SUMS: Final = SumsCosts(
+    spill=2.5,
+    loop=3,
+    tile=12,
+    result=8,
+    word_load=3,
+    address_registers=3,
+    window_registers=4,
+    most=4,
+    most_small=2,
+    unrolled=16,
+)
+"""Counted in code of GCC 12 for Cortex-M and RV32."""
 _HOST: Final = ScalarUnit(
-    multiply="mla", long_multiply=True, registers=14, offsets=True, unaligned=True, fpu=True, float_registers=16
+    multiply="mla",
+    long_multiply=True,
+    registers=14,
+    offsets=True,
+    unaligned=True,
+    fpu=True,
+    float_registers=16,
+    sums=_SUMS,
 )
-_ARMV6M: Final = ScalarUnit(
-    multiply="mul", long_multiply=False, registers=10, offsets=False, unaligned=False, fpu=False, float_registers=0
+_ARMV6M: Final = replace(
+    _HOST,
+    multiply="mul",
+    long_multiply=False,
+    registers=10,
+    offsets=False,
+    unaligned=False,
+    fpu=False,
+    float_registers=0,
 )
-_ARMV7M: Final = ScalarUnit(
-    multiply="mla", long_multiply=True, registers=13, offsets=True, unaligned=True, fpu=False, float_registers=0
-)
+_ARMV7M: Final = replace(_HOST, registers=13, fpu=False, float_registers=0)
 _DSP: Final = replace(_ARMV7M, multiply="smlad")
 _DSP_FPU: Final = replace(_DSP, fpu=True, float_registers=32)
-_RV32: Final = ScalarUnit(
-    multiply="mul", long_multiply=True, registers=26, offsets=True, unaligned=False, fpu=False, float_registers=0
-)
+_RV32: Final = replace(_HOST, multiply="mul", registers=26, unaligned=False, fpu=False, float_registers=0)
 
 
 # --- cores with vectors ----------------------------------------------------------------------------------------------

@@ -159,6 +159,32 @@ class StrassenCosts:
 
 
 @dataclass(frozen=True)
+class SumsCosts:
+    """Instructions of sums of products outside of vector registers, and how far their tiles go."""
+
+    spill: float
+    """At each step for a value that has no register: it is loaded, and what it makes room for stored."""
+    loop: int
+    """Of an iteration beside its work: the counter and the jump."""
+    tile: int
+    """Of a tile beside its reduction: addresses, counters."""
+    result: int
+    """For each sum: what it begins with, and to store it."""
+    word_load: int
+    """For a word of several integers: its load, and what makes factors of it."""
+    address_registers: int
+    """Registers of addresses and counters in the innermost loop, if integers are summed up."""
+    window_registers: int
+    """Registers for each position of a window that keeps its weights."""
+    most: int
+    """The most positions, and the most outputs, of a tile."""
+    most_small: int
+    """The most outputs of a tile of small code: what becomes of each sum is code of its own."""
+    unrolled: int
+    """Multiply-adds in one iteration of the innermost loop, at least."""
+
+
+@dataclass(frozen=True)
 class ScalarUnit:
     """What a core computes with outside of vector registers."""
 
@@ -177,6 +203,8 @@ class ScalarUnit:
     """Whether f32 is computed by instructions."""
     float_registers: int
     """Registers of f32; 0 without FPU."""
+    sums: SumsCosts
+    """What sums of products cost."""
 
 
 @dataclass(frozen=True)

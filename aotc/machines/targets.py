@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from aotc.errors import Problem, UsageError
 from aotc.machines import families, processor
 from aotc.machines.boards import BOARDS, is_xtensa, target_of_board
+from aotc.machines.caches import with_caches
 from aotc.machines.dots import VPDPBUSD, dot_instructions, dot_product
 from aotc.machines.machine import Core, Machine
 
@@ -313,7 +314,7 @@ def lookup(spec: str) -> Target:
     base, at, caches = spec.partition("@")
     if at:
         target = lookup(base)
-        return replace(target, name=spec, core=_with_caches(target.core, spec, caches))
+        return replace(target, name=spec, core=with_caches(target.core, spec, caches))
     if spec == "host":
         return _host()
     if (target := TARGETS.get(spec)) is not None:
@@ -334,7 +335,7 @@ def core_of(spec: str) -> Core:
     """The core of a target, of the host without LLVM where the operating system says what it has. As `lookup`."""
     base, at, caches = spec.partition("@")
     if at and base == "host":
-        return _with_caches(core_of(base), spec, caches)
+        return with_caches(core_of(base), spec, caches)
     if spec != "host":
         return lookup(spec).core
     if (found := processor.vector_registers()) is not None:
@@ -350,24 +351,6 @@ def core_of(spec: str) -> Core:
 def is_host(spec: str) -> bool:
     """Whether a target is this machine, perhaps with other caches."""
     return spec.partition("@")[0] == "host"
-
-
-_CACHES: Final = ("l1", "l2", "l3")
-
-
-def _with_caches(core: Core, spec: str, caches: str) -> Core:
-    """`core` with the sizes that `caches` ("l2=512K,l3=8M") says; UsageError where it says anything else."""
-    sizes: dict[str, int] = {}
-    for item in caches.split(","):
-        found = re.fullmatch(r"(\w+)=(\d+)([KM]?)", item)
-        if found is None or found[1] not in _CACHES or not int(found[2]):
-            fix = "write @l1=32K,l2=512K,l3=8M, or one of them"
-            raise UsageError(Problem(f"--target {spec}", why=f"{item!r} is not the size of a cache", fix=fix))
-        sizes[found[1]] = int(found[2]) << {"": 0, "K": 10, "M": 20}[found[3]]
-    if not isinstance(core, Machine):
-        why = "without vectors nothing is decided by the size of a cache"
-        raise UsageError(Problem(f"--target {spec}", why=why, fix=f"use --target {spec.partition('@')[0]}"))
-    return replace(core, **sizes)
 
 
 _OF_HOSTS: Final = (families.X86_AVX512, families.X86_AVX2, families.X86_SSE, families.ARM64_NEON)

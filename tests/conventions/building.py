@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import aotc
+from aotc.machines.features import needed
 from aotc.model.conventions import Conventions
 
 HERE = Path(__file__).parent
@@ -87,3 +88,8 @@ def exported(file: Path) -> set[str]:
     """The defined symbols that `nm -g` shows."""
     listing = subprocess.run(["nm", "-g", "--defined-only", file], check=True, capture_output=True, text=True).stdout
     return {line.split()[-1] for line in listing.splitlines() if line.strip()}
+
+
+def support(name: str) -> set[str]:
+    """The symbol that tells whether a processor has what code for this machine uses, if that is more than the base."""
+    return {f"aotc_{name}_supported"} if needed("host") else set()

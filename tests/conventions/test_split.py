@@ -9,7 +9,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from building import COMPILERS, HERE, MODELS, WARNINGS, compile_c, compile_model, exported, link, runtime
+from building import COMPILERS, HERE, MODELS, WARNINGS, compile_c, compile_model, exported, link, runtime, support
 
 import aotc
 from aotc.model.conventions import Conventions, entry_symbol, model_symbol
@@ -35,7 +35,7 @@ def test_a7_operators_and_network_are_two_files(model: Path, tmp_path: Path, cho
     operators = {symbol for symbol, _ in PROTOTYPE.findall((tmp_path / "toy.h").read_text())}
     assert len(operators) >= 4 and exported(units[1]) == operators
     api = choice.interface_api
-    assert exported(units[0]) == {entry_symbol("toy", api), model_symbol("toy", api)}
+    assert exported(units[0]) == {entry_symbol("toy", api), model_symbol("toy", api)} | support("toy")
     assert run(tmp_path, choice, units) == run(tmp_path / "one", choice, [tmp_path / "one" / "toy.c"])
 
 

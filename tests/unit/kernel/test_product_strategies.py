@@ -19,8 +19,8 @@ from aotc.dialects.graph.schedules import (
     WindowSchedule,
 )
 from aotc.machines.machine import Machine
+from aotc.machines.targets import machine_of
 from aotc.passes.kernel.strategy import choose_schedule, strategies_of, strategy_of
-from aotc.passes.schedule.choose_schedule import machine_of
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ from typing import TypeVar
 from xdsl.dialects.builtin import IntegerType, f32
 from xdsl.ir import Attribute, SSAValue
 
+from aotc.dialects.aot import WORD
 from aotc.dialects.builder import Reader, Writer
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.interfaces import element_type_of, producer, shape_of
@@ -29,7 +30,7 @@ from aotc.dialects.graph.schedules import Schedule, SumsSchedule, schedule_of
 from aotc.machines.machine import Core
 from aotc.passes.kernel.accesses import Accesses
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
-from aotc.passes.kernel.costs.sums import WORD, depthwise_schedule, sums_schedule
+from aotc.passes.kernel.costs.sums import depthwise_schedule, sums_schedule
 from aotc.passes.kernel.layouts import Blocked, Layouts
 from aotc.passes.kernel.nests.sums import ConvSums, DepthwiseSums, MatMulSums, Operand, Products, last_axis
 from aotc.passes.kernel.strategies.conv import window_properties
