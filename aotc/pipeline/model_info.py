@@ -52,7 +52,7 @@ def model_info(module: ModuleOp) -> ModelInfo:
         workspace=workspace_place(module),
         weights=weights_place(module),
         workspace_bytes=plan.peak_bytes,
-        workspace_alignment=plan.alignment,
+        workspace_alignment=_memory_alignment(module),
         weights_bytes=_weights_bytes(module),
         io_bytes=sum(_nbytes(tensor) for tensor in (*inputs, *outputs)),
         kernels=_kernels(module),
@@ -61,6 +61,12 @@ def model_info(module: ModuleOp) -> ModelInfo:
         threads=threads_of(module),
         in_floats=tuple(nodes_in_floats(module)),
     )
+
+
+def _memory_alignment(module: ModuleOp) -> int:
+    """What memory of the caller's is a multiple of: the workspace, and weights where they are the caller's."""
+    layout = WEIGHT_LAYOUT.get(module) if weights_place(module) == "caller" else None
+    return max(plan_of(module).alignment, 1 if layout is None else layout.alignment)
 
 
 def _tensors(tensors: list[Tensor], io: str, taken: set[str]) -> tuple[TensorInfo, ...]:

@@ -16,7 +16,7 @@ static ALIGNED(AOTC_M_WORKSPACE_ALIGNMENT) uint8_t workspace[AOTC_M_WORKSPACE_SI
 #define WORKSPACE
 #endif
 #ifdef M_WEIGHTS
-static ALIGNED(8) uint8_t weights[AOTC_M_WEIGHTS_SIZE];
+static ALIGNED(AOTC_M_WORKSPACE_ALIGNMENT) uint8_t weights[AOTC_M_WEIGHTS_SIZE];
 #define WEIGHTS , weights
 #else
 #define WEIGHTS

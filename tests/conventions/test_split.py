@@ -17,7 +17,7 @@ from aotc.model.conventions import Conventions, entry_symbol, model_symbol
 pytestmark = pytest.mark.skipif("gcc" not in COMPILERS, reason="needs gcc")
 
 CHOICES = [Conventions("c"), Conventions("packed", "cpacked"), Conventions("packed", "packed")]
-PROTOTYPE = re.compile(r"int32_t (aotc_toy_(?!run)\w+)\(([^)]*)\);")
+PROTOTYPE = re.compile(r"int32_t (aotc_toy_(?!run|supported)\w+)\(([^)]*)\);")
 
 
 def run(folder: Path, choice: Conventions, sources: list[Path]) -> str:
@@ -48,7 +48,7 @@ def test_a13_one_entry_calls_operators_whoever_made_them(model: Path, tmp_path: 
     compile_model(model, tmp_path / "llvm", choice, "object", "toy", export_operators=True)
     theirs = tmp_path / "llvm" / "toy.o"
     api = choice.interface_api
-    for symbol in (entry_symbol("toy", api), model_symbol("toy", api)):
+    for symbol in (entry_symbol("toy", api), model_symbol("toy", api), *support("toy")):
         subprocess.run(["objcopy", f"--localize-symbol={symbol}", theirs], check=True)
     assert run(tmp_path, choice, [network, theirs]) == expected
 
