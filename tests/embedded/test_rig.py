@@ -26,7 +26,8 @@ def test_stack_heap_and_instructions(board: Board, tmp_path: Path) -> None:
     without = check(board, tmp_path)
     assert without["heap_after"] == 0
     per_round = (found["instructions"] - without["instructions"]) / 100_000
-    assert 3 <= per_round <= 4.01  # nop, count, branch, on some a comparison
+    least = 2 if board is BOARDS["m55"] else 3  # whose loops end in one instruction
+    assert least <= per_round <= 4.01  # nop, count, branch, on some a comparison
 
 
 @pytest.mark.parametrize("board", ["microbit", "m33", "rv32"])
