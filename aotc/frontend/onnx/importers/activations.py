@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
@@ -21,8 +22,8 @@ def _leaky(node: Node, x: SSAValue, slope: SSAValue) -> SSAValue:
 
 @onnx_op("LeakyRelu")
 def leaky_relu(node: Node) -> SSAValue:
-    x = node.input(0)
-    return _leaky(node, x, scalar(node, node.attr("alpha", 0.01), x))
+    x, default = node.input(0), float(np.float32(0.01))  # attributes are f32, also beside operands of f64
+    return _leaky(node, x, scalar(node, node.attr("alpha", default), x))
 
 
 @onnx_op("PRelu")
