@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from aotc import __version__
-from aotc.errors import EXIT_FILE, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, AotcError, InternalError
+from aotc.cli.endings import ending
+from aotc.errors import EXIT_USAGE, InternalError
 from aotc.model.faults import explained
 
 EPILOG = """\
@@ -50,25 +51,12 @@ def run(argv: Sequence[str]) -> int:
             code = command(arguments)
         sys.stdout.flush()
         return code
-    except InternalError as error:
-        for problem in error.problems:
-            print(f"error: {problem}", file=sys.stderr)
-        _report(error, argv, arguments)
-        return error.exit_code
-    except AotcError as error:
-        for problem in error.problems:
-            print(f"error: {problem}", file=sys.stderr)
-        return error.exit_code
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes once more at exit
-        return EXIT_OK
-    except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
-        print(f"error: {place}{error.strerror or error}", file=sys.stderr)
-        return EXIT_FILE
-    except KeyboardInterrupt:
-        print("error: interrupted; nothing was written", file=sys.stderr)
-        return EXIT_INTERRUPTED
+    except (Exception, KeyboardInterrupt) as error:
+        if (code := ending(error)) is None:
+            raise
+        if isinstance(error, InternalError):
+            _report(error, argv, arguments)
+        return code
 
 
 def _report(error: InternalError, argv: Sequence[str], arguments: argparse.Namespace | None) -> None:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import difflib
 import inspect
-import os
 import re
 import sys
 import time
@@ -31,15 +30,13 @@ from xdsl.utils.exceptions import ArgSpecParseError, ShrinkException
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from aotc.cli.diagnostics import expectations, unexpected
+from aotc.cli.endings import ending
 from aotc.cli.source import InvalidIR, Source
 from aotc.cli.spellings import normalised
 from aotc.errors import (
-    EXIT_FILE,
-    EXIT_INTERRUPTED,
     EXIT_OK,
     EXIT_USAGE,
     EXIT_WRONG,
-    AotcError,
     FileError,
     Problem,
     UsageError,
@@ -262,24 +259,16 @@ def run(args: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code."""
     try:
         return AotcOpt(args).process()
-    except (AotcError, ArgSpecParseError) as error:
-        problems = error.problems if isinstance(error, AotcError) else (str(error).strip(),)
-        for problem in problems:
-            print(f"error: {problem}", file=sys.stderr)
-        return error.exit_code if isinstance(error, AotcError) else EXIT_USAGE
+    except ArgSpecParseError as error:
+        print(f"error: {str(error).strip()}", file=sys.stderr)
+        return EXIT_USAGE
     except ShrinkException:
         print("Success, can shrink")  # what the reducer `shrinkray` is told (`--shrink`)
         return EXIT_OK
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes once more at exit
-        return EXIT_OK
-    except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
-        print(f"error: {place}{error.strerror or error}", file=sys.stderr)
-        return EXIT_FILE
-    except KeyboardInterrupt:
-        print("error: interrupted", file=sys.stderr)
-        return EXIT_INTERRUPTED
+    except (Exception, KeyboardInterrupt) as error:
+        if (code := ending(error)) is None:
+            raise
+        return code
 
 
 def main(args: Sequence[str] | None = None) -> None:
