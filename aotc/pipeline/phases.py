@@ -57,8 +57,12 @@ def _graph(options: CompileOptions) -> str:
     )
 
 
+def _is_scheduled_without_vectors(options: CompileOptions) -> bool:
+    return options.optimize != "0" and machine_of(options.target) is None
+
+
 def _schedule(options: CompileOptions) -> str:
-    if options.optimize != "0" and machine_of(options.target) is None:
+    if _is_scheduled_without_vectors(options):
         small = " size=true" if options.optimize == "s" else ""
         choose = f'choose-schedule{{target="{options.target}"{small}}}'
         return f"{choose},assign-layouts,fold-constants,canonicalize,cse,dce"
@@ -98,7 +102,7 @@ def _alignment(options: CompileOptions, least: int) -> int:
 
 
 def _loops(options: CompileOptions) -> str:
-    scheduled = is_vectorized(options) or (options.optimize != "0" and machine_of(options.target) is None)
+    scheduled = is_vectorized(options) or _is_scheduled_without_vectors(options)
     split = ",split-fma" if scheduled and not core_of(options.target).fma else ""
     parallel = "serialize-parallel-loops"
     if options.threads > 1:
@@ -141,7 +145,7 @@ PHASES: tuple[Phase, ...] = (
         "what is computed: shapes inferred, constants and batch normalisation folded, transposes removed",
         _graph,
     ),
-    Phase("schedule", "how it is computed on vectors: schedules, layouts, packed weights", _schedule),
+    Phase("schedule", "how it is computed on this machine: schedules, layouts, packed weights", _schedule),
     Phase(
         "fuse",
         "what is one kernel: groups of operations",

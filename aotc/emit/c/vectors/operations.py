@@ -304,8 +304,13 @@ def _f16_to_f32(v: Vector) -> tuple[Sequence[str], Variants]:
     wide = {32: ("defined(__F16C__)", "_mm256_cvtph_ps((__m128i)(x))")}
     wide[64] = ("defined(__AVX512F__)", "_mm512_cvtph_ps((__m256i)(x))")
     wide[16] = ("defined(__aarch64__)", "vcvt_f32_f16((float16x4_t)(x))")
-    native = [(condition, f"(({v.name}){text})") for condition, text in [wide[v.size]]] if v.size in wide else []
-    return "x", [*native, ("", plain)]
+    return "x", [*_by_instruction(v, wide), ("", plain)]
+
+
+def _by_instruction(v: Vector, instructions: dict[int, tuple[str, str]]) -> Variants:
+    """The variant for vectors of this size in bytes, a condition and a text, if there is one."""
+    found = instructions.get(v.size)
+    return [] if found is None else [(found[0], f"(({v.name}){found[1]})")]
 
 
 def _f32_to_f16(v: Vector) -> tuple[Sequence[str], Variants]:
@@ -326,8 +331,7 @@ def _f32_to_f16(v: Vector) -> tuple[Sequence[str], Variants]:
     wide = {16: ("defined(__F16C__)", "_mm256_cvtps_ph((__m256)(x), 8)")}
     wide[32] = ("defined(__AVX512F__)", "_mm512_cvtps_ph((__m512)(x), 8)")
     wide[8] = ("defined(__aarch64__)", "vcvt_f16_f32((float32x4_t)(x))")
-    native = [(condition, f"(({v.name}){text})") for condition, text in [wide[v.size]]] if v.size in wide else []
-    return "x", [*native, ("", plain)]
+    return "x", [*_by_instruction(v, wide), ("", plain)]
 
 
 def _bf16_to_f32(v: Vector) -> tuple[Sequence[str], Variants]:
@@ -335,8 +339,7 @@ def _bf16_to_f32(v: Vector) -> tuple[Sequence[str], Variants]:
     u = _like(v, "u", 32)
     wide = {32: ("defined(__AVX2__)", "_mm256_slli_epi32(_mm256_cvtepu16_epi32((__m128i)(x)), 16)")}
     wide[64] = ("defined(__AVX512F__)", "_mm512_slli_epi32(_mm512_cvtepu16_epi32((__m256i)(x)), 16)")
-    native = [(condition, f"(({v.name}){text})") for condition, text in [wide[v.size]]] if v.size in wide else []
-    return "x", [*native, ("", f"(({v.name})(__builtin_convertvector(x, {u.name}) << 16))")]
+    return "x", [*_by_instruction(v, wide), ("", f"(({v.name})(__builtin_convertvector(x, {u.name}) << 16))")]
 
 
 def _f32_to_bf16(v: Vector) -> tuple[Sequence[str], Variants]:
