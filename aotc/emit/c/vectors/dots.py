@@ -12,6 +12,7 @@ from typing import TypeAlias
 from aotc.emit.c.vectors.vector import Vector, type_name
 
 Variants: TypeAlias = "list[tuple[str, str]]"
+"""(preprocessor condition, expansion) in order of preference; the last one's condition is empty."""
 
 _PREFIX = {16: "_mm", 32: "_mm256", 64: "_mm512"}
 _PAIRS = {16: "defined(__SSE2__)", 32: "defined(__AVX2__)", 64: "defined(__AVX512BW__)"}

@@ -8,11 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from aotc.emit.c.vectors.dots import ACCUMULATIONS, DOTS, repeat_part
+from aotc.emit.c.vectors.dots import ACCUMULATIONS, DOTS, Variants, repeat_part
 from aotc.emit.c.vectors.vector import Vector
-
-Variants: TypeAlias = "list[tuple[str, str]]"
-"""(preprocessor condition, expansion) in order of preference; the last one's condition is empty."""
 
 # --- which instructions ----------------------------------------------------------------------------------------------
 
