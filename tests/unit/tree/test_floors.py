@@ -310,6 +310,15 @@ def test_folders_are_small() -> None:
     assert len(entries) <= MOST_ENTRIES, sorted(entries)
 
 
+def test_test_files_have_names_of_their_own() -> None:
+    """In folders that are no packages pytest imports a file by its bare name; two alike end the run."""
+    paths: dict[str, list[str]] = {}
+    for path in _files():
+        if path.name.startswith("test_") and path.suffix == ".py":
+            paths.setdefault(path.name, []).append(str(path.relative_to(ROOT)))
+    assert paths and not [alike for alike in paths.values() if len(alike) > 1]
+
+
 def _too_long(path: Path, line: str) -> bool:
     if path.suffix == ".md" and line.startswith("|"):  # the row of a table
         return False
