@@ -2,6 +2,7 @@
 
     model = aotc.compile("model.onnx")      in process
     y = model({"x": array})
+    aotc.build("model.onnx")                its artefacts as values, to keep, link or load
     aotc.compile_to("model.onnx", "out/")   what the command `aotc compile` does
     model = aotc.load("out/model.so")       what `--emit shared` wrote
 
@@ -15,18 +16,22 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from aotc.compiler.driver import compile, compile_to
+    from aotc.compiler.driver import build, compile, compile_to
     from aotc.errors import AotcError, BudgetError, CompileError, Problem, UsageError
     from aotc.executor import CompiledModel, cpu, load
+    from aotc.model.artifacts import Artifact, ArtifactSet
 
 __all__ = [
     "AotcError",
+    "Artifact",
+    "ArtifactSet",
     "BudgetError",
     "CompileError",
     "CompiledModel",
     "Problem",
     "UsageError",
     "__version__",
+    "build",
     "compile",
     "compile_to",
     "cpu",
@@ -34,6 +39,9 @@ __all__ = [
 ]
 
 _HOME = {
+    "Artifact": "aotc.model.artifacts",
+    "ArtifactSet": "aotc.model.artifacts",
+    "build": "aotc.compiler.driver",
     "compile": "aotc.compiler.driver",
     "compile_to": "aotc.compiler.driver",
     "CompiledModel": "aotc.executor",

@@ -50,7 +50,7 @@ def run_command(arguments: argparse.Namespace) -> int:
 
     from aotc.checking.recordings import read_inputs
     from aotc.measuring.routes import open_model
-    from aotc.pipeline.files import write_files
+    from aotc.model.files import write_files
 
     with progress() as report:
         model = open_model(arguments.model, arguments.emit, options_from(arguments), report)
@@ -134,9 +134,16 @@ def check_command(arguments: argparse.Namespace) -> int:
 
 def inspect_command(arguments: argparse.Namespace) -> int:
     """`aotc inspect`."""
-    from aotc.cli.inspection import describe
+    from aotc.cli.inspection import describe, view
 
-    description = describe(Path(arguments.model))
+    path = Path(arguments.model)
+    if (text := view(path, arguments.method)) is not None:
+        if arguments.json:
+            print_json({"file": str(path), "text": text})
+        else:
+            print(text)
+        return EXIT_OK
+    description = describe(path)
     if arguments.json:
         print_json(description)
         return EXIT_OK
@@ -178,7 +185,7 @@ def tune_command(arguments: argparse.Namespace) -> int:
     from aotc.compiler.cache import tuning_table
     from aotc.machines.tuning_table import TuningTable
     from aotc.measuring.tuning import Gain, tune
-    from aotc.pipeline.files import write_files
+    from aotc.model.files import write_files
 
     path = Path(arguments.output) if arguments.output is not None else tuning_table()
     table = TuningTable.read(path) if path.exists() else TuningTable()
@@ -244,7 +251,7 @@ def runtime_command(arguments: argparse.Namespace) -> int:
     """`aotc runtime`."""
     from importlib.resources import files
 
-    from aotc.pipeline.files import write_files
+    from aotc.model.files import write_files
 
     sources = {
         source.name: source.read_bytes()

@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from aotc.errors import AotcError, InternalError
-from aotc.pipeline.files import Content, write_files
+from aotc.model.files import Content, write_files
 
 _PACKAGES = ("aotc", "xdsl", "llvmlite", "onnx", "numpy", "ml_dtypes")
 

@@ -1,13 +1,47 @@
-"""What `aotc inspect` shows of a model, of an output folder, of a shared library."""
+"""What `aotc inspect` shows: of a model, an output folder and a library what they say of themselves, of any other file
+what its inspector makes of it."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from aotc.compiler.reuse import kept_set
 from aotc.errors import Problem, UsageError
+from aotc.model.artifacts import NONE, Artifact
 from aotc.model.metadata import from_json
+
+_MODELS = (".onnx", ".so")
+"""Files that are described, unless a view is asked for."""
+
+
+def view(path: Path, method: str | None) -> str | None:
+    """The text of an inspector; None for what is described. Raises OSError, UsageError."""
+    from aotc.cli.inspectors import inspect, inspectors, listing
+
+    if path.is_dir():
+        if method is not None:
+            raise UsageError(Problem(f"--as {method}", why=f"{path} is a folder", fix="name a file in it"))
+        return listing(kept) if (kept := kept_set(path)) is not None else None
+    artifact = Artifact("", NONE, path.name, b"")
+    if method is None and (path.suffix in _MODELS or not inspectors(artifact)):
+        return None
+    codegen = _codegen(path)
+    return inspect(Artifact(codegen, NONE, path.name, path.read_bytes()), method)
+
+
+def _codegen(path: Path) -> str:
+    """Who made a file, as the metadata of a model beside it says."""
+    for listing in sorted(path.parent.glob("*.json")):
+        try:
+            for each in json.loads(listing.read_text(encoding="utf-8")).get("artifacts", ()):
+                if each["name"] == path.name:
+                    return str(each["codegen"])
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            continue
+    return ""
 
 
 def describe(path: Path) -> dict[str, Any]:

@@ -159,8 +159,9 @@ def build_parser() -> argparse.ArgumentParser:
     add_target(check, default=None)
     add_budgets(check)
 
-    inspect = add("inspect", commands.inspect_command, "show a model's or an artefact's inputs, outputs and sizes")
-    inspect.add_argument("model", metavar="MODEL.onnx|DIR|LIB.so")
+    inspect = add("inspect", commands.inspect_command, "show a model, or anything that was written of one")
+    inspect.add_argument("model", metavar="MODEL.onnx|DIR|FILE")
+    inspect.add_argument("--as", dest="method", metavar="METHOD", help="a view of a file (a wrong one lists them)")
 
     bench = add("bench", commands.bench_command, "time a model")
     bench.add_argument("model", metavar="MODEL.onnx")

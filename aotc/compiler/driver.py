@@ -6,20 +6,22 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Literal, Unpack
 
 from aotc.compiler.keywords import in_python_terms
 from aotc.compiler.lowering import Source, import_source, read_once, run_phases, uncollected
 from aotc.errors import Problem, UsageError
+from aotc.machines.targets import is_host
 from aotc.model.faults import explained
+from aotc.model.files import write_files
 from aotc.pipeline.compilation import Compilation
-from aotc.pipeline.files import write_files
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.phases import PHASE_NAMES, PassTiming
 from aotc.pipeline.signature import FileOptions, InProcessOptions, with_options
 
 if TYPE_CHECKING:
     from aotc.executor import CompiledModel
+    from aotc.model.artifacts import ArtifactSet
     from aotc.model.metadata import ModelInfo
 
 _NOT_IN_PROCESS = (
@@ -30,7 +32,7 @@ _NOT_IN_PROCESS = (
 
 
 @dataclass(frozen=True)
-class Artifacts:
+class Written:
     """What `compile_to` wrote."""
 
     directory: Path
@@ -93,9 +95,62 @@ def compile(source: Source, **options: Unpack[InProcessOptions]) -> CompiledMode
     if elsewhere := [name for name in _NOT_IN_PROCESS if getattr(chosen, name) != getattr(default, name)]:
         what = "nothing is written, and the code is for this machine"
         raise UsageError([Problem(f"{name} in `compile`", why=what, fix="use `compile_to`") for name in elsewhere])
-    from aotc.compiler.reuse import host_code
+    return _in_process(source, chosen).load()
 
-    return host_code(read_once(source, chosen), in_process(chosen), lower).load()
+
+def _in_process(source: Source, options: CompileOptions) -> ArtifactSet:
+    from aotc.compiler.reuse import in_process_set
+
+    return in_process_set(read_once(source, options), in_process(options), lower)
+
+
+@with_options(FileOptions)
+@in_python_terms()
+def build(
+    source: Source,
+    *,
+    loader: Literal["native", "jit"] = "native",
+    report: Callable[[str], None] | None = None,
+    **options: Unpack[FileOptions],
+) -> ArtifactSet:
+    """Compile a model and return its artefacts as values; nothing is written.
+
+    `artifacts.write(folder)` is what `compile_to` does, `artifacts.load()` links and runs what ships,
+    `artifacts.export_library(path)` keeps the linked library. Without `emit` there are C and, for this machine, an
+    object. With `loader="jit"` the object is for this process: `load()` needs no linker and nothing can be exported as
+    a library. Raises as `compile`, and BudgetError.
+    """
+    chosen = CompileOptions.of(**options)
+    if "emit" not in options and is_host(chosen.target):
+        chosen = replace(chosen, emit=("c", "object"))
+    if chosen.stop_after is not None:
+        raise UsageError(Problem("stop_after in `build`", why="there is no code before the last phase"))
+    if loader == "jit":
+        if not is_host(chosen.target):
+            why = f"a process runs code of this machine, not of {chosen.target}"
+            raise UsageError(Problem("loader='jit'", why=why, fix="leave out the target"))
+        return _in_process(source, chosen)
+    if loader != "native":
+        raise UsageError(Problem(f"loader={loader!r}", why="there is no such choice", fix="use native or jit"))
+    return _built(source, chosen, report)[0]
+
+
+@uncollected()
+def _built(
+    source: Source, options: CompileOptions, report: Callable[[str], None] | None
+) -> tuple[ArtifactSet, ModelInfo, tuple[PassTiming, ...]]:
+    """The artefacts of a compilation that goes through all phases."""
+    from aotc.checking.budgets import check_budgets
+    from aotc.emit.artifacts import Emission, emit
+
+    source = read_once(source, options)
+    compilation = lower(source, options, report)
+    if report is not None:
+        report("emit")
+    emission = Emission(compilation)
+    with explained("what is written"):
+        check_budgets(compilation, emission.info)
+        return emit(emission), emission.info, tuple(compilation.timings)
 
 
 def in_process(options: CompileOptions) -> CompileOptions:
@@ -113,7 +168,7 @@ def compile_to(
     *,
     report: Callable[[str], None] | None = None,
     **options: Unpack[FileOptions],
-) -> Artifacts:
+) -> Written:
     """Compile a model and write its artefacts into `directory`; what the command `aotc compile` does.
 
     Writes every file of `emit` or none; `report` hears what is being done. Raises as `compile`, and OSError where a
@@ -138,32 +193,26 @@ def measured(source: Source, options: CompileOptions) -> ModelInfo:
 @uncollected()
 def compile_with(
     source: Source, directory: Path, options: CompileOptions, report: Callable[[str], None] | None = None
-) -> Artifacts:
+) -> Written:
     """`compile_to` with ready options."""
     from aotc.compiler.reuse import KeptFiles
 
     source = read_once(source, options)
     kept = KeptFiles(source, options)
     if (found := kept.find()) is not None:
-        files, info = found
-        return Artifacts(directory, tuple(write_files(directory, files)), info, ())
-    compilation = lower(source, options, report)
+        artifacts, info = found
+        return Written(directory, tuple(artifacts.write(directory)), info, ())
     if options.stop_after is not None and options.stop_after != PHASE_NAMES[-1]:
         from aotc.pipeline.textual_ir import ir_files
 
+        compilation = lower(source, options, report)
         files = ir_files(compilation, f"{compilation.name}.{options.stop_after}")
-        return Artifacts(directory, tuple(write_files(directory, files)), None, tuple(compilation.timings))
-    from aotc.checking.budgets import check_budgets
-    from aotc.emit.artifacts import Emission, emit
-
-    if report is not None:
-        report("emit")
-    emission = Emission(compilation)
+        return Written(directory, tuple(write_files(directory, files)), None, tuple(compilation.timings))
+    artifacts, info, timings = _built(source, options, report)
     with explained("what is written"):
-        check_budgets(compilation, emission.info)
-        written = write_files(directory, emit(emission))
-    kept.keep(written, emission.info)
-    return Artifacts(directory, tuple(written), emission.info, tuple(compilation.timings))
+        written = artifacts.write(directory)
+    kept.keep(artifacts, written, info)
+    return Written(directory, tuple(written), info, timings)
 
 
-__all__ = ["Artifacts", "Compilation", "compile", "compile_to", "compile_with", "in_process", "lower", "measured"]
+__all__ = ["Compilation", "Written", "build", "compile", "compile_to", "compile_with", "lower", "measured"]

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, TypeAlias
 from aotc.errors import Problem, UsageError, warn
 from aotc.machines.targets import lookup
 from aotc.machines.tuning_table import TuningTable
+from aotc.model.files import Content, write_files
 from aotc.model.model_file import ModelFile
 from aotc.model.naming import c_identifier
 from aotc.model.progress import Progress
 from aotc.pipeline.compilation import Compilation
-from aotc.pipeline.files import Content, write_files
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.phases import PHASES, PassRunner, phase_index, pipeline_of
 from aotc.pipeline.verification import verify

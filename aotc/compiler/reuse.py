@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aotc.compiler import cache
 from aotc.compiler.entries import Content as Kept
+from aotc.errors import Problem, UsageError
+from aotc.model.artifacts import ArtifactSet, described_as
 from aotc.model.metadata import ModelInfo, from_json, to_json
-from aotc.pipeline.files import Content
 from aotc.pipeline.options import CompileOptions
 
 if TYPE_CHECKING:
     from aotc.compiler.lowering import Source
-    from aotc.executor import HostCode
     from aotc.pipeline.compilation import Compilation
 
 _INFO = ".info.json"
-_CHUNK = 1 << 20
+_LISTING = ".artifacts.json"
 
 
 class KeptFiles:
@@ -28,41 +29,56 @@ class KeptFiles:
     def __init__(self, source: Source, options: CompileOptions) -> None:
         self._key = cache.key_of(source, options, "files")
 
-    def find(self) -> tuple[Mapping[str, Content], ModelInfo] | None:
+    def find(self) -> tuple[ArtifactSet, ModelInfo] | None:
         """The artefacts of an equal compilation and their metadata, where there are any."""
-        found = cache.find(self._key) if self._key is not None else None
-        if found is None:
-            return None
-        try:
-            info = from_json(found.pop(_INFO)[:].decode())
-            return {name: _chunks(content) for name, content in found.items()}, info
-        except (KeyError, ValueError):
-            return None
+        return _find(self._key)
 
-    def keep(self, written: Sequence[Path], info: ModelInfo) -> None:
-        """Keep what a compilation wrote."""
+    def keep(self, artifacts: ArtifactSet, written: Sequence[Path], info: ModelInfo) -> None:
+        """Keep the artefacts of a compilation, whose contents were `written`."""
         if self._key is not None:
-            cache.store(self._key, {path.name: path for path in written} | {_INFO: to_json(info).encode()})
+            cache.store(self._key, {path.name: path for path in written} | _described(artifacts, info))
 
 
-def host_code(
+def in_process_set(
     source: Source, options: CompileOptions, lower: Callable[[Source, CompileOptions], Compilation]
-) -> HostCode:
-    """The code of an equal compilation for this process, or of a new one."""
-    from aotc.executor import HostCode
-
+) -> ArtifactSet:
+    """The artefacts of an equal compilation for this process, or of a new one."""
     key = cache.key_of(source, options, "code")
-    found = cache.find(key) if key is not None else None
-    if found is not None:
-        with suppress(KeyError, ValueError):
-            return HostCode.read(*(found[name] for name in (_INFO, "model.o", "weights.bin")))
-    code = HostCode.of(lower(source, options))
+    if (found := _find(key)) is not None:
+        return found[0]
+    from aotc.emit.artifacts import in_process
+
+    artifacts = in_process(lower(source, options))
     if key is not None:
-        weights = code.weights.tobytes()
-        cache.store(key, {_INFO: to_json(code.info).encode(), "model.o": code.image, "weights.bin": weights})
-    return code
+        contents = {artifact.name: artifact.read() for artifact in artifacts}
+        cache.store(key, contents | _described(artifacts, artifacts.metadata))
+    return artifacts
 
 
-def _chunks(content: Kept) -> Iterator[bytes]:
-    for start in range(0, len(content), _CHUNK):
-        yield content[start : start + _CHUNK]
+def _find(key: str | None) -> tuple[ArtifactSet, ModelInfo] | None:
+    found = cache.find(key) if key is not None else None
+    if found is None:
+        return None
+    with suppress(KeyError, TypeError, ValueError):
+        return _set_of(found), from_json(found[_INFO][:].decode())
+    return None
+
+
+def _set_of(files: Mapping[str, Kept]) -> ArtifactSet:
+    listed = json.loads(files[_LISTING][:])
+    return ArtifactSet(tuple(described_as(each, files[each["name"]]) for each in listed))
+
+
+def kept_set(entry: Path) -> ArtifactSet | None:
+    """The artefacts in the folder of an entry; None where it is none. Raises OSError, UsageError for a damaged one."""
+    if not (entry / _LISTING).is_file():
+        return None
+    try:
+        return _set_of({path.name: path.read_bytes() for path in entry.iterdir()})
+    except (KeyError, TypeError, ValueError) as error:
+        raise UsageError(Problem(f"{entry} is no entry of the cache", why=repr(error))) from error
+
+
+def _described(artifacts: ArtifactSet, info: ModelInfo) -> dict[str, bytes]:
+    listing = [artifact.described() for artifact in artifacts]
+    return {_INFO: to_json(info).encode(), _LISTING: json.dumps(listing).encode()}

@@ -1,27 +1,41 @@
-"""From a compilation to files: what each kind of `--emit` writes. A new kind is a function and a row of `_EMITTERS`."""
+"""From a compilation to artefacts: what each kind of `--emit` makes. A new one is a row of `_EMITTERS`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from aotc.machines.targets import is_host
+from aotc.machines.targets import is_host, lookup
+from aotc.model.artifacts import (
+    FLASH,
+    HOST,
+    JIT,
+    LIBRARY,
+    METADATA,
+    NATIVE,
+    NONE,
+    PARAMETERS,
+    Artifact,
+    ArtifactSet,
+    Pieces,
+)
+from aotc.model.artifacts import Content as Value
+from aotc.model.files import Content
 from aotc.model.metadata import ModelInfo, to_json
 from aotc.pipeline.compilation import Compilation
-from aotc.pipeline.files import Content
 from aotc.pipeline.options import NATIVE_KINDS
 
 if TYPE_CHECKING:
     from aotc.emit.llvm.object import NativeCode
 
-Files = dict[str, Content]
+Files = Mapping[str, Content]
 
 
 @dataclass
 class Emission:
-    """One compilation with its metadata, its C and its machine code, each made once for all kinds of files."""
+    """One compilation with its metadata, its C and its machine code, each made once for all kinds of artefacts."""
 
     compilation: Compilation
 
@@ -56,16 +70,12 @@ class Emission:
         stack = options.stack is not None or not native or bool((NATIVE_KINDS - {"shared"}) & {*options.emit})
         return replace(info, footprint=measure_footprint(self.native, info, estimate=not native, stack=stack))
 
-    def new_c_files(self) -> Files:
-        """The files of C; contents that are iterators can be read once."""
+    @cached_property
+    def c_files(self) -> Files:
+        """The files of C."""
         from aotc.emit.c.files import emit_c
 
         return emit_c(self.compilation.module, self.compilation.store, self.info, self.compilation.options.split)
-
-    @cached_property
-    def c_files(self) -> Files:
-        """The files of C, made once."""
-        return self.new_c_files()
 
     @cached_property
     def native(self) -> NativeCode:
@@ -81,54 +91,90 @@ class Emission:
 
         return emit_header(self.compilation.module, self.compilation.store, self.info)
 
+    def artifact(self, codegen: str, loader: str, name: str, content: Content, role: str = HOST) -> Artifact:
+        """An artefact for the target of this compilation."""
+        return Artifact(codegen, loader, name, _value(content), role, self.compilation.options.target)
 
-def _c(emission: Emission) -> Files:
-    return emission.c_files
+    def described(self, files: Files) -> list[Artifact]:
+        """Files of C, and those beside any code, as artefacts."""
+        return [self._described(name, content) for name, content in files.items()]
+
+    def _described(self, name: str, content: Content) -> Artifact:
+        if name == f"{self.name}.json":
+            return self.artifact("aotc", METADATA, name, content)
+        if name.endswith(".bin"):
+            return self.artifact("aotc", PARAMETERS, name, content, FLASH)
+        if name.endswith(".c"):
+            return replace(self.artifact("c", NATIVE, name, content, FLASH), flags=self._flags)
+        return replace(self.artifact("c", NONE, name, content), flags=self._flags)
+
+    @cached_property
+    def _flags(self) -> tuple[str, ...]:
+        """What a compiler of C is to be told: language, processor, level, contraction, libraries."""
+        from aotc.machines.compilers import compiler_flags
+
+        options = self.compilation.options
+        flags = ("-std=c99", "-ffp-contract=off", *compiler_flags(lookup(options.target), options.optimize), "-lm")
+        return (*flags, "-pthread") if options.threads > 1 else flags
 
 
-def _header(emission: Emission) -> Files:
-    return {name: content for name, content in emission.beside.items() if name.endswith(".h")}
+def _value(content: Content) -> Value:
+    """What the emitters of C make, as artefacts have it."""
+    if isinstance(content, str):
+        return content.encode()
+    assert isinstance(content, bytes | Pieces), "a content can be read more than once"
+    return content
 
 
-def _llvm_ir(emission: Emission) -> Files:
-    return {f"{emission.name}.ll": emission.native.text}
+def _c(emission: Emission) -> Iterable[Artifact]:
+    return emission.described(emission.c_files)
 
 
-def _asm(emission: Emission) -> Files:
-    return {f"{emission.name}.s": emission.native.assembly}
+def _header(emission: Emission) -> Iterable[Artifact]:
+    return emission.described({name: content for name, content in emission.beside.items() if name.endswith(".h")})
 
 
-def _object(emission: Emission) -> Files:
-    return {f"{emission.name}.o": emission.native.object, **emission.beside}
+def _llvm_ir(emission: Emission) -> Iterable[Artifact]:
+    return [emission.artifact("llvm", NONE, f"{emission.name}.ll", emission.native.text)]
 
 
-def _static(emission: Emission) -> Files:
+def _asm(emission: Emission) -> Iterable[Artifact]:
+    return [emission.artifact("llvm", NONE, f"{emission.name}.s", emission.native.assembly)]
+
+
+def _object(emission: Emission) -> Iterable[Artifact]:
+    image = emission.artifact("llvm", NATIVE, f"{emission.name}.o", emission.native.object, FLASH)
+    return [image, *emission.described(emission.beside)]
+
+
+def _static(emission: Emission) -> Iterable[Artifact]:
     from aotc.emit.llvm.link import static_library
 
     member = f"{emission.name}.o"
     archive = static_library({member: emission.native.object}, {member: emission.native.exports})
-    return {f"lib{emission.name}.a": archive, **emission.beside}
+    image = emission.artifact("llvm", NONE, f"lib{emission.name}.a", archive, FLASH)
+    return [image, *emission.described(emission.beside)]
 
 
-def _shared(emission: Emission) -> Files:
-    from aotc.emit.llvm.link import shared_library, string_object
-    from aotc.model.conventions import json_symbol
+def _shared(emission: Emission) -> Iterable[Artifact]:
+    from aotc.emit.library import linked
 
-    target = emission.native.target
-    metadata = string_object(json_symbol(emission.name), to_json(emission.info), target)
-    threads = emission.info.threads > 1
-    library = shared_library([emission.native.object, metadata], target, emission.name, threads=threads)
-    return {f"{emission.name}.so": library, **emission.beside}
+    library = linked(ArtifactSet(tuple(_object(emission))))
+    image = emission.artifact("llvm", LIBRARY, f"{emission.name}.so", library, FLASH)
+    return [image, *emission.described(emission.beside)]
 
 
-def _mlf(emission: Emission) -> Files:
+def _mlf(emission: Emission) -> Iterable[Artifact]:
+    from aotc.dialects.aot.contract import weight_offsets
     from aotc.emit.model_library import model_library
 
-    target = emission.compilation.options.target
-    return {f"{emission.name}.tar": model_library(emission.info, target, emission.new_c_files())}
+    kinds = [kind for kind in emission.compilation.options.emit if kind != "mlf"] or ["c"]
+    store, module = emission.compilation.store, emission.compilation.module
+    archive = model_library(_made(emission, kinds), emission.info, store.blob(weight_offsets(module)))
+    return [emission.artifact("aotc", NONE, f"{emission.name}.tar", archive)]
 
 
-_EMITTERS: dict[str, Callable[[Emission], Files]] = {
+_EMITTERS: dict[str, Callable[[Emission], Iterable[Artifact]]] = {
     "c": _c,
     "header": _header,
     "llvm-ir": _llvm_ir,
@@ -140,9 +186,33 @@ _EMITTERS: dict[str, Callable[[Emission], Files]] = {
 }
 
 
-def emit(emission: Emission) -> Files:
-    """The files of every kind in the options' `emit`, by name. Raises CompileError, UsageError."""
-    files: Files = {}
-    for kind in emission.compilation.options.emit:
-        files |= _EMITTERS[kind](emission)
-    return files
+def emit(emission: Emission) -> ArtifactSet:
+    """The artefacts of every kind in the options' `emit`. Raises CompileError, UsageError."""
+    return _made(emission, emission.compilation.options.emit)
+
+
+def _made(emission: Emission, kinds: Iterable[str]) -> ArtifactSet:
+    found: dict[str, Artifact] = {}
+    for kind in kinds:
+        found |= {artifact.name: artifact for artifact in _EMITTERS[kind](emission)}
+    return listed(found.values(), emission.info)
+
+
+def listed(artifacts: Iterable[Artifact], info: ModelInfo) -> ArtifactSet:
+    """The set in which the metadata, where it has some, lists all artefacts."""
+    found = ArtifactSet(tuple(artifacts))
+    listing = [artifact.described() for artifact in found]
+    text = to_json(info, listing).encode()
+    return ArtifactSet(tuple(replace(each, content=text) if each.loader == METADATA else each for each in found))
+
+
+def in_process(compilation: Compilation) -> ArtifactSet:
+    """What this process needs to run a model with a typed (`c`) entry that takes its memory from its caller."""
+    from aotc.dialects.aot.contract import weight_offsets
+    from aotc.emit.llvm.jit import host_object
+
+    emission, info = Emission(compilation), compilation.info()
+    image = emission.artifact("llvm", JIT, f"{info.name}.o", host_object(compilation), FLASH)
+    blob = bytes(compilation.store.blob(weight_offsets(compilation.module)))
+    weights = emission.artifact("aotc", PARAMETERS, f"{info.name}.weights.bin", blob, FLASH)
+    return listed([image, weights, emission.artifact("aotc", METADATA, f"{info.name}.json", b"")], info)

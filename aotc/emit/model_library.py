@@ -1,6 +1,7 @@
 """A model library archive: what is generated, in the folders of TVM's Model Library Format.
 
-Tools that unpack one find `metadata.json`, `codegen/host/src`, `codegen/host/include` and `parameters` where they look.
+Tools that unpack one find `metadata.json`, `codegen/host/src`, `codegen/host/include`, `codegen/host/lib` and
+`parameters` where they look. `read_model_library` finds the artefacts again.
 """
 
 from __future__ import annotations
@@ -8,30 +9,46 @@ from __future__ import annotations
 import io
 import json
 import tarfile
-from collections.abc import Mapping
+from dataclasses import replace
 from math import prod
+from typing import Any
 
 from aotc.dialects.dtypes import numpy_dtype
+from aotc.model.artifacts import Artifact, ArtifactSet, described_as
 from aotc.model.dlpack import CPU
 from aotc.model.metadata import ModelInfo, TensorInfo
-from aotc.pipeline.files import Content
 
 FORMAT_VERSION = 7
 """Of the Model Library Format."""
 
 _FOLDERS = {
     ".c": "codegen/host/src/",
+    ".ll": "codegen/host/src/",
+    ".s": "codegen/host/src/",
     ".h": "codegen/host/include/",
+    ".o": "codegen/host/lib/",
+    ".a": "codegen/host/lib/",
+    ".so": "codegen/host/lib/",
     ".bin": "parameters/",
+    ".json": "",
 }
+_OTHERS = "codegen/other/"
+"""What code generators from outside make."""
+_LARGEST = 1 << 34
+"""Bytes of a member that is read."""
 
 
-def model_library(info: ModelInfo, target: str, files: Mapping[str, Content]) -> bytes:
-    """The archive of what the compiler wrote (`files` by name): a tar file that does not depend on time or user."""
-    members = {_FOLDERS.get(name[name.rindex(".") :], "") + name: _bytes(content) for name, content in files.items()}
-    members["metadata.json"] = (json.dumps(_metadata(info, target), indent=2) + "\n").encode()
+def model_library(artifacts: ArtifactSet, info: ModelInfo, weights: bytes | bytearray) -> bytes:
+    """The archive of a set: a tar file that does not depend on time or user.
+
+    `weights` are in `parameters/` also where the code embeds them.
+    """
+    members = {_path(artifact): artifact.read() for artifact in artifacts}
+    members.setdefault(f"parameters/{info.name}.weights.bin", bytes(weights))
+    metadata = _metadata(info, artifacts)
+    members["metadata.json"] = (json.dumps(metadata, indent=2) + "\n").encode()
     stream = io.BytesIO()
-    with tarfile.open(fileobj=stream, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+    with tarfile.open(fileobj=stream, mode="w", format=tarfile.GNU_FORMAT) as archive:
         for name in sorted(members):
             member = tarfile.TarInfo(name)
             member.size = len(members[name])
@@ -39,8 +56,31 @@ def model_library(info: ModelInfo, target: str, files: Mapping[str, Content]) ->
     return stream.getvalue()
 
 
-def _metadata(info: ModelInfo, target: str) -> dict[str, object]:
-    """`metadata.json`: sizes in total under `main`, then of each operator, in bytes."""
+def read_model_library(archive: bytes) -> ArtifactSet:
+    """The set that `model_library` wrote. Raises ValueError where there is none."""
+    try:
+        with tarfile.open(fileobj=io.BytesIO(archive), mode="r:") as opened:
+            files = {member.name: member for member in opened if member.isfile() and member.size < _LARGEST}
+
+            def content(path: str) -> bytes:
+                stream = opened.extractfile(files[path])
+                assert stream is not None
+                return stream.read()
+
+            listed: list[dict[str, Any]] = json.loads(content("metadata.json"))["aotc"]["artifacts"]
+            unread = [described_as(each, b"") for each in listed]
+            return ArtifactSet(tuple(replace(each, content=content(_path(each))) for each in unread))
+    except (tarfile.TarError, KeyError, TypeError, ValueError, EOFError, RecursionError) as error:
+        raise ValueError(f"this is no model library of ours: {error!r}") from error
+
+
+def _path(artifact: Artifact) -> str:
+    suffix = artifact.name[artifact.name.rindex(".") :] if "." in artifact.name else ""
+    return _FOLDERS.get(suffix, _OTHERS) + artifact.name
+
+
+def _metadata(info: ModelInfo, artifacts: ArtifactSet) -> dict[str, object]:
+    """`metadata.json`: sizes in total under `main`, then of each operator, in bytes; under `aotc` the artefacts."""
     main = {
         "device": CPU,
         "workspace_size_bytes": info.workspace_bytes,
@@ -62,20 +102,15 @@ def _metadata(info: ModelInfo, target: str) -> dict[str, object]:
         "model_name": info.name,
         "style": "full-model",
         "executors": ["aot"],
-        "target": [target],
+        "target": [target for target in artifacts.by_target() if target],
         "interface_api": info.interface_api,
         "operator_api": info.operator_api,
         "memory": {"functions": {"main": [main], "operator_functions": operators}},
     }
-    return {"version": FORMAT_VERSION, "modules": {info.name: model}}
+    listed = [artifact.described() for artifact in artifacts]
+    return {"version": FORMAT_VERSION, "modules": {info.name: model}, "aotc": {"artifacts": listed}}
 
 
 def _tensor(tensor: TensorInfo) -> dict[str, object]:
     size = prod(tensor.shape) * numpy_dtype(tensor.dtype).itemsize
     return {"dtype": tensor.dtype, "shape": list(tensor.shape), "size": size}
-
-
-def _bytes(content: Content) -> bytes:
-    if isinstance(content, str | bytes):
-        content = (content,)
-    return b"".join(piece.encode() if isinstance(piece, str) else piece for piece in content)

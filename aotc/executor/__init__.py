@@ -1,7 +1,7 @@
 """Compiled models in Python: calls, bound calls, the module-based runtime interface, timing."""
 
 from aotc.executor.device import Device, cpu
-from aotc.executor.loading import HostCode, compiled_in_process, load
+from aotc.executor.loading import compiled_in_process, load
 from aotc.executor.model import CompiledModel, RunError, Step
 from aotc.executor.native import NativeModel
 from aotc.executor.timing import Timing, measure
@@ -9,7 +9,6 @@ from aotc.executor.timing import Timing, measure
 __all__ = [
     "CompiledModel",
     "Device",
-    "HostCode",
     "NativeModel",
     "RunError",
     "Step",

@@ -1,79 +1,137 @@
-"""Getting at native code: compiled in this process, or in a shared library."""
+"""Getting at native code: linked to a library, compiled in this process, or in a library that is there already.
+
+`ArtifactSet.load` is the whole process; these are its loaders of code.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import mmap
 import os
-import re
 import tempfile
-from dataclasses import dataclass
-from mmap import mmap
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from aotc.errors import Problem, UsageError
+from aotc.executor.dynamic_symbols import dynamic_symbols
 from aotc.executor.model import CompiledModel
 from aotc.executor.native import Array, NativeModel, aligned_bytes
 from aotc.machines.features import here
-from aotc.model.conventions import entry_symbol, json_symbol
+from aotc.model.artifacts import JIT, LIBRARY, NATIVE, PARAMETERS, Artifact, ArtifactSet
+from aotc.model.conventions import artifacts_symbol, entry_symbol, json_symbol
+from aotc.model.files import write_files
 from aotc.model.metadata import ModelInfo, from_json
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from aotc.emit.llvm.jit import JitLibrary
     from aotc.pipeline.compilation import Compilation
 
+REGISTER = "AOTCFuncRegisterGlobal"
+"""The function of the C runtime that has a packed function found by name."""
 
-@dataclass(frozen=True)
-class HostCode:
-    """A model compiled for this process: its object with a typed (`c`) entry, its weights, and what it is."""
+
+@dataclass
+class Loaded:
+    """Code of a model in this process (`aotc.model.artifacts.Host`)."""
 
     info: ModelInfo
-    image: bytes
-    weights: Array
-    """The blob for the caller to pass, at an address that is a multiple of a cache line."""
+    find: Callable[[str], int]
+    """The address of an exported symbol; KeyError for any other."""
+    owner: object
+    """Keeps the code in memory."""
+    weights: Array | None = None
+    _added: list[object] = field(default_factory=list[object])
 
-    @staticmethod
-    def of(compilation: Compilation) -> HostCode:
-        """The code of a module that went through all phases."""
-        from aotc.dialects.aot.contract import weight_offsets
-        from aotc.emit.llvm.jit import host_object
+    def add(self, functions: Mapping[str, Any]) -> None:
+        """Have packed functions found by name. Raises UsageError where the code asks for none by name."""
+        if not functions:
+            return
+        try:
+            register = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_char_p, ctypes.c_void_p)(self.find(REGISTER))
+        except KeyError as error:
+            why = "its operators are called by their addresses"
+            fix = "compile it with --runtime host --operator-api packed"
+            raise UsageError(Problem(f"{self.info.name} calls no {', '.join(functions)}", why=why, fix=fix)) from error
+        for name, function in functions.items():
+            text = name.encode()
+            self._added += [text, function]
+            if status := register(text, ctypes.cast(function, ctypes.c_void_p)):
+                raise UsageError(Problem(f"{name} cannot be registered with {self.info.name}", why=f"status {status}"))
 
-        blob = compilation.store.blob(weight_offsets(compilation.module))
-        return HostCode(compilation.info(), host_object(compilation), _aligned_copy(blob))
+    def model(self) -> CompiledModel:
+        """The model, ready to run. Raises ValueError where it cannot be called."""
+        address = self.find(entry_symbol(self.info.name, self.info.interface_api))
+        weights = self.weights if self.weights is not None and self.weights.nbytes else None
+        return CompiledModel(NativeModel(self.info, address, weights, (self.owner, self._added)))
 
-    @staticmethod
-    def read(info: bytes | mmap, image: bytes | mmap, weights: bytes | mmap) -> HostCode:
-        """What was kept as the contents of three files; mapped weights stay where they are until they are used.
 
-        Raises ValueError where `info` is no metadata.
-        """
-        blob = np.frombuffer(weights, np.uint8) if isinstance(weights, mmap) else _aligned_copy(weights)
-        return HostCode(from_json(info[:].decode()), image[:], blob)
+class Linked:
+    """Native code, linked to one library before it first runs; a library is taken as it is."""
 
-    def load(self) -> CompiledModel:
-        """The model, ready to run."""
-        return self.load_with(())[0]
+    def open(self, artifacts: ArtifactSet) -> Loaded:
+        """Link where that is not done, and load the library. Raises UsageError, CompileError."""
+        from aotc.emit.library import linked
 
-    def load_with(self, exports: Sequence[str]) -> tuple[CompiledModel, JitLibrary]:
-        """The model, and its code, which has the addresses of the symbols `exports`."""
-        from aotc.emit.llvm.jit import JitModule
+        info = artifacts.metadata
+        check_features(info.name, info)
+        libraries = artifacts.by_loader().get(LIBRARY)
+        image = libraries[0].content if libraries else linked(artifacts)
+        with tempfile.TemporaryDirectory(prefix="aotc-") as folder:
+            (path,) = write_files(Path(folder), {f"{info.name}.so": image})
+            handle = ctypes.CDLL(str(path))
+        return Loaded(info, _symbols(handle), handle, _parameters(artifacts))
 
-        module = JitModule(self.info.name, self.image, exports, self.info.threads)
-        weights = self.weights if self.weights.nbytes else None
-        return CompiledModel(NativeModel(self.info, module.address, weights, module)), module.library
+    def link(self, artifacts: ArtifactSet) -> bytes:
+        """The library. Raises UsageError, CompileError."""
+        from aotc.emit.library import linked
+
+        libraries = artifacts.by_loader().get(LIBRARY)
+        return libraries[0].read() if libraries else linked(artifacts)
+
+
+class InMemory:
+    """An object that is run where LLVM's linker puts it in this process; nothing is written."""
+
+    def __init__(self, exports: Sequence[str] = ()) -> None:
+        """`exports` are symbols that are found beside the entry."""
+        self._exports = exports
+
+    def open(self, artifacts: ArtifactSet) -> Loaded:
+        """Load the object of the set. Raises UsageError where there is none."""
+        from aotc.emit.llvm.jit import load_model_object
+
+        info = artifacts.metadata
+        groups = artifacts.by_loader()
+        images = [each for each in (*groups.get(JIT, ()), *groups.get(NATIVE, ())) if each.name.endswith(".o")]
+        if not images:
+            fix = "build it with emit=('object',)"
+            raise UsageError(Problem(f"{info.name} cannot be loaded by jit", why="there is no object file", fix=fix))
+        check_features(info.name, info)
+        mine = entry_symbol(info.name, info.interface_api)
+        pooled = images[0].loader == JIT and info.threads > 1
+        library = load_model_object(images[0].read(), [mine, *self._exports], info.threads, pooled)
+        return Loaded(info, library.address, library, _parameters(artifacts))
+
+    def link(self, artifacts: ArtifactSet) -> bytes:
+        """Refused: says why."""
+        from aotc.emit.library import linked
+
+        return linked(artifacts)
 
 
 def compiled_in_process(compilation: Compilation) -> CompiledModel:
     """Turn a module that went through all phases into code of this process; the entry must be a typed (`c`) one."""
-    return HostCode.of(compilation).load()
+    from aotc.emit.artifacts import in_process
+
+    return in_process(compilation).load()
 
 
 def load(path: str | os.PathLike[str], threads: int | None = None) -> CompiledModel:
-    """Load a shared library that `aotc compile --emit shared` wrote (or one made of generated C, with NAME.json).
+    """Load a shared library that `aotc compile --emit shared` or `ArtifactSet.export_library` wrote, or one made of
+    generated C, with NAME.json beside it.
 
     `threads`, if given, is how many threads must run a call together, which was decided when the model was compiled.
     Raises FileNotFoundError, OSError where it is no library, UsageError (a ValueError) where it is none of a model, or
@@ -88,43 +146,66 @@ def load(path: str | os.PathLike[str], threads: int | None = None) -> CompiledMo
 
 
 def _load(library: Path, threads: int | None) -> CompiledModel:
-    content = library.read_bytes()
+    names = _exported(library)
     # A name of its own for each load: the dynamic loader would take a rewritten file for the one it knows.
     with tempfile.TemporaryDirectory(prefix="aotc-") as folder:
         link = Path(folder) / library.name
         link.symlink_to(library.resolve())
         handle = ctypes.CDLL(str(link))
-    info = _read_info(library, content, handle)
-    _check_features(library, info)
+    info = _read_info(library, names, handle)
+    check_features(str(library), info)
     if threads is not None and threads != info.threads:
         raise ValueError(f"{library} was compiled with threads={info.threads}, not {threads}")
+    find = _symbols(handle)
     symbol = entry_symbol(info.name, info.interface_api)
     try:
-        address = ctypes.cast(getattr(handle, symbol), ctypes.c_void_p).value
-    except AttributeError as error:
+        find(symbol)
+    except KeyError as error:
         raise ValueError(f"{library} has no function {symbol}") from error
-    assert address is not None
-    return CompiledModel(NativeModel(info, address, _weights_beside(library, info), handle))
+    host = Loaded(info, find, handle, _weights_beside(library, info))
+    return ArtifactSet(_carried(handle, artifacts_symbol(info.name))).loaded_on(host)
 
 
-def _check_features(library: Path, info: ModelInfo) -> None:
+def check_features(what: str, info: ModelInfo) -> None:
     """Raise UsageError where this processor lacks something that the code of a library was compiled for."""
     found = here()
     if found is None or not (missing := [name for name in info.features if name not in found]):
         return
     raise UsageError(
         Problem(
-            f"{library} was compiled for a processor with {', '.join(info.features)}",
+            f"{what} was compiled for a processor with {', '.join(info.features)}",
             why=f"this one has {', '.join(found) or 'none of these'}, and not {', '.join(missing)}",
             fix="compile the model on this machine, or with a --target that it has",
         )
     )
 
 
-def _read_info(library: Path, content: bytes, handle: ctypes.CDLL) -> ModelInfo:
+def _symbols(handle: ctypes.CDLL) -> Callable[[str], int]:
+    def find(symbol: str) -> int:
+        try:
+            address = ctypes.cast(getattr(handle, symbol), ctypes.c_void_p).value
+        except AttributeError as error:
+            raise KeyError(symbol) from error
+        assert address is not None
+        return address
+
+    return find
+
+
+def _exported(library: Path) -> list[str]:
+    with library.open("rb") as stream:
+        try:
+            image = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+        except ValueError as error:  # it is empty
+            raise OSError(f"{library} is not a shared library") from error
+        with image:
+            return dynamic_symbols(image)
+
+
+def _read_info(library: Path, names: Sequence[str], handle: ctypes.CDLL) -> ModelInfo:
     """The metadata in the library, else in the file NAME.json beside it."""
-    symbols = re.findall(json_symbol(r"\w+").encode() + rb"\0", content)
-    for symbol in sorted({found[:-1].decode() for found in symbols}):
+    prefix, suffix = json_symbol("\0").split("\0")
+    for symbol in sorted(name for name in names if name.startswith(prefix) and name.endswith(suffix)):
         try:
             text = ctypes.string_at(ctypes.addressof(ctypes.c_char.in_dll(handle, symbol)))
         except ValueError:  # the name of something that is not exported
@@ -134,6 +215,24 @@ def _read_info(library: Path, content: bytes, handle: ctypes.CDLL) -> ModelInfo:
     if not beside.exists():
         raise ValueError(f"{library} has no metadata of a model, and there is no {beside.name} beside it")
     return from_json(beside.read_text(encoding="utf-8"))
+
+
+def _carried(handle: ctypes.CDLL, symbol: str) -> tuple[Artifact, ...]:
+    """What a library carries for other loaders."""
+    try:
+        address = ctypes.addressof(ctypes.c_char.in_dll(handle, symbol))
+    except ValueError:
+        return ()
+    size = int.from_bytes(ctypes.string_at(address, 8), "little")
+    return ArtifactSet.of_blob(ctypes.string_at(address + 8, size)).artifacts
+
+
+def _parameters(artifacts: ArtifactSet) -> Array | None:
+    """The blob of a set, at an address that is a multiple of a cache line; what is mapped stays where it is."""
+    if artifacts.metadata.weights != "caller" or not (found := artifacts.by_loader().get(PARAMETERS)):
+        return None
+    content = found[0].content
+    return np.frombuffer(content, np.uint8) if isinstance(content, mmap.mmap) else _aligned_copy(found[0].read())
 
 
 def _weights_beside(library: Path, info: ModelInfo) -> Array | None:

@@ -121,17 +121,18 @@ def compile_profiled(
 
 def load_profiled(compilation: Compilation) -> ProfiledModel:
     """Code of this process from a module that went through all phases with `profile`."""
-    from aotc.executor import HostCode
+    from aotc.emit.artifacts import in_process
+    from aotc.executor.loading import InMemory
     from aotc.model.conventions import profile_symbol
 
     calls = _calls(compilation)
     symbol = profile_symbol(compilation.name)
-    model, library = HostCode.of(compilation).load_with([symbol] if calls else [])
+    code = InMemory([symbol] if calls else []).open(in_process(compilation))
     counters = np.zeros(0, np.int64)
     if calls:
-        address = library.address(symbol)
+        address = code.find(symbol)
         counters = np.ctypeslib.as_array((ctypes.c_int64 * len(calls)).from_address(address))
-    return ProfiledModel(model, counters, calls)
+    return ProfiledModel(code.model(), counters, calls)
 
 
 def _calls(compilation: Compilation) -> tuple[CallProfile, ...]:

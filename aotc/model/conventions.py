@@ -218,6 +218,11 @@ def json_symbol(name: str) -> str:
     return f"{PREFIX}_{name}_json"
 
 
+def artifacts_symbol(name: str) -> str:
+    """What a shared library carries for loaders: u64 of bytes, then artefacts exported one after the other."""
+    return f"{PREFIX}_{name}_artifacts"
+
+
 def supported_symbol(name: str) -> str:
     """The function of model `name` that says whether the processor has what it was compiled for."""
     return f"{PREFIX}_{name}_supported"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, TypeVar
 
@@ -150,9 +150,14 @@ class ModelInfo:
         return self.workspace_bytes + (self.io_bytes if self.io == "caller" else 0)
 
 
-def to_json(info: ModelInfo) -> str:
-    """The metadata as one JSON object, ASCII, keys in the order of the classes; ends in a newline."""
+def to_json(info: ModelInfo, artifacts: Sequence[Mapping[str, Any]] = ()) -> str:
+    """The metadata as one JSON object, ASCII, keys in the order of the classes; ends in a newline.
+
+    `artifacts` are what there is of the model, each as `Artifact.described` has it.
+    """
     members = asdict(info)
+    if artifacts:
+        members["artifacts"] = list(artifacts)
     if info.threads == 1:  # what goes without saying
         del members["threads"]
     if not info.features:

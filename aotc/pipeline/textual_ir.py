@@ -20,9 +20,9 @@ from aotc.dialects.aot.contract import convention, entry, has_plan, kernels
 from aotc.dialects.constants import weight_keys
 from aotc.dialects.graph.interfaces import GraphOp
 from aotc.errors import CompileError, Problem, UsageError
+from aotc.model.files import Content
 from aotc.model.weights import WeightStore
 from aotc.pipeline.compilation import Compilation
-from aotc.pipeline.files import Content
 from aotc.pipeline.options import CompileOptions
 
 

@@ -17,7 +17,7 @@ from aotc.dialects.dtypes import element_type
 from aotc.emit.c.files import emit_c
 from aotc.executor import compiled_in_process, load
 from aotc.measuring.routes import C_FLAGS, build_shared
-from aotc.pipeline.files import write_files
+from aotc.model.files import write_files
 from aotc.pipeline.options import CompileOptions
 
 Array = np.ndarray[Any, Any]

@@ -20,9 +20,10 @@ from aotc.emit.c.header import header_text
 from aotc.emit.c.source import CSource
 from aotc.emit.c.support import supported_text
 from aotc.emit.c.unit import THREADS, Part
+from aotc.model.artifacts import Pieces
+from aotc.model.files import Content
 from aotc.model.metadata import ModelInfo, to_json
 from aotc.model.weights import WeightStore
-from aotc.pipeline.files import Content
 
 
 def emit_c(module: ModuleOp, store: WeightStore, info: ModelInfo, split: bool = False) -> dict[str, Content]:
@@ -36,7 +37,7 @@ def emit_c(module: ModuleOp, store: WeightStore, info: ModelInfo, split: bool = 
     if split:
         result[f"{info.name}_operators.c"] = CSource(module, store, Part.OPERATORS).text(header)
     text = CSource(module, store, Part.NETWORK if split else Part.ALL).text(header)
-    result[f"{info.name}.c"] = chain(text, [supported_text(info)])
+    result[f"{info.name}.c"] = Pieces(lambda: chain(text, [supported_text(info)]))
     return result | emit_header(module, store, info)
 
 

@@ -18,8 +18,8 @@ from aotc.emit.llvm.sizes import ObjectSizes, object_sizes
 from aotc.errors import CompileError, Problem, UsageError
 from aotc.machines.compilers import compiler_flags
 from aotc.machines.targets import Target, lookup
+from aotc.model.files import Content, write_files
 from aotc.model.metadata import Footprint, ModelInfo
-from aotc.pipeline.files import Content, write_files
 
 if TYPE_CHECKING:
     from aotc.pipeline.compilation import Compilation

@@ -22,6 +22,7 @@ from aotc.emit.c.vectors.macros import prologue
 from aotc.emit.c.vectors.values import concerns
 from aotc.emit.c.weights import definition, needs_math
 from aotc.errors import CompileError, Problem
+from aotc.model.artifacts import Pieces
 from aotc.model.conventions import THREADS_RUN
 from aotc.model.locations import node_names
 from aotc.model.naming import c_variable
@@ -79,9 +80,10 @@ class CSource(Unit):
             tuple(ctype.declare(name) for ctype, name in zip(self.parameters(symbol), names, strict=True)),
         )
 
-    def text(self, header: str | None = None) -> Iterator[str]:
+    def text(self, header: str | None = None) -> Pieces[str]:
         """The source, in pieces; it includes `header`, or says itself what that would. Raises CompileError at once."""
-        return self._pieces(header, self._print_functions())
+        functions = self._print_functions()
+        return Pieces(lambda: self._pieces(header, functions))
 
     def _pieces(self, header: str | None, functions: Sequence[str]) -> Iterator[str]:
         defined = [key for key in self._weights if key in self.store]

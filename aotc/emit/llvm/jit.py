@@ -14,7 +14,6 @@ from aotc.emit.llvm.object import NativeCode
 from aotc.emit.llvm.threads import SYMBOLS, pool_module
 from aotc.errors import CompileError, Problem
 from aotc.machines.targets import binding, lookup
-from aotc.model.conventions import entry_symbol
 
 if TYPE_CHECKING:
     from aotc.pipeline.compilation import Compilation
@@ -31,16 +30,16 @@ class JitLibrary:
         return self._tracker[symbol]
 
 
-class JitModule:
-    """The object of model `name`, with a typed (`c`) entry, as code of this process; `address` is the entry's.
+def load_model_object(image: bytes, exports: Iterable[str], threads: int, pooled: bool) -> JitLibrary:
+    """The object of a model as code of this process, with the addresses of the symbols in `exports`.
 
-    `library` has the addresses of the other symbols in `exports`, too. All models for several threads share one pool.
+    Where it is `pooled`, it shares the one pool of threads with all others; else its own pool is in it, and what has
+    threads is never unloaded, since these never end.
     """
-
-    def __init__(self, name: str, image: bytes, exports: Iterable[str] = (), threads: int = 1) -> None:
-        symbol = entry_symbol(name, "c")
-        self.library = load_object(image, [symbol, *exports], pool_in_process() if threads > 1 else None)
-        self.address = self.library.address(symbol)
+    library = load_object(image, exports, pool_in_process() if pooled else None)
+    if threads > 1 and not pooled:
+        _kept.append(library)
+    return library
 
 
 def host_object(compilation: Compilation) -> bytes:

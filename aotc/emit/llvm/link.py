@@ -79,11 +79,11 @@ def shared_library(objects: Sequence[bytes], target: Target, name: str, *, threa
         return (Path(folder) / "out.so").read_bytes()
 
 
-def string_object(symbol: str, text: str, target: Target) -> bytes:
-    """An object that exports `text` as a constant C string."""
-    content = text.encode() + b"\0"
+def data_object(symbol: str, content: bytes, target: Target, section: str | None = None) -> bytes:
+    """An object that exports constant bytes."""
     constant = f"[{len(content)} x i8] {bytes_text(content)}"
-    source = f'target triple = "{target.triple}"\n@{symbol} = constant {constant}\n'
+    place = "" if section is None else f', section "{section}"'
+    source = f'target triple = "{target.triple}"\n@{symbol} = constant {constant}{place}, align 8\n'
     machine = target.machine(0)
     module = binding().parse_assembly(source)
     optimize(module, machine, "0")

@@ -20,9 +20,9 @@ from aotc.emit.c.text import comment_text, string_literal
 from aotc.emit.c.types import F32, F64, float_literal
 from aotc.emit.c.weights import definition
 from aotc.errors import CompileError
+from aotc.model.files import write_files
 from aotc.model.metadata import ModelInfo, PlanInfo, TensorInfo
 from aotc.model.weights import Array, WeightStore
-from aotc.pipeline.files import write_files
 
 MODEL = """
 builtin.module attributes {aot.name = "tiny"} {

@@ -18,13 +18,14 @@ import aotc
 from aotc.compiler.driver import compile_to
 from aotc.compiler.lowering import new_context
 from aotc.emit.llvm.embedded_weights import EmbeddedWeights
-from aotc.emit.llvm.jit import JitModule, host_object, load_object
-from aotc.emit.llvm.link import shared_library, static_library, string_object
+from aotc.emit.llvm.jit import host_object, load_object
+from aotc.emit.llvm.link import data_object, shared_library, static_library
 from aotc.emit.llvm.object import NativeCode
 from aotc.errors import CompileError, UsageError
 from aotc.executor import load
 from aotc.machines.features import needed
 from aotc.machines.targets import TARGETS, binding, lookup
+from aotc.model.conventions import entry_symbol
 from aotc.model.weights import WeightStore
 from aotc.pipeline.compilation import Compilation
 from aotc.pipeline.options import CompileOptions
@@ -114,8 +115,9 @@ def check(address: int | None) -> None:
 @pytest.mark.parametrize("optimize", ["0", "1", "2", "3", "s"])
 def test_in_process_at_every_level(optimize: str) -> None:
     made = compilation(optimize=optimize)
-    module = JitModule(made.name, host_object(made))
-    check(module.address)
+    symbol = entry_symbol(made.name, "c")
+    library = load_object(host_object(made), [symbol])
+    check(library.address(symbol))
 
 
 def test_converting_leaves_the_module_as_it_was() -> None:
@@ -188,7 +190,7 @@ def test_patching_wants_exactly_one_marker_with_zeros_behind_it() -> None:
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler to link")
 def test_shared_library_exports_the_entry_the_descriptor_and_the_metadata(tmp_path: Path) -> None:
     code = NativeCode(compilation())
-    metadata = string_object("aotc_m_json", '{"name": "m\\u00e9"}', code.target)
+    metadata = data_object("aotc_m_json", b'{"name": "m\\u00e9"}\0', code.target)
     image = shared_library([code.object, metadata], code.target, "m")
     assert image == shared_library([code.object, metadata], code.target, "m")
     path = tmp_path / "m.so"
@@ -218,7 +220,7 @@ def test_linking_without_a_compiler_is_one_sentence(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("name", ["m.o", "a_name_that_is_too_long_for_the_header.o"])
 def test_archive_is_one_that_binutils_reads(name: str, tmp_path: Path) -> None:
     code = NativeCode(compilation())
-    odd = string_object("aotc_m_json", "four", code.target) + b"\0"
+    odd = data_object("aotc_m_json", b"four\0", code.target) + b"\0"
     members = {name: code.object, "odd_length_and_long.o": odd}
     archive = static_library(members, {name: code.exports, "odd_length_and_long.o": ["aotc_m_json"]})
     path = tmp_path / "libm_.a"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from aotc.pipeline import files
-from aotc.pipeline.files import write_files
+from aotc.model import files
+from aotc.model.files import write_files
 
 
 def _write(folder: Path, number: int) -> None:

@@ -1,0 +1,241 @@
+"""Views of artefacts: functions from one artefact to text, chosen by suffix or code generator and by method.
+
+`.json.pretty` shows artefacts whose names end in `.json`, `cmsis-nn.list` those that the code generator `cmsis-nn`
+made. The first method of an artefact, its code generator's before its suffix's, is the one without `--as`. Packages
+add theirs through the entry point group `aotc.inspectors`.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import shutil
+import struct
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import TypeAlias
+from zipfile import BadZipFile
+
+import numpy as np
+
+from aotc.errors import Problem, UsageError
+from aotc.model import extensions
+from aotc.model.artifacts import Artifact, ArtifactSet
+
+Inspector: TypeAlias = Callable[[Artifact], str]
+
+_AR, _AR_HEADER = b"!<arch>\n", 60
+_SHOWN = 8
+"""Values of a constant that are shown."""
+
+
+def inspect(artifact: Artifact, method: str | None = None) -> str:
+    """The artefact as `method` shows it. Raises UsageError where there is no such view of it or it cannot be read."""
+    views = inspectors(artifact)
+    if not views:
+        why = f"{artifact.name.rpartition('.')[2] or 'no'} is no suffix that something is known of"
+        raise UsageError(Problem(f"{artifact.name} cannot be shown", why=why))
+    chosen = next(iter(views)) if method is None else method
+    if chosen not in views:
+        problem = Problem(f"--as {method}", why=f"{artifact.name} has no such view", fix=f"use {', '.join(views)}")
+        raise UsageError(problem)
+    try:
+        return views[chosen](artifact)
+    except (ValueError, KeyError, IndexError, EOFError, struct.error, BadZipFile) as error:
+        raise UsageError(Problem(f"{artifact.name} cannot be shown as {chosen}", why=str(error))) from error
+
+
+def inspectors(artifact: Artifact) -> dict[str, Inspector]:
+    """The views of an artefact by method, the one to begin with first."""
+    suffix = "." + artifact.name.rpartition(".")[2]
+    found: dict[str, Inspector] = {}
+    for subject in (artifact.codegen, suffix):
+        for name, inspector in _all():
+            of, _, method = name.rpartition(".")
+            if of == subject:
+                found.setdefault(method, inspector)
+    return found
+
+
+def _all() -> Iterator[tuple[str, Inspector]]:
+    yield from INSPECTORS.items()
+    for point in extensions.points(extensions.INSPECTORS):
+        if point.value.split(".")[0] != "aotc" and (found := extensions.load(point, _check)) is not None:
+            yield point.name, extensions.guarded(point, lambda found=found: found)()
+
+
+def _check(point: EntryPoint, loaded: object) -> str | None:
+    if "." not in point.name:
+        return f"{point.name} is not CODEGEN.METHOD or .SUFFIX.METHOD"
+    return None if callable(loaded) else f"a {type(loaded).__name__} is no function"
+
+
+# --- text ------------------------------------------------------------------------------------------------------------
+
+
+def _text(artifact: Artifact) -> str:
+    return artifact.text()
+
+
+def _json(artifact: Artifact) -> str:
+    return json.dumps(json.loads(artifact.read()), indent=2)
+
+
+_LLVM_FUNCTION = re.compile(r"^define .*?(?P<result>\S+) @(?P<name>[\w.$]+)\((?P<rest>.*)$", re.MULTILINE)
+_LLVM_ARGUMENT = re.compile(r"(?:^|, )(?P<kind>[^,()]*?)(?: [^,%]*)? (?P<name>%[\w.$]+)")
+_C_FUNCTION = re.compile(r"^(?P<head>[A-Za-z_][\w *]*\([^;{}()]*\))\n\{$", re.MULTILINE)
+_MLIR_FUNCTION = re.compile(r"^ *func\.func (?P<head>.*?)(?: \{)?$", re.MULTILINE)
+
+
+def _llvm_functions(artifact: Artifact) -> str:
+    found = _LLVM_FUNCTION.finditer(artifact.text())
+    return "\n".join(f"{each['result']} {each['name']}({_llvm_arguments(each['rest'])})" for each in found)
+
+
+def _llvm_arguments(text: str) -> str:
+    return ", ".join(f"{each['kind']} {each['name']}" for each in _LLVM_ARGUMENT.finditer(text))
+
+
+def _c_functions(artifact: Artifact) -> str:
+    return "\n".join(" ".join(found["head"].split()) for found in _C_FUNCTION.finditer(artifact.text()))
+
+
+def _mlir_functions(artifact: Artifact) -> str:
+    return "\n".join(found["head"] for found in _MLIR_FUNCTION.finditer(artifact.text()))
+
+
+def _plan(artifact: Artifact) -> str:
+    from aotc.cli.plan_table import plan_lines
+    from aotc.model.metadata import from_json
+
+    info = from_json(artifact.text())
+    sizes = {"workspace_bytes": info.workspace_bytes, "weights_bytes": info.weights_bytes, "io_bytes": info.io_bytes}
+    return "\n".join(plan_lines(info.plan, sizes, None))
+
+
+# --- machine code ----------------------------------------------------------------------------------------------------
+
+
+def _object(artifact: Artifact) -> str:
+    from aotc.emit.llvm.sizes import object_sizes
+
+    image = artifact.read()
+    if not image.startswith(b"\x7fELF"):  # LLVM ends the process where another format is damaged
+        raise ValueError("it is no ELF file")
+    sizes = object_sizes(image)
+    lines = [f"{sizes.text:>10} text", f"{sizes.constants:>10} constants", f"{sizes.data:>10} data"]
+    lines += [f"{sizes.zeroed:>10} zeroed", ""]
+    functions = sorted(sizes.functions.items(), key=lambda item: (-item[1], item[0]))
+    return "\n".join(lines + [f"{size:>10} {name}" for name, size in functions])
+
+
+def _disassembly(artifact: Artifact) -> str:
+    """By the system's objdump: llvmlite has no disassembler."""
+    tools = ("llvm-objdump", "objdump", "arm-none-eabi-objdump", "riscv64-unknown-elf-objdump")
+    why = "it was not found"
+    with tempfile.TemporaryDirectory(prefix="aotc-") as folder:
+        (Path(folder) / "code").write_bytes(artifact.read())
+        for tool in tools:
+            if shutil.which(tool) is None:
+                continue
+            command = [tool, "-d", "--no-show-raw-insn", "code"]
+            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+            if done.returncode == 0 and "UNKNOWN" not in done.stdout:
+                return done.stdout.replace("code:", f"{artifact.name}:", 1).strip()
+            why = done.stderr.strip() or "it does not know the machine"
+    fix = "install binutils or llvm, or use --emit asm"
+    raise UsageError(Problem(f"{artifact.name} cannot be disassembled by objdump", why=why, fix=fix))
+
+
+def _library(artifact: Artifact) -> str:
+    from aotc.executor.dynamic_symbols import dynamic_symbols
+
+    return "\n".join(sorted({*dynamic_symbols(artifact.read())}))
+
+
+def _archive(artifact: Artifact) -> str:
+    return "\n".join(f"{len(content):>10} {name}" for name, content in _members(artifact.read()))
+
+
+def _archive_functions(artifact: Artifact) -> str:
+    shown = (Artifact(artifact.codegen, "", name, content) for name, content in _members(artifact.read()))
+    return "\n\n".join(f"{member.name}:\n{_object(member)}" for member in shown)
+
+
+def _members(archive: bytes) -> Iterator[tuple[str, bytes]]:
+    """The members of an archive in the format of GNU ar, without its index."""
+    if not archive.startswith(_AR):
+        raise ValueError("it is no archive of ar")
+    position, long_names = len(_AR), b""
+    while position < len(archive):
+        header = archive[position : position + _AR_HEADER]
+        if len(header) < _AR_HEADER or header[58:] != b"`\n":
+            raise ValueError(f"there is no member at byte {position}")
+        name, size = header[:16].decode().strip(), int(header[48:58])
+        content = archive[position + _AR_HEADER : position + _AR_HEADER + size]
+        position += _AR_HEADER + size + size % 2
+        if name == "//":
+            long_names = content
+        elif name != "/":
+            start = int(name[1:]) if name.startswith("/") else None
+            found = name if start is None else long_names[start:].split(b"\n", 1)[0].decode()
+            yield found.rstrip("/"), content
+
+
+# --- data ------------------------------------------------------------------------------------------------------------
+
+
+def _weights(artifact: Artifact) -> str:
+    blob = np.frombuffer(artifact.read(), np.uint8)
+    values, counts = np.unique(blob, return_counts=True)
+    common = ", ".join(f"{values[i]:#04x} {counts[i]}" for i in np.argsort(-counts, kind="stable")[:_SHOWN])
+    return f"{blob.size} bytes\nmost frequent: {common}"
+
+
+def _npz(artifact: Artifact) -> str:
+    lines: list[str] = []
+    with np.load(io.BytesIO(artifact.read()), allow_pickle=False) as arrays:
+        for name in arrays.files:
+            array = arrays[name]
+            ends = f"{array.min()} .. {array.max()}" if array.size and array.dtype.kind in "iufb" else ""
+            lines.append(f"{name}: {array.dtype} {list(array.shape)} {ends}".rstrip())
+    return "\n".join(lines)
+
+
+def _model_library(artifact: Artifact) -> str:
+    from aotc.emit.model_library import read_model_library
+
+    return listing(read_model_library(artifact.read()))
+
+
+def listing(artifacts: ArtifactSet) -> str:
+    """A line for each artefact: bytes, code generator, loader, role, name."""
+    sizes = [(len(artifact.read()), artifact) for artifact in artifacts]
+    return "\n".join(f"{size:>10} {a.codegen:8} {a.loader:10} {a.role:5} {a.name}" for size, a in sizes)
+
+
+INSPECTORS: dict[str, Inspector] = {
+    ".json.pretty": _json,
+    ".json.plan": _plan,
+    ".c.functions": _c_functions,
+    ".c.text": _text,
+    ".h.text": _text,
+    ".ll.functions": _llvm_functions,
+    ".ll.text": _text,
+    ".s.text": _text,
+    ".mlir.functions": _mlir_functions,
+    ".mlir.text": _text,
+    ".o.functions": _object,
+    ".o.disassembly": _disassembly,
+    ".a.members": _archive,
+    ".a.functions": _archive_functions,
+    ".so.symbols": _library,
+    ".so.disassembly": _disassembly,
+    ".bin.bytes": _weights,
+    ".npz.arrays": _npz,
+    ".tar.artifacts": _model_library,
+}

@@ -1,0 +1,83 @@
+"""The link step: native code, what describes it, and what is carried for other loaders, as one shared library."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+
+from aotc.emit.llvm.link import data_object, shared_library
+from aotc.errors import CompileError, Problem, UsageError
+from aotc.machines.targets import lookup
+from aotc.model.artifacts import JIT, NATIVE, Artifact, ArtifactSet
+from aotc.model.conventions import artifacts_symbol, json_symbol
+from aotc.model.files import write_files
+from aotc.model.metadata import to_json
+
+SECTION = ".aotc.artifacts"
+"""Where a library keeps what it carries for loaders from outside."""
+_ALTERNATIVES = ("llvm", "c")
+"""Code generators of the whole model: where both made it, the first one's is linked."""
+_REGISTRY = ("aotc_registry.c", "aotc_runtime.h", "aotc_packed.h", "aotc_micro.h")
+"""The runtime of what calls operators by name."""
+
+
+def native_parts(artifacts: ArtifactSet) -> tuple[Artifact, ...]:
+    """The artefacts that are linked, each function once."""
+    native = artifacts.by_loader().get(NATIVE, ())
+    made = {artifact.codegen for artifact in native}
+    other = [codegen for codegen in _ALTERNATIVES if codegen in made][1:]
+    return tuple(artifact for artifact in native if artifact.codegen not in other)
+
+
+def linked(artifacts: ArtifactSet) -> bytes:
+    """A shared library of the set, which has its metadata and all that is for loaders from outside.
+
+    C is compiled with the flags that its artefact has, objects are taken as they are; the system's `cc` links them.
+    Raises UsageError where there is no code that can be linked, CompileError where `cc` is missing or refuses.
+    """
+    parts, info = native_parts(artifacts), artifacts.metadata
+    if not parts:
+        made = ", ".join(artifact.name for artifact in artifacts.by_loader().get(JIT, ()))
+        why = f"{made} was made for one process, and its symbols are of that process" if made else "there is no code"
+        fix = "build it with emit=('object',) or emit=('c',)"
+        raise UsageError(Problem(f"{info.name} cannot be linked to a library", why=why, fix=fix))
+    target = lookup(parts[0].target)
+    objects = [part.read() for part in parts if not part.name.endswith(".c")]
+    objects += _compiled([part for part in parts if part.name.endswith(".c")], artifacts)
+    if info.operator_api == "packed":
+        objects += _compiled([_runtime(parts[0].target, name) for name in _REGISTRY[:1]], artifacts)
+    objects.append(data_object(json_symbol(info.name), to_json(info).encode() + b"\0", target))
+    if carried := artifacts.carried():
+        blob = ArtifactSet(carried).blob()
+        framed = len(blob).to_bytes(8, "little") + blob
+        objects.append(data_object(artifacts_symbol(info.name), framed, target, SECTION))
+    return shared_library(objects, target, info.name, threads=info.threads > 1)
+
+
+def _runtime(target: str, name: str) -> Artifact:
+    source = files("aotc.runtime").joinpath(name).read_bytes()
+    return Artifact("c", NATIVE, name, source, target=target, flags=("-std=c99", "-O2"))
+
+
+def _compiled(sources: Sequence[Artifact], artifacts: ArtifactSet) -> list[bytes]:
+    """The objects of files of C, whose headers are in the set or in the runtime."""
+    headers = {each.name: each.content for each in artifacts if each.name.endswith((".h", ".c"))}
+    headers |= {name: files("aotc.runtime").joinpath(name).read_bytes() for name in _REGISTRY if name.endswith(".h")}
+    objects: list[bytes] = []
+    with tempfile.TemporaryDirectory(prefix="aotc-") as folder:
+        for source in sources:
+            write_files(Path(folder), {**headers, source.name: source.content})
+            flags = [flag for flag in source.flags if not flag.startswith("-l")]
+            command = ["cc", "-c", "-fPIC", *flags, source.name, "-o", "out.o"]
+            try:
+                done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+            except FileNotFoundError as error:
+                fix = "install gcc or clang, or build with emit=('object',)"
+                raise CompileError(Problem("there is no C compiler", why="`cc` was not found", fix=fix)) from error
+            if done.returncode:
+                raise CompileError(Problem(f"the C compiler refuses {source.name}", why=done.stderr.strip()[:2000]))
+            objects.append((Path(folder) / "out.o").read_bytes())
+    return objects

@@ -1,0 +1,354 @@
+"""What code generators give: named artefacts that say who made them and who loads them.
+
+An `ArtifactSet` is all that a compilation made, as values: a folder, an archive, the cache, a shared library and a
+process are places to keep one (`write`, `blob`, `export_library`, `load`). The design is that of the artefact proposal
+for TVM; what differs is in docs/artifacts.md.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import EntryPoint
+from mmap import mmap
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, TypeVar
+
+from aotc.errors import Problem, UsageError
+from aotc.model import extensions
+from aotc.model.files import write_files
+from aotc.model.metadata import ModelInfo, from_json
+
+if TYPE_CHECKING:
+    import os
+
+METADATA: Final = "metadata"
+"""NAME.json, which describes the model and lists its artefacts."""
+NATIVE: Final = "native"
+"""Code to be linked into one library before it first runs: objects, or C for the target's compiler."""
+LIBRARY: Final = "library"
+"""A library that is linked already."""
+JIT: Final = "jit"
+"""An object for this process alone, which is run where it lies in memory."""
+PARAMETERS: Final = "parameters"
+"""The blob of weights that are not in the code."""
+NONE: Final = "none"
+"""Nothing loads it: headers, text to be read, archives for a linker."""
+
+CODE: Final = (NATIVE, LIBRARY, JIT)
+_HANDLED: Final = (METADATA, *CODE, PARAMETERS, NONE)
+
+FLASH: Final = "flash"
+"""It becomes part of the program, or lies beside it in memory that is only read."""
+RAM: Final = "ram"
+"""It must be in memory that can be written."""
+HOST: Final = "host"
+"""It stays on the machine that builds."""
+ROLES: Final = (FLASH, RAM, HOST)
+
+_MAGIC: Final = b"AOTCART1"
+_LENGTHS: Final = struct.Struct("<IQ")
+
+
+Piece = TypeVar("Piece", str, bytes)
+
+
+class Pieces(Generic[Piece]):
+    """A content that is made anew, piece by piece, each time it is read: text too large to keep in memory."""
+
+    def __init__(self, make: Callable[[], Iterable[Piece]]) -> None:
+        self._make = make
+
+    def __iter__(self) -> Iterator[Piece]:
+        return iter(self._make())
+
+
+Content: TypeAlias = "bytes | mmap | Pieces[str]"
+
+
+@dataclass(frozen=True, eq=False)
+class Artifact:
+    """One piece of generated code or data under a name. Two are equal where every field and every byte is."""
+
+    codegen: str
+    """Who made it: "c", "llvm", "aotc" (what describes the model), or the name of a code generator from outside."""
+    loader: str
+    """Who loads it: one of the names above, or a loader of the entry point group `aotc.loaders`."""
+    name: str
+    """Its file, unique in its set."""
+    content: Content
+    role: str = HOST
+    """Where it ends: "flash", "ram" or "host"."""
+    target: str = ""
+    """The name of the target that it is for; of no particular one where empty."""
+    flags: tuple[str, ...] = ()
+    """What a compiler of the target is to be told to build it."""
+
+    def __post_init__(self) -> None:
+        if not self.name or self.name in (".", "..") or any(sign in self.name for sign in "/\\\0"):
+            raise ValueError(f"{self.name!r} is no name of a file")
+        if self.role not in ROLES:
+            raise ValueError(f"{self.name} has the role {self.role!r}; there are {', '.join(ROLES)}")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Artifact):
+            return NotImplemented
+        return self.described() == other.described() and self.read() == other.read()
+
+    def __hash__(self) -> int:
+        return hash((self.codegen, self.loader, self.name))
+
+    def __repr__(self) -> str:
+        return f"Artifact({self.name!r}, codegen={self.codegen!r}, loader={self.loader!r})"
+
+    def read(self) -> bytes:
+        """The content in one piece."""
+        content = self.content
+        return content[:] if isinstance(content, bytes | mmap) else "".join(content).encode()
+
+    def text(self) -> str:
+        """The content as text. Raises UnicodeDecodeError."""
+        return self.read().decode()
+
+    def described(self) -> dict[str, Any]:
+        """Every field but the content, as JSON has it."""
+        shown = {"name": self.name, "codegen": self.codegen, "loader": self.loader, "role": self.role}
+        return shown | {"target": self.target, "flags": list(self.flags)}
+
+    def export(self) -> bytes:
+        """Every field and the content as bytes that `Artifact.load` makes an equal artefact of.
+
+        `AOTCART1`, u32 and u64 little endian: the bytes of the description (JSON) and of the content; then both.
+        """
+        content = self.read()
+        described = json.dumps(self.described()).encode()
+        return _MAGIC + _LENGTHS.pack(len(described), len(content)) + described + content
+
+    @staticmethod
+    def load(blob: bytes) -> Artifact:
+        """The artefact that `export` wrote, and nothing else. Raises ValueError."""
+        artifact, end = _read(memoryview(blob), 0)
+        if end != len(blob):
+            raise ValueError(f"{len(blob) - end} bytes follow the artefact {artifact.name}")
+        return artifact
+
+
+def _read(blob: memoryview, start: int) -> tuple[Artifact, int]:
+    """The artefact at `start` of `blob`, and where it ends."""
+    body = start + len(_MAGIC) + _LENGTHS.size
+    if bytes(blob[start : start + len(_MAGIC)]) != _MAGIC or body > len(blob):
+        raise ValueError(f"there is no artefact at byte {start}")
+    described, size = _LENGTHS.unpack_from(blob, start + len(_MAGIC))
+    end = body + described + size
+    if end > len(blob):
+        raise ValueError(f"the artefact at byte {start} ends {end - len(blob)} bytes after the data")
+    try:
+        members = json.loads(bytes(blob[body : body + described]))
+        return described_as(members, bytes(blob[body + described : end])), end
+    except (KeyError, TypeError, RecursionError) as error:
+        raise ValueError(f"the artefact at byte {start} is not described: {error!r}") from error
+
+
+def described_as(members: Mapping[str, Any], content: Content) -> Artifact:
+    """The artefact with the fields of `Artifact.described`. Raises KeyError, TypeError, ValueError."""
+    fields = [members[name] for name in ("codegen", "loader", "name", "role", "target")]
+    flags = members["flags"]
+    if not all(isinstance(each, str) for each in (*fields, *flags)) or not isinstance(flags, list):
+        raise TypeError("fields of an artefact are text")
+    codegen, loader, name, role, target = fields
+    return Artifact(codegen, loader, name, content, role, target, tuple(flags))
+
+
+class Host(Protocol):
+    """Code of a model that is in this process; what other loaders load is added to it."""
+
+    def add(self, functions: Mapping[str, Any]) -> None:
+        """Have packed functions found by name: `int32_t f(args, type_codes, n, ret_value, ret_code, handle)` as ctypes
+        has them, which the host keeps alive."""
+        ...
+
+    def model(self) -> Any:
+        """The model, ready to run."""
+        ...
+
+
+class CodeLoader(Protocol):
+    """Loads the code of the host processor."""
+
+    def open(self, artifacts: ArtifactSet) -> Host:
+        """Load the code of the set that this loader is for."""
+        ...
+
+    def link(self, artifacts: ArtifactSet) -> bytes:
+        """A shared library of the set. Raises UsageError where such code has none."""
+        ...
+
+
+Loader: TypeAlias = Callable[[Sequence[Artifact]], Mapping[str, Any]]
+"""Takes all artefacts of a set that name it and gives packed functions by name (`Host.add`); an entry of the group
+`aotc.loaders`."""
+
+_OURS: Final = {
+    NATIVE: "aotc.executor.loading:Linked",
+    LIBRARY: "aotc.executor.loading:Linked",
+    JIT: "aotc.executor.loading:InMemory",
+}
+
+
+@dataclass(frozen=True)
+class ArtifactSet:
+    """The artefacts of one model, in the order in which they were made; names are unique."""
+
+    artifacts: tuple[Artifact, ...]
+
+    def __post_init__(self) -> None:
+        names = [artifact.name for artifact in self.artifacts]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"two artefacts are named {', '.join(twice)}")
+
+    def __iter__(self) -> Iterator[Artifact]:
+        return iter(self.artifacts)
+
+    def __len__(self) -> int:
+        return len(self.artifacts)
+
+    def __contains__(self, name: object) -> bool:
+        return any(artifact.name == name for artifact in self.artifacts)
+
+    def __getitem__(self, name: str) -> Artifact:
+        """The artefact of a name. Raises KeyError, which says what there is."""
+        for artifact in self.artifacts:
+            if artifact.name == name:
+                return artifact
+        raise KeyError(f"no artefact {name!r}; there are {', '.join(each.name for each in self.artifacts)}")
+
+    def __repr__(self) -> str:
+        return f"<ArtifactSet: {', '.join(artifact.name for artifact in self.artifacts)}>"
+
+    @cached_property
+    def metadata(self) -> ModelInfo:
+        """What the model is. Raises ValueError where the set does not say."""
+        described = self.by_loader().get(METADATA, ())
+        if len(described) != 1:
+            raise ValueError(f"{self!r} has {len(described)} artefacts with metadata, not one")
+        return from_json(described[0].text())
+
+    def by_loader(self) -> dict[str, tuple[Artifact, ...]]:
+        """The artefacts by who loads them."""
+        return self._by(lambda artifact: artifact.loader)
+
+    def by_target(self) -> dict[str, tuple[Artifact, ...]]:
+        """The artefacts by the target that they are for."""
+        return self._by(lambda artifact: artifact.target)
+
+    def _by(self, key: Callable[[Artifact], str]) -> dict[str, tuple[Artifact, ...]]:
+        groups: dict[str, tuple[Artifact, ...]] = {}
+        for artifact in self.artifacts:
+            groups[key(artifact)] = (*groups.get(key(artifact), ()), artifact)
+        return groups
+
+    def carried(self) -> tuple[Artifact, ...]:
+        """What a library carries for loaders from outside, as those find it again."""
+        return tuple(artifact for artifact in self.artifacts if artifact.loader not in _HANDLED)
+
+    # Places to keep a set
+
+    def write(self, directory: str | os.PathLike[str]) -> list[Path]:
+        """Write every artefact into `directory`, all or none; their paths. Raises OSError."""
+        return write_files(Path(directory), {artifact.name: artifact.content for artifact in self.artifacts})
+
+    @staticmethod
+    def read(directory: str | os.PathLike[str], name: str | None = None) -> ArtifactSet:
+        """The set of the model `name` that was written into `directory`, where there are others the only one.
+
+        Raises OSError, ValueError where NAME.json does not list its artefacts.
+        """
+        folder = Path(directory)
+        listings = sorted(folder.glob("*.json")) if name is None else [folder / f"{name}.json"]
+        if len(listings) != 1:
+            raise ValueError(f"{folder} has {len(listings)} files .json; say the name of the model")
+        content = listings[0].read_bytes()
+        try:
+            listed = json.loads(content)["artifacts"]
+            files = {each["name"]: content if each["loader"] == METADATA else None for each in listed}
+            for file in files:  # a name is checked before it is opened
+                Artifact("", "", file, b"")
+            found = {file: known or (folder / file).read_bytes() for file, known in files.items()}
+            return ArtifactSet(tuple(described_as(each, found[each["name"]]) for each in listed))
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise ValueError(f"{listings[0]} does not list the artefacts of a model: {error!r}") from error
+
+    def blob(self) -> bytes:
+        """Every artefact exported, one after the other."""
+        return b"".join(artifact.export() for artifact in self.artifacts)
+
+    @staticmethod
+    def of_blob(blob: bytes) -> ArtifactSet:
+        """The set that `blob` wrote. Raises ValueError."""
+        view, position, found = memoryview(blob), 0, list[Artifact]()
+        while position < len(view):
+            artifact, position = _read(view, position)
+            found.append(artifact)
+        return ArtifactSet(tuple(found))
+
+    def export_library(self, path: str | os.PathLike[str]) -> Path:
+        """Link the native code, the metadata and what other loaders need into the shared library `path`.
+
+        The link step is one call of the system's compiler, which docs/artifacts.md shows. `aotc.load` is the inverse.
+        Raises UsageError where the code cannot be linked, CompileError where linking fails, OSError.
+        """
+        final = Path(path)
+        groups = self.by_loader()
+        native = next((loader for loader in CODE if loader in groups), NATIVE)
+        return write_files(final.parent, {final.name: _code_loader(native).link(self)})[0]
+
+    # Loading
+
+    def load(self) -> Any:
+        """The model, ready to run (`CompiledModel`), after the one process by which code is loaded:
+
+        1. Artefacts are grouped by loader.
+        2. The metadata says what the model is.
+        3. The code of the host is loaded: native code is linked to one library first, so that what runs is what ships.
+        4. Other groups go to their loaders, sorted by name, and what these give is added to the host.
+
+        Raises UsageError where something cannot be loaded here, CompileError where linking fails.
+        """
+        groups = self.by_loader()
+        return self._loaded_by(next((loader for loader in CODE if loader in groups), NATIVE))
+
+    def jit(self) -> Any:
+        """The model, ready to run, its object in memory: no compiler or linker is needed, and nothing was linked that
+        could be tested. Raises as `load`."""
+        return self._loaded_by(JIT)
+
+    def _loaded_by(self, native: str) -> Any:
+        return self.loaded_on(_code_loader(native).open(self))
+
+    def loaded_on(self, host: Host) -> Any:
+        """The last step of `load`, on code that is in this process already."""
+        groups = self.by_loader()
+        for loader in sorted(groups.keys() - {*_HANDLED}):
+            host.add(_loader(loader, groups[loader])(groups[loader]))
+        return host.model()
+
+
+def _code_loader(name: str) -> CodeLoader:
+    return EntryPoint(name, _OURS[name], extensions.LOADERS).load()()
+
+
+def _loader(name: str, group: Sequence[Artifact]) -> Loader:
+    """The loader of a name. Raises UsageError where nothing installed has one."""
+    for point in extensions.points(extensions.LOADERS):
+        if point.name == name and (loader := extensions.load(point, _callable)) is not None:
+            return extensions.guarded(point, lambda: loader)()
+    names = ", ".join(artifact.name for artifact in group)
+    fix = f"install the package with the entry point {name!r} of the group {extensions.LOADERS}"
+    raise UsageError(Problem(f"nothing loads {names}", why=f"there is no loader {name!r}", fix=fix))
+
+
+def _callable(point: EntryPoint, loaded: object) -> str | None:
+    return None if callable(loaded) else f"a {type(loaded).__name__} is no function"

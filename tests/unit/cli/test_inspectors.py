@@ -1,0 +1,103 @@
+"""`aotc inspect` on everything that the compiler writes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import aotc
+from aotc.cli.inspectors import INSPECTORS, inspect, inspectors
+from aotc.cli.main import run
+from aotc.model.artifacts import Artifact, ArtifactSet
+from aotc.pipeline.options import KINDS
+
+MODEL = Path(__file__).parents[2] / "models/data/kws_float/model.onnx"
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("written")
+    aotc.compile_to(MODEL, folder, name="m", emit=KINDS, weights="caller", optimize="0")
+    aotc.compile_to(MODEL, folder, name="m", stop_after="plan", optimize="0")
+    return folder
+
+
+def read(path: Path) -> Artifact:
+    return Artifact("", "none", path.name, path.read_bytes())
+
+
+def test_f14_every_kind_has_a_view(written: Path) -> None:
+    assert {path.suffix for path in written.iterdir()} == {f".{name.split('.')[1]}" for name in INSPECTORS}
+    for path in written.iterdir():
+        for method in inspectors(read(path)):
+            assert inspect(read(path), method), (path, method)
+
+
+@pytest.mark.parametrize(
+    ("file", "method", "expected"),
+    [
+        ("m.o", None, "aotc_m_run"),
+        ("m.o", "disassembly", "<aotc_m_run>:"),
+        ("libm.a", "functions", "aotc_m_run"),
+        ("libm.a", "members", " m.o"),
+        ("m.so", "symbols", "aotc_m_json"),
+        ("m.ll", "functions", "i32 aotc_m_run(ptr %"),
+        ("m.c", "functions", "int32_t aotc_m_run("),
+        ("m.json", None, '"name": "m"'),
+        ("m.json", "plan", "arena 64,000 bytes"),
+        ("m.tar", None, "m.weights.bin"),
+        ("m.plan.npz", "arrays", "float32 ["),
+        ("m.plan.mlir", "functions", "@main"),
+        ("m.weights.bin", None, "bytes\nmost frequent: 0x"),
+    ],
+)
+def test_f14_f15_what_a_view_shows(written: Path, file: str, method: str | None, expected: str) -> None:
+    assert expected in inspect(read(written / file), method)
+
+
+def test_functions_are_those_of_nm(written: Path) -> None:
+    shown = {line.split()[-1] for line in inspect(read(written / "m.o")).splitlines() if "aotc_" in line}
+    done = subprocess.run(["nm", written / "m.o"], capture_output=True, text=True, check=True)
+    defined = [line.split() for line in done.stdout.splitlines()]
+    assert shown == {name for *_, kind, name in defined if kind in "tT" and name.startswith("aotc_")}
+
+
+def test_the_command(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["inspect", str(written / "m.o"), "--json"]) == 0
+    assert "aotc_m_run" in json.loads(capsys.readouterr().out)["text"]
+    assert run(["inspect", str(written / "m.o"), "--as", "nonsense"]) == 2
+    assert "m.o has no such view; use functions, disassembly" in capsys.readouterr().err
+    assert run(["inspect", str(written), "--as", "functions"]) == 2
+    assert "is a folder; name a file in it" in capsys.readouterr().err
+    assert run(["inspect", str(written / "m.so")]) == 0
+    assert capsys.readouterr().out.startswith("name: m\n")
+
+
+def test_an_entry_of_the_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("AOTC_CACHE_DIR", str(tmp_path / "cache"))
+    aotc.compile_to(MODEL, tmp_path / "out", name="m", optimize="0")
+    (entry,) = (tmp_path / "cache").iterdir()
+    assert run(["inspect", str(entry)]) == 0
+    assert "c        native     flash m.c" in capsys.readouterr().out
+    (entry / "m.c").unlink()
+    assert run(["inspect", str(entry)]) == 2
+    assert "is no entry of the cache" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["m.json", "m.tar", "m.npz", "m.a", "m.o"])
+def test_what_is_damaged_is_no_crash(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for content in (b"", b"\x7fELF\x02\x01", b"!<arch>\nshort", b"PK\x03\x04", b"{"):
+        (tmp_path / name).write_bytes(content)
+        assert run(["inspect", str(tmp_path / name)]) in (0, 2)
+        assert "Traceback" not in capsys.readouterr().err
+
+
+def test_f15_a_set_is_listed() -> None:
+    from aotc.cli.inspectors import listing
+
+    assert listing(ArtifactSet((Artifact("c", "native", "m.c", b"abc"),))) == "         3 c        native     host  m.c"

@@ -1,0 +1,178 @@
+"""Artefacts as values, and every place to keep a set: what is read is what was kept."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import aotc
+from aotc.emit.model_library import read_model_library
+from aotc.model.artifacts import FLASH, NATIVE, NONE, Artifact, ArtifactSet, Pieces
+from aotc.pipeline.options import KINDS
+
+MODEL = Path(__file__).parents[2] / "models/data/kws_float"
+ONE = Artifact("c", NATIVE, "m.c", b"int x;\n", FLASH, "cortex-m4", ("-std=c99", "-O2"))
+
+
+@pytest.fixture(scope="module")
+def artifacts() -> ArtifactSet:
+    """F2: every kind of artefact that is made."""
+    return aotc.build(MODEL / "model.onnx", name="m", emit=KINDS, optimize="0")
+
+
+@pytest.fixture(scope="module")
+def recorded() -> tuple[dict[str, np.ndarray], np.ndarray]:
+    with np.load(MODEL / "inputs.npz") as inputs, np.load(MODEL / "outputs.npz") as outputs:
+        return dict(inputs.items()), next(iter(outputs.values()))
+
+
+def test_f1_an_artefact_is_a_frozen_value() -> None:
+    assert (ONE.codegen, ONE.loader, ONE.name, ONE.content) == ("c", "native", "m.c", b"int x;\n")
+    with pytest.raises(AttributeError):
+        ONE.name = "other"  # pyright: ignore[reportAttributeAccessIssue]
+    same = Artifact("c", NATIVE, "m.c", Pieces(lambda: ["int ", "x;\n"]), FLASH, "cortex-m4", ("-std=c99", "-O2"))
+    assert same == ONE and hash(same) == hash(ONE) and same.read() == same.read()
+    assert Artifact("c", NATIVE, "m.c", b"int y;\n", FLASH, "cortex-m4", ("-std=c99", "-O2")) != ONE
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "../a", "a\\b", "a\0b"])
+def test_names_are_those_of_files(name: str) -> None:
+    with pytest.raises(ValueError, match="no name of a file"):
+        Artifact("c", NATIVE, name, b"")
+
+
+def test_names_are_unique() -> None:
+    with pytest.raises(ValueError, match=r"two artefacts are named m\.c"):
+        ArtifactSet((ONE, Artifact("llvm", NONE, "m.c", b"")))
+
+
+def test_f3_export_and_load_are_inverse(artifacts: ArtifactSet) -> None:
+    assert Artifact.load(ONE.export()) == ONE
+    for artifact in artifacts:
+        assert Artifact.load(artifact.export()) == artifact
+    assert ArtifactSet.of_blob(artifacts.blob()) == artifacts
+    assert ArtifactSet.of_blob(b"") == ArtifactSet(())
+
+
+def test_f17_what_is_damaged_is_refused() -> None:
+    """Every byte of the frame and every length: an error, or an artefact that says so of itself."""
+    blob = ONE.export()
+    for end in range(len(blob)):
+        with pytest.raises(ValueError):
+            Artifact.load(blob[:end])
+    with pytest.raises(ValueError, match="1 bytes follow"):
+        Artifact.load(blob + b"x")
+    for position in range(20):
+        damaged = bytearray(blob)
+        damaged[position] ^= 0x41
+        with pytest.raises(ValueError):
+            Artifact.load(bytes(damaged))
+    for field, value in (("name", "../m.c"), ("name", 3), ("role", "attic"), ("flags", "-O2"), ("flags", [1])):
+        described = json.dumps(ONE.described() | {field: value}).encode()
+        lengths = len(described).to_bytes(4, "little") + (0).to_bytes(8, "little")
+        with pytest.raises(ValueError):
+            Artifact.load(b"AOTCART1" + lengths + described)
+
+
+def test_f13_f18_a_folder_is_a_place_to_keep_a_set(artifacts: ArtifactSet, tmp_path: Path) -> None:
+    artifacts.write(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {artifact.name for artifact in artifacts}
+    assert ArtifactSet.read(tmp_path, "m") == ArtifactSet.read(tmp_path) == artifacts
+    listing = tmp_path / "m.json"
+    text = listing.read_text()
+    for damaged in (text.replace('"m.o"', '"../m.o"'), text.replace('"m.o"', '"gone.o"'), "{}", "[" * 5000):
+        listing.write_text(damaged)
+        with pytest.raises((ValueError, OSError)):
+            ArtifactSet.read(tmp_path)
+
+
+def test_f18_a_model_library_keeps_every_kind(artifacts: ArtifactSet) -> None:
+    archive = artifacts["m.tar"].read()
+    kept = read_model_library(archive)
+    assert [each.name for each in kept] == [each.name for each in artifacts if each.name != "m.tar"]
+    assert all(each == artifacts[each.name] for each in kept if each.name != "m.json")
+    for damaged in (archive[:700], archive.replace(b'"artifacts"', b'"artefacts"'), b"", b"no tar"):
+        with pytest.raises(ValueError, match="no model library"):
+            read_model_library(damaged)
+
+
+def test_f12_f21_the_metadata_lists_what_there_is_and_how_to_build_it(artifacts: ArtifactSet) -> None:
+    listed = {each["name"]: each for each in json.loads(artifacts["m.json"].text())["artifacts"]}
+    assert list(listed) == [artifact.name for artifact in artifacts]
+    assert listed["m.o"]["codegen"] == "llvm" and listed["m.o"]["loader"] == "native"
+    assert listed["m.c"]["role"] == "flash" and listed["m.h"]["role"] == "host"
+    assert {"-std=c99", "-ffp-contract=off", "-lm"} < {*listed["m.c"]["flags"]}
+    board = aotc.build(MODEL / "model.onnx", target="cortex-m4f", optimize="0")
+    flags = json.loads(board["model.json"].text())["artifacts"][0]["flags"]
+    assert {"-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard"} < {*flags}
+
+
+def test_f20_artefacts_are_kept_apart_by_target(artifacts: ArtifactSet) -> None:
+    board = aotc.build(MODEL / "model.onnx", name="b", target="cortex-m4f", emit="c,object", optimize="0")
+    both = ArtifactSet((*artifacts, *board))
+    assert {target: {each.name for each in group} for target, group in both.by_target().items()} == {
+        "host": {each.name for each in artifacts},
+        "cortex-m4f": {each.name for each in board},
+    }
+
+
+def test_f4_f6_what_is_linked_is_what_runs(
+    artifacts: ArtifactSet, recorded: tuple[dict[str, np.ndarray], np.ndarray], tmp_path: Path
+) -> None:
+    """Native code is linked before it first runs, and the exported library is the one that runs."""
+    feeds, expected = recorded
+    code = aotc.build(MODEL / "model.onnx", name="m", emit="object", optimize="0")
+    library = code.export_library(tmp_path / "other-name.so")
+    assert library.read_bytes() == artifacts["m.so"].read()
+    answers = [each(feeds) for each in (code.load(), aotc.load(library), artifacts.load(), code.jit())]
+    for answer in answers:
+        (output,) = answer.values()
+        np.testing.assert_allclose(output, expected, rtol=1e-4, atol=1e-5)
+        assert np.array_equal(output, next(iter(answers[0].values())))
+
+
+def test_f6_c_is_linked_where_there_is_no_object(
+    artifacts: ArtifactSet, recorded: tuple[dict[str, np.ndarray], np.ndarray]
+) -> None:
+    feeds, expected = recorded
+    (output,) = (
+        ArtifactSet(tuple(each for each in artifacts if each.name[-2:] in (".c", ".h", "on"))).load()(feeds).values()
+    )
+    np.testing.assert_allclose(output, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_f7_code_for_one_process_runs_and_says_why_it_is_no_library(
+    recorded: tuple[dict[str, np.ndarray], np.ndarray], tmp_path: Path
+) -> None:
+    feeds, expected = recorded
+    made = aotc.build(MODEL / "model.onnx", name="m", loader="jit")
+    np.testing.assert_allclose(next(iter(made.load()(feeds).values())), expected, rtol=1e-4, atol=1e-5)
+    with pytest.raises(aotc.UsageError, match=r"m cannot be linked to a library; m\.o was made for one process"):
+        made.export_library(tmp_path / "m.so")
+    assert not (tmp_path / "m.so").exists()
+    made.write(tmp_path)
+    again = ArtifactSet.read(tmp_path)
+    assert again == made and b"\x7fELF" in again["m.o"].read()[:4]
+    np.testing.assert_allclose(next(iter(again.load()(feeds).values())), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_jit_asks_for_an_object(artifacts: ArtifactSet) -> None:
+    source = ArtifactSet(tuple(each for each in artifacts if each.name in ("m.c", "m.h", "m.json")))
+    with pytest.raises(aotc.UsageError, match=r"m cannot be loaded by jit.*no object.*emit="):
+        source.jit()
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"loader": "jit", "target": "cortex-m4"}, "a process runs code of this machine, not of cortex-m4"),
+        ({"loader": "other"}, "no such choice"),
+        ({"stop_after": "graph"}, "no code before the last phase"),
+    ],
+)
+def test_what_cannot_be_built_is_refused(options: dict[str, str], why: str) -> None:
+    with pytest.raises(aotc.UsageError, match=why):
+        aotc.build(MODEL / "model.onnx", **options)  # pyright: ignore[reportArgumentType, reportCallIssue]
