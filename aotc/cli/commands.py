@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aotc.cli.arguments import options_from
-from aotc.cli.plan_table import plan_lines
 from aotc.cli.progress import progress
 from aotc.errors import EXIT_MODEL, EXIT_OK, EXIT_WRONG, AotcError, Problem, UsageError
+from aotc.model.plan_table import plan_lines
 
 if TYPE_CHECKING:
     from aotc.pipeline.phases import PassTiming

@@ -19,7 +19,7 @@ _MODELS = (".onnx", ".so")
 
 def view(path: Path, method: str | None) -> str | None:
     """The text of an inspector; None for what is described. Raises OSError, UsageError."""
-    from aotc.cli.inspectors import inspect, inspectors, listing
+    from aotc.compiler.inspectors import inspect, inspectors, listing
 
     if path.is_dir():
         if method is not None:

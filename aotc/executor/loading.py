@@ -124,9 +124,14 @@ class InMemory:
 
 def compiled_in_process(compilation: Compilation) -> CompiledModel:
     """Turn a module that went through all phases into code of this process; the entry must be a typed (`c`) one."""
+    return opened_in_process(compilation).model()
+
+
+def opened_in_process(compilation: Compilation, exports: Sequence[str] = ()) -> Loaded:
+    """The code of such a module, in which the symbols `exports` are found, too."""
     from aotc.emit.artifacts import in_process
 
-    return in_process(compilation).load()
+    return InMemory(exports).open(in_process(compilation))
 
 
 def load(path: str | os.PathLike[str], threads: int | None = None) -> CompiledModel:

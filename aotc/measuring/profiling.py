@@ -121,13 +121,12 @@ def compile_profiled(
 
 def load_profiled(compilation: Compilation) -> ProfiledModel:
     """Code of this process from a module that went through all phases with `profile`."""
-    from aotc.emit.artifacts import in_process
-    from aotc.executor.loading import InMemory
+    from aotc.executor.loading import opened_in_process
     from aotc.model.conventions import profile_symbol
 
     calls = _calls(compilation)
     symbol = profile_symbol(compilation.name)
-    code = InMemory([symbol] if calls else []).open(in_process(compilation))
+    code = opened_in_process(compilation, [symbol] if calls else [])
     counters = np.zeros(0, np.int64)
     if calls:
         address = code.find(symbol)

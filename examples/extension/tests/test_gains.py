@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import aotc
-from aotc.cli.inspectors import inspect
+from aotc.compiler.inspectors import inspect
 from aotc.executor.conventions import CONVENTIONS
 from aotc.executor.loading import Linked, load
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import aotc
-from aotc.cli.inspectors import INSPECTORS, inspect, inspectors
 from aotc.cli.main import run
+from aotc.compiler.inspectors import INSPECTORS, inspect, inspectors
 from aotc.model.artifacts import Artifact, ArtifactSet
 from aotc.pipeline.options import KINDS
 
@@ -98,6 +98,6 @@ def test_what_is_damaged_is_no_crash(name: str, tmp_path: Path, capsys: pytest.C
 
 
 def test_f15_a_set_is_listed() -> None:
-    from aotc.cli.inspectors import listing
+    from aotc.compiler.inspectors import listing
 
     assert listing(ArtifactSet((Artifact("c", "native", "m.c", b"abc"),))) == "         3 c        native     host  m.c"

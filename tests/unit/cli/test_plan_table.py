@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import aotc
-from aotc.cli.plan_table import listed, plan_lines, shortened
 from aotc.model.metadata import BufferInfo, PlanInfo
+from aotc.model.plan_table import listed, plan_lines, shortened
 
 AOTC = Path(sys.executable).with_name("aotc")
 MODEL = Path(__file__).parents[3] / "examples" / "micro_speech" / "micro_speech.onnx"

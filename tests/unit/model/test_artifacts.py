@@ -134,7 +134,7 @@ def test_f4_f6_what_is_linked_is_what_runs(
         assert np.array_equal(output, next(iter(answers[0].values())))
 
 
-def test_f6_c_is_linked_where_there_is_no_object(
+def test_f6_f11_c_is_linked_where_there_is_no_object(
     artifacts: ArtifactSet, recorded: tuple[dict[str, np.ndarray], np.ndarray]
 ) -> None:
     feeds, expected = recorded

@@ -1,4 +1,4 @@
-"""Each required row of the table of capabilities (ahead-of-time execution: A to E) is named by a test that pins it.
+"""Each required row of the table of capabilities (execution: A to E, artefacts: F) is named by a test that pins it.
 
 A row is named by its id, `D10` in a docstring or comment, or `test_d10_...`.
 """
@@ -15,6 +15,7 @@ REQUIRED = {
     "B": "1 2 3 4 6 7 8 9 10 11 12 13 14 15 16 17 19 20 21 22 24 27",  # runner, descriptor, C runtime
     "C": "1 2 3 4 5",  # names
     "D": "1 2 3 4 5 6 7 9 10 11 12 13 14 15 17 18 19 21 22 23 25 26 27 28 29",  # calling conventions
+    "F": "1 2 3 4 5 6 7 10 11 12 13 17",  # artefacts and how they are loaded
     "E": "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22",  # module-based interface and metadata
 }
 
@@ -22,16 +23,17 @@ REQUIRED = {
 def named_rows(text: str) -> set[str]:
     """The ids in a test file."""
     in_names = re.findall(r"def test_(\w+)", text)
-    found = {word.upper() for name in in_names for word in name.split("_") if re.fullmatch(r"[a-e]\d+", word)}
-    return found | set(re.findall(r"\b[A-E]\d+\b", text))
+    found = {word.upper() for name in in_names for word in name.split("_") if re.fullmatch(r"[a-f]\d+", word)}
+    return found | set(re.findall(r"\b[A-F]\d+\b", text))
 
 
 def test_every_required_row_is_named_by_a_test() -> None:
     required = {f"{group}{number}" for group, numbers in REQUIRED.items() for number in numbers.split()}
-    assert len(required) == 91
+    assert len(required) == 103
     files = [
         path
-        for path in TESTS.rglob("*")
+        for folder in (TESTS, TESTS.parent / "examples/extension/tests")
+        for path in folder.rglob("*")
         if path.suffix in (".py", ".mlir", ".c", ".cpp") and "Output" not in path.parts and path != Path(__file__)
     ]
     named = {row for path in files for row in named_rows(path.read_text(encoding="utf-8"))}

@@ -109,8 +109,8 @@ def _mlir_functions(artifact: Artifact) -> str:
 
 
 def _plan(artifact: Artifact) -> str:
-    from aotc.cli.plan_table import plan_lines
     from aotc.model.metadata import from_json
+    from aotc.model.plan_table import plan_lines
 
     info = from_json(artifact.text())
     sizes = {"workspace_bytes": info.workspace_bytes, "weights_bytes": info.weights_bytes, "io_bytes": info.io_bytes}
