@@ -10,7 +10,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import ArrayAttr, BoolAttr, DenseArrayBase, Float64Type, FloatAttr, StringAttr, TensorType
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    BoolAttr,
+    DenseArrayBase,
+    Float64Type,
+    FloatAttr,
+    StringAttr,
+    TensorType,
+    f64,
+)
 from xdsl.ir import OpResult, SSAValue
 from xdsl.irdl import AttrSizedOperandSegments, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
 
@@ -43,8 +52,8 @@ class RecurrenceOp(LoopNestOp, ABC):
     initial_h = opt_operand_def(TensorType)
     lengths = opt_operand_def(TensorType)
     activations = prop_def(ArrayAttr[StringAttr])
-    alphas = prop_def(DenseArrayBase)
-    betas = prop_def(DenseArrayBase)
+    alphas = prop_def(DenseArrayBase.constr(f64))
+    betas = prop_def(DenseArrayBase.constr(f64))
     clip = opt_prop_def(FloatAttr[Float64Type])
     reverse = opt_prop_def(BoolAttr)
     sums = result_def(TensorType)
