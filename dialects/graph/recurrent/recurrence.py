@@ -93,7 +93,7 @@ class RecurrenceOp(LoopNestOp, ABC):
         steps, batch, units = self.sizes
         for matrix, columns in self.matrices():
             shape = shape_of(matrix)
-            packed = len(shape) == 3 and shape[0] == ceil_div(columns, max(shape[2], 1)) and shape[1] == units
+            packed = len(shape) == 3 and shape[2] > 0 and shape[:2] == (ceil_div(columns, shape[2]), units)
             if not packed and shape != (columns, units):
                 raise ShapeError(f"a weight must be [{columns}, {units}], or packed, found {list(shape)}")
         for name, value, shape in self.vectors():
