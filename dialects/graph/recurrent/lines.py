@@ -52,20 +52,22 @@ class Line(ABC):
 class ScalarLines(Lines):
     """One line after the other, one element at a time."""
 
-    def __init__(self, b: Builder, columns: int = 1) -> None:
-        """`columns` of a product are summed up at once, each in index order."""
+    def __init__(self, b: Builder, columns: int = 1, unroll: int = 1) -> None:
+        """`columns` of a product are summed up at once, each in index order, in loops of `unroll` steps."""
         self.b = b
         self.columns = columns
+        self.unroll = unroll
 
     def for_each(self, batch: int, single: bool, body: Callable[[Line], None]) -> None:
-        self.b.parallel_for([batch], lambda index: body(_ScalarLine(self.b, index[0], self.columns)))
+        self.b.parallel_for([batch], lambda index: body(_ScalarLine(self, index[0])))
 
 
 class _ScalarLine(Line):
-    def __init__(self, b: Builder, first: Scalar, columns: int) -> None:
+    def __init__(self, lines: ScalarLines, first: Scalar) -> None:
         super().__init__(first)
-        self.b = b
-        self.columns = columns
+        self.b = lines.b
+        self._columns = lines.columns
+        self._unroll = lines.unroll
 
     def for_units(self, units: int, body: Unit) -> None:
         self.b.sequential_range(0, units, 1, lambda unit: body(self.first, unit))
@@ -84,15 +86,20 @@ class _ScalarLine(Line):
         def several(first: Scalar, count: int) -> None:
             places = [first + place for place in range(count)]
 
-            def add(index: list[Scalar], sums: list[Scalar]) -> list[Scalar]:
-                x = left([self.first, index[0]])
-                return [sum + x * at(place, index[0]) for place, sum in zip(places, sums, strict=True)]
+            def add(k: Scalar, sums: list[Scalar], steps: int = self._unroll) -> list[Scalar]:
+                for step in range(steps):
+                    x = left([self.first, k + step])
+                    sums = [b.fma(x, at(place, k + step), sum) for place, sum in zip(places, sums, strict=True)]
+                return sums
 
-            sums = b.reduce([(0, depth)], [b.const(0, dtype)] * count, add)
+            whole = depth - depth % self._unroll
+            sums = b.loop(0, whole, self._unroll, [b.const(0, dtype)] * count, add)
+            if whole < depth:
+                sums = add(b.index(whole), sums, depth - whole)
             for place, total in zip(places, sums, strict=True):
                 write([self.first, place], total)
 
-        whole = columns - columns % self.columns
-        b.sequential_range(0, whole, self.columns, lambda first: several(first, self.columns))
+        whole = columns - columns % self._columns
+        b.sequential_range(0, whole, self._columns, lambda first: several(first, self._columns))
         if whole < columns:
             several(b.index(whole), columns - whole)

@@ -68,9 +68,10 @@ class ScalarRecurrenceStrategy(KernelStrategy[RecurrenceOp]):
     TILES = False
 
     def scalar_schedule(self, op: RecurrenceOp, core: Core, size: bool) -> Schedule | None:
-        most = core.scalars.sums.most_small if size else core.scalars.sums.most
-        registers = core.scalars.float_registers or core.scalars.registers
-        return SumsSchedule(1, 1, max(min(most, op.columns, registers // 2), 1))
+        costs, registers = core.scalars.sums, core.scalars.float_registers or core.scalars.registers
+        columns = max(min(costs.most_small if size else costs.most, op.columns, registers // 2), 1)
+        unroll = 1 if size else min(max(costs.unrolled // columns, 1), op.sizes[2])
+        return SumsSchedule(1, 1, columns, unroll=max(unroll, 1))
 
     def prologue(self, op: RecurrenceOp, operand: int) -> Prologue:
         return Prologue.STORED
@@ -86,7 +87,7 @@ class ScalarRecurrenceStrategy(KernelStrategy[RecurrenceOp]):
         writes: Sequence[Writer],
         schedule: SumsSchedule,
     ) -> None:
-        op.nest(b, reads, writes, ScalarLines(b, schedule.columns))
+        op.nest(b, reads, writes, ScalarLines(b, schedule.columns, schedule.unroll))
 
 
 STRATEGIES: Strategies = {RecurrenceOp: (RecurrenceStrategy(), ScalarRecurrenceStrategy())}
