@@ -32,6 +32,7 @@ from aotc.dialects.graph.packed import conv as blocked
 from aotc.dialects.graph.packed import matmul as packed
 from aotc.dialects.graph.packed import window as blocked_window
 from aotc.dialects.graph.quantized import flip, lookup, requantization
+from aotc.dialects.graph.recurrent import cells
 from aotc.dialects.graph.schedules import ALGORITHM_ATTRIBUTES, SCHEDULE_ATTRIBUTES
 from aotc.dialects.graph.windows import resampling
 
@@ -59,6 +60,7 @@ _FAMILIES = (
     lookup,
     flip,
     resampling,
+    cells,
     strassen,
     window,
     winograd,

@@ -14,6 +14,17 @@ from aotc.dialects.graph.elementwise import Domain, UnaryOp
 from aotc.dialects.graph.interfaces import Array
 
 
+def sigmoid(b: Builder, x: Scalar) -> Scalar:
+    """1 / (1 + exp(-x)), as `SigmoidOp` says."""
+    power = b.exp_of_nonpositive(-b.abs(x))
+    return b.select(b.compare("lt", x, 0), power, b.const(1, x.dtype)) / (1 + power)
+
+
+def softplus(b: Builder, x: Scalar) -> Scalar:
+    """log(1 + exp(x)), as `SoftplusOp` says."""
+    return b.max(x, 0.0) + b.math("log1p", b.exp_of_nonpositive(-b.abs(x)))
+
+
 class FunctionOp(UnaryOp, ABC):
     """A function of the math dialect on floats."""
 
@@ -186,9 +197,7 @@ class SigmoidOp(UnaryOp):
     DOMAIN: ClassVar = Domain.FLOAT
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
-        (x,) = operands
-        power = b.exp_of_nonpositive(-b.abs(x))
-        return b.select(b.compare("lt", x, 0), power, b.const(1, x.dtype)) / (1 + power)
+        return sigmoid(b, operands[0])
 
     def compute(self, *operands: Array) -> Array:
         one = operands[0].dtype.type(1)
@@ -205,8 +214,7 @@ class SoftplusOp(UnaryOp):
     DOMAIN: ClassVar = Domain.FLOAT
 
     def scalar(self, b: Builder, *operands: Scalar) -> Scalar:
-        x = operands[0]
-        return b.max(x, 0.0) + b.math("log1p", b.exp_of_nonpositive(-b.abs(x)))
+        return softplus(b, operands[0])
 
     def compute(self, *operands: Array) -> Array:
         x = operands[0].astype(np.float64)

@@ -148,6 +148,20 @@ class SumsSchedule(Schedule):
 
 
 @dataclass(frozen=True)
+class RecurrenceSchedule(Schedule):
+    """Recurrent layers: in each step the products of a state on register tiles of MR x NR vectors, then the gates."""
+
+    mr: int
+    """Lines of the batch that go through all steps together, and share each vector of the weight."""
+    nr: int
+    """Vector registers of a row of the tile: NR * lanes columns, the width of a panel of the weight."""
+    unroll: int = 1
+    """Steps of the reduction in one iteration of its loop."""
+    units: int = 1
+    """Vector registers of hidden units whose gates are computed at a time."""
+
+
+@dataclass(frozen=True)
 class ScatterSchedule(Schedule):
     """Updates written in place into a copy of the operand, in time that does not depend on its size."""
 
@@ -256,6 +270,11 @@ class SumsScheduleAttr(ScheduleAttr[SumsSchedule]):
 
 
 @irdl_attr_definition
+class RecurrenceScheduleAttr(ScheduleAttr[RecurrenceSchedule]):
+    name = "graph.recurrence_schedule"
+
+
+@irdl_attr_definition
 class ScatterScheduleAttr(ScheduleAttr[ScatterSchedule]):
     name = "graph.scatter_schedule"
 
@@ -268,6 +287,7 @@ SCHEDULE_ATTRIBUTES = (
     ResampleScheduleAttr,
     ElementwiseScheduleAttr,
     SumsScheduleAttr,
+    RecurrenceScheduleAttr,
     ScatterScheduleAttr,
 )
 """Those of the dialect."""

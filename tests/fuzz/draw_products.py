@@ -237,6 +237,31 @@ def _grid(d: Draft) -> None:
     d.add("AffineGrid", [d.fresh("float32", (size[0], 2, 3)), d.indices(*size)], align_corners=d.number(0, 1))
 
 
+def _recurrent(op_type: str, d: Draft) -> None:
+    gates, functions = {"LSTM": (4, 3), "GRU": (3, 2), "RNN": (1, 1)}[op_type]
+    direction = d.pick(("forward", "reverse", "bidirectional"))
+    count, steps, batch, units = 1 + (direction == "bidirectional"), d.number(1, 4), d.number(1, 4), d.extent()
+    x = d.fresh("float32", (steps, batch, d.extent()), -1, 1)
+    weights = [_weight(d, "float32", (count, gates * units, extent)) for extent in (x.shape[2], units)]
+    inputs = [x, *weights, _weight(d, "float32", (count, 2 * gates * units)) if d.chance(0.6) else None]
+    inputs.append(d.fresh("int32", (batch,), 1, steps) if d.chance(0.3) else None)
+    inputs += [
+        d.fresh("float32", (count, batch, units), -1, 1) if d.chance(0.5) else None
+        for _ in range(2 if op_type == "LSTM" else 1)
+    ]
+    some: dict[str, Any] = {"hidden_size": units, "direction": direction}
+    if op_type == "LSTM" and d.chance(0.3):
+        inputs.append(d.fresh("float32", (count, 3 * units), -1, 1))
+    if d.chance(0.3):
+        some["clip"] = 0.75
+    if d.chance(0.3):
+        names = ("Tanh", "Sigmoid", "Softsign", "HardSigmoid")
+        some["activations"] = [d.pick(names) for _ in range(count * functions)]
+    if op_type == "GRU":
+        some["linear_before_reset"] = d.number(0, 1)
+    d.add(op_type, inputs, outputs=3 if op_type == "LSTM" else 2, how=FAST, **some)
+
+
 DRAWERS: dict[str, Drawer] = {
     "MatMul": _matmul,
     "Gemm": _gemm,
@@ -249,6 +274,7 @@ DRAWERS: dict[str, Drawer] = {
     **{name: partial(_global, name) for name in ("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool")},
     "LRN": _lrn,
     "Attention": _attention,
+    **{name: partial(_recurrent, name) for name in ("LSTM", "GRU", "RNN")},
     "Resize": _resize,
     "AffineGrid": _grid,
 }

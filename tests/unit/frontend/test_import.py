@@ -334,4 +334,4 @@ def test_supported_operators() -> None:
     operators = supported_operators()
     assert operators == sorted(set(operators))
     assert {"Conv", "If", "Loop", "Relu", "HardSwish", "Gelu"} <= set(operators)
-    assert not {"Scan", "SequenceMap", "LSTM"} & set(operators)
+    assert not {"Scan", "SequenceMap"} & set(operators)

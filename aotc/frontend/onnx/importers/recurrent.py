@@ -1,0 +1,219 @@
+"""Recurrent layers: LSTM, GRU, RNN.
+
+Each direction is one graph operation; what the inputs contribute to the gates is one product for all steps before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from aotc.dialects.dtypes import numpy_dtype
+from aotc.dialects.graph.elementwise import AddOp
+from aotc.dialects.graph.interfaces import shape_of
+from aotc.dialects.graph.matmul import MatMulOp
+from aotc.dialects.graph.movement import ConcatOp, SliceOp, TransposeOp
+from aotc.dialects.graph.recurrent.activations import ACTIVATIONS, Activation
+from aotc.dialects.graph.recurrent.cells import GruOp, LstmOp, RnnOp
+from aotc.dialects.graph.recurrent.recurrence import RecurrenceOp
+from aotc.frontend.onnx.expressions import reshape
+from aotc.frontend.onnx.registry import Node, onnx_op
+
+_DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
+"""For each value of `direction` whether the steps of each of its directions are in reverse."""
+
+_NAMES = {name.replace("_", ""): name for name in ACTIVATIONS}
+"""Names of activations by their ONNX names in lower case."""
+
+
+@onnx_op("RNN")
+def rnn(node: Node) -> list[SSAValue]:
+    return Layer(node, RnnOp, ["Tanh"]).results()
+
+
+@onnx_op("GRU")
+def gru(node: Node) -> list[SSAValue]:
+    return Layer(node, GruOp, ["Sigmoid", "Tanh"]).results()
+
+
+@onnx_op("LSTM")
+def lstm(node: Node) -> list[SSAValue]:
+    return Layer(node, LstmOp, ["Sigmoid", "Tanh", "Tanh"]).results()
+
+
+@dataclass(frozen=True)
+class Direction:
+    """One direction of a layer."""
+
+    number: int
+    reverse: bool
+
+
+class Layer:
+    """A node of a recurrent layer while it is imported; raises CompileError where its inputs do not fit."""
+
+    def __init__(self, node: Node, op_class: type[RecurrenceOp], activations: Sequence[str]) -> None:
+        self.node = node
+        self.op_class = op_class
+        if (direction := node.attr("direction", "forward")) not in _DIRECTIONS:
+            node.fail(f"direction {direction} is not supported", fix="choose from " + ", ".join(_DIRECTIONS))
+        if (layout := node.attr("layout", 0)) not in (0, 1):
+            node.fail(f"layout {layout} is not supported", fix="use 0 or 1")
+        self.batch_first = bool(layout)
+        self.directions = [Direction(*each) for each in enumerate(_DIRECTIONS[direction])]
+        x, weight = node.shape(0), node.shape(2)
+        if len(x) != 3 or len(weight) != 3:
+            node.fail(f"X {list(x)} and R {list(weight)} must have three axes each")
+        self.steps, self.batch, self.inputs = (x[1], x[0], x[2]) if self.batch_first else x
+        self.units = weight[2]
+        self.count = len(self.directions)
+        if node.attr("hidden_size", self.units) != self.units:
+            node.fail(f"hidden_size is {node.attr('hidden_size')}, R is for {self.units}")
+        gates = op_class.GATES * self.units
+        self._require(1, "W", (self.count, gates, self.inputs))
+        self._require(2, "R", (self.count, gates, self.units))
+        self._require(3, "B", (self.count, 2 * gates))
+        self._require(4, "sequence_lens", (self.batch,))
+        self.state = (self.batch, self.count, self.units) if self.batch_first else (self.count, self.batch, self.units)
+        self._require(5, "initial_h", self.state)
+        if op_class is LstmOp:
+            self._require(6, "initial_c", self.state)
+            self._require(7, "P", (self.count, 3 * self.units))
+        self.clip = node.attr("clip")
+        if self.clip is not None and not self.clip > 0:
+            node.fail(f"clip = {self.clip} is not supported", "it is a limit on both sides of 0", "use a positive one")
+        self.activations = self._activations(activations)
+
+    def _require(self, position: int, name: str, shape: tuple[int, ...]) -> None:
+        value = self.node.optional(position)
+        if value is not None and shape_of(value) != shape:
+            self.node.fail(f"{name} (input {position}) must be {list(shape)}, found {list(shape_of(value))}")
+
+    def _activations(self, defaults: Sequence[str]) -> list[tuple[str, float, float]]:
+        """Name, alpha and beta of each; the lists of alphas and betas are for those that have one, in order."""
+        node = self.node
+        names: list[str] = node.attr("activations", list(defaults) * self.count)
+        if len(names) != len(defaults) * self.count:
+            what = f"{len(names)} activations for {self.count} x {len(defaults)}"
+            node.fail(what, fix="give those of each direction")
+        given = [list(node.attr(name, [])) for name in ("activation_alpha", "activation_beta")]
+        found: list[tuple[str, float, float]] = []
+        for name in names:
+            if (key := _NAMES.get(name.lower())) is None:
+                node.fail(f"activation {name} is not supported", fix="choose from " + ", ".join(_NAMES))
+            row = ACTIVATIONS[key]
+            alpha, beta = [
+                0.0 if place >= row.parameters else float(left.pop(0)) if left else self._default(name, row, place)
+                for place, left in enumerate(given)
+            ]
+            found.append((key, alpha, beta))
+        return found
+
+    def _default(self, name: str, row: Activation, place: int) -> float:
+        if row.defaults:
+            return row.defaults[place]
+        self.node.fail(
+            f"activation {name} has no {('alpha', 'beta')[place]}",
+            "ONNX has no default for it",
+            "give activation_alpha and activation_beta, in the order of the activations that have them",
+        )
+
+    # Parts of the inputs
+
+    def _part(self, value: SSAValue, axis: int, start: int, size: int) -> SSAValue:
+        """`size` indices of an axis, from `start` on."""
+        shape = list(shape_of(value))
+        if shape[axis] == size:
+            return value
+        starts = [start if each == axis else 0 for each in range(len(shape))]
+        extents = [size if each == axis else extent for each, extent in enumerate(shape)]
+        return self.node.emit(SliceOp, value, starts=starts, steps=[1] * len(shape), shape=extents)
+
+    def _of(self, position: int, direction: Direction) -> SSAValue | None:
+        """What a direction has of an optional input whose first axis counts directions."""
+        value = self.node.optional(position)
+        if value is None:
+            return None
+        return reshape(self.node, self._part(value, 0, direction.number, 1), shape_of(value)[1:])
+
+    def _initial(self, position: int, direction: Direction) -> SSAValue | None:
+        value = self.node.optional(position)
+        if value is None or not self.batch_first:
+            return self._of(position, direction)
+        return reshape(self.node, self._part(value, 1, direction.number, 1), [self.batch, self.units])
+
+    def _lengths(self) -> SSAValue | None:
+        """The lengths, where not all sequences are known to be whole."""
+        known = self.node.known(4)
+        return None if known is not None and bool((known == self.steps).all()) else self.node.optional(4)
+
+    # Results
+
+    def results(self) -> list[SSAValue]:
+        """Y and the states after the last step, of all directions."""
+        node = self.node
+        x = node.input(0)
+        if self.batch_first:
+            x = node.emit(TransposeOp, x, permutation=[1, 0, 2])
+        rows = reshape(node, x, [self.steps * self.batch, self.inputs])
+        found = [self._direction(rows, direction) for direction in self.directions]
+        y, *states = (list(values) for values in zip(*found, strict=True))
+        whole = [self._joined([reshape(node, each, [self.steps, 1, self.batch, self.units]) for each in y], 1)]
+        whole += [self._joined([reshape(node, e, [1, self.batch, self.units]) for e in each], 0) for each in states]
+        if not self.batch_first:
+            return whole
+        permutations = [[2, 0, 1, 3], *[[1, 0, 2]] * len(states)]
+        return [node.emit(TransposeOp, v, permutation=p) for v, p in zip(whole, permutations, strict=True)]
+
+    def _joined(self, parts: list[SSAValue], axis: int) -> SSAValue:
+        return parts[0] if len(parts) == 1 else self.node.emit(ConcatOp, parts, axis=axis)
+
+    def _direction(self, rows: SSAValue, direction: Direction) -> list[SSAValue]:
+        """Y [T, B, H] and the states [B, H] of one direction."""
+        node, units, gates = self.node, self.units, self.op_class.GATES
+        weight, bias = self._of(2, direction), self._of(3, direction)
+        extra: list[SSAValue | None] = []
+        recurrent: SSAValue | None = None
+        if bias is not None:
+            recurrent = self._part(bias, 0, gates * units, gates * units)
+            bias = self._part(bias, 0, 0, gates * units)
+        if self.op_class is GruOp:
+            assert weight is not None
+            candidate = self._part(weight, 0, 2 * units, units)
+            candidate_bias = None if recurrent is None else self._part(recurrent, 0, 2 * units, units)
+            if self.node.attr("linear_before_reset", 0):
+                extra = [None, candidate_bias]
+                if recurrent is not None:
+                    zeros = node.constant(np.zeros([units]), numpy_dtype(node.element_type(0)))
+                    recurrent = node.emit(ConcatOp, [self._part(recurrent, 0, 0, 2 * units), zeros], axis=0)
+            else:
+                extra, weight = [candidate, None], self._part(weight, 0, 0, 2 * units)
+        elif self.op_class is LstmOp:
+            extra = [self._initial(6, direction), self._of(7, direction)]
+        product = node.emit(MatMulOp, rows, self._of(1, direction), transpose_rhs=True)
+        if bias is not None and recurrent is not None:
+            product = node.emit(AddOp, product, node.emit(AddOp, bias, recurrent))
+        x = reshape(node, product, [self.steps, self.batch, gates * units])
+        values = node.emit_all(
+            self.op_class, x, weight, self._initial(5, direction), self._lengths(), *extra, **self._options(direction)
+        )
+        return values[: 1 + self.op_class.STATES]
+
+    def _options(self, direction: Direction) -> dict[str, Any]:
+        each = self.op_class.ACTIVATIONS
+        mine = self.activations[direction.number * each : (direction.number + 1) * each]
+        names, alphas, betas = zip(*mine, strict=True)
+        node = self.node
+        return {
+            "activations": list(names),
+            "alphas": list(alphas),
+            "betas": list(betas),
+            "clip": None if self.clip is None else float(self.clip),
+            "reverse": direction.reverse or None,
+            "input_forget": True if self.op_class is LstmOp and node.attr("input_forget", 0) else None,
+            "gated": True if self.op_class is GruOp and not node.attr("linear_before_reset", 0) else None,
+        }

@@ -1,0 +1,1 @@
+"""Recurrent layers: operations that carry a state from one step of a sequence to the next."""

@@ -1,0 +1,203 @@
+"""The cells of recurrent layers: simple ones, gated recurrent units, long short-term memory.
+
+The order of gates is that of ONNX: i, o, f, c of an LSTM, z, r, h of a GRU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import BoolAttr, TensorType
+from xdsl.ir import SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, opt_result_def, result_def
+
+from aotc.dialects.builder import Scalar
+from aotc.dialects.graph.interfaces import ShapeError
+from aotc.dialects.graph.recurrent.recurrence import RecurrenceOp, Steps
+
+
+@irdl_op_definition
+class RnnOp(RecurrenceOp):
+    """h' = f(x + h R)."""
+
+    name = "graph.rnn"
+    GATES: ClassVar[int] = 1
+    ACTIVATIONS: ClassVar[int] = 1
+    y = result_def(TensorType)
+    y_h = result_def(TensorType)
+    h = result_def(TensorType)
+    sums = result_def(TensorType)
+
+    def start(self, steps: Steps) -> None:
+        steps.set_state(self.h, self.initial_h)
+
+    def step(self, steps: Steps, time: Scalar) -> None:
+        y, h = steps.writer(self.y), steps.writer(self.h)
+        steps.multiply(self.h, self.weight, self.columns)
+
+        def unit(row: Scalar, unit: Scalar) -> None:
+            state = steps.gate(0, steps.input(time, row, unit, 0) + steps.sum(row, unit, 0))
+            h([row, unit], state)
+            y([time, row, unit], state)
+
+        steps.units(unit)
+
+    def end(self, steps: Steps) -> None:
+        steps.get_state(self.h, self.y_h)
+
+
+@irdl_op_definition
+class GruOp(RecurrenceOp):
+    """z = f(xz + h Rz), r = f(xr + h Rr), n = g(xh + r * (h Rh + candidate_bias)), h' = (1 - z) * n + z * h.
+
+    With `candidate_weight` [H, H], which is Rh and then not in `weight`, the reset gate comes before the product:
+    n = g(xh + (r * h) Rh); `gated` is then the buffer for r * h. (K. Cho et al., arXiv:1406.1078, has the latter;
+    NVIDIA's cuDNN, and so what comes from PyTorch, the former.)
+    """
+
+    name = "graph.gru"
+    GATES: ClassVar[int] = 3
+    ACTIVATIONS: ClassVar[int] = 2
+    x = operand_def(TensorType)
+    weight = operand_def(TensorType)
+    initial_h = opt_operand_def(TensorType)
+    lengths = opt_operand_def(TensorType)
+    candidate_weight = opt_operand_def(TensorType)
+    candidate_bias = opt_operand_def(TensorType)
+    y = result_def(TensorType)
+    y_h = result_def(TensorType)
+    h = result_def(TensorType)
+    sums = result_def(TensorType)
+    gated = opt_result_def(TensorType)
+
+    @property
+    def columns(self) -> int:
+        return (2 if self.candidate_weight is not None else 3) * self.sizes[2]
+
+    def matrices(self) -> Sequence[tuple[SSAValue, int]]:
+        more = [] if self.candidate_weight is None else [(self.candidate_weight, self.sizes[2])]
+        return [*super().matrices(), *more]
+
+    def vectors(self) -> Sequence[tuple[str, SSAValue | None, tuple[int, ...]]]:
+        return [*super().vectors(), ("candidate_bias", self.candidate_bias, (self.sizes[2],))]
+
+    def infer_types(self) -> Sequence[TensorType]:
+        if (self.gated is None) != (self.candidate_weight is None):
+            raise ShapeError("there must be a buffer `gated` with a candidate_weight, and only then")
+        if self.candidate_weight is not None and self.candidate_bias is not None:
+            raise ShapeError("with a candidate_weight the bias of the candidate is part of x")
+        return super().infer_types()
+
+    def _buffers(self) -> Sequence[int]:
+        units = self.sizes[2]
+        return [units, 3 * units, *([] if self.gated is None else [units])]
+
+    def start(self, steps: Steps) -> None:
+        steps.set_state(self.h, self.initial_h)
+
+    def step(self, steps: Steps, time: Scalar) -> None:
+        units = self.sizes[2]
+        y, h, sums = (steps.writer(result) for result in (self.y, self.h, self.sums))
+        old, bias = steps.reader(self.h), self.candidate_bias
+
+        def opened(row: Scalar, unit: Scalar, gate: int) -> Scalar:
+            return steps.gate(0, steps.input(time, row, unit, gate) + steps.sum(row, unit, gate))
+
+        def finish(row: Scalar, unit: Scalar, update: Scalar, term: Scalar) -> None:
+            candidate = steps.gate(1, steps.input(time, row, unit, 2) + term)
+            state = (1 - update) * candidate + update * old([row, unit])
+            h([row, unit], state)
+            y([time, row, unit], state)
+
+        def reset_after(row: Scalar, unit: Scalar) -> None:
+            term = steps.sum(row, unit, 2)
+            if bias is not None:
+                term = term + steps.reader(bias)([unit])
+            finish(row, unit, opened(row, unit, 0), opened(row, unit, 1) * term)
+
+        steps.multiply(self.h, self.weight, self.columns)
+        if self.candidate_weight is None or self.gated is None:
+            steps.units(reset_after)
+            return
+        gated = steps.writer(self.gated)
+
+        def reset_before(row: Scalar, unit: Scalar) -> None:
+            sums([row, unit], opened(row, unit, 0))
+            gated([row, unit], opened(row, unit, 1) * old([row, unit]))
+
+        steps.units(reset_before)
+        steps.multiply(self.gated, self.candidate_weight, units, first=2 * units)
+        steps.units(lambda row, unit: finish(row, unit, steps.sum(row, unit, 0), steps.sum(row, unit, 2)))
+
+    def end(self, steps: Steps) -> None:
+        steps.get_state(self.h, self.y_h)
+
+
+@irdl_op_definition
+class LstmOp(RecurrenceOp):
+    """i = f(xi + h Ri + Pi * c), k = f(xf + h Rf + Pf * c), c' = k * c + i * g(xc + h Rc),
+    o = f(xo + h Ro + Po * c'), h' = o * h(c').
+
+    `peepholes` [3 * H] are Pi, Po and Pf (0 where absent). With `input_forget`, k = 1 - i.
+    (F. Gers, N. Schraudolph, J. Schmidhuber: Learning Precise Timing with LSTM Recurrent Networks, 2002.)
+    """
+
+    name = "graph.lstm"
+    GATES: ClassVar[int] = 4
+    ACTIVATIONS: ClassVar[int] = 3
+    STATES: ClassVar[int] = 2
+    x = operand_def(TensorType)
+    weight = operand_def(TensorType)
+    initial_h = opt_operand_def(TensorType)
+    lengths = opt_operand_def(TensorType)
+    initial_c = opt_operand_def(TensorType)
+    peepholes = opt_operand_def(TensorType)
+    input_forget = opt_prop_def(BoolAttr)
+    y = result_def(TensorType)
+    y_h = result_def(TensorType)
+    y_c = result_def(TensorType)
+    h = result_def(TensorType)
+    c = result_def(TensorType)
+    sums = result_def(TensorType)
+
+    def vectors(self) -> Sequence[tuple[str, SSAValue | None, tuple[int, ...]]]:
+        _, batch, units = self.sizes
+        more = [("initial_c", self.initial_c, (batch, units)), ("peepholes", self.peepholes, (3 * units,))]
+        return [*super().vectors(), *more]
+
+    def _buffers(self) -> Sequence[int]:
+        units = self.sizes[2]
+        return [units, units, self.columns]
+
+    def start(self, steps: Steps) -> None:
+        steps.set_state(self.h, self.initial_h)
+        steps.set_state(self.c, self.initial_c)
+
+    def step(self, steps: Steps, time: Scalar) -> None:
+        units = self.sizes[2]
+        y, h, c = (steps.writer(result) for result in (self.y, self.h, self.c))
+        old = steps.reader(self.c)
+        steps.multiply(self.h, self.weight, self.columns)
+
+        def unit(row: Scalar, unit: Scalar) -> None:
+            def opened(gate: int, activation: int, memory: Scalar | None = None, peephole: int = 0) -> Scalar:
+                total = steps.input(time, row, unit, gate) + steps.sum(row, unit, gate)
+                if self.peepholes is not None and memory is not None:
+                    total = total + steps.reader(self.peepholes)([unit + peephole * units]) * memory
+                return steps.gate(activation, total)
+
+            memory = old([row, unit])
+            entered = opened(0, 0, memory, 0)
+            kept = 1 - entered if self.flag("input_forget") else opened(2, 0, memory, 2)
+            memory = kept * memory + entered * opened(3, 1)
+            state = opened(1, 0, memory, 1) * steps.activation(2, memory)
+            c([row, unit], memory)
+            h([row, unit], state)
+            y([time, row, unit], state)
+
+        steps.units(unit)
+
+    def end(self, steps: Steps) -> None:
+        steps.get_state(self.h, self.y_h)
+        steps.get_state(self.c, self.y_c)

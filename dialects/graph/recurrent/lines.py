@@ -1,0 +1,105 @@
+"""How the loops of a recurrence are written: the abstract one, and scalar loops, which define it.
+
+A recurrence goes through the lines of a batch, one or several at a time. In each step it needs products of a line's
+state with a matrix, and functions of all hidden units. `Lines` gives a recurrence these; a kernel strategy has a faster
+one.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from xdsl.ir import Attribute
+
+from aotc.dialects.builder import Builder, Reader, Scalar, Writer
+
+Unit: TypeAlias = "Callable[[Scalar, Scalar], None]"
+"""Emits what is computed for a hidden unit, given the indices of its line and of the unit."""
+
+
+class Lines(ABC):
+    """The loops of a recurrence over its batch."""
+
+    @abstractmethod
+    def for_each(self, batch: int, single: bool, body: Callable[[Line], None]) -> None:
+        """`body` for the lines of a batch, several at once unless `single` says that each takes steps of its own."""
+
+
+class Line(ABC):
+    """One line of the batch, or several neighbouring ones, in which all is done alike."""
+
+    def __init__(self, first: Scalar) -> None:
+        self.first = first
+        """The index of the (first) line."""
+
+    @abstractmethod
+    def for_units(self, units: int, body: Unit) -> None:
+        """`body` for all hidden units, one after the other or several at once."""
+
+    @abstractmethod
+    def multiply(
+        self, left: Reader, weight: Reader, shape: Sequence[int], columns: int, dtype: Attribute, write: Writer
+    ) -> None:
+        """The products of `left` [line, k] with each of `columns` of a matrix, given to `write` [line, column].
+
+        `weight` reads the matrix, which has the `shape` [columns, k], or [panels, k, width] where it is packed by
+        `pack_columns`.
+        """
+
+
+class ScalarLines(Lines):
+    """One line after the other, one element at a time."""
+
+    def __init__(self, b: Builder, columns: int = 1, unroll: int = 1) -> None:
+        """`columns` of a product are summed up at once, each in index order, in loops of `unroll` steps."""
+        self.b = b
+        self.columns = columns
+        self.unroll = unroll
+
+    def for_each(self, batch: int, single: bool, body: Callable[[Line], None]) -> None:
+        self.b.parallel_for([batch], lambda index: body(_ScalarLine(self, index[0])))
+
+
+class _ScalarLine(Line):
+    def __init__(self, lines: ScalarLines, first: Scalar) -> None:
+        super().__init__(first)
+        self.b = lines.b
+        self._columns = lines.columns
+        self._unroll = lines.unroll
+
+    def for_units(self, units: int, body: Unit) -> None:
+        self.b.sequential_range(0, units, 1, lambda unit: body(self.first, unit))
+
+    def multiply(
+        self, left: Reader, weight: Reader, shape: Sequence[int], columns: int, dtype: Attribute, write: Writer
+    ) -> None:
+        b, depth = self.b, shape[1]
+
+        def at(column: Scalar, k: Scalar) -> Scalar:
+            if len(shape) == 2:
+                return weight([column, k])
+            width = b.index(shape[2])
+            return weight([column / width, k, b.rem(column, width)])
+
+        def several(first: Scalar, count: int) -> None:
+            places = [first + place for place in range(count)]
+
+            def add(k: Scalar, sums: list[Scalar], steps: int = self._unroll) -> list[Scalar]:
+                for step in range(steps):
+                    x = left([self.first, k + step])
+                    sums = [b.fma(x, at(place, k + step), sum) for place, sum in zip(places, sums, strict=True)]
+                return sums
+
+            whole = depth - depth % self._unroll
+            sums = b.loop(0, whole, self._unroll, [b.const(0, dtype)] * count, add)
+            if whole < depth:
+                sums = add(b.index(whole), sums, depth - whole)
+            for place, total in zip(places, sums, strict=True):
+                write([self.first, place], total)
+
+        whole = columns - columns % self._columns
+        b.sequential_range(0, whole, self._columns, lambda first: several(first, self._columns))
+        if whole < columns:
+            several(b.index(whole), columns - whole)

@@ -1,0 +1,244 @@
+"""What all recurrent layers have in common: the steps of a sequence, lengths, directions, states in scratch buffers.
+
+A recurrence is given x times the weights of the inputs, plus bias, for all steps at once: the products with the state
+are what must be done step by step. Its state lives in scratch buffers of its kernel.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    BoolAttr,
+    DenseArrayBase,
+    Float64Type,
+    FloatAttr,
+    StringAttr,
+    TensorType,
+    f64,
+)
+from xdsl.ir import OpResult, SSAValue
+from xdsl.irdl import AttrSizedOperandSegments, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
+
+from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
+from aotc.dialects.dtypes import compute_type
+from aotc.dialects.graph.elementwise import Domain
+from aotc.dialects.graph.indexing import require_indices
+from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
+from aotc.dialects.graph.recurrent.activations import ACTIVATIONS
+from aotc.dialects.graph.recurrent.lines import Line, Lines, ScalarLines, Unit
+from aotc.dialects.graph.shapes import ceil_div
+
+
+class RecurrenceOp(LoopNestOp, ABC):
+    """A recurrent layer of H units on sequences of T steps in a batch of B, in one direction.
+
+    `x` [T, B, GATES * H] is what the inputs contribute to the gates, biases included; `weight` [columns, H] is what the
+    state is multiplied with, packed by `pack_columns` where it has three axes. `initial_h` [B, H] is 0 where absent.
+    `lengths` [B] are the steps of each sequence, from 0 to T (lesser and greater ones count as these); what is behind
+    them is not read, and y is 0 there. With `reverse` the last step of a sequence comes first.
+
+    `y` [T, B, H] are the states after each step and `y_h` [B, H] those after the last. What is added up for a gate is
+    limited to [-clip, clip] before its activation. Activations have each a name, an alpha and a beta (0 where it has
+    none). The further results are scratch buffers, `h` the state in the type that is computed with, `sums` [B, columns]
+    its products.
+    """
+
+    x = operand_def(TensorType)
+    weight = operand_def(TensorType)
+    initial_h = opt_operand_def(TensorType)
+    lengths = opt_operand_def(TensorType)
+    activations = prop_def(ArrayAttr[StringAttr])
+    alphas = prop_def(DenseArrayBase.constr(f64))
+    betas = prop_def(DenseArrayBase.constr(f64))
+    clip = opt_prop_def(FloatAttr[Float64Type])
+    reverse = opt_prop_def(BoolAttr)
+    sums = result_def(TensorType)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    GATES: ClassVar[int]
+    ACTIVATIONS: ClassVar[int]
+    """How many activations a cell has."""
+    STATES: ClassVar[int] = 1
+    """How many results hold states after the last step."""
+
+    # Sizes
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """T, B and H; raises ShapeError."""
+        x = shape_of(self.x)
+        if len(x) != 3 or x[2] % self.GATES:
+            raise ShapeError(f"x must be [steps, batch, {self.GATES} * units], found {list(x)}")
+        return x[0], x[1], x[2] // self.GATES
+
+    @property
+    def columns(self) -> int:
+        """The columns of `weight`: gates whose products with the state are computed together."""
+        return self.GATES * self.sizes[2]
+
+    def matrices(self) -> Sequence[tuple[SSAValue, int]]:
+        """The matrices that states are multiplied with, each with its number of columns."""
+        return [(self.weight, self.columns)]
+
+    def vectors(self) -> Sequence[tuple[str, SSAValue | None, tuple[int, ...]]]:
+        """The other operands: names, values and shapes."""
+        _, batch, units = self.sizes
+        return [("initial_h", self.initial_h, (batch, units))]
+
+    def infer_types(self) -> Sequence[TensorType]:
+        steps, batch, units = self.sizes
+        for matrix, columns in self.matrices():
+            shape = shape_of(matrix)
+            packed = len(shape) == 3 and shape[2] > 0 and shape[:2] == (ceil_div(columns, shape[2]), units)
+            if not packed and shape != (columns, units):
+                raise ShapeError(f"a weight must be [{columns}, {units}], or packed, found {list(shape)}")
+        for name, value, shape in self.vectors():
+            if value is not None and shape_of(value) != shape:
+                raise ShapeError(f"{name} must be {list(shape)}, found {list(shape_of(value))}")
+        if self.lengths is not None:
+            require_indices(self.lengths)
+            if shape_of(self.lengths) != (batch,):
+                raise ShapeError(f"lengths must be [{batch}], found {list(shape_of(self.lengths))}")
+        kind = common_element_type(*(value for value in self.operands if value is not self.lengths))
+        Domain.FLOAT.require(kind, "x")
+        self._check_activations()
+        y = [TensorType(kind, [steps, batch, units]), *[TensorType(kind, [batch, units])] * self.STATES]
+        return [*y, *(TensorType(compute_type(kind), [batch, extent]) for extent in self._buffers())]
+
+    def _check_activations(self) -> None:
+        names = [name.data for name in self.activations]
+        if unknown := [name for name in names if name not in ACTIVATIONS]:
+            raise ShapeError(f"there is no activation {unknown[0]}, only {', '.join(ACTIVATIONS)}")
+        counts = {len(names), len(self.alphas), len(self.betas)}
+        if counts != {self.ACTIVATIONS}:
+            raise ShapeError(f"there must be {self.ACTIVATIONS} activations, alphas and betas, found {sorted(counts)}")
+
+    def _buffers(self) -> Sequence[int]:
+        """The extents of the scratch buffers, for each line."""
+        return [self.sizes[2], self.columns]
+
+    def scratch(self) -> Sequence[OpResult]:
+        return self.results[1 + self.STATES :]
+
+    def operations(self) -> int:
+        steps, batch, units = self.sizes
+        return 2 * steps * batch * units * sum(columns for _, columns in self.matrices())
+
+    # Loops
+
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        self.nest(b, reads, writes, ScalarLines(b))
+
+    def nest(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer], lines: Lines) -> None:
+        """Emit the whole nest, whose inner loops `lines` writes."""
+        batch = self.sizes[1]
+        lines.for_each(batch, self.lengths is not None, lambda line: Steps(self, b, reads, writes, line).run())
+
+    @abstractmethod
+    def start(self, steps: Steps) -> None:
+        """Emit the state before the first step."""
+
+    @abstractmethod
+    def step(self, steps: Steps, time: Scalar) -> None:
+        """Emit one step, with the inputs at `time`: its state, and its result."""
+
+    @abstractmethod
+    def end(self, steps: Steps) -> None:
+        """Emit the results for the state after the last step."""
+
+
+class Steps:
+    """The steps of a line, while its loops are written."""
+
+    def __init__(
+        self, op: RecurrenceOp, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer], line: Line
+    ) -> None:
+        self.op = op
+        self.b = b
+        self.line = line
+        values = [*op.operands, *op.scratch()]
+        self._reads = reads
+        self._positions = {value: place for place, value in reversed(list(enumerate(values)))}
+        self._writes = dict(zip(op.results, writes, strict=True))
+        self.kind = compute_type(element_type_of(op.x))
+
+    def reader(self, value: SSAValue) -> Reader:
+        """The reader of an operand or of a scratch buffer."""
+        return self._reads[self._positions[value]]
+
+    def writer(self, result: OpResult) -> Writer:
+        """The writer of a result."""
+        return self._writes[result]
+
+    def run(self) -> None:
+        """Emit all steps of the line, in order."""
+        op, b = self.op, self.b
+        total = op.sizes[0]
+        length = b.index(total)
+        if op.lengths is not None:
+            given = self.reader(op.lengths)([self.line.first])
+            b.guard(lambda: b.compare("ge", given, 0) & b.compare("le", given, total))
+            length = b.cast(b.min(b.max(given, 0), total), INDEX)
+        op.start(self)
+
+        def step(number: Scalar) -> None:
+            op.step(self, length - 1 - number if op.flag("reverse") else number)
+
+        b.sequential_range(0, length, 1, step)
+        if op.lengths is not None:
+            write, zero = self.writer(op.results[0]), b.const(0, self.kind)
+            b.sequential_range(
+                length, total, 1, lambda time: self.units(lambda row, unit: write([time, row, unit], zero))
+            )
+        op.end(self)
+
+    def units(self, body: Unit) -> None:
+        """Emit `body` for all units."""
+        self.line.for_units(self.op.sizes[2], body)
+
+    def set_state(self, buffer: OpResult, initial: SSAValue | None) -> None:
+        """Fill a scratch buffer with an initial state."""
+        write, zero = self.writer(buffer), self.b.const(0, self.kind)
+        read = None if initial is None else self.reader(initial)
+        self.units(lambda row, unit: write([row, unit], zero if read is None else read([row, unit])))
+
+    def get_state(self, buffer: OpResult, result: OpResult) -> None:
+        """Copy a state to a result that somebody reads."""
+        read, write = self.reader(buffer), self.writer(result)
+        self.units(lambda row, unit: write([row, unit], read([row, unit])))
+
+    def multiply(self, state: OpResult, matrix: SSAValue, columns: int, first: int = 0) -> None:
+        """Emit the products of a state with a matrix: columns of `sums` from `first` on."""
+        write = self.writer(self.op.sums)
+        self.line.multiply(
+            self.reader(state),
+            self.reader(matrix),
+            shape_of(matrix),
+            columns,
+            self.kind,
+            lambda index, value: write([index[0], index[1] + first], value),
+        )
+
+    def input(self, time: Scalar, row: Scalar, unit: Scalar, gate: int) -> Scalar:
+        """What the inputs contribute to a gate."""
+        return self.reader(self.op.x)([time, row, unit + gate * self.op.sizes[2]])
+
+    def sum(self, row: Scalar, unit: Scalar, gate: int) -> Scalar:
+        """What the state contributes to a gate."""
+        return self.reader(self.op.sums)([row, unit + gate * self.op.sizes[2]])
+
+    def activation(self, number: int, x: Scalar) -> Scalar:
+        """An activation of the cell."""
+        alpha, beta = (float(values.get_values()[number]) for values in (self.op.alphas, self.op.betas))
+        return ACTIVATIONS[self.op.activations.data[number].data].formula(self.b, x, alpha, beta)
+
+    def gate(self, number: int, x: Scalar) -> Scalar:
+        """A gate: the activation of what was added up, within the limits."""
+        if self.op.clip is not None:
+            limit = self.op.clip.value.data
+            x = self.b.min(self.b.max(x, -limit), limit)
+        return self.activation(number, x)

@@ -1,0 +1,90 @@
+"""Recurrent layers on register tiles: products of a state with packed weights, and gates of many units at once.
+
+The steps follow each other, so nothing is repeated that could be done for several of them: a step streams each matrix
+once, panel by panel, for all lines of a tile, with the sums of a panel in registers. Sums go through a scratch buffer
+as small as a line of the batch, so that gates are computed in vectors of units whatever their number is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Attribute
+
+from aotc.dialects.builder import Reader, Scalar, Writer
+from aotc.dialects.graph.recurrent.lines import Line, Lines, Unit
+from aotc.dialects.graph.schedules import MatmulSchedule, RecurrenceSchedule
+from aotc.dialects.graph.shapes import ceil_div, segments
+from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
+from aotc.passes.kernel.nests.matmul import accumulate
+
+
+class TileLines(Lines):
+    """MR lines at a time, or one where each takes steps of its own."""
+
+    def __init__(self, b: TileBuilder, schedule: RecurrenceSchedule, kind: Attribute) -> None:
+        """`kind` is the type that is computed with."""
+        self.b = b
+        self.schedule = schedule
+        self.kind = kind
+
+    def for_each(self, batch: int, single: bool, body: Callable[[Line], None]) -> None:
+        for part in segments(batch, 1 if single else self.schedule.mr):
+            high = part.start + part.count * part.size
+
+            def at(first: Scalar, rows: int = part.size) -> None:
+                body(_TileLine(self, first, rows))
+
+            self.b.parallel_range(part.start, high, part.size, at)
+
+
+class _TileLine(Line):
+    def __init__(self, lines: TileLines, first: Scalar, rows: int) -> None:
+        super().__init__(first)
+        self._lines = lines
+        self._rows = rows
+
+    def _for_columns(self, columns: int, registers: int, body: Callable[[Tile, Scalar, int], None]) -> None:
+        """`body` for tiles of `registers` columns, given their first column."""
+        b, lanes = self._lines.b, self._lines.schedule.lanes
+        for part in segments(columns, registers * lanes):
+            tile = Tile((self._rows, ceil_div(part.size, lanes), lanes), part.size if part.size % lanes else None)
+            high = part.start + part.count * part.size
+            b.sequential_range(part.start, high, part.size, lambda first, tile=tile: body(tile, first, lanes))
+
+    def for_units(self, units: int, body: Unit) -> None:
+        b = self._lines.b
+        if self._lines.kind != f32:  # of other types there are no activations of tiles
+
+            def line(row: Scalar) -> None:
+                b.sequential_range(0, units, 1, lambda unit: body(self.first + row, unit))
+
+            b.sequential_range(0, self._rows, 1, line)
+            return
+
+        def tiles(tile: Tile, first: Scalar, lanes: int) -> None:
+            body(tile.index(b, self.first, {0: 1}), tile.index(b, first, {-2: lanes, -1: 1}))
+
+        self._for_columns(units, self._lines.schedule.units, tiles)
+
+    def multiply(
+        self, left: Reader, weight: Reader, shape: Sequence[int], columns: int, dtype: Attribute, write: Writer
+    ) -> None:
+        b, schedule = self._lines.b, self._lines.schedule
+        width = schedule.nr * schedule.lanes
+        if len(shape) != 3 or shape[2] != width:
+            raise NotVectorizable("the weight is not packed into panels of the width of the register tile")
+        products = MatmulSchedule(schedule.lanes, schedule.mr, schedule.nr, schedule.unroll)
+
+        def tiles(tile: Tile, first: Scalar, lanes: int) -> None:
+            row, panel = tile.index(b, self.first, {0: 1}), first / b.index(width)
+            within = tile.index(b, 0, {-2: lanes, -1: 1})
+
+            def factors(k: Scalar) -> tuple[Scalar, Scalar]:
+                return left([row, k]), weight([panel, k, within])
+
+            total = accumulate(b, products, dtype, tile, shape[1], factors)
+            write([row, tile.index(b, first, {-2: lanes, -1: 1})], total)
+
+        self._for_columns(columns, schedule.nr, tiles)

@@ -1,0 +1,93 @@
+"""Recurrent layers: weights in panels, products on register tiles; without vectors, several columns at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import SSAValue
+
+from aotc.dialects.builder import Reader, Writer
+from aotc.dialects.dtypes import compute_type
+from aotc.dialects.graph.interfaces import element_type_of, shape_of
+from aotc.dialects.graph.packed.matmul import PackColumnsOp
+from aotc.dialects.graph.recurrent.lines import ScalarLines
+from aotc.dialects.graph.recurrent.recurrence import RecurrenceOp
+from aotc.dialects.graph.schedules import RecurrenceSchedule, Schedule, SumsSchedule, schedule_of
+from aotc.machines.machine import Core, Machine
+from aotc.passes.kernel.accesses import Accesses
+from aotc.passes.kernel.builders.tile_builder import TileBuilder
+from aotc.passes.kernel.costs.products import product_schedule
+from aotc.passes.kernel.layouts import Layouts
+from aotc.passes.kernel.nests.recurrent import TileLines
+from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
+
+
+class RecurrenceStrategy(KernelStrategy[RecurrenceOp]):
+    """On vectors: each step streams the packed weights once for MR lines."""
+
+    SCHEDULES = (RecurrenceSchedule,)
+
+    def schedule(self, op: RecurrenceOp, machine: Machine) -> Schedule | None:
+        _, batch, units = op.sizes
+        lines = batch if op.lengths is None else 1
+        found = product_schedule(machine, element_type_of(op.x), lines, op.columns, units)
+        if found is None:
+            return None
+        gates = max(machine.use.chain // (op.GATES * found.mr), 1)
+        return RecurrenceSchedule(found.lanes, found.mr, found.nr, found.unroll, gates)
+
+    def lay_out(self, op: RecurrenceOp, layouts: Layouts) -> SSAValue | None:
+        schedule = schedule_of(op)
+        matrices = [value for value, _ in op.matrices()]
+        if not isinstance(schedule, RecurrenceSchedule) or any(len(shape_of(value)) == 3 for value in matrices):
+            return None
+        width = schedule.nr * schedule.lanes
+        packed = {value: layouts.add(PackColumnsOp.get(value, width=width, transpose=True)) for value in matrices}
+        new = op.clone()
+        new.operands = [packed.get(value, value) for value in op.operands]
+        return layouts.scheduled(new, schedule)
+
+    def prologue(self, op: RecurrenceOp, operand: int) -> Prologue:
+        return Prologue.COMPUTED if op.operands[operand] in (op.x, op.initial_h) else Prologue.STORED
+
+    def nest(
+        self,
+        op: RecurrenceOp,
+        b: TileBuilder,
+        reads: Sequence[Reader],
+        writes: Sequence[Writer],
+        schedule: RecurrenceSchedule,
+    ) -> None:
+        op.nest(b, reads, writes, TileLines(b, schedule, compute_type(element_type_of(op.x))))
+
+
+class ScalarRecurrenceStrategy(KernelStrategy[RecurrenceOp]):
+    """In the registers of a core without vectors: several columns of a product share each element of the state."""
+
+    SCHEDULES = (SumsSchedule,)
+    TILES = False
+
+    def scalar_schedule(self, op: RecurrenceOp, core: Core, size: bool) -> Schedule | None:
+        costs, registers = core.scalars.sums, core.scalars.float_registers or core.scalars.registers
+        columns = max(min(costs.most_small if size else costs.most, op.columns, registers // 2), 1)
+        unroll = 1 if size else min(max(costs.unrolled // columns, 1), op.sizes[2])
+        return SumsSchedule(1, 1, columns, unroll=max(unroll, 1))
+
+    def prologue(self, op: RecurrenceOp, operand: int) -> Prologue:
+        return Prologue.STORED
+
+    def accesses(self, op: RecurrenceOp, schedule: SumsSchedule) -> Accesses | None:
+        return Accesses(tuple(() for _ in (*op.operands, *op.scratch())), tuple(() for _ in op.results))
+
+    def nest(
+        self,
+        op: RecurrenceOp,
+        b: TileBuilder,
+        reads: Sequence[Reader],
+        writes: Sequence[Writer],
+        schedule: SumsSchedule,
+    ) -> None:
+        op.nest(b, reads, writes, ScalarLines(b, schedule.columns, schedule.unroll))
+
+
+STRATEGIES: Strategies = {RecurrenceOp: (RecurrenceStrategy(), ScalarRecurrenceStrategy())}

@@ -1,0 +1,18 @@
+// RUN: aotc-opt %s -p 'choose-schedule{target="x86-64-v4"}' | filecheck %s
+// RUN: aotc-opt %s -p 'choose-schedule{target="cortex-m4f"}' | filecheck %s --check-prefix=SCALAR
+
+// A single line: wide tiles. Several share a vector of the weight, unless lengths are of each line.
+// CHECK-LABEL: func.func @main
+// CHECK:      graph.rnn %x, %w {{.*}}schedule = #graph.recurrence_schedule<lanes = 16, mr = 1, nr = 4,
+// CHECK-NEXT: graph.rnn %several, %w {{.*}}schedule = #graph.recurrence_schedule<lanes = 16, mr = {{[2-8]}},
+// CHECK-NEXT: graph.rnn %several, %w, %n {{.*}}schedule = #graph.recurrence_schedule<lanes = 16, mr = 1,
+
+// Without vectors some columns of a product are summed up at once.
+// SCALAR-LABEL: func.func @main
+// SCALAR:      graph.rnn %x, %w {{.*}}schedule = #graph.sums_schedule<lanes = 1, positions = 1, columns = {{[2-9]}}
+func.func @main(%x: tensor<3x1x64xf32>, %w: tensor<64x64xf32>, %several: tensor<3x8x64xf32>, %n: tensor<8xi32>) attributes {aot.entry} {
+  %0, %1, %2, %3 = graph.rnn %x, %w {operandSegmentSizes = array<i32: 1, 1, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x1x64xf32>, tensor<64x64xf32>) -> (tensor<3x1x64xf32>, tensor<1x64xf32>, tensor<1x64xf32>, tensor<1x64xf32>)
+  %4, %5, %6, %7 = graph.rnn %several, %w {operandSegmentSizes = array<i32: 1, 1, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x8x64xf32>, tensor<64x64xf32>) -> (tensor<3x8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>)
+  %8, %9, %10, %11 = graph.rnn %several, %w, %n {operandSegmentSizes = array<i32: 1, 1, 0, 1>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x8x64xf32>, tensor<64x64xf32>, tensor<8xi32>) -> (tensor<3x8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>)
+  func.return
+}
