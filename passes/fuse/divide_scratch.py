@@ -3,7 +3,8 @@
 Whether that pays, and what the parts are, is known to the strategy (`KernelStrategy.parts`). Before, with
 `divide-scratch{target=x86-64-v3 threads=2}`:
 ```mlir
-%0, %1, %2 = graph.winograd_conv %x, %w {..} : .. -> (tensor<1x8x56x56x8xf32>, tensor<36x29x72xf32>, tensor<36x29x16xf32>)
+%0, %1, %2 = graph.winograd_conv %x, %w {..}
+    : .. -> (tensor<1x8x56x56x8xf32>, tensor<36x29x72xf32>, tensor<36x29x16xf32>)
 ```
 After:
 ```mlir

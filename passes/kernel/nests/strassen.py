@@ -74,7 +74,10 @@ class StrassenKernel:
             self._b.sequential_range(0, part.count, 1, block)
 
     def _block(self, outer: list[Scalar], start: Scalar, size: int, share: Share) -> None:
-        """A share of the panels of `size` rows from `start` on; if `size` is odd, the last row of the upper half has none below it."""
+        """A share of the panels of `size` rows from `start` on.
+
+        If `size` is odd, the last row of the upper half has none below it.
+        """
         b, sizes, half = self._b, self._sizes, ceil_div(size, 2)
         paired = size - half
         b.parallel_for([paired], lambda at: self._sum_row(outer, at[0], [start + at[0], start + half + at[0]]))
