@@ -17,7 +17,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from aotc.compiler.driver import compile, compile_to
     from aotc.errors import AotcError, BudgetError, CompileError, Problem, UsageError
-    from aotc.executor import CompiledModel, cpu, load
+    from aotc.executor import CompiledModel, cpu, load, to_dlpack
 
 __all__ = [
     "AotcError",
@@ -31,6 +31,7 @@ __all__ = [
     "compile_to",
     "cpu",
     "load",
+    "to_dlpack",
 ]
 
 _HOME = {
@@ -39,6 +40,7 @@ _HOME = {
     "CompiledModel": "aotc.executor",
     "cpu": "aotc.executor",
     "load": "aotc.executor",
+    "to_dlpack": "aotc.executor",
 } | dict.fromkeys(("AotcError", "BudgetError", "CompileError", "Problem", "UsageError"), "aotc.errors")
 
 
