@@ -16,6 +16,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from aotc.compiler.driver import compile, compile_to
+    from aotc.compiler.session import InferenceSession
     from aotc.errors import AotcError, BudgetError, CompileError, Problem, UsageError
     from aotc.executor import CompiledModel, cpu, load, to_dlpack
 
@@ -24,6 +25,7 @@ __all__ = [
     "BudgetError",
     "CompileError",
     "CompiledModel",
+    "InferenceSession",
     "Problem",
     "UsageError",
     "__version__",
@@ -37,6 +39,7 @@ __all__ = [
 _HOME = {
     "compile": "aotc.compiler.driver",
     "compile_to": "aotc.compiler.driver",
+    "InferenceSession": "aotc.compiler.session",
     "CompiledModel": "aotc.executor",
     "cpu": "aotc.executor",
     "load": "aotc.executor",

@@ -154,7 +154,7 @@ def test_what_is_refused() -> None:
             from_dlpack(Changed(X, at=at, field=(field, value)))
     with pytest.raises(TypeError, match="several elements of int4 in a byte"):
         from_dlpack(Changed(np.zeros(3, ml_dtypes.int4), at=24, field=(ctypes.c_uint64, 0)))
-    with pytest.raises(TypeError, match="DLPack has no elements of type <U1|DLPack has no elements"):
+    with pytest.raises(TypeError, match="DLPack has no elements"):
         to_dlpack(np.array(["a"]))
 
 
