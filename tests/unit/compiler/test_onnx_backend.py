@@ -65,9 +65,7 @@ def test_what_is_compatible() -> None:
 def test_the_runner_of_the_onnx_package() -> None:
     """A slice; all of its cases take minutes."""
     runner = onnx.backend.test.BackendTest(aotc.backend, __name__)
-    runner.include(
-        r"^test_(add|gemm_default_no_bias|maxpool_2d_default|softmax_axis_1|argmax_default_axis_.*)_cpu$"
-    )
+    runner.include(r"^test_(add|gemm_default_no_bias|maxpool_2d_default|softmax_axis_1|argmax_default_axis_.*)_cpu$")
     suite = unittest.TestSuite()
     for case in runner.test_cases.values():
         suite.addTests(unittest.defaultTestLoader.loadTestsFromTestCase(case))
