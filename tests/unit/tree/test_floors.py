@@ -43,7 +43,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "checking": ("pipeline", *BELOW),
     "executor": ("emit", "pipeline", *BELOW),
     "compiler": ("executor", "emit", "frontend", *FLOW),
-    "aotc": ("compiler", "executor", "errors"),
+    "aotc": ("compiler", "executor", "model", "errors"),
     "backend": ("compiler", "executor", "errors"),
     "measuring": ("compiler", "executor", "passes/kernel", *FLOW),
     "cli": ("measuring", "aotc", "compiler", "executor", "frontend", *FLOW),
