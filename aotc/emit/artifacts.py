@@ -112,12 +112,16 @@ def _static(emission: Emission) -> Files:
 
 def _shared(emission: Emission) -> Files:
     from aotc.emit.llvm.link import shared_library, string_object
+    from aotc.emit.llvm.tvm_ffi import tvm_ffi_object
     from aotc.model.conventions import json_symbol
 
     target = emission.native.target
     metadata = string_object(json_symbol(emission.name), to_json(emission.info), target)
     threads = emission.info.threads > 1
-    library = shared_library([emission.native.object, metadata], target, emission.name, threads=threads)
+    objects = [emission.native.object, metadata]
+    if emission.info.interface_api == "packed" and target.pointer_width == 64:
+        objects.append(tvm_ffi_object(emission.info, target))
+    library = shared_library(objects, target, emission.name, threads=threads)
     return {f"{emission.name}.so": library, **emission.beside}
 
 
