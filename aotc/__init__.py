@@ -13,12 +13,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from aotc.model.version import VERSION as __version__
 
 if TYPE_CHECKING:
     from aotc.compiler.driver import build, compile, compile_to
+    from aotc.compiler.session import InferenceSession
     from aotc.errors import AotcError, BudgetError, CompileError, Problem, UsageError
-    from aotc.executor import CompiledModel, cpu, load
+    from aotc.executor import CompiledModel, cpu, load, to_dlpack
     from aotc.model.artifacts import Artifact, ArtifactSet
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "BudgetError",
     "CompileError",
     "CompiledModel",
+    "InferenceSession",
     "Problem",
     "UsageError",
     "__version__",
@@ -36,6 +38,7 @@ __all__ = [
     "compile_to",
     "cpu",
     "load",
+    "to_dlpack",
 ]
 
 _HOME = {
@@ -44,20 +47,24 @@ _HOME = {
     "build": "aotc.compiler.driver",
     "compile": "aotc.compiler.driver",
     "compile_to": "aotc.compiler.driver",
+    "InferenceSession": "aotc.compiler.session",
     "CompiledModel": "aotc.executor",
     "cpu": "aotc.executor",
     "load": "aotc.executor",
+    "to_dlpack": "aotc.executor",
 } | dict.fromkeys(("AotcError", "BudgetError", "CompileError", "Problem", "UsageError"), "aotc.errors")
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'aotc' has no attribute {name!r}")
-    from importlib import import_module
+if not TYPE_CHECKING:  # to type checkers a name that is not above is an error
 
-    value = getattr(import_module(_HOME[name]), name)
-    globals()[name] = value
-    return value
+    def __getattr__(name: str) -> Any:
+        if name not in _HOME:
+            raise AttributeError(f"module 'aotc' has no attribute {name!r}")
+        from importlib import import_module
+
+        value = getattr(import_module(_HOME[name]), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from aotc.compiler.origin import origin_of
 from aotc.errors import Problem, UsageError, warn
 from aotc.machines.targets import lookup
 from aotc.machines.tuning_table import TuningTable
@@ -77,7 +78,10 @@ def import_source(source: Source, options: CompileOptions, report: Callable[[str
         raise UsageError(Problem(f"--stop-after {options.stop_after} comes before --start-at {options.start_at}"))
     if report is not None:
         report("import")
-    return _import(source, options) if options.start_at is None else _resume(source, options.start_at, options)
+    origin = origin_of(source, options)
+    found = _import(source, options) if options.start_at is None else _resume(source, options.start_at, options)
+    found.origin = origin
+    return found
 
 
 def run_phases(compilation: Compilation, report: Callable[[str], None] | None = None) -> None:

@@ -9,6 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from aotc.emit.llvm.link import data_object, shared_library
+from aotc.emit.llvm.tvm_ffi import tvm_ffi_object
 from aotc.errors import CompileError, Problem, UsageError
 from aotc.machines.targets import lookup
 from aotc.model.artifacts import JIT, NATIVE, Artifact, ArtifactSet
@@ -50,6 +51,8 @@ def linked(artifacts: ArtifactSet) -> bytes:
     if info.operator_api == "packed":
         objects += _compiled([_runtime(parts[0].target, name) for name in _REGISTRY[:1]], artifacts)
     objects.append(data_object(json_symbol(info.name), to_json(info).encode() + b"\0", target))
+    if info.interface_api == "packed" and target.pointer_width == 64:
+        objects.append(tvm_ffi_object(info, target))
     if carried := artifacts.carried():
         blob = ArtifactSet(carried).blob()
         framed = len(blob).to_bytes(8, "little") + blob

@@ -1,9 +1,11 @@
 """Compiled models in Python: calls, bound calls, the module-based runtime interface, timing."""
 
 from aotc.executor.device import Device, cpu
+from aotc.executor.dlpack import to_dlpack
 from aotc.executor.loading import compiled_in_process, load
-from aotc.executor.model import CompiledModel, RunError, Step
+from aotc.executor.model import CompiledModel
 from aotc.executor.native import NativeModel
+from aotc.executor.step import RunError, Step
 from aotc.executor.timing import Timing, measure
 
 __all__ = [
@@ -17,4 +19,5 @@ __all__ = [
     "cpu",
     "load",
     "measure",
+    "to_dlpack",
 ]

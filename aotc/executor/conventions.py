@@ -49,7 +49,9 @@ def _micro(inputs: Arrays, outputs: Arrays, from_caller: Arrays) -> Sequence[Any
 # `int32_t f(void *args, void *type_ids, int32_t num_args, void *ret_value, void *ret_tcode, void *resource_handle)`
 
 
-class _DLTensor(ctypes.Structure):
+class DLTensor(ctypes.Structure):
+    """DLPack's, with the members of its two small structures in line."""
+
     _fields_ = (
         ("data", ctypes.c_void_p),
         ("device_type", ctypes.c_int32),
@@ -64,17 +66,17 @@ class _DLTensor(ctypes.Structure):
     )
 
 
-def _dltensor(array: Array) -> _DLTensor:
+def _dltensor(array: Array) -> DLTensor:
     shape = (ctypes.c_int64 * array.ndim)(*array.shape)
     code, bits = DLPACK_TYPES[array.dtype.name]
-    return _DLTensor(address_of(array), CPU, 0, array.ndim, code, bits, 1, shape, None, 0)
+    return DLTensor(address_of(array), CPU, 0, array.ndim, code, bits, 1, shape, None, 0)
 
 
 def _packed(inputs: Arrays, outputs: Arrays, from_caller: Arrays) -> Sequence[Any]:
     tensors = [ctypes.pointer(_dltensor(array)) for array in (*inputs, *outputs)]
-    handles = [ctypes.cast(pointer, ctypes.POINTER(_DLTensor)) for pointer in _pointers(from_caller)]
+    handles = [ctypes.cast(pointer, ctypes.POINTER(DLTensor)) for pointer in _pointers(from_caller)]
     count = len(tensors) + len(handles)
-    values = (ctypes.POINTER(_DLTensor) * count)(*tensors, *handles)
+    values = (ctypes.POINTER(DLTensor) * count)(*tensors, *handles)
     codes = (ctypes.c_int32 * count)(*[TENSOR_CODE] * len(tensors), *[HANDLE_CODE] * len(handles))
     return values, codes, count, ctypes.pointer(ctypes.c_int64()), ctypes.pointer(ctypes.c_int32()), None
 

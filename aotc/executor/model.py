@@ -3,71 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from threading import Lock
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, Final, NoReturn, TypeVar, overload
 
 import numpy as np
 
-from aotc.errors import EXIT_WRONG, AotcError, Problem
 from aotc.executor.device import Device, cpu
+from aotc.executor.display import as_html
+from aotc.executor.dlpack import dtype_of
 from aotc.executor.native import Array, NativeModel
+from aotc.executor.packed_metadata import ModuleMetadata, module_metadata
+from aotc.executor.step import Step, failed, taken
+from aotc.executor.tensors import (
+    ByName,
+    checked,
+    describe,
+    in_order,
+    in_place,
+    is_plain,
+    listing,
+    memory_of,
+    position,
+    require_apart,
+)
 from aotc.executor.timing import Timing, measure
 from aotc.model.metadata import ModelInfo, PlanInfo, TensorInfo
 
-Inputs: TypeAlias = "Mapping[str, Any] | Sequence[Any]"
-"""Arrays by name, or all of them in order."""
+T = TypeVar("T")
 
-
-class RunError(AotcError):
-    """The model's entry function returned an error."""
-
-    exit_code = EXIT_WRONG
-
-
-class Step:
-    """A call on fixed buffers: `step()` reads the bound inputs, runs, and overwrites `step.outputs`.
-
-    A step has a workspace of its own. Calls from several threads wait for each other, and each overwrites the outputs
-    that the one before returned: threads that read them at their own pace have a step each.
-    """
-
-    __slots__ = ("_acquire", "_call", "_copies", "_idle", "_keep", "_name", "_release", "_workspace", "outputs")
-
-    def __init__(
-        self,
-        native: NativeModel,
-        idle: list[Array | None],
-        inputs: Sequence[Array],
-        outputs: Sequence[Array],
-        copies: Sequence[tuple[Array, Array]],
-    ) -> None:
-        """`idle` are workspaces that nobody uses: one of them is the step's while it lives."""
-        self.outputs = {t.name: array for t, array in zip(native.info.outputs, outputs, strict=True)}
-        """{output name: array}; the same arrays at every call."""
-        self._name = native.info.name
-        self._copies = copies
-        self._keep = (inputs, outputs, native)
-        self._idle = idle
-        self._workspace = _taken(idle, native)
-        self._call = native.call_on(inputs, outputs, self._workspace)
-        lock = Lock()
-        self._acquire, self._release = lock.acquire, lock.release  # `with lock` takes twice as long
-
-    def __del__(self) -> None:
-        if hasattr(self, "_workspace"):
-            self._idle.append(self._workspace)
-
-    def __call__(self) -> dict[str, Array]:
-        self._acquire()
-        try:
-            if self._copies:
-                for destination, source in self._copies:
-                    np.copyto(destination, source)
-            if status := self._call():
-                raise _failed(self._name, status)
-            return self.outputs
-        finally:
-            self._release()
+_FUNCTIONS: Final = (
+    *("run", "set_input", "set_input_zero_copy", "set_output_zero_copy", "get_input", "get_output"),
+    *("get_num_inputs", "get_num_outputs", "get_input_index", "get_output_index", "get_input_name", "get_input_info"),
+    *("get_model_metadata", "time_evaluator"),
+)
+"""What `model[NAME]` finds beside the model's own name."""
 
 
 class CompiledModel:
@@ -76,16 +46,22 @@ class CompiledModel:
     Threads may call one instance, and make bound calls of it, at the same time; each call has its own workspace. What
     `set_input`, `run` and `get_output` work on is one set of buffers: threads that take turns at these get each
     other's values, so each has a `clone()`.
+
+    Whatever is given as a tensor is a numpy array, or anything with `__dlpack__` in main memory, which is used where
+    it is (`aotc.to_dlpack` is the way out), or for inputs what `numpy.asarray` takes.
     """
 
     def __init__(self, native: NativeModel) -> None:
         self._native = native
         self._idle: list[Array | None] = [native.new_workspace()]
         """Workspaces that nobody uses. Taking one off a list, or putting it back, is one step for all threads."""
-        self._dtypes = {t.dtype: _dtype(t.dtype) for t in (*self.inputs, *self.outputs)}
+        self._dtypes = {t.dtype: dtype_of(t.dtype) for t in (*self.inputs, *self.outputs)}
         self._turn = Lock()
         """Held while the model's own buffers are made, read or written."""
         self._own_inputs: list[Array] | None = None
+        self._own_outputs: list[Array] | None = None
+        self._lent: set[int] = set()
+        """Positions of the inputs whose buffers are the caller's."""
         self._own_step: Step | None = None
 
     @property
@@ -119,99 +95,222 @@ class CompiledModel:
         )
 
     def __repr__(self) -> str:
-        sides = (", ".join(_describe(t) for t in tensors) for tensors in (self.inputs, self.outputs))
+        sides = (", ".join(describe(t) for t in tensors) for tensors in (self.inputs, self.outputs))
         return f"<CompiledModel {self.metadata.name}: {' -> '.join(sides)}>"
+
+    def _repr_html_(self) -> str:
+        return as_html(self.metadata)
 
     # Calls
 
-    def __call__(self, *inputs: Any) -> dict[str, Array]:
-        """`model({"x": array})`, or `model(x0, x1)` in order: {output name: new array}.
+    def __call__(self, /, *inputs: Any, **named: Any) -> dict[str, Array]:
+        """`model({"x": array})`, `model(x=array)`, or `model(x0, x1)` in order: {output name: new array}.
 
         Raises TypeError for a wrong dtype or number of arrays, ValueError for a wrong name or shape.
         """
-        arrays = [a if _is_plain(a) else a.copy() for a in self._arrays(_as_inputs(inputs))]
+        arrays = [a if is_plain(a) else a.copy() for a in self._arrays(inputs, named)]
         outputs = self._new(self.outputs)
-        workspace = _taken(self._idle, self._native)
+        workspace = taken(self._idle, self._native)
         try:
             status = self._native.call_on(arrays, outputs, workspace)()
         finally:
             self._idle.append(workspace)
         if status:
-            raise _failed(self.metadata.name, status)
-        return self._named(outputs)
+            raise failed(self.metadata.name, status)
+        return {t.name: array for t, array in zip(self.outputs, outputs, strict=True)}
 
-    def bind(self, *inputs: Any) -> Step:
+    def bind(self, /, *inputs: Any, outputs: ByName | None = None, **named: Any) -> Step:
         """A call on these arrays: no checks, no allocation. Later changes to the arrays are seen by later calls.
 
-        Contiguous, aligned arrays are read where they are; others are copied at each call.
+        Contiguous, aligned inputs are read where they are; others are copied at each call. `outputs`, by name or all
+        in order, are written where they are; of those that are not given there are new ones. (An input whose name is
+        `outputs` goes into a mapping.) Raises as a call, and for an output that cannot be written ValueError:
+        it is read-only, not contiguous, not aligned, or overlaps an input or another output.
         """
         buffers: list[Array] = []
         copies: list[tuple[Array, Array]] = []
-        for array in self._arrays(_as_inputs(inputs)):
-            if _is_plain(array):
+        for array in self._arrays(inputs, named):
+            if is_plain(array):
                 buffers.append(array)
             else:
                 buffers.append(np.empty(array.shape, array.dtype))
                 copies.append((buffers[-1], array))
-        return self._bind(buffers, copies)
+        results = self._new(self.outputs) if outputs is None else self._results(outputs)
+        return self._bind(buffers, results, copies)
 
-    def _bind(self, buffers: Sequence[Array], copies: Sequence[tuple[Array, Array]] = ()) -> Step:
-        return Step(self._native, self._idle, buffers, self._new(self.outputs), copies)
+    def _bind(
+        self, inputs: Sequence[Array], outputs: Sequence[Array], copies: Sequence[tuple[Array, Array]] = ()
+    ) -> Step:
+        require_apart(self.inputs, inputs, self.outputs, outputs)
+        return Step(self._native, self._idle, inputs, outputs, copies)
 
-    # The module-based runtime interface
+    def _results(self, outputs: ByName) -> list[Array]:
+        """The caller's arrays for the outputs, in order; new ones where there are none."""
+        if isinstance(outputs, Mapping):
+            given = {position(self.outputs, name, "output"): value for name, value in outputs.items()}
+        elif len(outputs) == len(self.outputs):
+            given = dict(enumerate(outputs))
+        else:
+            raise TypeError(f"{len(outputs)} arrays for {len(self.outputs)} outputs; they are {listing(self.outputs)}")
+        results = self._new(self.outputs)
+        for place, value in given.items():
+            results[place] = self._in_place(self.outputs[place], value, written=True)
+        return results
+
+    # The module-based runtime interface, with the names of TVM's GraphExecutor
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
         """A function of the module: `model["kws"](aotc.cpu())`, under the model's own name, makes an executor on a
-        device; `model["get_model_metadata"]()` is the metadata. Raises KeyError for another name.
+        device; `model["run"]`, `model["set_input"]` and the others are the methods; `model["get_model_metadata"]()`
+        returns the metadata. Raises KeyError for another name.
 
         The executor is a new instance on the same code and weights; a device that is not the CPU is a ValueError.
         """
-        if name == "get_model_metadata":
-            return lambda: self.metadata
         if name == self.metadata.name:
             return self._executor
-        raise KeyError(f"no function {name!r}; there are {self.metadata.name!r} and 'get_model_metadata'")
+        if name in _FUNCTIONS:
+            return getattr(self, name)
+        raise KeyError(f"no function {name!r}; there are {self.metadata.name!r} and {', '.join(_FUNCTIONS)}")
 
     def _executor(self, device: tuple[int, int] | None = None) -> CompiledModel:
+        self._require_cpu(device)
+        return self.clone()
+
+    def _require_cpu(self, device: tuple[int, int] | None) -> None:
         given = cpu() if device is None else Device(*device)
         if given != cpu():
             name = self.metadata.name
             raise ValueError(f"{name} runs on {cpu()}, main memory, and cannot be put on {given}")
-        return self.clone()
 
-    def set_input(self, which: str | int, value: Any) -> None:
-        """Copy `value` into the model's own buffer of an input, by name or position."""
-        position = _position(self.inputs, which, "input")
-        array = self._check(self.inputs[position], value)
+    def get_model_metadata(self) -> ModuleMetadata:
+        """What the module says of its functions: for a packed library what its own tables say, read through its
+        packed function of that name; the same of any other model."""
+        return module_metadata(self._native)
+
+    def set_input(self, which: str | int | None = None, value: Any = None, /, **inputs: Any) -> None:
+        """Copy values into the model's own buffers of inputs: one by name or position, any number by keyword.
+
+        All are checked before the first is copied.
+        """
+        arrays = self._by_position(inputs)
+        if which is not None:
+            place = self._input(which)
+            if place in arrays:
+                raise TypeError(f"two values for {self.inputs[place].name!r}")
+            arrays[place] = self._check(self.inputs[place], value)
         with self._turn:
-            self._buffers()[position][...] = array
+            self._copy_in(arrays)
+
+    def _by_position(self, inputs: Mapping[str, Any]) -> dict[int, Array]:
+        places = {self._input(name): value for name, value in inputs.items()}
+        return {place: self._check(self.inputs[place], value) for place, value in places.items()}
+
+    def _copy_in(self, arrays: Mapping[int, Array]) -> None:
+        for place, array in arrays.items():
+            if place in self._lent:  # the caller's is not to be written
+                self._lent.discard(place)
+                self._buffers()[place] = self._own(self.inputs[place])
+                self._own_step = None
+            self._buffers()[place][...] = array
 
     def get_input(self, which: str | int) -> Array:
-        """The model's own buffer of an input, zero before `set_input`."""
+        """The model's own buffer of an input, zero before `set_input`; after `set_input_zero_copy` the caller's."""
         with self._turn:
-            return self._buffers()[_position(self.inputs, which, "input")]
+            return self._buffers()[self._input(which)]
 
-    def run(self) -> None:
-        """Run on the inputs set with `set_input`."""
+    def set_input_zero_copy(self, which: str | int, value: Any) -> None:
+        """Let `run` read this input from the memory of `value`, until `set_input`. Later changes to it are seen.
+
+        Raises as `set_input`, and ValueError where the memory is not contiguous, or not aligned.
+        """
+        place = self._input(which)
+        array = self._in_place(self.inputs[place], value, written=False)
         with self._turn:
+            read = [array if i == place else each for i, each in enumerate(self._buffers())]
+            require_apart(self.inputs, read, self.outputs, self._written())
+            self._own_inputs, self._own_step = read, None
+            self._lent.add(place)
+
+    def set_output_zero_copy(self, which: str | int, value: Any) -> None:
+        """Let `run` write this output into the memory of `value`. Raises as `bind` does for its outputs."""
+        place = position(self.outputs, which, "output")
+        array = self._in_place(self.outputs[place], value, written=True)
+        with self._turn:
+            written = [array if i == place else each for i, each in enumerate(self._written())]
+            require_apart(self.inputs, self._buffers(), self.outputs, written)
+            self._own_outputs, self._own_step = written, None
+
+    def run(self, /, **inputs: Any) -> None:
+        """Run on the inputs set with `set_input`, or given here as there."""
+        arrays = self._by_position(inputs)
+        with self._turn:
+            self._copy_in(arrays)
             self._step()()
 
-    def get_output(self, which: str | int, out: Array | None = None) -> Array:
-        """A copy of an output of the last `run`, in `out` if given."""
-        tensor = self.outputs[_position(self.outputs, which, "output")]
-        if out is not None:
-            self._check(tensor, out)
+    @overload
+    def get_output(self, which: str | int, out: None = None) -> Array: ...
+    @overload
+    def get_output(self, which: str | int, out: T) -> T: ...
+    def get_output(self, which: str | int, out: Any = None) -> Any:
+        """A copy of an output of the last `run`, in `out` if given; zero before the first."""
+        place = position(self.outputs, which, "output")
+        tensor = self.outputs[place]
+        result = None if out is None else memory_of(tensor, self._dtypes[tensor.dtype], out)
         with self._turn:
-            result = self._step().outputs[tensor.name]
-            if out is None:
-                return result.copy()
-            np.copyto(out, result)
+            found = self._written()[place]
+            if result is None:
+                return found.copy()
+            np.copyto(result, found)
             return out
 
-    def time_evaluator(self, number: int = 10, repeat: int = 3) -> Callable[[], Timing]:
-        """A function that times `repeat` runs of `number` calls on the inputs set with `set_input`, in seconds."""
+    def get_num_inputs(self) -> int:
+        """How many inputs there are."""
+        return len(self.inputs)
 
-        def evaluate() -> Timing:
+    def get_num_outputs(self) -> int:
+        """How many outputs there are."""
+        return len(self.outputs)
+
+    def get_input_index(self, name: str) -> int:
+        """The position of an input, -1 where there is none of that name, as GraphExecutor has it."""
+        return next((place for place, tensor in enumerate(self.inputs) if tensor.name == name), -1)
+
+    def get_output_index(self, name: str) -> int:
+        """The position of an output, -1 where there is none of that name."""
+        return next((place for place, tensor in enumerate(self.outputs) if tensor.name == name), -1)
+
+    def get_input_name(self, index: int) -> str:
+        """The name of the input at a position."""
+        return self.inputs[self._input(index)].name
+
+    def get_input_info(self) -> tuple[dict[str, tuple[int, ...]], dict[str, str]]:
+        """The shapes and the dtypes of the inputs, each by name."""
+        return {t.name: t.shape for t in self.inputs}, {t.name: t.dtype for t in self.inputs}
+
+    def time_evaluator(
+        self,
+        func_name: str | int = "run",
+        dev: tuple[int, int] | int | None = None,
+        number: int = 10,
+        repeat: int = 3,
+    ) -> Callable[..., Timing]:
+        """A function that times `repeat` runs of `number` calls, in seconds: of `run` on the inputs set with
+        `set_input`, or of another function of the module on the arguments that it is given.
+
+        `time_evaluator(number=10, repeat=3)`, in order `time_evaluator(10, 3)`, or as TVM has it
+        `time_evaluator("run", dev, number=10)`.
+        """
+        if isinstance(func_name, int):
+            number, func_name = func_name, "run"
+            repeat, dev = (dev, None) if isinstance(dev, int) else (repeat, dev)
+        elif isinstance(dev, int):
+            raise TypeError(f"dev is {dev}; a device is a pair, as aotc.cpu()")
+        self._require_cpu(dev)
+        function = None if func_name == "run" else self[func_name]
+
+        def evaluate(*arguments: Any) -> Timing:
+            if function is not None:
+                return measure(partial(function, *arguments), number, repeat)
             with self._turn:
                 return measure(self._step(), number, repeat)
 
@@ -219,93 +318,37 @@ class CompiledModel:
 
     def _buffers(self) -> list[Array]:
         if self._own_inputs is None:
-            self._own_inputs = [np.zeros(t.shape, self._dtypes[t.dtype]) for t in self.inputs]
+            self._own_inputs = [self._own(tensor) for tensor in self.inputs]
         return self._own_inputs
+
+    def _written(self) -> list[Array]:
+        if self._own_outputs is None:
+            self._own_outputs = [self._own(tensor) for tensor in self.outputs]
+        return self._own_outputs
 
     def _step(self) -> Step:
         if self._own_step is None:
-            self._own_step = self._bind(self._buffers())
+            self._own_step = self._bind(self._buffers(), self._written())
         return self._own_step
 
-    # Checks
+    # Arrays
 
-    def _arrays(self, inputs: Inputs) -> list[Array]:
+    def _arrays(self, positional: Sequence[Any], named: Mapping[str, Any]) -> list[Array]:
         """The given arrays in order, checked."""
-        tensors = self.inputs
-        if isinstance(inputs, Mapping):
-            if len(inputs) != len(tensors) or any(t.name not in inputs for t in tensors):
-                raise ValueError(f"{_names_problem(inputs, tensors)}; the inputs are {_listing(tensors)}")
-            return [self._check(t, inputs[t.name]) for t in tensors]
-        if len(inputs) != len(tensors):
-            raise TypeError(f"{len(inputs)} arrays for {len(tensors)} inputs; they are {_listing(tensors)}")
-        return [self._check(t, value) for t, value in zip(tensors, inputs, strict=True)]
+        values = in_order(self.inputs, positional, named)
+        return [self._check(tensor, value) for tensor, value in zip(self.inputs, values, strict=True)]
 
     def _check(self, tensor: TensorInfo, value: Any) -> Array:
-        array: Array = value if isinstance(value, np.ndarray) else np.asarray(value)
-        if array.dtype != self._dtypes[tensor.dtype]:
-            raise TypeError(f"{tensor.name!r} has dtype {array.dtype}, expected {_describe(tensor)}")
-        if array.shape != tensor.shape:
-            raise ValueError(f"{tensor.name!r} has shape {list(array.shape)}, expected {_describe(tensor)}")
-        return array
+        return checked(tensor, self._dtypes[tensor.dtype], value)
+
+    def _in_place(self, tensor: TensorInfo, value: Any, *, written: bool) -> Array:
+        return in_place(tensor, self._dtypes[tensor.dtype], value, written=written)
+
+    def _input(self, which: str | int) -> int:
+        return position(self.inputs, which, "input")
+
+    def _own(self, tensor: TensorInfo) -> Array:
+        return np.zeros(tensor.shape, self._dtypes[tensor.dtype])
 
     def _new(self, tensors: Sequence[TensorInfo]) -> list[Array]:
         return [np.empty(t.shape, self._dtypes[t.dtype]) for t in tensors]
-
-    def _named(self, arrays: Sequence[Array]) -> dict[str, Array]:
-        return {t.name: array for t, array in zip(self.outputs, arrays, strict=True)}
-
-
-def _taken(idle: list[Array | None], native: NativeModel) -> Array | None:
-    """A workspace that nobody else has: an idle one, else a new one."""
-    try:
-        return idle.pop()
-    except IndexError:
-        return native.new_workspace()
-
-
-def _as_inputs(arguments: tuple[Any, ...]) -> Inputs:
-    """The single mapping, or the arrays in order."""
-    return arguments[0] if len(arguments) == 1 and isinstance(arguments[0], Mapping) else arguments
-
-
-def _is_plain(array: Array) -> bool:
-    """Whether native code can read the array where it is."""
-    return array.flags.c_contiguous and array.flags.aligned
-
-
-def _names_problem(given: Mapping[str, Any], tensors: Sequence[TensorInfo]) -> str:
-    unknown = [repr(name) for name in given if all(name != t.name for t in tensors)]
-    missing = [repr(t.name) for t in tensors if t.name not in given]
-    parts = [f"no input {', '.join(unknown)}"] if unknown else []
-    return " and ".join(parts + ([f"{', '.join(missing)} missing"] if missing else []))
-
-
-def _position(tensors: Sequence[TensorInfo], which: str | int, side: str) -> int:
-    if isinstance(which, str):
-        for position, tensor in enumerate(tensors):
-            if tensor.name == which:
-                return position
-        raise ValueError(f"no {side} {which!r}; the {side}s are {_listing(tensors)}")
-    if not 0 <= which < len(tensors):
-        raise IndexError(f"no {side} {which}; there are {len(tensors)}: {_listing(tensors)}")
-    return which
-
-
-def _describe(tensor: TensorInfo) -> str:
-    return f"{tensor.dtype}{list(tensor.shape)}"
-
-
-def _listing(tensors: Sequence[TensorInfo]) -> str:
-    return ", ".join(f"{t.name!r} {_describe(t)}" for t in tensors) or "none"
-
-
-def _dtype(name: str) -> np.dtype[Any]:
-    if name in np.sctypeDict:
-        return np.dtype(name)
-    import ml_dtypes
-
-    return np.dtype(getattr(ml_dtypes, name))
-
-
-def _failed(name: str, status: int) -> RunError:
-    return RunError(Problem(f"the entry function of {name} returned {status}"))

@@ -64,6 +64,15 @@ class NativeModel:
         if info.weights == "caller" and given < info.weights_bytes:
             raise ValueError(f"{info.name} takes {info.weights_bytes} bytes of weights from its caller, got {given}")
 
+    def symbol(self, name: str) -> int | None:
+        """The address of another symbol of the library that the model is in; None where it is in none."""
+        if not isinstance(self.owner, ctypes.CDLL):
+            return None
+        try:
+            return ctypes.addressof(ctypes.c_char.in_dll(self.owner, name))
+        except ValueError:
+            return None
+
     def new_workspace(self) -> Array | None:
         """Memory for one instance's intermediate values, where the model takes it from its caller."""
         if self.info.workspace != "caller":

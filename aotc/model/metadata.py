@@ -111,6 +111,17 @@ class Footprint:
 
 
 @dataclass(frozen=True)
+class Origin:
+    """What a model was compiled by, for which `--target`, with which options that decide its code and are not as by
+    default, as on the command line, and the SHA-256 of the model file, external data apart; None for IR."""
+
+    compiler: str
+    target: str
+    options: tuple[str, ...]
+    model_sha256: str | None
+
+
+@dataclass(frozen=True)
 class ModelInfo:
     """A compiled model: its name as a C identifier, interface, sizes in bytes, kernels and plan."""
 
@@ -137,6 +148,8 @@ class ModelInfo:
     """What the processor must have beyond the base of its architecture, in LLVM's words (`aotc.machines.features`)."""
     in_floats: tuple[str, ...] = ()
     """The nodes of a quantised model that compute with dequantised numbers."""
+    origin: Origin | None = None
+    """None where it is not known: of a module that was not compiled from a model."""
     version: int = METADATA_VERSION
 
     @property
@@ -164,6 +177,8 @@ def to_json(info: ModelInfo, artifacts: Sequence[Mapping[str, Any]] = ()) -> str
         del members["features"]
     if not info.in_floats:
         del members["in_floats"]
+    if info.origin is None:
+        del members["origin"]
     return json.dumps(members, indent=2) + "\n"
 
 
@@ -173,7 +188,7 @@ def from_json(text: str) -> ModelInfo:
         members = json.loads(text)
         if (version := members["version"]) != METADATA_VERSION:
             raise ValueError(f"the metadata has version {version}, this is aotc for version {METADATA_VERSION}")
-        plan, footprint = members["plan"], members.get("footprint")
+        plan, footprint, origin = members["plan"], members.get("footprint"), members.get("origin")
         return _build(
             ModelInfo,
             members,
@@ -182,6 +197,7 @@ def from_json(text: str) -> ModelInfo:
             kernels=tuple(_build(KernelInfo, item) for item in members["kernels"]),
             plan=_build(PlanInfo, plan, buffers=tuple(_build(BufferInfo, item) for item in plan["buffers"])),
             footprint=None if footprint is None else _footprint(footprint),
+            origin=None if origin is None else _build(Origin, origin),
         )
     except (KeyError, TypeError, RecursionError) as error:
         raise ValueError(f"this is no metadata of a compiled model: {error!r}") from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from aotc.pipeline.options import CompileOptions
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from xdsl.context import Context
     from xdsl.dialects.builtin import ModuleOp
 
-    from aotc.model.metadata import ModelInfo
+    from aotc.model.metadata import ModelInfo, Origin
     from aotc.model.weights import WeightStore
 
 
@@ -26,6 +26,8 @@ class Compilation:
     store: WeightStore
     phase: str
     timings: list[PassTiming] = field(default_factory=list[PassTiming])
+    origin: Origin | None = None
+    """Where the model comes from, for what is written."""
 
     @property
     def name(self) -> str:
@@ -38,4 +40,4 @@ class Compilation:
         """The metadata of the compiled model; only after the last phase."""
         from aotc.pipeline.model_info import model_info
 
-        return model_info(self.module)
+        return replace(model_info(self.module), origin=self.origin)

@@ -3,6 +3,7 @@
 #define AOTC_RUNTIME_HPP_
 
 #include <cstdint>
+#include <cstring>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -67,6 +68,74 @@ class Model {
 
  private:
   const aotc_model_t *model_;
+};
+
+// A packed model with buffers of its own, by the names of its metadata: set_input, run, get_output. Workspace, weights
+// and handle are as for Run. One thread at a time; models without metadata have no names.
+class Executor {
+ public:
+  explicit Executor(const aotc_model_t &model, void *workspace = nullptr, const void *weights = nullptr,
+                    void *resource_handle = nullptr)
+      : model_(model), workspace_(workspace), weights_(weights), resource_handle_(resource_handle) {
+    const AOTCMetadata &metadata = model_.metadata();
+    const AOTCParameterInfo *info = nullptr;
+    for (std::int32_t i = 0; (info = AOTCMetadata_GetParameter(&metadata, i)) != nullptr; ++i) {
+      memory_.emplace_back(static_cast<std::size_t>(AOTCParameterInfo_GetBytes(info)));
+    }
+  }
+
+  // Copies as many bytes as the input has from `data`; throws Error where there is no such input.
+  void set_input(const std::string &name, const void *data) { copy(buffer(name, false), data); }
+  void set_input(std::size_t index, const void *data) { copy(buffer(index, false), data); }
+
+  // The memory of an input, for an application that fills it itself, or of an output.
+  void *input(const std::string &name) { return buffer(name, false).data(); }
+  const void *output(const std::string &name) { return buffer(name, true).data(); }
+
+  void run() {
+    std::vector<Tensor> sides[2];
+    for (std::size_t i = 0; i < memory_.size(); ++i) {
+      const AOTCParameterInfo &info = *AOTCMetadata_GetParameter(&model_.metadata(), static_cast<std::int32_t>(i));
+      std::vector<std::int64_t> shape(info.shape, info.shape + info.ndim);
+      sides[i < model_.num_inputs() ? 0 : 1].emplace_back(memory_[i].data(), info.dtype, shape);
+    }
+    model_.Run(sides[0], sides[1], workspace_, weights_, resource_handle_);
+  }
+
+  // Copies an output of the last run to `data`; throws Error where there is no such output.
+  void get_output(const std::string &name, void *data) { copy_out(buffer(name, true), data); }
+  void get_output(std::size_t index, void *data) { copy_out(buffer(index, true), data); }
+
+ private:
+  typedef std::vector<unsigned char> Memory;
+
+  static void copy(Memory &to, const void *data) {
+    if (!to.empty()) std::memcpy(to.data(), data, to.size());
+  }
+  static void copy_out(const Memory &from, void *data) {
+    if (!from.empty()) std::memcpy(data, from.data(), from.size());
+  }
+  Memory &buffer(std::size_t index, bool output) {
+    if (index >= (output ? model_.num_outputs() : model_.num_inputs())) throw Error(kAOTCErrorInvalidArgument);
+    return memory_.at(index + (output ? model_.num_inputs() : 0));
+  }
+  Memory &buffer(const std::string &name, bool output) {
+    // An output may have the name of an input, so that all positions of its side are looked at.
+    std::int32_t first = output ? static_cast<std::int32_t>(model_.num_inputs()) : 0;
+    std::size_t count = output ? model_.num_outputs() : model_.num_inputs();
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::int32_t position = first + static_cast<std::int32_t>(i);
+      const AOTCParameterInfo *info = AOTCMetadata_GetParameter(&model_.metadata(), position);
+      if (info != nullptr && name == info->relay_name_hint) return buffer(i, output);
+    }
+    throw Error(kAOTCErrorInvalidArgument);
+  }
+
+  Model model_;
+  std::vector<Memory> memory_;
+  void *workspace_;
+  const void *weights_;
+  void *resource_handle_;
 };
 
 }  // namespace aotc

@@ -20,13 +20,9 @@ from xdsl.ir import Attribute
 from xdsl.rewriter import InsertPoint
 
 from aotc.dialects.aot import (
-    VOID_PTR,
     Convention,
     GlobalOp,
-    PtrCastOp,
     PtrType,
-    SetElementOp,
-    SetFieldOp,
     StructType,
     SymbolOp,
     integers,
@@ -42,10 +38,9 @@ from aotc.dialects.aot.contract import (
     sizes_of,
 )
 from aotc.model.conventions import operator_symbol
-from aotc.model.dlpack import HANDLE_CODE
 from aotc.model.metadata import METADATA_VERSION
 from aotc.model.naming import c_identifier
-from aotc.passes.interface.packing import PACKED_NAMES, PACKED_TYPES, DLType
+from aotc.passes.interface.packing import PACKED_NAMES, PACKED_TYPES, DLType, return_handle
 
 
 def add_metadata(module: ModuleOp, main: FuncOp, run: str) -> tuple[str, str]:
@@ -112,13 +107,8 @@ def _getter(symbol: str, metadata: str) -> FuncOp:
         argument.name_hint = name
     set_signature(function, [Argument(name=name) for name in PACKED_NAMES], [i32])
     build = Builder(InsertPoint.at_end(block))
-    value = build.insert(PtrCastOp(block.args[3], PtrType(StructType("AOTCValue"))))
-    code = build.insert(PtrCastOp(block.args[4], PtrType(i32)))
     tables = build.insert(SymbolOp(metadata, PtrType(StructType("AOTCMetadata"))))
-    handle = build.insert(PtrCastOp(tables.result, VOID_PTR))
-    build.insert(SetFieldOp(value.result, 0, "v_handle", handle.result))
-    kind = build.insert(arith.ConstantOp.from_int_and_width(HANDLE_CODE, 32))
-    build.insert(SetElementOp(code.result, 0, kind.result))
+    return_handle(build, block.args, tables.result)
     done = build.insert(arith.ConstantOp.from_int_and_width(0, 32))
     build.insert(ReturnOp(done))
     return function

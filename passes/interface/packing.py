@@ -246,6 +246,14 @@ class Unpacker:
         build.insert(RequireOp(present))
 
 
+def return_handle(build: Builder, arguments: Sequence[SSAValue], pointer: SSAValue) -> None:
+    """Let the packed function of these arguments return a bare pointer."""
+    value = build.insert(PtrCastOp(arguments[3], PtrType(_VALUE))).result
+    code = build.insert(PtrCastOp(arguments[4], PtrType(i32))).result
+    build.insert(SetFieldOp(value, 0, "v_handle", _as_void(build, pointer)))
+    build.insert(SetElementOp(code, 0, _constant(build, HANDLE_CODE, i32)))
+
+
 def _constant(build: Builder, value: int, kind: Attribute) -> SSAValue:
     assert isinstance(kind, IntegerType)
     return build.insert(arith.ConstantOp(IntegerAttr(value, kind))).result

@@ -17,6 +17,7 @@ from xdsl.utils.target import Target
 
 from aotc.dialects.aot.contract import weight_offsets
 from aotc.emit.c.header import header_text
+from aotc.emit.c.preamble import head
 from aotc.emit.c.source import CSource
 from aotc.emit.c.support import supported_text
 from aotc.emit.c.unit import THREADS, Part
@@ -35,9 +36,10 @@ def emit_c(module: ModuleOp, store: WeightStore, info: ModelInfo, split: bool = 
     header = f"{info.name}.h"
     result: dict[str, Content] = {}
     if split:
-        result[f"{info.name}_operators.c"] = CSource(module, store, Part.OPERATORS).text(header)
+        operators = CSource(module, store, Part.OPERATORS).text(header)
+        result[f"{info.name}_operators.c"] = Pieces(lambda: chain([head(info)], operators))
     text = CSource(module, store, Part.NETWORK if split else Part.ALL).text(header)
-    result[f"{info.name}.c"] = Pieces(lambda: chain(text, [supported_text(info)]))
+    result[f"{info.name}.c"] = Pieces(lambda: chain([head(info)], text, [supported_text(info)]))
     return result | emit_header(module, store, info)
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from math import prod
 
 from aotc.dialects.dtypes import numpy_dtype
+from aotc.emit.c.preamble import head
 from aotc.emit.c.text import comment_text, string_literal
 from aotc.emit.c.types import F32, dtype_ctype, float_literal
 from aotc.model.conventions import (
@@ -72,7 +73,7 @@ def header_text(
     if "bool " in parameters:
         headers.insert(0, "<stdbool.h>")
     parts = [
-        f"/* The model {info.name}, compiled by aotc. */\n#ifndef {prefix}_H_\n#define {prefix}_H_\n",
+        f"{head(info)}#ifndef {prefix}_H_\n#define {prefix}_H_\n",
         "".join(f"#include {header}\n" for header in headers),
         _model_macros(prefix, info),
         *(_tensor_macros(f"{prefix}_INPUT_{i}", "Input", i, tensor) for i, tensor in enumerate(info.inputs)),

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import textwrap
+
+from aotc.emit.c.text import WIDTH, comment_text
+from aotc.model.metadata import ModelInfo
+
 MACROS = ("AOTC_WEIGHTS", "AOTC_WORKSPACE", "AOTC_ALIGNED", "AOTC_OPERATOR")
 """Names of macros, reserved."""
 CONTRACTION = """
@@ -59,3 +64,16 @@ ALIGNED = """
 #endif
 #endif
 """
+
+
+def head(info: ModelInfo) -> str:
+    """The comment that a file begins with: whose it is, and where that comes from."""
+    origin = info.origin
+    if origin is None:
+        return f"/* The model {info.name}, compiled by aotc. */\n"
+    lines = [f"The model {info.name}, compiled by {origin.compiler} for {origin.target}."]
+    if origin.options:
+        lines += textwrap.wrap(f"Options: {' '.join(origin.options)}", WIDTH - 3, break_on_hyphens=False)
+    if origin.model_sha256 is not None:
+        lines.append(f"SHA-256 of the model: {origin.model_sha256}")
+    return "/* " + "\n * ".join(map(comment_text, lines)) + " */\n"

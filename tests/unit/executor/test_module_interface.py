@@ -13,8 +13,9 @@ from aotc.compiler.driver import lower
 from aotc.dialects.aot import WeightOp
 from aotc.dialects.aot.contract import arguments_of, entry, is_entry, kernels
 from aotc.errors import UsageError
-from aotc.executor import CompiledModel, NativeModel
+from aotc.executor import CompiledModel, NativeModel, RunError
 from aotc.executor.native import aligned_bytes
+from aotc.executor.packed_metadata import FunctionInfo, described
 from aotc.measuring.routes import C_FLAGS, build_shared
 from aotc.model.conventions import entry_symbol
 from aotc.model.metadata import from_json
@@ -62,8 +63,22 @@ def test_e2_the_model_by_name_on_a_device_is_an_executor(
 
 
 def test_e4_runs_are_timed(module: CompiledModel) -> None:
-    timing = module["my_mod"]().time_evaluator(number=2, repeat=3)()
-    assert len(timing.results) == 3 and timing.mean > 0
+    executor = module["my_mod"]()
+    for evaluate in (
+        executor.time_evaluator(number=2, repeat=3),
+        executor.time_evaluator(2, 3),
+        executor.time_evaluator("run", aotc.cpu(), number=2),
+        executor["time_evaluator"](func_name="run", dev=aotc.cpu(), number=2, repeat=3),
+    ):
+        timing = evaluate()
+        assert len(timing.results) == 3 and timing.mean > 0
+    assert len(executor.time_evaluator("get_output", None, 5, 2)(0).results) == 2
+    with pytest.raises(ValueError, match="cannot be put on"):
+        executor.time_evaluator("run", (2, 0))
+    with pytest.raises(TypeError, match="a device is a pair"):
+        executor.time_evaluator("run", 3)
+    with pytest.raises(KeyError, match="no function 'walk'"):
+        executor.time_evaluator("walk")
 
 
 def test_e8_an_application_may_fill_the_inputs_itself(
@@ -84,11 +99,45 @@ def test_e22_another_device_is_refused(module: CompiledModel, device: tuple[int,
 
 
 def test_e9_e16_the_metadata_is_a_function_of_the_module(module: CompiledModel) -> None:
+    """What is in the tables of a packed library, and what the JSON of any other says, are equal."""
     metadata = module["get_model_metadata"]()
-    assert metadata == module.metadata and metadata.name == "my_mod"
+    assert metadata == described(module.metadata) and metadata.name == "my_mod"
     assert [tensor.dtype for tensor in (*metadata.inputs, *metadata.outputs)] == ["float32", "float32"]
-    with pytest.raises(KeyError, match="'my_mod' and 'get_model_metadata'"):
+    with pytest.raises(KeyError, match="'my_mod' and run, set_input"):
         module["default"]
+
+
+def test_e16_a_packed_library_says_itself_what_it_is(tmp_path: Path) -> None:
+    """Not the JSON beside it: a row of the library's table is another one here. E11."""
+    compiled = aotc.compile_to(MODEL / "model.onnx", tmp_path, name="my_mod", interface_api="packed")
+    assert compiled.info is not None
+    source, kernel = tmp_path / "my_mod.c", compiled.info.kernels[0]
+    row = f'{{"{kernel.symbol}", NULL, 0, 0, {kernel.workspace_bytes}, {kernel.io_bytes}, {kernel.constant_bytes}}}'
+    text = source.read_text()
+    assert text.count(row) == 1
+    source.write_text(text.replace(row, '{"aotc_other", NULL, 0, 0, 1, 2, 3}'))
+    model = aotc.load(build_shared(source, [*C_FLAGS, f"-I{RUNTIME}"]))
+    entry, changed, *rest = model["get_model_metadata"]().functions
+    assert changed == FunctionInfo("aotc_other", (), 0, 0, 1, 2, 3)
+    assert (entry, *rest) == (lambda first, _, *others: (first, *others))(*described(compiled.info).functions)
+    assert entry.num_inputs == entry.num_outputs == 1 and entry.params[0].shape == (1, 49, 10, 1)
+
+
+@pytest.mark.parametrize("fault", ["status", "code", "name"])
+def test_e16_a_library_that_does_not_say_is_an_error(tmp_path: Path, fault: str) -> None:
+    aotc.compile_to(MODEL / "model.onnx", tmp_path, name="my_mod", interface_api="packed")
+    source = tmp_path / "my_mod.c"
+    head, mark, getter = source.read_text().rpartition("static int32_t aotc_my_mod_get_model_metadata(")
+    broken = {
+        "status": f"{head}{mark}{getter.replace('return 0;', 'return 5;', 1)}",
+        "code": f"{head}{mark}{getter.replace('[0] = 3;', '[0] = 7;', 1)}",
+        "name": head.replace('"get_model', '"get_other') + mark + getter,
+    }[fault]
+    assert broken != head + mark + getter
+    source.write_text(broken)
+    model = aotc.load(build_shared(source, [*C_FLAGS, f"-I{RUNTIME}"]))
+    with pytest.raises(RunError, match="get_model_metadata"):
+        model["get_model_metadata"]()
 
 
 def test_e19_metadata_first_then_arguments_then_weights(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from importlib.resources import files
@@ -35,9 +36,21 @@ def test_b21_the_sources_are_in_the_package_and_short() -> None:
     files = [path for path in RUNTIME.glob("aotc_*") if path.stem != "aotc_threads"]
     lines = sum(len(path.read_text().splitlines()) for path in files)
     assert lines < 1000  # B9: a shim
-    for path in RUNTIME.glob("aotc_*"):  # C5: a project prefix, so that a file can lie in an application's root
+    for path in RUNTIME.glob("aotc_*"):
         text = path.read_text()
         assert "malloc" not in text and "json" not in text.lower() and "#include <string.h>" not in text
+
+
+def test_c5_files_have_a_prefix() -> None:
+    """So that each can lie in an application's root; what they include and guard themselves with has it, too."""
+    files = [path for path in RUNTIME.iterdir() if path.suffix not in ("", ".py", ".pyc")]
+    assert len(files) > 8 and not [path.name for path in files if not path.name.startswith("aotc_")]
+    for path in files:
+        text = path.read_text()
+        assert all(name.startswith("aotc_") for name in re.findall(r'^#include "(.*)"', text, re.MULTILINE)), path.name
+        if path.suffix in (".h", ".hpp"):
+            guard = f"{path.stem.upper()}_{path.suffix[1:].upper()}_"
+            assert re.search(rf"^#ifndef {guard}\n#define {guard}\n", text, re.MULTILINE), path.name
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])

@@ -1,4 +1,4 @@
-// B8: the C++ wrapper.
+// B8: the C++ wrapper. E3: inputs and outputs by name.
 #include "aotc_runtime.hpp"
 
 #include "check.h"
@@ -11,10 +11,56 @@ static int32_t Run(void *args, void *, int32_t num_args, void *, void *, void *)
   return 0;
 }
 
-static const AOTCMetadata metadata = {AOTC_METADATA_VERSION, nullptr, "t", 0};
+static const std::int64_t shape[] = {3};
+static const AOTCParameterInfo params[] = {{"x:0", "x_0", shape, 1, {kDLFloat, 32, 1}},
+                                           {"y", "y", shape, 1, {kDLFloat, 32, 1}}};
+static const AOTCFunctionInfo functions[] = {{"run", params, 1, 1, 0, 24, 0}};
+static const AOTCMetadata metadata = {AOTC_METADATA_VERSION, functions, "t", 1};
 static const aotc_model_t model = {Run, 1, 1, 0, &metadata, nullptr};
 
+static int Refused(aotc::Executor &executor, const char *input, const char *output) {
+  float values[3] = {0, 0, 0};
+  try {
+    if (input != nullptr) executor.set_input(input, values);
+    if (output != nullptr) executor.get_output(output, values);
+  } catch (const aotc::Error &error) {
+    return error.code();
+  }
+  return 0;
+}
+
+static void ByName() {
+  float x[3] = {1, 2, 3}, y[3] = {0, 0, 0};
+  aotc::Executor executor(model), other(model);
+  executor.set_input("x:0", x);
+  executor.run();
+  executor.get_output("y", y);
+  CHECK(y[0] == 2 && y[2] == 4);
+  static_cast<float *>(executor.input("x:0"))[0] = 10;
+  executor.run();
+  CHECK(static_cast<const float *>(executor.output("y"))[0] == 11);
+  executor.set_input(0, x);
+  executor.run();
+  executor.get_output(0, y);
+  CHECK(y[0] == 2);
+  other.run();
+  other.get_output("y", y);
+  CHECK(y[0] == 1);
+  CHECK(Refused(executor, "x:0", "y") == 0);
+  CHECK(Refused(executor, "y", nullptr) == kAOTCErrorInvalidArgument);
+  CHECK(Refused(executor, nullptr, "x:0") == kAOTCErrorInvalidArgument);
+  CHECK(Refused(executor, "x", nullptr) == kAOTCErrorInvalidArgument);
+  int code = 0;
+  try {
+    executor.set_input(1, x);
+  } catch (const aotc::Error &error) {
+    code = error.code();
+  }
+  CHECK(code == kAOTCErrorInvalidArgument);
+}
+
 int main() {
+  ByName();
   float x[3] = {1, 2, 3}, y[3];
   DLDataType f32 = {kDLFloat, 32, 1};
   aotc::Model wrapped(model);

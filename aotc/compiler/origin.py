@@ -1,0 +1,74 @@
+"""What compiled files say of where they come from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from aotc.model.metadata import Origin
+from aotc.model.model_file import ModelFile
+from aotc.model.version import VERSION
+from aotc.pipeline.options import CompileOptions
+
+if TYPE_CHECKING:
+    from aotc.compiler.lowering import Source
+
+_ELSEWHERE: Final = ("name", "emit", "target")
+"""Options that files say in other words."""
+_NOTHING: Final = (
+    *("ram", "flash", "stack", "cc", "stop_after", "dump_phases", "print_ir_after_all", "verify_each", "time_passes"),
+)
+"""Options that decide nothing of the code."""
+_SINGULAR: Final = {"dims": "dim", "input_shapes": "input-shape", "constants": "constant"}
+_FILES: Final = ("selftest", "selftest_outputs")
+"""Files whose content is in the code, and whose paths are nobody's business."""
+_LONGEST: Final = 64
+"""Characters of a constant's values; more are given as a digest."""
+
+
+def origin_of(source: Source, options: CompileOptions) -> Origin:
+    """The origin of what is compiled from `source`. Raises OSError, CompileError where the file cannot be read."""
+    digest = None if options.start_at is not None else hashlib.sha256(_content(source)).hexdigest()
+    return Origin(f"aotc {VERSION}", options.target, tuple(_spelled(options)), digest)
+
+
+def _content(source: Source) -> bytes:
+    """The model as it was given: the bytes of its file, or of a ModelProto as it would be written."""
+    if isinstance(source, bytes):
+        return source
+    if isinstance(source, str | os.PathLike):
+        return (source if isinstance(source, ModelFile) else ModelFile(source)).content()
+    return source.SerializeToString(deterministic=True)
+
+
+def _spelled(options: CompileOptions) -> list[str]:
+    """The options that decide the code and are not as by default, as on the command line. No path is among them."""
+    default, found = CompileOptions(), list[str]()
+    for name, standard in vars(default).items():
+        value = getattr(options, name)
+        if value == standard or name in (*_ELSEWHERE, *_NOTHING):
+            continue
+        flag = f"--{_SINGULAR.get(name, name).replace('_', '-')}"
+        if name == "optimize":
+            found.append(f"-O{value}")
+        elif name in _SINGULAR:
+            found += [f"{flag} {key}={_text(value[key])}" for key in sorted(value)]
+        elif value is True or name in _FILES:
+            found.append(flag)
+        elif name == "tuned":
+            found.append(f"{flag} sha256:{hashlib.sha256(Path(value).read_bytes()).hexdigest()}")
+        else:
+            found.append(f"{flag} {value}")
+    return found
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
+    text = json.dumps(value.values[0] if not value.shape else list(value.values))
+    return text if len(text) <= _LONGEST else f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"

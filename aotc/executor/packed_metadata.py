@@ -1,0 +1,177 @@
+"""What a module says of its functions, as `get_model_metadata` of a packed library returns it (docs/abi.md)."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from typing import Any, Final
+
+from aotc.errors import Problem
+from aotc.executor.native import NativeModel
+from aotc.executor.step import RunError
+from aotc.model.conventions import entry_symbol, model_symbol
+from aotc.model.dlpack import DLPACK_TYPES, HANDLE_CODE
+from aotc.model.metadata import METADATA_VERSION, ModelInfo
+
+_NAMES: Final = {described: name for name, described in DLPACK_TYPES.items()}
+
+
+@dataclass(frozen=True)
+class ParameterInfo:
+    """An input or output: its name in the ONNX model, the same as a C identifier, shape and dtype."""
+
+    relay_name_hint: str
+    tir_name_hint: str
+    shape: tuple[int, ...]
+    dtype: str
+
+
+@dataclass(frozen=True)
+class FunctionInfo:
+    """A function: its symbol, its parameters (inputs, then outputs; none are given for operators), and sizes in bytes
+    of its workspace, of its inputs and outputs, and of its constants."""
+
+    function_name: str
+    params: tuple[ParameterInfo, ...]
+    num_inputs: int
+    num_outputs: int
+    workspace_size_bytes: int
+    io_size_bytes: int
+    constant_size_bytes: int
+
+
+@dataclass(frozen=True)
+class ModuleMetadata:
+    """A module: the version of this structure, its functions (the entry, then the operators), its name."""
+
+    version: int
+    functions: tuple[FunctionInfo, ...]
+    module_name: str
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self.module_name
+
+    @property
+    def inputs(self) -> tuple[ParameterInfo, ...]:
+        """The inputs of the entry."""
+        return self.functions[0].params[: self.functions[0].num_inputs]
+
+    @property
+    def outputs(self) -> tuple[ParameterInfo, ...]:
+        """The outputs of the entry."""
+        return self.functions[0].params[self.functions[0].num_inputs :]
+
+
+def module_metadata(native: NativeModel) -> ModuleMetadata:
+    """The metadata of a model: of a packed library what it returns itself. Raises RunError where it fails at that."""
+    descriptor = native.symbol(model_symbol(native.info.name, "packed"))
+    return described(native.info) if descriptor is None else _returned(native.info.name, descriptor)
+
+
+def described(info: ModelInfo) -> ModuleMetadata:
+    """The metadata as the model's JSON has it."""
+    params = tuple(ParameterInfo(t.name, t.symbol, t.shape, t.dtype) for t in info.tensors)
+    entry = FunctionInfo(
+        entry_symbol(info.name, info.interface_api),
+        params,
+        len(info.inputs),
+        len(info.outputs),
+        info.workspace_bytes,
+        info.io_bytes,
+        info.weights_bytes,
+    )
+    operators = [
+        FunctionInfo(kernel.symbol, (), 0, 0, kernel.workspace_bytes, kernel.io_bytes, kernel.constant_bytes)
+        for kernel in info.kernels
+    ]
+    return ModuleMetadata(METADATA_VERSION, (entry, *operators), info.name)
+
+
+# --- the tables of aotc_packed.h -------------------------------------------------------------------------------------
+
+
+class _Parameter(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("symbol", ctypes.c_char_p),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("ndim", ctypes.c_int64),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+    )
+
+
+class _Function(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("params", ctypes.POINTER(_Parameter)),
+        ("num_inputs", ctypes.c_int32),
+        ("num_outputs", ctypes.c_int32),
+        ("workspace", ctypes.c_int64),
+        ("io", ctypes.c_int64),
+        ("constants", ctypes.c_int64),
+    )
+
+
+class _Metadata(ctypes.Structure):
+    _fields_ = (
+        ("version", ctypes.c_int32),
+        ("functions", ctypes.POINTER(_Function)),
+        ("name", ctypes.c_char_p),
+        ("num_functions", ctypes.c_int32),
+    )
+
+
+class _Entry(ctypes.Structure):
+    _fields_ = (("name", ctypes.c_char_p), ("function", ctypes.c_void_p))
+
+
+class _Model(ctypes.Structure):
+    _fields_ = (
+        ("run", ctypes.c_void_p),
+        ("num_inputs", ctypes.c_uint32),
+        ("num_outputs", ctypes.c_uint32),
+        ("caller_memory", ctypes.c_uint32),
+        ("metadata", ctypes.POINTER(_Metadata)),
+        ("functions", ctypes.POINTER(_Entry)),
+    )
+
+
+_Packed = ctypes.CFUNCTYPE(
+    ctypes.c_int32,
+    *(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int32),
+    *(ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_int32), ctypes.c_void_p),
+)
+_GETTER: Final = b"get_model_metadata"
+
+
+def _returned(name: str, descriptor: int) -> ModuleMetadata:
+    """What the packed function `get_model_metadata` in the table of `descriptor` returns."""
+    table = _Model.from_address(descriptor).functions
+    place = 0
+    while table[place].name not in (None, _GETTER):
+        place += 1
+    if not table[place].name:
+        raise RunError(Problem(f"{name} has no packed function {_GETTER.decode()}"))
+    value, code = ctypes.c_void_p(), ctypes.c_int32(-1)
+    status = _Packed(table[place].function)(None, None, 0, ctypes.byref(value), ctypes.byref(code), None)
+    if status or code.value != HANDLE_CODE or not value.value:
+        raise RunError(Problem(f"{_GETTER.decode()} of {name} returned {status}, type code {code.value}"))
+    found = _Metadata.from_address(value.value)
+    functions = tuple(_function(found.functions[i]) for i in range(found.num_functions))
+    return ModuleMetadata(found.version, functions, found.name.decode())
+
+
+def _function(row: Any) -> FunctionInfo:
+    count = row.num_inputs + row.num_outputs if row.params else 0
+    params = tuple(_parameter(row.params[i]) for i in range(count))
+    sizes = row.workspace, row.io, row.constants
+    return FunctionInfo(row.name.decode(), params, row.num_inputs, row.num_outputs, *sizes)
+
+
+def _parameter(row: Any) -> ParameterInfo:
+    shape = tuple(row.shape[i] for i in range(row.ndim))
+    return ParameterInfo(row.name.decode(), row.symbol.decode(), shape, _NAMES[row.code, row.bits])

@@ -1,0 +1,83 @@
+"""Types of the public interface, as a user's file sees them: the package has `py.typed`."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+
+RIGHT = """
+from pathlib import Path
+
+import numpy as np
+
+import aotc
+import aotc.backend
+
+x = np.zeros((1, 3), np.float32)
+model = aotc.compile("model.onnx", dims={"batch": 1}, optimize=3, threads=2)
+y: np.ndarray = model({"x": x})["y"]
+y = model(x=x)["y"]
+step = model.bind({"x": x}, outputs={"y": y})
+result: dict[str, np.ndarray] = step()
+executor: aotc.CompiledModel = model.clone()
+executor.set_input("x", x)
+executor.set_input(x=x)
+executor.run(x=x)
+out: np.ndarray = executor.get_output(0)
+out = executor.get_output(0, out)
+timing = executor.time_evaluator("run", aotc.cpu(), number=3)()
+seconds: float = timing.mean
+names: list[str] = [tensor.name for tensor in model.inputs]
+session = aotc.InferenceSession(b"", dims={"batch": 4}, providers=["CPUExecutionProvider"])
+scores: np.ndarray = session.run(None, {session.get_inputs()[0].name: x})[0]
+exported = aotc.to_dlpack(scores).__dlpack__(max_version=(1, 1))
+files: tuple[Path, ...] = aotc.compile_to("model.onnx", Path("out"), emit=("c", "header"), ram="16K").files
+loaded = aotc.load(Path("out/model.so"), threads=1)
+try:
+    other = aotc.compile("other.onnx")
+except aotc.CompileError as error:
+    print([problem.what for problem in error.problems])
+"""
+
+WRONG = {
+    'aotc.compile("model.onnx", optimise=3)': 'No parameter named "optimise"',
+    'aotc.compile("model.onnx", threads="2")': 'cannot be assigned to parameter "threads" of type "int"',
+    'aotc.compile_to("model.onnx", "out", interface_api="fast")': 'parameter "interface_api" of type',
+    'aotc.InferenceSession("model.onnx", dim={"batch": 4})': 'No parameter named "dim"',
+    'aotc.load("model.so").bind(outputs=3)': 'parameter "outputs"',
+    'aotc.load("model.so").set_input_zero_copy("x")': 'Argument missing for parameter "value"',
+    "aotc.nonsense": '"nonsense" is not a known attribute',
+}
+
+
+def errors_in(text: str, folder: Path) -> list[str]:
+    """The messages of errors, by a checker that finds the package where Python does."""
+    (folder / "user.py").write_text(text)
+    done = subprocess.run(
+        [Path(sys.executable).with_name("basedpyright"), "--outputjson", "--pythonpath", sys.executable, "user.py"],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    found = json.loads(done.stdout)
+    assert found["summary"]["filesAnalyzed"] == 1, done.stderr
+    return [each["message"] for each in found["generalDiagnostics"] if each["severity"] == "error"]
+
+
+def test_what_is_right_is_no_error(tmp_path: Path) -> None:
+    assert not errors_in(RIGHT, tmp_path)
+
+
+def test_what_is_wrong_is_one(tmp_path: Path) -> None:
+    """Each line has its error: types are known, and options by name."""
+    found = errors_in("\n".join(["import aotc", *WRONG]), tmp_path)
+    assert len(found) == len(WRONG)
+    for message, expected in zip(found, WRONG.values(), strict=True):
+        assert expected in message
