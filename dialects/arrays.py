@@ -44,7 +44,7 @@ def convert(array: Array, dtype: DType, *, saturate: bool = True, rounding: str 
         return _minifloat(wide, dtype, saturate, rounding) if dtype.itemsize == 1 else wide.astype(dtype)
     wide, byte = widen(array), _computed_in(dtype)
     if byte != dtype:
-        return convert(np.rint(wide) if is_float_array(wide) else wide, byte).astype(dtype)
+        return convert(_nearest(wide) if is_float_array(wide) else wide, byte).astype(dtype)
     if not is_float_array(wide) or dtype.kind not in "iu":
         return wide.astype(dtype)
     width = 64 if dtype.itemsize == 8 else 32
@@ -55,6 +55,13 @@ def convert(array: Array, dtype: DType, *, saturate: bool = True, rounding: str 
     inside = np.abs(wide) < half
     whole = np.where(inside, np.where(inside, wide, 0).astype(signed), least)
     return np.where(big, whole ^ least, whole).astype(dtype)
+
+
+def _nearest(array: Array) -> Array:
+    """The nearest whole numbers, of two the one away from zero."""
+    whole = np.trunc(array)
+    with np.errstate(invalid="ignore"):  # infinities
+        return np.where(np.abs(array - whole) >= 0.5, whole + np.copysign(1, array), whole).astype(array.dtype)
 
 
 def _minifloat(wide: Array, dtype: DType, saturate: bool, rounding: str) -> Array:

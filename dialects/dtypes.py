@@ -5,6 +5,7 @@ And what memory holds of each, and what arithmetic is done in.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Literal
 
 import ml_dtypes
@@ -35,7 +36,6 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute
-from xdsl.utils.hints import isa
 
 Array = np.ndarray[Any, Any]
 DType = np.dtype[Any]
@@ -113,7 +113,7 @@ def is_minifloat(kind: Attribute) -> bool:
 
 def is_subbyte_integer(kind: Attribute) -> bool:
     """True for the integers of 2 and 4 bits, signed and unsigned (not for booleans)."""
-    return isa(kind, IntegerType) and 1 < kind.width.data < 8
+    return isinstance(kind, IntegerType) and 1 < kind.width.data < 8
 
 
 def is_encoded(kind: Attribute) -> bool:
@@ -134,7 +134,12 @@ def extended(array: Array) -> Array:
 
 def is_float(dtype: Attribute) -> bool:
     """True for every float type."""
-    return isinstance(dtype, AnyFloat)
+    return _is_float(type(dtype))
+
+
+@cache
+def _is_float(kind: type[Attribute]) -> bool:
+    return issubclass(kind, AnyFloat)
 
 
 def is_narrow_float(dtype: Attribute) -> bool:

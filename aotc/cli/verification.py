@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -16,9 +17,11 @@ from aotc.cli.arguments import options_from
 from aotc.cli.commands import print_json
 from aotc.cli.comparison import Comparison, compare
 from aotc.cli.progress import progress
+from aotc.compiler.lowering import read_once
 from aotc.errors import EXIT_OK, EXIT_WRONG, Problem, UsageError
 from aotc.measuring.differences import first_operator, first_pass, loops_outputs
 from aotc.measuring.routes import open_model
+from aotc.model.model_file import ModelFile
 from aotc.pipeline.options import CompileOptions
 
 if TYPE_CHECKING:
@@ -38,10 +41,14 @@ class _Reference:
     """Why it is not onnxruntime, which was to be preferred."""
 
     def outputs(self, model: Any, inputs: Arrays) -> dict[str, Array]:
-        """The outputs by name; `model` is a path or a ModelProto."""
+        """The outputs by name; `model` is a file or a ModelProto."""
         if self.kind == "loops":
             return loops_outputs(model, self.options, inputs)
-        whole = isinstance(model, str)  # else every value is an output, which its optimiser does not survive
+        whole = isinstance(
+            model, str | os.PathLike
+        )  # else every value is an output: its optimiser does not survive that
+        if isinstance(model, ModelFile):
+            model = model.reread()
         session = reference_session(model if whole else model.SerializeToString(), optimize=whole)
         return reference_outputs(session, inputs, self.options.constants)
 
@@ -53,18 +60,18 @@ class _Reference:
 def verify_command(arguments: argparse.Namespace) -> int:
     """Run and compare; with `--per-op` and `--bisect` say where the first difference is."""
     options = options_from(arguments)
-    model_file: str = arguments.model
+    source: Any = read_once(arguments.model, options)
 
     def differs(name: str, actual: Array, right: Array) -> str:
         found = compare(name, actual, right, rtol=arguments.rtol, atol=arguments.atol)
         return "" if found.ok else found.line().partition(": ")[2]
 
     with progress() as report:
-        model = open_model(model_file, arguments.emit, options, report)
+        model = open_model(source, arguments.emit, options, report)
         if report is not None:
             report("reference")
         inputs = read_inputs(arguments.inputs, model.inputs)
-        reference, expected = _expected(arguments, options, inputs)
+        reference, expected = _expected(arguments, source, options, inputs)
         actual = model(inputs)
         comparisons = [
             compare(name, actual[name], right, rtol=arguments.rtol, atol=arguments.atol)
@@ -73,13 +80,13 @@ def verify_command(arguments: argparse.Namespace) -> int:
         wrong = [comparison for comparison in comparisons if not comparison.ok]
         where: dict[str, str] = {}
         if arguments.per_op:
-            where["per_op"] = _per_op(arguments, options, reference, inputs, differs)
+            where["per_op"] = _per_op(arguments, source, options, reference, inputs, differs)
         if arguments.bisect and wrong:
 
             def differ(outputs: Arrays) -> bool:
                 return any(differs(name, outputs[name], right) for name, right in expected.items())
 
-            where["bisect"] = first_pass(model_file, options, differ, inputs)
+            where["bisect"] = first_pass(source, options, differ, inputs)
     if arguments.json:
         print_json(
             {"ok": not wrong, "reference": reference.kind, "outputs": [_json(each) for each in comparisons], **where}
@@ -99,13 +106,13 @@ def verify_command(arguments: argparse.Namespace) -> int:
 
 
 def _expected(
-    arguments: argparse.Namespace, options: CompileOptions, inputs: Arrays
+    arguments: argparse.Namespace, source: Any, options: CompileOptions, inputs: Arrays
 ) -> tuple[_Reference, dict[str, Array]]:
     """The reference and its outputs; onnxruntime if it is asked for, or can compute them."""
     if arguments.reference != "loops":
         reference = _Reference("onnxruntime", options)
         try:
-            return reference, reference.outputs(arguments.model, inputs)
+            return reference, reference.outputs(source, inputs)
         except UsageError as error:
             if arguments.reference == "onnxruntime":
                 raise
@@ -116,11 +123,12 @@ def _expected(
         what = "there is nothing to compare with"
         raise UsageError(Problem(what, why=why or "-O0 is the reference", fix="leave -O0 out, or use --emit c"))
     reference = _Reference("loops", options, why)
-    return reference, reference.outputs(arguments.model, inputs)
+    return reference, reference.outputs(source, inputs)
 
 
 def _per_op(
     arguments: argparse.Namespace,
+    source: ModelFile,
     options: CompileOptions,
     reference: _Reference,
     inputs: Arrays,
@@ -134,7 +142,8 @@ def _per_op(
 
     if options.start_at is not None:
         raise UsageError(Problem("--per-op with --start-at", why="operators are those of an ONNX model"))
-    proto = onnx.load(arguments.model)
+    readable = source.reread()
+    proto = onnx.load_model_from_string(readable) if isinstance(readable, bytes) else onnx.load(readable)
 
     def actual(model: ModelProto, given: Arrays) -> Arrays:
         with tempfile.TemporaryDirectory(prefix="aotc-") as folder:

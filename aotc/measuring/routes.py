@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
@@ -20,13 +21,13 @@ C_FLAGS = ("-std=c99", "-O2", "-march=native", "-ffp-contract=off", "-fPIC", "-s
 
 
 def open_model(
-    source: str, route: str, options: CompileOptions, report: Callable[[str], None] | None = None
+    source: str | os.PathLike[str], route: str, options: CompileOptions, report: Callable[[str], None] | None = None
 ) -> CompiledModel:
     """Compile `source` by `route` ("jit", "shared", "c") and load it; a `.so` is loaded as it is. Raises AotcError."""
     from aotc.compiler.driver import compile_with, in_process, lower
     from aotc.executor import compiled_in_process, load
 
-    if source.endswith(".so"):
+    if os.fspath(source).endswith(".so"):
         return load(source)
     hosted = in_process(options)
     if route == "jit":

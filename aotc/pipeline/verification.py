@@ -11,7 +11,7 @@ from functools import cache
 from xdsl.dialects import memref
 from xdsl.dialects.bufferization import ToTensorOp
 from xdsl.dialects.builtin import MemRefType, ModuleOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import OpTrait, SameOperandsAndResultType
 from xdsl.utils.exceptions import VerifyException
 
@@ -69,6 +69,15 @@ class _Verifier:
     def __init__(self) -> None:
         self._known: set[tuple[object, ...]] = set()
         self._defined: set[SSAValue] = set()
+        self._numbers: dict[Attribute, int] = {}
+        self._of_object: dict[int, int] = {}
+
+    def _number(self, attribute: Attribute) -> int:
+        """The same for equal attributes. Objects recur, and hashing one means hashing all that is in it."""
+        number = self._of_object.get(id(attribute))
+        if number is None:
+            number = self._of_object[id(attribute)] = self._numbers.setdefault(attribute, len(self._numbers))
+        return number
 
     def operation(self, op: Operation) -> None:
         """An operation and all in it."""
@@ -95,8 +104,15 @@ class _Verifier:
             if op is last or op.regions or not _by_signature(type(op)):
                 self.operation(op)
             else:
-                types = (id(value.type) for value in (*operands, *results))
-                key = (type(op), len(operands), *types, *op.properties.items(), *op.attributes.items())
+                number = self._number
+                types = [number(value.type) for value in (*operands, *results)]
+                named = [
+                    each
+                    for table in (op.properties, op.attributes)
+                    for name, value in table.items()
+                    for each in (name, number(value))
+                ]
+                key = (type(op), len(operands), *types, *named)
                 if key not in self._known:
                     op.verify()
                     self._known.add(key)

@@ -9,7 +9,8 @@ Tiles stay rolled until `unroll-tiles` writes them register by register.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any, ClassVar, Literal, TypeAlias, cast, get_args
 
@@ -82,7 +83,35 @@ CONVERSIONS: dict[str, Callable[[SSAValue, Any], Operation]] = {
 
 def tile_type(shape: Iterable[int], element: Attribute) -> VectorType[Attribute]:
     """The type of tiles of `shape`; the last dimension is the lanes."""
-    return VectorType(element, list(shape))
+    return _tile_type(tuple(shape), element)
+
+
+# Attributes recur in every kernel, and xDSL checks each that is made: those of tiles are made once.
+
+
+@lru_cache(maxsize=4096)
+def _tile_type(shape: tuple[int, ...], element: Attribute) -> VectorType[Attribute]:
+    return VectorType(element, shape)
+
+
+@lru_cache(maxsize=4096)
+def int_array(values: tuple[int, ...]) -> DenseArrayBase[I64]:
+    """`array<i64: ..>`."""
+    return DenseArrayBase.from_list(i64, values)
+
+
+@lru_cache(maxsize=4096)
+def integer(value: int) -> IntegerAttr[I64]:
+    """`value : i64`."""
+    return IntegerAttr(value, i64)
+
+
+@lru_cache(maxsize=4096)
+def _ints(values: DenseArrayBase[I64]) -> tuple[int, ...]:
+    return tuple(int(item) for item in values.get_values())
+
+
+_name = lru_cache(maxsize=256)(StringAttr)
 
 
 def tile_shape(value: SSAValue) -> tuple[int, ...]:
@@ -96,20 +125,23 @@ def is_splat(value: DenseIntOrFPElementsAttr) -> bool:
     return data == data[: len(data) // len(value)] * len(value)
 
 
-def _array(values: Sequence[int]) -> DenseArrayBase[I64]:
-    return DenseArrayBase.from_list(i64, list(values))
+def _fill(
+    op: Operation,
+    operands: Sequence[SSAValue],
+    result_types: Sequence[Attribute] = (),
+    properties: Mapping[str, Attribute | None] | None = None,
+) -> None:
+    """Make `op` as it is, without looking what each argument is for; the verifier does."""
+    given = {name: value for name, value in (properties or {}).items() if value is not None}
+    Operation.__init__(op, operands=operands, result_types=result_types, properties=given)
 
 
 def _place(strides: Sequence[int], valid: int | None, offset: int) -> dict[str, Attribute | None]:
     return {
-        "strides": _array(strides),
-        "valid": None if valid is None else IntegerAttr(valid, i64),
-        "offset": IntegerAttr(offset, i64) if offset else None,
+        "strides": int_array(tuple(strides)),
+        "valid": None if valid is None else integer(valid),
+        "offset": integer(offset) if offset else None,
     }
-
-
-def _ints(values: DenseArrayBase[I64]) -> tuple[int, ...]:
-    return tuple(int(item) for item in values.get_values())
 
 
 class _TileInMemory(IRDLOperation):
@@ -185,12 +217,8 @@ class TileLoadOp(_TileInMemory):
     ) -> None:
         assert isinstance(buffer.type, MemRefType)
         element = cast(MemRefType[Attribute], buffer.type).get_element_type()
-        grouped = {"group": IntegerAttr(group, i64)} if group > 1 else {}
-        super().__init__(
-            operands=[buffer, indices],
-            result_types=[tile_type(shape, element)],
-            properties=_place(strides, valid, offset) | grouped,
-        )
+        place = _place(strides, valid, offset) | {"group": integer(group) if group > 1 else None}
+        _fill(self, [buffer, *indices], [tile_type(shape, element)], place)
 
     def repeated(self) -> int:
         """`group` as an int: how many elements a stride of 0 along the lanes repeats."""
@@ -232,10 +260,7 @@ class TileStoreOp(_TileInMemory):
         valid: int | None = None,
         offset: int = 0,
     ) -> None:
-        super().__init__(
-            operands=[tile, buffer, indices],
-            properties=_place(strides, valid, offset),
-        )
+        _fill(self, [tile, buffer, *indices], [], _place(strides, valid, offset))
 
     def verify_(self) -> None:
         self._verify(self.buffer, self.indices, self.tile.type)
@@ -263,11 +288,7 @@ class TileSliceOp(IRDLOperation):
     def __init__(self, tile: SSAValue, offsets: Sequence[int], sizes: Sequence[int]) -> None:
         assert isinstance(tile.type, VectorType)
         kind = tile_type([*sizes, tile.type.get_shape()[-1]], cast(Attribute, tile.type.get_element_type()))
-        super().__init__(
-            operands=[tile],
-            result_types=[kind],
-            properties={"offsets": _array(offsets), "sizes": _array(sizes)},
-        )
+        _fill(self, [tile], [kind], {"offsets": int_array(tuple(offsets)), "sizes": int_array(tuple(sizes))})
 
     def verify_(self) -> None:
         _verify_part(tile_shape(self.tile), tile_shape(self.result), _ints(self.offsets))
@@ -291,7 +312,7 @@ class TileInsertOp(IRDLOperation):
     assembly_format = "$part `,` $tile attr-dict `:` type($part) `,` type($tile)"
 
     def __init__(self, part: SSAValue, tile: SSAValue, offsets: Sequence[int]) -> None:
-        super().__init__(operands=[part, tile], result_types=[tile.type], properties={"offsets": _array(offsets)})
+        _fill(self, [part, tile], [tile.type], {"offsets": int_array(tuple(offsets))})
 
     def verify_(self) -> None:
         _verify_part(tile_shape(self.tile), tile_shape(self.part), _ints(self.offsets))
@@ -324,7 +345,7 @@ class TileReduceOp(IRDLOperation):
     def __init__(self, kind: Reduction, tile: SSAValue) -> None:
         assert isinstance(tile.type, VectorType)
         element = cast(Attribute, tile.type.get_element_type())
-        super().__init__(operands=[tile], result_types=[element], properties={"kind": StringAttr(kind)})
+        _fill(self, [tile], [element], {"kind": _name(kind)})
 
     def verify_(self) -> None:
         if self.kind.data not in get_args(Reduction):
@@ -351,7 +372,7 @@ class TileShuffleOp(IRDLOperation):
     assembly_format = "$a `,` $b attr-dict `:` type($a)"
 
     def __init__(self, a: SSAValue, b: SSAValue, lanes: Sequence[int]) -> None:
-        super().__init__(operands=[a, b], result_types=[a.type], properties={"lanes": _array(lanes)})
+        _fill(self, [a, b], [a.type], {"lanes": int_array(tuple(lanes))})
 
     def verify_(self) -> None:
         count, lanes = tile_shape(self.a)[-1], _ints(self.lanes)
@@ -374,7 +395,7 @@ class TileTransposeOp(IRDLOperation):
     assembly_format = "$tile attr-dict `:` type($tile)"
 
     def __init__(self, tile: SSAValue) -> None:
-        super().__init__(operands=[tile], result_types=[tile.type])
+        _fill(self, [tile], [tile.type])
 
     def verify_(self) -> None:
         shape = tile_shape(self.tile)
@@ -396,11 +417,7 @@ class TileCompareOp(IRDLOperation):
     assembly_format = "$predicate $lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)"
 
     def __init__(self, predicate: str, lhs: SSAValue, rhs: SSAValue) -> None:
-        super().__init__(
-            operands=[lhs, rhs],
-            result_types=[tile_type(tile_shape(lhs), i1)],
-            properties={"predicate": StringAttr(predicate)},
-        )
+        _fill(self, [lhs, rhs], [tile_type(tile_shape(lhs), i1)], {"predicate": _name(predicate)})
 
     def verify_(self) -> None:
         if self.predicate.data not in COMPARISONS:
@@ -423,7 +440,7 @@ class TileSelectOp(IRDLOperation):
     assembly_format = "$condition `,` $lhs `,` $rhs attr-dict `:` type($condition) `,` type($result)"
 
     def __init__(self, condition: SSAValue, lhs: SSAValue, rhs: SSAValue) -> None:
-        super().__init__(operands=[condition, lhs, rhs], result_types=[lhs.type])
+        _fill(self, [condition, lhs, rhs], [lhs.type])
 
     def verify_(self) -> None:
         if self.condition.type != tile_type(tile_shape(self.lhs), i1):
@@ -442,11 +459,7 @@ class TileConvertOp(IRDLOperation):
     assembly_format = "$kind $tile attr-dict `:` type($tile) `->` type($result)"
 
     def __init__(self, kind: str, tile: SSAValue, element: Attribute) -> None:
-        super().__init__(
-            operands=[tile],
-            result_types=[tile_type(tile_shape(tile), element)],
-            properties={"kind": StringAttr(kind)},
-        )
+        _fill(self, [tile], [tile_type(tile_shape(tile), element)], {"kind": _name(kind)})
 
     def verify_(self) -> None:
         if self.kind.data not in CONVERSIONS:
@@ -468,4 +481,4 @@ class PrefetchOp(IRDLOperation):
     assembly_format = "$buffer `[` $indices `]` attr-dict `:` type($buffer)"
 
     def __init__(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> None:
-        super().__init__(operands=[buffer, indices])
+        _fill(self, [buffer, *indices])

@@ -36,6 +36,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from xdsl.context import Context
 from xdsl.dialects.bufferization import MaterializeInDestinationOp, ToTensorOp
@@ -209,9 +210,13 @@ class KernelLowering:
 
 
 def _signless(kind: Attribute) -> Attribute:
-    if not isinstance(kind, MemRefType):
-        return kind
-    return MemRefType(storage_type(kind.get_element_type()), kind.shape, kind.layout, kind.memory_space)
+    return _signless_memref(kind) if isinstance(kind, MemRefType) else kind
+
+
+@lru_cache(maxsize=4096)
+def _signless_memref(kind: MemRefType[Attribute]) -> MemRefType[Attribute]:
+    storage = storage_type(kind.element_type)
+    return kind if storage == kind.element_type else MemRefType(storage, kind.shape, kind.layout, kind.memory_space)
 
 
 def _make_signless(function: FuncOp) -> None:

@@ -3,26 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from math import prod
 from typing import Any
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, i64
+from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.ir import Attribute
 
 from aotc.dialects.aot import tiles
-
-
-@cache
-def array(*values: int) -> DenseArrayBase[Any]:
-    """An attribute of integers."""
-    return DenseArrayBase.from_list(i64, values)
-
-
-@cache
-def integer(value: int) -> IntegerAttr[IntegerType]:
-    """An attribute of one integer."""
-    return IntegerAttr(value, i64)
 
 
 def positions(shape: Sequence[int], steps: Sequence[int], start: int = 0) -> list[int]:
@@ -46,11 +33,11 @@ def register_places(op: tiles.TileLoadOp | tiles.TileStoreOp, shape: Sequence[in
 
 def place_properties(step: int, offset: int, count: int, lanes: int) -> dict[str, Attribute]:
     """The properties of an access to one register, of which `count` lanes are in memory."""
-    properties: dict[str, Attribute] = {"strides": array(step if lanes > 1 else 1)}
+    properties: dict[str, Attribute] = {"strides": tiles.int_array((step if lanes > 1 else 1,))}
     if offset:
-        properties["offset"] = integer(offset)
+        properties["offset"] = tiles.integer(offset)
     if count < lanes:
-        properties["valid"] = integer(count)
+        properties["valid"] = tiles.integer(count)
     return properties
 
 

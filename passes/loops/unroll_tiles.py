@@ -51,7 +51,7 @@ from aotc.dialects.aot.tiles import tile_shape, tile_type
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.errors import CompileError, Problem
 from aotc.model.progress import Progress
-from aotc.passes.loops.registers import array, part_positions, place_properties, positions, register_places
+from aotc.passes.loops.registers import part_positions, place_properties, positions, register_places
 
 Registers: TypeAlias = Sequence[SSAValue]
 """The registers of a tile, row-major: one-dimensional vectors along the lanes; or one scalar."""
@@ -185,11 +185,11 @@ class _Unrolling:
     def shuffle(self, a: SSAValue, b: SSAValue, lanes: Sequence[int]) -> SSAValue:
         """The `lanes` of a and b; lanes of b are numbered after those of a."""
         kind = tile_type([len(lanes)], _element(a))
-        return self.emit(vector.ShuffleOp, (a, b), kind, {"mask": array(*lanes)})
+        return self.emit(vector.ShuffleOp, (a, b), kind, {"mask": tiles.int_array(tuple(lanes))})
 
     def lane(self, a: SSAValue, lane: int) -> SSAValue:
         """One lane as a scalar."""
-        return self.emit(vector.ExtractOp, (a,), _element(a), {"static_position": array(lane)})
+        return self.emit(vector.ExtractOp, (a,), _element(a), {"static_position": tiles.int_array((lane,))})
 
     def constant(self, data: bytes, kind: Tile) -> SSAValue:
         """A register of the given bytes."""

@@ -42,6 +42,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from xdsl.context import Context
 from xdsl.dialects import memref
@@ -52,10 +53,11 @@ from xdsl.dialects.builtin import (
     LocationAttr,
     MemRefType,
     ModuleOp,
+    TensorType,
     UnitAttr,
 )
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
@@ -83,8 +85,12 @@ class BufferizePass(ModulePass):
 
 def buffer_type(value: SSAValue) -> MemRefType:
     """The contiguous row-major memref of a tensor's shape and element type."""
-    kind = tensor_type(value)
-    return MemRefType(kind.get_element_type(), kind.get_shape())
+    return _memref(tensor_type(value))
+
+
+@lru_cache(maxsize=4096)
+def _memref(kind: TensorType[Attribute]) -> MemRefType:
+    return MemRefType(kind.element_type, kind.get_shape())
 
 
 def bufferize_kernel(kernel: FuncOp) -> None:

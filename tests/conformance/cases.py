@@ -95,6 +95,7 @@ def unary() -> Iterator[Case]:
             yield case(op_type, 22, values(dtype, 3, 5, low=low, high=high))
         for opset in (10, 16):
             yield case(op_type, opset, values("float32", 3, 5, low=low, high=high))
+    yield case("Celu", 12, values("float32"), alpha=0.5)
     for op_type in ("Abs", "Neg", "Sign", "Relu"):
         for dtype in INTEGERS:
             yield case(op_type, 14, values(dtype, 7))
@@ -262,7 +263,8 @@ def encoded(dtype: str, *shape: int) -> Array:
 
 
 def codes() -> Iterator[Case]:
-    """The types that memory codes in a byte: casts, quantisation, movement; no ties, which onnxruntime takes up."""
+    """The types that memory codes in a byte: casts, quantisation, movement; no ties of floats, which onnxruntime takes
+    up."""
     numbers = np.array([0, 0.3, -0.7, 1.2, 1.9, 3.2, -2.3, 6.1, 7.4, -6.8], np.float32)
     for name in ENCODED:
         kept: list[dict[str, Any]] = [{}, {"saturate": 0}] if name.startswith("float8") else [{}]
@@ -270,6 +272,9 @@ def codes() -> Iterator[Case]:
         for attributes in kept:
             for source in ("float32", "float16", "float64"):
                 yield case("Cast", 25, positive.astype(source), to=onnx_type(name), **attributes)
+            if not is_minifloat(ELEMENT_TYPES[name]):
+                ties = np.array([0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 0.49999997, -3.4], np.float32)
+                yield case("Cast", 25, ties, to=onnx_type(name))
             huge = np.array([np.nan, np.inf, -np.inf, 1e30, -1e30, 3e-41], np.float32)
             if is_minifloat(ELEMENT_TYPES[name]):
                 yield case("Cast", 25, huge, to=onnx_type(name), **attributes)

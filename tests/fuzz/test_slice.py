@@ -19,7 +19,7 @@ from fuzz.models import Failure, check
 from fuzz.oracle import Refused
 from fuzz.routes import DEFAULT, Route, Wrong, compared
 
-SLICE = {"models": 40, "damaged models": 60, "damaged IR": 30, "damaged caches": 4}
+SLICE = {"models": 40, "damaged models": 60, "damaged IR": 30, "damaged caches": 8}
 """How many cases of each kind are part of `make test`."""
 
 

@@ -39,6 +39,19 @@ MATH: dict[str, Callable[[SSAValue], Operation]] = {
 }
 
 
+_PROPERTIES: dict[type[Operation], dict[str, Attribute]] = {}
+"""The properties of an operation on two numbers, by its class."""
+
+
+def binary(kind: type[Operation], a: SSAValue, c: SSAValue) -> Operation:
+    """`kind(a, c)`, whose result has the type of `a`; only the first of a class is made argument by argument."""
+    if (properties := _PROPERTIES.get(kind)) is None:
+        op = kind(a, c)  # pyright: ignore[reportCallIssue]
+        _PROPERTIES[kind] = dict(op.properties)
+        return op
+    return kind.create(operands=(a, c), result_types=(a.type,), properties=properties)
+
+
 def predicate(how: Comparison, dtype: Attribute) -> str:
     """The predicate of arith for a comparison of numbers of `dtype`."""
     if is_float(dtype):

@@ -50,14 +50,21 @@ def zero(b: Builder, dtype: Attribute) -> Scalar:
 def convert(b: Builder, value: Scalar, dtype: Attribute, *, saturate: bool = True, rounding: Rounding = "up") -> Scalar:
     """As `Builder.convert`, for every element type: the result is encoded where `dtype` is (see `encode`).
 
-    Floats become sub-byte integers by rounding to nearest, ties to even; other integers truncate.
+    Floats become sub-byte integers by rounding to nearest, ties away from zero; other integers truncate.
     """
     value, wide = decode(b, value), compute_type(dtype)
     if not is_encoded(dtype):
         return b.convert(value, dtype)
     if is_float(value.dtype) and not is_float(wide):
-        value = b.math("roundeven", value)
+        value = _nearest(b, value)
     return b.encode(b.convert(value, wide), dtype, saturate=saturate, rounding=rounding)
+
+
+def _nearest(b: Builder, value: Scalar) -> Scalar:
+    """The nearest whole number, of two the one away from zero; the difference that decides is exact."""
+    whole = b.math("trunc", value)
+    further = b.select(b.compare("lt", value, 0), whole - 1, whole + 1)
+    return b.select(b.compare("ge", b.math("absf", value - whole), 0.5), further, whole)
 
 
 def decode(b: Builder, code: Scalar) -> Scalar:

@@ -33,7 +33,7 @@ from aotc.dialects.aot.tiles import CONVERSIONS
 from aotc.dialects.builder import INDEX, Bitwise, Builder, Comparison, Number, Rounding, Scalar, ScalarLike
 from aotc.dialects.dtypes import compute_type, is_float, is_unsigned, storage_type, wrap
 from aotc.passes.kernel.builders import encodings
-from aotc.passes.kernel.builders.arithmetic import MATH, conversion, predicate, quotient
+from aotc.passes.kernel.builders.arithmetic import MATH, binary, conversion, predicate, quotient
 
 _BITWISE: Mapping[Bitwise, type[arith.AndIOp | arith.OrIOp | arith.XOrIOp]] = {
     "and": arith.AndIOp,
@@ -125,7 +125,7 @@ class ScalarBuilder(Builder):
     def _binary(self, a: Scalar, c: Scalar, of_float: type[Operation], of_int: type[Operation]) -> Scalar:
         assert a.dtype == c.dtype, f"operand types differ: {a.dtype}, {c.dtype}"
         op = of_float if is_float(a.dtype) else of_int
-        return Scalar(self, a.dtype, self.emit(op(a.ssa, c.ssa)))  # pyright: ignore[reportCallIssue]
+        return Scalar(self, a.dtype, self.emit(binary(op, a.ssa, c.ssa)))
 
     def add(self, a: Scalar, c: Scalar) -> Scalar:
         if (folded := self._fold(a, c, lambda x, y: x + y)) is not None:

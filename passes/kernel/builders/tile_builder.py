@@ -33,7 +33,7 @@ from aotc.dialects import aot
 from aotc.dialects.aot.tiles import Reduction, tile_shape, tile_type
 from aotc.dialects.builder import INDEX, Builder, Comparison, Reader, Rounding, Scalar, ScalarLike
 from aotc.dialects.dtypes import compute_type, is_float, is_minifloat, is_narrow_float, is_unsigned, storage_type, wrap
-from aotc.passes.kernel.builders.arithmetic import predicate
+from aotc.passes.kernel.builders.arithmetic import binary, predicate
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 
 
@@ -290,7 +290,7 @@ class TileBuilder(LoopBuilder):
         if op not in _TILE_OPERATIONS:
             raise NotVectorizable(f"{op.name} of tiles")
         x, y = self._operands(a, c)
-        result = op(x, y)  # pyright: ignore[reportCallIssue]
+        result = binary(op, x, y)
         if op in (arith.MaximumfOp, arith.MinimumfOp):
             result.properties["fastmath"] = _ZEROS_ARE_EQUAL
         return Scalar(self, a.dtype, self.emit(result))

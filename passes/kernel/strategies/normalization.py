@@ -99,7 +99,7 @@ class NormalizeStrategy(RowStrategy[NormalizeOp]):
 
     def lay_out_reshaped(self, op: NormalizeOp, layouts: Layouts, shape: Sequence[int]) -> Blocked | None:
         """Normalisation over groups of channels that need not fill blocks: the means of the groups are computed from
-        those of their channels."""
+        those of their channels, and what they are off by likewise."""
         split, own, kind = producer(op.x, ReshapeOp), shape_of(op.x), element_type_of(op.x)
         x = None if split is None else layouts.computed(split.x)
         if split is None or x is None or shape_of(split.x) != tuple(shape) or 0 in shape:
@@ -120,8 +120,10 @@ class NormalizeStrategy(RowStrategy[NormalizeOp]):
         def number(value: float) -> SSAValue:
             return layouts.add(ConstantOp(DenseIntOrFPElementsAttr.from_list(TensorType(kind, []), [value])))
 
-        mean = layouts.per_channel(means(x.value), shape, x.channels)
-        distance = layouts.add(SubOp.get(x.value, mean))
+        distance = x.value
+        for _ in range(2):  # the mean, then what rounding took off it where it is large
+            mean = layouts.per_channel(means(distance), shape, x.channels)
+            distance = layouts.add(SubOp.get(distance, mean))
         variance = means(layouts.add(MulOp.get(distance, distance)))
         root = layouts.add(SqrtOp.get(layouts.add(AddOp.get(variance, number(op.epsilon.value.data)))))
         inverse = layouts.per_channel(layouts.add(DivOp.get(number(1.0), root)), shape, x.channels)

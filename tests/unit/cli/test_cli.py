@@ -232,6 +232,9 @@ def test_run_and_verify(tmp_path: Path) -> None:
     with np.load(tmp_path / "out.npz") as archive:
         assert archive["labels_softmax"].argmax() == 2, "yes"
     assert aotc("verify", MODEL, "--inputs", inputs).returncode == 0
+    piped = [AOTC, "verify", "/dev/stdin", "--inputs", inputs, "--per-op"]  # reads what can be read once
+    done = subprocess.run(piped, input=MODEL.read_bytes(), capture_output=True, check=False)
+    assert done.returncode == 0 and b"no operator's result differs" in done.stdout, done.stderr
     fails(2, "run", MODEL, "--inputs", MODEL, says="npz")
 
 

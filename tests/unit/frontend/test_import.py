@@ -140,7 +140,6 @@ def test_problems_inside_functions_name_the_path() -> None:
     [
         ("HardSwish(x)", 14),
         ("Mish(x)", 18),
-        ("Celu<alpha = 0.5>(x)", 12),
         ('Gelu<approximate = "tanh">(x)', 20),
         ("ThresholdedRelu(x)", 10),
         ("Shrink<bias = 0.1>(x)", 9),

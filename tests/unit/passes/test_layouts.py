@@ -288,6 +288,22 @@ def test_random_graphs_are_what_onnxruntime_computes(seed: int) -> None:
     compare(random_graph(seed), "fast")
 
 
+def test_group_norm_of_a_large_mean_keeps_its_digits() -> None:
+    """By the mean and what rounding took off it; onnxruntime is no measure of that."""
+    net = Net(1, 3, 12, 12)
+    big = net.op("Add", net.conv("x", 48, relu=False), net.constant(np.float32(1e4)))
+    flat = net.op("Reshape", big, net.constant(0, 6, -1))
+    normal = net.op("InstanceNormalization", flat, net.constant(*[1.0] * 6), net.constant(*[0.0] * 6), epsilon=1e-5)
+    back = net.op("Reshape", normal, net.constant(1, 48, 12, 12), channels=48)
+    model = net.model(big, net.conv(back, 16), back)
+    x = np.random.default_rng(1).standard_normal((1, 3, 12, 12)).astype(np.float32)
+    values, _, actual = aotc.compile(model)({"x": x}).values()
+    groups = values.astype(np.float64).reshape(1, 6, -1)
+    distance = groups - groups.mean(axis=2, keepdims=True)
+    expected = distance / np.sqrt((distance**2).mean(axis=2, keepdims=True) + 1e-5)
+    np.testing.assert_allclose(actual.reshape(groups.shape), expected, rtol=1e-5, atol=1e-5)
+
+
 def compare(model: ModelProto, accuracy: str) -> None:
     """Compile and run a model."""
     session = ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])

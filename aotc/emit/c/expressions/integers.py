@@ -300,7 +300,10 @@ class Integers(Readings):
         if a.unsigned and b.unsigned and a.ctype == b.ctype:
             return replace(conditional(condition, a, b, a.ctype), unsigned=True)
         a, b = self._alike(self.as_signed(a, left), self.as_signed(b, right))
-        return conditional(condition, a, b, self._common(a, b))
+        common = self._common(a, b)
+        if common.bits in (8, 16) and Level.UNARY in (a.level, b.level):
+            common = INT  # as it is in C; of casts within, GCC forgets that they make a value fit
+        return conditional(condition, a, b, common)
 
     def truncate(self, op: arith.TruncIOp, _: int) -> Expr:
         """The low bits."""

@@ -7,7 +7,8 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
 from aotc.dialects.dtypes import is_float
-from aotc.dialects.graph.elementwise import AddOp, MulOp, SubOp
+from aotc.dialects.graph.elementwise import AddOp, DivOp, MulOp, SubOp
+from aotc.dialects.graph.functions import ExpOp
 from aotc.dialects.graph.interfaces import element_type_of
 from aotc.dialects.graph.logical import CompareOp, WhereOp
 from aotc.frontend.onnx.expressions import cast, require_broadcast, scalar, widen
@@ -24,6 +25,17 @@ def _leaky(node: Node, x: SSAValue, slope: SSAValue) -> SSAValue:
 def leaky_relu(node: Node) -> SSAValue:
     x, default = node.input(0), float(np.float32(0.01))  # attributes are f32, also beside operands of f64
     return _leaky(node, x, scalar(node, node.attr("alpha", default), x))
+
+
+@onnx_op("Celu")
+def celu(node: Node) -> SSAValue:
+    """x where x >= 0, else alpha * (exp(x / alpha) - 1); ONNX's own definition makes a vector of a scalar."""
+    x = widen(node, node.input(0))
+    alpha = scalar(node, node.attr("alpha", 1.0), x)
+    power = node.emit(ExpOp, node.emit(DivOp, x, alpha))
+    below = node.emit(MulOp, alpha, node.emit(SubOp, power, scalar(node, 1, x)))
+    negative = node.emit(CompareOp, x, scalar(node, 0, x), how="lt")
+    return cast(node, node.emit(WhereOp, negative, below, x), node.element_type(0))
 
 
 @onnx_op("PRelu")

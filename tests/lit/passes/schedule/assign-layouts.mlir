@@ -230,8 +230,8 @@ func.func @shuffle(%x: tensor<1x3x6xf32>) -> (tensor<1x16x6xf32>, tensor<1x4x6xf
 
 // -----
 
-// Groups of channels that are normalised between two reshapes: by means of the means of channels, which are few. What
-// each group has one of, each of its channels gets.
+// Groups of channels that are normalised between two reshapes: by means of the means of channels, which are few, and of
+// what they are off by. What each group has one of, each of its channels gets.
 
 // CHECK-LABEL: func.func @groups
 // CHECK:         [[X:%.*]] = graph.blocked_conv %x{{.*}} -> tensor<1x1x6x16xf32>
@@ -241,7 +241,10 @@ func.func @shuffle(%x: tensor<1x3x6xf32>) -> (tensor<1x16x6xf32>, tensor<1x4x6xf
 // CHECK-NEXT:    [[M:%.*]] = graph.reduce [[G]] {kind = "mean", axes = array<i64: 2>, keepdims = true} : {{.*}} -> tensor<1x4x1xf32>
 // CHECK:         [[B:%.*]] = graph.broadcast {{.*}} {shape = array<i64: 1, 4, 4>}
 // CHECK:         [[P:%.*]] = graph.pack_channels {{.*}} -> tensor<1x1x1x16xf32>
-// CHECK-NEXT:    [[D:%.*]] = graph.sub [[X]], [[P]] : {{.*}} -> tensor<1x1x6x16xf32>
+// CHECK-NEXT:    [[A:%.*]] = graph.sub [[X]], [[P]] : {{.*}} -> tensor<1x1x6x16xf32>
+// CHECK-NEXT:    graph.reduce [[A]] {kind = "mean", axes = array<i64: 2>, keepdims = true} : {{.*}} -> tensor<1x1x1x16xf32>
+// CHECK:         [[O:%.*]] = graph.pack_channels {{.*}} -> tensor<1x1x1x16xf32>
+// CHECK-NEXT:    [[D:%.*]] = graph.sub [[A]], [[O]] : {{.*}} -> tensor<1x1x6x16xf32>
 // CHECK-NEXT:    [[Q:%.*]] = graph.mul [[D]], [[D]]
 // CHECK-NEXT:    graph.reduce [[Q]] {kind = "mean"
 // CHECK:         [[R:%.*]] = graph.sqrt

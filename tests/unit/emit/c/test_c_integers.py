@@ -290,3 +290,24 @@ def test_truth_values(tmp_path: Path) -> None:
     results = run(tmp_path, source(functions), arrays, calls)
     for i, (name, expected) in enumerate(reference.items()):
         np.testing.assert_array_equal(results[f"r{i}"], expected, err_msg=name)
+
+
+@pytest.mark.parametrize("bits", [8, 16])
+def test_a_choice_of_casts_is_cast_where_it_is_stored(tmp_path: Path, bits: int) -> None:
+    """GCC's -Wconversion forgets of a cast product below `?:` that it fits."""
+    kind = f"i{bits}"
+    body = f"""
+      %zero = arith.constant 0 : {kind}
+      %one = arith.constant 1 : {kind}
+      %none = arith.cmpi eq, %x1, %zero : {kind}
+      %divisor = arith.select %none, %one, %x1 : {kind}
+      %product = arith.muli %x0, %x1 : {kind}
+      %quotient = arith.divui %x0, %divisor : {kind}
+      %r = arith.select %none, %product, %quotient : {kind}
+    """
+    x, y = pairs(bits)
+    c = source(elementwise("f", body, [kind, kind], kind, x.size))
+    out = run(tmp_path, c, {"x": x, "y": y, "out": np.zeros_like(x)}, [("f", "x", "y", "out")])["out"]
+    divisor = np.where(y == 0, 1, y).astype(x.dtype)
+    expected = np.where(y == 0, x * y, (unsigned(x) // unsigned(divisor)).view(x.dtype))
+    np.testing.assert_array_equal(out, expected)
