@@ -14,7 +14,7 @@ from aotc.model.version import VERSION
 from aotc.pipeline.options import CompileOptions
 
 if TYPE_CHECKING:
-    from aotc.compiler.lowering import Source
+    import onnx
 
 _ELSEWHERE: Final = ("name", "emit", "target")
 """Options that files say in other words."""
@@ -29,13 +29,13 @@ _LONGEST: Final = 64
 """Characters of a constant's values; more are given as a digest."""
 
 
-def origin_of(source: Source, options: CompileOptions) -> Origin:
+def origin_of(source: str | os.PathLike[str] | bytes | onnx.ModelProto, options: CompileOptions) -> Origin:
     """The origin of what is compiled from `source`. Raises OSError, CompileError where the file cannot be read."""
     digest = None if options.start_at is not None else hashlib.sha256(_content(source)).hexdigest()
     return Origin(f"aotc {VERSION}", options.target, tuple(_spelled(options)), digest)
 
 
-def _content(source: Source) -> bytes:
+def _content(source: str | os.PathLike[str] | bytes | onnx.ModelProto) -> bytes:
     """The model as it was given: the bytes of its file, or of a ModelProto as it would be written."""
     if isinstance(source, bytes):
         return source
