@@ -24,6 +24,8 @@ class ThreadCosts:
     phase_operations: int
     """Operations that one thread does in the time that a phase takes beside its work: until other threads see it, until
     their results are seen, and what they read of each other's results (about a microsecond in all)."""
+    shared_bytes: int
+    """Bytes a cycle of what another thread has just written, as they are read: a line here, a line there."""
     most_time: float
     """Of the operations of one thread: what the slowest of several may be left with, phases included, for sharing to be
     chosen."""

@@ -79,8 +79,12 @@ def _schedule(options: CompileOptions) -> str:
 
 
 def _fuse(options: CompileOptions) -> str:
-    threads = f" threads={options.threads}" if options.threads > 1 else ""
-    stages = f'tile-and-fuse{{target="{options.target}"{threads}}},' if is_vectorized(options) else ""
+    stages = ""
+    if is_vectorized(options):
+        machine = f'target="{options.target}"'
+        threads = f" threads={options.threads}" if options.threads > 1 else ""
+        stages = f"divide-scratch{{{machine}{threads}}}," if threads else ""
+        stages += f"tile-and-fuse{{{machine}{threads}}},"
     return f"{stages}fuse-epilogues,fuse-prologues,fuse-elementwise,dce"
 
 

@@ -50,6 +50,7 @@ UNIVERSE = Universe(
         "widen-operands": _lazy("aotc.passes.schedule.widen_operands", "WidenOperandsPass"),
         "assign-layouts": _lazy("aotc.passes.schedule.assign_layouts", "AssignLayoutsPass"),
         # fuse
+        "divide-scratch": _lazy("aotc.passes.fuse.divide_scratch", "DivideScratchPass"),
         "tile-and-fuse": _lazy("aotc.passes.fuse.tile_and_fuse", "TileAndFusePass"),
         "fuse-epilogues": _lazy("aotc.passes.fuse.fuse_epilogues", "FuseEpiloguesPass"),
         "fuse-prologues": _lazy("aotc.passes.fuse.fuse_prologues", "FuseProloguesPass"),

@@ -153,6 +153,13 @@ class KernelStrategy(Generic[Op]):
         """
         return None
 
+    # Threads
+
+    def parts(self, op: Op, machine: Machine, threads: int) -> Mapping[str, int]:
+        """Properties with which the operation has scratch buffers for parts that so many threads compute at the same
+        time; none where that is no faster than to share every loop."""
+        return {}
+
     # Code
 
     def nest(self, op: Op, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: Any) -> None:

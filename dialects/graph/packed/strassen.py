@@ -138,6 +138,13 @@ class StrassenSizes:
     """Columns in the left half of the result."""
     width: int
     """Columns in a panel of the weight."""
+    panel_parts: int = 1
+    """Parts of the panels, each computed with scratch buffers of its own."""
+
+    @property
+    def panels(self) -> int:
+        """Panels of the weight."""
+        return ceil_div(self.left, self.width)
 
     @property
     def height(self) -> int:
@@ -158,6 +165,9 @@ class StrassenMatMulOp(LoopNestOp):
     are scratch buffers for a block: `sums` [7, T, ceil(K / 2)] of quarters of the operand, and `products` [7, T, width]
     of one panel. T, which is half the rows, and the lines of a cache that K / 2 elements take are rounded up to odd
     numbers: then elements that are used together do not share a set of a cache.
+
+    So that threads need not wait for each other, panels are computed in `panel_parts` parts: there are two buffers for
+    each, one after the other along the first axis.
     """
 
     name = "graph.strassen_matmul"
@@ -167,6 +177,8 @@ class StrassenMatMulOp(LoopNestOp):
     left = prop_def(IntegerAttr[I64])
     """As for `strassen_weight`."""
     block_rows = prop_def(IntegerAttr[I64])
+    panel_parts = opt_prop_def(IntegerAttr[I64])
+    """Absent: one."""
     result = result_def(TensorType)
     sums = result_def(TensorType)
     products = result_def(TensorType)
@@ -177,7 +189,8 @@ class StrassenMatMulOp(LoopNestOp):
         *batch, rows, depth = shape_of(self.lhs)
         numbers = (self.columns, self.block_rows, self.left)
         columns, block_rows, left = (each.value.data for each in numbers)
-        return StrassenSizes(tuple(batch), rows, columns, depth, block_rows, left, shape_of(self.weight)[-1])
+        width, parts = shape_of(self.weight)[-1], 1 if self.panel_parts is None else self.panel_parts.value.data
+        return StrassenSizes(tuple(batch), rows, columns, depth, block_rows, left, width, parts)
 
     def infer_types(self) -> Sequence[TensorType]:
         lhs, weight = shape_of(self.lhs), shape_of(self.weight)
@@ -192,9 +205,12 @@ class StrassenMatMulOp(LoopNestOp):
             raise ShapeError(f"{sizes.columns} columns are not in halves of {sizes.left}")
         if sizes.block_rows < 2 or sizes.block_rows % 2:
             raise ShapeError(f"block_rows must be even and at least 2, found {sizes.block_rows}")
+        if not 1 <= sizes.panel_parts <= sizes.panels:
+            raise ShapeError(f"{sizes.panels} panels are not in {sizes.panel_parts} parts")
         height, line = sizes.height | 1, max(LINE // byte_width(wide), 1)
         held = (ceil_div(sizes.upper, line) | 1) * line
-        shapes = ((*lhs[:-1], sizes.columns), (PRODUCTS, height, held), (PRODUCTS, height, sizes.width))
+        count = sizes.panel_parts * PRODUCTS
+        shapes = ((*lhs[:-1], sizes.columns), (count, height, held), (count, height, sizes.width))
         return [TensorType(kind if place == 0 else wide, shape) for place, shape in enumerate(shapes)]
 
     def verify_(self) -> None:

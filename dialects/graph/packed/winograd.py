@@ -127,6 +127,20 @@ class WinogradSizes:
     """Output channels in a panel of the weight."""
     tile_rows: int
     """Rows of tiles in a block of them, counted through all images."""
+    row_parts: int = 1
+    """Parts of the rows of tiles."""
+    panel_parts: int = 1
+    """Parts of the panels, for each part of the rows; each is computed with scratch buffers of its own."""
+
+    @property
+    def all_rows(self) -> int:
+        """How many rows of tiles there are in all images."""
+        return self.images * self.tiles[0]
+
+    @property
+    def panels(self) -> int:
+        """Panels of the weight."""
+        return ceil_div(self.outputs, self.width)
 
     @property
     def tiles(self) -> tuple[int, int]:
@@ -155,6 +169,9 @@ class WinogradConvOp(LoopNestOp):
     `products` [n * n, T, width] of one panel. T and the blocks of C are rounded up to odd numbers: then elements that
     are used together do not share a set of a cache.
 
+    So that threads need not wait for each other, the rows of tiles are computed in `row_parts` parts, and of each the
+    panels in `panel_parts`: there are two buffers for each of these, one after the other along the first axis.
+
     With `parts`, which add up to C, the channels of x are not in all lanes (see `channels`).
     """
 
@@ -170,6 +187,10 @@ class WinogradConvOp(LoopNestOp):
     output_tile = prop_def(IntegerAttr[I64])
     """m: 4 or 2."""
     tile_rows = prop_def(IntegerAttr[I64])
+    row_parts = opt_prop_def(IntegerAttr[I64])
+    """Absent: one."""
+    panel_parts = opt_prop_def(IntegerAttr[I64])
+    """Absent: one."""
     result = result_def(TensorType)
     transformed = result_def(TensorType)
     products = result_def(TensorType)
@@ -202,6 +223,8 @@ class WinogradConvOp(LoopNestOp):
             self.outputs.value.data,
             shape_of(self.weight)[-1],
             self.tile_rows.value.data,
+            1 if self.row_parts is None else self.row_parts.value.data,
+            1 if self.panel_parts is None else self.panel_parts.value.data,
         )
 
     def infer_types(self) -> Sequence[TensorType]:
@@ -221,8 +244,15 @@ class WinogradConvOp(LoopNestOp):
         check_bias(self.bias, result[1], block)
         kind = narrowest_element_type(*self.operands)
         wide = compute_type(kind)
-        tiles = self.sizes.block_tiles | 1
-        scratch = [[size, tiles, (x[1] | 1) * block], [size, tiles, weight[-1]]]
+        sizes = self.sizes
+        rows, panels = sizes.row_parts, sizes.panel_parts
+        if not (1 <= rows <= sizes.all_rows and 1 <= panels <= sizes.panels):
+            raise ShapeError(
+                f"{sizes.all_rows} rows of tiles and {sizes.panels} panels are not in {rows} and {panels} parts"
+            )
+        tiles = sizes.block_tiles | 1
+        held = rows * panels * size
+        scratch = [[held, tiles, (x[1] | 1) * block], [held, tiles, weight[-1]]]
         return [TensorType(kind, result), *(TensorType(wide, shape) for shape in scratch)]
 
     def verify_(self) -> None:

@@ -30,11 +30,13 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import IntAttr
 from xdsl.ir import Attribute
 
+from aotc.dialects.dtypes import byte_width, compute_type
 from aotc.dialects.graph.packed.strassen import PRODUCTS, RESULT_SUMS
 from aotc.dialects.graph.schedules import MatmulSchedule, StrassenAttr
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.lanes import lanes_of, lanes_of_products
+from aotc.passes.kernel.costs.parts import BlockedWork
 from aotc.passes.kernel.costs.products import batched_matmul_schedule
 
 
@@ -83,13 +85,32 @@ def direct_cycles(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> fl
 
 def strassen_cycles(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> float:
     """Estimated cycles of the seven products and the sums."""
+    weight = ceil_div(sizes.rows, machine.strassen.most_rows) * _strassen_weight(machine, dtype, sizes)
+    products, before, after = _strassen_arithmetic(machine, dtype, sizes)
+    return sizes.batch * (max(products, weight / _weight_bytes(machine)) + before + after)
+
+
+def strassen_work(machine: Machine, dtype: Attribute, sizes: ProductSizes, block_rows: int, panels: int) -> BlockedWork:
+    """What threads may share, in blocks of `block_rows` rows."""
+    rows = sizes.batch * sizes.rows
+    weight = _strassen_weight(machine, dtype, sizes) / _weight_bytes(machine)
+    transformed = PRODUCTS * sizes.batch * ceil_div(sizes.rows, 2) * sizes.upper * byte_width(compute_type(dtype))
+    products, before, after = (sizes.batch * each / rows for each in _strassen_arithmetic(machine, dtype, sizes))
+    return BlockedWork(rows, min(block_rows, sizes.rows), panels, before, products + after, weight, transformed)
+
+
+def _strassen_weight(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> int:
+    lanes = lanes_of(machine, dtype)
+    return PRODUCTS * sizes.upper * (sizes.left(lanes) // lanes) * machine.vector_bytes
+
+
+def _strassen_arithmetic(machine: Machine, dtype: Attribute, sizes: ProductSizes) -> tuple[float, float, float]:
+    """Estimated cycles, for one left matrix, of the products, of the sums of its quarters and of those of products."""
     lanes, costs = lanes_of(machine, dtype), machine.strassen
     half, registers = ceil_div(sizes.rows, 2), sizes.left(lanes) // lanes
-    weight = ceil_div(sizes.rows, costs.most_rows) * PRODUCTS * sizes.upper * registers * machine.vector_bytes
+    summed = len(RESULT_SUMS) * half * (costs.near_sum_cycles if machine.weights_in_l3 else costs.far_sum_cycles)
     products = half * PRODUCTS * sizes.upper * registers / machine.tiles.multipliers
-    summed = len(RESULT_SUMS) * half * (ceil_div(sizes.upper, lanes) + registers)
-    sums = summed * (costs.near_sum_cycles if machine.weights_in_l3 else costs.far_sum_cycles)
-    return sizes.batch * (max(products, weight / _weight_bytes(machine)) + sums)
+    return products, summed * ceil_div(sizes.upper, lanes), summed * registers
 
 
 def _weight_bytes(machine: Machine) -> int:

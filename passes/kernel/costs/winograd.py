@@ -33,6 +33,7 @@ from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.winograd_transforms import OUTPUT_TILES, TAPS
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.lanes import lanes_of
+from aotc.passes.kernel.costs.parts import BlockedWork
 from aotc.passes.kernel.costs.products import batched_matmul_schedule
 
 
@@ -93,12 +94,30 @@ def direct_cycles(machine: Machine, sizes: ConvolutionSizes) -> float:
 
 def winograd_cycles(machine: Machine, sizes: ConvolutionSizes, output_tile: int) -> float:
     """Estimated cycles with tiles of `output_tile` results."""
-    lanes, size = lanes_of(machine, f32), (output_tile + TAPS - 1) ** 2
+    size = (output_tile + TAPS - 1) ** 2
+    transforms = sum(_transform_cycles(machine, sizes, output_tile))
     rows, columns = sizes.tiles(output_tile)
-    tiles = rows * columns
-    transformed = tiles * size * (ceil_div(sizes.channels, lanes) + ceil_div(sizes.outputs, lanes))
-    transforms = transformed * machine.winograd.transform_cycles
-    return _product_cycles(machine, sizes, tiles * size) + transforms + _weight_cycles(machine, sizes, size)
+    return _product_cycles(machine, sizes, rows * columns * size) + transforms + _weight_cycles(machine, sizes, size)
+
+
+def _transform_cycles(machine: Machine, sizes: ConvolutionSizes, output_tile: int) -> tuple[float, float]:
+    """Estimated cycles of the transforms of all tiles of the operand, and of the result."""
+    rows, columns = sizes.tiles(output_tile)
+    count = rows * columns * (output_tile + TAPS - 1) ** 2 * machine.winograd.transform_cycles
+    lanes = lanes_of(machine, f32)
+    return count * ceil_div(sizes.channels, lanes), count * ceil_div(sizes.outputs, lanes)
+
+
+def winograd_work(
+    machine: Machine, sizes: ConvolutionSizes, output_tile: int, tile_rows: int, panels: int
+) -> BlockedWork:
+    """What threads may share, in blocks of `tile_rows` rows of tiles."""
+    (rows, columns), size = sizes.tiles(output_tile), (output_tile + TAPS - 1) ** 2
+    before, after = _transform_cycles(machine, sizes, output_tile)
+    products = _product_cycles(machine, sizes, rows * columns * size) + after
+    transformed = rows * columns * size * sizes.channels * byte_width(f32)
+    weight = _weight_cycles(machine, sizes, size)
+    return BlockedWork(rows, tile_rows, panels, before / rows, products / rows, weight, transformed)
 
 
 def _product_cycles(machine: Machine, sizes: ConvolutionSizes, count: int) -> float:

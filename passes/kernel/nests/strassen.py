@@ -6,12 +6,13 @@
         for each of the seven, tile of registers:   a product of matrices into `products`
         for each row of half the block:             sums of the products, written to the four quarters of the result
 
-The weight is read once for each block, in the order of memory.
+The weight is read once for each block, in the order of memory. Parts of the panels have buffers of their own and may
+be computed at the same time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.ir import Attribute
 
@@ -22,6 +23,7 @@ from aotc.dialects.graph.shapes import ceil_div, segments
 from aotc.dialects.linear_combinations import sums, terms
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
 from aotc.passes.kernel.nests.matmul import batched_matmul
+from aotc.passes.kernel.nests.parts import Share, for_common, in_part, share_of
 
 REGISTERS = 4
 """Registers of results that are computed at a time."""
@@ -48,22 +50,34 @@ class StrassenKernel:
         self._lanes, self._total = schedule.lanes, sums(b)
         self._lhs, self._weight, self._sums, self._products = reads
         self._write, self._write_sums, self._write_products = writes
+        self._first = b.index(0)
+        """In the scratch buffers the first of the seven products of the part that is being written."""
 
     def run(self) -> None:
         """Emit the loops."""
-        self._b.sequential_for(self._sizes.batch, self._matrix)
+        b, sizes = self._b, self._sizes
 
-    def _matrix(self, outer: list[Scalar]) -> None:
+        def part(number: Scalar) -> None:
+            self._first = number * PRODUCTS
+            share = share_of(b, number, sizes.panels, sizes.panel_parts)
+            b.sequential_for(sizes.batch, lambda outer: self._matrix(outer, share))
+
+        b.parallel_range(0, sizes.panel_parts, 1, part)
+
+    def _matrix(self, outer: list[Scalar], share: Share) -> None:
         """Blocks in sequence: each overwrites the scratch buffers of the one before."""
         for part in segments(self._sizes.rows, self._sizes.block_rows):
 
             def block(number: Scalar, start: int = part.start, size: int = part.size) -> None:
-                self._block(outer, number * size + start, size)
+                self._block(outer, number * size + start, size, share)
 
             self._b.sequential_range(0, part.count, 1, block)
 
-    def _block(self, outer: list[Scalar], start: Scalar, size: int) -> None:
-        """`size` rows from `start` on; if `size` is odd, the last row of the upper half has none below it."""
+    def _block(self, outer: list[Scalar], start: Scalar, size: int, share: Share) -> None:
+        """A share of the panels of `size` rows from `start` on.
+
+        If `size` is odd, the last row of the upper half has none below it.
+        """
         b, sizes, half = self._b, self._sizes, ceil_div(size, 2)
         paired = size - half
         b.parallel_for([paired], lambda at: self._sum_row(outer, at[0], [start + at[0], start + half + at[0]]))
@@ -74,6 +88,12 @@ class StrassenKernel:
             self._multiply(number, half, columns // self._lanes)
             self._store_panel(outer, start, number * sizes.width, present, half, paired)
 
+        self._panels(share, panel)
+
+    def _panels(self, share: Share, panel: Callable[[Scalar, int, Sequence[int]], None]) -> None:
+        """`panel(number, columns, present)` for the panels of a share: the columns of the panel, and how many columns
+        of the result are there, for each half of that."""
+        b, sizes = self._b, self._sizes
         right = sizes.columns - sizes.left
         whole = max(right, 0) // sizes.width  # panels of which both halves of the result have all columns
         for part in segments(sizes.left, sizes.width):
@@ -81,14 +101,18 @@ class StrassenKernel:
             last = first + part.count
             alike = min(max(whole, first), last)
 
-            def at(number: Scalar, first: int = first, size: int = part.size) -> None:
-                panel(number + first, size, [size, size])
+            def at(number: Scalar, size: int = part.size) -> None:
+                panel(number, size, [size, size])
 
-            b.sequential_range(0, alike - first, 1, at)
+            for_common(b, share, first, alike, at)
             for number in range(alike, last):
                 column = number * sizes.width
                 present = [min(part.size, max(end - column, 0)) for end in (sizes.columns, right)]
-                panel(b.index(number), part.size, present)
+
+                def single(number: Scalar, size: int = part.size, present: Sequence[int] = present) -> None:
+                    panel(number, size, present)
+
+                for_common(b, share, number, number + 1, single)
 
     # The operand
 
@@ -106,7 +130,7 @@ class StrassenKernel:
             ]
             across = tile.index(b, column, {1: self._lanes, 2: 1})
             for product, factors in enumerate(LEFT_SUMS):
-                self._write_sums([b.index(product), row, across], self._total(terms(factors, quarters)))
+                self._write_sums([self._first + product, row, across], self._total(terms(factors, quarters)))
 
         whole = halves[1] // wide * wide
         b.sequential_range(0, whole // wide, 1, lambda number: sum_at(number * wide, SUMMED, [wide, wide]))
@@ -129,8 +153,12 @@ class StrassenKernel:
 
     def _multiply(self, panel: Scalar, rows: int, registers: int) -> None:
         """The seven products of `rows` rows with the first `registers` of a panel of the weight."""
-        sizes, operands = (PRODUCTS, rows, registers, self._sizes.upper), (self._sums, self._weight, self._sizes.width)
-        batched_matmul(self._b, self._schedule, self._kind, panel, sizes, *operands, self._write_products)
+        sizes, operands = (
+            (PRODUCTS, rows, registers, self._sizes.upper),
+            (in_part(self._sums, self._first), self._weight, self._sizes.width),
+        )
+        write = in_part(self._write_products, self._first)
+        batched_matmul(self._b, self._schedule, self._kind, panel, sizes, *operands, write)
 
     # The result
 
@@ -150,7 +178,7 @@ class StrassenKernel:
                 tile = Tile((count, ceil_div(present[side], self._lanes), self._lanes), valid)
                 across = tile.index(b, 0, {1: self._lanes, 2: 1})
                 found = [
-                    self._products([b.index(product), tile.index(b, first, {0: 1}), across])
+                    self._products([self._first + product, tile.index(b, first, {0: 1}), across])
                     if factor
                     else b.const(0, self._kind)
                     for product, factor in enumerate(RESULT_SUMS[quarter])

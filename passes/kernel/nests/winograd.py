@@ -6,7 +6,8 @@
         for each of the n * n products, tile of registers:   a product of matrices into `products`
         for each block of channels of the panel, row, tile:  transform n x n products, write m x m results
 
-The two buffers of a block stay in L2, the weight is read once for each block, in the order of memory.
+The two buffers of a block stay in L2, the weight is read once for each block, in the order of memory. Parts of the
+rows, and of the panels of these, have buffers of their own and may be computed at the same time.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from aotc.dialects.linear_combinations import sums
 from aotc.dialects.winograd_transforms import Transforms
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
 from aotc.passes.kernel.nests.matmul import batched_matmul
+from aotc.passes.kernel.nests.parts import Share, for_common, in_part, share_of
 
 
 def alike(window: SlidingWindow, f: Transforms) -> list[tuple[range, range, int]]:
@@ -66,39 +68,62 @@ class WinogradKernel:
         self._x, self._weight, *bias, self._transformed, self._products = reads
         self._bias = bias[0] if bias else None
         self._write, self._write_transformed, self._write_products = writes
+        self._first = b.index(0)
+        """In the scratch buffers the first of the n * n products of the part that is being written."""
 
     def run(self) -> None:
         """Emit the loops."""
+        sizes = self._sizes
+
+        def part(index: list[Scalar]) -> None:
+            row, panel = index
+            self._first = (row * sizes.panel_parts + panel) * self._f.inputs**2
+            rows = share_of(self._b, row, sizes.all_rows, sizes.row_parts)
+            self._write_part(rows, share_of(self._b, panel, sizes.panels, sizes.panel_parts))
+
+        self._b.parallel_for([sizes.row_parts, sizes.panel_parts], part)
+
+    def _write_part(self, rows: Share, share: Share) -> None:
+        """A share of the rows of tiles, block after block, and of each a share of the panels."""
         b, sizes = self._b, self._sizes
         channels = sizes.channels
+        most = ceil_div(sizes.all_rows, sizes.row_parts)
         # padding lanes behind the last channel may be written: nothing reads them
         whole = channels if channels.has_padding else Channels.of([channels.blocks * self._lanes], self._lanes)
         panel_blocks = sizes.width // self._lanes
         panels = list(segments(ceil_div(sizes.outputs, self._lanes), panel_blocks))
+        exact = rows.size is not None and rows.size % sizes.tile_rows == 0
+        end = None if exact else rows.high
 
-        def block(start: Scalar) -> None:
+        def block(number: Scalar) -> None:
+            start = rows.low + number * sizes.tile_rows
             for run in whole.runs:
-                self._for_rows(start, (run.number, run.count), partial(self._transform_row, run))
-            remaining = (b.index(sizes.images * sizes.tiles[0]) - start) * sizes.tiles[1]
-            exact = sizes.images * sizes.tiles[0] % sizes.tile_rows == 0
-            tiles = b.index(sizes.block_tiles) if exact else b.min(remaining, sizes.block_tiles)
+                self._for_rows(start, end, (run.number, run.count), partial(self._transform_row, run))
+            tiles = (
+                b.index(sizes.block_tiles) if exact else b.min((rows.high - start) * sizes.tiles[1], sizes.block_tiles)
+            )
+
+            def panel(number: Scalar, part: Segment) -> None:
+                self._multiply(number, part.size, tiles)
+                self._for_rows(start, end, (part.size,), partial(self._store_row, number))
+
             for part in panels:
-
-                def panel(number: Scalar, part: Segment = part) -> None:
-                    self._multiply(number, part.size, tiles)
-                    self._for_rows(start, (part.size,), partial(self._store_row, number))
-
                 first = part.start // panel_blocks
-                b.sequential_range(first, first + part.count, 1, panel)
+                for_common(b, share, first, first + part.count, partial(panel, part=part))
 
-        b.sequential_range(0, sizes.images * sizes.tiles[0], sizes.tile_rows, block)
+        b.sequential_range(0, ceil_div(most, sizes.tile_rows), 1, block)
 
     def _for_rows(
-        self, start: Scalar, channel_blocks: Sequence[int], body: Callable[[list[Scalar], Scalar, Scalar, Scalar], None]
+        self,
+        start: Scalar,
+        end: Scalar | None,
+        channel_blocks: Sequence[int],
+        body: Callable[[list[Scalar], Scalar, Scalar, Scalar], None],
     ) -> None:
         """`body(channel_block, image, row, first)` for each channel block and each row of tiles of the block.
 
-        `first` is the number in the block of the first tile of the row.
+        `first` is the number in the block of the first tile of the row. Rows from `end` on are left out; None: no block
+        has any.
         """
         b, step = self._b, self._sizes.tile_rows
         images, (rows, columns) = self._sizes.images, self._sizes.tiles
@@ -111,10 +136,10 @@ class WinogradKernel:
             def within() -> None:
                 body(channel_block, image, row, number * columns)
 
-            if images * rows % step == 0:
+            if end is None:
                 within()
             else:
-                b.only_when(b.compare("lt", place, images * rows), within)
+                b.only_when(b.compare("lt", place, end), within)
 
         b.parallel_for([*channel_blocks, step], at)
 
@@ -133,7 +158,7 @@ class WinogradKernel:
             def transform(tile: Scalar, elements: range = elements) -> None:
                 for j, values in enumerate(self._transformed_tile(block, image, row, tile, elements)):
                     registers = Tile((self._f.inputs, 1, self._lanes), valid)
-                    product = registers.index(self._b, j, {0: self._f.inputs})
+                    product = registers.index(self._b, self._first + j, {0: self._f.inputs})
                     lane = registers.index(self._b, channel, {-1: 1})
                     self._write_transformed([product, first + tile, lane], values)
 
@@ -178,8 +203,9 @@ class WinogradKernel:
     def _multiply(self, panel: Scalar, count: int, tiles: Scalar) -> None:
         """The products of the block's first `tiles` tiles with the first `count` blocks of a panel of the weight."""
         sizes = (self._f.inputs**2, self._sizes.block_tiles, count, self._sizes.channels.count)
-        operands = self._transformed, self._weight, self._sizes.width
-        batched_matmul(self._b, self._schedule, self._kind, panel, sizes, *operands, self._write_products, tiles)
+        operands = in_part(self._transformed, self._first), self._weight, self._sizes.width
+        write = in_part(self._write_products, self._first)
+        batched_matmul(self._b, self._schedule, self._kind, panel, sizes, *operands, write, tiles)
 
     # The result
 
@@ -211,7 +237,8 @@ class WinogradKernel:
     ) -> None:
         b, f = self._b, self._f
         tile = Tile((f.inputs, f.inputs, self._lanes))
-        product, lane = tile.index(b, 0, {0: f.inputs, 1: 1}), tile.index(b, channel_block * self._lanes, {-1: 1})
+        product = tile.index(b, self._first, {0: f.inputs, 1: 1})
+        lane = tile.index(b, channel_block * self._lanes, {-1: 1})
         grid = self._products([product, number, lane])
         lines = f.transform_output(self._split(grid, 0), self._sum)
         sides = f.transform_output(self._split(self._joined(lines, 0), 1), self._sum)[:columns]

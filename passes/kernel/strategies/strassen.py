@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from xdsl.ir import Attribute, SSAValue
@@ -17,12 +17,14 @@ from aotc.dialects.graph.structure import ConstantOp
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.costs.lanes import lanes_of_products
+from aotc.passes.kernel.costs.parts import choose_parts
 from aotc.passes.kernel.costs.strassen import (
     ProductSizes,
     choose_strassen,
     strassen_choices,
     strassen_cycles,
     strassen_schedule,
+    strassen_work,
 )
 from aotc.passes.kernel.layouts import Layouts
 from aotc.passes.kernel.nests.strassen import StrassenKernel
@@ -91,6 +93,13 @@ class StrassenMatMulStrategy(RegisterTileStrategy[StrassenMatMulOp]):
 
     def prologue(self, op: StrassenMatMulOp, operand: int) -> Prologue:
         return Prologue.MOVED if operand == 0 else Prologue.STORED
+
+    def parts(self, op: StrassenMatMulOp, machine: Machine, threads: int) -> Mapping[str, int]:
+        """Parts of panels only: which rows are in a block decides how results are rounded."""
+        sizes = op.sizes
+        given = ProductSizes(math.prod(sizes.batch), sizes.rows, sizes.columns, sizes.depth)
+        work = strassen_work(machine, element_type_of(op.lhs), given, sizes.block_rows, sizes.panels)
+        return {"panel_parts": choose_parts(machine, work, threads, rows=False).panels}
 
     def nest(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from xdsl.ir import Attribute
@@ -18,6 +18,7 @@ from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.costs.conv import narrow_cycles, narrow_schedule
 from aotc.passes.kernel.costs.lanes import lanes_of
+from aotc.passes.kernel.costs.parts import choose_parts
 from aotc.passes.kernel.costs.products import batched_matmul_schedule
 from aotc.passes.kernel.costs.winograd import (
     ConvolutionSizes,
@@ -25,6 +26,7 @@ from aotc.passes.kernel.costs.winograd import (
     winograd_choices,
     winograd_cycles,
     winograd_schedule,
+    winograd_work,
 )
 from aotc.passes.kernel.layouts import Blocked, Layouts
 from aotc.passes.kernel.nests.winograd import WinogradKernel
@@ -113,6 +115,13 @@ class WinogradConvStrategy(RegisterTileStrategy[WinogradConvOp]):
 
     def prologue(self, op: WinogradConvOp, operand: int) -> Prologue:
         return Prologue.STORED
+
+    def parts(self, op: WinogradConvOp, machine: Machine, threads: int) -> Mapping[str, int]:
+        (images, _, rows, columns, _), sizes = shape_of(op.result), op.sizes
+        given = ConvolutionSizes(images, op.channels.value.data, sizes.outputs, rows, columns)
+        work = winograd_work(machine, given, op.output_tile.value.data, sizes.tile_rows, sizes.panels)
+        parts = choose_parts(machine, work, threads)
+        return {"row_parts": parts.rows, "panel_parts": parts.panels}
 
     def nest(
         self,

@@ -1,0 +1,51 @@
+"""Give parts of operations scratch buffers of their own, so that threads compute them without waiting for each other.
+
+Whether that pays, and what the parts are, is known to the strategy (`KernelStrategy.parts`). Before, with
+`divide-scratch{target=x86-64-v3 threads=2}`:
+```mlir
+%0, %1, %2 = graph.winograd_conv %x, %w {..}
+    : .. -> (tensor<1x8x56x56x8xf32>, tensor<36x29x72xf32>, tensor<36x29x16xf32>)
+```
+After:
+```mlir
+%0, %1, %2 = graph.winograd_conv %x, %w {.., row_parts = 2 : i64}
+    : .. -> (tensor<1x8x56x56x8xf32>, tensor<72x29x72xf32>, tensor<72x29x16xf32>)
+```
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from aotc.dialects.constants import constant_bytes
+from aotc.dialects.graph.interfaces import AnchorOp, to_attribute
+from aotc.machines.targets import machine_of
+from aotc.passes.kernel.strategy import is_vectorized, strategy_of
+
+
+@dataclass(frozen=True)
+class DivideScratchPass(ModulePass):
+    """Give parts of operations scratch buffers of their own, so that threads compute them without waiting."""
+
+    name = "divide-scratch"
+
+    target: str = "host"
+    threads: int = 1
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        machine = machine_of(self.target)
+        if machine is None or machine.threads is None or self.threads == 1:
+            return
+        machine = machine.with_weights(constant_bytes(op))
+        for each in op.walk():
+            if not isinstance(each, AnchorOp) or not each.scratch() or not is_vectorized(each):
+                continue
+            parts = strategy_of(each).parts(each, machine, self.threads)
+            for name, count in parts.items():
+                if count > 1:
+                    each.properties[name] = to_attribute(count)
+            each.refine()
