@@ -24,8 +24,11 @@ class ThreadCosts:
     phase_operations: int
     """Operations that one thread does in the time that a phase takes beside its work: until other threads see it, until
     their results are seen, and what they read of each other's results (about a microsecond in all)."""
-    shared_bytes: int
-    """Bytes a cycle of what another thread has just written, as they are read: a line here, a line there."""
+    shared_bytes: float
+    """Bytes that are read in the time of an operation of what another thread has just written: a line here, a line
+    there."""
+    weight_bytes: float
+    """The same of a weight, in L3 or nearer, beside the operations."""
     most_time: float
     """Of the operations of one thread: what the slowest of several may be left with, phases included, for sharing to be
     chosen."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf, prod
+from math import prod
 from typing import Literal
 
 from xdsl.dialects import arith, memref, scf
@@ -22,14 +22,14 @@ from aotc.dialects import aot
 from aotc.dialects.aot.contract import argument_of
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.passes.kernel.costs.trips import trips
+from aotc.passes.loops.loop_reads import Reads
 
 _UNKNOWN_TRIPS = 4
 """The assumed trip count of a loop whose bounds are not constant."""
 _EVEN = 1.05
 """By what factor the longest share may exceed the average; beyond it more dimensions are split as one."""
-_WORTH = 0.9
-"""Inner loops are split where that takes less than this share of the time: with outer ones threads share less
-memory."""
+_WORTH = 0.95
+"""Other loops than the outermost ones are split where that takes less than this share of the time."""
 
 
 class Indivisible(Exception):
@@ -85,12 +85,36 @@ def _registers(value: SSAValue) -> int:
 
 @dataclass(frozen=True)
 class Cut:
-    """A parallel loop that is split: its first `dimensions` count as one, with `total` iterations; from the thread
-    `first` on, threads do one iteration more."""
+    """A parallel loop that is split: `dimensions` of its loops from number `start` on count as one, with `total`
+    iterations; from the thread `first` on, threads do one iteration more."""
 
+    start: int
     dimensions: int
     total: int
     first: int
+
+    @property
+    def stop(self) -> int:
+        """The loop after them."""
+        return self.start + self.dimensions
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """A way to divide an operation: the operations of a thread, and those it could do while it gets what it reads.
+
+    `cut` is where a parallel loop itself is split.
+    """
+
+    time: float
+    memory: float = 0
+    cut: tuple[int, int] | None = None
+    """The first loop, and how many."""
+
+    @property
+    def total(self) -> float:
+        """Both."""
+        return self.time + self.memory
 
 
 @dataclass(frozen=True)
@@ -106,10 +130,12 @@ class Shares:
     """The division of a kernel's operations: `steps` of each block that all threads run through, in order; everything
     else is arithmetic, which all threads do."""
 
-    def __init__(self, function: FuncOp, threads: int) -> None:
+    def __init__(self, function: FuncOp, threads: int, reads: Reads) -> None:
         """Raises Indivisible."""
         self.function = function
         self.threads = threads
+        self._reads = reads
+        self._plans: dict[Operation, _Plan] = {}
         self.costs = Costs()
         self.steps: dict[Block, list[Step]] = {}
         self._accesses: dict[Operation, Accesses] = {}
@@ -133,7 +159,7 @@ class Shares:
     @property
     def time(self) -> float:
         """The time until all threads are done, in operations on registers."""
-        return sum(self._time(op) for op in self.function.body.block.ops)
+        return sum(self._plan(op).time for op in self.function.body.block.ops)
 
     # Which loops are split
 
@@ -141,26 +167,39 @@ class Shares:
         """Whether a loop in `op` is split."""
         return bool(op.regions) and any(splittable(inner) is not None for inner in op.walk())
 
-    def _time(self, op: Operation) -> float:
-        """The least time in which all threads together do `op`."""
+    def _plan(self, op: Operation) -> _Plan:
+        """How all threads together do `op` best."""
+        if op not in self._plans:
+            self._plans[op] = self._best(op)
+        return self._plans[op]
+
+    def _best(self, op: Operation) -> _Plan:
         if isinstance(op, scf.ParallelOp) and (sizes := splittable(op)) is not None:
-            return min(self._time_split(op, sizes), self._time_entered(op, sizes))
+            first, *others = self._cuts(op, sizes)
+            if not self._waits and any(map(self._is_shared, op.body.block.ops)):
+                inside = [self._plan(inner) for inner in op.body.block.ops]
+                time = prod(sizes) * sum(plan.time for plan in inside)
+                others.append(_Plan(time, sum(plan.memory for plan in inside)))
+            best = min(others, key=lambda plan: plan.total, default=first)
+            return best if best.total < _WORTH * first.total else first
         if self._is_shared(op):
-            inside = sum(self._time(inner) for region in op.regions for block in region.blocks for inner in block.ops)
-            return inside * (for_trips(op) if isinstance(op, scf.ForOp) else 1)
-        return self.costs.of(op)
+            inside = [self._plan(inner) for region in op.regions for block in region.blocks for inner in block.ops]
+            times = for_trips(op) if isinstance(op, scf.ForOp) else 1
+            return _Plan(times * sum(plan.time for plan in inside), sum(plan.memory for plan in inside))
+        return _Plan(self.costs.of(op))
 
-    def _time_split(self, op: scf.ParallelOp, sizes: Sequence[int]) -> float:
-        count = _dimensions(sizes, self.threads)
-        longest = ceil_div(prod(sizes[:count]), self.threads)
-        return longest * prod(sizes[count:]) * (self.costs.of_block(op.body.block) + 1)
-
-    def _time_entered(self, op: scf.ParallelOp, sizes: Sequence[int]) -> float:
-        """The time if the loops inside are split instead; infinite where that needs phases in each iteration."""
-        body = op.body.block
-        if self._waits or not any(map(self._is_shared, body.ops)):
-            return inf
-        return prod(sizes) * sum(map(self._time, body.ops))
+    def _cuts(self, op: scf.ParallelOp, sizes: Sequence[int]) -> list[_Plan]:
+        """The ways to split a parallel loop itself, the outermost first."""
+        found: list[_Plan] = []
+        for start in range(len(sizes)):
+            count = _dimensions(sizes[start:], self.threads)
+            split = sizes[start : start + count]
+            rest = prod(sizes) // max(prod(split), 1)
+            time = ceil_div(prod(split), self.threads) * rest * (self.costs.of_block(op.body.block) + 1)
+            # of loops that count as one, shares differ in the first one that has as many iterations as there are shares
+            by = op.body.block.args[start : start + 1 if split[0] >= self.threads else start + count]
+            found.append(_Plan(time, self._reads.cost(op, set(by), self.threads), (start, count)))
+        return found
 
     def _decide(self, block: Block) -> None:
         """Decide how to divide the operations of a block that all threads run through."""
@@ -173,8 +212,8 @@ class Shares:
             self._decide_between(between, steps)
             between = []
             if isinstance(op, scf.ParallelOp) and (sizes := splittable(op)) is not None:
-                if self._time_entered(op, sizes) >= _WORTH * self._time_split(op, sizes):
-                    steps.append(Step((op,), self._cut(sizes)))
+                if (cut := self._plan(op).cut) is not None:
+                    steps.append(Step((op,), self._cut(sizes, *cut)))
                     continue
             elif not isinstance(op, scf.ForOp | scf.IfOp):
                 raise Indivisible(f"a parallel loop is in {op.name}")
@@ -184,10 +223,9 @@ class Shares:
                     self._decide(inner)
         self._decide_between(between, steps)
 
-    def _cut(self, sizes: Sequence[int]) -> Cut:
-        dimensions = _dimensions(sizes, self.threads)
-        total = prod(sizes[:dimensions])
-        cut = Cut(dimensions, total, self._next)
+    def _cut(self, sizes: Sequence[int], start: int, dimensions: int) -> Cut:
+        total = prod(sizes[start : start + dimensions])
+        cut = Cut(start, dimensions, total, self._next)
         self._next = (self._next + total) % self.threads
         return cut
 

@@ -50,6 +50,7 @@ from aotc.dialects.builder import INDEX, Scalar
 from aotc.machines.targets import core_of
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 from aotc.passes.loops.loop_phases import Phases, Turns
+from aotc.passes.loops.loop_reads import Reads, weights_of
 from aotc.passes.loops.loop_shares import Cut, Indivisible, Shares, Step, is_arithmetic, splittable
 from aotc.passes.loops.serialize_parallel_loops import serialize
 
@@ -67,21 +68,22 @@ class SplitParallelLoopsPass(ModulePass):
         if self.threads < 1:
             raise PassFailedException(f"the number of threads must be positive, found {self.threads}")
         set_threads(op, self.threads)
+        weights = weights_of(op)
         for function in op.walk():
             if isinstance(function, FuncOp) and is_kernel(function) and function.body.blocks:
                 _merge_nests(function)
-                if (found := self._shares(function)) is not None:
+                if (found := self._shares(function, weights)) is not None:
                     _Split(*found).run()
         for loop in [inner for inner in op.walk() if isinstance(inner, scf.ParallelOp)]:
             serialize(loop)
 
-    def _shares(self, function: FuncOp) -> tuple[Shares, Phases] | None:
+    def _shares(self, function: FuncOp, weights: set[SSAValue]) -> tuple[Shares, Phases] | None:
         """How to divide a kernel among threads, and into phases; None where one thread should compute it."""
         costs = core_of(self.target).threads
         if self.threads == 1 or costs is None:
             return None
         try:
-            shares = Shares(function, self.threads)
+            shares = Shares(function, self.threads, Reads(function, costs, weights))
             phases = Phases(shares)
         except Indivisible:
             return None
@@ -243,8 +245,8 @@ class _Split:
     def _split(self, op: scf.ParallelOp, cut: Cut) -> None:
         """Replace a parallel loop by a nest of loops over this thread's share.
 
-        The share is a range of the iterations of the first dimensions, in row-major order; each loop covers the part of
-        that range that lies within one iteration of the loops around it.
+        The share is a range of the iterations of some of the dimensions, in row-major order; each of these loops covers
+        the part of that range that lies within one iteration of those around it.
         """
         b, block = self._b, op.parent
         assert block is not None
@@ -259,13 +261,13 @@ class _Split:
             inside = Block(arg_types=[INDEX])
             inside.args[0].name_hint = argument.name_hint
             here = b.scalar(inside.args[0], INDEX)
-            inner = prod(sizes[axis + 1 : cut.dimensions])
-            if axis < cut.dimensions:
+            inner = prod(sizes[axis + 1 : cut.stop])
+            if cut.start <= axis < cut.stop:
                 begin, end = low - base, high - base
-                if axis > 0:
+                if axis > cut.start:
                     begin, end = b.max(begin, 0), b.min(end, size * inner)
                 begin, end, by = begin / inner, (end + (inner - 1)) / inner, b.index(1)
-                if axis == cut.dimensions - 1:
+                if axis == cut.stop - 1:
                     begin, end, by = begin * step + first, end * step + first, step
             else:
                 begin, end, by = first, b.scalar(op.upperBound[axis], INDEX), step
@@ -274,7 +276,7 @@ class _Split:
             b.effect(loop)
             b.until(inside)
             blocks.append(inside)
-            if axis < cut.dimensions - 1:
+            if cut.start <= axis < cut.stop - 1:
                 base = base + here * inner
                 here = here * step + first
             index.append(here.ssa)

@@ -64,5 +64,5 @@ def _shared_cycles(machine: Machine, work: BlockedWork, threads: int) -> float:
     if costs is None or threads == 1:
         return whole
     phases = 2 * work.panels * blocks * costs.phase_operations / machine.tiles.multipliers
-    read = work.transformed * (threads - 1) / threads / costs.shared_bytes
+    read = work.transformed * (threads - 1) / threads / costs.shared_bytes / machine.tiles.multipliers
     return whole / threads + phases + read
