@@ -318,13 +318,16 @@ def test_weights_stay_in_l3_where_their_share_of_it_is_enough() -> None:
         assert machine.with_weights(constant_bytes(module)).weights_in_l3 is expected
 
 
+THREADS = ThreadCosts(phase_operations=4000, shared_bytes=1, weight_bytes=8, most_time=0.9)
+
+
 @pytest.mark.parametrize(
     ("core", "shared"),
     [
         (HOSTED, True),
         (CORTEX_M4, False),
-        (replace(HOSTED, threads=ThreadCosts(phase_operations=10**9, most_time=0.9)), False),
-        (replace(HOSTED, threads=ThreadCosts(phase_operations=4000, most_time=0.1)), False),
+        (replace(HOSTED, threads=replace(THREADS, phase_operations=10**9)), False),
+        (replace(HOSTED, threads=replace(THREADS, most_time=0.1)), False),
     ],
 )
 def test_work_is_shared_where_threads_are_worth_it(core: Core, shared: bool, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -124,7 +124,23 @@ def products() -> onnx.ModelProto:
     return model
 
 
+def deep() -> onnx.ModelProto:
+    """A small image of many channels: threads divide the panels of Winograd's weight."""
+    model = onnx.parser.parse_model(
+        """
+        <ir_version: 8, opset_import: ["" : 18]>
+        net (float[1, 48, 7, 6] x) => (float[1, 336, 7, 6] y) {
+          a = Conv<pads = [1, 1, 1, 1]>(x, wa)
+          y = Relu(a)
+        }
+        """
+    )
+    model.graph.initializer.append(weights("wa", 336, 48, 3, 3))
+    return model
+
+
 MODELS = {
+    "deep": deep,
     "convolutions": convolutions,
     "attention": attention,
     "products": products,

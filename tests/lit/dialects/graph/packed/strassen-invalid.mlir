@@ -69,3 +69,19 @@ func.func @algorithm(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) {
   %0 = graph.matmul %x, %w {algorithm = #graph.strassen<rows = 5>} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
   func.return
 }
+
+// -----
+
+// CHECK: 1 panels are not in 2 parts
+func.func @panel_parts(%x: tensor<4x8xf32>, %w: tensor<1x7x4x8xf32>) {
+  %0, %1, %2 = graph.strassen_matmul %x, %w {columns = 16, left = 8, block_rows = 4, panel_parts = 2} : (tensor<4x8xf32>, tensor<1x7x4x8xf32>) -> (tensor<4x16xf32>, tensor<14x3x16xf32>, tensor<14x3x8xf32>)
+  func.return
+}
+
+// -----
+
+// CHECK: 1 panels are not in 0 parts
+func.func @no_parts(%x: tensor<4x8xf32>, %w: tensor<1x7x4x8xf32>) {
+  %0, %1, %2 = graph.strassen_matmul %x, %w {columns = 16, left = 8, block_rows = 4, panel_parts = 0} : (tensor<4x8xf32>, tensor<1x7x4x8xf32>) -> (tensor<4x16xf32>, tensor<7x3x16xf32>, tensor<7x3x8xf32>)
+  func.return
+}

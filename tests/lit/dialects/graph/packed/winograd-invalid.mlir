@@ -45,3 +45,35 @@ func.func @window(%x: tensor<1x1x2x4x4xf32>, %w: tensor<1x16x4x4xf32>) {
   %0, %1, %2 = graph.winograd_conv %x, %w {pads = array<i64: 0, 1, 0, 1>, channels = 4, outputs = 4, output_tile = 2, tile_rows = 1} : (tensor<1x1x2x4x4xf32>, tensor<1x16x4x4xf32>) -> (tensor<1x1x0x4x4xf32>, tensor<16x3x4xf32>, tensor<16x3x4xf32>)
   func.return
 }
+
+// -----
+
+// CHECK: 2 rows of tiles and 1 panels are not in 3 and 1 parts
+func.func @row_parts(%x: tensor<1x1x4x4x4xf32>, %w: tensor<1x16x4x4xf32>) {
+  %0, %1, %2 = graph.winograd_conv %x, %w {pads = array<i64: 1, 1, 1, 1>, channels = 4, outputs = 4, output_tile = 2, tile_rows = 1, row_parts = 3} : (tensor<1x1x4x4x4xf32>, tensor<1x16x4x4xf32>) -> (tensor<1x1x4x4x4xf32>, tensor<48x3x4xf32>, tensor<48x3x4xf32>)
+  func.return
+}
+
+// -----
+
+// CHECK: 2 rows of tiles and 1 panels are not in 1 and 2 parts
+func.func @panel_parts(%x: tensor<1x1x4x4x4xf32>, %w: tensor<1x16x4x4xf32>) {
+  %0, %1, %2 = graph.winograd_conv %x, %w {pads = array<i64: 1, 1, 1, 1>, channels = 4, outputs = 4, output_tile = 2, tile_rows = 1, panel_parts = 2} : (tensor<1x1x4x4x4xf32>, tensor<1x16x4x4xf32>) -> (tensor<1x1x4x4x4xf32>, tensor<32x3x4xf32>, tensor<32x3x4xf32>)
+  func.return
+}
+
+// -----
+
+// CHECK: 2 rows of tiles and 1 panels are not in 0 and 1 parts
+func.func @no_parts(%x: tensor<1x1x4x4x4xf32>, %w: tensor<1x16x4x4xf32>) {
+  %0, %1, %2 = graph.winograd_conv %x, %w {pads = array<i64: 1, 1, 1, 1>, channels = 4, outputs = 4, output_tile = 2, tile_rows = 1, row_parts = 0} : (tensor<1x1x4x4x4xf32>, tensor<1x16x4x4xf32>) -> (tensor<1x1x4x4x4xf32>, tensor<16x3x4xf32>, tensor<16x3x4xf32>)
+  func.return
+}
+
+// -----
+
+// CHECK: result type is tensor<16x3x4xf32>, operands and attributes give tensor<32x3x4xf32>
+func.func @shared_scratch(%x: tensor<1x1x4x4x4xf32>, %w: tensor<1x16x4x4xf32>) {
+  %0, %1, %2 = graph.winograd_conv %x, %w {pads = array<i64: 1, 1, 1, 1>, channels = 4, outputs = 4, output_tile = 2, tile_rows = 1, row_parts = 2} : (tensor<1x1x4x4x4xf32>, tensor<1x16x4x4xf32>) -> (tensor<1x1x4x4x4xf32>, tensor<16x3x4xf32>, tensor<16x3x4xf32>)
+  func.return
+}
