@@ -9,7 +9,6 @@ import pytest
 from aotc.machines.families import WASM_SIMD, X86_AVX2
 from aotc.passes.kernel.costs.parts import BlockedWork, Parts, choose_parts
 
-assert X86_AVX2.threads is not None
 MANY_ROWS = BlockedWork(
     rows=16, block_rows=2, panels=8, transform_cycles=2e4, product_cycles=1e5, weight_cycles=1e3, transformed=1 << 20
 )
@@ -43,6 +42,7 @@ def test_what_has_fewer_parts_than_threads_is_one() -> None:
 def test_uneven_parts_are_worse_than_waiting_where_that_costs_little() -> None:
     work = replace(MANY_ROWS, rows=3, block_rows=3, panels=3, transformed=1000)
     assert choose_parts(X86_AVX2, work, 2) == Parts()
+    assert X86_AVX2.threads is not None
     dear = replace(X86_AVX2, threads=replace(X86_AVX2.threads, phase_operations=10**6))
     assert choose_parts(dear, work, 2) != Parts()
 
