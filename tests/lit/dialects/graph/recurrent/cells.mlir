@@ -82,6 +82,21 @@ func.func private @tiles(%x: memref<1x3x6xf32>, %w: memref<2x6x4xf32>, %y: memre
   func.return
 }
 
+// Lines with lengths of their own go through their steps alone, whatever the schedule.
+// LOOPS-LABEL: func.func private @alone
+// LOOPS-NOT:  vector<2x
+// LOOPS:      func.return
+func.func private @alone(%x: memref<1x3x6xf32>, %w: memref<2x6x4xf32>, %n: memref<3xi32>, %y: memref<1x3x6xf32>, %h: memref<3x6xf32>, %sums: memref<3x6xf32>) attributes {aot.kernel} {
+  %0 = bufferization.to_tensor %x : memref<1x3x6xf32> to tensor<1x3x6xf32>
+  %1 = bufferization.to_tensor %w : memref<2x6x4xf32> to tensor<2x6x4xf32>
+  %n_ = bufferization.to_tensor %n : memref<3xi32> to tensor<3xi32>
+  %2, %3, %4, %5 = graph.rnn %0, %1, %n_ {operandSegmentSizes = array<i32: 1, 1, 0, 1>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.recurrence_schedule<lanes = 4, mr = 2, nr = 1, unroll = 1, units = 1>} : (tensor<1x3x6xf32>, tensor<2x6x4xf32>, tensor<3xi32>) -> (tensor<1x3x6xf32>, tensor<3x6xf32>, tensor<3x6xf32>, tensor<3x6xf32>)
+  bufferization.materialize_in_destination %2 in %y : (tensor<1x3x6xf32>, memref<1x3x6xf32>) -> ()
+  bufferization.materialize_in_destination %4 in %h : (tensor<3x6xf32>, memref<3x6xf32>) -> ()
+  bufferization.materialize_in_destination %5 in %sums : (tensor<3x6xf32>, memref<3x6xf32>) -> ()
+  func.return
+}
+
 // A weight that is not in panels of the tile's width is not for tiles.
 // LOOPS-LABEL: func.func private @unpacked
 // LOOPS-SAME: aot.scalar_fallback = "the weight is not packed into panels of the width of the register tile"
