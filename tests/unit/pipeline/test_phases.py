@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -64,7 +65,19 @@ def test_stop_and_start_again(tmp_path: Path) -> None:
     rest = aotc.compile_to(tmp_path / "half" / "kws.fuse.mlir", tmp_path / "rest", start_at="fuse")
     assert [path.name for path in rest.files] == [path.name for path in whole.files]
     for mine, theirs in zip(rest.files, whole.files, strict=True):
-        assert mine.read_bytes() == theirs.read_bytes()
+        assert _without_origin(mine) == _without_origin(theirs)
+
+
+def _without_origin(path: Path) -> str:
+    """IR does not say of which model it is: the files of C and the report do, which begin with it, or have a member."""
+    text = path.read_text()
+    if path.suffix == ".json":
+        members = json.loads(text)
+        assert members.pop("origin")
+        return json.dumps(members)
+    head, _, rest = text.partition(" */\n")
+    assert head.startswith("/* The model ")
+    return rest
 
 
 def test_stop_before_start_is_refused(tmp_path: Path) -> None:
