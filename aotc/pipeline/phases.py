@@ -48,7 +48,7 @@ def _graph(options: CompileOptions) -> str:
     fixed = ""
     if not is_vectorized(options):
         long_multiply = _flag(core_of(options.target).long_multiply)
-        fixed = f"tabulate-quantized,fix-arithmetic,fix-requantization{{long-multiply={long_multiply}}},"
+        fixed = f"tabulate-quantized,fix-arithmetic,fix-softmax,fix-requantization{{long-multiply={long_multiply}}},"
     return (
         "annotate-quantization,infer-shapes,fold-constants{quantized=false},canonicalize,fold-batch-norm,"
         "shrink-constants,eliminate-transposes,absorb-transposes,fold-constants{quantized=false},canonicalize,cse,"

@@ -31,7 +31,7 @@ from aotc.dialects.graph.packed import channels_last, dots, interleaved, narrow,
 from aotc.dialects.graph.packed import conv as blocked
 from aotc.dialects.graph.packed import matmul as packed
 from aotc.dialects.graph.packed import window as blocked_window
-from aotc.dialects.graph.quantized import fixed_add, flip, lookup, requantization
+from aotc.dialects.graph.quantized import fixed_add, flip, lookup, requantization, softmax
 from aotc.dialects.graph.schedules import ALGORITHM_ATTRIBUTES, SCHEDULE_ATTRIBUTES
 from aotc.dialects.graph.windows import resampling
 
@@ -58,6 +58,7 @@ _FAMILIES = (
     requantization,
     lookup,
     fixed_add,
+    softmax,
     flip,
     resampling,
     strassen,
