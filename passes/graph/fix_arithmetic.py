@@ -39,7 +39,7 @@ from aotc.dialects.aot.contract import entries
 from aotc.dialects.constants import computed_array, known_array
 from aotc.dialects.graph.conversion import CastOp, QuantizeOp
 from aotc.dialects.graph.elementwise import AddOp, BinaryOp, MulOp, SubOp
-from aotc.dialects.graph.interfaces import Array, ElementOp, GraphOp, producer, shape_of
+from aotc.dialects.graph.interfaces import Array, ElementOp, producer, shape_of
 from aotc.dialects.graph.quantized.fixed_add import FixedAddOp
 from aotc.dialects.graph.quantized.lookup import LookupOp
 from aotc.dialects.graph.quantized.requantization import RequantizeOp
@@ -164,15 +164,14 @@ def _sum(
     target: Parameters,
     constants: Constants,
 ) -> None:
-    points = sum(
-        operand.numbers.zero_point * (terms.factor or 0) for operand, terms in ((left, fixed.left), (right, fixed.right))
-    )
+    sides = ((left, fixed.left), (right, fixed.right))
+    points = sum(operand.numbers.zero_point * (terms.factor or 0) for operand, terms in sides)
     raised.add(
         FixedAddOp.get(
             _terms(raised, left, fixed.left, constants),
             _terms(raised, right, fixed.right, constants),
-            x_factor=fixed.left.factor,
-            y_factor=fixed.right.factor,
+            x_factor=1 if fixed.left.factor is None else fixed.left.factor,
+            y_factor=1 if fixed.right.factor is None else fixed.right.factor,
             offset=_wrapped(fixed.offset - points),
             shift=fixed.shift,
             even=fixed.even,

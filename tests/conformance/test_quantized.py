@@ -10,6 +10,8 @@ import pytest
 from onnx import save
 from quantized import LEVELS, MICROSOFT, Graph, assert_close, assert_equal, pick, scale_of_sums, window
 
+import aotc
+from aotc.errors import UsageError
 from aotc.measuring.routes import open_model
 from aotc.pipeline.options import CompileOptions
 
@@ -243,3 +245,26 @@ def test_c_and_llvm_give_the_same_integers(optimize: str, tmp_path: Path) -> Non
     options = CompileOptions(optimize=optimize)
     by_c, by_llvm = (open_model(str(path), route, options)(g.inputs) for route in ("c", "jit"))
     assert all(by_c[name].tobytes() == by_llvm[name].tobytes() for name in g.outputs)
+
+
+@pytest.mark.parametrize("route", ["c", "jit"])
+def test_fixed_requantization_is_one_unit_off_at_most(route: str, tmp_path: Path) -> None:
+    """Of one operator each; C and LLVM compute the same."""
+    g = Graph(np.random.default_rng(1))
+    for make in (conv, gemm, matmul, qlinear_conv, global_pool, pool):
+        for _ in range(3):
+            make(g)
+    path = tmp_path / "cases.onnx"
+    save(g.model(), path)
+    exact = open_model(str(path), "jit", CompileOptions(optimize="0"))(g.inputs)
+    fixed = open_model(str(path), route, CompileOptions(optimize="0", requantize="fixed"))(g.inputs)
+    distances = [np.abs(exact[name].astype(np.int64) - fixed[name]) for name in g.outputs]
+    assert max(int(each.max()) for each in distances) == 1
+    assert sum(int(each.sum()) for each in distances) < 0.02 * sum(each.size for each in distances)
+
+
+def test_fixed_requantization_is_for_cores_without_vectors() -> None:
+    g = Graph(np.random.default_rng(0))
+    conv(g)
+    with pytest.raises(UsageError, match="kernels for host at -O2 are in vector registers"):
+        aotc.compile(g.model(), requantize="fixed")

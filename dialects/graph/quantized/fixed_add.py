@@ -44,7 +44,9 @@ class FixedAddOp(BroadcastOp):
         for value in self.operands:
             kind = element_type_of(value)
             if kind != i32 and not (isinstance(kind, IntegerType) and 1 < kind.width.data <= MOST_BITS):
-                raise ShapeError(f"an operand has element type {kind}, expected i32 or integers of 2 to {MOST_BITS} bits")
+                raise ShapeError(
+                    f"an operand has element type {kind}, expected i32 or integers of 2 to {MOST_BITS} bits"
+                )
         for name in ("x_factor", "y_factor", "offset"):
             if not -(2**31) <= self.number(name) < 2**31:
                 raise ShapeError(f"{name} is {self.number(name)}, which is no i32")

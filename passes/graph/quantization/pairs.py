@@ -63,7 +63,7 @@ class FixedSum:
         sums = sums + self.offset
         if self.even:
             sums = sums + ((sums >> self.shift) & 1) + ((1 << self.shift - 1) - 1)
-        fits = -_LIMIT <= sums.min(initial=0) and sums.max(initial=0) < _LIMIT
+        fits = sums.min(initial=0) >= -_LIMIT and sums.max(initial=0) < _LIMIT
         return bool(fits and (np.clip((sums >> self.shift) + self.zero_point, low, high) == wanted).all())
 
 
