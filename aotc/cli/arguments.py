@@ -102,8 +102,8 @@ def add_compile_options(parser: argparse.ArgumentParser) -> None:
         "--requantize",
         choices=CHOICES["requantize"],
         default=CompileOptions.requantize,
-        help="without vectors, round sums of integers as onnxruntime does, or in TFLite's fixed-point arithmetic, which "
-        "may be one unit off (default: exact)",
+        help="without vectors, round sums of integers as onnxruntime does, or in TFLite's fixed-point arithmetic, "
+        "which may be one unit off (default: exact)",
     )
     parser.add_argument(
         "--tuned",
