@@ -99,6 +99,13 @@ def add_compile_options(parser: argparse.ArgumentParser) -> None:
         help="whether faster algorithms may round differently, by at most 1e-4 of the greatest result (default: fast)",
     )
     parser.add_argument(
+        "--requantize",
+        choices=CHOICES["requantize"],
+        default=CompileOptions.requantize,
+        help="without vectors, round sums of integers as onnxruntime does, or in TFLite's fixed-point arithmetic, "
+        "which may be one unit off (default: exact)",
+    )
+    parser.add_argument(
         "--tuned",
         nargs="?",
         const="",

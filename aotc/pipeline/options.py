@@ -23,6 +23,7 @@ NATIVE_KINDS = frozenset(("llvm-ir", "asm", "object", "static", "shared"))
 CHOICES: dict[str, tuple[str, ...]] = conventions.CHOICES | {
     "optimize": ("0", "1", "2", "3", "s"),
     "accuracy": ("fast", "strict"),
+    "requantize": ("exact", "fixed"),
 }
 """Options of fixed choice, by field name."""
 
@@ -59,6 +60,9 @@ class CompileOptions:
     optimize: str = "2"
     accuracy: str = "fast"
     """Whether faster algorithms may round differently, by up to 1e-4 of the greatest result, or no sum may change."""
+    requantize: str = "exact"
+    """How sums of integers become narrow integers without vectors: as onnxruntime's kernels round, or as TFLite's, at
+    most one unit apart, and then all means by sums of integers."""
     tuned: str | None = None
     """A table of measured decisions that `aotc tune` wrote; without one, results depend on no measurement."""
     profile: bool = False

@@ -45,15 +45,21 @@ def _fixed(pipeline: str) -> Callable[[CompileOptions], str]:
 
 
 def _graph(options: CompileOptions) -> str:
-    fixed = ""
+    means, fixed, notes = "", "", ""
+    doubles = options.requantize == "fixed"
     if not is_vectorized(options):
         long_multiply = _flag(core_of(options.target).long_multiply)
-        fixed = f"tabulate-quantized,fix-requantization{{long-multiply={long_multiply}}},"
+        requantization = f"fix-requantization{{long-multiply={long_multiply} doubling={_flag(doubles)}}}"
+        fixed = f"tabulate-quantized,fix-arithmetic,fix-softmax,{requantization},"
+        means, notes = f"{{means={_flag(doubles)}}}", "{requantization=true}"
+    elif doubles:
+        why = f"kernels for {options.target} at -O{options.optimize} are in vector registers, where floats are fast"
+        raise UsageError(Problem("--requantize fixed", why=why, fix="use -O0 or -Os, or a target without vectors"))
     return (
         "annotate-quantization,infer-shapes,fold-constants{quantized=false},canonicalize,fold-batch-norm,"
         "shrink-constants,eliminate-transposes,absorb-transposes,fold-constants{quantized=false},canonicalize,cse,"
-        f"raise-functions,raise-normalization,raise-quantization,{fixed}fold-constants,canonicalize,cse,dce,"
-        "note-floats"
+        f"raise-functions,raise-normalization,raise-quantization{means},{fixed}fold-constants,canonicalize,cse,dce,"
+        f"note-floats{notes}"
     )
 
 

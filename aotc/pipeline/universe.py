@@ -37,6 +37,8 @@ UNIVERSE = Universe(
         "raise-normalization": _lazy("aotc.passes.graph.raise_normalization", "RaiseNormalizationPass"),
         "note-floats": _lazy("aotc.passes.graph.note_floats", "NoteFloatsPass"),
         "tabulate-quantized": _lazy("aotc.passes.graph.tabulate_quantized", "TabulateQuantizedPass"),
+        "fix-arithmetic": _lazy("aotc.passes.graph.fix_arithmetic", "FixArithmeticPass"),
+        "fix-softmax": _lazy("aotc.passes.graph.fix_softmax", "FixSoftmaxPass"),
         "fix-requantization": _lazy("aotc.passes.graph.fix_requantization", "FixRequantizationPass"),
         "raise-quantization": _lazy("aotc.passes.graph.raise_quantization", "RaiseQuantizationPass"),
         "eliminate-transposes": _lazy("aotc.passes.graph.eliminate_transposes", "EliminateTransposesPass"),

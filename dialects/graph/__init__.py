@@ -31,7 +31,7 @@ from aotc.dialects.graph.packed import channels_last, dots, interleaved, narrow,
 from aotc.dialects.graph.packed import conv as blocked
 from aotc.dialects.graph.packed import matmul as packed
 from aotc.dialects.graph.packed import window as blocked_window
-from aotc.dialects.graph.quantized import flip, lookup, requantization
+from aotc.dialects.graph.quantized import doubling, fixed_add, flip, lookup, requantization, softmax
 from aotc.dialects.graph.recurrent import cells
 from aotc.dialects.graph.schedules import ALGORITHM_ATTRIBUTES, SCHEDULE_ATTRIBUTES
 from aotc.dialects.graph.windows import resampling
@@ -57,7 +57,10 @@ _FAMILIES = (
     matmul,
     convolution,
     requantization,
+    doubling,
     lookup,
+    fixed_add,
+    softmax,
     flip,
     resampling,
     cells,

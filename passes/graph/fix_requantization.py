@@ -4,6 +4,9 @@ The multiplier of a requantisation is an f32, so an integer over a power of two,
 the weights: that is enough to decide by integers what floats round to. Where multipliers of channels are too different
 for one power of two, or nothing is known of the range, the requantisation stays as it is.
 
+With `doubling` it is TFLite's instead where all multipliers are less than 1: the product is rounded twice, so that a
+result may be another integer next to it, which is nearly as close.
+
 Before:
 ```mlir
 %1 = graph.requantize %0, %multiplier {axis = 1 : i64, zero_point = 3 : i64, low = -128 : i64, high = 127 : i64,
@@ -29,10 +32,12 @@ from xdsl.rewriter import Rewriter
 
 from aotc.dialects.aot.contract import entries
 from aotc.dialects.constants import computed_array
+from aotc.dialects.graph.interfaces import Array
+from aotc.dialects.graph.quantized.doubling import DoublingRequantizeOp
 from aotc.dialects.graph.quantized.requantization import FixedRequantizeOp, RequantizeOp
 from aotc.model.weights import WeightStore
 from aotc.passes.graph.quantization.accumulators import greatest_of
-from aotc.passes.graph.quantization.fixed_point import fixed_point
+from aotc.passes.graph.quantization.fixed_point import doubled, fixed_point
 from aotc.passes.graph.quantization.sums import Constants
 
 
@@ -44,6 +49,8 @@ class FixRequantizationPass(ModulePass):
 
     long_multiply: bool = True
     """Whether the core has products of 64 bits; if not, those of 32 bits are preferred."""
+    doubling: bool = False
+    """Whether results may be those of TFLite's fixed-point arithmetic."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         store = WeightStore.of(ctx)
@@ -57,15 +64,23 @@ class FixRequantizationPass(ModulePass):
         multiplier = computed_array(op.multiplier, constants.store)
         if multiplier is None or not bool((np.isfinite(multiplier) & (multiplier > 0)).all()):
             return
+        new = _doubling(op, multiplier, constants) if self.doubling else None
+        if new is None and (new := self._exact(op, multiplier, constants)) is None:
+            return
+        new.location = op.location
+        new.result.name_hint = op.result.name_hint
+        Rewriter.replace_op(op, [new])
+
+    def _exact(self, op: RequantizeOp, multiplier: Array, constants: Constants) -> FixedRequantizeOp | None:
         most = greatest_of(op.x, op.axis.value.data, constants.store)
         if multiplier.size == 1:
             most = most.max(initial=0)
         multipliers, greatest = np.broadcast_arrays(np.atleast_1d(multiplier), np.atleast_1d(most))
         found = fixed_point(multipliers, greatest, *op.range, long_multiply=self.long_multiply)
         if found is None:
-            return
+            return None
         factors = found.factors[:1].reshape(()) if multiplier.size == 1 else found.factors
-        new = FixedRequantizeOp.get(
+        return FixedRequantizeOp.get(
             op.x,
             constants.of(factors, "factors"),
             axis=op.axis,
@@ -80,6 +95,19 @@ class FixRequantizationPass(ModulePass):
             high=op.high,
             to=op.to,
         )
-        new.location = op.location
-        new.result.name_hint = op.result.name_hint
-        Rewriter.replace_op(op, [new])
+
+
+def _doubling(op: RequantizeOp, multiplier: Array, constants: Constants) -> DoublingRequantizeOp | None:
+    found = doubled(multiplier)
+    if found is None:
+        return None
+    return DoublingRequantizeOp.get(
+        op.x,
+        constants.of(found[0], "factors"),
+        constants.of(found[1], "shifts"),
+        axis=op.axis,
+        zero_point=op.zero_point,
+        low=op.low,
+        high=op.high,
+        to=op.to,
+    )

@@ -24,6 +24,7 @@ from xdsl.passes import ModulePass
 from aotc.dialects.aot.contract import entries, set_nodes_in_floats
 from aotc.dialects.graph.conversion import DequantizeOp
 from aotc.dialects.graph.interfaces import GraphOp, producer
+from aotc.dialects.graph.quantized.requantization import RequantizeOp
 from aotc.model.locations import node_names
 
 
@@ -33,10 +34,16 @@ class NoteFloatsPass(ModulePass):
 
     name = "note-floats"
 
+    requantization: bool = False
+    """Whether requantisations count: where kernels are not written for vectors, those that are not in fixed point."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         found: list[str] = []
         for entry in entries(op):
             for each in entry.body.block.ops:
-                if isinstance(each, GraphOp) and any(producer(value, DequantizeOp) for value in each.operands):
+                if not isinstance(each, GraphOp):
+                    continue
+                is_rounded = self.requantization and isinstance(each, RequantizeOp)
+                if is_rounded or any(producer(value, DequantizeOp) for value in each.operands):
                     found += node_names(each.location)
         set_nodes_in_floats(op, list(dict.fromkeys(found)))

@@ -4,9 +4,8 @@ Convolutions and matrix products whose operands are dequantised become sums of p
 them up to a quantisation, a bias, relu and clip too, becomes one `graph.requantize` (or a dequantisation, where the
 model goes on with real numbers). What only moves or picks elements does that with integers. The zero point of
 weights is taken off them, that of the other operand goes into the bias where sums have all their terms. Means are
-sums. Sums that might
-leave the range of i32, scales that differ between the terms of a sum, and what is not known at compile time stay as
-they are.
+sums. Sums that might leave the range of i32, scales that differ between the terms of a sum, and what is not known at
+compile time stay as they are.
 
 Before:
 ```mlir
@@ -54,14 +53,18 @@ class RaiseQuantizationPass(ModulePass):
 
     name = "raise-quantization"
 
+    means: bool = False
+    """Whether all means are sums of integers, those too where errors of floats decide what the model's are: for cores
+    on which floats are slow, or missing."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         store = WeightStore.of(ctx)
         for entry in entries(op):
             block = entry.body.block
-            _rewrite(block, Constants(block, store))
+            _rewrite(block, Constants(block, store), means=self.means)
 
 
-def _rewrite(block: Block, constants: Constants) -> None:
+def _rewrite(block: Block, constants: Constants, *, means: bool) -> None:
     for op in list(block.ops):
         if not isinstance(op, GraphOp) or op.parent is not block:
             continue
@@ -69,16 +72,16 @@ def _rewrite(block: Block, constants: Constants) -> None:
             if (value := same_integers(op, constants)) is not None:
                 Rewriter.replace_op(op, [], [value])
             continue
-        if (raised := _raised(op, constants)) is not None:
+        if (raised := _raised(op, constants, means=means)) is not None:
             _put_in_place(raised)
 
 
-def _raised(op: GraphOp, constants: Constants) -> Raised | None:
+def _raised(op: GraphOp, constants: Constants, *, means: bool) -> Raised | None:
     if isinstance(op, AccumulatingOp) and op.sums_integers:
         return None
     if isinstance(op, ConvolutionOp | MatMulOp):
         return raise_sum(op, constants)
-    return raise_mean(op, constants) or raise_movement(op, constants)
+    return raise_mean(op, constants, always=means) or raise_movement(op, constants)
 
 
 def _put_in_place(raised: Raised) -> None:

@@ -21,21 +21,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerType, ModuleOp
-from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from aotc.dialects.aot.contract import entries
-from aotc.dialects.constants import known_array
-from aotc.dialects.dtypes import numpy_dtype
-from aotc.dialects.graph.conversion import AffineOp, QuantizeOp
-from aotc.dialects.graph.interfaces import Array, ElementOp, element_type_of, producer, shape_of
+from aotc.dialects.graph.conversion import QuantizeOp
 from aotc.dialects.graph.quantized.lookup import LookupOp
 from aotc.model.locations import fuse_locations
 from aotc.model.weights import WeightStore
+from aotc.passes.graph.quantization.chains import Chain
 from aotc.passes.graph.quantization.sums import Constants
 
 
@@ -55,7 +51,7 @@ class TabulateQuantizedPass(ModulePass):
 
 
 def _tabulate(op: QuantizeOp, constants: Constants) -> None:
-    chain = _Chain(constants.store)
+    chain = Chain(constants.store)
     if not chain.take(op) or (source := chain.source) is None:
         return
     table = chain.table(op.result)
@@ -65,67 +61,3 @@ def _tabulate(op: QuantizeOp, constants: Constants) -> None:
     new.location = fuse_locations(each.location for each in chain.ops)
     new.result.name_hint = op.result.name_hint
     Rewriter.replace_op(op, [new])
-
-
-class _Chain:
-    """Operations that compute a tensor element by element from one of 8 bits, in order."""
-
-    def __init__(self, store: WeightStore) -> None:
-        self._store = store
-        self.ops: list[ElementOp] = []
-        self.source: SSAValue | None = None
-        """The integers of 8 bits."""
-
-    def take(self, op: ElementOp) -> bool:
-        """Take in `op` and what its operands are computed by; False where more than one tensor is read."""
-        if op in self.ops:
-            return True
-        if not _is_pointwise(op):
-            return False
-        for value in op.operands:
-            known = known_array(value, self._store)
-            if known is not None and known.size == 1:
-                continue
-            if shape_of(value) != shape_of(op.results[0]):
-                return False
-            before, source = list(self.ops), self.source
-            inner = producer(value, ElementOp)
-            if inner is not None and self.take(inner):
-                continue
-            self.ops, self.source = before, source
-            if not _is_byte(value) or self.source not in (None, value):
-                return False
-            self.source = value
-        self.ops.append(op)
-        return True
-
-    def table(self, result: SSAValue) -> Array | None:
-        """The value of `result` for each integer by its bits; None where an operation does not fold."""
-        assert self.source is not None
-        bits = np.arange(256, dtype=np.uint8)
-        values: dict[SSAValue, Array] = {self.source: bits.view(numpy_dtype(element_type_of(self.source)))}
-        with np.errstate(all="ignore"):
-            for op in self.ops:
-                operands = [self._operand(value, values) for value in op.operands]
-                computed = op.evaluate(operands)
-                if computed is None or computed[0].shape != bits.shape:
-                    return None
-                values[op.results[0]] = computed[0]
-        return values[result]
-
-    def _operand(self, value: SSAValue, values: dict[SSAValue, Array]) -> Array:
-        if value in values:
-            return values[value]
-        constant = known_array(value, self._store)
-        assert constant is not None
-        return constant.reshape(())
-
-
-def _is_byte(value: SSAValue) -> bool:
-    kind = element_type_of(value)
-    return isinstance(kind, IntegerType) and kind.width.data == 8
-
-
-def _is_pointwise(op: ElementOp) -> bool:
-    """Whether an element of the result depends on the elements at its own place, and on constants, alone."""
-    return op.BROADCASTS or isinstance(op, AffineOp)

@@ -11,7 +11,7 @@ from aotc.dialects.constants import computed_array
 from aotc.dialects.dtypes import integer_range
 from aotc.dialects.graph.conversion import CastOp
 from aotc.dialects.graph.convolution import ConvolutionOp, ConvTransposeOp
-from aotc.dialects.graph.elementwise import AddOp
+from aotc.dialects.graph.elementwise import AddOp, MulOp, SubOp
 from aotc.dialects.graph.interfaces import Array, element_type_of, producer, shape_of
 from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.quantized.accumulation import AccumulatingOp
@@ -36,6 +36,9 @@ def greatest_of(value: SSAValue, axis: int, store: WeightStore) -> Array:
                 return np.minimum(greatest_of(one, axis, store) + np.abs(along.astype(np.int64)), _ANYTHING)
     if (terms := _terms_of_mean(value)) is not None:
         return np.array(terms, np.int64)
+    if (product := producer(value, MulOp)) is not None:
+        factors = [_greatest_factor(each, store) for each in (product.lhs, product.rhs)]
+        return np.array(min(math.prod(factors), _ANYTHING), np.int64)
     op = producer(value, AccumulatingOp)
     found = None if op is None or not op.sums_integers else _range(op, axis, rank, store)
     if found is None:
@@ -45,6 +48,23 @@ def greatest_of(value: SSAValue, axis: int, store: WeightStore) -> Array:
         bias = computed_array(op.bias, store)
         most = most + (_ANYTHING if bias is None else np.abs(bias.astype(np.int64)))
     return np.minimum(most, _ANYTHING)
+
+
+def _greatest_factor(value: SSAValue, store: WeightStore) -> int:
+    """The greatest absolute value of narrow integers less a zero point, in i32, or of constants."""
+    if (known := computed_array(value, store)) is not None:
+        return int(np.abs(known.astype(np.int64)).max(initial=0))
+    point, difference = 0, producer(value, SubOp)
+    if difference is not None:
+        given, value = computed_array(difference.rhs, store), difference.lhs
+        if given is None or given.size != 1:
+            return _ANYTHING
+        point = int(given.item())
+    cast = producer(value, CastOp)
+    if cast is None or not is_narrow_integer(element_type_of(cast.x)):
+        return _ANYTHING
+    low, high = integer_range(element_type_of(cast.x))
+    return max(abs(low - point), abs(high - point))
 
 
 def _terms_of_mean(value: SSAValue) -> int | None:

@@ -94,3 +94,14 @@ def _split(factors: Array, shift: int, most: int, low: int, high: int) -> FixedP
     whole = most * ((_LIMIT >> drop) >> split) + most + (1 << (fraction - 1)) + guard
     fits = whole < _LIMIT and most << split < _LIMIT and 8 * guard < 1 << fraction
     return FixedPoint(factors, shift, most, guard, drop=drop, split=split) if fits else None
+
+
+def doubled(multiplier: Array) -> tuple[Array, Array] | None:
+    """The factors and shifts of `graph.doubling_requantize`, i32, exactly the multipliers; None where one is not below
+    1. What is too small for a shift is 0."""
+    mantissa, exponent = np.frexp(multiplier.astype(np.float64))
+    if bool((exponent > 0).any()):
+        return None
+    kept = exponent >= -30
+    factors = np.where(kept, np.ldexp(mantissa, _FACTOR_BITS), 0).astype(np.int32)
+    return factors, np.where(kept, -exponent, 0).astype(np.int32)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from xdsl.dialects.builtin import i32
 
 from aotc.dialects.graph.conversion import CastOp
 from aotc.dialects.graph.elementwise import AddOp
-from aotc.dialects.graph.interfaces import GraphOp, shape_of
+from aotc.dialects.graph.interfaces import Array, GraphOp, shape_of
 from aotc.dialects.graph.quantized.requantization import RequantizeOp
 from aotc.dialects.graph.reduction import ReduceOp
 from aotc.dialects.graph.window import AveragePoolOp, SumPoolOp
@@ -21,31 +19,35 @@ _MOST_ELEMENTS = 1 << 15
 """Of a mean: with 16 bits each, their sum is an i32."""
 
 
-def raise_mean(op: GraphOp, constants: Constants) -> Raised | None:
+def raise_mean(op: GraphOp, constants: Constants, *, always: bool = False) -> Raised | None:
     """A mean and its quantisation, on integers; None where `op` is something else.
 
     A mean of a channel, global average pooling, is what onnxruntime computes with integers. Others it computes with
-    floats, whose errors decide where the exact mean lies in the middle between two integers: if any may, they stay
-    floats.
+    floats, in an order of its own, whose errors decide where the exact mean lies in the middle between two integers: if
+    any may, they stay floats, unless integers are `always` wanted. Then the middle goes to the even integer.
     """
     match op:
         case ReduceOp() if op.kind.data == "mean":
             rank = len(shape_of(op.x))
-            count, is_exact = op.count(), rank > 2 and op.along() == tuple(range(2, rank)) and op.flag("keepdims")
-        case AveragePoolOp() if (count := _terms(op)) is not None:
-            is_exact = False
+            counts = np.array(op.count())
+            is_exact = rank > 2 and op.along() == tuple(range(2, rank)) and op.flag("keepdims")
+        case AveragePoolOp():
+            counts, is_exact = _counts(op), False
         case _:
             return None
-    source = dequantized(op.operands[0], constants.store)
-    if source is None or source.scale is None or not 0 < count <= _MOST_ELEMENTS or 0 in shape_of(op.operands[0]):
+    source, most = dequantized(op.operands[0], constants.store), int(counts.max(initial=0))
+    if source is None or source.scale is None or not 0 < most <= _MOST_ELEMENTS or 0 in shape_of(op.operands[0]):
         return None
     after = epilogue(op.results[0], np.asarray(source.scale), 0, constants.store)
     if after is None or after.target is None or after.bias is not None or after.scale != source.scale:
         return None
-    multiplier = np.float32(source.scale / np.float32(after.target.scale * np.float32(count)))
-    if not np.isfinite(multiplier) or multiplier <= 0:
+    multiplier = np.asarray(source.scale / (after.target.scale * counts.astype(np.float32)), np.float32)
+    if not bool((np.isfinite(multiplier) & (multiplier > 0)).all()):
         return None
-    if not is_exact and not _is_decided(source, count, float(multiplier)):
+    if not (is_exact or always) and not all(
+        _is_decided(source, int(count), float(factor))
+        for count, factor in {*zip(counts.reshape(-1), multiplier.reshape(-1), strict=True)}
+    ):
         return None
     raised = Raised(replaced=[op, *after.ops])
     if isinstance(op, AveragePoolOp):
@@ -58,13 +60,13 @@ def raise_mean(op: GraphOp, constants: Constants) -> Raised | None:
         total = raised.add(ReduceOp.get(wide, kind="sum", axes=op.axes, keepdims=op.keepdims))
         if source.zero_point:
             total = raised.add(
-                AddOp.get(total, constants.of(np.array(-count * source.zero_point, np.int32), "zero_point"))
+                AddOp.get(total, constants.of(np.array(-most * source.zero_point, np.int32), "zero_point"))
             )
     low, high = after.clamp
     raised.add(
         RequantizeOp.get(
             total,
-            constants.of(np.array(multiplier, np.float32), "multiplier"),
+            constants.of(multiplier, "multiplier"),
             axis=0,
             zero_point=after.target.zero_point,
             low=low,
@@ -75,12 +77,18 @@ def raise_mean(op: GraphOp, constants: Constants) -> Raised | None:
     return raised
 
 
-def _terms(op: AveragePoolOp) -> int | None:
-    """How many elements each mean counts, where all count as many: none is outside, or those count, too, as zeros."""
+def _counts(op: AveragePoolOp) -> Array:
+    """How many elements each mean counts: one number, or one for each position, as it broadcasts to the result."""
     windows = op.windows()
-    if op.flag("ceil") or (any(op.ints("pads")) and not op.flag("include_pad")):
-        return None
-    return math.prod(window.size for window in windows)
+    counts = np.ones([1] * len(shape_of(op.result)), np.int64)
+    for axis, window in enumerate(windows, 2):
+        places = np.arange(window.positions)[:, None] * window.stride + np.arange(window.size) * window.dilation
+        inside = places < window.extent + window.before + (window.after if op.flag("include_pad") else 0)
+        if not op.flag("include_pad"):
+            inside &= places >= window.before
+        along = np.maximum(inside.sum(1), 1)
+        counts = counts * along.reshape([-1 if each == axis else 1 for each in range(counts.ndim)])
+    return np.asarray(counts.flat[0]) if bool((counts == counts.flat[0]).all()) else counts
 
 
 def _is_decided(source: Quantized, count: int, multiplier: float) -> bool:

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from aotc.dialects.graph.interfaces import shape_of
+from aotc.dialects.graph.quantized.doubling import DoublingRequantizeOp
 from aotc.dialects.graph.quantized.lookup import LookupOp
 from aotc.dialects.graph.quantized.requantization import FixedRequantizeOp, RequantizeOp
 from aotc.passes.kernel.layouts import Blocked, Layouts
 from aotc.passes.kernel.strategy import KernelStrategy, Strategies
 
 
-class RequantizeLayout(KernelStrategy[RequantizeOp | FixedRequantizeOp]):
+class RequantizeLayout(KernelStrategy[RequantizeOp | FixedRequantizeOp | DoublingRequantizeOp]):
     """With one factor, or one for each channel where all of them are in one block."""
 
-    def lay_out(self, op: RequantizeOp | FixedRequantizeOp, layouts: Layouts) -> Blocked | None:
-        factor = op.multiplier if isinstance(op, RequantizeOp) else op.factor
+    def lay_out(self, op: RequantizeOp | FixedRequantizeOp | DoublingRequantizeOp, layouts: Layouts) -> Blocked | None:
+        factor, *shift = op.operands[1:]
         x, axis = layouts.computed(op.x), op.axis.value.data % len(shape_of(op.x))
         if x is None:
             return None
         if shape_of(factor) in ((), (1,)):
-            return layouts.copied_on_blocks(op, x, factor)
+            return layouts.copied_on_blocks(op, x, factor, *shift)
         if axis != 1 or x.channels.blocks != 1 or x.channels.lanes != shape_of(op.x)[1]:
             return None
-        return layouts.copied_on_blocks(op, x, factor, axis=len(shape_of(x.value)) - 1)
+        return layouts.copied_on_blocks(op, x, factor, *shift, axis=len(shape_of(x.value)) - 1)
 
 
 class LookupLayout(KernelStrategy[LookupOp]):
@@ -35,5 +36,6 @@ class LookupLayout(KernelStrategy[LookupOp]):
 STRATEGIES: Strategies = {
     RequantizeOp: (RequantizeLayout(),),
     FixedRequantizeOp: (RequantizeLayout(),),
+    DoublingRequantizeOp: (RequantizeLayout(),),
     LookupOp: (LookupLayout(),),
 }

@@ -1,4 +1,5 @@
 // RUN: aotc-opt %s -p raise-quantization,dce --split-input-file | filecheck %s
+// RUN: aotc-opt %s -p 'raise-quantization{means=true},dce' --split-input-file | filecheck %s --check-prefix=MEANS
 
 // A convolution with borders keeps the zero point of x; multipliers are 0.5 * [0.25, 0.125] / 0.5.
 // CHECK-LABEL: func.func @main
@@ -263,7 +264,7 @@ func.func @main(%x: tensor<1x2xi8>, %i: tensor<1x1x8xi8>, %b: tensor<2xf32>) -> 
 // -----
 
 // Means: of a channel, and of windows whose mean is never half of an integer, with multipliers 1 / 4 and 1 / 9.
-// CHECK-LABEL: func.func @main
+// CHECK-LABEL: func.func @means
 // CHECK:      %[[C:.*]] = graph.cast %x {to = i32}
 // CHECK-NEXT: %[[S:.*]] = graph.reduce %[[C]] {kind = "sum"
 // CHECK-NEXT: %[[Z:.*]] = graph.add %[[S]]
@@ -273,7 +274,15 @@ func.func @main(%x: tensor<1x2xi8>, %i: tensor<1x1x8xi8>, %b: tensor<2xf32>) -> 
 // CHECK:      graph.average_pool {{.*}}f32>
 // CHECK:      graph.average_pool {{.*}}f32>
 // CHECK:      graph.reduce {{.*}}f32>
-func.func @main(%x: tensor<1x2x3x3xi8>) -> (tensor<1x2x1x1xi8>, tensor<1x2x1x1xi8>, tensor<1x2x2x2xi8>, tensor<1x2x3x3xi8>, tensor<1x2x3x1xi8>) attributes {aot.entry} {
+// Where all means are wanted as sums, those of windows at borders have multipliers of their own: 1 / 4, 1 / 6, 1 / 9.
+// MEANS-LABEL: func.func @means
+// MEANS-DAG:   %[[M:.*]] = graph.constant dense<{{\[\[\[\[}}2.500000e-01, 0.166666672, 2.500000e-01], [0.166666672, 0.111111112, 0.166666672], [2.500000e-01, 0.166666672, 2.500000e-01]]]]> : tensor<1x1x3x3xf32>
+// MEANS-NOT:   graph.average_pool
+// MEANS:       %[[B:.*]] = graph.sum_pool %x {{{.*}}pads = array<i64: 1, 1, 1, 1>
+// MEANS-NEXT:  graph.requantize %[[B]], %[[M]]
+// MEANS-NOT:   kind = "mean"
+// MEANS:       func.return
+func.func @means(%x: tensor<1x2x3x3xi8>) -> (tensor<1x2x1x1xi8>, tensor<1x2x1x1xi8>, tensor<1x2x2x2xi8>, tensor<1x2x3x3xi8>, tensor<1x2x3x1xi8>) attributes {aot.entry} {
   %s = graph.constant dense<5.000000e-01> : tensor<f32>
   %z = graph.constant dense<3> : tensor<i8>
   %xf = graph.dequantize %x, %s, %z {axis = 1, block_size = 0, to = f32} : (tensor<1x2x3x3xi8>, tensor<f32>, tensor<i8>) -> tensor<1x2x3x3xf32>

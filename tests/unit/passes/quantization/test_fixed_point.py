@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from aotc.dialects.graph.quantized.requantization import least_guard
-from aotc.passes.graph.quantization.fixed_point import FixedPoint, fixed_point
+from aotc.passes.graph.quantization.fixed_point import FixedPoint, doubled, fixed_point
 
 Array = np.ndarray[Any, Any]
 
@@ -128,3 +128,24 @@ def test_more_bits_of_fraction_need_a_greater_guard() -> None:
     assert least_guard(-128, 127, 10, 1, None) == 1
     assert least_guard(-128, 127, 20, 1, None) > 8
     assert least_guard(-128, 127, 10, 1 << 16, 4) > 1 << 12
+
+
+def test_doubling_is_one_unit_off_at_most() -> None:
+    rng = np.random.default_rng(2)
+    for exponent in range(-31, 1):
+        multiplier = np.exp2(exponent - rng.random(20)).astype(np.float32)
+        found = doubled(multiplier)
+        assert found is not None
+        for factor, shift, exact in zip(*(each.astype(np.int64) for each in found), multiplier, strict=True):
+            assert factor == 0 or (2**30 <= factor < 2**31 and 0 <= shift <= 30)
+            most = min(2**31 - 1, int(300 / exact))
+            sums = rng.integers(-most, most + 1, 2000)
+            high = (sums * factor + 2**30) >> 31
+            mask = (1 << shift) - 1
+            rounded = (high >> shift) + ((high & mask) > (mask >> 1) + (high < 0))
+            assert np.abs(rounded - sums * exact.astype(np.float64)).max() <= 1
+
+
+def test_doubling_needs_multipliers_below_one() -> None:
+    assert doubled(np.float32([0.5, 1.0])) is None
+    assert doubled(np.float32([0.5, 0.99])) is not None

@@ -109,3 +109,83 @@ func.func @sum(%x: tensor<1x2x3xf32>) {
   %0 = graph.sum_pool %x {kernel = array<i64: 3>, strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x2x3xf32>) -> tensor<1x2x1xi32>
   func.return
 }
+
+// -----
+
+// CHECK: an operand has element type f32, expected i32 or integers of 2 to 16 bits
+func.func @case_0(%x: tensor<4xf32>, %y: tensor<4xi8>) {
+  %0 = graph.fixed_add %x, %y {x_factor = 5, y_factor = 9, offset = 7, shift = 4, even = true, zero_point = 1, low = -128, high = 127, to = i8} : (tensor<4xf32>, tensor<4xi8>) -> tensor<4xi8>
+  func.return
+}
+
+// -----
+
+// CHECK: x_factor is 2147483648, which is no i32
+func.func @case_1(%x: tensor<4xi8>, %y: tensor<4xi8>) {
+  %0 = graph.fixed_add %x, %y {x_factor = 2147483648, y_factor = 9, offset = 7, shift = 4, even = true, zero_point = 1, low = -128, high = 127, to = i8} : (tensor<4xi8>, tensor<4xi8>) -> tensor<4xi8>
+  func.return
+}
+
+// -----
+
+// CHECK: a shift of 31, expected 1 to 30
+func.func @case_2(%x: tensor<4xi8>, %y: tensor<4xi8>) {
+  %0 = graph.fixed_add %x, %y {x_factor = 5, y_factor = 9, offset = 7, shift = 31, even = true, zero_point = 1, low = -128, high = 127, to = i8} : (tensor<4xi8>, tensor<4xi8>) -> tensor<4xi8>
+  func.return
+}
+
+// -----
+
+// CHECK: zero point 1 and clamp -128 to 128 do not fit i8
+func.func @case_3(%x: tensor<4xi8>, %y: tensor<4xi8>) {
+  %0 = graph.fixed_add %x, %y {x_factor = 5, y_factor = 9, offset = 7, shift = 4, even = true, zero_point = 1, low = -128, high = 128, to = i8} : (tensor<4xi8>, tensor<4xi8>) -> tensor<4xi8>
+  func.return
+}
+
+// -----
+
+// CHECK: the operand has element type i16, expected an integer of 8 bits
+func.func @case_4(%x: tensor<4xi16>, %e: tensor<40xi32>) {
+  %0 = graph.fixed_softmax %x, %e {axes = array<i64: 0>, accumulator = i32, factor = 1, shift = 8, zero_point = 0, low = 0, high = 255, to = ui8} : (tensor<4xi16>, tensor<40xi32>) -> tensor<4xui8>
+  func.return
+}
+
+// -----
+
+// CHECK: the table is tensor<257xi32>, expected 1 to 256 i32
+func.func @case_5(%x: tensor<4xi8>, %e: tensor<257xi32>) {
+  %0 = graph.fixed_softmax %x, %e {axes = array<i64: 0>, accumulator = i32, factor = 1, shift = 8, zero_point = 0, low = 0, high = 255, to = ui8} : (tensor<4xi8>, tensor<257xi32>) -> tensor<4xui8>
+  func.return
+}
+
+// -----
+
+// CHECK: the accumulator must be i32 or i64, found f32
+func.func @case_6(%x: tensor<4xi8>, %e: tensor<40xi32>) {
+  %0 = graph.fixed_softmax %x, %e {axes = array<i64: 0>, accumulator = f32, factor = 1, shift = 8, zero_point = 0, low = 0, high = 255, to = ui8} : (tensor<4xi8>, tensor<40xi32>) -> tensor<4xui8>
+  func.return
+}
+
+// -----
+
+// CHECK: the scale 256 / 2^8 is not below 1
+func.func @case_7(%x: tensor<4xi8>, %e: tensor<40xi32>) {
+  %0 = graph.fixed_softmax %x, %e {axes = array<i64: 0>, accumulator = i32, factor = 256, shift = 8, zero_point = 0, low = 0, high = 255, to = ui8} : (tensor<4xi8>, tensor<40xi32>) -> tensor<4xui8>
+  func.return
+}
+
+// -----
+
+// CHECK: an operand has element type f32, expected i32
+func.func @case_8(%x: tensor<4xi32>, %f: tensor<f32>, %s: tensor<i32>) {
+  %0 = graph.doubling_requantize %x, %f, %s {axis = 0, zero_point = 0, low = -128, high = 127, to = i8} : (tensor<4xi32>, tensor<f32>, tensor<i32>) -> tensor<4xi8>
+  func.return
+}
+
+// -----
+
+// CHECK: (4,) factors and () shifts
+func.func @case_9(%x: tensor<4xi32>, %f: tensor<4xi32>, %s: tensor<i32>) {
+  %0 = graph.doubling_requantize %x, %f, %s {axis = 0, zero_point = 0, low = -128, high = 127, to = i8} : (tensor<4xi32>, tensor<4xi32>, tensor<i32>) -> tensor<4xi8>
+  func.return
+}

@@ -54,3 +54,43 @@ func.func private @fixed(%x: memref<4xi32>, %f: memref<4xi32>, %out: memref<4xi8
   bufferization.materialize_in_destination %2 in %out : (tensor<4xi8>, memref<4xi8>) -> ()
   func.return
 }
+
+// Integers of any width times factors; without `even` one shift rounds down.
+// CHECK-LABEL: func.func @sums
+// CHECK-NEXT: graph.fixed_add %x, %t {x_factor = -5 : i64, y_factor = 1 : i64, offset = 7 : i64, shift = 4 : i64, even = false, zero_point = 0 : i64, low = -128 : i64, high = 127 : i64, to = i8} : (tensor<2x4xi8>, tensor<4xi32>) -> tensor<2x4xi8>
+// CHECK-NEXT: graph.fixed_softmax %x, %e {axes = array<i64: 1>, accumulator = i64, factor = 3 : i64, shift = 10 : i64, zero_point = 0 : i64, low = 0 : i64, high = 255 : i64, to = ui8} : (tensor<2x4xi8>, tensor<40xi32>) -> tensor<2x4xui8>
+// CHECK-NEXT: graph.doubling_requantize %t, %t, %t {axis = 0 : i64, zero_point = 1 : i64, low = -128 : i64, high = 127 : i64, to = i8} : (tensor<4xi32>, tensor<4xi32>, tensor<4xi32>) -> tensor<4xi8>
+func.func @sums(%x: tensor<2x4xi8>, %t: tensor<4xi32>, %e: tensor<40xi32>) {
+  %0 = graph.fixed_add %x, %t {x_factor = -5, y_factor = 1, offset = 7, shift = 4, even = false, zero_point = 0, low = -128, high = 127, to = i8} : (tensor<2x4xi8>, tensor<4xi32>) -> tensor<2x4xi8>
+  %1 = graph.fixed_softmax %x, %e {axes = array<i64: 1>, accumulator = i64, factor = 3, shift = 10, zero_point = 0, low = 0, high = 255, to = ui8} : (tensor<2x4xi8>, tensor<40xi32>) -> tensor<2x4xui8>
+  %2 = graph.doubling_requantize %t, %t, %t {axis = 0, zero_point = 1, low = -128, high = 127, to = i8} : (tensor<4xi32>, tensor<4xi32>, tensor<4xi32>) -> tensor<4xi8>
+  func.return
+}
+
+// LOOPS-LABEL: func.func private @fixed_add
+// LOOPS:      arith.shrsi
+// LOOPS:      arith.maxsi
+// LOOPS-NOT:  f32
+func.func private @fixed_add(%x: memref<4xi8>, %y: memref<4xui8>, %out: memref<4xi8>) attributes {aot.kernel} {
+  %0 = bufferization.to_tensor %x : memref<4xi8> to tensor<4xi8>
+  %1 = bufferization.to_tensor %y : memref<4xui8> to tensor<4xui8>
+  %2 = graph.fixed_add %0, %1 {x_factor = 5, y_factor = 9, offset = 7, shift = 4, even = true, zero_point = 1, low = -128, high = 127, to = i8} : (tensor<4xi8>, tensor<4xui8>) -> tensor<4xi8>
+  bufferization.materialize_in_destination %2 in %out : (tensor<4xi8>, memref<4xi8>) -> ()
+  func.return
+}
+
+// Beyond the end of the table nothing is read; quotients are found bit by bit.
+// LOOPS-LABEL: func.func private @fixed_softmax
+// LOOPS:      %[[IN:.*]] = arith.cmpi slt, %{{.*}}, %{{.*}} : i32
+// LOOPS-NEXT: scf.if %[[IN]] -> (i32) {
+// LOOPS:        memref.load %e[
+// LOOPS:      scf.for {{.*}} -> (i32, i32) {
+// LOOPS-NOT:  arith.div
+// LOOPS-NOT:  f32
+func.func private @fixed_softmax(%x: memref<4xi8>, %e: memref<40xi32>, %out: memref<4xui8>) attributes {aot.kernel} {
+  %0 = bufferization.to_tensor %x : memref<4xi8> to tensor<4xi8>
+  %1 = bufferization.to_tensor %e : memref<40xi32> to tensor<40xi32>
+  %2 = graph.fixed_softmax %0, %1 {axes = array<i64: 0>, accumulator = i32, factor = 1, shift = 8, zero_point = 0, low = 0, high = 255, to = ui8} : (tensor<4xi8>, tensor<40xi32>) -> tensor<4xui8>
+  bufferization.materialize_in_destination %2 in %out : (tensor<4xui8>, memref<4xui8>) -> ()
+  func.return
+}

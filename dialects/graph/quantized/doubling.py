@@ -1,0 +1,78 @@
+"""Requantisation as TFLite computes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import I64, IntegerAttr, TensorType, i32, i64
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+
+from aotc.dialects.builder import Builder, Reader, Scalar
+from aotc.dialects.dtypes import compute_type, numpy_dtype
+from aotc.dialects.graph.interfaces import Array, ElementOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.quantized.requantization import (
+    along_axis,
+    check_clamp,
+    check_parameters,
+    parameter_axes,
+    parameter_index,
+)
+
+
+@irdl_op_definition
+class DoublingRequantizeOp(ElementOp):
+    """clamp(round(round(x * factor / 2^31) / 2^shift) + zero_point, low, high), in i32 by a product of 64 bits.
+
+    Twice the product's upper half is rounded to the nearest integer, the middle up; its quotient once more, the middle
+    away from zero (gemmlowp's doubling high multiplication and rounding division; TFLite's reference kernels). Factors
+    are from 2^30 to 2^31 - 1, or 0, shifts from 0 to 30; there is one of each, or one for each index of `axis`.
+    """
+
+    name = "graph.doubling_requantize"
+    x = operand_def(TensorType)
+    factor = operand_def(TensorType)
+    shift = operand_def(TensorType)
+    axis = prop_def(IntegerAttr[I64], default_value=IntegerAttr(1, i64))
+    zero_point = prop_def(IntegerAttr[I64], default_value=IntegerAttr(0, i64))
+    low = prop_def(IntegerAttr[I64])
+    high = prop_def(IntegerAttr[I64])
+    to = prop_def(Attribute)
+    result = result_def(TensorType)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        for value in self.operands:
+            if element_type_of(value) != i32:
+                raise ShapeError(f"an operand has element type {element_type_of(value)}, expected i32")
+        if shape_of(self.factor) != shape_of(self.shift):
+            raise ShapeError(f"{shape_of(self.factor)} factors and {shape_of(self.shift)} shifts")
+        check_parameters(self.x, self.factor, self.axis.value.data)
+        check_clamp(self.to, self.low.value.data, self.high.value.data, self.zero_point.value.data)
+        return [TensorType(self.to, shape_of(self.x))]
+
+    def single_elements(self) -> Iterable[int]:
+        return (1, 2)
+
+    def operand_axes(self, axis: int) -> Mapping[int, int] | None:
+        axes = dict(parameter_axes(self.x, self.factor, self.axis.value.data, axis))
+        return axes | ({2: axes[1]} if 1 in axes else {})
+
+    def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+        place = parameter_index(b, self.factor, self.axis.value.data, index)
+        factor, shift = reads[1](place), reads[2](place)
+        product = b.cast(reads[0](index), i64) * b.cast(factor, i64) + (1 << 30)
+        value = b.cast(b.shift_right(product, b.const(31, i64)), i32)
+        mask = b.shift_left(b.const(1, i32), shift) - 1
+        middle = b.shift_right(mask, b.const(1, i32)) + b.cast(b.compare("lt", value, 0), i32)
+        up = b.compare("gt", value & mask, middle)  # the middle of what is positive, too
+        value = b.shift_right(value, shift) + b.cast(up, i32) + self.zero_point.value.data
+        value = b.min(b.max(value, self.low.value.data), self.high.value.data)
+        return b.encode(b.cast(value, compute_type(self.to)), self.to)
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        x = operands[0].astype(np.int64)
+        factor, shift = (along_axis(each, self.axis.value.data, x.ndim).astype(np.int64) for each in operands[1:])
+        value, mask = (x * factor + (1 << 30)) >> 31, (1 << shift) - 1
+        value = (value >> shift) + ((value & mask) > (mask >> 1) + (value < 0)) + self.zero_point.value.data
+        return [np.clip(value, self.low.value.data, self.high.value.data).astype(numpy_dtype(self.to))]

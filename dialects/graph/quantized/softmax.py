@@ -1,0 +1,131 @@
+"""Softmax of quantised tensors, in integers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import I64, IntegerAttr, IntegerType, TensorType, i32, i64
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+
+from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
+from aotc.dialects.dtypes import compute_type, numpy_dtype
+from aotc.dialects.graph.interfaces import Array, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.quantized.requantization import check_clamp
+from aotc.dialects.graph.reduction import RowwiseOp, merge_index, reduced_shape, rows
+
+
+@irdl_op_definition
+class FixedSoftmaxOp(RowwiseOp):
+    """clamp(round(table[top - x] / sum(table[top - x]) / scale) + zero_point, low, high) over rows of 8-bit integers of
+    which `top` is the greatest, rounded to even; beyond its end the table is 0. The scale is factor / 2^shift.
+
+    Quotients are exact, found bit by bit: their denominator is the sum times the factor, their numerator what the table
+    has times a power of two not above the factor, so that they are at most 1 before the other powers of two. All of
+    that, doubled, fits `accumulator`, i32 or i64. So the only errors are those of the table.
+    """
+
+    name = "graph.fixed_softmax"
+    x = operand_def(TensorType)
+    table = operand_def(TensorType)
+    accumulator = prop_def(Attribute)
+    factor = prop_def(IntegerAttr[I64])
+    shift = prop_def(IntegerAttr[I64])
+    zero_point = prop_def(IntegerAttr[I64])
+    low = prop_def(IntegerAttr[I64])
+    high = prop_def(IntegerAttr[I64])
+    to = prop_def(Attribute)
+    result = result_def(TensorType)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        kind, table = element_type_of(self.x), shape_of(self.table)
+        if not isinstance(kind, IntegerType) or kind.width.data != 8:
+            raise ShapeError(f"the operand has element type {kind}, expected an integer of 8 bits")
+        if element_type_of(self.table) != i32 or len(table) != 1 or not 0 < table[0] <= 256:
+            raise ShapeError(f"the table is {self.table.type}, expected 1 to 256 i32")
+        if self.accumulator not in (i32, i64):
+            raise ShapeError(f"the accumulator must be i32 or i64, found {self.accumulator}")
+        if self.factor.value.data < 1 or self.steps < 1:
+            raise ShapeError(f"the scale {self.factor.value.data} / 2^{self.shift.value.data} is not below 1")
+        check_clamp(self.to, self.low.value.data, self.high.value.data, self.zero_point.value.data)
+        self.along()
+        return [TensorType(self.to, shape_of(self.x))]
+
+    @property
+    def before(self) -> int:
+        """By how many bits numerators are shifted up."""
+        return self.factor.value.data.bit_length() - 1
+
+    @property
+    def steps(self) -> int:
+        """How many bits quotients have after their first."""
+        return self.shift.value.data - self.before
+
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        shape, axes, kind = shape_of(self.x), self.along(), self.accumulator
+        extents = [shape[axis] for axis in axes]
+        bounds = [(0, extent) for extent in extents]
+        entries = shape_of(self.table)[0]
+
+        def row(outer: list[Scalar]) -> None:
+            def integer(inner: Sequence[Scalar]) -> Scalar:
+                return b.cast(reads[0](merge_index(len(shape), axes, inner, outer)), i32)
+
+            def entry(inner: Sequence[Scalar]) -> Scalar:
+                place = top - integer(inner)
+
+                def found() -> list[Scalar]:
+                    return [b.cast(reads[1]([b.cast(place, INDEX)]), kind)]
+
+                if entries == 256:
+                    return found()[0]
+                return b.when(b.compare("lt", place, entries), found, lambda: [b.const(0, kind)])[0]
+
+            (top,) = b.reduce(bounds, [b.const(-128, i32)], lambda inner, best: [b.max(best[0], integer(inner))])
+            (total,) = b.reduce(bounds, [b.const(0, kind)], lambda inner, carried: [carried[0] + entry(inner)])
+            whole = total if self.factor.value.data == 1 else total * self.factor.value.data
+
+            def write(inner: list[Scalar]) -> None:
+                value = self._result(b, entry(inner), whole)
+                writes[0](merge_index(len(shape), axes, inner, outer), value)
+
+            b.parallel_for(extents, write)
+
+        b.parallel_for(reduced_shape(shape, axes, keepdims=False), row)
+
+    def _result(self, b: Builder, entry: Scalar, whole: Scalar) -> Scalar:
+        kind = self.accumulator
+        rest = b.shift_left(entry, b.const(self.before, kind)) if self.before else entry
+
+        def bit(_: Scalar, carried: list[Scalar]) -> list[Scalar]:
+            rest, quotient = carried
+            above = b.compare("ge", rest, whole)
+            rest = b.select(above, rest - whole, rest)
+            return [rest + rest, quotient + quotient + b.cast(above, i32)]
+
+        rest, quotient = b.loop(0, self.steps + 1, 1, [rest, b.const(0, i32)], bit)
+        # twice what is left is more than the denominator: beyond the middle; as much: in the middle
+        is_odd = b.compare("ne", quotient & 1, 0)
+        up = b.compare("gt", rest, whole) | (b.compare("eq", rest, whole) & is_odd)
+        value = quotient + b.cast(up, i32) + self.zero_point.value.data
+        value = b.min(b.max(value, self.low.value.data), self.high.value.data)
+        return b.encode(b.cast(value, compute_type(self.to)), self.to)
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        x, axes = operands[0].astype(np.int64), self.along()
+        if not x.size:
+            return [operands[0].astype(numpy_dtype(self.to))]
+        kept = [axis for axis in range(x.ndim) if axis not in axes]
+        flat = rows(x, axes)
+        table = np.zeros(256, np.int64)
+        table[: operands[1].size] = operands[1]
+        entries = table[flat.max(-1, keepdims=True) - flat]
+        whole = entries.sum(-1, keepdims=True) * self.factor.value.data
+        rest, value = entries << self.before, np.zeros_like(entries)
+        for _ in range(self.steps + 1):
+            above = rest >= whole
+            rest, value = 2 * np.where(above, rest - whole, rest), 2 * value + above
+        value = value + ((rest > whole) | ((rest == whole) & (value % 2 == 1))) + self.zero_point.value.data
+        value = np.clip(value, self.low.value.data, self.high.value.data).astype(numpy_dtype(self.to))
+        return [value.reshape([x.shape[axis] for axis in [*kept, *axes]]).transpose(np.argsort([*kept, *axes]))]

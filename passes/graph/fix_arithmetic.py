@@ -1,0 +1,234 @@
+"""Add, subtract and multiply quantised tensors in fixed point, where that gives the same results: for cores on which
+floats are slow, or missing.
+
+Of two integers of 8 bits there are 65,536 pairs: what the graph computes of each of them is evaluated, as constants are
+folded, with what follows up to the quantisation, and integers that are the same for all are looked for. Functions of
+one operand, before they meet, are tables of terms. Where errors of floats decide, sums in the middle between two
+integers, there are none, and numbers stay floats.
+
+Before:
+```mlir
+%0 = graph.dequantize %x, %sx, %zx {to = f32, ..} : (tensor<1x4xi8>, tensor<f32>, tensor<i8>) -> tensor<1x4xf32>
+%1 = graph.dequantize %y, %sy, %zy {to = f32, ..} : (tensor<1x4xi8>, tensor<f32>, tensor<i8>) -> tensor<1x4xf32>
+%2 = graph.add %0, %1 : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<1x4xf32>
+%3 = graph.relu %2 : (tensor<1x4xf32>) -> tensor<1x4xf32>
+%4 = graph.quantize %3, %s, %z {to = i8, ..} : (tensor<1x4xf32>, tensor<f32>, tensor<i8>) -> tensor<1x4xi8>
+```
+After:
+```mlir
+%0 = graph.fixed_add %x, %y {x_factor = 1273401 : i64, y_factor = 771054 : i64, offset = 2097152 : i64,
+    shift = 21 : i64, low = 3 : i64, high = 127 : i64, to = i8}
+    : (tensor<1x4xi8>, tensor<1x4xi8>) -> tensor<1x4xi8>
+```
+A product of the integers less their zero points is requantised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, i32
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from aotc.dialects.aot.contract import entries
+from aotc.dialects.constants import computed_array, known_array
+from aotc.dialects.graph.conversion import CastOp, QuantizeOp
+from aotc.dialects.graph.elementwise import AddOp, BinaryOp, MulOp, SubOp
+from aotc.dialects.graph.interfaces import Array, ElementOp, producer, shape_of
+from aotc.dialects.graph.quantized.fixed_add import FixedAddOp
+from aotc.dialects.graph.quantized.lookup import LookupOp
+from aotc.dialects.graph.quantized.requantization import RequantizeOp
+from aotc.model.locations import fuse_locations
+from aotc.model.weights import WeightStore
+from aotc.passes.graph.quantization.chains import Chain, evaluated, is_pointwise
+from aotc.passes.graph.quantization.pairs import FixedSum, Numbers, Terms, fixed_sum, product_multiplier
+from aotc.passes.graph.quantization.sums import Constants, Raised
+from aotc.passes.graph.quantization.values import Parameters, dequantized, quantization
+
+_MOST_NUMBERS = 1 << 12
+"""Of a constant operand, different ones: as many times 256 pairs are tried."""
+
+
+@dataclass(frozen=True)
+class FixArithmeticPass(ModulePass):
+    """Add, subtract and multiply quantised tensors in fixed point, where that gives the same results."""
+
+    name = "fix-arithmetic"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        store = WeightStore.of(ctx)
+        for entry in entries(op):
+            constants = Constants(entry.body.block, store)
+            for each in list(entry.body.block.ops):
+                if isinstance(each, QuantizeOp) and (fixed := _fixed(each, constants)) is not None:
+                    location = fuse_locations(old.location for old in fixed.replaced)
+                    for new in fixed.ops:
+                        new.location = location
+                    fixed.ops[-1].results[0].name_hint = each.result.name_hint
+                    Rewriter.replace_op(each, fixed.ops, [fixed.ops[-1].results[0]])
+
+
+@dataclass(frozen=True)
+class _Operand:
+    """One side of a sum or product: a function of 8-bit integers, or a constant."""
+
+    numbers: Numbers
+    ops: Sequence[ElementOp]
+    source: SSAValue | None = None
+    """The integers, by the bits of which `numbers` are in order; None: a constant."""
+    places: Array | None = None
+    """Of a constant: which of the numbers each element is."""
+
+
+def _fixed(op: QuantizeOp, constants: Constants) -> Raised | None:
+    target, found = quantization(op, constants.store), _arithmetic(op, constants.store)
+    if target is None or found is None:
+        return None
+    root, after = found
+    sides = [_operand(value, constants.store) for value in (root.lhs, root.rhs)]
+    left, right = sides
+    if left is None or right is None or (left.source is None and right.source is None):
+        return None
+    wanted = _wanted(root, after, left, right, constants.store)
+    if wanted is None or wanted.min() == wanted.max():
+        return None
+    raised = Raised(replaced=[*left.ops, *right.ops, root, *after])
+    if isinstance(root, MulOp):
+        return raised if _product(raised, left, right, wanted, target, constants) else None
+    numbers = right.numbers.negated() if isinstance(root, SubOp) else right.numbers
+    fixed = fixed_sum(left.numbers, numbers, wanted, float(target.scale), target.zero_point)
+    if fixed is None:
+        return None
+    _sum(raised, left, right, fixed, wanted, target, constants)
+    return raised
+
+
+def _arithmetic(op: QuantizeOp, store: WeightStore) -> tuple[BinaryOp, list[ElementOp]] | None:
+    """The last sum, difference or product of two tensors before `op`, and the functions of one after it, in order."""
+    after: list[ElementOp] = []
+    at: ElementOp | None = op
+    while at is not None and is_pointwise(at):
+        varying = [value for value in at.operands if (known := known_array(value, store)) is None or known.size != 1]
+        if len(varying) == 2 and isinstance(at, AddOp | SubOp | MulOp):
+            return at, after[::-1]
+        if len(varying) != 1 or shape_of(varying[0]) != shape_of(op.result):
+            return None
+        after.append(at)
+        at = producer(varying[0], ElementOp)
+    return None
+
+
+def _operand(value: SSAValue, store: WeightStore) -> _Operand | None:
+    chain, op = Chain(store), producer(value, ElementOp)
+    if op is not None and chain.take(op) and chain.source is not None:
+        numbers = chain.table(value)
+        if numbers is None or numbers.dtype != np.float32 or not bool(np.isfinite(numbers).all()):
+            return None
+        affine = dequantized(value, store)
+        if affine is None or affine.scale is None:
+            return _Operand(Numbers(numbers), chain.ops, chain.source)
+        integers = Numbers(numbers, chain.arguments().astype(np.int64), affine.zero_point, float(affine.scale))
+        return _Operand(integers, chain.ops, chain.source)
+    array = computed_array(value, store)
+    if array is None or array.dtype != np.float32 or not array.size or not bool(np.isfinite(array).all()):
+        return None
+    numbers, places = np.unique(array, return_inverse=True)
+    if numbers.size > _MOST_NUMBERS:
+        return None
+    return _Operand(Numbers(numbers), [], None, places.reshape(array.shape))
+
+
+def _wanted(
+    root: BinaryOp, after: Sequence[ElementOp], left: _Operand, right: _Operand, store: WeightStore
+) -> Array | None:
+    """The result for each pair of numbers, i64 [left, right]; None where an operation does not fold."""
+    pairs = np.broadcast_arrays(left.numbers.values[:, None], right.numbers.values[None, :])
+    computed = root.evaluate(pairs)
+    if computed is None:
+        return None
+    result = evaluated(after, {root.result: computed[0]}, store).get(after[-1].results[0])
+    return None if result is None else result.astype(np.int64)
+
+
+def _sum(
+    raised: Raised,
+    left: _Operand,
+    right: _Operand,
+    fixed: FixedSum,
+    wanted: Array,
+    target: Parameters,
+    constants: Constants,
+) -> None:
+    sides = ((left, fixed.left), (right, fixed.right))
+    points = sum(operand.numbers.zero_point * (terms.factor or 0) for operand, terms in sides)
+    raised.add(
+        FixedAddOp.get(
+            _terms(raised, left, fixed.left, constants),
+            _terms(raised, right, fixed.right, constants),
+            x_factor=1 if fixed.left.factor is None else fixed.left.factor,
+            y_factor=1 if fixed.right.factor is None else fixed.right.factor,
+            offset=_wrapped(fixed.offset - points),
+            shift=fixed.shift,
+            even=fixed.even,
+            zero_point=fixed.zero_point,
+            low=int(wanted.min()),
+            high=int(wanted.max()),
+            to=target.kind,
+        )
+    )
+
+
+def _wrapped(number: int) -> int:
+    """Modulo 2^32, as an i32."""
+    return (number + 2**31) % 2**32 - 2**31
+
+
+def _terms(raised: Raised, operand: _Operand, terms: Terms, constants: Constants) -> SSAValue:
+    """The integers that are multiplied by a factor, or what is added as it is."""
+    if operand.source is not None and terms.factor is not None:
+        return operand.source
+    values = terms.values.astype(np.int32)
+    if operand.source is not None:
+        return raised.add(LookupOp.get(operand.source, constants.of(values, "terms")))
+    assert operand.places is not None
+    return constants.of(values[operand.places], "terms")
+
+
+def _product(
+    raised: Raised, left: _Operand, right: _Operand, wanted: Array, target: Parameters, constants: Constants
+) -> bool:
+    integers = [each.numbers.integers for each in (left, right)]
+    if any(each is None for each in integers):
+        return False
+    one, other = (
+        each - side.numbers.zero_point for each, side in zip(integers, (left, right), strict=True) if each is not None
+    )
+    scale = left.numbers.scale * right.numbers.scale / float(target.scale)
+    multiplier = product_multiplier(one[:, None] * other[None, :], wanted - target.zero_point, scale)
+    if multiplier is None:
+        return False
+    factors: list[SSAValue] = []
+    for side in (left, right):
+        assert side.source is not None
+        factor = raised.add(CastOp.get(side.source, to=i32))
+        if side.numbers.zero_point:
+            point = constants.of(np.array(side.numbers.zero_point, np.int32), "zero_point")
+            factor = raised.add(SubOp.get(factor, point))
+        factors.append(factor)
+    raised.add(
+        RequantizeOp.get(
+            raised.add(MulOp.get(*factors)),
+            constants.of(np.array(multiplier, np.float32), "multiplier"),
+            axis=0,
+            zero_point=target.zero_point,
+            low=int(wanted.min()),
+            high=int(wanted.max()),
+            to=target.kind,
+        )
+    )
+    return True
