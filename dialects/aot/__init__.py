@@ -11,6 +11,7 @@ from aotc.dialects.aot.control import CheckOp, FModOp, IsAlignedOp, IsNullOp, Re
 from aotc.dialects.aot.dots import TILE_OPERATIONS, TileDotOp
 from aotc.dialects.aot.memory import BufferOp, DataOp, NullOp, PtrCastOp, StringOp, WeightOp, WeightsOp, WorkspaceOp
 from aotc.dialects.aot.profile import CountersOp, TicksOp
+from aotc.dialects.aot.rounding import RoundProductOp
 from aotc.dialects.aot.structures import AddressOp, AllocaOp, ElementOp, FieldOp, SetElementOp, SetFieldOp
 from aotc.dialects.aot.tables import GlobalOp, SymbolOp, integers
 from aotc.dialects.aot.threads import PhaseOp, ThreadOp
@@ -61,6 +62,7 @@ AOT = Dialect(
         CountersOp,
         ThreadOp,
         PhaseOp,
+        RoundProductOp,
         *TILE_OPERATIONS,
         *WORD_OPERATIONS,
     ],
@@ -92,6 +94,7 @@ __all__ = [
     "PtrCastOp",
     "PtrType",
     "RequireOp",
+    "RoundProductOp",
     "SetElementOp",
     "SetFieldOp",
     "StringOp",

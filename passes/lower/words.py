@@ -6,7 +6,7 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import i8, i16, i32
 from xdsl.ir import SSAValue
 
-from aotc.dialects.aot import WordDotOp, WordLoadOp, WordWidenOp
+from aotc.dialects.aot import RoundProductOp, WordDotOp, WordLoadOp, WordWidenOp
 from aotc.passes.lower.function import FunctionLowering, Lowerings
 from aotc.passes.lower.memory import element_address
 
@@ -55,4 +55,9 @@ def _dot(f: FunctionLowering, op: WordDotOp) -> None:
     f.set(op.result, total)
 
 
-LOWERINGS: Lowerings = {WordLoadOp: _load, WordWidenOp: _widen, WordDotOp: _dot}
+def _round_product(f: FunctionLowering, op: RoundProductOp) -> None:
+    given = map(f.get, op.operands)
+    f.set(op.result, f.module.helpers.round_product(f.b, *given, op.shift.value.data))
+
+
+LOWERINGS: Lowerings = {WordLoadOp: _load, WordWidenOp: _widen, WordDotOp: _dot, RoundProductOp: _round_product}

@@ -295,6 +295,31 @@ static inline int32_t aotc_word_dot(int32_t a, int32_t b, int32_t sum)
 }
 """
 
+_ROUND_PRODUCT = """\
+/* x * factor / 2^shift as floats round it, to `above` or the integer below it: the product to 24 bits, then to the
+ * nearest integer, ties to even. A function of its own, because it is seldom called, and from many places. */
+#if defined(__GNUC__) || defined(__clang__)
+__attribute__((noinline, cold))
+#endif
+static int32_t aotc_round_product(int32_t x, int32_t factor, int32_t above, int32_t shift)
+{
+    const int32_t doubled = 2 * above - 1;
+    const int64_t distance = (int64_t)x * factor - doubled * ((int64_t)1 << (shift - 1)); /* to the middle */
+    uint32_t power = doubled < 0 ? 0u - (uint32_t)doubled : (uint32_t)doubled; /* the greatest power of two in it */
+    power |= power >> 1;
+    power |= power >> 2;
+    power |= power >> 4;
+    power |= power >> 8;
+    power |= power >> 16;
+    power -= power >> 1;
+    const int64_t rounding = (int64_t)((uint64_t)power << (shift - 1) >> 24); /* half of the last of 24 bits */
+    if (distance <= rounding && -distance <= rounding) {
+        return above - (above & 1);
+    }
+    return distance < 0 ? above - 1 : above;
+}
+"""
+
 
 def _widen(sign: str, odd: bool, added: bool) -> str:
     """The helper that widens two bytes of a word. GCC has no intrinsic that rotates the word on the way."""
@@ -355,6 +380,7 @@ def _helpers() -> dict[str, tuple[tuple[str, ...], str]]:
         name = f"aotc_widen_{sign}_{'odd' if odd else 'even'}{'_add' if added else ''}"
         table[name] = (("AOTC_DSP",), _widen(sign, odd, added))
     table["aotc_word_dot"] = (("AOTC_DSP",), _WORD_DOT)
+    table["aotc_round_product"] = ((), _ROUND_PRODUCT)
     for bits in (32, 64):
         table[f"aotc_opaque_i{bits}"] = ((), _OPAQUE.format(N=bits))
     for bits in (8, 16, 32, 64):

@@ -96,7 +96,7 @@ class Products:
         step = self._words if word > 1 else self._single
         stride = word * unroll
         rolled = begin + (end - begin) // stride * stride
-        if rolled > begin + stride:
+        if rolled > begin + 2 * stride:
 
             def body(at: Scalar, now: list[Scalar]) -> list[Scalar]:
                 for offset in range(0, stride, word):

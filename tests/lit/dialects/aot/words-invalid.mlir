@@ -13,3 +13,11 @@ func.func @elements(%x: memref<10xi16>, %i: index) {
   %a = aot.word_load %x[%i] : memref<10xi16>
   func.return
 }
+
+// -----
+
+// CHECK: the shift must be 1 to 60, found 61
+func.func @shift(%x: i32) {
+  %a = aot.round_product %x, %x, %x, 61
+  func.return
+}

@@ -6,7 +6,11 @@
 // CHECK:      %[[A:.*]] = aot.word_load %x[%{{.*}}, %{{.*}}] : memref<4x10xi8>
 // CHECK-NEXT: %[[E:.*]] = aot.word_widen %[[A]]
 // CHECK-NEXT: %[[O:.*]] = aot.word_widen %[[A]], %[[E]] {odd, zero_extend}
-// CHECK-NEXT: %{{.*}} = aot.word_dot %[[E]], %[[O]], %[[A]]
+// CHECK-NEXT: %[[D:.*]] = aot.word_dot %[[E]], %[[O]], %[[A]]
+// CHECK-NEXT: %{{.*}} = aot.round_product %[[D]], %[[E]], %[[O]], 40
+
+// One function of its own for all roundings of products.
+// DSP: llvm.func internal @aotc.round_product({{.*}}"noinline", "cold"]
 
 // An address that is not aligned; instructions of the DSP extension, where the target has it.
 // DSP-LABEL: llvm.func internal @words
@@ -15,6 +19,7 @@
 // DSP-NEXT: %[[R:.*]] = llvm.call_intrinsic "llvm.fshr.i32"(%a, %a, %{{.*}})
 // DSP-NEXT: %o = llvm.call_intrinsic "llvm.arm.uxtab16"(%e, %[[R]])
 // DSP-NEXT: %d = llvm.call_intrinsic "llvm.arm.smlad"(%e, %o, %a)
+// DSP-NEXT: %[[S:.*]] = llvm.call @aotc.round_product(%d, %e, %o, %{{.*}})
 // PLAIN-LABEL: llvm.func internal @words
 // PLAIN-NOT: llvm.arm
 // PLAIN:     llvm.sext %{{.*}} : i8 to i32
@@ -30,5 +35,6 @@ func.func private @words(%p: !aot.ptr<i8>) -> i32 {
   %e = aot.word_widen %a
   %o = aot.word_widen %a, %e {odd, zero_extend}
   %d = aot.word_dot %e, %o, %a
-  func.return %d : i32
+  %r = aot.round_product %d, %e, %o, 40
+  func.return %r : i32
 }
