@@ -56,8 +56,8 @@ def _dot(f: FunctionLowering, op: WordDotOp) -> None:
 
 
 def _round_product(f: FunctionLowering, op: RoundProductOp) -> None:
-    given = map(f.get, op.operands)
-    f.set(op.result, f.module.helpers.round_product(f.b, *given, op.shift.value.data))
+    x, factor, above = map(f.get, op.operands)
+    f.set(op.result, f.module.helpers.round_product(f.b, x, factor, above, op.shift.value.data))
 
 
 LOWERINGS: Lowerings = {WordLoadOp: _load, WordWidenOp: _widen, WordDotOp: _dot, RoundProductOp: _round_product}
