@@ -32,7 +32,7 @@ from aotc.dialects.aot.tiles import (
     tile_type,
 )
 from aotc.dialects.aot.types import STRUCTS, VOID_PTR, Convention, ConventionAttr, PtrType, StructType
-from aotc.dialects.aot.words import WORD, WORD_OPERATIONS, WordDotOp, WordLoadOp, WordWidenOp
+from aotc.dialects.aot.words import RUN, WORD, WORD_OPERATIONS, RunDotOp, WordDotOp, WordLoadOp, WordWidenOp
 
 AOT = Dialect(
     "aot",
@@ -71,6 +71,7 @@ AOT = Dialect(
 
 __all__ = [
     "AOT",
+    "RUN",
     "STRUCTS",
     "VOID_PTR",
     "WORD",
@@ -95,6 +96,7 @@ __all__ = [
     "PtrType",
     "RequireOp",
     "RoundProductOp",
+    "RunDotOp",
     "SetElementOp",
     "SetFieldOp",
     "StringOp",

@@ -61,6 +61,13 @@ def test_layers_of_one_kind_share_a_function_where_code_is_to_be_small(kind: str
     assert count < most
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("board", ["m0", "m4f", "m55", "rv32"])
+def test_specialized_kernels_match_the_recording(board: str, kind: str) -> None:
+    done = measure(BOARDS[board], "micro_speech_int8", kind, flags=("-O2",), optimize="2")
+    assert all(np.array_equal(a, case.output) for a, case in zip(done.outputs, cases("micro_speech_int8"), strict=True))
+
+
 @pytest.mark.parametrize("optimize", ["-O0", "-O2", "-O3"])
 def test_the_compilers_level_changes_no_bit(optimize: str) -> None:
     done = measure(BOARDS["m4f"], "micro_speech_int8", "c", flags=(optimize,))

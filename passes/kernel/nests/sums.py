@@ -15,7 +15,7 @@ from typing import TypeAlias, cast
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Attribute
 
-from aotc.dialects.aot import WORD
+from aotc.dialects.aot import RUN, WORD
 from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.dtypes import is_unsigned
 from aotc.dialects.graph.packed.interleaved import Interleaving
@@ -23,7 +23,7 @@ from aotc.dialects.graph.schedules import SumsSchedule
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
-from aotc.passes.kernel.builders.word_builder import WordBuilder, WordIndex
+from aotc.passes.kernel.builders.word_builder import Run, RunIndex, WordBuilder, WordIndex
 
 Place: TypeAlias = "Callable[[Scalar], list[Scalar]]"
 """The index of an element of an operand, by its number along the reduction."""
@@ -41,6 +41,10 @@ class Operand:
         """An element, as it is multiplied."""
         value = b.cast(self.read(index), summed)
         return value - self.zero_point if self.zero_point else value
+
+    def run(self, index: Sequence[Scalar]) -> Run:
+        """Where the run at an index begins."""
+        return cast(Run, self.read([*index[:-1], RunIndex.of(index[-1])]))
 
     def halves(self, b: WordBuilder, index: Sequence[Scalar]) -> tuple[Scalar, Scalar]:
         """Of the word at an index, the elements 0 and 2, then 1 and 3, as they are multiplied."""
@@ -86,6 +90,8 @@ class Products:
                 lambda: b.loop(low, high, 1, sums, lambda at, now: self._single(now, places, row, at)),
             )
         first, last = int(low.constant), int(high.constant)
+        if word == RUN:
+            return self._runs(sums, places, row, (first, last))
         begin = min(ceil_div(first, word) * word, last)
         end = max(min(last, self.order.whole) // word * word, begin)
         if word == 1:
@@ -111,6 +117,25 @@ class Products:
         for at in range(end, last):
             now = self._single(now, places, row, b.index(at))
         return now
+
+    def _runs(
+        self, sums: Sequence[Scalar], places: Sequence[Place], row: Scalar, span: tuple[int, int]
+    ) -> list[Scalar]:
+        """The products of elements span[0] to span[1], a run of each position at a time, of one output."""
+        b, (first, last) = cast(WordBuilder, self.b), span
+
+        def step(at: Scalar, now: Sequence[Scalar], count: int) -> list[Scalar]:
+            weight, added = self.weight.run([row + at]), -self.x.zero_point
+            runs = [self.x.run(place(at)) for place in places]
+            return [b.run_dot(x, weight, total, count=count, added=added) for x, total in zip(runs, now, strict=True)]
+
+        now, whole = list(sums), first + max(last - first, 0) // RUN * RUN
+        if whole > first + 2 * RUN:
+            now = b.loop(first, whole, RUN, now, lambda at, now: step(at, now, RUN))
+        else:
+            for at in range(first, whole, RUN):
+                now = step(b.index(at), now, RUN)
+        return step(b.index(whole), now, last - whole) if whole < last else now
 
     def _single(self, sums: Sequence[Scalar], places: Sequence[Place], row: Scalar, at: Scalar) -> list[Scalar]:
         """The products of one element of each position."""
@@ -251,11 +276,11 @@ class Axis:
         b.parallel_range(0, total, 1, one)
 
 
-def last_axis(window: SlidingWindow, *, specialized: bool, words: bool, channels: int) -> Axis:
+def last_axis(window: SlidingWindow, *, specialized: bool, word: int, channels: int) -> Axis:
     """The last axis of a convolution with the channels last: code for each cut window where these are many of all, or
-    where words are cut, whose elements must then be known."""
+    where words of `word` elements, or runs, are cut, whose elements must then be known."""
     cut = sum(part.high - part.low for part in stretches(window) if part.taps != (0, window.size))
-    each_cut = MOST_SHARED * cut > window.positions or (words and channels % WORD != 0)
+    each_cut = MOST_SHARED * cut > window.positions or word == RUN or (word == WORD and channels % WORD != 0)
     return Axis.of(window, specialized=specialized, each_cut=each_cut)
 
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 from xdsl.dialects.builtin import IntegerType, f32
 from xdsl.ir import Attribute, SSAValue
 
-from aotc.dialects.aot import WORD
+from aotc.dialects.aot import RUN, WORD
 from aotc.dialects.builder import Reader, Writer
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.interfaces import element_type_of, producer, shape_of
@@ -30,7 +30,7 @@ from aotc.dialects.graph.schedules import Schedule, SumsSchedule, schedule_of
 from aotc.machines.machine import Core
 from aotc.passes.kernel.accesses import Accesses
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
-from aotc.passes.kernel.costs.sums import depthwise_schedule, sums_schedule
+from aotc.passes.kernel.costs.sums import depthwise_schedule, runs_schedule, sums_schedule
 from aotc.passes.kernel.layouts import Blocked, Layouts
 from aotc.passes.kernel.nests.sums import ConvSums, DepthwiseSums, MatMulSums, Operand, Products, last_axis
 from aotc.passes.kernel.strategies.conv import window_properties
@@ -111,8 +111,16 @@ class ChannelsLastStrategy(SumsStrategy[ConvOp]):
             return None
         outputs, channels, *kernel = shape_of(op.weight)
         run = channels * (kernel[-1] if _runs(op) else 1)
-        known = last_axis(last, specialized=not size, words=True, channels=channels).is_static
-        words = _are_bytes(op.x, op.weight) and run >= WORD and (known or run % WORD == 0)
+
+        def known(word: int) -> bool:
+            return not _runs(op) or last_axis(last, specialized=not size, word=word, channels=channels).is_static
+
+        bytes_ = _are_bytes(op.x, op.weight)
+        if bytes_ and run >= RUN and known(RUN):
+            on_vectors = runs_schedule(core.scalars, last.positions, outputs, run, size=size)
+            if on_vectors is not None:
+                return on_vectors
+        words = bytes_ and run >= WORD and (known(WORD) or run % WORD == 0)
         depth = channels * math.prod(kernel)
         return sums_schedule(core.scalars, last.positions, outputs, depth, words=words, floats=floats, size=size)
 
@@ -169,7 +177,12 @@ class InterleavedProductStrategy(SumsStrategy[MatMulOp]):
         if not _applies(op, core, op.lhs, op.rhs) or op.flag("transpose_lhs") or len(shape_of(op.rhs)) != 2:
             return None
         _, rows, columns, depth = op.sizes()
-        words = _are_bytes(op.lhs, op.rhs) and depth >= WORD
+        bytes_ = _are_bytes(op.lhs, op.rhs)
+        if bytes_ and depth >= RUN:
+            on_vectors = runs_schedule(core.scalars, rows, columns, depth, size=size)
+            if on_vectors is not None:
+                return on_vectors
+        words = bytes_ and depth >= WORD
         floats = not op.sums_integers
         return sums_schedule(core.scalars, rows, columns, depth, words=words, floats=floats, size=size)
 
@@ -249,8 +262,8 @@ class ChannelsLastConvStrategy(SumsStrategy[ChannelsLastConvOp]):
     ) -> None:
         bias, channels = None if op.bias is None else reads[2], op.channels.value.data
         products = replace(_products(op, b, reads, schedule), aligned=channels % WORD == 0)
-        windows, words = op.windows(), schedule.word > 1
-        axis = last_axis(windows[-1], specialized=schedule.specialized, words=words, channels=channels)
+        windows = op.windows()
+        axis = last_axis(windows[-1], specialized=schedule.specialized, word=schedule.word, channels=channels)
         ConvSums(products, shape_of(op.result), op.kernel(), channels, windows, axis, bias, writes[0]).run()
 
 

@@ -1,6 +1,7 @@
 // RUN: aotc-opt %s -p 'choose-schedule{target=cortex-m4f}' | filecheck %s --check-prefix M4F
 // RUN: aotc-opt %s -p 'choose-schedule{target=cortex-m4}' | filecheck %s --check-prefix M4
 // RUN: aotc-opt %s -p 'choose-schedule{target=cortex-m0}' | filecheck %s --check-prefix M0
+// RUN: aotc-opt %s -p 'choose-schedule{target=cortex-m55}' | filecheck %s --check-prefix M55
 // RUN: aotc-opt %s -p 'choose-schedule{target=cortex-m4f size=true}' | filecheck %s --check-prefix SMALL
 
 // Cores without vectors: words where two products are added up by one instruction, f32 with an FPU only. What is not
@@ -20,6 +21,13 @@
 // M0-NEXT:  graph.conv %x, %k {{.*}} schedule = #graph.sums_schedule<lanes = 1, positions = 2, columns = 1, word = 1, unroll = 1, specialized>}
 // M0-NEXT:  graph.matmul %m, %v {{.*}} word = 1
 // M0-NOT:   schedule
+// On vectors runs of eight, of neighbouring positions and one output; of a depthwise convolution words.
+// M55-LABEL: func.func @main
+// M55:      graph.conv %x, %w {{.*}} schedule = #graph.sums_schedule<lanes = 1, positions = 4, columns = 1, word = 8, unroll = 1, specialized>}
+// M55-NEXT: graph.conv %x, %k {{.*}} word = 4
+// M55-NEXT: graph.matmul %m, %v {{.*}} word = 8
+// M55-NEXT: graph.conv %f, %fw {{.*}} word = 1
+// M55-NOT:  schedule
 // Small code is for one position and two outputs, and has none of its own at borders.
 // SMALL-LABEL: func.func @main
 // SMALL:     graph.conv %x, %w {{.*}} schedule = #graph.sums_schedule<lanes = 1, positions = 1, columns = 2, word = 4, unroll = 1>}

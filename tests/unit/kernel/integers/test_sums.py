@@ -175,6 +175,16 @@ CASES = (
     Case(CONV, (6, 7), (3, 3), pads=BORDER, word=4, weight="uint8"),
     Case(CONV, (9, 20), (4, 8), (2, 2), (1, 3, 2, 3), word=4, zero_point=-128, channels=1, specialized=False),
     Case(CONV, (6, 7), (3, 2), pads=BORDER, word=4, channels=2, outputs=7, tile=(1, 3, 1), specialized=False),
+    # Runs of eight.
+    Case(CONV, (9, 20), (4, 8), (2, 2), (1, 3, 2, 3), word=8, zero_point=-128, channels=1, tile=(4, 1, 1)),
+    Case(CONV, (6, 7), (3, 3), pads=BORDER, word=8, zero_point=127, channels=3, tile=(3, 1, 1)),
+    Case(CONV, (5, 19), (3, 3), pads=BORDER, word=8, zero_point=1, channels=11, tile=(2, 1, 1)),
+    Case(CONV, (5, 9), (1, 1), word=8, tile=(2, 1, 1), outputs=7, channels=50),
+    Case(CONV, (5, 9), (1, 1), word=8, tile=(1, 1, 1), channels=16, specialized=False),
+    Case(CONV, (5, 12), (2, 2), (1, 1), (0, 2, 1, 2), (1, 2), word=8, channels=9, zero_point=9, tile=(3, 1, 1)),
+    Case(CONV, (6, 7), (3, 3), pads=BORDER, word=8, x="uint8", zero_point=255, tile=(3, 1, 1)),
+    Case(CONV, (6, 7), (3, 3), pads=BORDER, word=8, x="uint8", weight="uint8", zero_point=1, tile=(3, 1, 1)),
+    Case(CONV, (6, 7), (3, 3), pads=BORDER, word=8, weight="uint8", tile=(2, 1, 1), bias=False),
     # Depthwise.
     Case(DEPTHWISE, (6, 7), (3, 3), pads=BORDER, tile=(3, 1, 1), zero_point=-7),
     Case(DEPTHWISE, (6, 7), (3, 3), pads=BORDER, tile=(2, 3, 1), zero_point=-7, channels=8, specialized=False),
@@ -191,6 +201,8 @@ CASES = (
     Case(MATMUL, (1,), channels=37, outputs=9, tile=(1, 4, 2), word=4),
     Case(MATMUL, (5,), channels=40, outputs=3, tile=(2, 2, 1), word=4, x="uint8", zero_point=255),
     Case(MATMUL, (), channels=6, tile=(1, 2, 1)),
+    Case(MATMUL, (5,), channels=83, outputs=3, tile=(2, 1, 1), word=8, zero_point=-3),
+    Case(MATMUL, (1,), channels=21, outputs=4, tile=(1, 1, 1), word=8, x="uint8", zero_point=255),
     Case(MATMUL, (5,), channels=12, tile=(4, 4, 1), x="float32", weight="float32"),
 )
 
