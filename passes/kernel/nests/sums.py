@@ -325,6 +325,7 @@ class ConvSums:
     result: Sequence[int]
     kernel: Sequence[int]
     channels: int
+    groups: int
     windows: Sequence[SlidingWindow]
     axis: Axis
     """The last one."""
@@ -345,9 +346,11 @@ class ConvSums:
     def _tile(self, index: Sequence[Scalar], first: Scalar, count: int, taps: Span, output: Scalar, width: int) -> None:
         b, order, last = self.products.b, self.products.order, self.windows[-1]
         batch, *position = index
-        runs = last.dilation == 1
+        runs, inputs = last.dilation == 1 and self.groups == 1, self.channels // self.groups
         step, shift = last.stride * self.channels, last.before * self.channels
         base = first * step
+        if self.groups > 1:
+            base = base + output / (order.outputs // self.groups) * inputs
 
         def add(at: list[Scalar], now: list[Scalar]) -> list[Scalar]:
             seen = [window.source(p, tap) for window, p, tap in zip(self.windows, position, at, strict=False)]
@@ -356,7 +359,7 @@ class ConvSums:
                 row = row * extent + tap
             moved = base
             if not runs:
-                moved, span = base + at[-1] * (last.dilation * self.channels), (b.index(0), b.index(self.channels))
+                moved, span = base + at[-1] * (last.dilation * self.channels), (b.index(0), b.index(inputs))
             begin = output * order.depth + row * (order.run * width)
 
             def place(number: int) -> Place:

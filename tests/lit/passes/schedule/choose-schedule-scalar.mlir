@@ -5,21 +5,24 @@
 // RUN: aotc-opt %s -p 'choose-schedule{target=cortex-m4f size=true}' | filecheck %s --check-prefix SMALL
 
 // Cores without vectors: words where two products are added up by one instruction, f32 with an FPU only. What is not
-// known at compile time, has a zero point of the weight or groups of several channels stays as it is.
+// known at compile time or has a zero point of the weight stays as it is. In groups a tile is of outputs of one of them.
 
 // M4F-LABEL: func.func @main
 // M4F:      graph.conv %x, %w {{.*}} schedule = #graph.sums_schedule<lanes = 1, positions = 2, columns = 2, word = 4, unroll = 1, specialized>}
 // M4F-NEXT: graph.conv %x, %k {{.*}} schedule = #graph.sums_schedule<lanes = 1, positions = 1, columns = 4, word = 4, unroll = 1, specialized>}
 // M4F-NEXT: graph.matmul %m, %v {{.*}} schedule = #graph.sums_schedule<lanes = 1, positions = {{.*}}, word = 4
 // M4F-NEXT: graph.conv %f, %fw {{.*}} schedule = #graph.sums_schedule<lanes = 1, positions = {{.*}}, word = 1
+// M4F-NEXT: graph.conv %x, %g {group = 2 {{.*}} schedule = #graph.sums_schedule<lanes = 1, positions = 2, columns = 2, word = 4, unroll = 1, specialized>}
 // M4F-NOT:  schedule
 // M4-LABEL: func.func @main
-// M4-COUNT-3: word = 4
+// M4-COUNT-4: word = 4
 // M4-NOT:   schedule
 // M0-LABEL: func.func @main
 // M0:       graph.conv %x, %w {{.*}} schedule = #graph.sums_schedule<lanes = 1, positions = 1, columns = 4, word = 1, unroll = 1, specialized>}
 // M0-NEXT:  graph.conv %x, %k {{.*}} schedule = #graph.sums_schedule<lanes = 1, positions = 2, columns = 1, word = 1, unroll = 1, specialized>}
 // M0-NEXT:  graph.matmul %m, %v {{.*}} word = 1
+// M0-NEXT:  graph.conv
+// M0-NEXT:  graph.conv %x, %g {{.*}} word = 1
 // M0-NOT:   schedule
 // On vectors runs of eight, of neighbouring positions and one output; of a depthwise convolution words.
 // M55-LABEL: func.func @main
@@ -27,6 +30,7 @@
 // M55-NEXT: graph.conv %x, %k {{.*}} word = 4
 // M55-NEXT: graph.matmul %m, %v {{.*}} word = 8
 // M55-NEXT: graph.conv %f, %fw {{.*}} word = 1
+// M55-NEXT: graph.conv %x, %g {{.*}} word = 4
 // M55-NOT:  schedule
 // Small code is for one position and two outputs, and has none of its own at borders.
 // SMALL-LABEL: func.func @main

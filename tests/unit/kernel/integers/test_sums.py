@@ -45,6 +45,8 @@ class Case:
     x: str = "int8"
     weight: str = "int8"
     zero_point: int = 0
+    groups: int = 1
+    """Of a convolution: x has as many times `channels`."""
 
     @property
     def is_float(self) -> bool:
@@ -58,7 +60,7 @@ class Case:
     def order(self) -> Interleaving:
         """Of the weights."""
         rows, run = prod(self.kernel), self.channels
-        if self.op == CONV and (self.dilations or (1,))[-1] == 1:
+        if self.op == CONV and self.groups == 1 and (self.dilations or (1,))[-1] == 1:
             rows, run = rows // self.kernel[-1], run * self.kernel[-1]
         return Interleaving(self.outputs, rows, run, self.tile[1], self.word)
 
@@ -78,7 +80,7 @@ class Case:
         batch = () if self.op == MATMUL else (BATCH,)
         outputs = () if self.op == DEPTHWISE else (self.outputs,)
         x, weight = (
-            some((*batch, *self.extents, self.channels), self.x),
+            some((*batch, *self.extents, self.groups * self.channels), self.x),
             some((*outputs, *self.kernel, self.channels), self.weight),
         )
         bias = some(self.result_shape()[-1:], "float32" if self.is_float else "int32")
@@ -119,9 +121,14 @@ class Case:
                 if all(0 <= place < w.extent for w, place in zip(windows, places, strict=True)):
                     seen = x[(slice(None), *places)]
                     depthwise = self.op == DEPTHWISE
-                    total += seen * weight[taps] if depthwise else seen @ weight[(slice(None), *taps)].T
+                    total += seen * weight[taps] if depthwise else self._grouped(seen, weight[(slice(None), *taps)])
             result[(slice(None), 0, *position)] = total
         return self._wrapped(result)
+
+    def _grouped(self, seen: Array, weight: Array) -> Array:
+        """The products of each group, side by side."""
+        parts = zip(np.split(seen, self.groups, -1), np.split(weight, self.groups), strict=True)
+        return np.concatenate([x @ w.T for x, w in parts], -1)
 
     def _wrapped(self, result: Array) -> Array:
         return result if self.is_float else result.astype(np.uint64).astype(np.uint32).view(np.int32)
@@ -132,7 +139,11 @@ class Case:
         if self.op != MATMUL:
             texts.append(array_attributes(window_values(self.kernel, self.strides, self.pads, self.dilations)))
         if self.op == CONV:
-            texts += [array_attributes({"kernel_shape": self.kernel}), f"channels = {self.channels} : i64"]
+            texts += [
+                array_attributes({"kernel_shape": self.kernel}),
+                f"channels = {self.groups * self.channels} : i64",
+            ]
+            texts += [f"group = {self.groups} : i64"] if self.groups > 1 else []
         if self.op != DEPTHWISE:
             numbers = {"outputs": self.outputs, "columns": self.tile[1], "word": self.word}
             texts += [f"{name} = {number} : i64" for name, number in numbers.items()]
@@ -185,6 +196,14 @@ CASES = (
     Case(CONV, (6, 7), (3, 3), pads=BORDER, word=8, x="uint8", zero_point=255, tile=(3, 1, 1)),
     Case(CONV, (6, 7), (3, 3), pads=BORDER, word=8, x="uint8", weight="uint8", zero_point=1, tile=(3, 1, 1)),
     Case(CONV, (6, 7), (3, 3), pads=BORDER, word=8, weight="uint8", tile=(2, 1, 1), bias=False),
+    # Groups.
+    Case(CONV, (6, 7), (3, 3), pads=BORDER, channels=3, outputs=8, groups=4, tile=(3, 2, 1), zero_point=-7),
+    Case(CONV, (6, 7), (3, 3), pads=BORDER, channels=3, outputs=8, groups=4, zero_point=9, specialized=False),
+    Case(CONV, (9, 8), (3, 2), (2, 3), (0, 1, 2, 2), (1, 2), channels=1, outputs=6, groups=3, tile=(2, 2, 1)),
+    Case(CONV, (6, 7), (3, 3), pads=BORDER, channels=6, outputs=9, groups=3, word=4, tile=(2, 3, 1), zero_point=-128),
+    Case(CONV, (6, 7), (3, 3), pads=BORDER, channels=8, outputs=4, groups=2, word=4, x="uint8", specialized=False),
+    Case(CONV, (6, 7), (3, 3), pads=BORDER, channels=11, outputs=4, groups=2, word=8, tile=(4, 1, 1), zero_point=1),
+    Case(CONV, (20,), (5,), pads=(2, 2), channels=4, outputs=6, groups=3, x="float32", weight="float32"),
     # Depthwise.
     Case(DEPTHWISE, (6, 7), (3, 3), pads=BORDER, tile=(3, 1, 1), zero_point=-7),
     Case(DEPTHWISE, (6, 7), (3, 3), pads=BORDER, tile=(2, 3, 1), zero_point=-7, channels=8, specialized=False),
