@@ -136,7 +136,9 @@ class _Form:
     def __post_init__(self) -> None:
         self._numbers: dict[SSAValue, int] = {}
         self._parts: list[Hashable] = []
-        self._attributes(self.function, _OWN)
+        alike = self.function.clone_without_regions()
+        set_sizes(alike, Sizes())
+        self._attributes(alike, ["sym_name"])
         self._block(self.function.body.block)
         self.key = tuple(self._parts)
 
@@ -187,10 +189,6 @@ class _Form:
     def _add(self, use: _Use, value: Attribute) -> None:
         self.uses.append(use)
         self.values.append(value)
-
-
-_OWN = ("sym_name", "aot.workspace_bytes", "aot.io_bytes", "aot.constant_bytes")
-"""Attributes of a function that may be others."""
 
 
 def _constant(owner: Operation | Block) -> Attribute | None:

@@ -72,8 +72,8 @@ def _run_dot(f: FunctionLowering, op: RunDotOp) -> None:
     for x, w in zip(*factors, strict=True):
         if op.added.value.data:
             x = b.integer_op(llvm.AddOp, x, b.constant(op.added.value.data, x.type))
-        wide = (b.convert(llvm.SExtOp, each, kinds[32]) for each in (x, w))
-        terms = b.integer_op(llvm.MulOp, *wide)
+        wide_x, wide_w = b.convert(llvm.SExtOp, x, kinds[32]), b.convert(llvm.SExtOp, w, kinds[32])
+        terms = b.integer_op(llvm.MulOp, wide_x, wide_w)
         if lanes > 1:
             terms = b.intrinsic(f"llvm.vector.reduce.add.v{lanes}i32", (terms,), i32)
         total = b.integer_op(llvm.AddOp, total, terms)

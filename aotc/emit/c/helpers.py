@@ -297,8 +297,11 @@ static inline int32_t aotc_word_dot(int32_t a, int32_t b, int32_t sum)
 
 _ROUND_PRODUCT = """\
 /* x * factor / 2^shift as floats round it, to `above` or the integer below it: the product to 24 bits, then to the
- * nearest integer, ties to even. A function of its own, because it is seldom called, and from many places. */
-#if defined(__GNUC__) || defined(__clang__)
+ * nearest integer, ties to even. A function of its own, because it is seldom called, and from many places; but where
+ * registers are as few as on ARMv6-M, a call spills the sums of a tile, so it is one there for small code only. */
+#if defined(__ARM_ARCH_6M__) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
+__attribute__((always_inline)) inline
+#elif defined(__GNUC__) || defined(__clang__)
 __attribute__((noinline, cold))
 #endif
 static int32_t aotc_round_product(int32_t x, int32_t factor, int32_t above, int32_t shift)

@@ -81,7 +81,7 @@ class Products:
         if low.constant is None or high.constant is None:
             if word == 1:
                 return b.loop(low, high, 1, sums, lambda at, now: self._single(now, places, row, at))
-            if self.aligned:
+            if self.aligned and word == WORD:
                 return b.loop(low, high, word, sums, lambda at, now: self._words(now, places, row, at))
             whole = b.compare("eq", high - low, self.order.run)
             return b.when(

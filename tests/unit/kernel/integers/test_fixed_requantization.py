@@ -3,12 +3,9 @@ integers, of which f32 makes just the middle, in C and in LLVM."""
 
 from __future__ import annotations
 
-from functools import cache
-from pathlib import Path
-
 import numpy as np
 import pytest
-from case_model import Array, CaseModel, tensor
+from case_model import Array, CaseModel, CaseRuns, tensor
 
 from aotc.passes.graph.quantization.fixed_point import fixed_point
 
@@ -28,8 +25,7 @@ def sums(multiplier: float, most: int) -> Array:
     return np.clip(np.concatenate([near, others, [-most, most]]), -most, most).astype(np.int32)
 
 
-@cache
-def model() -> CaseModel:
+def model(route: str) -> CaseModel:
     """A kernel for each case."""
     made = CaseModel("requantized")
     for number, (multiplier, most, long_multiply) in enumerate(CASES):
@@ -49,23 +45,16 @@ def model() -> CaseModel:
     return made
 
 
-@cache
-def results(route: str, folder: Path) -> dict[str, Array]:
-    return model().run(route, folder)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("requantized")
+results = CaseRuns(model)
 
 
 @pytest.mark.parametrize("route", ["jit", "c"])
 @pytest.mark.parametrize("number", range(len(CASES)))
-def test_kernels_round_as_floats(route: str, number: int, folder: Path) -> None:
+def test_kernels_round_as_floats(route: str, number: int) -> None:
     multiplier, most, _ = CASES[number]
     product = sums(multiplier, most).astype(np.float32) * np.float32(multiplier)
     expected = np.clip(np.rint(product) + POINT, LOW, HIGH)
-    np.testing.assert_array_equal(results(route, folder)[f"r{number}"], expected)
+    np.testing.assert_array_equal(results(route)[f"r{number}"], expected)
 
 
 def test_some_products_are_rounded_to_the_middle() -> None:
