@@ -76,8 +76,9 @@ class WordBuilder(TileBuilder):
         """total + the products of the halves of a and c."""
         return Scalar(self, i32, self.emit(aot.WordDotOp(a.ssa, c.ssa, total.ssa)))
 
-    def run_dot(self, x: Run, w: Run, total: Scalar, *, count: int, added: int) -> Scalar:
-        """total + the products of the elements of two runs, to those of x `added` first."""
+    def run_dot(self, x: Scalar, w: Scalar, total: Scalar, *, count: int, added: int) -> Scalar:
+        """total + the products of the elements of two `Run`s, to those of x `added` first."""
+        assert isinstance(x, Run) and isinstance(w, Run)
         unsigned = is_unsigned(x.dtype), is_unsigned(w.dtype)
         places = (x.buffer, x.indices), (w.buffer, w.indices)
         op = aot.RunDotOp(*places, total.ssa, count=count, added=added, unsigned=unsigned)

@@ -23,7 +23,7 @@ from aotc.dialects.graph.schedules import SumsSchedule
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
-from aotc.passes.kernel.builders.word_builder import Run, RunIndex, WordBuilder, WordIndex
+from aotc.passes.kernel.builders.word_builder import RunIndex, WordBuilder, WordIndex
 
 Place: TypeAlias = "Callable[[Scalar], list[Scalar]]"
 """The index of an element of an operand, by its number along the reduction."""
@@ -41,10 +41,6 @@ class Operand:
         """An element, as it is multiplied."""
         value = b.cast(self.read(index), summed)
         return value - self.zero_point if self.zero_point else value
-
-    def run(self, index: Sequence[Scalar]) -> Run:
-        """Where the run at an index begins."""
-        return cast(Run, self.read([*index[:-1], RunIndex.of(index[-1])]))
 
     def halves(self, b: WordBuilder, index: Sequence[Scalar]) -> tuple[Scalar, Scalar]:
         """Of the word at an index, the elements 0 and 2, then 1 and 3, as they are multiplied."""
@@ -91,7 +87,7 @@ class Products:
             )
         first, last = int(low.constant), int(high.constant)
         if word == RUN:
-            return self._runs(sums, places, row, (first, last))
+            return self._runs(list(sums), places, row, (first, last))
         begin = min(ceil_div(first, word) * word, last)
         end = max(min(last, self.order.whole) // word * word, begin)
         if word == 1:
@@ -118,23 +114,21 @@ class Products:
             now = self._single(now, places, row, b.index(at))
         return now
 
-    def _runs(
-        self, sums: Sequence[Scalar], places: Sequence[Place], row: Scalar, span: tuple[int, int]
-    ) -> list[Scalar]:
+    def _runs(self, now: list[Scalar], places: Sequence[Place], row: Scalar, span: tuple[int, int]) -> list[Scalar]:
         """The products of elements span[0] to span[1], a run of each position at a time, of one output."""
         b, (first, last) = cast(WordBuilder, self.b), span
 
         def step(at: Scalar, now: Sequence[Scalar], count: int) -> list[Scalar]:
-            weight, added = self.weight.run([row + at]), -self.x.zero_point
-            runs = [self.x.run(place(at)) for place in places]
+            weight, added = self.weight.read([RunIndex.of(row + at)]), -self.x.zero_point
+            runs = [self.x.read([*index[:-1], RunIndex.of(index[-1])]) for index in (place(at) for place in places)]
             return [b.run_dot(x, weight, total, count=count, added=added) for x, total in zip(runs, now, strict=True)]
 
-        now, whole = list(sums), first + max(last - first, 0) // RUN * RUN
-        if whole > first + 2 * RUN:
-            now = b.loop(first, whole, RUN, now, lambda at, now: step(at, now, RUN))
-        else:
-            for at in range(first, whole, RUN):
-                now = step(b.index(at), now, RUN)
+        whole = first + max(last - first, 0) // RUN * RUN
+        looped = whole if whole > first + 2 * RUN else first
+        if looped > first:
+            now = b.loop(first, looped, RUN, now, lambda at, now: step(at, now, RUN))
+        for at in range(looped, whole, RUN):
+            now = step(b.index(at), now, RUN)
         return step(b.index(whole), now, last - whole) if whole < last else now
 
     def _single(self, sums: Sequence[Scalar], places: Sequence[Place], row: Scalar, at: Scalar) -> list[Scalar]:
@@ -348,9 +342,7 @@ class ConvSums:
         batch, *position = index
         runs, inputs = last.dilation == 1 and self.groups == 1, self.channels // self.groups
         step, shift = last.stride * self.channels, last.before * self.channels
-        base = first * step
-        if self.groups > 1:
-            base = base + output / (order.outputs // self.groups) * inputs
+        base = first * step + (output / (order.outputs // self.groups) * inputs if self.groups > 1 else 0)
 
         def add(at: list[Scalar], now: list[Scalar]) -> list[Scalar]:
             seen = [window.source(p, tap) for window, p, tap in zip(self.windows, position, at, strict=False)]

@@ -13,9 +13,11 @@
 // M4F-NEXT: graph.matmul %m, %v {{.*}} schedule = #graph.sums_schedule<lanes = 1, positions = {{.*}}, word = 4
 // M4F-NEXT: graph.conv %f, %fw {{.*}} schedule = #graph.sums_schedule<lanes = 1, positions = {{.*}}, word = 1
 // M4F-NEXT: graph.conv %x, %g {group = 2 {{.*}} schedule = #graph.sums_schedule<lanes = 1, positions = 2, columns = 2, word = 4, unroll = 1, specialized>}
+// Three outputs in a group are no two tiles of two.
+// M4F:      graph.conv %x, %t {group = 2 {{.*}} columns = {{[13]}}, word = 4
 // M4F-NOT:  schedule
 // M4-LABEL: func.func @main
-// M4-COUNT-4: word = 4
+// M4-COUNT-5: word = 4
 // M4-NOT:   schedule
 // M0-LABEL: func.func @main
 // M0:       graph.conv %x, %w {{.*}} schedule = #graph.sums_schedule<lanes = 1, positions = 1, columns = 4, word = 1, unroll = 1, specialized>}
@@ -23,6 +25,7 @@
 // M0-NEXT:  graph.matmul %m, %v {{.*}} word = 1
 // M0-NEXT:  graph.conv
 // M0-NEXT:  graph.conv %x, %g {{.*}} word = 1
+// M0:       graph.conv %x, %t {{.*}} word = 1
 // M0-NOT:   schedule
 // On vectors runs of eight, of neighbouring positions and one output; of a depthwise convolution words.
 // M55-LABEL: func.func @main
@@ -31,6 +34,7 @@
 // M55-NEXT: graph.matmul %m, %v {{.*}} word = 8
 // M55-NEXT: graph.conv %f, %fw {{.*}} word = 1
 // M55-NEXT: graph.conv %x, %g {{.*}} word = 4
+// M55:      graph.conv %x, %t {{.*}} word = 4
 // M55-NOT:  schedule
 // Small code is for one position and two outputs, and has none of its own at borders.
 // SMALL-LABEL: func.func @main
@@ -49,5 +53,7 @@ func.func @main(%x: tensor<1x8x16x16xi8>, %m: tensor<6x32xi8>, %f: tensor<1x8x16
   %5 = graph.conv %x, %y {group = 1 : i64, strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, accumulator = i32} : (tensor<1x8x16x16xi8>, tensor<8x8x3x3xi8>) -> tensor<1x8x16x16xi32>
   %6 = graph.conv %x, %w {group = 1 : i64, strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, accumulator = i32, w_zero_point = 1 : i64} : (tensor<1x8x16x16xi8>, tensor<16x8x3x3xi8>) -> tensor<1x16x16x16xi32>
   %7 = graph.matmul %m, %m {transpose_lhs = true, accumulator = i32} : (tensor<6x32xi8>, tensor<6x32xi8>) -> tensor<32x32xi32>
+  %t = graph.constant dense<1> : tensor<6x4x3x3xi8>
+  %8 = graph.conv %x, %t {group = 2 : i64, strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, accumulator = i32} : (tensor<1x8x16x16xi8>, tensor<6x4x3x3xi8>) -> tensor<1x6x16x16xi32>
   func.return
 }
