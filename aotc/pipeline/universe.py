@@ -80,6 +80,7 @@ UNIVERSE = Universe(
         "lower-calls": _lazy("aotc.passes.interface.lower_calls", "LowerCallsPass"),
         "run-on-threads": _lazy("aotc.passes.interface.run_on_threads", "RunOnThreadsPass"),
         "add-selftest": _lazy("aotc.passes.interface.add_selftest", "AddSelftestPass"),
+        "merge-kernels": _lazy("aotc.passes.interface.merge_kernels", "MergeKernelsPass"),
         "wrap-entry": _lazy("aotc.passes.interface.wrap_entry", "WrapEntryPass"),
         "profile-kernels": _lazy("aotc.passes.interface.profile_kernels", "ProfileKernelsPass"),
         # lower

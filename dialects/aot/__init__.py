@@ -11,6 +11,7 @@ from aotc.dialects.aot.control import CheckOp, FModOp, IsAlignedOp, IsNullOp, Re
 from aotc.dialects.aot.dots import TILE_OPERATIONS, TileDotOp
 from aotc.dialects.aot.memory import BufferOp, DataOp, NullOp, PtrCastOp, StringOp, WeightOp, WeightsOp, WorkspaceOp
 from aotc.dialects.aot.profile import CountersOp, TicksOp
+from aotc.dialects.aot.rounding import RoundProductOp
 from aotc.dialects.aot.structures import AddressOp, AllocaOp, ElementOp, FieldOp, SetElementOp, SetFieldOp
 from aotc.dialects.aot.tables import GlobalOp, SymbolOp, integers
 from aotc.dialects.aot.threads import PhaseOp, ThreadOp
@@ -31,7 +32,7 @@ from aotc.dialects.aot.tiles import (
     tile_type,
 )
 from aotc.dialects.aot.types import STRUCTS, VOID_PTR, Convention, ConventionAttr, PtrType, StructType
-from aotc.dialects.aot.words import WORD, WORD_OPERATIONS, WordDotOp, WordLoadOp, WordWidenOp
+from aotc.dialects.aot.words import RUN, WORD, WORD_OPERATIONS, RunDotOp, WordDotOp, WordLoadOp, WordWidenOp
 
 AOT = Dialect(
     "aot",
@@ -61,6 +62,7 @@ AOT = Dialect(
         CountersOp,
         ThreadOp,
         PhaseOp,
+        RoundProductOp,
         *TILE_OPERATIONS,
         *WORD_OPERATIONS,
     ],
@@ -69,6 +71,7 @@ AOT = Dialect(
 
 __all__ = [
     "AOT",
+    "RUN",
     "STRUCTS",
     "VOID_PTR",
     "WORD",
@@ -92,6 +95,8 @@ __all__ = [
     "PtrCastOp",
     "PtrType",
     "RequireOp",
+    "RoundProductOp",
+    "RunDotOp",
     "SetElementOp",
     "SetFieldOp",
     "StringOp",

@@ -69,7 +69,10 @@ class WeightsOp(IRDLOperation):
 
 @irdl_op_definition
 class BufferOp(IRDLOperation):
-    """A pointer seen as a contiguous buffer of static shape: `aot.buffer %p : !aot.ptr<f32> to memref<4x8xf32>`."""
+    """A pointer seen as a contiguous buffer: `aot.buffer %p : !aot.ptr<f32> to memref<4x8xf32>`.
+
+    Its shape is static, or one axis of unknown extent.
+    """
 
     name = "aot.buffer"
     pointer = operand_def(PtrType)

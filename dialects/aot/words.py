@@ -2,22 +2,26 @@
 
 Arm's DSP extension has an instruction for each (SXTB16, SXTAB16, UXTB16, UXTAB16, SMLAD); elsewhere a few others give
 the same bits. Byte 0 of a word is the lowest, and the one at the lowest address.
+
+Runs: up to eight neighbouring bytes, as many as a register of Arm's vector extension (MVE) holds widened to 16 bits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from typing import TypeAlias, cast
 
-from xdsl.dialects.builtin import I32, IndexType, IntegerType, MemRefType, UnitAttr, i32
+from xdsl.dialects.builtin import I32, I64, IndexType, IntegerAttr, IntegerType, MemRefType, UnitAttr, i32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
+    AttrSizedOperandSegments,
     IRDLOperation,
     ParsePropInAttrDict,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
     opt_prop_def,
+    prop_def,
     result_def,
     traits_def,
     var_operand_def,
@@ -27,6 +31,11 @@ from xdsl.utils.exceptions import VerifyException
 
 WORD = 4
 """Bytes of a word."""
+RUN = 8
+"""The most bytes of a run."""
+
+Place: TypeAlias = "tuple[SSAValue, Sequence[SSAValue]]"
+"""A buffer and the indices of an element of it."""
 
 
 @irdl_op_definition
@@ -44,12 +53,7 @@ class WordLoadOp(IRDLOperation):
         super().__init__(operands=[buffer, indices], result_types=[i32])
 
     def verify_(self) -> None:
-        kind = cast(MemRefType[Attribute], self.buffer.type)
-        if kind.get_num_dims() != len(self.indices):
-            raise VerifyException(f"{len(self.indices)} indices for a buffer of rank {kind.get_num_dims()}")
-        element = kind.get_element_type()
-        if not isinstance(element, IntegerType) or element.width.data != 8:
-            raise VerifyException(f"words are made of bytes, found {element}")
+        _check_bytes(self.buffer, self.indices)
 
 
 @irdl_op_definition
@@ -98,5 +102,59 @@ class WordDotOp(IRDLOperation):
         super().__init__(operands=[a, b, sum], result_types=[i32])
 
 
-WORD_OPERATIONS = (WordLoadOp, WordWidenOp, WordDotOp)
+@irdl_op_definition
+class RunDotOp(IRDLOperation):
+    """sum + the sum of (x + added) * w over the `count` bytes from a place of each of two buffers, modulo 2^32.
+
+    x + added fits 16 bits. `x_zero_extend` and `w_zero_extend` say that bytes are unsigned.
+
+    `aot.run_dot %x[%i, %j], %w[%k], %sum {count = 8 : i64, added = 128 : i64} : memref<8x64xi8>, memref<640xi8>`
+    """
+
+    name = "aot.run_dot"
+    x = operand_def(MemRefType)
+    x_indices = var_operand_def(IndexType)
+    w = operand_def(MemRefType)
+    w_indices = var_operand_def(IndexType)
+    sum = operand_def(I32)
+    count = prop_def(IntegerAttr[I64])
+    added = prop_def(IntegerAttr[I64])
+    x_zero_extend = opt_prop_def(UnitAttr)
+    w_zero_extend = opt_prop_def(UnitAttr)
+    result = result_def(I32)
+    traits = traits_def(MemoryReadEffect())
+    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
+    assembly_format = "$x `[` $x_indices `]` `,` $w `[` $w_indices `]` `,` $sum attr-dict `:` type($x) `,` type($w)"
+
+    def __init__(
+        self, x: Place, w: Place, sum: SSAValue, *, count: int, added: int, unsigned: tuple[bool, bool]
+    ) -> None:
+        flags = {
+            name: UnitAttr() for name, given in zip(("x_zero_extend", "w_zero_extend"), unsigned, strict=True) if given
+        }
+        super().__init__(
+            operands=[*x, *w, sum],
+            result_types=[i32],
+            properties={"count": IntegerAttr(count, i64), "added": IntegerAttr(added, i64), **flags},
+        )
+
+    def verify_(self) -> None:
+        for buffer, indices in ((self.x, self.x_indices), (self.w, self.w_indices)):
+            _check_bytes(buffer, indices)
+        if not 0 < self.count.value.data <= RUN:
+            raise VerifyException(f"a run has 1 to {RUN} bytes, found {self.count.value.data}")
+        if not -(1 << 15) <= self.added.value.data < (1 << 15) - 255:
+            raise VerifyException(f"{self.added.value.data} and a byte do not fit 16 bits")
+
+
+def _check_bytes(buffer: SSAValue, indices: Sequence[SSAValue]) -> None:
+    kind = cast(MemRefType[Attribute], buffer.type)
+    if kind.get_num_dims() != len(indices):
+        raise VerifyException(f"{len(indices)} indices for a buffer of rank {kind.get_num_dims()}")
+    element = kind.get_element_type()
+    if not isinstance(element, IntegerType) or element.width.data != 8:
+        raise VerifyException(f"words are made of bytes, found {element}")
+
+
+WORD_OPERATIONS = (WordLoadOp, WordWidenOp, WordDotOp, RunDotOp)
 """Those of the dialect."""

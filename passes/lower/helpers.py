@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
     f32,
     i16,
     i32,
+    i64,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
@@ -44,7 +45,13 @@ class Helpers:
         self._base = base
 
     def _call(
-        self, b: LLVMBuilder, name: str, a: Sequence[SSAValue], to: Attribute, body: Callable[..., SSAValue]
+        self,
+        b: LLVMBuilder,
+        name: str,
+        a: Sequence[SSAValue],
+        to: Attribute,
+        body: Callable[..., SSAValue],
+        attributes: Sequence[str] = (),
     ) -> SSAValue:
         if name not in self.functions:
             inputs = [each.type for each in a]
@@ -53,11 +60,13 @@ class Helpers:
                 argument.name_hint = hint
             inner = LLVMBuilder(block)
             inner.ret(body(inner, *block.args))
-            properties = dict(self._base)
             if isinstance(to, VectorType):  # a call would spill every vector register
+                attributes = ("alwaysinline",)
+            properties = dict(self._base)
+            if attributes:
                 given = properties.get("passthrough")
                 words = given.data if isinstance(given, ArrayAttr) else ()
-                properties["passthrough"] = ArrayAttr([*words, StringAttr("alwaysinline")])
+                properties["passthrough"] = ArrayAttr([*words, *map(StringAttr, attributes)])
             kind = llvm.LLVMFunctionType(inputs, to)
             self.functions[name] = llvm.FuncOp(name, kind, body=inner.finish(), other_props=properties)
         return b.call(name, a, to)[0]
@@ -102,6 +111,13 @@ class Helpers:
     def round_to_odd(self, b: LLVMBuilder, a: SSAValue) -> SSAValue:
         """An f64 as the f32 that rounds to any narrower format as the f64 itself would (round to odd)."""
         return self._call(b, f"aotc.f64_to_f32_odd{_lanes(a)}", [a], like(a.type, f32), _f64_to_f32_odd)
+
+    # Integers
+
+    def round_product(self, b: LLVMBuilder, x: SSAValue, factor: SSAValue, above: SSAValue, shift: int) -> SSAValue:
+        """x * factor / 2^shift as floats round it (`aot.round_product`): seldom called, and from many places."""
+        given = (x, factor, above, b.constant(shift, i32))
+        return self._call(b, "aotc.round_product", given, i32, _round_product, ("noinline", "cold"))
 
 
 def _lanes(value: SSAValue) -> str:
@@ -224,3 +240,30 @@ def _f64_to_f32_odd(b: LLVMBuilder, x: SSAValue) -> SSAValue:
     toward_zero = b.integer_op(llvm.SubOp, bits, b.convert(llvm.ZExtOp, beyond, word))
     inexact = b.convert(llvm.ZExtOp, b.fcmp("one", back, x), word)
     return b.convert(llvm.BitcastOp, b.integer_op(llvm.OrOp, toward_zero, inexact), real)
+
+
+def _round_product(b: LLVMBuilder, x: SSAValue, factor: SSAValue, above: SSAValue, shift: SSAValue) -> SSAValue:
+    """By the distance of the product from the middle between `above` and the integer below, and half of the last of 24
+    bits of a number near this middle."""
+    one = b.constant(1, i32)
+
+    def wide(kind: type[Operation], value: SSAValue) -> SSAValue:
+        return b.convert(kind, value, i64)
+
+    doubled = b.integer_op(llvm.SubOp, b.integer_op(llvm.AddOp, above, above), one)
+    less = wide(llvm.ZExtOp, b.integer_op(llvm.SubOp, shift, one))
+    middle = b.integer_op(llvm.ShlOp, wide(llvm.SExtOp, doubled), less)
+    product = b.integer_op(llvm.MulOp, wide(llvm.SExtOp, x), wide(llvm.SExtOp, factor))
+    distance = b.integer_op(llvm.SubOp, product, middle)
+    zero = b.constant(0, i32)
+    power = b.select(b.icmp("slt", doubled, zero), b.integer_op(llvm.SubOp, zero, doubled), doubled)
+    for by in (1, 2, 4, 8, 16):
+        power = b.integer_op(llvm.OrOp, power, b.integer_op(llvm.LShrOp, power, b.constant(by, i32)))
+    power = b.integer_op(llvm.SubOp, power, b.integer_op(llvm.LShrOp, power, one))
+    shifted = b.integer_op(llvm.ShlOp, wide(llvm.ZExtOp, power), less)
+    rounding = b.integer_op(llvm.LShrOp, shifted, b.constant(24, i64))
+    back = b.integer_op(llvm.SubOp, b.constant(0, i64), distance)
+    near = b.integer_op(llvm.AndOp, b.icmp("sle", distance, rounding), b.icmp("sle", back, rounding))
+    even = b.integer_op(llvm.SubOp, above, b.integer_op(llvm.AndOp, above, one))
+    below = b.select(b.icmp("slt", distance, b.constant(0, i64)), b.integer_op(llvm.SubOp, above, one), above)
+    return b.select(near, even, below)

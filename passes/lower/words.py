@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import i8, i16, i32
+from xdsl.dialects.builtin import VectorType, i8, i16, i32
 from xdsl.ir import SSAValue
 
-from aotc.dialects.aot import WordDotOp, WordLoadOp, WordWidenOp
+from aotc.dialects.aot import RUN, RoundProductOp, RunDotOp, WordDotOp, WordLoadOp, WordWidenOp
 from aotc.passes.lower.function import FunctionLowering, Lowerings
 from aotc.passes.lower.memory import element_address
 
@@ -55,4 +55,40 @@ def _dot(f: FunctionLowering, op: WordDotOp) -> None:
     f.set(op.result, total)
 
 
-LOWERINGS: Lowerings = {WordLoadOp: _load, WordWidenOp: _widen, WordDotOp: _dot}
+def _run_dot(f: FunctionLowering, op: RunDotOp) -> None:
+    """In a vector where the run is whole, which LLVM makes one instruction of, else one element after the other."""
+    b, count, total = f.b, op.count.value.data, f.get(op.sum)
+    factors: list[list[SSAValue]] = []
+    lanes = count if count == RUN else 1
+    kinds = {width: VectorType(kind, [lanes]) if lanes > 1 else kind for width, kind in ((8, i8), (16, i16), (32, i32))}
+    for buffer, indices, unsigned in (
+        (op.x, op.x_indices, op.x_zero_extend),
+        (op.w, op.w_indices, op.w_zero_extend),
+    ):
+        address = element_address(f, buffer, indices)
+        extend = llvm.SExtOp if unsigned is None else llvm.ZExtOp
+        loads = [b.load(b.offset(address, i8, at), kinds[8], 1) for at in range(0, count, lanes)]
+        factors.append([b.convert(extend, each, kinds[16]) for each in loads])
+    for x, w in zip(*factors, strict=True):
+        if op.added.value.data:
+            x = b.integer_op(llvm.AddOp, x, b.constant(op.added.value.data, x.type))
+        wide_x, wide_w = b.convert(llvm.SExtOp, x, kinds[32]), b.convert(llvm.SExtOp, w, kinds[32])
+        terms = b.integer_op(llvm.MulOp, wide_x, wide_w)
+        if lanes > 1:
+            terms = b.intrinsic(f"llvm.vector.reduce.add.v{lanes}i32", (terms,), i32)
+        total = b.integer_op(llvm.AddOp, total, terms)
+    f.set(op.result, total)
+
+
+def _round_product(f: FunctionLowering, op: RoundProductOp) -> None:
+    x, factor, above = map(f.get, op.operands)
+    f.set(op.result, f.module.helpers.round_product(f.b, x, factor, above, op.shift.value.data))
+
+
+LOWERINGS: Lowerings = {
+    WordLoadOp: _load,
+    WordWidenOp: _widen,
+    WordDotOp: _dot,
+    RunDotOp: _run_dot,
+    RoundProductOp: _round_product,
+}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from measuring import BOARDS, DATA, cases, measure, report
+from measuring import BOARDS, DATA, cases, compiled, measure, report
 from rig import BoardError, build, run
 
 import aotc
@@ -48,6 +48,24 @@ def test_micro_speech_fits_a_microbit(kind: str) -> None:
     assert board.ram[1] == 16 * 1024
     assert ram <= 13 * 1024
     assert sum(sizes.text + sizes.data for sizes in done.sizes.values()) <= 32 * 1024
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_layers_of_one_kind_share_a_function_where_code_is_to_be_small(kind: str) -> None:
+    board = BOARDS["m4f"]
+    small = measure(board, "ic_resnet_int8", kind)
+    assert all(np.array_equal(a, case.output) for a, case in zip(small.outputs, cases("ic_resnet_int8"), strict=True))
+    (source,) = compiled("ic_resnet_int8", board.target).glob("*.c")
+    (specialized,) = compiled("ic_resnet_int8", board.target, optimize="2", emit="c").glob("*.c")
+    count, most = (path.read_text().count("static AOTC_OPERATOR int32_t") for path in (source, specialized))
+    assert count < most
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("board", ["m0", "m4f", "m55", "rv32"])
+def test_specialized_kernels_match_the_recording(board: str, kind: str) -> None:
+    done = measure(BOARDS[board], "micro_speech_int8", kind, flags=("-O2",), optimize="2")
+    assert all(np.array_equal(a, case.output) for a, case in zip(done.outputs, cases("micro_speech_int8"), strict=True))
 
 
 @pytest.mark.parametrize("optimize", ["-O0", "-O2", "-O3"])

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
 import numpy as np
@@ -64,6 +65,27 @@ def run_on_tiles(text: str, folder: Path, route: str, feed: Mapping[str, Array],
     return load(build_shared(source, [*C_FLAGS, "-O1"]))(dict(feed))
 
 
+class Operation(Protocol):
+    """One operation, which may have a schedule."""
+
+    @property
+    def op(self) -> str:
+        """Its name in the dialect `graph`."""
+        ...
+
+    def inputs(self) -> Sequence[Array]:
+        """What it reads."""
+        ...
+
+    def attributes(self, scheduled: bool) -> str:
+        """As in the IR."""
+        ...
+
+    def result_type(self) -> str:
+        """The type of its result."""
+        ...
+
+
 class Case(Protocol):
     """One kernel of a model."""
 
@@ -97,6 +119,17 @@ class CaseModel:
         """`value` of a type under a name."""
         self._results.append((value, _named(kind, name), kind))
 
+    def add_operations(self, cases: Sequence[Operation]) -> None:
+        """Every case twice: as outputs `plainN`, as it is defined, and `tiledN`, as it is scheduled."""
+        for number, case in enumerate(cases):
+            names = [f"x{number}_{k}" for k in range(len(case.inputs()))]
+            kinds = ", ".join(map(self.input, names, case.inputs()))
+            operands, kind = ", ".join(f"%{name}" for name in names), case.result_type()
+            for way in ("plain", "tiled"):
+                value, attributes = f"{way}{number}", case.attributes(way == "tiled")
+                self.body.append(f"%{value} = graph.{case.op} {operands} {{{attributes}}} : ({kinds}) -> {kind}")
+                self.output(value, f"%{value}", kind)
+
     def add(self, cases: Sequence[Case], numbers: Iterable[int], plain: Container[int]) -> None:
         """`cases` of these `numbers` as outputs `tiledN`, those in `plain` also by scalar loops as `plainN`."""
         for number in numbers:
@@ -117,6 +150,20 @@ class CaseModel:
     def run(self, route: str, folder: Path) -> dict[str, Array]:
         """All results, as `run_on_tiles` has them."""
         return run_on_tiles(self.text(), folder, route, self.feed)
+
+
+class CaseRuns:
+    """The results of a model of cases by each route, which is compiled and run once; `make` gets the route."""
+
+    def __init__(self, make: Callable[[str], CaseModel]) -> None:
+        self._make = make
+        self._found: dict[str, dict[str, Array]] = {}
+
+    def __call__(self, route: str) -> dict[str, Array]:
+        if route not in self._found:
+            with TemporaryDirectory(prefix="aotc-cases.") as folder:
+                self._found[route] = self._make(route).run(route, Path(folder))
+        return self._found[route]
 
 
 def _named(kind: str, name: str) -> str:

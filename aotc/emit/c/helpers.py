@@ -295,6 +295,77 @@ static inline int32_t aotc_word_dot(int32_t a, int32_t b, int32_t sum)
 }
 """
 
+_ROUND_PRODUCT = """\
+/* x * factor / 2^shift as floats round it, to `above` or the integer below it: the product to 24 bits, then to the
+ * nearest integer, ties to even. A function of its own, because it is seldom called, and from many places; but where
+ * registers are as few as on ARMv6-M, a call spills the sums of a tile, so it is one there for small code only. */
+#if defined(__ARM_ARCH_6M__) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
+__attribute__((always_inline)) inline
+#elif defined(__GNUC__) || defined(__clang__)
+__attribute__((noinline, cold))
+#endif
+static int32_t aotc_round_product(int32_t x, int32_t factor, int32_t above, int32_t shift)
+{
+    const int32_t doubled = 2 * above - 1;
+    const int64_t distance = (int64_t)x * factor - doubled * ((int64_t)1 << (shift - 1)); /* to the middle */
+    uint32_t power = doubled < 0 ? 0u - (uint32_t)doubled : (uint32_t)doubled; /* the greatest power of two in it */
+    power |= power >> 1;
+    power |= power >> 2;
+    power |= power >> 4;
+    power |= power >> 8;
+    power |= power >> 16;
+    power -= power >> 1;
+    const int64_t rounding = (int64_t)((uint64_t)power << (shift - 1) >> 24); /* half of the last of 24 bits */
+    if (distance <= rounding && -distance <= rounding) {
+        return above - (above & 1);
+    }
+    return distance < 0 ? above - 1 : above;
+}
+"""
+
+_RUN_DOT = """\
+/* sum + the sum of (x[i] + added) * w[i] over i < count <= 8, modulo 2^32. */
+static inline int32_t aotc_run_dot_{X}{W}(const void *x, const void *w, int32_t sum, int16_t added, int32_t count)
+{{
+#if AOTC_MVE
+    if (count == 8) {{
+        const int16x8_t a = {AX}vldrbq_{X}16(x){EX}, b = {BW}vldrbq_{W}16(w){EW};
+        return vmladavaq_s16(sum, added != 0 ? vaddq_n_s16(a, added) : a, b);
+    }} else {{
+        const mve_pred16_t first = vctp16q((uint32_t)count);
+        const int16x8_t a = {AX}vldrbq_z_{X}16(x, first){EX}, b = {BW}vldrbq_z_{W}16(w, first){EW};
+        return vmladavaq_s16(sum, vaddq_n_s16(a, added), b); /* what is beyond them is 0 in w */
+    }}
+#else
+    const {TX} *a = x;
+    const {TW} *b = w;
+    for (int32_t i = 0; i < count; ++i) {{
+        sum = (int32_t)((uint32_t)sum + (uint32_t)((a[i] + added) * b[i]));
+    }}
+    return sum;
+#endif
+}}
+"""
+
+_MVE = """\
+#if defined(__ARM_FEATURE_MVE)
+#include <arm_mve.h>
+#define AOTC_MVE 1
+#else
+#define AOTC_MVE 0
+#endif
+"""
+
+
+def _run_dot(x: str, w: str) -> str:
+    """The helper for the signs of two runs."""
+    names = {"X": x, "W": w}
+    for sign, what, load in ((x, "X", "A"), (w, "W", "B")):
+        names[f"T{what}"] = "int8_t" if sign == "s" else "uint8_t"
+        names[f"{load}{what}"] = "" if sign == "s" else "vreinterpretq_s16_u16("
+        names[f"E{what}"] = "" if sign == "s" else ")"
+    return _RUN_DOT.format(**names)
+
 
 def _widen(sign: str, odd: bool, added: bool) -> str:
     """The helper that widens two bytes of a word. GCC has no intrinsic that rotates the word on the way."""
@@ -355,6 +426,10 @@ def _helpers() -> dict[str, tuple[tuple[str, ...], str]]:
         name = f"aotc_widen_{sign}_{'odd' if odd else 'even'}{'_add' if added else ''}"
         table[name] = (("AOTC_DSP",), _widen(sign, odd, added))
     table["aotc_word_dot"] = (("AOTC_DSP",), _WORD_DOT)
+    table["AOTC_MVE"] = ((), _MVE)
+    for x, w in product("su", "su"):
+        table[f"aotc_run_dot_{x}{w}"] = (("AOTC_MVE",), _run_dot(x, w))
+    table["aotc_round_product"] = ((), _ROUND_PRODUCT)
     for bits in (32, 64):
         table[f"aotc_opaque_i{bits}"] = ((), _OPAQUE.format(N=bits))
     for bits in (8, 16, 32, 64):

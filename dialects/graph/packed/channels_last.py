@@ -46,7 +46,8 @@ class ChannelsLastConvOp(SlidingAxes, InterleavedOp):
     """Convolution of x [N, spatial.., W * C], the last spatial axis and the channels as one: [N, 1, spatial.., M].
 
     The weights are interleaved from [M, S, R]: R is the run of the taps along the last axis with all channels, where
-    neighbouring taps see neighbouring elements, else the channels of one tap; S counts the other taps.
+    neighbouring taps see neighbouring elements, else the channels of one tap; S counts the other taps. With `group`
+    these are the channels of a group, and the outputs of a block are of one group.
     """
 
     name = "graph.channels_last_conv"
@@ -55,6 +56,17 @@ class ChannelsLastConvOp(SlidingAxes, InterleavedOp):
     w_zero_point = opt_prop_def(IntegerAttr[I64])
     kernel_shape = prop_def(DenseArrayBase)
     channels = prop_def(IntegerAttr[I64])
+    group = opt_prop_def(IntegerAttr[I64])
+
+    @property
+    def groups(self) -> int:
+        """The groups of channels and outputs."""
+        return 1 if self.group is None else self.group.value.data
+
+    @property
+    def inputs(self) -> int:
+        """The channels of a group."""
+        return self.channels.value.data // self.groups
 
     def kernel(self) -> tuple[int, ...]:
         return self.ints("kernel_shape")
@@ -66,11 +78,11 @@ class ChannelsLastConvOp(SlidingAxes, InterleavedOp):
     @property
     def runs(self) -> bool:
         """Whether neighbouring taps along the last axis see neighbouring elements."""
-        return self.ints("dilations")[-1] == 1
+        return self.ints("dilations")[-1] == 1 and self.groups == 1
 
     @property
     def interleaving(self) -> Interleaving:
-        run, rows = self.channels.value.data, math.prod(self.kernel()[:-1])
+        run, rows = self.inputs, math.prod(self.kernel()[:-1])
         if self.runs:
             run *= self.kernel()[-1]
         else:
@@ -83,6 +95,11 @@ class ChannelsLastConvOp(SlidingAxes, InterleavedOp):
             raise ShapeError(f"operand {list(x)} and kernel {list(kernel)} do not fit")
         if channels < 1 or x[-1] % channels:
             raise ShapeError(f"{channels} channels do not divide the last axis of {list(x)}")
+        groups, columns = self.groups, self.columns.value.data
+        if groups < 1 or channels % groups or self.outputs.value.data % groups:
+            raise ShapeError(f"{groups} groups do not divide {channels} channels and {self.outputs.value.data} outputs")
+        if groups > 1 and columns > 0 and self.outputs.value.data // groups % columns:
+            raise ShapeError(f"{columns} outputs side by side do not divide those of a group")
         self.check_weights()
         outputs = self.outputs.value.data
         check_bias(self.bias, outputs)
@@ -93,6 +110,7 @@ class ChannelsLastConvOp(SlidingAxes, InterleavedOp):
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         order, channels, kernel = self.interleaving, self.channels.value.data, self.kernel()
+        groups, inputs = self.groups, self.inputs
 
         def body(index: list[Scalar]) -> None:
             batch, _, *position, output = index
@@ -103,6 +121,8 @@ class ChannelsLastConvOp(SlidingAxes, InterleavedOp):
                 seen = [axis.at(k) for axis, k in zip(axes, steps, strict=True)]
                 *outer, last = (place for place, _ in seen)
                 row, element = b.index(0), channel
+                if groups > 1:
+                    channel = output / (order.outputs // groups) * inputs + channel
                 for (_, tap), extent in zip(seen[:-1], kernel[:-1], strict=True):
                     row = row * extent + tap
                 if self.runs:
@@ -114,7 +134,7 @@ class ChannelsLastConvOp(SlidingAxes, InterleavedOp):
                 x, weight = self.factors(b, x, weight)
                 return [carried[0] + x * weight]
 
-            bounds = [*((axis.low, axis.high) for axis in axes), (0, channels)]
+            bounds = [*((axis.low, axis.high) for axis in axes), (0, inputs)]
             writes[0](index, b.reduce(bounds, [self.initial(b, reads, [output])], step)[0])
 
         b.parallel_for(shape_of(self.result), body)

@@ -69,7 +69,8 @@ class Interleaving:
         width: Scalar = columns
         if self.full < self.outputs:
             in_full = b.compare("lt", output, self.full)
-            width = columns if not self.full else b.select(in_full, columns, self.outputs - self.full)
+            tail = b.index(self.outputs - self.full)
+            width = b.select(in_full, columns, tail) if self.full else tail
         base = block * (self.columns * self.depth) + row * self.run * width
         single = base + element * width + column
         if self.word == 1 or not self.whole:

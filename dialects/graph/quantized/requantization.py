@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import I64, IntegerAttr, IntegerType, TensorType, f32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
+from aotc.dialects.aot.rounding import RoundProductOp
 from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.dtypes import compute_type, integer_range, numpy_dtype
 from aotc.dialects.graph.interfaces import Array, ElementOp, ShapeError, element_type_of, shape_of
@@ -168,7 +169,7 @@ class FixedRequantizeOp(ElementOp):
         shift, most, guard, fraction = (*map(self.number, ("shift", "most", "guard")), self.fraction)
         if self.split is not None and self.up is not None:
             raise ShapeError("only products in 64 bits shift the operand up")
-        if not (1 < fraction < 31 and shift < 62 and 0 < guard < 1 << fraction - 1):
+        if not (1 < fraction < 31 and shift <= RoundProductOp.MOST_SHIFT and 0 < guard < 1 << fraction - 1):
             raise ShapeError(f"a shift of {shift}, {fraction} bits of fraction and a guard of {guard} do not fit")
         split = None if self.split is None else self.number("split")
         if guard < least_guard(*self.range, fraction, most, split):
@@ -190,9 +191,13 @@ class FixedRequantizeOp(ElementOp):
         upper = self._upper(b, x, factor) + ((1 << fraction - 1) + guard)
         above = b.shift_right(upper, b.const(fraction, i32))
         near = b.compare("lt", upper & ((1 << fraction) - 1), 2 * guard)
-        (value,) = b.when(near, lambda: [self._decided(b, x, factor, above)], lambda: [above])
+        (value,) = b.when(near, lambda: [self._rounded(b, x, factor, above)], lambda: [above])
         value = b.min(b.max(value + self.number("zero_point"), self.number("low")), self.number("high"))
         return b.encode(b.cast(value, compute_type(self.to)), self.to)
+
+    def _rounded(self, b: Builder, x: Scalar, factor: Scalar, above: Scalar) -> Scalar:
+        product = RoundProductOp(x.ssa, factor.ssa, above.ssa, self.number("shift"))
+        return b.scalar(b.insert(product), i32)
 
     def _upper(self, b: Builder, x: Scalar, factor: Scalar) -> Scalar:
         """The upper bits of the product: rounded down, and with `split` less or more what low bits of the factor
@@ -203,22 +208,6 @@ class FixedRequantizeOp(ElementOp):
         split, kept = self.number("split"), b.shift_right(factor, b.const(self.number("drop"), i32))
         lower = b.shift_right(x * (kept & ((1 << split) - 1)), b.const(split, i32))
         return x * b.shift_right(kept, b.const(split, i32)) + lower
-
-    def _decided(self, b: Builder, x: Scalar, factor: Scalar, above: Scalar) -> Scalar:
-        """`above` or the integer below it, by the distance of the product from the middle between them."""
-        shift, doubled = self.number("shift"), above + above - 1
-        middle = b.shift_left(b.cast(doubled, i64), b.const(shift - 1, i64))
-        distance = b.cast(x, i64) * b.cast(factor, i64) - middle
-        power = b.max(doubled, 0 - doubled)  # the greatest power of two in it, of what is not clamped
-        bits = (2 * max(map(abs, self.range)) + 1).bit_length()
-        for by in (1, 2, 4, 8, 16):
-            if by < bits:
-                power = power | b.shift_right(power, b.const(by, i32))
-        power = power - b.shift_right(power, b.const(1, i32))
-        rounding = b.shift_right(b.shift_left(b.cast(power, i64), b.const(shift, i64)), b.const(25, i64))
-        is_middle = b.compare("le", b.max(distance, -distance), rounding)
-        below = b.select(b.compare("lt", distance, 0), above - 1, above)
-        return b.select(is_middle, above - (above & 1), below)
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         x, factor = operands

@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from aotc.dialects import aot
 from aotc.dialects.builder import INDEX, Scalar
+from aotc.dialects.dtypes import is_unsigned
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 
 
@@ -34,10 +35,34 @@ class WordIndex(Scalar):
         return ("word", self.base.key)
 
 
+@dataclass(frozen=True, eq=False)
+class RunIndex(WordIndex):
+    """The last index of the first byte of a run: what is read there is the place, a `Run`."""
+
+    @staticmethod
+    def of(base: Scalar) -> RunIndex:
+        """The run that begins at `base`."""
+        return RunIndex(base.b, INDEX, base=base)
+
+    @property
+    def key(self) -> object:
+        return ("run", self.base.key)
+
+
+@dataclass(frozen=True, eq=False)
+class Run(Scalar):
+    """Where a run begins."""
+
+    buffer: SSAValue = field(kw_only=True)
+    indices: tuple[SSAValue, ...] = field(kw_only=True)
+
+
 class WordBuilder(TileBuilder):
     """A TileBuilder with words."""
 
     def load(self, buffer: SSAValue, index: Sequence[Scalar], dtype: Attribute) -> Scalar:
+        if index and isinstance(index[-1], RunIndex):
+            return Run(self, dtype, buffer=buffer, indices=tuple(each.ssa for each in index))
         if index and isinstance(index[-1], WordIndex):
             return Scalar(self, i32, self.emit(aot.WordLoadOp(buffer, [each.ssa for each in index])))
         return super().load(buffer, index, dtype)
@@ -50,6 +75,14 @@ class WordBuilder(TileBuilder):
     def word_dot(self, a: Scalar, c: Scalar, total: Scalar) -> Scalar:
         """total + the products of the halves of a and c."""
         return Scalar(self, i32, self.emit(aot.WordDotOp(a.ssa, c.ssa, total.ssa)))
+
+    def run_dot(self, x: Scalar, w: Scalar, total: Scalar, *, count: int, added: int) -> Scalar:
+        """total + the products of the elements of two `Run`s, to those of x `added` first."""
+        assert isinstance(x, Run) and isinstance(w, Run)
+        unsigned = is_unsigned(x.dtype), is_unsigned(w.dtype)
+        places = (x.buffer, x.indices), (w.buffer, w.indices)
+        op = aot.RunDotOp(*places, total.ssa, count=count, added=added, unsigned=unsigned)
+        return Scalar(self, i32, self.emit(op))
 
     def half(self, pair: Scalar, number: int) -> Scalar:
         """One of the two integers of 16 bits in a register."""

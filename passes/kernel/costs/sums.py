@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 
-from aotc.dialects.aot import WORD
+from aotc.dialects.aot import RUN, WORD
 from aotc.dialects.graph.schedules import SumsSchedule
 from aotc.dialects.graph.shapes import segments
 from aotc.machines.machine import ScalarUnit
@@ -92,6 +92,14 @@ def sums_schedule(
     best = min(product(rows, columns), key=cycles)
     unroll = 1 if size else unroll_of(unit, best, step_of(unit, words=words, floats=floats))
     return SumsSchedule(1, *best, WORD if words else 1, unroll, not size)
+
+
+def runs_schedule(unit: ScalarUnit, positions: int, outputs: int, depth: int, *, size: bool) -> SumsSchedule | None:
+    """The tile on vectors: neighbouring positions of one output, which share its weights; sums are scalars, of which
+    there are few. None without such vectors, or for nothing to sum up."""
+    if unit.multiply != "mve" or 0 in (positions, outputs, depth):
+        return None
+    return SumsSchedule(1, 1 if size else min(positions, unit.sums.most), 1, RUN, 1, not size)
 
 
 def depthwise_schedule(

@@ -15,7 +15,7 @@ from typing import TypeAlias, cast
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Attribute
 
-from aotc.dialects.aot import WORD
+from aotc.dialects.aot import RUN, WORD
 from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.dtypes import is_unsigned
 from aotc.dialects.graph.packed.interleaved import Interleaving
@@ -23,7 +23,7 @@ from aotc.dialects.graph.schedules import SumsSchedule
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
-from aotc.passes.kernel.builders.word_builder import WordBuilder, WordIndex
+from aotc.passes.kernel.builders.word_builder import RunIndex, WordBuilder, WordIndex
 
 Place: TypeAlias = "Callable[[Scalar], list[Scalar]]"
 """The index of an element of an operand, by its number along the reduction."""
@@ -77,7 +77,7 @@ class Products:
         if low.constant is None or high.constant is None:
             if word == 1:
                 return b.loop(low, high, 1, sums, lambda at, now: self._single(now, places, row, at))
-            if self.aligned:
+            if self.aligned and word == WORD:
                 return b.loop(low, high, word, sums, lambda at, now: self._words(now, places, row, at))
             whole = b.compare("eq", high - low, self.order.run)
             return b.when(
@@ -86,6 +86,8 @@ class Products:
                 lambda: b.loop(low, high, 1, sums, lambda at, now: self._single(now, places, row, at)),
             )
         first, last = int(low.constant), int(high.constant)
+        if word == RUN:
+            return self._runs(list(sums), places, row, (first, last))
         begin = min(ceil_div(first, word) * word, last)
         end = max(min(last, self.order.whole) // word * word, begin)
         if word == 1:
@@ -96,7 +98,7 @@ class Products:
         step = self._words if word > 1 else self._single
         stride = word * unroll
         rolled = begin + (end - begin) // stride * stride
-        if rolled > begin + stride:
+        if rolled > begin + 2 * stride:
 
             def body(at: Scalar, now: list[Scalar]) -> list[Scalar]:
                 for offset in range(0, stride, word):
@@ -111,6 +113,23 @@ class Products:
         for at in range(end, last):
             now = self._single(now, places, row, b.index(at))
         return now
+
+    def _runs(self, now: list[Scalar], places: Sequence[Place], row: Scalar, span: tuple[int, int]) -> list[Scalar]:
+        """The products of elements span[0] to span[1], a run of each position at a time, of one output."""
+        b, (first, last) = cast(WordBuilder, self.b), span
+
+        def step(at: Scalar, now: Sequence[Scalar], count: int) -> list[Scalar]:
+            weight, added = self.weight.read([RunIndex.of(row + at)]), -self.x.zero_point
+            runs = [self.x.read([*index[:-1], RunIndex.of(index[-1])]) for index in (place(at) for place in places)]
+            return [b.run_dot(x, weight, total, count=count, added=added) for x, total in zip(runs, now, strict=True)]
+
+        whole = first + max(last - first, 0) // RUN * RUN
+        looped = whole if whole > first + 2 * RUN else first
+        if looped > first:
+            now = b.loop(first, looped, RUN, now, lambda at, now: step(at, now, RUN))
+        for at in range(looped, whole, RUN):
+            now = step(b.index(at), now, RUN)
+        return step(b.index(whole), now, last - whole) if whole < last else now
 
     def _single(self, sums: Sequence[Scalar], places: Sequence[Place], row: Scalar, at: Scalar) -> list[Scalar]:
         """The products of one element of each position."""
@@ -251,11 +270,11 @@ class Axis:
         b.parallel_range(0, total, 1, one)
 
 
-def last_axis(window: SlidingWindow, *, specialized: bool, words: bool, channels: int) -> Axis:
+def last_axis(window: SlidingWindow, *, specialized: bool, word: int, channels: int) -> Axis:
     """The last axis of a convolution with the channels last: code for each cut window where these are many of all, or
-    where words are cut, whose elements must then be known."""
+    where words of `word` elements, or runs, are cut, whose elements must then be known."""
     cut = sum(part.high - part.low for part in stretches(window) if part.taps != (0, window.size))
-    each_cut = MOST_SHARED * cut > window.positions or (words and channels % WORD != 0)
+    each_cut = MOST_SHARED * cut > window.positions or word == RUN or (word == WORD and channels % WORD != 0)
     return Axis.of(window, specialized=specialized, each_cut=each_cut)
 
 
@@ -300,6 +319,7 @@ class ConvSums:
     result: Sequence[int]
     kernel: Sequence[int]
     channels: int
+    groups: int
     windows: Sequence[SlidingWindow]
     axis: Axis
     """The last one."""
@@ -320,9 +340,9 @@ class ConvSums:
     def _tile(self, index: Sequence[Scalar], first: Scalar, count: int, taps: Span, output: Scalar, width: int) -> None:
         b, order, last = self.products.b, self.products.order, self.windows[-1]
         batch, *position = index
-        runs = last.dilation == 1
+        runs, inputs = last.dilation == 1 and self.groups == 1, self.channels // self.groups
         step, shift = last.stride * self.channels, last.before * self.channels
-        base = first * step
+        base = first * step + (output / (order.outputs // self.groups) * inputs if self.groups > 1 else 0)
 
         def add(at: list[Scalar], now: list[Scalar]) -> list[Scalar]:
             seen = [window.source(p, tap) for window, p, tap in zip(self.windows, position, at, strict=False)]
@@ -331,7 +351,7 @@ class ConvSums:
                 row = row * extent + tap
             moved = base
             if not runs:
-                moved, span = base + at[-1] * (last.dilation * self.channels), (b.index(0), b.index(self.channels))
+                moved, span = base + at[-1] * (last.dilation * self.channels), (b.index(0), b.index(inputs))
             begin = output * order.depth + row * (order.run * width)
 
             def place(number: int) -> Place:

@@ -8,14 +8,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from math import prod
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from case_model import Array, CaseModel, array_attributes, tensor, window_values
+from case_model import Array, CaseModel, CaseRuns, array_attributes, tensor, window_values
 
 from aotc.dialects.graph.schedules import ScheduleAttr, WindowSchedule
 from aotc.dialects.graph.windows.sliding import SlidingWindow, sliding_windows
@@ -85,6 +83,9 @@ class Case:
 
     def result_shape(self) -> tuple[int, ...]:
         return (*OUTER, *(window.positions for window in self.windows()), self.lanes)
+
+    def result_type(self) -> str:
+        return tensor(self.result_shape(), self.dtype)
 
     def expected(self) -> Array:
         """Position by position."""
@@ -163,35 +164,19 @@ CASES = (
 )
 
 
-def module() -> CaseModel:
-    """Every case twice, as scalar loops and vectorised."""
+def module(route: str) -> CaseModel:
     model = CaseModel("windows")
-    for number, case in enumerate(CASES):
-        names = [f"x{number}_{k}" for k in range(len(case.inputs()))]
-        kinds = ", ".join(map(model.input, names, case.inputs()))
-        operands, kind = ", ".join(f"%{name}" for name in names), tensor(case.result_shape(), case.dtype)
-        for way in ("plain", "tiled"):
-            value = f"{way}{number}"
-            attributes = case.attributes(way == "tiled")
-            model.body.append(f"%{value} = graph.{case.op} {operands} {{{attributes}}} : ({kinds}) -> {kind}")
-            model.output(value, f"%{value}", kind)
+    model.add_operations(CASES)
     return model
 
 
-@cache
-def results(route: str, folder: Path) -> dict[str, Array]:
-    return module().run(route, folder)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("windows")
+results = CaseRuns(module)
 
 
 @pytest.mark.parametrize("route", ["jit", "c"])
 @pytest.mark.parametrize("number", range(len(CASES)), ids=lambda number: f"{number}-{CASES[number].op}")
-def test_tiles_scalar_loops_and_counting_agree(route: str, number: int, folder: Path) -> None:
-    case, found = CASES[number], results(route, folder)
+def test_tiles_scalar_loops_and_counting_agree(route: str, number: int) -> None:
+    case, found = CASES[number], results(route)
     plain, tiled = found[f"plain{number}"], found[f"tiled{number}"]
     if case.op in (CONV, GROUPED):
         np.testing.assert_allclose(tiled, plain, rtol=1e-5, atol=1e-5)

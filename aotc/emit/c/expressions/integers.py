@@ -5,6 +5,7 @@ Arithmetic that may overflow is done in unsigned types, where C wraps as the IR 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -344,9 +345,13 @@ class Integers(Readings):
         """The sum of two products."""
         return self._word("aotc_word_dot", op.a, op.b, op.sum)
 
-    def _word(self, name: str, *operands: SSAValue) -> Expr:
+    def round_product(self, op: aot.RoundProductOp, _: int) -> Expr:
+        """The product as floats round it."""
+        return self._word("aotc_round_product", *op.operands, literals=[op.shift.value.data])
+
+    def _word(self, name: str, *operands: SSAValue, literals: Sequence[int] = ()) -> Expr:
         given = (self.convert(self.signed(value), value, SIGNED[32]) for value in operands)
-        return call(self.scope.helper(name), *given, ctype=SIGNED[32])
+        return call(self.scope.helper(name), *given, *map(integer_expr, literals), ctype=SIGNED[32])
 
     def index_cast(self, op: arith.IndexCastOp, _: int) -> Expr:
         """Between integers and indices."""

@@ -118,6 +118,7 @@ _PRINTERS: dict[type[Operation], Printer] = {
     arith.BitcastOp: Scalars.bitcast,
     aot.WordWidenOp: Scalars.widen_word,
     aot.WordDotOp: Scalars.dot_words,
+    aot.RoundProductOp: Scalars.round_product,
     math.AbsIOp: Scalars.absolute,
     math.RoundEvenOp: Scalars.roundeven,
     math.RsqrtOp: Scalars.reciprocal_root,

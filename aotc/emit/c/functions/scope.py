@@ -244,7 +244,8 @@ def _dead_operations(function: func.FuncOp) -> set[Operation]:
     dead: set[Operation] = set()
     for op in reversed(list(function.walk())):
         if op.results and all(use.operation in dead for result in op.results for use in result.uses):
-            pure = is_side_effect_free(op) or isinstance(op, memref.LoadOp | aot.TileLoadOp | aot.WordLoadOp)
+            reads = isinstance(op, memref.LoadOp | aot.TileLoadOp | aot.WordLoadOp | aot.RunDotOp)
+            pure = reads or is_side_effect_free(op)
             if pure and not op.regions:
                 dead.add(op)
     return dead

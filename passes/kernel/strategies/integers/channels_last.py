@@ -10,7 +10,7 @@ from typing import TypeVar
 from xdsl.dialects.builtin import IntegerType, f32
 from xdsl.ir import Attribute, SSAValue
 
-from aotc.dialects.aot import WORD
+from aotc.dialects.aot import RUN, WORD
 from aotc.dialects.builder import Reader, Writer
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.interfaces import element_type_of, producer, shape_of
@@ -30,7 +30,7 @@ from aotc.dialects.graph.schedules import Schedule, SumsSchedule, schedule_of
 from aotc.machines.machine import Core
 from aotc.passes.kernel.accesses import Accesses
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
-from aotc.passes.kernel.costs.sums import depthwise_schedule, sums_schedule
+from aotc.passes.kernel.costs.sums import depthwise_schedule, runs_schedule, sums_schedule
 from aotc.passes.kernel.layouts import Blocked, Layouts
 from aotc.passes.kernel.nests.sums import ConvSums, DepthwiseSums, MatMulSums, Operand, Products, last_axis
 from aotc.passes.kernel.strategies.conv import window_properties
@@ -89,14 +89,12 @@ def _accumulation(op: AccumulatingOp) -> dict[str, object]:
 
 
 def _runs(op: ConvOp) -> bool:
-    return op.ints("dilations")[-1] == 1
+    return op.ints("dilations")[-1] == 1 and op.groups == 1
 
 
 class ChannelsLastStrategy(SumsStrategy[ConvOp]):
-    """Lowers to `graph.channels_last_conv`, or where each channel is a group to `graph.channels_last_depthwise_conv`.
-
-    Convolutions in other groups stay as they are.
-    """
+    """Lowers to `graph.channels_last_conv`, or where each channel is a group of one output to
+    `graph.channels_last_depthwise_conv`."""
 
     def scalar_schedule(self, op: ConvOp, core: Core, size: bool) -> Schedule | None:
         if not _applies(op, core, op.x, op.weight) or 0 in (*shape_of(op.x), *shape_of(op.result)):
@@ -107,14 +105,25 @@ class ChannelsLastStrategy(SumsStrategy[ConvOp]):
             return depthwise_schedule(
                 core.scalars, last.positions, shape_of(op.x)[1], words=words, floats=floats, size=size
             )
-        if op.groups != 1:
-            return None
-        outputs, channels, *kernel = shape_of(op.weight)
+        outputs, channels, *kernel = shape_of(op.weight)  # the channels of a group
+        outputs //= op.groups
         run = channels * (kernel[-1] if _runs(op) else 1)
-        known = last_axis(last, specialized=not size, words=True, channels=channels).is_static
-        words = _are_bytes(op.x, op.weight) and run >= WORD and (known or run % WORD == 0)
+
+        def known(word: int) -> bool:
+            return not _runs(op) or last_axis(last, specialized=not size, word=word, channels=channels).is_static
+
+        bytes_ = _are_bytes(op.x, op.weight)
+        if bytes_ and run >= RUN and known(RUN):
+            on_vectors = runs_schedule(core.scalars, last.positions, outputs, run, size=size)
+            if on_vectors is not None:
+                return on_vectors
+        words = bytes_ and run >= WORD and (known(WORD) or run % WORD == 0)
         depth = channels * math.prod(kernel)
-        return sums_schedule(core.scalars, last.positions, outputs, depth, words=words, floats=floats, size=size)
+        schedule = sums_schedule(core.scalars, last.positions, outputs, depth, words=words, floats=floats, size=size)
+        if schedule is None or op.groups == 1:
+            return schedule
+        fitting = max(count for count in range(1, schedule.columns + 1) if outputs % count == 0)
+        return replace(schedule, columns=fitting)
 
     def lay_out(self, op: ConvOp, layouts: Layouts) -> Blocked | None:
         schedule = schedule_of(op)
@@ -125,12 +134,12 @@ class ChannelsLastStrategy(SumsStrategy[ConvOp]):
 
 def _conv(op: ConvOp, layouts: Layouts, schedule: SumsSchedule) -> Blocked:
     images, channels, *spatial = shape_of(op.x)
-    outputs, _, *kernel = shape_of(op.weight)
+    outputs, inputs, *kernel = shape_of(op.weight)
     x = layouts.add(ReshapeOp.get(channels_last(op.x, layouts), shape=[images, *spatial[:-1], spatial[-1] * channels]))
     axes = range(2, 2 + len(kernel))
     turned = layouts.add(TransposeOp.get(op.weight, permutation=[0, *axes, 1]))
-    run = channels * (kernel[-1] if _runs(op) else 1)
-    rows = layouts.add(ReshapeOp.get(turned, shape=[outputs, channels * math.prod(kernel) // run, run]))
+    run = inputs * (kernel[-1] if _runs(op) else 1)
+    rows = layouts.add(ReshapeOp.get(turned, shape=[outputs, inputs * math.prod(kernel) // run, run]))
     conv = ChannelsLastConvOp.get(
         x,
         layouts.add(InterleaveWordsOp.get(rows, columns=schedule.columns, word=schedule.word)),
@@ -139,6 +148,7 @@ def _conv(op: ConvOp, layouts: Layouts, schedule: SumsSchedule) -> Blocked:
         **_accumulation(op),
         kernel_shape=kernel,
         channels=channels,
+        group=op.group if op.groups > 1 else None,
         outputs=outputs,
         columns=schedule.columns,
         word=schedule.word,
@@ -169,7 +179,12 @@ class InterleavedProductStrategy(SumsStrategy[MatMulOp]):
         if not _applies(op, core, op.lhs, op.rhs) or op.flag("transpose_lhs") or len(shape_of(op.rhs)) != 2:
             return None
         _, rows, columns, depth = op.sizes()
-        words = _are_bytes(op.lhs, op.rhs) and depth >= WORD
+        bytes_ = _are_bytes(op.lhs, op.rhs)
+        if bytes_ and depth >= RUN:
+            on_vectors = runs_schedule(core.scalars, rows, columns, depth, size=size)
+            if on_vectors is not None:
+                return on_vectors
+        words = bytes_ and depth >= WORD
         floats = not op.sums_integers
         return sums_schedule(core.scalars, rows, columns, depth, words=words, floats=floats, size=size)
 
@@ -249,9 +264,10 @@ class ChannelsLastConvStrategy(SumsStrategy[ChannelsLastConvOp]):
     ) -> None:
         bias, channels = None if op.bias is None else reads[2], op.channels.value.data
         products = replace(_products(op, b, reads, schedule), aligned=channels % WORD == 0)
-        windows, words = op.windows(), schedule.word > 1
-        axis = last_axis(windows[-1], specialized=schedule.specialized, words=words, channels=channels)
-        ConvSums(products, shape_of(op.result), op.kernel(), channels, windows, axis, bias, writes[0]).run()
+        windows = op.windows()
+        axis = last_axis(windows[-1], specialized=schedule.specialized, word=schedule.word, channels=channels)
+        sizes = shape_of(op.result), op.kernel(), channels, op.groups
+        ConvSums(products, *sizes, windows, axis, bias, writes[0]).run()
 
 
 class ChannelsLastDepthwiseStrategy(SumsStrategy[ChannelsLastDepthwiseConvOp]):

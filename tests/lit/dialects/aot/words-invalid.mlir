@@ -13,3 +13,27 @@ func.func @elements(%x: memref<10xi16>, %i: index) {
   %a = aot.word_load %x[%i] : memref<10xi16>
   func.return
 }
+
+// -----
+
+// CHECK: the shift must be 1 to 60, found 61
+func.func @shift(%x: i32) {
+  %a = aot.round_product %x, %x, %x, 61
+  func.return
+}
+
+// -----
+
+// CHECK: a run has 1 to 8 bytes, found 9
+func.func @run(%x: memref<10xi8>, %i: index, %s: i32) {
+  %a = aot.run_dot %x[%i], %x[%i], %s {count = 9, added = 0} : memref<10xi8>, memref<10xi8>
+  func.return
+}
+
+// -----
+
+// CHECK: 32600 and a byte do not fit 16 bits
+func.func @added(%x: memref<10xi8>, %i: index, %s: i32) {
+  %a = aot.run_dot %x[%i], %x[%i], %s {count = 8, added = 32600} : memref<10xi8>, memref<10xi8>
+  func.return
+}

@@ -1,12 +1,17 @@
 // RUN: aotc-opt %s | aotc-opt | filecheck %s
 // RUN: aotc-opt %s -p 'convert-to-llvm{target=cortex-m4}' | filecheck %s --check-prefix DSP
+// RUN: aotc-opt %s -t c | filecheck %s --check-prefix CC
 // RUN: aotc-opt %s -p 'convert-to-llvm{target=cortex-m3}' | filecheck %s --check-prefix PLAIN
 
 // CHECK-LABEL: func.func private @words
 // CHECK:      %[[A:.*]] = aot.word_load %x[%{{.*}}, %{{.*}}] : memref<4x10xi8>
 // CHECK-NEXT: %[[E:.*]] = aot.word_widen %[[A]]
 // CHECK-NEXT: %[[O:.*]] = aot.word_widen %[[A]], %[[E]] {odd, zero_extend}
-// CHECK-NEXT: %{{.*}} = aot.word_dot %[[E]], %[[O]], %[[A]]
+// CHECK-NEXT: %[[D:.*]] = aot.word_dot %[[E]], %[[O]], %[[A]]
+// CHECK-NEXT: %{{.*}} = aot.round_product %[[D]], %[[E]], %[[O]], 40
+
+// One function of its own for all roundings of products.
+// DSP: llvm.func internal @aotc.round_product({{.*}}"noinline", "cold"]
 
 // An address that is not aligned; instructions of the DSP extension, where the target has it.
 // DSP-LABEL: llvm.func internal @words
@@ -15,6 +20,7 @@
 // DSP-NEXT: %[[R:.*]] = llvm.call_intrinsic "llvm.fshr.i32"(%a, %a, %{{.*}})
 // DSP-NEXT: %o = llvm.call_intrinsic "llvm.arm.uxtab16"(%e, %[[R]])
 // DSP-NEXT: %d = llvm.call_intrinsic "llvm.arm.smlad"(%e, %o, %a)
+// DSP-NEXT: %[[S:.*]] = llvm.call @aotc.round_product(%d, %e, %o, %{{.*}})
 // PLAIN-LABEL: llvm.func internal @words
 // PLAIN-NOT: llvm.arm
 // PLAIN:     llvm.sext %{{.*}} : i8 to i32
@@ -22,6 +28,7 @@
 // PLAIN:     llvm.mul
 // PLAIN:     llvm.mul
 // PLAIN-NOT: llvm.mul
+// PLAIN-LABEL: llvm.func internal @runs
 func.func private @words(%p: !aot.ptr<i8>) -> i32 {
   %x = aot.buffer %p : !aot.ptr<i8> to memref<4x10xi8>
   %i = arith.constant 1 : index
@@ -30,5 +37,31 @@ func.func private @words(%p: !aot.ptr<i8>) -> i32 {
   %e = aot.word_widen %a
   %o = aot.word_widen %a, %e {odd, zero_extend}
   %d = aot.word_dot %e, %o, %a
-  func.return %d : i32
+  %r = aot.round_product %d, %e, %o, 40
+  func.return %r : i32
+}
+
+// A run of eight bytes is a vector, a shorter one is not; in C helpers for the signs.
+// DSP-LABEL: llvm.func internal @runs
+// DSP:      %[[X:.*]] = llvm.sext %{{.*}} : vector<8xi8> to vector<8xi16>
+// DSP:      %[[W:.*]] = llvm.zext %{{.*}} : vector<8xi8> to vector<8xi16>
+// DSP:      llvm.add %[[X]], %{{.*}} : vector<8xi16>
+// DSP:      %[[T:.*]] = llvm.mul %{{.*}}, %{{.*}} : vector<8xi32>
+// DSP-NEXT: llvm.call_intrinsic "llvm.vector.reduce.add.v8i32"(%[[T]])
+// DSP-COUNT-3: llvm.mul %{{.*}}, %{{.*}} : i32
+// CC-LABEL: runs(
+// CC:      aotc_run_dot_us(&p[3], &q[2], aotc_run_dot_su(&p[13], &q[2], s, 128, 8), 0, 3)
+// CHECK-LABEL: func.func private @runs
+// CHECK:      aot.run_dot %x[%{{.*}}, %{{.*}}], %w[%{{.*}}], %s {count = 8 : i64, added = 128 : i64, w_zero_extend} : memref<4x10xi8>, memref<40xi8>
+// CHECK-NEXT: aot.run_dot %x[%{{.*}}, %{{.*}}], %w[%{{.*}}], %{{.*}} {count = 3 : i64, added = 0 : i64, x_zero_extend} : memref<4x10xi8>, memref<40xi8>
+func.func private @runs(%p: !aot.ptr<i8>, %q: !aot.ptr<i8>, %s: i32) -> i32 {
+  %x = aot.buffer %p : !aot.ptr<i8> to memref<4x10xi8>
+  %w = aot.buffer %q : !aot.ptr<i8> to memref<40xi8>
+  %z = arith.constant 0 : index
+  %i = arith.constant 1 : index
+  %j = arith.constant 3 : index
+  %k = arith.constant 2 : index
+  %a = aot.run_dot %x[%i, %j], %w[%k], %s {count = 8, added = 128, w_zero_extend} : memref<4x10xi8>, memref<40xi8>
+  %b = aot.run_dot %x[%z, %j], %w[%k], %a {count = 3, added = 0, x_zero_extend} : memref<4x10xi8>, memref<40xi8>
+  func.return %b : i32
 }

@@ -1,25 +1,41 @@
 // RUN: aotc-opt %s -p 'choose-schedule{target=cortex-m4f}' | filecheck %s --check-prefix M4F
 // RUN: aotc-opt %s -p 'choose-schedule{target=cortex-m4}' | filecheck %s --check-prefix M4
 // RUN: aotc-opt %s -p 'choose-schedule{target=cortex-m0}' | filecheck %s --check-prefix M0
+// RUN: aotc-opt %s -p 'choose-schedule{target=cortex-m55}' | filecheck %s --check-prefix M55
 // RUN: aotc-opt %s -p 'choose-schedule{target=cortex-m4f size=true}' | filecheck %s --check-prefix SMALL
 
 // Cores without vectors: words where two products are added up by one instruction, f32 with an FPU only. What is not
-// known at compile time, has a zero point of the weight or groups of several channels stays as it is.
+// known at compile time or has a zero point of the weight stays as it is. In groups a tile is of outputs of one of them.
 
 // M4F-LABEL: func.func @main
 // M4F:      graph.conv %x, %w {{.*}} schedule = #graph.sums_schedule<lanes = 1, positions = 2, columns = 2, word = 4, unroll = 1, specialized>}
 // M4F-NEXT: graph.conv %x, %k {{.*}} schedule = #graph.sums_schedule<lanes = 1, positions = 1, columns = 4, word = 4, unroll = 1, specialized>}
 // M4F-NEXT: graph.matmul %m, %v {{.*}} schedule = #graph.sums_schedule<lanes = 1, positions = {{.*}}, word = 4
 // M4F-NEXT: graph.conv %f, %fw {{.*}} schedule = #graph.sums_schedule<lanes = 1, positions = {{.*}}, word = 1
+// M4F-NEXT: graph.conv %x, %g {group = 2 {{.*}} schedule = #graph.sums_schedule<lanes = 1, positions = 2, columns = 2, word = 4, unroll = 1, specialized>}
+// Three outputs in a group are no two tiles of two.
+// M4F:      graph.conv %x, %t {group = 2 {{.*}} columns = {{[13]}}, word = 4
 // M4F-NOT:  schedule
 // M4-LABEL: func.func @main
-// M4-COUNT-3: word = 4
+// M4-COUNT-5: word = 4
 // M4-NOT:   schedule
 // M0-LABEL: func.func @main
 // M0:       graph.conv %x, %w {{.*}} schedule = #graph.sums_schedule<lanes = 1, positions = 1, columns = 4, word = 1, unroll = 1, specialized>}
 // M0-NEXT:  graph.conv %x, %k {{.*}} schedule = #graph.sums_schedule<lanes = 1, positions = 2, columns = 1, word = 1, unroll = 1, specialized>}
 // M0-NEXT:  graph.matmul %m, %v {{.*}} word = 1
+// M0-NEXT:  graph.conv
+// M0-NEXT:  graph.conv %x, %g {{.*}} word = 1
+// M0:       graph.conv %x, %t {{.*}} word = 1
 // M0-NOT:   schedule
+// On vectors runs of eight, of neighbouring positions and one output; of a depthwise convolution words.
+// M55-LABEL: func.func @main
+// M55:      graph.conv %x, %w {{.*}} schedule = #graph.sums_schedule<lanes = 1, positions = 4, columns = 1, word = 8, unroll = 1, specialized>}
+// M55-NEXT: graph.conv %x, %k {{.*}} word = 4
+// M55-NEXT: graph.matmul %m, %v {{.*}} word = 8
+// M55-NEXT: graph.conv %f, %fw {{.*}} word = 1
+// M55-NEXT: graph.conv %x, %g {{.*}} word = 4
+// M55:      graph.conv %x, %t {{.*}} word = 4
+// M55-NOT:  schedule
 // Small code is for one position and two outputs, and has none of its own at borders.
 // SMALL-LABEL: func.func @main
 // SMALL:     graph.conv %x, %w {{.*}} schedule = #graph.sums_schedule<lanes = 1, positions = 1, columns = 2, word = 4, unroll = 1>}
@@ -37,5 +53,7 @@ func.func @main(%x: tensor<1x8x16x16xi8>, %m: tensor<6x32xi8>, %f: tensor<1x8x16
   %5 = graph.conv %x, %y {group = 1 : i64, strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, accumulator = i32} : (tensor<1x8x16x16xi8>, tensor<8x8x3x3xi8>) -> tensor<1x8x16x16xi32>
   %6 = graph.conv %x, %w {group = 1 : i64, strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, accumulator = i32, w_zero_point = 1 : i64} : (tensor<1x8x16x16xi8>, tensor<16x8x3x3xi8>) -> tensor<1x16x16x16xi32>
   %7 = graph.matmul %m, %m {transpose_lhs = true, accumulator = i32} : (tensor<6x32xi8>, tensor<6x32xi8>) -> tensor<32x32xi32>
+  %t = graph.constant dense<1> : tensor<6x4x3x3xi8>
+  %8 = graph.conv %x, %t {group = 2 : i64, strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, accumulator = i32} : (tensor<1x8x16x16xi8>, tensor<6x4x3x3xi8>) -> tensor<1x6x16x16xi32>
   func.return
 }

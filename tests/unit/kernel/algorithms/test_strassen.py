@@ -5,16 +5,14 @@ The kernels of all cases are one model, compiled once for each way to run it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
 import pytest
-from case_model import Array, CaseModel, tensor
+from case_model import Array, CaseModel, CaseRuns, tensor
 from onnx import TensorProto, helper, numpy_helper
 from xdsl.dialects.builtin import f32, f64, i32
 
@@ -195,9 +193,9 @@ PLAIN = (6, 8)
 IN_C = (2, 3, 7, 11)
 
 
-def module(cases: Sequence[int]) -> CaseModel:
+def module(route: str) -> CaseModel:
     model = CaseModel("strassen")
-    model.add(CASES, cases, PLAIN)
+    model.add(CASES, range(len(CASES)) if route == "jit" else IN_C, PLAIN)
     case = CASES[7]
     weight, packed = model.input("w", case.plain_inputs()[1]), tensor(case.inputs()[1].shape)
     attributes = f"left = {case.left} : i64, width = {case.panel * case.lanes} : i64"
@@ -206,31 +204,24 @@ def module(cases: Sequence[int]) -> CaseModel:
     return model
 
 
-@cache
-def results(route: str, folder: Path) -> dict[str, Array]:
-    return module(range(len(CASES)) if route == "jit" else IN_C).run(route, folder)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("strassen")
+results = CaseRuns(module)
 
 
 @pytest.mark.parametrize("number", range(len(CASES)))
-def test_kernels_agree_with_float64(number: int, folder: Path) -> None:
-    case, found, expected = CASES[number], results("jit", folder), CASES[number].expected()
+def test_kernels_agree_with_float64(number: int) -> None:
+    case, found, expected = CASES[number], results("jit"), CASES[number].expected()
     for way in ("tiled", "plain") if number in PLAIN else ("tiled",):
         tolerance = 2e-6 if case.number is np.float32 else 1e-14
         np.testing.assert_allclose(found[f"{way}{number}"], expected, rtol=0, atol=tolerance * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("number", IN_C)
-def test_c_gives_the_same_bits(number: int, folder: Path) -> None:
-    np.testing.assert_array_equal(results("c", folder)[f"tiled{number}"], results("jit", folder)[f"tiled{number}"])
+def test_c_gives_the_same_bits(number: int) -> None:
+    np.testing.assert_array_equal(results("c")[f"tiled{number}"], results("jit")[f"tiled{number}"])
 
 
-def test_the_weight_is_summed_alike_at_compile_time_and_by_a_kernel(folder: Path) -> None:
-    np.testing.assert_array_equal(results("jit", folder)["u"], CASES[7].inputs()[1])
+def test_the_weight_is_summed_alike_at_compile_time_and_by_a_kernel() -> None:
+    np.testing.assert_array_equal(results("jit")["u"], CASES[7].inputs()[1])
 
 
 # Whole models

@@ -8,13 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from case_model import Array, CaseModel, tensor
+from case_model import Array, CaseModel, CaseRuns, tensor
 from xdsl.dialects.builtin import f32, f64
 
 from aotc.dialects.arrays import to_blocks
@@ -237,9 +235,9 @@ PLAIN = (1, 10)
 IN_C = (4, 10)
 
 
-def module(cases: Sequence[int]) -> CaseModel:
+def module(route: str) -> CaseModel:
     model = CaseModel("winograd")
-    model.add(CASES, cases, PLAIN)
+    model.add(CASES, range(len(CASES)) if route == "jit" else IN_C, PLAIN)
     case = CASES[0]
     weight, packed = model.input("w", case.plain_inputs()[1]), tensor(case.inputs()[1].shape)
     attributes = f"output_tile = 4 : i64, width = {case.panel * case.lanes} : i64"
@@ -248,21 +246,14 @@ def module(cases: Sequence[int]) -> CaseModel:
     return model
 
 
-@cache
-def results(route: str, folder: Path) -> dict[str, Array]:
-    return module(range(len(CASES)) if route == "jit" else IN_C).run(route, folder)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("winograd")
+results = CaseRuns(module)
 
 
 @pytest.mark.parametrize(
     ("route", "number"), [*(("jit", number) for number in range(len(CASES))), *(("c", number) for number in IN_C)]
 )
-def test_kernels_agree_with_float64(route: str, number: int, folder: Path) -> None:
-    case, found = CASES[number], results(route, folder)
+def test_kernels_agree_with_float64(route: str, number: int) -> None:
+    case, found = CASES[number], results(route)
     expected = case.expected()
     for way in ("tiled", "plain") if number in PLAIN else ("tiled",):
         y = np.moveaxis(found[f"{way}{number}"], -1, 2)
@@ -271,5 +262,5 @@ def test_kernels_agree_with_float64(route: str, number: int, folder: Path) -> No
         np.testing.assert_allclose(y, expected, rtol=0, atol=tolerance * np.abs(expected).max())
 
 
-def test_the_weight_is_transformed_alike_at_compile_time_and_by_a_kernel(folder: Path) -> None:
-    np.testing.assert_allclose(results("jit", folder)["u"], CASES[0].inputs()[1], rtol=1e-6, atol=1e-7)
+def test_the_weight_is_transformed_alike_at_compile_time_and_by_a_kernel() -> None:
+    np.testing.assert_allclose(results("jit")["u"], CASES[0].inputs()[1], rtol=1e-6, atol=1e-7)

@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import prod
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from case_model import Array, CaseModel, array_attributes, tensor, window_values
+from case_model import Array, CaseModel, CaseRuns, array_attributes, tensor, window_values
 
 from aotc.dialects.dtypes import element_type
 from aotc.dialects.graph.packed.interleaved import Interleaving
@@ -45,6 +44,8 @@ class Case:
     x: str = "int8"
     weight: str = "int8"
     zero_point: int = 0
+    groups: int = 1
+    """Of a convolution: x has as many times `channels`."""
 
     @property
     def is_float(self) -> bool:
@@ -58,7 +59,7 @@ class Case:
     def order(self) -> Interleaving:
         """Of the weights."""
         rows, run = prod(self.kernel), self.channels
-        if self.op == CONV and (self.dilations or (1,))[-1] == 1:
+        if self.op == CONV and self.groups == 1 and (self.dilations or (1,))[-1] == 1:
             rows, run = rows // self.kernel[-1], run * self.kernel[-1]
         return Interleaving(self.outputs, rows, run, self.tile[1], self.word)
 
@@ -78,7 +79,7 @@ class Case:
         batch = () if self.op == MATMUL else (BATCH,)
         outputs = () if self.op == DEPTHWISE else (self.outputs,)
         x, weight = (
-            some((*batch, *self.extents, self.channels), self.x),
+            some((*batch, *self.extents, self.groups * self.channels), self.x),
             some((*outputs, *self.kernel, self.channels), self.weight),
         )
         bias = some(self.result_shape()[-1:], "float32" if self.is_float else "int32")
@@ -89,6 +90,9 @@ class Case:
             return (*self.extents, self.outputs)
         positions = (window.positions for window in self.windows())
         return (BATCH, 1, *positions, self.channels if self.op == DEPTHWISE else self.outputs)
+
+    def result_type(self) -> str:
+        return tensor(self.result_shape(), "f32" if self.is_float else "i32")
 
     def inputs(self) -> list[Array]:
         """As the operation takes them."""
@@ -119,9 +123,14 @@ class Case:
                 if all(0 <= place < w.extent for w, place in zip(windows, places, strict=True)):
                     seen = x[(slice(None), *places)]
                     depthwise = self.op == DEPTHWISE
-                    total += seen * weight[taps] if depthwise else seen @ weight[(slice(None), *taps)].T
+                    total += seen * weight[taps] if depthwise else self._grouped(seen, weight[(slice(None), *taps)])
             result[(slice(None), 0, *position)] = total
         return self._wrapped(result)
+
+    def _grouped(self, seen: Array, weight: Array) -> Array:
+        """The products of each group, side by side."""
+        parts = zip(np.split(seen, self.groups, -1), np.split(weight, self.groups), strict=True)
+        return np.concatenate([x @ w.T for x, w in parts], -1)
 
     def _wrapped(self, result: Array) -> Array:
         return result if self.is_float else result.astype(np.uint64).astype(np.uint32).view(np.int32)
@@ -132,7 +141,11 @@ class Case:
         if self.op != MATMUL:
             texts.append(array_attributes(window_values(self.kernel, self.strides, self.pads, self.dilations)))
         if self.op == CONV:
-            texts += [array_attributes({"kernel_shape": self.kernel}), f"channels = {self.channels} : i64"]
+            texts += [
+                array_attributes({"kernel_shape": self.kernel}),
+                f"channels = {self.groups * self.channels} : i64",
+            ]
+            texts += [f"group = {self.groups} : i64"] if self.groups > 1 else []
         if self.op != DEPTHWISE:
             numbers = {"outputs": self.outputs, "columns": self.tile[1], "word": self.word}
             texts += [f"{name} = {number} : i64" for name, number in numbers.items()]
@@ -147,11 +160,12 @@ class Case:
 
 
 BORDER = (1, 1, 1, 1)
-CASES = (
+FIXED = (
     # One element at a time.
     Case(CONV, (6, 7), (3, 3), pads=BORDER, zero_point=-7),
     Case(CONV, (6, 7), (3, 3), pads=BORDER, zero_point=-7, specialized=False),
     Case(CONV, (5, 9), (1, 1), tile=(4, 4, 2), outputs=11, channels=9),
+    Case(CONV, (5, 9), (1, 1), outputs=1, tile=(2, 3, 1)),  # fewer outputs than a tile has
     Case(CONV, (9, 8), (3, 2), (2, 3), (0, 1, 2, 2), channels=3, tile=(3, 1, 4), zero_point=5),
     Case(CONV, (7, 12), (2, 3), (1, 2), (1, 2, 0, 3), (2, 2), channels=3, tile=(2, 3, 1), zero_point=5),
     Case(CONV, (30,), (5,), pads=(2, 2), channels=2, tile=(3, 2, 1), bias=False),
@@ -175,6 +189,24 @@ CASES = (
     Case(CONV, (6, 7), (3, 3), pads=BORDER, word=4, weight="uint8"),
     Case(CONV, (9, 20), (4, 8), (2, 2), (1, 3, 2, 3), word=4, zero_point=-128, channels=1, specialized=False),
     Case(CONV, (6, 7), (3, 2), pads=BORDER, word=4, channels=2, outputs=7, tile=(1, 3, 1), specialized=False),
+    # Runs of eight.
+    Case(CONV, (9, 20), (4, 8), (2, 2), (1, 3, 2, 3), word=8, zero_point=-128, channels=1, tile=(4, 1, 1)),
+    Case(CONV, (6, 7), (3, 3), pads=BORDER, word=8, zero_point=127, channels=3, tile=(3, 1, 1)),
+    Case(CONV, (5, 19), (3, 3), pads=BORDER, word=8, zero_point=1, channels=11, tile=(2, 1, 1)),
+    Case(CONV, (5, 9), (1, 1), word=8, tile=(2, 1, 1), outputs=7, channels=50),
+    Case(CONV, (5, 9), (1, 1), word=8, tile=(1, 1, 1), channels=16, specialized=False),
+    Case(CONV, (5, 12), (2, 2), (1, 1), (0, 2, 1, 2), (1, 2), word=8, channels=9, zero_point=9, tile=(3, 1, 1)),
+    Case(CONV, (6, 7), (3, 3), pads=BORDER, word=8, x="uint8", zero_point=255, tile=(3, 1, 1)),
+    Case(CONV, (6, 7), (3, 3), pads=BORDER, word=8, x="uint8", weight="uint8", zero_point=1, tile=(3, 1, 1)),
+    Case(CONV, (6, 7), (3, 3), pads=BORDER, word=8, weight="uint8", tile=(2, 1, 1), bias=False),
+    # Groups.
+    Case(CONV, (6, 7), (3, 3), pads=BORDER, channels=3, outputs=8, groups=4, tile=(3, 2, 1), zero_point=-7),
+    Case(CONV, (6, 7), (3, 3), pads=BORDER, channels=3, outputs=8, groups=4, zero_point=9, specialized=False),
+    Case(CONV, (9, 8), (3, 2), (2, 3), (0, 1, 2, 2), (1, 2), channels=1, outputs=6, groups=3, tile=(2, 2, 1)),
+    Case(CONV, (6, 7), (3, 3), pads=BORDER, channels=6, outputs=9, groups=3, word=4, tile=(2, 3, 1), zero_point=-128),
+    Case(CONV, (6, 7), (3, 3), pads=BORDER, channels=8, outputs=4, groups=2, word=4, x="uint8", specialized=False),
+    Case(CONV, (6, 7), (3, 3), pads=BORDER, channels=11, outputs=4, groups=2, word=8, tile=(4, 1, 1), zero_point=1),
+    Case(CONV, (20,), (5,), pads=(2, 2), channels=4, outputs=6, groups=3, x="float32", weight="float32"),
     # Depthwise.
     Case(DEPTHWISE, (6, 7), (3, 3), pads=BORDER, tile=(3, 1, 1), zero_point=-7),
     Case(DEPTHWISE, (6, 7), (3, 3), pads=BORDER, tile=(2, 3, 1), zero_point=-7, channels=8, specialized=False),
@@ -191,40 +223,58 @@ CASES = (
     Case(MATMUL, (1,), channels=37, outputs=9, tile=(1, 4, 2), word=4),
     Case(MATMUL, (5,), channels=40, outputs=3, tile=(2, 2, 1), word=4, x="uint8", zero_point=255),
     Case(MATMUL, (), channels=6, tile=(1, 2, 1)),
+    Case(MATMUL, (5,), channels=83, outputs=3, tile=(2, 1, 1), word=8, zero_point=-3),
+    Case(MATMUL, (1,), channels=21, outputs=4, tile=(1, 1, 1), word=8, x="uint8", zero_point=255),
     Case(MATMUL, (5,), channels=12, tile=(4, 4, 1), x="float32", weight="float32"),
 )
 
 
-def module() -> CaseModel:
-    """Every case twice, scheduled and as it is defined."""
+def random_case(rng: np.random.Generator) -> Case:
+    """A convolution or product of any shape."""
+
+    def some(low: int, high: int, count: int = 1) -> tuple[int, ...]:
+        return tuple(int(each) for each in rng.integers(low, high + 1, count))
+
+    op = (CONV, CONV, DEPTHWISE, MATMUL)[some(0, 3)[0]]
+    signs = {name: ("int8", "uint8")[some(0, 1)[0]] for name in ("x", "weight")}
+    (point,), (word,) = some(-128, 127) if signs["x"] == "int8" else some(0, 255), rng.choice([1, 4, 8], 1).tolist()
+    common = {**signs, "zero_point": point, "bias": bool(some(0, 1)[0]), "specialized": bool(some(0, 3)[0])}
+    (positions,), (columns,), (unroll,) = some(1, 4), some(1, 4), some(1, 3)
+    if op == MATMUL:
+        tile = positions, 1 if word == 8 else columns, unroll
+        return Case(op, some(1, 6), channels=some(8, 40)[0], outputs=some(1, 9)[0], word=word, tile=tile, **common)
+    rank = some(1, 2)[0]
+    kernel, strides, dilations = some(1, 4, rank), some(1, 3, rank), some(1, 2, rank)
+    pads = tuple(min(pad, size - 1) for pad, size in zip(some(0, 3, 2 * rank), kernel * 2, strict=True))
+    window = some(8, 14, rank), kernel, strides, pads, dilations
+    if op == DEPTHWISE:
+        word = min(word, 4)
+        tile = (1, 4, 1) if word == 4 else (positions, columns, 1)
+        return Case(op, *window, channels=some(4, 13)[0], word=word, tile=tile, **common)
+    (groups,), (share,) = some(1, 3), some(1, 3)
+    columns = 1 if word == 8 else columns
+    outputs = share * columns * groups if groups > 1 else some(1, 9)[0]
+    sizes = {"channels": some(1, 9)[0], "outputs": outputs, "groups": groups}
+    return Case(op, *window, **sizes, word=word, tile=(positions, columns, unroll), **common)
+
+
+CASES = (*FIXED, *map(random_case, np.random.default_rng(12).spawn(16)))
+
+
+def module(route: str) -> CaseModel:
     model = CaseModel("sums")
-    for number, case in enumerate(CASES):
-        names = [f"x{number}_{k}" for k in range(len(case.inputs()))]
-        kinds = ", ".join(map(model.input, names, case.inputs()))
-        operands = ", ".join(f"%{name}" for name in names)
-        kind = tensor(case.result_shape(), "f32" if case.is_float else "i32")
-        for way in ("plain", "sums"):
-            value, attributes = f"{way}{number}", case.attributes(way == "sums")
-            model.body.append(f"%{value} = graph.{case.op} {operands} {{{attributes}}} : ({kinds}) -> {kind}")
-            model.output(value, f"%{value}", kind)
+    model.add_operations(CASES)
     return model
 
 
-@cache
-def results(route: str, folder: Path) -> dict[str, Array]:
-    return module().run(route, folder)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("sums")
+results = CaseRuns(module)
 
 
 @pytest.mark.parametrize("route", ["jit", "c"])
 @pytest.mark.parametrize("number", range(len(CASES)), ids=lambda number: f"{number}-{CASES[number].op}")
-def test_schedules_definitions_and_numpy_agree(route: str, number: int, folder: Path) -> None:
-    case, found = CASES[number], results(route, folder)
-    plain, sums = found[f"plain{number}"], found[f"sums{number}"]
+def test_schedules_definitions_and_numpy_agree(route: str, number: int) -> None:
+    case, found = CASES[number], results(route)
+    plain, sums = found[f"plain{number}"], found[f"tiled{number}"]
     if case.is_float:
         np.testing.assert_allclose(sums, plain, rtol=1e-5, atol=1e-5)
         np.testing.assert_allclose(plain, case.expected(), rtol=1e-5, atol=1e-5)

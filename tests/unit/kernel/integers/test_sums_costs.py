@@ -8,7 +8,7 @@ import pytest
 
 from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.machines.families import CORTEX_M0, CORTEX_M3, CORTEX_M4, CORTEX_M4F, CORTEX_M55, RISCV32
-from aotc.passes.kernel.costs.sums import depthwise_schedule, has_words, sums_cycles, sums_schedule
+from aotc.passes.kernel.costs.sums import depthwise_schedule, has_words, runs_schedule, sums_cycles, sums_schedule
 from aotc.passes.kernel.nests.sums import Axis, Stretch, last_axis, stretches
 
 CORES = (CORTEX_M0, CORTEX_M3, CORTEX_M4, CORTEX_M4F, RISCV32)
@@ -46,6 +46,15 @@ def test_more_registers_and_more_reuse_take_no_more_instructions() -> None:
     with_room = replace(unit, registers=32)
     one, four = (sums_cycles(with_room, (n, n), 24, 24, 64, words=True, floats=False) for n in (1, 4))
     assert four < one / 2
+
+
+def test_runs_need_vectors() -> None:
+    assert all(runs_schedule(core.scalars, 8, 8, 64, size=False) is None for core in CORES)
+    chosen = runs_schedule(CORTEX_M55.scalars, 3, 8, 64, size=False)
+    assert chosen is not None and (chosen.positions, chosen.columns, chosen.word) == (3, 1, 8)
+    small = runs_schedule(CORTEX_M55.scalars, 3, 8, 64, size=True)
+    assert small is not None and small.positions == 1 and not small.specialized
+    assert runs_schedule(CORTEX_M55.scalars, 3, 8, 0, size=False) is None
 
 
 def test_words_need_an_instruction_for_two_products_and_loads_at_any_byte() -> None:
@@ -91,13 +100,13 @@ def test_cut_windows_share_code_unless_they_are_many_or_cut_words() -> None:
     few = SlidingWindow(extent=32, size=3, stride=1, dilation=1, before=1, after=1)
     many = SlidingWindow(extent=5, size=3, stride=1, dilation=1, before=1, after=1)
     whole = (Stretch(1, 31, (0, 3)),)
-    shared = last_axis(few, specialized=True, words=True, channels=8)
+    shared = last_axis(few, specialized=True, word=4, channels=8)
     assert (shared.parts, shared.rest) == (whole, ((0, 1), (31, 32)))
-    assert last_axis(few, specialized=True, words=True, channels=3).is_static
-    assert not last_axis(few, specialized=True, words=False, channels=3).is_static
-    assert last_axis(many, specialized=True, words=True, channels=8).is_static
-    assert last_axis(few, specialized=False, words=True, channels=8) == Axis(few, (), ((0, 32),))
+    assert last_axis(few, specialized=True, word=4, channels=3).is_static
+    assert not last_axis(few, specialized=True, word=1, channels=3).is_static
+    assert last_axis(many, specialized=True, word=4, channels=8).is_static
+    assert last_axis(few, specialized=False, word=4, channels=8) == Axis(few, (), ((0, 32),))
     wide = SlidingWindow(extent=40, size=21, stride=1, dilation=1, before=20, after=20)
-    assert not last_axis(wide, specialized=True, words=True, channels=1).is_static, "code for each would be large"
+    assert not last_axis(wide, specialized=True, word=4, channels=1).is_static, "code for each would be large"
     uncut = SlidingWindow(extent=8, size=1, stride=1, dilation=1, before=0, after=0)
-    assert last_axis(uncut, specialized=False, words=True, channels=1) == Axis(uncut, (Stretch(0, 8, (0, 1)),), ())
+    assert last_axis(uncut, specialized=False, word=4, channels=1) == Axis(uncut, (Stretch(0, 8, (0, 1)),), ())

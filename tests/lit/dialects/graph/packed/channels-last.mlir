@@ -39,3 +39,18 @@ func.func private @sums(%x: memref<1x8x18xi8>, %w: memref<90xi8>, %y: memref<1x1
   bufferization.materialize_in_destination %2 in %y : (tensor<1x1x6x7x5xi32>, memref<1x1x6x7x5xi32>) -> ()
   func.return
 }
+
+// Runs: eight elements at once of each position of one output, then what remains of them.
+// LOOPS-LABEL: func.func private @runs
+// LOOPS:      aot.run_dot %x[%{{.*}}, %{{.*}}, %{{.*}}], %w[%[[W:.*]]], %{{.*}} {count = 8 : i64, added = -3 : i64, w_zero_extend}
+// LOOPS:      aot.run_dot %x[%{{.*}}, %{{.*}}, %{{.*}}], %w[%[[W]]], %{{.*}} {count = 8 : i64, added = -3 : i64, w_zero_extend}
+// LOOPS:      aot.run_dot %x[%{{.*}}, %{{.*}}, %{{.*}}], %w[%[[R:.*]]], %{{.*}} {count = 1 : i64
+// LOOPS:      aot.run_dot %x[%{{.*}}, %{{.*}}, %{{.*}}], %w[%[[R]]], %{{.*}} {count = 1 : i64
+// LOOPS:      memref.store
+func.func private @runs(%x: memref<1x8x21xi8>, %w: memref<135xui8>, %y: memref<1x1x6x5x5xi32>) attributes {aot.kernel} {
+  %0 = bufferization.to_tensor %x : memref<1x8x21xi8> to tensor<1x8x21xi8>
+  %1 = bufferization.to_tensor %w : memref<135xui8> to tensor<135xui8>
+  %2 = graph.channels_last_conv %0, %1 {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, accumulator = i32, x_zero_point = 3 : i64, kernel_shape = array<i64: 3, 3>, channels = 3 : i64, outputs = 5 : i64, columns = 1 : i64, word = 8 : i64, schedule = #graph.sums_schedule<lanes = 1, positions = 2, columns = 1, word = 8, unroll = 1, specialized>} : (tensor<1x8x21xi8>, tensor<135xui8>) -> tensor<1x1x6x5x5xi32>
+  bufferization.materialize_in_destination %2 in %y : (tensor<1x1x6x5x5xi32>, memref<1x1x6x5x5xi32>) -> ()
+  func.return
+}

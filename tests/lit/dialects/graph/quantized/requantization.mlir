@@ -44,7 +44,7 @@ func.func private @lookup(%x: memref<4x2xi8>, %t: memref<256xi8>, %out: memref<4
 // LOOPS:      arith.muli %{{.*}}, %{{.*}} : i64
 // LOOPS:      %[[NEAR:.*]] = arith.cmpi slt
 // LOOPS-NEXT: scf.if %[[NEAR]] -> (i32) {
-// LOOPS:        arith.muli %{{.*}}, %{{.*}} : i64
+// LOOPS-NEXT:   aot.round_product %{{.*}}, %{{.*}}, %{{.*}}, 40
 // LOOPS:      } else {
 // LOOPS-NOT:  f32
 func.func private @fixed(%x: memref<4xi32>, %f: memref<4xi32>, %out: memref<4xi8>) attributes {aot.kernel} {

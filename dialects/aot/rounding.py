@@ -1,0 +1,41 @@
+"""Rounding of a product as floats round it, in integers: what is seldom needed, so a function of its own."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.dialects.builtin import I32, I64, IntegerAttr, i32, i64
+from xdsl.ir import SSAValue
+from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+
+@irdl_op_definition
+class RoundProductOp(IRDLOperation):
+    """What f32 rounds the product x * factor / 2^shift to: `above`, or the integer below it.
+
+    The product is rounded to 24 bits first, then to the nearest integer, the middle between two to the even one. It is
+    less than 1 away from the middle between `above` and the integer below; |above| < 2^23, else the result is just one
+    of the two.
+
+    `aot.round_product %x, %factor, %above, 40`
+    """
+
+    name = "aot.round_product"
+    MOST_SHIFT: ClassVar[int] = 60
+    x = operand_def(I32)
+    factor = operand_def(I32)
+    above = operand_def(I32)
+    shift = prop_def(IntegerAttr[I64])
+    result = result_def(I32)
+    traits = traits_def(Pure())
+    assembly_format = "$x `,` $factor `,` $above `,` $shift attr-dict"
+
+    def __init__(self, x: SSAValue, factor: SSAValue, above: SSAValue, shift: int) -> None:
+        properties = {"shift": IntegerAttr(shift, i64)}
+        super().__init__(operands=[x, factor, above], result_types=[i32], properties=properties)
+
+    def verify_(self) -> None:
+        if not 0 < self.shift.value.data <= self.MOST_SHIFT:
+            raise VerifyException(f"the shift must be 1 to {self.MOST_SHIFT}, found {self.shift.value.data}")

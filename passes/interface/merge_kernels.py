@@ -1,0 +1,331 @@
+"""Make one function of kernels that differ in constants and sizes only: these become its parameters.
+
+For code that is to be small: layers of one kind have kernels that are alike. Constants that differ are arguments of the
+calls, integers and floats; so are the extents of buffers, which are then of one axis. What decides what a loop costs
+(its step, divisors, distances of shifts) must be equal, and so must be all else. Kernels stay apart where passing the
+arguments would take more instructions than a body has, and where something else than a call refers to them.
+
+Before:
+```mlir
+%0 = func.call @scale_0(%a) : (!aot.ptr<i8>) -> i32
+%1 = func.call @scale_1(%b) : (!aot.ptr<i8>) -> i32
+func.func private @scale_0(%x: !aot.ptr<i8>) -> i32 {
+  %x_1 = aot.buffer %x : !aot.ptr<i8> to memref<2x8xi8>
+  %0 = memref.load %x_1[%i, %j] : memref<2x8xi8>      // @scale_1 has memref<3x20xi8>
+```
+After:
+```mlir
+%0 = func.call @scale_0(%a, %c8) : (!aot.ptr<i8>, index) -> i32
+%1 = func.call @scale_0(%b, %c20) : (!aot.ptr<i8>, index) -> i32
+func.func private @scale_0(%x: !aot.ptr<i8>, %size: index) -> i32 {
+  %x_1 = aot.buffer %x : !aot.ptr<i8> to memref<?xi8>
+  %0 = arith.muli %i, %size : index
+  %1 = arith.addi %0, %j : index
+  %2 = memref.load %x_1[%1] : memref<?xi8>
+```
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    DictionaryAttr,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    ModuleOp,
+    SymbolRefAttr,
+)
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from aotc.dialects.aot import BufferOp, WordLoadOp
+from aotc.dialects.aot.contract import Argument, Sizes, append_argument, kernels, set_sizes, sizes_of
+from aotc.model.locations import fuse_locations
+
+MOST_PARAMETERS = 24
+"""Constants that a function gets at most: they take stack, and a load at each use."""
+PER_PARAMETER = 3
+"""Instructions of a call for a constant, and in the function instead of one in an instruction."""
+
+_DIVISIONS = (
+    *(arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp),
+    *(arith.FloorDivSIOp, arith.CeilDivSIOp, arith.CeilDivUIOp),
+)
+_FIXED: dict[type[Operation], tuple[int, ...]] = {
+    scf.ForOp: (2,),
+    **dict.fromkeys((*_DIVISIONS, arith.ShLIOp, arith.ShRSIOp, arith.ShRUIOp), (1,)),
+}
+"""Operands that stay constants: of loops the step, divisors, distances of shifts."""
+
+
+@dataclass(frozen=True)
+class MergeKernelsPass(ModulePass):
+    """See the module."""
+
+    name = "merge-kernels"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        calls: defaultdict[str, list[CallOp]] = defaultdict(list)
+        for each in op.walk():
+            if isinstance(each, CallOp):
+                calls[each.callee.string_value()].append(each)
+        mentioned = Counter(_mentioned(op))
+        groups: defaultdict[Hashable, list[_Form]] = defaultdict(list)
+        for function in kernels(op):
+            name = function.sym_name.data
+            private = function.sym_visibility is not None and function.sym_visibility.data == "private"
+            if private and len(function.body.blocks) == 1 and 0 < mentioned[name] == len(calls[name]):
+                form = _Form(function, calls[name])
+                groups[form.key].append(form)
+        for forms in groups.values():
+            if len(forms) > 1:
+                _merge(forms)
+
+
+def _mentioned(module: ModuleOp) -> Iterator[str]:
+    """Every function that an attribute refers to, as often as it is."""
+    pending = [attribute for op in module.walk() for attribute in (*op.properties.values(), *op.attributes.values())]
+    while pending:
+        match pending.pop():
+            case SymbolRefAttr() as symbol:
+                yield symbol.string_value()
+            case ArrayAttr() as several:
+                pending += several.data
+            case DictionaryAttr() as several:
+                pending += several.data.values()
+            case _:
+                pass
+
+
+# --- what kernels have in common -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Use:
+    """Where a constant stands: an operand, or, with `axis`, an extent of the buffer that an operation reads."""
+
+    op: Operation
+    position: int
+    axis: int | None = None
+
+
+@dataclass
+class _Form:
+    """A kernel, apart from constants and extents: equal `key`s say that it has the form of another one."""
+
+    function: FuncOp
+    calls: list[CallOp]
+    uses: list[_Use] = field(default_factory=list[_Use])
+    values: list[Attribute] = field(default_factory=list[Attribute])
+    """The constant at each of `uses`."""
+    buffers: list[SSAValue] = field(default_factory=list[SSAValue])
+    """Those that may be of other extents."""
+    operations: int = 0
+
+    def __post_init__(self) -> None:
+        self._numbers: dict[SSAValue, int] = {}
+        self._parts: list[Hashable] = []
+        alike = self.function.clone_without_regions()
+        set_sizes(alike, Sizes())
+        self._attributes(alike, ["sym_name"])
+        self._block(self.function.body.block)
+        self.key = tuple(self._parts)
+
+    def _attributes(self, op: Operation, but: Collection[str] = ()) -> None:
+        named = sorted({**op.properties, **op.attributes}.items())
+        self._parts += [(name, value) for name, value in named if name not in but]
+
+    def _block(self, block: Block) -> None:
+        for argument in block.args:
+            self._numbers[argument] = len(self._numbers)
+            self._parts.append(argument.type)
+        for op in block.ops:
+            if _constant(op) is None:
+                self._operation(op)
+
+    def _operation(self, op: Operation) -> None:
+        self.operations += 1
+        self._parts.append((op.name, len(op.operands), len(op.regions), len(op.successors)))
+        self._attributes(op)
+        places = _places(op)
+        for position, operand in enumerate(op.operands):
+            value = _constant(operand.owner)
+            if value is None:
+                self._parts.append(self._numbers[operand])
+            elif position in _FIXED.get(type(op), ()) or (places and isinstance(operand.type, IndexType)):
+                self._parts.append(value)
+            else:
+                self._parts.append(operand.type)
+                self._add(_Use(op, position), value)
+        if (buffer := _buffer(op)) is not None and _is_plain(buffer):
+            shape = cast(MemRefType[Attribute], buffer.type).get_shape()
+            for axis in range(_zeros(places) + 1, len(shape)):
+                self._add(_Use(op, 0, axis), IntegerAttr.from_index_int_value(shape[axis]))
+        for result in op.results:
+            self._numbers[result] = len(self._numbers)
+            if isinstance(op, BufferOp) and _is_plain(result):
+                kind = op.result.type
+                self._parts.append((len(kind.get_shape()), kind.get_element_type()))
+                self.buffers.append(result)
+            else:
+                self._parts.append(result.type)
+        for region in op.regions:
+            for block in region.blocks:
+                self._parts.append("block")
+                self._block(block)
+        self._parts.append("end")
+
+    def _add(self, use: _Use, value: Attribute) -> None:
+        self.uses.append(use)
+        self.values.append(value)
+
+
+def _constant(owner: Operation | Block) -> Attribute | None:
+    """The value of a constant that is a number."""
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr | FloatAttr):
+        return cast(Attribute, owner.value)
+    return None
+
+
+def _buffer(op: Operation) -> SSAValue | None:
+    """The buffer that an operation reads or writes one place of."""
+    match op:
+        case memref.LoadOp() | memref.StoreOp():
+            return op.memref
+        case WordLoadOp():
+            return op.buffer
+        case _:
+            return None
+
+
+def _places(op: Operation) -> Sequence[SSAValue]:
+    """The indices at which an operation reads or writes."""
+    return op.indices if isinstance(op, memref.LoadOp | memref.StoreOp | WordLoadOp) else ()
+
+
+def _zeros(indices: Sequence[SSAValue]) -> int:
+    """How many of the first indices are 0: the extents of the axes that follow these do not matter."""
+    count = 0
+    for index in indices:
+        value = _constant(index.owner)
+        if not isinstance(value, IntegerAttr) or value.value.data != 0:
+            break
+        count += 1
+    return count
+
+
+def _is_plain(buffer: SSAValue) -> bool:
+    """Whether a buffer is all that is behind an argument, and only such operations have to do with it."""
+    kind = cast(MemRefType[Attribute], buffer.type)
+    if not isinstance(buffer.owner, BufferOp) or not isinstance(buffer.owner.pointer, BlockArgument):
+        return False
+    return kind.has_static_shape() and all(_buffer(use.operation) is buffer for use in buffer.uses)
+
+
+# --- merging ---------------------------------------------------------------------------------------------------------
+
+
+def _merge(forms: Sequence[_Form]) -> None:
+    """Replace functions of one form by the first of them, if that makes code smaller."""
+    columns = list(zip(*(form.values for form in forms), strict=True))
+    different = [column for column in dict.fromkeys(columns) if len(set(column)) > 1]
+    saved = forms[0].operations * (len(forms) - 1)
+    if len(different) > MOST_PARAMETERS or PER_PARAMETER * len(different) * len(forms) > saved:
+        return
+    first, *others = forms
+    parameters: dict[tuple[Attribute, ...], SSAValue] = {}
+    for column in different:
+        kind = cast("IntegerAttr | FloatAttr", column[0]).type
+        parameters[column] = append_argument(
+            first.function, kind, Argument(), "size" if isinstance(kind, IndexType) else "value"
+        )
+    kinds = zip(*([buffer.type for buffer in form.buffers] for form in forms), strict=True)
+    flat = {buffer for buffer, each in zip(first.buffers, kinds, strict=True) if len(set(each)) > 1}
+    _parametrize(first, columns, parameters, flat)
+    for number, form in enumerate(forms):
+        for call in form.calls:
+            _pass(call, first.function, [column[number] for column in parameters])
+    largest = [sizes_of(form.function) for form in forms]
+    set_sizes(first.function, Sizes(*map(max, *((each.workspace, each.io, each.constant) for each in largest))))
+    first.function.location = fuse_locations(form.function.location for form in forms)
+    for form in others:
+        form.function.detach()
+        form.function.erase()
+
+
+def _parametrize(
+    form: _Form,
+    columns: Sequence[tuple[Attribute, ...]],
+    parameters: dict[tuple[Attribute, ...], SSAValue],
+    flat: Collection[SSAValue],
+) -> None:
+    """Put parameters where constants differ; the buffers `flat` get one axis."""
+    extents: defaultdict[Operation, dict[int, SSAValue | Attribute]] = defaultdict(dict)
+    for use, column in zip(form.uses, columns, strict=True):
+        if use.axis is not None:
+            extents[use.op][use.axis] = parameters.get(column, column[0])
+        elif column in parameters:
+            use.op.operands[use.position] = parameters[column]
+    for buffer in flat:
+        for op in [use.operation for use in buffer.uses]:
+            _linearize(op, buffer, extents[op])
+        _forget_extent(buffer)
+
+
+def _linearize(op: Operation, buffer: SSAValue, axes: dict[int, SSAValue | Attribute]) -> None:
+    """One index of an element, row-major, instead of one for each axis."""
+    assert op.parent is not None
+    indices = _places(op)
+    zeros = min(_zeros(indices), len(indices) - 1)
+    index = indices[zeros]
+    for axis in range(zeros + 1, len(indices)):
+        extent, new = axes[axis], list[Operation]()
+        if isinstance(extent, Attribute):
+            new.append(constant := arith.ConstantOp(cast(IntegerAttr, extent)))
+            extent = constant.result
+        new.append(scaled := arith.MuliOp(index, extent))
+        new.append(total := arith.AddiOp(scaled, indices[axis]))
+        op.parent.insert_ops_before(new, op)
+        index = total.result
+    op.operands = [*op.operands[: len(op.operands) - len(indices)], index]
+
+
+def _forget_extent(buffer: SSAValue) -> None:
+    element = cast(MemRefType[Attribute], buffer.type).get_element_type()
+    op = cast(BufferOp, buffer.owner)
+    new = BufferOp(op.pointer, MemRefType(element, [DYNAMIC_INDEX]))
+    new.result.name_hint = buffer.name_hint
+    assert op.parent is not None
+    op.parent.insert_op_before(new, op)
+    buffer.replace_all_uses_with(new.result)
+    op.detach()
+    op.erase()
+
+
+def _pass(call: CallOp, function: FuncOp, values: Sequence[Attribute]) -> None:
+    """Let a call pass constants, too."""
+    constants = [arith.ConstantOp(cast("IntegerAttr | FloatAttr", value)) for value in values]
+    new = CallOp(
+        function.sym_name.data,
+        [*call.arguments, *(constant.result for constant in constants)],
+        [result.type for result in call.results],
+    )
+    new.location = call.location
+    new.attributes |= call.attributes
+    assert call.parent is not None
+    call.parent.insert_ops_before([*constants, new], call)
+    for old, result in zip(call.results, new.results, strict=True):
+        old.replace_all_uses_with(result)
+    call.detach()
+    call.erase()
