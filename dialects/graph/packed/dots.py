@@ -182,21 +182,29 @@ def _taps(window: SlidingWindow, position: int) -> slice:
 
 
 NARROW_SUM = 128
-"""The greatest sum of the magnitudes of two weights whose products with unsigned 8-bit integers fit 16 bits."""
+"""The greatest magnitude of the sum of two weights of one sign whose products with unsigned 8-bit integers fit 16
+bits."""
 
 
-def is_narrow(weight: Array) -> bool:
-    """Whether no pair of products of one of `weight` [.., 2 neighbours] with unsigned 8-bit integers leaves 16 bits:
-    the greatest is 255 * (|w| + |w'|) <= 255 * 128 < 2^15."""
-    pairs = np.abs(weight.astype(np.int16)).reshape(-1, 2).sum(axis=1)
-    return bool(pairs.max(initial=0) <= NARROW_SUM)
+def is_narrow(weight: Array, *, unsigned: bool) -> bool:
+    """Whether no pair of products of 8-bit integers with `weight` [.., 2 neighbours], i8, leaves 16 bits; and whether
+    all of these weights can be negated in 8 bits, where the integers have a sign.
+
+    Unsigned ones are between 0 and 255, so it is the weights of one sign that count: their greatest sum is 255 * 128 <
+    2^15. Signed ones are at most 128 in magnitude: the greatest sum is 128 * (127 + 127) < 2^15.
+    """
+    if not unsigned:
+        return bool(weight.min(initial=0) > np.iinfo(np.int8).min)
+    pairs = weight.astype(np.int16).reshape(-1, 2)
+    sums = np.maximum(pairs, 0).sum(axis=1), np.minimum(pairs, 0).sum(axis=1)
+    return all(bool(np.abs(each).max(initial=0) <= NARROW_SUM) for each in sums)
 
 
 class DotOp(LoopNestOp, ABC):
     """Sums of products of the first two operands: 8-bit integers, and weights with interleaved neighbours.
 
-    Where it is `narrow`, the products of no two neighbours leave 16 bits with sign, whatever the first operand holds
-    (see `is_narrow`).
+    Where it is `narrow`, the products of no two neighbours leave 16 bits with sign, whatever the first operand holds,
+    and with a signed one no weight is -128 (see `is_narrow`).
     """
 
     narrow = opt_prop_def(UnitAttr)
