@@ -200,6 +200,11 @@ def is_narrow(weight: Array, *, unsigned: bool) -> bool:
     return all(bool(np.abs(each).max(initial=0) <= NARROW_SUM) for each in sums)
 
 
+def is_narrow_anyhow(weight: Array) -> bool:
+    """Whether `weight`, i8, is narrow with unsigned integers whichever of its elements are neighbours."""
+    return bool(np.abs(weight.astype(np.int16)).max(initial=0) <= NARROW_SUM // 2)
+
+
 class DotOp(LoopNestOp, ABC):
     """Sums of products of the first two operands: 8-bit integers, and weights with interleaved neighbours.
 
