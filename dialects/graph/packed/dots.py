@@ -19,6 +19,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
+from aotc.dialects.dtypes import integer_range
 from aotc.dialects.graph.interfaces import (
     Array,
     ElementOp,
@@ -179,6 +180,75 @@ def _taps(window: SlidingWindow, position: int) -> slice:
         if 0 <= position * window.stride + tap * window.dilation - window.before < window.extent
     ]
     return slice(seen[0], seen[-1] + 1) if seen else slice(0, 0)
+
+
+@irdl_op_definition
+class UnfoldTapsOp(LoopNestOp):
+    """What the `size` taps of a window along the last axis see of few channels, side by side in the lanes of a block.
+
+    x is [N, C, spatial.., W], the result [N, 1, spatial.., positions, lanes], where there are as many groups of four
+    lanes as it takes: lane c * size + tap is the element of channel c at position * stride + tap - before. Outside of x
+    that is `fill`, as it is in the lanes beyond.
+    """
+
+    name = "graph.unfold_taps"
+    x = operand_def(TensorType)
+    size = prop_def(IntegerAttr[I64])
+    stride = prop_def(IntegerAttr[I64])
+    before = prop_def(IntegerAttr[I64])
+    after = prop_def(IntegerAttr[I64])
+    fill = prop_def(IntegerAttr[I64])
+    result = result_def(TensorType)
+
+    def window(self) -> SlidingWindow:
+        """Along the last axis."""
+        size, stride, before, after = (each.value.data for each in (self.size, self.stride, self.before, self.after))
+        return SlidingWindow(shape_of(self.x)[-1], size, stride, 1, before, after)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        kind, shape, window = element_type_of(self.x), shape_of(self.x), self.window()
+        if kind not in (i8, UI8) or len(shape) < 3:
+            raise ShapeError(f"x is of 8-bit integers and has spatial axes, found {self.x.type}")
+        if min(window.size, window.stride) < 1:
+            raise ShapeError(f"a window of {window.size} taps with stride {window.stride}")
+        low, high = integer_range(kind)
+        if not low <= self.fill.value.data <= high:
+            raise ShapeError(f"{self.fill.value.data} is no {kind}")
+        lanes = ceil_div(shape[1] * window.size, GROUP) * GROUP
+        return [TensorType(kind, [shape[0], 1, *shape[2:-1], window.positions, lanes])]
+
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        channels, window, (*outer, lanes) = shape_of(self.x)[1], self.window(), shape_of(self.result)
+        fill = b.const(self.fill.value.data, element_type_of(self.x))
+
+        def body(index: list[Scalar]) -> None:
+            batch, _, *rows, position = index
+            low, high = window.taps(b, position)
+
+            def write(number: int, value: Scalar) -> None:
+                writes[0]([*index, b.index(number)], value)
+
+            def element(number: int) -> Scalar:
+                channel, tap = divmod(number, window.size)
+                return reads[0]([batch, b.index(channel), *rows, window.source(position, b.index(tap))])
+
+            def whole() -> None:
+                for number in range(channels * window.size):
+                    write(number, element(number))
+
+            def cut() -> None:
+                for number in range(channels * window.size):
+                    tap = b.index(number % window.size)
+                    seen = b.compare("ge", tap, low) & b.compare("lt", tap, high)
+                    write(number, b.when(seen, lambda n=number: [element(n)], lambda: [fill])[0])
+
+            is_whole = b.compare("eq", high - low, window.size)
+            b.only_when(is_whole, whole)
+            b.only_when(~is_whole, cut)
+            for number in range(channels * window.size, lanes):
+                write(number, fill)
+
+        b.parallel_for(outer, body)
 
 
 NARROW_SUM = 128

@@ -38,6 +38,10 @@ class Convolution:
 CONVOLUTIONS = [
     Convolution(16, 16, (9, 11), (3, 3), (1, 1), (1, 1), (1, 1, 1, 1)),
     Convolution(3, 20, (13, 14), (7, 7), (2, 2), (1, 1), (3, 3, 3, 3)),  # few channels
+    Convolution(1, 20, (11, 14), (4, 5), (2, 2), (1, 1), (1, 2, 2, 3)),  # few, whose taps are unfolded
+    Convolution(2, 9, (23,), (3,), (1,), (1,), (2, 2)),
+    Convolution(3, 8, (6, 9), (2, 8), (1, 3), (2, 1), (0, 7, 1, 0)),
+    Convolution(1, 8, (4, 9), (3, 4), (1, 1), (1, 2), (0, 0, 0, 0)),  # taps that are no neighbours
     Convolution(5, 3, (6, 33), (1, 1), (1, 1), (1, 1), (0, 0, 0, 0)),
     Convolution(37, 50, (5, 7), (3, 2), (1, 2), (2, 1), (2, 0, 1, 1)),  # odd numbers of channels, uneven pads
     Convolution(64, 24, (1, 1), (3, 3), (1, 1), (1, 1), (1, 1, 1, 1)),  # every position sees padding
@@ -54,7 +58,7 @@ CONVOLUTIONS = [
     Convolution(33, 33, (17,), (8,), (1,), (1,), (0, 7), groups=33),
     Convolution(16, 16, (4, 8), (1, 1), (1, 1), (1, 1), (0, 0, 0, 0), groups=16),
 ]
-PRODUCTS = [(1, 64, 10), (7, 33, 40), (20, 4, 16), (5, 130, 7), (33, 96, 129), (3, 7, 5)]
+PRODUCTS = [(1, 64, 10), (7, 33, 40), (20, 4, 16), (5, 130, 7), (3, 33, 20), (33, 96, 129), (3, 7, 5)]
 
 
 class Cases:
