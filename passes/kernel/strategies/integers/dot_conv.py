@@ -87,7 +87,7 @@ def unfolded(op: ConvOp, layouts: Layouts) -> tuple[Blocked, Window]:
     *outer, last = op.windows()
     outputs, channels, *taps = shape_of(op.weight)
     properties = {"size": last.size, "stride": last.stride, "before": last.before, "after": last.after}
-    x = layouts.add(UnfoldTapsOp.get(op.x, fill=op.zero_points[0], **properties))
+    x = layouts.add(UnfoldTapsOp.get(op.x, **properties, fill=op.zero_points[0]))
     order = [0, 1, len(taps) + 1, *range(2, len(taps) + 1)]
     columns = layouts.add(TransposeOp.get(op.weight, permutation=order))
     weight = layouts.add(ReshapeOp.get(columns, shape=[outputs, channels * last.size, *taps[:-1], 1]))
