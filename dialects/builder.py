@@ -208,6 +208,10 @@ class Builder(ABC):
     # Conversion
 
     @abstractmethod
+    def rounded(self, a: Scalar) -> Scalar:
+        """The nearest i32 of an f32 whose magnitude is at most 2^22, to even between two."""
+
+    @abstractmethod
     def cast(self, a: Scalar, dtype: Attribute) -> Scalar:
         """Convert to graph type `dtype`: integers wrap, floats truncate towards zero, a boolean is `!= 0`.
 

@@ -20,8 +20,9 @@ class DotProduct:
 
     name: str
     """Of the instruction; "" where there is none, and factors are widened lane by lane."""
-    unsigned: Literal["one", "none", "any"]
-    """Which factors are unsigned where it takes least work: exactly one of the two, neither, or any."""
+    unsigned: Literal["one", "none", "any", "narrow"]
+    """Which factors are unsigned where it takes least work: exactly one of the two; neither; any; or one where constant
+    weights keep the products of all neighbours in 16 bits, and neither elsewhere."""
     cycles: float
     """For one register of each factor, once these are in registers."""
     widening_cycles: float
@@ -34,6 +35,8 @@ class DotProduct:
 
 VPDPBUSD: Final = DotProduct("vpdpbusd", "one", cycles=0.5, widening_cycles=0, registers=0, busy_sums=14)
 VPMADDWD: Final = DotProduct("vpmaddwd", "one", cycles=4 / 3, widening_cycles=0.8, registers=3, busy_sums=4)
+VPMADDUBSW: Final = DotProduct("vpmaddubsw", "narrow", cycles=4 / 3, widening_cycles=0.2, registers=2, busy_sums=6)
+"""Of magnitudes, and weights with the signs of what they are multiplied with: four instructions."""
 SDOT: Final = DotProduct("sdot", "none", cycles=0.5, widening_cycles=0, registers=0, busy_sums=14)
 USDOT: Final = DotProduct("usdot", "any", cycles=0.5, widening_cycles=0, registers=0, busy_sums=14)
 WASM_DOT: Final = DotProduct("i32x4.dot_i16x8_s", "one", cycles=2, widening_cycles=1, registers=3, busy_sums=4)
@@ -79,14 +82,22 @@ def dot_instructions(llvm: Any, triple: str, machine: TargetMachine) -> frozense
     widest = max((bits for bits in _BITS.values() if f"pmaddwd.{bits}" in names), default=0)
     names |= {f"pmaddwd.{bits}" for bits in _BITS.values() if bits <= widest}
     names |= {f"pmaddubsw.{bits}" for bits in (256, 512) if bits <= widest}
+    names |= {f"psignb.{bits}" for bits in (128, 256) if f"pmaddubsw.{bits}" in names}  # of the same extensions
     return frozenset(names)
 
 
 def dot_product(names: frozenset[str], vector_bytes: int) -> DotProduct:
     """The best way for registers of `vector_bytes` with the instructions that `dot_instructions` found."""
     bits = 8 * vector_bytes
-    ways = ((f"vpdpbusd.{bits}", VPDPBUSD), (f"pmaddwd.{bits}", VPMADDWD), ("usdot", USDOT), ("sdot", SDOT))
-    return next((way for name, way in (*ways, (WASM_DOT.name, WASM_DOT)) if name in names), PORTABLE)
+    ways = (
+        (f"vpdpbusd.{bits}", VPDPBUSD),
+        (f"psignb.{bits}", VPMADDUBSW),
+        (f"pmaddwd.{bits}", VPMADDWD),
+        ("usdot", USDOT),
+        ("sdot", SDOT),
+        (WASM_DOT.name, WASM_DOT),
+    )
+    return next((way for name, way in ways if name in names), PORTABLE)
 
 
 def _probe(name: str, lanes: int, first: str, second: str) -> str:

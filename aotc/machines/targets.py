@@ -232,7 +232,7 @@ TARGETS: Final[dict[str, Target]] = {
     target.name: target
     for target in (
         Target("x86-64", "64-bit x86, any (SSE2)", _X86, "x86-64", core=families.X86_SSE),
-        Target("x86-64-v2", "64-bit x86 with SSE4.2", _X86, "x86-64-v2", core=families.X86_SSE),
+        Target("x86-64-v2", "64-bit x86 with SSE4.2", _X86, "x86-64-v2", core=families.X86_SSE4),
         Target("x86-64-v3", "64-bit x86 with AVX2 and FMA", _X86, "x86-64-v3", core=families.X86_AVX2),
         Target("x86-64-v4", "64-bit x86 with AVX-512", _X86, "x86-64-v4", "-prefer-256-bit", core=families.X86_AVX512),
         Target("aarch64", "64-bit Arm, Linux", "aarch64-unknown-linux-gnu", "generic", core=families.ARM64_NEON),

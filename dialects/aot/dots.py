@@ -34,8 +34,8 @@ class TileDotOp(IRDLOperation):
 
     Lane l of four 8-bit integers each: sums[l] + lhs[4 l] * rhs[4 l] + .. + lhs[4 l + 3] * rhs[4 l + 3], exactly. A
     factor is signed, or not (`lhs_unsigned`, `rhs_unsigned`). `narrow_pairs` promises of 8-bit integers that
-    lhs[2 i] * rhs[2 i] + lhs[2 i + 1] * rhs[2 i + 1] always fits 16 bits with sign, whatever the values of lhs: some
-    processors have a faster instruction for that.
+    lhs[2 i] * rhs[2 i] + lhs[2 i + 1] * rhs[2 i + 1] always fits 16 bits with sign, whatever the values of lhs, and,
+    where both are signed, that no element of rhs is -128: some processors have a faster instruction for that.
 
     `aot.tile_dot %x, %w, %sums {lhs_unsigned} : vector<4x2x64xi8>, vector<4x2x16xi32>`
     """

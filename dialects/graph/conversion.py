@@ -13,7 +13,15 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop
 
 from aotc.dialects import arrays
 from aotc.dialects.builder import Builder, Reader, Rounding, Scalar
-from aotc.dialects.dtypes import ELEMENT_TYPES, compute_type, integer_range, is_float, is_minifloat, numpy_dtype
+from aotc.dialects.dtypes import (
+    ELEMENT_TYPES,
+    byte_width,
+    compute_type,
+    integer_range,
+    is_float,
+    is_minifloat,
+    numpy_dtype,
+)
 from aotc.dialects.graph.elementwise import BroadcastOp, Domain
 from aotc.dialects.graph.interfaces import Array, ElementOp, Quantization, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.shapes import ceil_div, normalize_axis
@@ -172,12 +180,19 @@ class QuantizeOp(AffineOp):
         quotient = b.cast(reads[0](index), f32) / b.cast(scale, f32)
         if self.precision is not None:
             quotient = b.cast(b.decode(b.convert_element(quotient, self.precision)), f32)
-        value = quotient if is_minifloat(self.to) else b.math("roundeven", quotient)
-        if zero_point:
-            value = value + b.cast(zero_point[0], f32)
         if is_minifloat(self.to):
+            value = quotient + b.cast(zero_point[0], f32) if zero_point else quotient
             return b.convert_element(value, self.to, saturate=not self.flag("keep_overflow"))
-        low, high = integer_range(self.to)
+        bounds = integer_range(self.to)
+        if byte_width(self.to) <= 2:  # clamped first, which is the same, and then far from 2^22
+            low, high = ((b.const(each, f32) - b.cast(zero_point[0], f32)) if zero_point else each for each in bounds)
+            value = b.select(b.compare("gt", quotient, low), quotient, low)
+            value = b.rounded(b.select(b.compare("lt", value, high), value, high))
+            value = value + b.cast(zero_point[0], i32) if zero_point else value
+            return b.scalar(b.cast(value, compute_type(self.to)).ssa, self.to)
+        low, high = bounds
+        value = b.math("roundeven", quotient)
+        value = value + b.cast(zero_point[0], f32) if zero_point else value
         value = b.select(b.compare("gt", value, low), value, low)
         value = b.select(b.compare("lt", value, high), value, high)
         return b.scalar(b.cast(value, compute_type(self.to)).ssa, self.to)

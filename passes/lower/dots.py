@@ -3,6 +3,10 @@
 LLVM ends the process where a function calls an intrinsic that its target lacks, so each is chosen by what `Target.dots`
 found. Without one for 8-bit integers, the elements with even and with odd numbers are widened to 16 bits in place, and
 pairs of these multiplied; without that, four products are computed lane by lane in 32 bits. All wrap alike.
+
+`pmaddubsw` multiplies unsigned by signed bytes and adds neighbours in 16 bits, where sums saturate. Signed bytes x are
+multiplied by w as |x|, at most 128, by w with the sign of x (`psignb`): the sum of two such products is within 16 bits
+for every |w| of at most 127.
 """
 
 from __future__ import annotations
@@ -19,6 +23,7 @@ from aotc.passes.lower.builder import LLVMBuilder, integer, width
 from aotc.passes.lower.function import FunctionLowering, Lowerings
 
 _PAIRS = {128: "llvm.x86.sse2.pmadd.wd", 256: "llvm.x86.avx2.pmadd.wd", 512: "llvm.x86.avx512.pmaddw.d.512"}
+_SIGNED = {128: "llvm.x86.ssse3.psign.b.128", 256: "llvm.x86.avx2.psign.b"}
 _NARROW_PAIRS = {
     128: "llvm.x86.ssse3.pmadd.ub.sw.128",
     256: "llvm.x86.avx2.pmadd.ub.sw",
@@ -67,9 +72,15 @@ class _Dot:
 
     def _narrow_pairs(self) -> SSAValue | None:
         """Sums of pairs in 16 bits, which saturate elsewhere."""
-        if not self._narrow or f"pmaddubsw.{self._bits}" not in self._native or len({*self._unsigned}) == 1:
+        if not self._narrow or f"pmaddubsw.{self._bits}" not in self._native or all(self._unsigned):
             return None
-        a, b = self._factors if self._unsigned[0] else reversed(self._factors)
+        a, b = reversed(self._factors) if self._unsigned[1] else self._factors
+        if not any(self._unsigned):
+            if f"psignb.{self._bits}" not in self._native:
+                return None
+            b = self._b.intrinsic(_SIGNED[self._bits], (b, a), b.type)
+            wraps = self._b.constant(0, integer(1))
+            a = self._b.intrinsic(f"llvm.abs.v{4 * self._lanes}i8", (a, wraps), a.type)
         pairs = self._b.intrinsic(_NARROW_PAIRS[self._bits], (a, b), self._halves)
         ones = self._b.constant(1, self._halves)
         return self._added(self._b.intrinsic(_PAIRS[self._bits], (pairs, ones), self._sums.type))

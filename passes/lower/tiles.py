@@ -1,7 +1,8 @@
 """Vectors of one dimension, as `unroll-tiles` leaves them: loaded, stored, compared, converted and shuffled.
 
 Contiguous elements are one load, the first few of them a masked load, which LLVM writes element by element where the
-processor has none; elements that are not contiguous are loaded one by one. Vectors at one base are displacements of one
+processor has none: as x86 does for narrow integers, which are loaded in words where they fill some. Elements that are
+not contiguous are loaded one by one. Vectors at one base are displacements of one
 pointer, so that addresses fold into instructions.
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 from typing import cast
 
 from xdsl.dialects import llvm, vector
-from xdsl.dialects.builtin import VectorType, i1, i32
+from xdsl.dialects.builtin import IntegerType, VectorType, i1, i32
 from xdsl.ir import Attribute, SSAValue
 
 from aotc.dialects import llvm_ext
@@ -27,6 +28,9 @@ from aotc.passes.lower.arith import CONVERSION, compare, convert
 from aotc.passes.lower.builder import alignment, integer, like, width
 from aotc.passes.lower.function import FunctionLowering, Lowerings
 from aotc.passes.lower.memory import element_address, read, write
+
+_WORD = 32
+"""Bits of the narrowest elements that x86 loads under a mask without AVX-512."""
 
 
 def _lanes(kind: Attribute) -> int:
@@ -103,10 +107,25 @@ def _loaded(f: FunctionLowering, place: _Place) -> SSAValue:
     if place.count == place.lanes:
         return read(f, place.address(), kind, place.align)
     memory = f.types.memory(kind)
+    per_word = _WORD // width(memory)
+    if scalar != i1 and isinstance(scalar, IntegerType) and per_word > 1 and place.count % per_word == 0:
+        return b.convert(llvm.BitcastOp, _loaded_words(f, place, per_word), f.types.value(kind))
     zero = b.constant(0, memory)
     operands = (place.address(), place.mask(), zero)
     value = b.op(llvm_ext.MaskedLoadOp, operands, memory, place.properties())
     return b.icmp("ne", value, zero) if scalar == i1 else value
+
+
+def _loaded_words(f: FunctionLowering, place: _Place, per_word: int) -> SSAValue:
+    """The elements that are in memory as words, and zeros; a power of two of words is one shorter vector."""
+    b, count, lanes = f.b, place.count // per_word, place.lanes // per_word
+    if count.bit_count() == 1:
+        short = VectorType(integer(_WORD), [count])
+        loaded = b.load(place.address(), short, place.align)
+        return b.shuffle(loaded, b.constant(0, short), (*range(count), *([count] * (lanes - count))))
+    kind = VectorType(integer(_WORD), [lanes])
+    mask = b.dense(bytes(lane < count for lane in range(lanes)), like(kind, i1))
+    return b.op(llvm_ext.MaskedLoadOp, (place.address(), mask, b.constant(0, kind)), kind, place.properties())
 
 
 def _store(f: FunctionLowering, op: TileStoreOp) -> None:

@@ -1,8 +1,10 @@
 """Give activations the sign that the machine's dot product wants, where they are made: x and its zero point shift.
 
 An instruction that multiplies unsigned by signed integers takes signed weights and unsigned activations; one that
-multiplies signed integers only, signed ones. A tensor is flipped together with all that it moves through; what makes it
-makes it flipped, and what reads it subtracts another zero point. Only where neither can, a `graph.flip_sign` is left.
+multiplies signed integers only, signed ones. One that adds neighbours in 16 bits takes unsigned ones where no two
+weights bring a sum beyond these, and signed ones, which never do, elsewhere. A tensor is flipped together with all that
+it moves through; what makes it makes it flipped, and what reads it subtracts another zero point. Only where neither
+can, a `graph.flip_sign` is left.
 
 Before, for x86 with VNNI:
 ```mlir
@@ -28,11 +30,13 @@ from xdsl.ir import Block, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
 from aotc.dialects.aot.contract import entries
+from aotc.dialects.constants import known_array
 from aotc.dialects.graph.conversion import DequantizeOp, QuantizeOp
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of, shape_of
 from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.movement import ConcatOp, ReshapeOp, SliceOp, TransposeOp
+from aotc.dialects.graph.packed.dots import is_narrow_anyhow
 from aotc.dialects.graph.quantized.accumulation import AccumulatingOp
 from aotc.dialects.graph.quantized.flip import FLIPPED, UI8, FlipSignOp, flipped_type
 from aotc.dialects.graph.quantized.lookup import LookupOp
@@ -41,6 +45,7 @@ from aotc.dialects.graph.structure import ConstantOp
 from aotc.dialects.graph.window import MaxPoolOp
 from aotc.machines.dots import DotProduct
 from aotc.machines.targets import machine_of
+from aotc.model.weights import WeightStore
 
 
 @dataclass(frozen=True)
@@ -55,14 +60,15 @@ class FlipSignsPass(ModulePass):
         machine = machine_of(self.target)
         if machine is None or machine.dot.unsigned == "any":
             return
+        store = WeightStore.of(ctx)
         for entry in entries(op):
-            _flip(entry.body.block, machine.dot)
+            _flip(entry.body.block, machine.dot, store)
 
 
-def _flip(block: Block, dot: DotProduct) -> None:
+def _flip(block: Block, dot: DotProduct, store: WeightStore) -> None:
     flips = _Flips()
     for op in list(block.ops):
-        if isinstance(op, ConvOp | MatMulOp) and op.sums_integers and _wants(op, dot):
+        if isinstance(op, ConvOp | MatMulOp) and op.sums_integers and _wants(op, dot, store):
             name = op.ZERO_POINTS[0]
             op.properties[name] = IntegerAttr(op.zero_points[0] + _shift(op.operands[0]), i64)
             op.operands[0] = flips.of(op.operands[0])
@@ -72,11 +78,14 @@ def _flip(block: Block, dot: DotProduct) -> None:
             flips.make(op.results[0])
 
 
-def _wants(op: AccumulatingOp, dot: DotProduct) -> bool:
+def _wants(op: AccumulatingOp, dot: DotProduct, store: WeightStore) -> bool:
     """Whether activations should be flipped against weights with a sign."""
     activation, weight = map(element_type_of, op.operands[:2])
-    wanted = UI8 if dot.unsigned == "one" else i8
-    return weight == i8 and isinstance(op.operands[1].owner, ConstantOp) and activation == flipped_type(wanted)
+    known = known_array(op.operands[1], store)
+    if weight != i8 or known is None:
+        return False
+    unsigned = dot.unsigned == "one" or (dot.unsigned == "narrow" and is_narrow_anyhow(known))
+    return activation == flipped_type(UI8 if unsigned else i8)
 
 
 def _shift(value: SSAValue) -> int:

@@ -1,7 +1,8 @@
-"""Mark dot products of unsigned 8-bit integers whose constant weights keep the products of all neighbours in 16 bits.
+"""Mark dot products of 8-bit integers whose constant weights keep the products of all neighbours in 16 bits.
 
-Some processors add two products of neighbours in 16 bits, and saturate: exact only where |w| + |w'| <= 128, since the
-other factors are at most 255.
+Some processors add two products of neighbours in 16 bits, and saturate. With unsigned activations, at most 255, that is
+exact only where the weights of one sign in each pair add up to 128 or less; with signed ones, at most 128 in magnitude,
+where no weight is -128.
 
 Before:
 ```mlir
@@ -30,14 +31,14 @@ from aotc.model.weights import WeightStore
 
 @dataclass(frozen=True)
 class ProveNarrowPairsPass(ModulePass):
-    """Mark dot products of unsigned 8-bit integers whose constant weights keep products of neighbours in 16 bits."""
+    """Mark dot products of 8-bit integers whose constant weights keep the products of all neighbours in 16 bits."""
 
     name = "prove-narrow-pairs"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         store = WeightStore.of(ctx)
         for each in op.walk():
-            if isinstance(each, DotOp) and element_type_of(each.operands[0]) == UI8:
+            if isinstance(each, DotOp):
                 weight = known_array(each.operands[1], store)
-                if weight is not None and is_narrow(weight):
+                if weight is not None and is_narrow(weight, unsigned=element_type_of(each.operands[0]) == UI8):
                     each.narrow = UnitAttr()

@@ -41,7 +41,9 @@ class DotCase:
                 strict=True,
             )
         )
-        if self.narrow:  # |b| + |b'| <= 128 in each pair, the extremes among them
+        if self.narrow and not any(self.unsigned):  # all but -128
+            b = np.maximum(b, -np.iinfo(np.int8).max)
+        elif self.narrow:  # |b| + |b'| <= 128 in each pair, the extremes among them
             pairs = b.reshape(-1, 2).astype(np.int16)
             first = random.choice([-128, 128 - 1, -64, 64, 0, 5, 100], len(pairs)).astype(np.int16)
             pairs[:, 0] = first
@@ -96,3 +98,4 @@ def dot_cases(lanes: int) -> Iterator[DotCase]:
         for unsigned in ((False, False), (True, False), (False, True), (True, True)):
             yield DotCase(bits, unsigned, False, lanes)
     yield DotCase(8, (True, False), True, lanes)
+    yield DotCase(8, (False, False), True, lanes)

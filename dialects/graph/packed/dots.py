@@ -19,6 +19,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
+from aotc.dialects.dtypes import integer_range
 from aotc.dialects.graph.interfaces import (
     Array,
     ElementOp,
@@ -181,22 +182,104 @@ def _taps(window: SlidingWindow, position: int) -> slice:
     return slice(seen[0], seen[-1] + 1) if seen else slice(0, 0)
 
 
+@irdl_op_definition
+class UnfoldTapsOp(LoopNestOp):
+    """What the `size` taps of a window along the last axis see of few channels, side by side in the lanes of a block.
+
+    x is [N, C, spatial.., W], the result [N, 1, spatial.., positions, lanes], where there are as many groups of four
+    lanes as it takes: lane c * size + tap is the element of channel c at position * stride + tap - before. Outside of x
+    that is `fill`, as it is in the lanes beyond.
+    """
+
+    name = "graph.unfold_taps"
+    x = operand_def(TensorType)
+    size = prop_def(IntegerAttr[I64])
+    stride = prop_def(IntegerAttr[I64])
+    before = prop_def(IntegerAttr[I64])
+    after = prop_def(IntegerAttr[I64])
+    fill = prop_def(IntegerAttr[I64])
+    result = result_def(TensorType)
+
+    def window(self) -> SlidingWindow:
+        """Along the last axis."""
+        size, stride, before, after = (each.value.data for each in (self.size, self.stride, self.before, self.after))
+        return SlidingWindow(shape_of(self.x)[-1], size, stride, 1, before, after)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        kind, shape, window = element_type_of(self.x), shape_of(self.x), self.window()
+        if kind not in (i8, UI8) or len(shape) < 3:
+            raise ShapeError(f"x is of 8-bit integers and has spatial axes, found {self.x.type}")
+        if min(window.size, window.stride) < 1:
+            raise ShapeError(f"a window of {window.size} taps with stride {window.stride}")
+        low, high = integer_range(kind)
+        if not low <= self.fill.value.data <= high:
+            raise ShapeError(f"{self.fill.value.data} is no {kind}")
+        lanes = ceil_div(shape[1] * window.size, GROUP) * GROUP
+        return [TensorType(kind, [shape[0], 1, *shape[2:-1], window.positions, lanes])]
+
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        channels, window, (*outer, lanes) = shape_of(self.x)[1], self.window(), shape_of(self.result)
+        fill = b.const(self.fill.value.data, element_type_of(self.x))
+
+        def body(index: list[Scalar]) -> None:
+            batch, _, *rows, position = index
+            low, high = window.taps(b, position)
+
+            def write(number: int, value: Scalar) -> None:
+                writes[0]([*index, b.index(number)], value)
+
+            def element(number: int) -> Scalar:
+                channel, tap = divmod(number, window.size)
+                return reads[0]([batch, b.index(channel), *rows, window.source(position, b.index(tap))])
+
+            def whole() -> None:
+                for number in range(channels * window.size):
+                    write(number, element(number))
+
+            def cut() -> None:
+                for number in range(channels * window.size):
+                    tap = b.index(number % window.size)
+                    seen = b.compare("ge", tap, low) & b.compare("lt", tap, high)
+                    write(number, b.when(seen, lambda n=number: [element(n)], lambda: [fill])[0])
+
+            is_whole = b.compare("eq", high - low, window.size)
+            b.only_when(is_whole, whole)
+            b.only_when(~is_whole, cut)
+            for number in range(channels * window.size, lanes):
+                write(number, fill)
+
+        b.parallel_for(outer, body)
+
+
 NARROW_SUM = 128
-"""The greatest sum of the magnitudes of two weights whose products with unsigned 8-bit integers fit 16 bits."""
+"""The greatest magnitude of the sum of two weights of one sign whose products with unsigned 8-bit integers fit 16
+bits."""
 
 
-def is_narrow(weight: Array) -> bool:
-    """Whether no pair of products of one of `weight` [.., 2 neighbours] with unsigned 8-bit integers leaves 16 bits:
-    the greatest is 255 * (|w| + |w'|) <= 255 * 128 < 2^15."""
-    pairs = np.abs(weight.astype(np.int16)).reshape(-1, 2).sum(axis=1)
-    return bool(pairs.max(initial=0) <= NARROW_SUM)
+def is_narrow(weight: Array, *, unsigned: bool) -> bool:
+    """Whether no pair of products of 8-bit integers with `weight` [.., 2 neighbours], i8, leaves 16 bits; and whether
+    all of these weights can be negated in 8 bits, where the integers have a sign.
+
+    Unsigned ones are between 0 and 255, so it is the weights of one sign that count: their greatest sum is 255 * 128 <
+    2^15. Signed ones are at most 128 in magnitude: the greatest sum is 128 * (127 + 127) < 2^15.
+    """
+    if not unsigned:
+        return bool(weight.min(initial=0) > np.iinfo(np.int8).min)
+    pairs = weight.astype(np.int16).reshape(-1, 2)
+    sums = np.maximum(pairs, 0).sum(axis=1), np.minimum(pairs, 0).sum(axis=1)
+    return all(bool(np.abs(each).max(initial=0) <= NARROW_SUM) for each in sums)
+
+
+def is_narrow_anyhow(weight: Array) -> bool:
+    """Whether `weight`, i8, is narrow with unsigned integers whichever of its elements are neighbours."""
+    return bool(np.abs(weight.astype(np.int16)).max(initial=0) <= NARROW_SUM // 2)
 
 
 class DotOp(LoopNestOp, ABC):
     """Sums of products of the first two operands: 8-bit integers, and weights with interleaved neighbours.
 
-    Where it is `narrow`, the products of no two neighbours leave 16 bits with sign, whatever the first operand holds
-    (see `is_narrow`).
+    Where it is `narrow`, the products of no two neighbours leave 16 bits with sign, whatever the first operand holds,
+    and with a signed one no weight is -128 (see `is_narrow`).
     """
 
     narrow = opt_prop_def(UnitAttr)

@@ -269,6 +269,9 @@ class ScalarBuilder(Builder):
     ) -> Scalar:
         return encodings.convert(self, value, dtype, saturate=saturate, rounding=rounding)
 
+    def rounded(self, a: Scalar) -> Scalar:
+        return self.cast(self.math("roundeven", a), i32)
+
     def cast(self, a: Scalar, dtype: Attribute) -> Scalar:
         if dtype == i1 and a.dtype != i1:
             return self.compare("ne", a, 0)

@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import (
     ReducedPrecisionFloatType,
     VectorType,
     i1,
+    i32,
 )
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -115,6 +116,11 @@ _MOST_QUARTERS = 16
 def is_tile(value: Scalar) -> bool:
     """Whether `value` is a tile of elements, not one element."""
     return value.value is not None and isinstance(value.value.type, VectorType)
+
+
+_ROUNDING = 3.0 * 2**22
+_ROUNDING_BITS = 0x4B400000
+"""The number to which what is added rounds, and its bits as an i32 (H. S. Warren, Hacker's Delight, chapter 17)."""
 
 
 class TileBuilder(LoopBuilder):
@@ -346,6 +352,14 @@ class TileBuilder(LoopBuilder):
         if is_tile(a) and name not in known:
             raise NotVectorizable(f"{name} of a tile of {a.dtype}")
         return super().math(name, a)
+
+    def rounded(self, a: Scalar) -> Scalar:
+        """Tiles: 3 * 2^22 more has its units in the last bits, where adding rounds; vectors have no faster way."""
+        if not is_tile(a):
+            return super().rounded(a)
+        shifted = self.add(a, self.const(_ROUNDING, a.dtype))
+        bits = self.emit(arith.BitcastOp(shifted.ssa, tile_type(tile_shape(a.ssa), i32)))
+        return self.sub(Scalar(self, i32, bits), self.const(_ROUNDING_BITS, i32))
 
     def pow(self, a: Scalar, exponent: Scalar) -> Scalar:
         """A multiple of 1/4 is computed by roots and products, within 2 units in the last place."""

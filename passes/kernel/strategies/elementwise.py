@@ -11,7 +11,6 @@ from aotc.dialects.graph.conversion import AffineOp
 from aotc.dialects.graph.elementwise import BroadcastOp
 from aotc.dialects.graph.interfaces import GraphOp, producer, shape_of
 from aotc.dialects.graph.movement import ReshapeOp
-from aotc.dialects.graph.quantized.requantization import RequantizeOp
 from aotc.passes.kernel.layouts import Blocked, ChannelsOf, Layouts
 from aotc.passes.kernel.strategy import KernelStrategy, Strategies, strategy_of
 
@@ -73,26 +72,7 @@ class AffineLayout(KernelStrategy[AffineOp]):
         return layouts.copied_on_blocks(op, x, *op.operands[1:])
 
 
-class RequantizeLayout(KernelStrategy[RequantizeOp]):
-    """Requantisation by one multiplier, or by one for each channel."""
-
-    def lay_out(self, op: RequantizeOp, layouts: Layouts) -> Blocked | None:
-        shape, given = shape_of(op.x), shape_of(op.multiplier)
-        x = layouts.computed(op.x)
-        if x is None or (given not in ((), (1,)) and op.axis.value.data % len(shape) != 1):
-            return None
-        multiplier = op.multiplier
-        if given not in ((), (1,)):
-            column = layouts.add(ReshapeOp.get(multiplier, shape=[1, shape[1], *[1] * len(shape[2:])]))
-            multiplier = layouts.pack(column, x.channels)
-        return layouts.copied_on_blocks(op, x, multiplier)
-
-    def block_starts(self, op: RequantizeOp, channels_of: ChannelsOf) -> Iterable[int] | None:
-        return None
-
-
 STRATEGIES: Strategies = {
     BroadcastOp: (PointwiseLayout(),),
     AffineOp: (AffineLayout(),),
-    RequantizeOp: (RequantizeLayout(),),
 }

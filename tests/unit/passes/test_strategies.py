@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pkgutil
+from collections import Counter
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any, ClassVar
 
 import pytest
@@ -16,7 +19,7 @@ from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, ScheduleAttr
 from aotc.dialects.graph.staged import StagedOp
 from aotc.machines.families import X86_AVX2, X86_AVX512
 from aotc.machines.machine import Machine
-from aotc.passes.kernel import strategy
+from aotc.passes.kernel import strategies, strategy
 from aotc.passes.kernel.accesses import Accesses
 from aotc.passes.kernel.spatial_tiling import Box
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue, choose_algorithm, choose_schedule, strategy_of
@@ -241,3 +244,15 @@ def test_accesses_are_those_of_the_strategy_that_is_asked(monkeypatch: pytest.Mo
         op = several(monkeypatch, known)
         op.attributes[ScheduleAttr.KEY] = ScheduleAttr.of(MatmulSchedule(16, 3, 1))
         assert strategy.accesses_of(op) == expected
+
+
+def test_each_class_of_operations_is_in_one_module() -> None:
+    """In the mapping of all modules one would hide the other."""
+    modules = [
+        import_module(each.name)
+        for each in pkgutil.walk_packages(strategies.__path__, strategies.__name__ + ".")
+        if not each.ispkg
+    ]
+    known = Counter(op_class for module in modules for op_class in getattr(module, "STRATEGIES", {}))
+    assert set(known) == set(strategies.STRATEGIES)
+    assert [op_class.__name__ for op_class, count in known.items() if count > 1] == []

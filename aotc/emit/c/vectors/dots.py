@@ -55,12 +55,14 @@ def _at_once(v: Vector, signs: str) -> Variants:
     return found
 
 
-def _narrow_pairs(v: Vector) -> Variants:
-    """Sums of pairs in 16 bits, which saturate where the promise is not kept."""
-    if v.size not in _PREFIX:
+def _narrow_pairs(v: Vector, signs: str) -> Variants:
+    """Sums of pairs in 16 bits, which saturate where the promise is not kept; of two signed factors, of magnitudes of
+    the first and the second with signs of the first."""
+    if v.size not in _PREFIX or (signs == "ss" and v.size == 64):
         return []
     ones = f"{_PREFIX[v.size]}_set1_epi16(1)"
-    pairs = _x86(v, "maddubs_epi16", "a", "b")
+    a, b = (_x86(v, "abs_epi8", "a"), _x86(v, "sign_epi8", "b", "a")) if signs == "ss" else ("a", "b")
+    pairs = _x86(v, "maddubs_epi16", a, b)
     return [(_NARROW_PAIRS[v.size], f"((c) + ({_sums(v)}){_PREFIX[v.size]}_madd_epi16({pairs}, {ones}))")]
 
 
@@ -110,7 +112,7 @@ def _by_lanes(v: Vector, signs: str) -> str:
 
 def _operation(signs: str, narrow: bool = False) -> Callable[[Vector], tuple[str, Variants]]:
     def build(v: Vector) -> tuple[str, Variants]:
-        pairs = _narrow_pairs(v) if narrow else []
+        pairs = _narrow_pairs(v, signs) if narrow else []
         return "abc", [*_at_once(v, signs), *pairs, *_pairs(v, signs), ("", _by_lanes(v, signs))]
 
     return build
@@ -118,6 +120,7 @@ def _operation(signs: str, narrow: bool = False) -> Callable[[Vector], tuple[str
 
 DOTS: dict[str, Callable[[Vector], tuple[str, Variants]]] = {
     "dot_ss": _operation("ss"),
+    "dot_ss_narrow": _operation("ss", narrow=True),
     "dot_us": _operation("us"),
     "dot_us_narrow": _operation("us", narrow=True),
     "dot_uu": _operation("uu"),

@@ -18,6 +18,7 @@ from aotc.dialects.graph.packed.dots import GROUP, InterleaveRowsOp, PackedDotMa
 from aotc.dialects.graph.packed.matmul import PackColumnsOp
 from aotc.dialects.graph.quantized.flip import UI8
 from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, schedule_of
+from aotc.dialects.graph.shapes import ceil_div
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
 from aotc.passes.kernel.costs.dots import dot_machine
@@ -31,6 +32,12 @@ from aotc.passes.kernel.strategy import Prologue
 def _schedule(machine: Machine, sizes: tuple[Sequence[int], int, int, int]) -> Schedule | None:
     _, rows, columns, depth = sizes
     return product_schedule(dot_machine(machine), i32, rows, columns, depth // GROUP, streamed=True)
+
+
+def _panel_width(schedule: MatmulSchedule, columns: int) -> int:
+    """Columns of a panel in memory: those of NR registers; of a matrix that has fewer, as many as there are, rounded up
+    so that a row is whole words of 16 bytes."""
+    return min(schedule.nr * schedule.lanes, ceil_div(columns, GROUP) * GROUP)
 
 
 def _cycles(machine: Machine, schedule: MatmulSchedule, sizes: tuple[Sequence[int], int, int, int]) -> float:
@@ -67,7 +74,7 @@ class DotMatMulStrategy(RegisterTileStrategy[MatMulOp]):
         start = ZeroPointBiasOp.get(
             columns, None, zero_point=op.zero_points[0], extents=none, strides=none, pads=none, dilations=none
         )
-        width = schedule.nr * schedule.lanes
+        width = _panel_width(schedule, op.sizes()[2])
         panels = layouts.add(PackColumnsOp.get(op.rhs, width=width, transpose=transposed or None))
         operands = op.lhs, layouts.add(InterleaveRowsOp.get(panels)), layouts.add(start)
         return layouts.scheduled(PackedDotMatMulOp.get(*operands), schedule)
@@ -95,14 +102,15 @@ class PackedDotMatMulStrategy(RegisterTileStrategy[PackedDotMatMulOp]):
     ) -> None:
         batch, rows, columns, depth = op.sizes()
         panel = shape_of(op.rhs)[-2:]
-        if panel[-1] != schedule.nr * schedule.lanes * GROUP:
+        if panel[-1] != _panel_width(schedule, columns) * GROUP:
             raise NotVectorizable("the panels have another width than the register tile")
         products = Products(GROUP, narrow_pairs=op.flag("narrow"))
 
         def factors(place: Place, present: int | None = None) -> Factors:
             wide = products.tile(place.tile, present)
             row = wide.index(b, place.first, {0: 1})
-            lanes = replace(wide, valid=None).index(b, 0, {-2: wide.shape[-1], -1: 1})  # panels are whole
+            stored = panel[-1] if panel[-1] % wide.shape[-1] else None  # whole registers, but where columns are few
+            lanes = replace(wide, valid=stored).index(b, 0, {-2: wide.shape[-1], -1: 1})
 
             def at(k: Scalar) -> tuple[Scalar, Scalar]:
                 prefetch_panel(b, schedule, reads[1], [place.panel + 1], place.first, (rows, 1), panel, k)

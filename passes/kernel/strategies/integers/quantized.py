@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from aotc.dialects.graph.interfaces import shape_of
+from aotc.dialects.graph.movement import ReshapeOp
 from aotc.dialects.graph.quantized.doubling import DoublingRequantizeOp
 from aotc.dialects.graph.quantized.lookup import LookupOp
 from aotc.dialects.graph.quantized.requantization import FixedRequantizeOp, RequantizeOp
@@ -11,18 +12,24 @@ from aotc.passes.kernel.strategy import KernelStrategy, Strategies
 
 
 class RequantizeLayout(KernelStrategy[RequantizeOp | FixedRequantizeOp | DoublingRequantizeOp]):
-    """With one factor, or one for each channel where all of them are in one block."""
+    """With one factor, or one for each channel: with all channels in one block a vector along its lanes, else packed
+    as x is."""
 
     def lay_out(self, op: RequantizeOp | FixedRequantizeOp | DoublingRequantizeOp, layouts: Layouts) -> Blocked | None:
         factor, *shift = op.operands[1:]
-        x, axis = layouts.computed(op.x), op.axis.value.data % len(shape_of(op.x))
+        x, axis, shape = layouts.computed(op.x), op.axis.value.data % len(shape_of(op.x)), shape_of(op.x)
         if x is None:
             return None
         if shape_of(factor) in ((), (1,)):
             return layouts.copied_on_blocks(op, x, factor, *shift)
-        if axis != 1 or x.channels.blocks != 1 or x.channels.lanes != shape_of(op.x)[1]:
+        if axis != 1 or len(shape_of(factor)) > 1:
             return None
-        return layouts.copied_on_blocks(op, x, factor, *shift, axis=len(shape_of(x.value)) - 1)
+        if x.channels.blocks == 1 and x.channels.lanes == shape[1]:
+            return layouts.copied_on_blocks(op, x, factor, *shift, axis=len(shape_of(x.value)) - 1)
+        if shift:
+            return None
+        column = layouts.add(ReshapeOp.get(factor, shape=[1, shape[1], *[1] * len(shape[2:])]))
+        return layouts.copied_on_blocks(op, x, layouts.pack(column, x.channels))
 
 
 class LookupLayout(KernelStrategy[LookupOp]):

@@ -46,8 +46,11 @@ func.func private @cast(%x: memref<4xf32>, %out: memref<4xi8>) attributes {aot.k
 
 // LOOPS-LABEL: func.func private @quantize
 // LOOPS:      %[[V:.*]] = arith.divf
-// LOOPS-NEXT: math.roundeven %[[V]]
-// LOOPS:      arith.fptosi %{{.*}} : f32 to i8
+// LOOPS:      arith.cmpf ogt, %[[V]]
+// LOOPS:      arith.cmpf olt
+// LOOPS:      %[[R:.*]] = math.roundeven
+// LOOPS-NEXT: %[[I:.*]] = arith.fptosi %[[R]] : f32 to i32
+// LOOPS-NEXT: arith.trunci %[[I]] : i32 to i8
 func.func private @quantize(%x: memref<4xf32>, %s: memref<f32>, %out: memref<4xi8>) attributes {aot.kernel} {
   %0 = bufferization.to_tensor %x : memref<4xf32> to tensor<4xf32>
   %1 = bufferization.to_tensor %s : memref<f32> to tensor<f32>

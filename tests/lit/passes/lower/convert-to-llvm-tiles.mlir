@@ -113,6 +113,27 @@ func.func @scalars(%s: f32) -> i32 {
   func.return %ok : i32
 }
 
+// The first narrow integers of a vector are loaded in words: a power of two of them as a shorter vector.
+// CHECK-LABEL: define i32 @words(
+// CHECK:       [[SHORT:%.+]] = load <4 x i32>, ptr %{{.+}}, align 1
+// CHECK-NEXT:  [[LONG:%.+]] = shufflevector <4 x i32> [[SHORT]], <4 x i32> zeroinitializer, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 4, i32 4, i32 4>
+// CHECK-NEXT:  %a = bitcast <8 x i32> [[LONG]] to <32 x i8>
+// CHECK-NEXT:  [[WORDS:%.+]] = call <8 x i32> @llvm.masked.load.v8i32.p0(ptr align 1 %{{.+}}, <8 x i1> <i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0>, <8 x i32> zeroinitializer)
+// CHECK-NEXT:  %b = bitcast <8 x i32> [[WORDS]] to <32 x i8>
+// CHECK-NEXT:  %c = call <32 x i8> @llvm.masked.load.v32i8.p0(
+func.func @words(%p: !aot.ptr<i8>) -> i32 {
+  %x = aot.buffer %p : !aot.ptr<i8> to memref<64xi8>
+  %c0 = arith.constant 0 : index
+  %a = aot.tile_load %x[%c0] {strides = array<i64: 1>, valid = 16 : i64} : memref<64xi8> -> vector<32xi8>
+  %b = aot.tile_load %x[%c0] {strides = array<i64: 1>, valid = 12 : i64} : memref<64xi8> -> vector<32xi8>
+  %c = aot.tile_load %x[%c0] {strides = array<i64: 1>, valid = 13 : i64} : memref<64xi8> -> vector<32xi8>
+  aot.tile_store %a, %x[%c0] {strides = array<i64: 1>} : vector<32xi8>, memref<64xi8>
+  aot.tile_store %b, %x[%c0] {strides = array<i64: 1>} : vector<32xi8>, memref<64xi8>
+  aot.tile_store %c, %x[%c0] {strides = array<i64: 1>} : vector<32xi8>, memref<64xi8>
+  %ok = arith.constant 0 : i32
+  func.return %ok : i32
+}
+
 // CHECK-DAG: attributes [[HELPER]] = { nounwind alwaysinline "target-cpu"
 // CHECK-DAG: attributes [[SCALARS]] = { nounwind "target-cpu"="x86-64-v4" "target-features"
 // CHECK-DAG: attributes [[REGISTERS]] = { nounwind "frame-pointer"="all" "target-cpu"="x86-64-v4" "tune-cpu"="sapphirerapids" "target-features"

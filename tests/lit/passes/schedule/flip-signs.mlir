@@ -1,9 +1,11 @@
 // RUN: aotc-opt %s -p 'flip-signs{target=x86-64-v3}' | filecheck %s
 // RUN: aotc-opt %s -p 'flip-signs{target="aarch64-linux-gnu:neoverse-n1"}' | filecheck %s --check-prefix SIGNED
+// RUN: aotc-opt %s -p 'flip-signs{target="x86_64-linux-gnu:cascadelake"}' | filecheck %s --check-prefix UNSIGNED
 // RUN: aotc-opt %s -p 'flip-signs{target=aarch64}' | filecheck %s --check-prefix KEPT
 // RUN: aotc-opt %s -p 'flip-signs{target=cortex-m4}' | filecheck %s --check-prefix KEPT
 
-// vpmaddwd and its like take unsigned activations, sdot signed ones; where any sign will do, nothing changes.
+// vpdpbusd takes unsigned activations, sdot signed ones; where any sign will do, nothing changes. vpmaddubsw takes
+// unsigned ones where weights are small, as they are here but in @large.
 // KEPT-NOT: graph.flip_sign
 
 // The flipped tensor is made where the tensor was, moves flipped, and is dequantised by another zero point.
@@ -58,4 +60,19 @@ func.func @input(%x: tensor<2x4xi8>, %y: tensor<4x8xi8>, %v: tensor<2x4xui8>) ->
   %2 = graph.matmul %x, %y {accumulator = i32} : (tensor<2x4xi8>, tensor<4x8xi8>) -> tensor<2x8xi32>
   %3 = graph.matmul %v, %w {accumulator = i32, lhs_zero_point = 10 : i64} : (tensor<2x4xui8>, tensor<4x8xi8>) -> tensor<2x8xi32>
   func.return %0, %1, %2, %3 : tensor<2x8xi32>, tensor<2x8xi32>, tensor<2x8xi32>, tensor<2x8xi32>
+}
+
+// One weight above 64 may have a neighbour with which a sum of two products leaves 16 bits.
+// CHECK-LABEL: func.func @large
+// CHECK:       [[F:%.*]] = graph.flip_sign %x : (tensor<2x4xui8>) -> tensor<2x4xi8>
+// CHECK:       graph.matmul [[F]], %l {{.*}}lhs_zero_point = -128
+// CHECK-NEXT:  graph.matmul %x, %s {accumulator = i32} : (tensor<2x4xui8>
+// UNSIGNED-LABEL: func.func @large
+// UNSIGNED-NOT:  graph.flip_sign
+func.func @large(%x: tensor<2x4xui8>) -> (tensor<2x2xi32>, tensor<2x2xi32>) attributes {aot.entry} {
+  %l = graph.constant dense<[[1, 1], [1, 1], [1, 1], [1, -65]]> : tensor<4x2xi8>
+  %s = graph.constant dense<[[1, 1], [1, 1], [1, 64], [1, -64]]> : tensor<4x2xi8>
+  %0 = graph.matmul %x, %l {accumulator = i32} : (tensor<2x4xui8>, tensor<4x2xi8>) -> tensor<2x2xi32>
+  %1 = graph.matmul %x, %s {accumulator = i32} : (tensor<2x4xui8>, tensor<4x2xi8>) -> tensor<2x2xi32>
+  func.return %0, %1 : tensor<2x2xi32>, tensor<2x2xi32>
 }

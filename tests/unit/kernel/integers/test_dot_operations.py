@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import TensorType, i8, i32
 from xdsl.ir import Block
 
 from aotc.dialects.builder import INDEX
-from aotc.dialects.graph.packed.dots import NARROW_SUM, InterleaveRowsOp, ZeroPointBiasOp, is_narrow
+from aotc.dialects.graph.packed.dots import InterleaveRowsOp, ZeroPointBiasOp, is_narrow, is_narrow_anyhow
 from aotc.dialects.graph.windows.edges import Edges
 from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
@@ -134,11 +134,12 @@ def test_flipped_signs() -> None:
 
 
 def test_narrow_pairs() -> None:
-    """The bound holds for all pairs of bytes, and `is_narrow` is that bound."""
-    first, second = np.meshgrid(np.arange(-128, 128), np.arange(-128, 128))
-    greatest = 255 * (np.maximum(first, 0) + np.maximum(second, 0))
-    least = 255 * (np.minimum(first, 0) + np.minimum(second, 0))
-    fits = (greatest < 2**15) & (least >= -(2**15))
-    assert not ((np.abs(first) + np.abs(second) <= NARROW_SUM) & ~fits).any()
-    for a, b in ((64, 64), (127, 1), (-128, 0), (64, 65), (127, 2), (-128, 1), (-64, -65)):
-        assert is_narrow(np.array([[0, 0], [a, b]], np.int8)) == (abs(a) + abs(b) <= NARROW_SUM)
+    """`is_narrow` is whether sums of pairs fit 16 bits; with signed factors, that and weights which can be negated."""
+    for a, b in product((-128, -127, -65, -64, -1, 0, 1, 2, 63, 64, 65, 126, 127), range(-128, 128)):
+        weight = np.array([[0, 0], [a, b]], np.int8)
+        for unsigned, low, high in ((True, 0, 255), (False, -128, 127)):
+            sums = [x * a + y * b for x, y in product((low, high), repeat=2)]
+            fits = min(sums) >= -(2**15) and max(sums) < 2**15
+            assert is_narrow(weight, unsigned=unsigned) == (fits if unsigned else -128 not in (a, b))
+            assert fits or not is_narrow(weight, unsigned=unsigned)
+        assert not is_narrow_anyhow(weight) or is_narrow(weight, unsigned=True)

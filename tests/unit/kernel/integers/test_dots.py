@@ -8,7 +8,7 @@ from dot_program import DotCase, dot_cases
 from kernel_program import lowered, through_llvm
 
 from aotc.emit.llvm.ir import llvm_ir
-from aotc.machines.dots import PORTABLE, SDOT, USDOT, VPDPBUSD, VPMADDWD, WASM_DOT
+from aotc.machines.dots import PORTABLE, SDOT, USDOT, VPDPBUSD, VPMADDUBSW, VPMADDWD, WASM_DOT
 from aotc.machines.targets import TARGETS, binding, lookup
 from aotc.passes.lower.convert_to_llvm import ConvertToLLVMPass
 
@@ -49,6 +49,10 @@ def test_exact_and_wrapping(target: str | None, lanes: int) -> None:
         ("x86-64-v2", 4, (True, False), True, "pmaddubsw"),
         ("x86-64-v3", 8, (True, False), True, "vpmaddubsw"),
         ("x86-64-v3", 8, (True, False), False, "vpmaddwd"),
+        ("x86-64-v2", 4, (False, False), True, "psignb"),
+        ("x86-64-v3", 8, (False, False), True, "vpsignb"),
+        ("x86-64-v3", 8, (False, False), False, "vpmaddwd"),
+        ("x86-64-v4", 16, (False, False), True, "vpmaddwd"),  # none of 512 bits
         ("x86-64-v3", 8, (True, True), True, "vpmaddwd"),  # the promise is of a signed factor
         ("x86-64-v4", 16, (True, False), False, "vpmaddwd"),
         ("x86_64-linux-gnu:cascadelake", 16, (True, False), True, "vpdpbusd"),
@@ -67,8 +71,10 @@ def test_instruction_of_a_target(
     text = llvm_ir(ConvertToLLVMPass(target).convert(module))
     parsed = binding().parse_assembly(text)
     words = lookup(target).machine().emit_assembly(parsed).split()
-    every = {"vpdpbusd", "pmaddubsw", "vpmaddubsw", "sdot", "udot", "usdot"} | {instruction}
-    assert every & set(words) == {instruction}
+    every = {"vpdpbusd", "pmaddubsw", "vpmaddubsw", "psignb", "vpsignb", "sdot", "udot", "usdot"} | {instruction}
+    assert every & set(words) - {"vpsignb": {"vpmaddubsw"}, "psignb": {"pmaddubsw"}}.get(instruction, set()) == {
+        instruction
+    }
 
 
 @pytest.mark.parametrize("target", [*TARGETS, "aarch64-linux-gnu:neoverse-n1"])
@@ -83,8 +89,11 @@ def test_no_target_ends_the_process(target: str) -> None:
 @pytest.mark.parametrize(
     ("target", "expected"),
     [
-        ("x86-64-v3", VPMADDWD),
-        ("x86_64-linux-gnu:haswell", VPMADDWD),
+        ("x86-64", VPMADDWD),
+        ("x86-64-v2", VPMADDUBSW),
+        ("x86-64-v3", VPMADDUBSW),
+        ("x86-64-v4", VPMADDWD),
+        ("x86_64-linux-gnu:haswell", VPMADDUBSW),
         ("x86_64-linux-gnu:cascadelake", VPDPBUSD),
         ("x86_64-linux-gnu:alderlake", VPDPBUSD),
         ("aarch64", PORTABLE),

@@ -61,3 +61,27 @@ func.func @panels(%r: tensor<5x30xui8>, %p: tensor<1x7x128xi8>, %b: tensor<32xi3
   %0 = graph.packed_dot_matmul %r, %p, %b : (tensor<5x30xui8>, tensor<1x7x128xi8>, tensor<32xi32>) -> tensor<5x32xi32>
   func.return
 }
+
+// -----
+
+// CHECK: a window of 3 taps with stride 0
+func.func @no_stride(%x: tensor<1x2x9xui8>) {
+  %0 = graph.unfold_taps %x {size = 3 : i64, stride = 0 : i64, before = 0 : i64, after = 0 : i64, fill = 0 : i64} : (tensor<1x2x9xui8>) -> tensor<1x1x7x8xui8>
+  func.return
+}
+
+// -----
+
+// CHECK: -1 is no ui8
+func.func @fill(%x: tensor<1x2x9xui8>) {
+  %0 = graph.unfold_taps %x {size = 3 : i64, stride = 1 : i64, before = 0 : i64, after = 0 : i64, fill = -1 : i64} : (tensor<1x2x9xui8>) -> tensor<1x1x7x8xui8>
+  func.return
+}
+
+// -----
+
+// CHECK: x is of 8-bit integers and has spatial axes, found tensor<1x9xui8>
+func.func @no_axes(%x: tensor<1x9xui8>) {
+  %0 = graph.unfold_taps %x {size = 3 : i64, stride = 1 : i64, before = 0 : i64, after = 0 : i64, fill = 0 : i64} : (tensor<1x9xui8>) -> tensor<1x1x7x8xui8>
+  func.return
+}

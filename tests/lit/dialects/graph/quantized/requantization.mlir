@@ -15,8 +15,10 @@ func.func @forms(%x: tensor<1x4x8xi32>, %m: tensor<4xf32>, %q: tensor<4x2xi8>, %
 // LOOPS-DAG:  %[[M:.*]] = memref.load %m[%[[C:.*]]]
 // LOOPS-DAG:  %[[F:.*]] = arith.sitofp %{{.*}} : i32 to f32
 // LOOPS-DAG:  %[[P:.*]] = arith.mulf %[[F]], %[[M]]
-// LOOPS:      math.roundeven %[[P]]
-// LOOPS:      %[[I:.*]] = arith.fptosi %{{.*}} : f32 to i32
+// LOOPS:      arith.cmpf ogt, %[[P]]
+// LOOPS:      arith.cmpf olt
+// LOOPS:      %[[R:.*]] = math.roundeven
+// LOOPS-NEXT: %[[I:.*]] = arith.fptosi %[[R]] : f32 to i32
 // LOOPS-NEXT: arith.addi %[[I]]
 func.func private @requantize(%x: memref<1x4x8xi32>, %m: memref<4xf32>, %out: memref<1x4x8xi8>) attributes {aot.kernel} {
   %0 = bufferization.to_tensor %x : memref<1x4x8xi32> to tensor<1x4x8xi32>
