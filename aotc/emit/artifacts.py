@@ -111,10 +111,12 @@ class Emission:
     @cached_property
     def _flags(self) -> tuple[str, ...]:
         """What a compiler of C is to be told: language, processor, level, contraction, libraries."""
-        from aotc.machines.compilers import compiler_flags
+        from aotc.machines.compilers import compiler_flags, host_flags
 
         options = self.compilation.options
-        flags = ("-std=c99", "-ffp-contract=off", *compiler_flags(lookup(options.target), options.optimize), "-lm")
+        here = is_host(options.target)  # which takes LLVM to look up
+        machine = host_flags(options.optimize) if here else compiler_flags(lookup(options.target), options.optimize)
+        flags = ("-std=c99", "-ffp-contract=off", *machine, "-lm")
         return (*flags, "-pthread") if options.threads > 1 else flags
 
 
@@ -168,7 +170,7 @@ def _mlf(emission: Emission) -> Iterable[Artifact]:
     from aotc.dialects.aot.contract import weight_offsets
     from aotc.emit.model_library import model_library
 
-    kinds = [kind for kind in emission.compilation.options.emit if kind != "mlf"] or ["c"]
+    kinds = [kind for kind in emission.compilation.options.emit if kind not in ("mlf", "header")] or ["c"]
     store, module = emission.compilation.store, emission.compilation.module
     archive = model_library(_made(emission, kinds), emission.info, store.blob(weight_offsets(module)))
     return [emission.artifact("aotc", NONE, f"{emission.name}.tar", archive)]

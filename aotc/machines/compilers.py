@@ -5,14 +5,17 @@ from __future__ import annotations
 from aotc.machines.targets import Target
 
 
+def host_flags(optimize: str) -> tuple[str, ...]:
+    """Flags of this processor and level."""
+    return f"-O{optimize}", "-march=native"
+
+
 def compiler_flags(target: Target, optimize: str) -> tuple[str, ...]:
     """Flags of processor and level; none of the processor where a target has no name, for its user knows them."""
-    return (f"-O{optimize}", *_processor_flags(target))
+    return host_flags(optimize) if target.name == "host" else (f"-O{optimize}", *_processor_flags(target))
 
 
 def _processor_flags(target: Target) -> tuple[str, ...]:
-    if target.name == "host":
-        return ("-march=native",)
     if target.name.startswith("cortex-m"):
         has_float = target.triple.endswith("hf")
         core = ("-mthumb", f"-mcpu={target.cpu}", f"-mfloat-abi={'hard' if has_float else 'soft'}")

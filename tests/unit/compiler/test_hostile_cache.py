@@ -78,7 +78,7 @@ DAMAGES = [flipped, truncated, emptied, removed, joined, linked, piped]
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-@pytest.mark.parametrize("name", [".info.json", ".digests.json", "model.o", "weights.bin"])
+@pytest.mark.parametrize("name", [".info.json", ".digests.json", ".artifacts.json", "kept.o", "kept.weights.bin"])
 def test_a_damaged_entry_is_made_again(damage: Callable[[Path], None], name: str, folder: Path, model: Path) -> None:
     aotc.compile(model)
     (entry,) = folder.iterdir()

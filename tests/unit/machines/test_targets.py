@@ -59,7 +59,8 @@ def test_vectors_of_the_table_are_those_that_llvm_computes_with(name: str) -> No
     ("spec", "vectors"),
     [
         ("x86_64-linux-gnu:haswell", families.X86_AVX2),
-        ("x86_64-linux-gnu:nehalem", families.X86_SSE),
+        ("x86_64-linux-gnu:nehalem", families.X86_SSE4),
+        ("x86_64-linux-gnu:x86-64", families.X86_SSE),
         ("x86_64-linux-gnu:sandybridge", replace(families.X86_AVX2, fma=False, dot=PORTABLE)),
         ("aarch64-linux-gnu:neoverse-v1:+sve", replace(families.ARM64_NEON, dot=USDOT)),
         ("armv7-linux-gnueabihf:cortex-a9", families.ARM32_NEON),
