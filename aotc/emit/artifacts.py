@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -193,10 +193,12 @@ def emit(emission: Emission) -> ArtifactSet:
     return _made(emission, emission.compilation.options.emit)
 
 
-def _made(emission: Emission, kinds: Iterable[str]) -> ArtifactSet:
+def _made(emission: Emission, kinds: Collection[str]) -> ArtifactSet:
+    """The artefacts of `kinds`, whatever their order."""
     found: dict[str, Artifact] = {}
-    for kind in kinds:
-        found |= {artifact.name: artifact for artifact in _EMITTERS[kind](emission)}
+    for kind, make in _EMITTERS.items():
+        if kind in kinds:
+            found |= {artifact.name: artifact for artifact in make(emission)}
     return listed(found.values(), emission.info)
 
 
