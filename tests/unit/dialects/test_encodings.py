@@ -80,7 +80,9 @@ def independent(x: Array, mode: dict[str, Any]) -> Array | None:
     if name == "float8_e8m0fnu":
         return None
     if name not in MINIFLOATS:
-        width, whole = ELEMENT_TYPES[name].bitwidth, np.rint(np.where(np.abs(x) < 2**31, x, 0))  # pyright: ignore[reportAttributeAccessIssue]
+        width = ELEMENT_TYPES[name].bitwidth  # pyright: ignore[reportAttributeAccessIssue]
+        known = np.where(np.abs(x) < 2**31, x, 0).astype(np.float64)
+        whole = np.copysign(np.floor(np.abs(known) + 0.5), known)  # of two, the one away from zero
         low = np.mod(whole, 2**width)
         return (
             np.where(low >= 2 ** (width - 1), low - 2**width, low).astype(dtype)
