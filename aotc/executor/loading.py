@@ -65,7 +65,7 @@ class Loaded:
         """The model, ready to run. Raises ValueError where it cannot be called."""
         address = self.find(entry_symbol(self.info.name, self.info.interface_api))
         weights = self.weights if self.weights is not None and self.weights.nbytes else None
-        return CompiledModel(NativeModel(self.info, address, weights, (self.owner, self._added)))
+        return CompiledModel(NativeModel(self.info, address, weights, self.owner, self._added))
 
 
 class Linked:

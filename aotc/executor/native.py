@@ -41,13 +41,15 @@ class NativeModel:
     """What all instances of a model share: code and weights. Immutable, safe to share between threads.
 
     `address` is the entry function in the convention of `info.interface_api`; `weights` the blob that a model with
-    `info.weights == "caller"` is given at each call; `owner` keeps the code (an engine, a library) in memory.
+    `info.weights == "caller"` is given at each call; `owner` keeps the code (an engine, a library) in memory; `added` are
+    functions that the code calls and nobody else keeps.
     """
 
     info: ModelInfo
     address: int
     weights: Array | None = None
     owner: object = None
+    added: Sequence[object] = ()
     _function: Callable[..., int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
