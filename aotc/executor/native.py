@@ -41,8 +41,8 @@ class NativeModel:
     """What all instances of a model share: code and weights. Immutable, safe to share between threads.
 
     `address` is the entry function in the convention of `info.interface_api`; `weights` the blob that a model with
-    `info.weights == "caller"` is given at each call; `owner` keeps the code (an engine, a library) in memory; `added` are
-    functions that the code calls and nobody else keeps.
+    `info.weights == "caller"` is given at each call; `owner` keeps the code (an engine, a library) in memory;
+    `added` are functions that the code calls and nobody else keeps.
     """
 
     info: ModelInfo
