@@ -64,7 +64,7 @@ def inspectors(artifact: Artifact) -> dict[str, Inspector]:
 def _all() -> Iterator[tuple[str, Inspector]]:
     yield from INSPECTORS.items()
     for point in extensions.points(extensions.INSPECTORS):
-        if point.value.split(".")[0] != "aotc" and (found := extensions.load(point, _check)) is not None:
+        if (found := extensions.load(point, _check)) is not None:
             yield point.name, extensions.guarded(point, lambda found=found: found)()
 
 

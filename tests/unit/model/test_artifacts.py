@@ -176,3 +176,21 @@ def test_jit_asks_for_an_object(artifacts: ArtifactSet) -> None:
 def test_what_cannot_be_built_is_refused(options: dict[str, str], why: str) -> None:
     with pytest.raises(aotc.UsageError, match=why):
         aotc.build(MODEL / "model.onnx", **options)  # pyright: ignore[reportArgumentType, reportCallIssue]
+
+
+@pytest.mark.parametrize("emit", ["c", "object"])
+@pytest.mark.parametrize("target", ["host", "x86-64"])
+def test_sets_of_every_level_of_vectors_run_at_the_default_level(target: str, emit: str) -> None:
+    model = MODEL.with_name("kws_int8")
+    with np.load(model / "inputs.npz") as inputs, np.load(model / "outputs.npz") as outputs:
+        found = aotc.build(model / "model.onnx", target=target, emit=emit).load()(dict(inputs.items()))
+        assert all(np.array_equal(array, outputs[name]) for name, array in found.items())
+
+
+def test_threads_are_linked_with_the_code(recorded: tuple[dict[str, np.ndarray], np.ndarray]) -> None:
+    """The pool of threads is in the object; beside C it is a file of its own."""
+    feeds, expected = recorded
+    both = aotc.build(MODEL / "model.onnx", name="m", threads=2)
+    source = ArtifactSet(tuple(each for each in both if each.name != "m.o"))
+    for model in (both.jit(), both.load(), source.load()):
+        np.testing.assert_allclose(next(iter(model(feeds).values())), expected, rtol=1e-4, atol=1e-5)
