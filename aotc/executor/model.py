@@ -11,7 +11,6 @@ import numpy as np
 
 from aotc.executor.device import Device, cpu
 from aotc.executor.display import as_html
-from aotc.executor.dlpack import dtype_of
 from aotc.executor.native import Array, NativeModel
 from aotc.executor.packed_metadata import ModuleMetadata, module_metadata
 from aotc.executor.step import Step, failed, taken
@@ -28,6 +27,7 @@ from aotc.executor.tensors import (
     require_apart,
 )
 from aotc.executor.timing import Timing, measure
+from aotc.model.dlpack import dtype_of
 from aotc.model.metadata import ModelInfo, PlanInfo, TensorInfo
 
 T = TypeVar("T")
