@@ -20,7 +20,7 @@ from aotc.vm.errors import OperandError, UnusedInputWarning, VMError
 from aotc.vm.executable import Executable, VMFunction
 from aotc.vm.machine import VirtualMachine
 from aotc.vm.registry import register
-from aotc.vm.values import Allocator, ShapeTuple, Storage, VMState
+from aotc.vm.values import Allocator, Place, ShapeTuple, Storage, VMState
 
 __all__ = [
     "Allocator",
@@ -28,6 +28,7 @@ __all__ = [
     "Executable",
     "Label",
     "OperandError",
+    "Place",
     "ShapeTuple",
     "Storage",
     "UnusedInputWarning",
@@ -36,6 +37,7 @@ __all__ = [
     "VMState",
     "VirtualMachine",
     "dtype",
+    "place",
     "register",
     "tensor",
 ]
@@ -46,6 +48,14 @@ def dtype(name: str) -> np.dtype[Any]:
     if name not in DLPACK_TYPES:
         raise ValueError(f"no data type {name!r}; there are {', '.join(DLPACK_TYPES)}")
     return dtype_of(name)
+
+
+def place(offset: int, name: str, shape: Sequence[int]) -> Place:
+    """A tensor at byte `offset` of the workspace. Raises ValueError."""
+    kind = dtype(name)
+    if offset < 0 or offset % kind.itemsize:
+        raise ValueError(f"byte {offset} of the workspace is no place for {name}")
+    return Place(offset, kind, ShapeTuple(shape))
 
 
 def tensor(name: str, shape: Sequence[int], content: str) -> np.ndarray[Any, Any]:

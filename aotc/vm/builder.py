@@ -14,9 +14,9 @@ import numpy as np
 from aotc.errors import Problem
 from aotc.vm.checks import is_name, problems_of, unread_inputs
 from aotc.vm.errors import UnusedInputWarning, VMError
-from aotc.vm.executable import Constant, Executable, VMFunction
+from aotc.vm.executable import Executable, VMFunction
 from aotc.vm.instructions import Call, Goto, If, Instruction, Kind, Operand, Ret, encode, reads
-from aotc.vm.values import frozen_constant
+from aotc.vm.values import Constant, frozen_constant
 
 
 @dataclass(eq=False)
@@ -77,7 +77,7 @@ class ExecBuilder:
         return Operand(Kind.STATE)
 
     def add_constant(self, value: Any) -> int:
-        """The number of a tensor or a numpy data type in the pool of constants, where an equal one is found again.
+        """The number of a tensor, a numpy data type or a Place in the pool of constants, which has equal ones once.
 
         Raises TypeError for anything else.
         """
@@ -203,7 +203,7 @@ def _register(operand: Operand, what: str) -> int:
 
 
 def _alike(one: Constant, other: Constant) -> bool:
-    if isinstance(one, np.dtype) or isinstance(other, np.dtype):
+    if not isinstance(one, np.ndarray) or not isinstance(other, np.ndarray):
         return type(one) is type(other) and one == other
     return (one.dtype, one.shape) == (other.dtype, other.shape) and one.tobytes() == other.tobytes()
 

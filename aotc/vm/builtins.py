@@ -100,6 +100,15 @@ def shape_of(tensor: Any) -> ShapeTuple:
     return ShapeTuple(tensor.shape)
 
 
+@register("vm.builtin.extent")
+def extent_of(tensor: Any, axis: Any) -> int:
+    """One extent of a tensor, or of a shape."""
+    shape, place = _shape_or_tensor(tensor, 0), _integer(axis, 1)
+    if not 0 <= place < len(shape):
+        raise OperandError(1, f"{list(shape)} has no dimension {place}")
+    return shape[place]
+
+
 @register("vm.builtin.store_shape")
 def store_shape(shape: Any, heap: Any, *places: Any) -> None:
     """Store the extents of a shape at these places of a heap."""
@@ -180,6 +189,18 @@ def alloc_tensor(storage: Any, offset: Any, shape: Any, dtype: Any) -> Array:
     if start % kind.itemsize:
         raise OperandError(1, f"byte {start} is no multiple of {kind.itemsize}, the size of {kind.name}")
     return storage.memory[start:end].view(kind).reshape(extents)
+
+
+@register("vm.builtin.view")
+def view(tensor: Any, dtype: Any, *extents: Any) -> Array:
+    """The memory of a contiguous tensor as elements of another type, of this shape."""
+    if not isinstance(tensor, np.ndarray) or not tensor.flags.c_contiguous:
+        raise OperandError(0, f"expected a contiguous tensor, got {_kind(tensor)}")
+    kind = _dtype(dtype, 1)
+    shape = [_size(extent, position) for position, extent in enumerate(extents, 2)]
+    if prod(shape) * kind.itemsize != tensor.nbytes:
+        raise OperandError(0, f"{_kind(tensor)} has {tensor.nbytes} bytes, not those of {kind.name}{shape}")
+    return tensor.reshape(-1).view(kind).reshape(shape)
 
 
 # --- values ----------------------------------------------------------------------------------------------------------

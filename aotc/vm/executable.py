@@ -8,9 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeAlias
-
-import numpy as np
 
 from aotc.errors import FileError, Problem
 from aotc.model.files import write_files
@@ -28,8 +25,7 @@ from aotc.vm.instructions import (
     decode,
     reads,
 )
-
-Constant: TypeAlias = "np.ndarray[Any, Any] | np.dtype[Any]"
+from aotc.vm.values import Constant, Place
 
 
 @dataclass(frozen=True)
@@ -53,7 +49,7 @@ class Executable:
 
     global_funcs: tuple[VMFunction, ...]
     constants: tuple[Constant, ...]
-    """Tensors, which are read-only arrays, and data types."""
+    """Tensors, which are read-only arrays, data types, and places in the workspace."""
     func_names: tuple[str, ...]
     """The names that calls have by number; those of `global_funcs` among them are calls within the executable."""
     instr_data: tuple[int, ...]
@@ -87,6 +83,11 @@ class Executable:
         if not 0 <= number < len(self.instr_offset):
             raise IndexError(f"no instruction {number}; there are {len(self.instr_offset)}")
         return self.instructions[number]
+
+    @cached_property
+    def workspace_bytes(self) -> int:
+        """What a machine needs for the tensors that have a place there."""
+        return max((each.offset + each.nbytes for each in self.constants if isinstance(each, Place)), default=0)
 
     def body(self, function: VMFunction) -> tuple[Instruction, ...]:
         """The instructions of one of the functions."""
@@ -124,14 +125,19 @@ class Executable:
     def to_bytes(self) -> bytes:
         """The executable as a file has it. Raises VMError for more than 4 GiB."""
         functions = tuple((f.name, f.start_instr, f.num_args, f.register_file_size) for f in self.global_funcs)
-        return write(Tables(functions, self.func_names, self.constants, self.instr_offset, self.instr_data))
+        tables = Tables(functions, self.func_names, self.constants, self.instr_offset, self.instr_data)
+        return write(tables, self.workspace_bytes)
 
     @staticmethod
     def from_bytes(blob: bytes | bytearray | memoryview) -> Executable:
         """What `to_bytes` wrote; constants are views of `blob`. Raises VMError, whatever the bytes are."""
-        tables = read(memoryview(blob))
+        tables, workspace = read(memoryview(blob))
         functions = tuple(VMFunction(*row) for row in tables.functions)
-        return Executable(functions, tables.constants, tables.names, tables.words, tables.offsets)
+        executable = Executable(functions, tables.constants, tables.names, tables.words, tables.offsets)
+        if executable.workspace_bytes != workspace:
+            why = f"its places end at byte {executable.workspace_bytes}, not {workspace}"
+            raise VMError(Problem("the workspace of the executable is not what its constants need", why=why))
+        return executable
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the executable to a file; it is there completely or not at all. Raises OSError."""

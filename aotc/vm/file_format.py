@@ -2,11 +2,11 @@
 
 ```
 header       6 bytes "AOTCVM", u16 version, u32 bytes in all, then u32 each: functions, names, constants,
-             instructions, words, extents, bytes of names, bytes of constants; u32 0
+             instructions, words, extents, bytes of names, bytes of constants, bytes of workspace
 functions    u32 name (byte of the names), u32 first instruction, u16 inputs, u16 registers
 names        u32 name (byte of the names): what calls have by number
-constants    u8 kind (0 tensor, 1 data type), u8 and u8 DLPack's code and bits, u8 dimensions,
-             u32 first extent, u32 first byte (a multiple of 64), u32 bytes
+constants    u8 kind (0 tensor, 1 data type, 2 place in the workspace), u8 and u8 DLPack's code and bits,
+             u8 dimensions, u32 first extent, u32 first byte (a multiple of 64 in the data), u32 bytes
 offsets      u32 first word of an instruction
 extents      i64 each: the shapes of the tensors
 words        u16 each: the instructions
@@ -23,13 +23,14 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from aotc.errors import Problem
 from aotc.model.dlpack import DLPACK_TYPES, dtype_of
 from aotc.vm.errors import VMError
+from aotc.vm.values import Constant, Place, ShapeTuple
 
 MAGIC: Final = b"AOTCVM"
 VERSION: Final = 1
@@ -38,8 +39,10 @@ _FUNCTION: Final = struct.Struct("<IIHH")
 _CONSTANT: Final = struct.Struct("<BBBBIII")
 _TENSOR: Final = 0
 _DTYPE: Final = 1
+_PLACE: Final = 2
 _TABLE_ALIGNMENT: Final = 8
 DATA_ALIGNMENT: Final = 64
+MOST_DIMENSIONS: Final = 32
 _MOST: Final = (1 << 32) - 1
 _NAMES: Final = {described: name for name, described in DLPACK_TYPES.items()}
 
@@ -51,13 +54,13 @@ class Tables:
     functions: tuple[tuple[str, int, int, int], ...]
     """Name, first instruction, inputs, registers."""
     names: tuple[str, ...]
-    constants: tuple[np.ndarray[Any, Any] | np.dtype[Any], ...]
+    constants: tuple[Constant, ...]
     offsets: tuple[int, ...]
     words: tuple[int, ...]
 
 
-def write(tables: Tables) -> bytes:
-    """The bytes. Raises VMError where they are more than 4 GiB."""
+def write(tables: Tables, workspace: int) -> bytes:
+    """The bytes of an executable that needs so many bytes of workspace. Raises VMError for more than 4 GiB."""
     text, places = _text([function[0] for function in tables.functions] + list(tables.names))
     functions = b"".join(
         _FUNCTION.pack(places[name], start, inputs, registers) for name, start, inputs, registers in tables.functions
@@ -72,10 +75,15 @@ def write(tables: Tables) -> bytes:
         if isinstance(constant, np.dtype):
             rows.append(_CONSTANT.pack(_DTYPE, code, bits, 0, 0, 0, 0))
             continue
+        shape = constant.shape
+        if isinstance(constant, Place):
+            rows.append(_CONSTANT.pack(_PLACE, code, bits, len(shape), len(extents), constant.offset, constant.nbytes))
+            extents += shape
+            continue
         if size + constant.nbytes > _MOST:
             raise VMError(Problem("the constants are more than 4 GiB", fix="give them to the machine as arguments"))
-        rows.append(_CONSTANT.pack(_TENSOR, code, bits, constant.ndim, len(extents), size, constant.nbytes))
-        extents += constant.shape
+        rows.append(_CONSTANT.pack(_TENSOR, code, bits, len(shape), len(extents), size, constant.nbytes))
+        extents += shape
         data.append(_padded(constant.tobytes(), DATA_ALIGNMENT))
         size += len(data[-1])
     offsets = np.array(tables.offsets, "<u4").tobytes()
@@ -89,7 +97,7 @@ def write(tables: Tables) -> bytes:
     if total > _MOST:
         raise VMError(Problem("the executable is more than 4 GiB", fix="give constants to the machine as arguments"))
     counts = (len(tables.functions), len(tables.names), len(rows), len(tables.offsets), len(tables.words))
-    header = _HEADER.pack(MAGIC, VERSION, total, *counts, len(extents), len(text), size, 0)
+    header = _HEADER.pack(MAGIC, VERSION, total, *counts, len(extents), len(text), size, workspace)
     return b"".join((header, body, *data))
 
 
@@ -110,15 +118,18 @@ def _padded(content: bytes, alignment: int) -> bytes:
 # --- reading ---------------------------------------------------------------------------------------------------------
 
 
-def read(blob: memoryview) -> Tables:
-    """The tables of these bytes; tensors are views of them. Raises VMError where they are none."""
+def read(blob: memoryview) -> tuple[Tables, int]:
+    """The tables of these bytes, and the bytes of workspace that they say; tensors are views of the bytes.
+
+    Raises VMError where they are none.
+    """
     if len(blob) < _HEADER.size or bytes(blob[: len(MAGIC)]) != MAGIC:
         raise VMError(Problem("these bytes are no executable", fix="Executable.save writes one"))
-    _, version, total, *counts, reserved = _HEADER.unpack_from(blob)
+    _, version, total, *counts, workspace = _HEADER.unpack_from(blob)
     if version != VERSION:
         why = f"this aotc runs version {VERSION}"
         raise VMError(Problem(f"the executable is of version {version}", why=why, fix="compile the model again"))
-    if total != len(blob) or reserved:
+    if total != len(blob):
         raise VMError(Problem(f"the executable has {total} bytes, not {len(blob)}", why="it is damaged, or a part"))
     functions, names, constants, instructions, words, extents, text_bytes, data_bytes = counts
     tables = _Reader(blob)
@@ -133,13 +144,14 @@ def read(blob: memoryview) -> Tables:
     data = tables.take(data_bytes)
     if tables.position != len(blob):
         raise _damaged(f"{len(blob) - tables.position} bytes follow the constants")
-    return Tables(
+    found = Tables(
         tuple((_name(text, name), start, inputs, registers) for name, start, inputs, registers in rows),
         tuple(_name(text, name) for name in called),
         tuple(_constant(number, row, shapes, data) for number, row in enumerate(described)),
         tuple(offsets),
         tuple(code),
     )
+    return found, workspace
 
 
 class _Reader:
@@ -183,19 +195,23 @@ def _name(text: bytes, start: int) -> str:
         raise _damaged(f"the name at byte {start} is no UTF-8") from error
 
 
-def _constant(
-    number: int, row: tuple[int, ...], shapes: list[int], data: memoryview
-) -> np.ndarray[Any, Any] | np.dtype[Any]:
+def _constant(number: int, row: tuple[int, ...], shapes: list[int], data: memoryview) -> Constant:
     kind, code, bits, dimensions, extent, start, size = row
-    if (code, bits) not in _NAMES or kind not in (_TENSOR, _DTYPE):
+    if (code, bits) not in _NAMES or kind not in (_TENSOR, _DTYPE, _PLACE):
         raise _damaged(f"constant {number} is of no kind or data type that there is")
     dtype = dtype_of(_NAMES[code, bits])
     if kind == _DTYPE:
         return dtype
     shape = shapes[extent : extent + dimensions]
     fits = len(shape) == dimensions and all(n >= 0 for n in shape) and prod(shape) * dtype.itemsize == size
-    if not fits or start % DATA_ALIGNMENT or start + size > len(data) or dimensions > 32:
+    if not fits or dimensions > MOST_DIMENSIONS:
         raise _damaged(f"constant {number} has not the shape and the bytes that it says")
+    if kind == _PLACE:
+        if start % dtype.itemsize:
+            raise _damaged(f"constant {number} is at byte {start}, which is no multiple of an element")
+        return Place(start, dtype, ShapeTuple(shape))
+    if start % DATA_ALIGNMENT or start + size > len(data):
+        raise _damaged(f"constant {number} is not within the data, at a multiple of {DATA_ALIGNMENT}")
     array = np.frombuffer(data[start : start + size], np.uint8).view(dtype).reshape(shape)
     array.flags.writeable = False
     return array

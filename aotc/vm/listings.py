@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from aotc.vm.instructions import Call, Goto, If, Instruction, Kind, Operand, Ret
+from aotc.vm.values import Constant, Place
 
 Body: TypeAlias = "tuple[str, int, Sequence[Instruction]]"
 """The name of a function, how many inputs it has, its instructions."""
 
 
-def statistics(
-    constants: Sequence[np.ndarray[Any, Any] | np.dtype[Any]], functions: Sequence[str], packed: Sequence[str]
-) -> str:
+def statistics(constants: Sequence[Constant], functions: Sequence[str], packed: Sequence[str]) -> str:
     """Shapes of constants, a data type by its name; functions; packed functions."""
     shown = [each.name if isinstance(each, np.dtype) else str(list(each.shape)) for each in constants]
     return "\n".join(
@@ -51,13 +50,9 @@ def instruction_text(instruction: Instruction, names: Sequence[str]) -> str:
             return f"{'if':<6}%{register} else {distance:+}"
 
 
-def python(
-    bodies: Sequence[Body], names: Sequence[str], constants: Sequence[np.ndarray[Any, Any] | np.dtype[Any]]
-) -> str:
+def python(bodies: Sequence[Body], names: Sequence[str], constants: Sequence[Constant]) -> str:
     """Code that leaves an equal executable in `ex`."""
-    lines = ["from aotc.vm import ExecBuilder, tensor", "", "ib = ExecBuilder()"]
-    if any(isinstance(each, np.dtype) for each in constants):
-        lines[0] = "from aotc.vm import ExecBuilder, dtype, tensor"
+    lines = ["from aotc.vm import ExecBuilder, dtype, place, tensor", "", "ib = ExecBuilder()"]
     lines += [f"ib.add_constant({_constant(each)})" for each in constants]
     for name, inputs, instructions in bodies:
         lines.append(f"with ib.function({name!r}, num_inputs={inputs}):")
@@ -91,7 +86,9 @@ def _operand(operand: Operand) -> str:
             return "ib.vm_state()"
 
 
-def _constant(constant: np.ndarray[Any, Any] | np.dtype[Any]) -> str:
+def _constant(constant: Constant) -> str:
     if isinstance(constant, np.dtype):
         return f"dtype({constant.name!r})"
+    if isinstance(constant, Place):
+        return f"place({constant.offset}, {constant.dtype.name!r}, {list(constant.shape)})"
     return f"tensor({constant.dtype.name!r}, {list(constant.shape)}, {constant.tobytes().hex()!r})"

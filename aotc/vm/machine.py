@@ -13,10 +13,11 @@ from aotc.errors import AotcError, Problem
 from aotc.vm import builtins
 from aotc.vm.errors import OperandError, VMError
 from aotc.vm.executable import Executable, VMFunction
+from aotc.vm.file_format import DATA_ALIGNMENT
 from aotc.vm.instructions import Call, Goto, If, Instruction, Kind, Operand, Ret
 from aotc.vm.listings import instruction_text
 from aotc.vm.registry import REGISTERED, arity_problem
-from aotc.vm.values import Allocator, VMState
+from aotc.vm.values import Allocator, Array, Place, VMState
 
 Packed: TypeAlias = Callable[..., Any]
 
@@ -80,6 +81,7 @@ class VirtualMachine:
         self._most_frames = most_frames
         self._most_jumps = -1 if most_jumps is None else most_jumps
         self._packed = _functions_of(module)
+        self._workspace = self._new_workspace()
         self._codes = {each.name: _Code(each, executable.body(each)) for each in executable.global_funcs}
         problems: list[Problem] = []
         for code in self._codes.values():
@@ -93,6 +95,17 @@ class VirtualMachine:
         return partial(self._call, self._codes[self.executable.function(name).name])
 
     # --- before it runs ---
+
+    def _new_workspace(self) -> Array:
+        """Zeros at a multiple of a cache line, of the first allocator."""
+        size = self.executable.workspace_bytes
+        if not size:
+            return np.zeros(0, np.uint8)
+        try:
+            memory = self.state.allocators[0].allocate(size + DATA_ALIGNMENT).memory
+        except (IndexError, MemoryError) as error:
+            raise VMError(Problem(f"there is no workspace of {size:,} bytes", why=str(error))) from error
+        return memory[-memory.ctypes.data % DATA_ALIGNMENT :]
 
     def _prepare(self, code: _Code, problems: list[Problem]) -> None:
         places: dict[Operand, int] = {}
@@ -122,11 +135,15 @@ class VirtualMachine:
     def _value(self, operand: Operand) -> Any:
         match operand.kind:
             case Kind.CONSTANT:
-                return self.executable.constants[operand.value]
+                constant = self.executable.constants[operand.value]
+                return self._placed(constant) if isinstance(constant, Place) else constant
             case Kind.STATE:
                 return self.state
             case _:
                 return operand.value
+
+    def _placed(self, place: Place) -> Array:
+        return self._workspace[place.offset : place.offset + place.nbytes].view(place.dtype).reshape(place.shape)
 
     def _found(
         self, code: _Code, here: int, name: str, given: int, problems: list[Problem]

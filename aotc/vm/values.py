@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from operator import index
 from typing import Any, TypeAlias
 
@@ -87,14 +88,32 @@ class VMState:
     allocators: Sequence[Allocator] = field(default_factory=lambda: (Allocator(),))
 
 
-def frozen_constant(value: Any) -> Array | np.dtype[Any]:
-    """A tensor as a read-only, contiguous array of its own, or a data type. Raises TypeError, or VMError for elements
-    that no tensor has."""
-    if isinstance(value, np.dtype):
-        require_dtype(value)
+@dataclass(frozen=True)
+class Place:
+    """A constant that is a tensor at a fixed place of the machine's workspace."""
+
+    offset: int
+    """Bytes from the start of the workspace, a multiple of an element."""
+    dtype: np.dtype[Any]
+    shape: ShapeTuple
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the tensor."""
+        return prod(self.shape) * self.dtype.itemsize
+
+
+Constant: TypeAlias = "np.ndarray[Any, Any] | np.dtype[Any] | Place"
+
+
+def frozen_constant(value: Any) -> Constant:
+    """A tensor as a read-only, contiguous array of its own, a data type, or a place. Raises TypeError, or VMError for
+    elements that no tensor has."""
+    if isinstance(value, np.dtype | Place):
+        require_dtype(value if isinstance(value, np.dtype) else value.dtype)
         return value
     if not hasattr(value, "__array__") and not isinstance(value, int | float | list):
-        raise TypeError(f"a constant is a tensor or a data type, not a {type(value).__name__}")
+        raise TypeError(f"a constant is a tensor, a data type or a place, not a {type(value).__name__}")
     array = np.array(value, order="C", copy=True)
     require_dtype(array.dtype)
     array.flags.writeable = False

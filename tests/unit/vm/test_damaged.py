@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aotc.vm import Allocator, ExecBuilder, Executable, ShapeTuple, VirtualMachine, VMError
+from aotc.vm import Allocator, ExecBuilder, Executable, ShapeTuple, VirtualMachine, VMError, place
 
 
 def example() -> Executable:
@@ -27,6 +27,7 @@ def example() -> Executable:
         ib.emit_ret(ib.r(5))
         ib.place(end)
         ib.emit_call("vm.builtin.shape_of", [np.arange(6, dtype="float32").reshape(2, 3)], dst=ib.r(5))
+        ib.emit_call("vm.builtin.shape_of", [place(8, "int16", [4])], dst=ib.r(6))
         ib.emit_call("other", [ib.r(5), ib.imm(1 << 33)], dst=ib.r(5))
         ib.emit_ret(ib.r(4))
     with ib.function("other", num_inputs=2):

@@ -11,7 +11,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from aotc.vm import ExecBuilder, Executable, VirtualMachine, VMError, VMFunction
+from aotc.vm import ExecBuilder, Executable, Place, ShapeTuple, VirtualMachine, VMError, VMFunction, place
 from aotc.vm.file_format import VERSION
 from aotc.vm.instructions import Call, Kind, Operand, Ret, decode, encode
 
@@ -23,6 +23,7 @@ def example() -> Executable:
     kind = ib.add_constant(np.dtype("int8"))
     odd = ib.add_constant(np.arange(4).astype(ml_dtypes.bfloat16))
     empty = ib.add_constant(np.zeros((0, 3), "int64"))
+    where = ib.add_constant(place(16, "int32", [2, 1]))
     with ib.function("main", num_inputs=2):
         end = ib.label()
         ib.emit_call("vm.builtin.move", [ib.c(scale)], dst=ib.r(2))
@@ -36,6 +37,7 @@ def example() -> Executable:
         ib.emit_call("vm.builtin.add", [ib.r(0), ib.r(1)], dst=ib.r(0))
         ib.emit_call("vm.builtin.shape_of", [ib.c(odd)], dst=ib.r(3))
         ib.emit_call("vm.builtin.shape_of", [ib.c(empty)], dst=ib.r(3))
+        ib.emit_call("vm.builtin.shape_of", [ib.c(where)], dst=ib.r(3))
         ib.emit_goto(1)
         ib.emit_ret(ib.r(0))
     return ib.get()
@@ -49,11 +51,11 @@ def test_g9_the_tables() -> None:
         *("vm.builtin.move", "helper", "vm.builtin.alloc_storage", "vm.builtin.add", "vm.builtin.shape_of"),
     )
     lengths = np.diff((*executable.instr_offset, len(executable.instr_data))).tolist()
-    assert lengths == [4, 4, 9, 4, 5, 2, 5, 4, 4, 3, 2]
+    assert lengths == [4, 4, 9, 4, 5, 2, 5, 4, 4, 4, 3, 2]
     assert executable.get_instruction(2) == Call(1, (Operand(Kind.REGISTER, 1), Operand(Kind.IMMEDIATE, 1 << 40)), 2)
-    assert executable.get_instruction(10) == Ret(0)
-    for number in (-1, 11):
-        with pytest.raises(IndexError, match="there are 11"):
+    assert executable.get_instruction(11) == Ret(0) and executable.workspace_bytes == 24
+    for number in (-1, 12):
+        with pytest.raises(IndexError, match="there are 12"):
             executable.get_instruction(number)
     with pytest.raises(FrozenInstanceError):
         executable.func_names = ()  # pyright: ignore[reportAttributeAccessIssue]
@@ -76,10 +78,11 @@ def test_g11_immediates_of_any_size(value: int) -> None:
 
 
 def test_g12_constants_are_tensors_and_data_types() -> None:
-    scale, kind, odd, empty = example().constants
+    scale, kind, odd, empty, where = example().constants
     assert isinstance(scale, np.ndarray) and scale.tobytes() == np.array([1.5, np.inf, -0.0], "float32").tobytes()
     assert kind == np.dtype("int8") and isinstance(kind, np.dtype)
     assert odd.dtype == ml_dtypes.bfloat16 and isinstance(empty, np.ndarray) and empty.shape == (0, 3)
+    assert where == Place(16, np.dtype("int32"), ShapeTuple([2, 1]))
     with pytest.raises(ValueError, match="read-only"):
         scale[0, 0] = 2
 
@@ -126,7 +129,7 @@ def test_g13_another_version_is_refused() -> None:
 def test_g14_statistics() -> None:
     assert example().stats() == (
         "VM executable statistics:\n"
-        "  Constant shapes (#4): [[1, 3], int8, [4], [0, 3]]\n"
+        "  Constant shapes (#5): [[1, 3], int8, [4], [0, 3], [2, 1]]\n"
         "  Globals (#2): [main, helper]\n"
         "  Packed functions (#4): [vm.builtin.move, vm.builtin.alloc_storage, vm.builtin.add, vm.builtin.shape_of]"
     )
@@ -158,7 +161,7 @@ def test_g15_everything_else_as_text() -> None:
         "  call  vm.builtin.move  in: c[1]         dst: %3",
         "  call  vm.builtin.alloc_storage in: vm, i16      dst: %3",
     ]
-    assert lines[12] == "  goto  +1"
+    assert lines[13] == "  goto  +1"
 
 
 def test_g16_python_code_rebuilds_an_equal_executable() -> None:

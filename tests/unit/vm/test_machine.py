@@ -12,7 +12,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import aotc
-from aotc.vm import Allocator, ExecBuilder, Executable, ShapeTuple, VirtualMachine, VMError, register
+from aotc.vm import Allocator, ExecBuilder, Executable, ShapeTuple, VirtualMachine, VMError, place, register
 
 
 @register("test.vm.add")
@@ -368,3 +368,22 @@ def test_g17_a_compiled_model_is_a_packed_function() -> None:
         np.testing.assert_array_equal(relu(x), np.maximum(x, 0))
     with pytest.raises(VMError, match=r"relu, instruction 8 \(call relu8 .*has shape \[5\], expected float32\[8\]"):
         relu(np.zeros(5, "float32"))
+
+
+def test_places_are_in_one_workspace() -> None:
+    """What overlaps there shares memory; it counts as the first allocator's."""
+
+    def emit(ib: ExecBuilder) -> None:
+        ib.emit_call("fill", [place(8, "int16", [4])])
+        ib.emit_call("vm.builtin.move", [place(8, "int8", [2, 2])], dst=ib.r(0))
+        ib.emit_ret(ib.r(0))
+
+    def fill(x: np.ndarray) -> None:
+        x[...] = [0x0102, 0x0304, 5, 6]
+
+    vm = VirtualMachine(program(emit), {"fill": fill})
+    assert vm.executable.workspace_bytes == 16 and vm["main"]().tolist() == [[2, 1], [4, 3]]
+    with pytest.raises(VMError, match="no workspace of 16 bytes"):
+        VirtualMachine(vm.executable, {"fill": fill}, allocators=[Allocator(limit=10)])
+    with pytest.raises(ValueError, match="byte 3 of the workspace is no place for int16"):
+        place(3, "int16", [1])

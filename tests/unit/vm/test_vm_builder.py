@@ -155,7 +155,7 @@ def test_wrong_uses_say_what_is_wrong() -> None:
         ib.place(ib.place())
     with pytest.raises(VMError, match="begins within another"), ib.function("main"), ib.function("inner"):
         pass
-    with pytest.raises(TypeError, match="a constant is a tensor or a data type"):
+    with pytest.raises(TypeError, match="a constant is a tensor, a data type or a place"):
         ib.add_constant("text")
     with pytest.raises(VMError, match="no tensor has elements of type object"):
         ib.add_constant(np.array([object()]))
