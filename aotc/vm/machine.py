@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, NoReturn, Protocol, TypeAlias, cast
 
 import numpy as np
 
-from aotc.errors import AotcError, Problem
+from aotc.errors import Problem
 from aotc.vm import builtins
 from aotc.vm.errors import OperandError, VMError
 from aotc.vm.executable import Executable, VMFunction
@@ -212,7 +212,7 @@ class VirtualMachine:
                     frame = code.frame.copy()
                     frame[: len(given)] = given
                     steps, here = code.steps, 0
-        except AotcError:
+        except VMError:
             raise
         except OperandError as error:
             raise VMError(Problem(str(error), node=self._where(code, here, error.position))) from error

@@ -55,7 +55,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from aotc.dialects import vm
 from aotc.dialects.aot import WeightOp, WorkspaceOp
 from aotc.dialects.aot.contract import arguments_of, entry
-from aotc.dialects.dtypes import byte_width, dtype_name
+from aotc.dialects.dtypes import byte_width, dtype_name, storage_type
 from aotc.errors import CompileError, Problem
 from aotc.model.locations import node_names
 
@@ -105,7 +105,7 @@ class _Conversion:
             if argument.io == "output" and self._output is None:
                 self._output = new
             kind = old.type
-            if isinstance(kind, MemRefType) and argument.dtype not in (None, dtype_name(kind.element_type)):
+            if isinstance(kind, MemRefType) and argument.dtype not in (None, dtype_name(_stored(kind).element_type)):
                 self._values[old] = self._view(new, kind)
         self._convert(list(self._main.body.block.ops))
         made = vm.FuncOp(self._main.sym_name.data, self._body)
@@ -131,7 +131,7 @@ class _Conversion:
 
     def _view(self, tensor: SSAValue, kind: MemRefType) -> SSAValue:
         extents = [self._immediate(extent) for extent in kind.get_shape()]
-        return self._call("view", tensor, self._dtype(kind.element_type), *extents)
+        return self._call("view", tensor, self._dtype(_stored(kind).element_type), *extents)
 
     # --- operations ---
 
@@ -180,7 +180,7 @@ class _Conversion:
     def _weight(self, op: WeightOp) -> None:
         kind = op.result.type
         assert isinstance(kind, MemRefType)
-        tensor = TensorType(kind.element_type, kind.get_shape())
+        tensor = TensorType(_stored(kind).element_type, kind.get_shape())
         constant = vm.ConstantOp(DenseResourceAttr.from_params(op.key.data, tensor))
         self._values[op.result] = self._build.insert(constant).result
 
@@ -195,7 +195,7 @@ class _Conversion:
         kind = buffer.type
         assert isinstance(kind, MemRefType)
         self._places[buffer] = offset
-        self._values[buffer] = self._build.insert(vm.PlaceOp(offset, kind)).result
+        self._values[buffer] = self._build.insert(vm.PlaceOp(offset, _stored(kind))).result
         self._values[buffer].name_hint = buffer.name_hint
 
     def _reinterpret(self, op: memref.ReinterpretCastOp) -> None:
@@ -224,7 +224,9 @@ class _Conversion:
         storage = self._call("alloc_storage", self._build.insert(vm.StateOp()).result, size)
         shape = self._call("make_shape", *extents)
         zero = self._immediate(0)
-        self._values[op.memref] = self._call("alloc_tensor", storage, zero, shape, self._dtype(kind.element_type))
+        self._values[op.memref] = self._call(
+            "alloc_tensor", storage, zero, shape, self._dtype(_stored(kind).element_type)
+        )
 
     def _constant(self, op: arith.ConstantOp) -> None:
         if not isinstance(op.value, IntegerAttr):
@@ -316,6 +318,11 @@ class _Conversion:
         self._goto(head, self._region(op.after_region.block, passed).operands)
         self._go_on_in(end)
         self._values |= dict(zip(op.res, passed, strict=True))
+
+
+def _stored(kind: MemRefType) -> MemRefType:
+    """A buffer as kernels take it: of elements without a sign."""
+    return MemRefType(storage_type(kind.element_type), kind.get_shape())
 
 
 def _is_contiguous(op: memref.ReinterpretCastOp, kind: MemRefType) -> bool:
