@@ -7,36 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from vm_programs import many_instructions
 
-from aotc.vm import Allocator, ExecBuilder, Executable, ShapeTuple, VirtualMachine, VMError, place
-
-
-def example() -> Executable:
-    """Functions with jumps, recursion, shapes, memory and constants."""
-    ib = ExecBuilder()
-    with ib.function("main", num_inputs=2):
-        end = ib.label()
-        ib.emit_call("vm.builtin.alloc_shape_heap", [ib.imm(2)], dst=ib.r(2))
-        ib.emit_call("vm.builtin.match_shape", [ib.r(0), ib.r(2), *map(ib.imm, (1, 0, 1, 1))])
-        ib.emit_call("vm.builtin.load_shape", [ib.r(2), ib.imm(1), ib.imm(0)], dst=ib.r(3))
-        ib.emit_call("vm.builtin.alloc_storage", [ib.vm_state(), ib.imm(4096)], dst=ib.r(4))
-        ib.emit_call("vm.builtin.alloc_tensor", [ib.r(4), ib.imm(64), ib.r(3), np.dtype("int16")], dst=ib.r(4))
-        ib.emit_if(ib.r(1), end)
-        ib.emit_call("vm.builtin.sub", [ib.r(1), ib.imm(1)], dst=ib.r(1))
-        ib.emit_call("main", [ib.r(0), ib.r(1)], dst=ib.r(5))
-        ib.emit_ret(ib.r(5))
-        ib.place(end)
-        ib.emit_call("vm.builtin.shape_of", [np.arange(6, dtype="float32").reshape(2, 3)], dst=ib.r(5))
-        ib.emit_call("vm.builtin.shape_of", [place(8, "int16", [4])], dst=ib.r(6))
-        ib.emit_call("other", [ib.r(5), ib.imm(1 << 33)], dst=ib.r(5))
-        ib.emit_ret(ib.r(4))
-    with ib.function("other", num_inputs=2):
-        ib.emit_call("vm.builtin.move", [ib.r(0)], dst=ib.r(2))
-        ib.emit_call("vm.builtin.less", [ib.r(1), ib.imm(5)], dst=ib.r(3))
-        ib.emit_if(ib.r(3), 2)
-        ib.emit_goto(1)
-        ib.emit_ret(ib.r(2))
-    return ib.get()
+from aotc.vm import Allocator, Executable, ShapeTuple, VirtualMachine, VMError
 
 
 def run(blob: bytes | bytearray, *arguments: Any) -> str:
@@ -58,7 +31,7 @@ def run(blob: bytes | bytearray, *arguments: Any) -> str:
 
 
 def test_a_byte_changed_at_every_position() -> None:
-    blob = example().to_bytes()
+    blob = many_instructions().to_bytes()
     assert run(blob, np.zeros((3, 5)), 2) == "ran"
     rng = random.Random(1)
     found = {"refused": 0, "failed": 0, "ran": 0}
@@ -71,7 +44,7 @@ def test_a_byte_changed_at_every_position() -> None:
 
 
 def test_every_prefix_and_more_than_all() -> None:
-    blob = example().to_bytes()
+    blob = many_instructions().to_bytes()
     for size in range(len(blob)):
         assert run(blob[:size]) == "refused"
     assert run(blob + b"\0") == "refused"
@@ -79,6 +52,6 @@ def test_every_prefix_and_more_than_all() -> None:
 
 @pytest.mark.parametrize("argument", [None, "text", 1.5, -1, 1 << 70, ShapeTuple([1]), np.dtype("f4"), np.zeros(0), {}])
 def test_arguments_of_any_kind(argument: Any) -> None:
-    blob = example().to_bytes()
+    blob = many_instructions().to_bytes()
     for arguments in ((argument, 1), (np.zeros((3, 5)), argument), (argument, argument)):
         assert run(blob, *arguments) in ("failed", "ran")
