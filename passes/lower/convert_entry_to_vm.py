@@ -25,7 +25,8 @@ vm.func @main(%x: !vm.reg, %y: !vm.reg) {
 ```
 It returns its first output, which it has as an argument like in C. An input whose type users see with a sign is viewed
 as what kernels take. Before `plan-memory` buffers are allocated when the function runs, also those whose extents are
-operands; `scf.if`, `scf.for` and `scf.while` become blocks, what they compute calls of built-in functions.
+operands; `scf.if`, `scf.for` and `scf.while` become blocks, what they compute calls of built-in functions. With `keep`
+the entry stays, and the function is called `main`.
 """
 
 from __future__ import annotations
@@ -59,6 +60,8 @@ from aotc.dialects.dtypes import byte_width, dtype_name, storage_type
 from aotc.errors import CompileError, Problem
 from aotc.model.locations import node_names
 
+MAIN: Final = "main"
+
 _ARITHMETIC: Final[dict[type[Operation], str]] = {arith.AddiOp: "add", arith.SubiOp: "sub", arith.MuliOp: "mul"}
 """Operations on integers that a built-in function computes, whatever their width: indices and conditions are small."""
 
@@ -79,9 +82,15 @@ class ConvertEntryToVMPass(ModulePass):
 
     name = "convert-entry-to-vm"
 
+    keep: bool = False
+    """Whether the entry stays, too, beside a function that is called MAIN."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         main = entry(op)
-        Rewriter.replace_op(main, _Conversion(main).function(), [])
+        if self.keep:
+            Rewriter.insert_op(_Conversion(main).function(MAIN), InsertPoint.after(main))
+        else:
+            Rewriter.replace_op(main, _Conversion(main).function(main.sym_name.data), [])
 
 
 class _Conversion:
@@ -96,7 +105,7 @@ class _Conversion:
         self._body = Region(Block(arg_types=[vm.REGISTER] * len(main.args)))
         self._build = Builder(InsertPoint.at_end(self._body.block))
 
-    def function(self) -> vm.FuncOp:
+    def function(self, name: str) -> vm.FuncOp:
         """The function of bytecode."""
         given = zip(self._main.args, self._body.block.args, arguments_of(self._main), strict=True)
         for old, new, argument in given:
@@ -108,7 +117,7 @@ class _Conversion:
             if isinstance(kind, MemRefType) and argument.dtype not in (None, dtype_name(_stored(kind).element_type)):
                 self._values[old] = self._view(new, kind)
         self._convert(list(self._main.body.block.ops))
-        made = vm.FuncOp(self._main.sym_name.data, self._body)
+        made = vm.FuncOp(name, self._body)
         made.location = self._main.location
         return made
 

@@ -42,7 +42,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "frontend": BELOW,
     "emit": ("pipeline", "vm", *BELOW),
     "executor": ("emit", "pipeline", *BELOW),
-    "compiler": ("executor", "emit", "frontend", *FLOW),
+    "compiler": ("executor", "emit", "frontend", "vm", *FLOW),
     "aotc": ("compiler", "executor", "model", "errors"),
     "backend": ("compiler", "executor", "errors"),
     "measuring": ("compiler", "executor", "passes/kernel", *FLOW),
