@@ -141,8 +141,9 @@ def _interface(options: CompileOptions) -> str:
     threads = "run-on-threads," if options.threads > 1 else ""
     return (
         f"select-calling-convention{{{selection}}},mangle-symbols{{export-operators={exported}}}"
-        f"{bytecode},place-weights{{alignment={_alignment(options, 8)}}},buffers-to-pointers,lower-calls,{threads}add-selftest,"
-        f"wrap-entry{{packed-wrapper={_flag(options.packed_wrapper)}}},simplify-functions{merge},unroll-tiles{profile}"
+        f"{bytecode},place-weights{{alignment={_alignment(options, 8)}}},buffers-to-pointers,lower-calls,"
+        f"{threads}add-selftest,wrap-entry{{packed-wrapper={_flag(options.packed_wrapper)}}},simplify-functions{merge},"
+        f"unroll-tiles{profile}"
     )
 
 

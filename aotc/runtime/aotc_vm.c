@@ -16,7 +16,7 @@ enum { kTensor = 0, kDType = 1, kPlace = 2 };
 typedef struct {
   uint8_t magic[6];
   uint16_t version;
-  uint32_t size, functions, names, constants, instructions, words, extents, text, data, workspace;
+  uint32_t size, functions, names, constants, instructions, extents, words, text, data, workspace;
 } Header;
 
 typedef struct {
@@ -42,7 +42,7 @@ typedef struct {
   const uint8_t *data;
 } Tables;
 
-static uint64_t Up(uint64_t size, uint64_t alignment) { return (size + alignment - 1) & ~(alignment - 1); }
+static size_t Up(size_t size, size_t alignment) { return (size + alignment - 1) & ~(alignment - 1); }
 
 static uint32_t EndWord(const Tables *t, uint32_t instruction) {
   return instruction + 1 < t->header->instructions ? t->offsets[instruction + 1] : t->header->words;
@@ -66,60 +66,61 @@ static int SameText(const char *a, const char *b) {
 
 /* --- the check --- */
 
-/* The tables of a file whose sizes are believed where `size` is 0. Their contents are not looked at. */
-static int Find(Tables *t, const void *executable, size_t size) {
+static const void *Take(const uint8_t **at, uint32_t count, size_t size) {
+  const uint8_t *table = *at;
+  *at += Up(count * size, 8);
+  return table;
+}
+
+/* Where the tables of an executable are, whose header is right. */
+static void Locate(Tables *t, const void *executable) {
+  const Header *h = (const Header *)executable;
+  const uint8_t *at = (const uint8_t *)executable + sizeof(Header);
+
+  t->header = h;
+  t->functions = (const Function *)Take(&at, h->functions, sizeof(Function));
+  t->names = (const uint32_t *)Take(&at, h->names, sizeof(uint32_t));
+  t->constants = (const Constant *)Take(&at, h->constants, sizeof(Constant));
+  t->offsets = (const uint32_t *)Take(&at, h->instructions, sizeof(uint32_t));
+  t->extents = (const int64_t *)Take(&at, h->extents, sizeof(int64_t));
+  t->words = (const uint16_t *)Take(&at, h->words, sizeof(uint16_t));
+  t->text = (const char *)Take(&at, h->text, 1);
+  t->data = (const uint8_t *)executable + Up((size_t)(at - (const uint8_t *)executable), ALIGNMENT);
+}
+
+/* Whether the bytes begin as an executable does, and the tables that the header counts fill them. */
+static int CheckHeader(const void *executable, size_t size) {
+  static const uint8_t widths[] = {sizeof(Function), 4, sizeof(Constant), 4, 8, 2, 1};
   static const char magic[6] = {'A', 'O', 'T', 'C', 'V', 'M'};
   const uint8_t *bytes = (const uint8_t *)executable;
   const Header *h = (const Header *)executable;
-  uint64_t at = sizeof(Header);
+  const uint32_t *counts = (const uint32_t *)(const void *)(bytes + offsetof(Header, functions));
+  uint64_t end = sizeof(Header);
   uint32_t i;
 
-  if (size != 0) {
-    if (bytes == NULL || (uintptr_t)bytes % 8 != 0 || size < sizeof(Header) || h->version != VERSION) return 0;
-    for (i = 0; i < sizeof magic; ++i) {
-      if (bytes[i] != (uint8_t)magic[i]) return 0;
-    }
-    if (h->size != size) return 0;
+  if (bytes == NULL || (uintptr_t)bytes % 8 != 0 || size < sizeof(Header)) return 0;
+  for (i = 0; i < sizeof magic; ++i) {
+    if (bytes[i] != (uint8_t)magic[i]) return 0;
   }
-  t->header = h;
-  /* Sums of products of 32 bits by 16 at most fit in 64 bits; no pointer is made before the end is known. */
-  {
-    uint64_t functions = at, names = functions + Up((uint64_t)h->functions * sizeof(Function), 8);
-    uint64_t constants = names + Up((uint64_t)h->names * 4, 8);
-    uint64_t offsets = constants + Up((uint64_t)h->constants * sizeof(Constant), 8);
-    uint64_t extents = offsets + Up((uint64_t)h->instructions * 4, 8);
-    uint64_t words = extents + (uint64_t)h->extents * 8;
-    uint64_t text = words + Up((uint64_t)h->words * 2, 8);
-    uint64_t data = Up(text + Up(h->text, 8), ALIGNMENT);
-
-    if (size != 0 && data + h->data != size) return 0;
-    t->functions = (const Function *)(const void *)(bytes + functions);
-    t->names = (const uint32_t *)(const void *)(bytes + names);
-    t->constants = (const Constant *)(const void *)(bytes + constants);
-    t->offsets = (const uint32_t *)(const void *)(bytes + offsets);
-    t->extents = (const int64_t *)(const void *)(bytes + extents);
-    t->words = (const uint16_t *)(const void *)(bytes + words);
-    t->text = (const char *)(bytes + text);
-    t->data = bytes + data;
-  }
-  return 1;
+  for (i = 0; i < sizeof widths; ++i) end += ((uint64_t)counts[i] * widths[i] + 7) & ~UINT64_C(7);
+  end = ((end + ALIGNMENT - 1) & ~(uint64_t)(ALIGNMENT - 1)) + h->data;
+  return h->version == VERSION && h->size == size && end == size;
 }
 
 static int CheckConstant(const Tables *t, const Constant *c) {
-  uint64_t bytes = ((uint64_t)c->bits + 7) / 8;
-  uint64_t most = c->kind == kTensor ? t->header->data : t->header->workspace;
+  uint32_t width = (c->bits + 7u) / 8;
+  uint64_t bytes = width, most = c->kind == kTensor ? t->header->data : t->header->workspace;
   uint32_t i;
 
-  if (bytes == 0 || c->kind > kPlace) return 0;
+  if (width == 0 || c->kind > kPlace) return 0;
   if (c->kind == kDType) return 1;
   if ((uint64_t)c->extent + c->ndim > t->header->extents || c->ndim > 32) return 0;
-  if (c->start % (c->kind == kTensor ? ALIGNMENT : bytes) != 0 || (uint64_t)c->start + c->bytes > most) return 0;
+  if (c->start % (c->kind == kTensor ? ALIGNMENT : width) != 0 || (uint64_t)c->start + c->bytes > most) return 0;
   for (i = 0; i < c->ndim; ++i) {
     int64_t extent = t->extents[c->extent + i];
-    /* No product can pass 2^32 and come back: a size of 0 is decided below, and greater ones only grow. */
-    if (extent < 0 || extent > INT64_C(0xFFFFFFFF)) return 0;
-    if (bytes != 0 && (uint64_t)extent > UINT64_C(0xFFFFFFFF) / bytes) return 0;
-    bytes *= (uint64_t)extent;
+    if (extent < 0 || extent > UINT32_MAX) return 0;
+    bytes *= (uint64_t)extent; /* of less than 2^32 each */
+    if (bytes > UINT32_MAX) return 0;
   }
   return bytes == c->bytes;
 }
@@ -213,7 +214,9 @@ static int CheckAll(const Tables *t, const uint16_t *callees) {
 
 uint32_t AOTCVM_NumNames(const void *executable, size_t size) {
   Tables t;
-  return size != 0 && Find(&t, executable, size) && CheckNames(&t) ? t.header->names : 0;
+  if (!CheckHeader(executable, size)) return 0;
+  Locate(&t, executable);
+  return CheckNames(&t) ? t.header->names : 0;
 }
 
 aotc_error_t AOTCVM_Link(const void *executable, size_t size, const AOTCFunctionEntry *table,
@@ -221,8 +224,10 @@ aotc_error_t AOTCVM_Link(const void *executable, size_t size, const AOTCFunction
   Tables t;
   uint32_t i;
 
-  if (functions == NULL || unknown == NULL || size == 0) return kAOTCErrorInvalidArgument;
-  if (!Find(&t, executable, size) || !CheckNames(&t)) return kAOTCVMErrorBadExecutable;
+  if (functions == NULL || unknown == NULL) return kAOTCErrorInvalidArgument;
+  if (!CheckHeader(executable, size)) return kAOTCVMErrorBadExecutable;
+  Locate(&t, executable);
+  if (!CheckNames(&t)) return kAOTCVMErrorBadExecutable;
   if (count < t.header->names) return kAOTCErrorInvalidArgument;
   for (i = 0; i < t.header->names; ++i) {
     const char *name = t.text + t.names[i];
@@ -246,14 +251,15 @@ aotc_error_t AOTCVM_Link(const void *executable, size_t size, const AOTCFunction
 aotc_error_t AOTCVM_Start(AOTCVM *vm, const void *executable, const AOTCPackedFunction *functions, void *memory,
                           size_t memory_size) {
   Tables t;
-  uint64_t skipped = Up((uint64_t)(uintptr_t)memory, ALIGNMENT) - (uint64_t)(uintptr_t)memory, used;
+  size_t skipped = (size_t)(-(uintptr_t)memory % ALIGNMENT), used;
   uint32_t i;
 
   if (vm == NULL || executable == NULL || memory == NULL) return kAOTCErrorInvalidArgument;
-  (void)Find(&t, executable, 0);
+  Locate(&t, executable);
   if (functions == NULL && t.header->names > 0) return kAOTCErrorInvalidArgument;
-  used = skipped + Up(t.header->workspace, ALIGNMENT) + Up((uint64_t)t.header->names * 2, 8);
-  if (used > memory_size) return kAOTCErrorOutOfMemory;
+  used = skipped + Up((size_t)t.header->names * 2, 8) + ALIGNMENT;
+  if (used > memory_size || t.header->workspace > memory_size - used) return kAOTCErrorOutOfMemory;
+  used += Up(t.header->workspace, ALIGNMENT) - ALIGNMENT;
   vm->resource_handle = NULL;
   vm->allocate = NULL;
   vm->context = NULL;
@@ -279,8 +285,9 @@ aotc_error_t AOTCVM_Open(AOTCVM *vm, const void *executable, size_t size, const 
   Tables t;
   aotc_error_t status;
 
-  if (size == 0) return kAOTCErrorInvalidArgument;
-  if (!Find(&t, executable, size) || !CheckNames(&t)) return kAOTCVMErrorBadExecutable;
+  if (!CheckHeader(executable, size)) return kAOTCVMErrorBadExecutable;
+  Locate(&t, executable);
+  if (!CheckNames(&t)) return kAOTCVMErrorBadExecutable;
   status = AOTCVM_Start(vm, executable, functions, memory, memory_size);
   if (status != kAOTCErrorNone) return status;
   return CheckAll(&t, vm->callees) ? kAOTCErrorNone : kAOTCVMErrorBadExecutable;
@@ -346,11 +353,10 @@ static const uint16_t *Read(AOTCVM *vm, const Tables *t, const AOTCVMValue *regi
 }
 
 void *AOTCVM_Allocate(AOTCVM *vm, uint64_t size) {
-  uint64_t free = (uint64_t)(vm->high - vm->low);
-  uint64_t slack = (uint64_t)(uintptr_t)vm->high % ALIGNMENT;
+  size_t free = (size_t)(vm->high - vm->low), slack = (uintptr_t)vm->high % ALIGNMENT;
 
-  if (size <= free && slack + Up(size, ALIGNMENT) <= free) {
-    vm->high -= slack + Up(size, ALIGNMENT);
+  if (size <= free && slack + Up((size_t)size, ALIGNMENT) <= free) {
+    vm->high -= slack + Up((size_t)size, ALIGNMENT);
     return vm->high;
   }
   return vm->allocate != NULL && size <= SIZE_MAX ? vm->allocate(vm->context, (size_t)size) : NULL;
@@ -393,13 +399,13 @@ static aotc_error_t CallPacked(AOTCVM *vm, const Tables *t, AOTCVMValue *registe
   AOTCValue *values = (AOTCValue *)(void *)vm->low;
   DLTensor *tensors = (DLTensor *)(void *)(values + n);
   int32_t *codes = (int32_t *)(void *)(tensors + n);
-  uint64_t size = n * (sizeof(AOTCValue) + sizeof(DLTensor)) + Up(n * sizeof(int32_t), 8);
+  size_t size = n * (sizeof(AOTCValue) + sizeof(DLTensor)) + Up(n * sizeof(int32_t), 8);
   const uint16_t *operand = word + 3;
   const char *name = t->text + t->names[word[1]];
   AOTCVMValue result;
   aotc_error_t status;
 
-  if (size > (uint64_t)(vm->high - vm->low)) return kAOTCErrorOutOfMemory;
+  if (size > (size_t)(vm->high - vm->low)) return kAOTCErrorOutOfMemory;
   for (i = 0; i < n; ++i) operand = Read(vm, t, registers, operand, &values[i], &codes[i], &tensors[i]);
   result.value.v_int64 = 0;
   result.type_code = kAOTCNull;
@@ -418,10 +424,10 @@ static aotc_error_t CallPacked(AOTCVM *vm, const Tables *t, AOTCVMValue *registe
 static AOTCVMValue *Enter(AOTCVM *vm, const Function *function, const Frame *caller) {
   Frame *frame = (Frame *)(void *)vm->low;
   AOTCVMValue *registers = (AOTCVMValue *)(void *)(vm->low + Up(sizeof(Frame), 8));
-  uint64_t size = Up(sizeof(Frame), 8) + function->registers * sizeof(AOTCVMValue);
+  size_t size = Up(sizeof(Frame), 8) + function->registers * sizeof(AOTCVMValue);
   uint32_t i;
 
-  if (size > (uint64_t)(vm->high - vm->low)) return NULL;
+  if (size > (size_t)(vm->high - vm->low)) return NULL;
   *frame = *caller;
   for (i = 0; i < function->registers; ++i) {
     registers[i].value.v_int64 = 0;
@@ -514,7 +520,7 @@ aotc_error_t AOTCVM_Find(const AOTCVM *vm, const char *name, uint32_t *function)
   uint32_t i;
 
   if (vm == NULL || name == NULL || function == NULL) return kAOTCErrorInvalidArgument;
-  (void)Find(&t, vm->executable, 0);
+  Locate(&t, vm->executable);
   for (i = 0; i < t.header->functions; ++i) {
     if (SameText(t.text + t.functions[i].name, name)) {
       *function = i;
@@ -533,7 +539,7 @@ aotc_error_t AOTCVM_Call(AOTCVM *vm, uint32_t function, const AOTCVMValue *argum
   uint32_t i;
 
   if (vm == NULL || result == NULL || (arguments == NULL && num_arguments > 0)) return kAOTCErrorInvalidArgument;
-  (void)Find(&t, vm->executable, 0);
+  Locate(&t, vm->executable);
   if (function >= t.header->functions) return kAOTCErrorUnknownFunction;
   vm->function = function;
   vm->instruction = t.functions[function].start;

@@ -99,14 +99,14 @@ static int32_t NewTensor(Call c, void *data, int64_t dtype, int32_t ndim, int64_
   return Return(c, kAOTCDLTensorHandle, tensor);
 }
 
-/* The bytes of a tensor; UINT64_MAX where they cannot be counted. */
+/* The bytes of a tensor; UINT64_MAX where they are 4 GiB or more, or an extent is. */
 static uint64_t Bytes(int64_t dtype, int64_t ndim, const int64_t *extents) {
   uint64_t bytes = ((uint64_t)(dtype >> 8 & 0xFF) + 7) / 8;
   int64_t i;
   for (i = 0; i < ndim; ++i) {
-    if (extents[i] < 0) return UINT64_MAX;
-    if (bytes != 0 && (uint64_t)extents[i] >= UINT64_MAX / bytes) return UINT64_MAX;
+    if (extents[i] < 0 || extents[i] > UINT32_MAX) return UINT64_MAX;
     bytes *= (uint64_t)extents[i];
+    if (bytes > UINT32_MAX) return UINT64_MAX;
   }
   return bytes;
 }
@@ -247,7 +247,7 @@ FUNCTION(alloc_tensor, 4) {
   }
   bytes = Bytes(dtype, ndim, shape);
   if (offset < 0 || bytes > storage->size || (uint64_t)offset > storage->size - bytes) return kAOTCVMErrorWrongValue;
-  if (offset % ((dtype >> 8 & 0xFF) / 8 > 1 ? (dtype >> 8 & 0xFF) / 8 : 1) != 0) return kAOTCVMErrorWrongValue;
+  if ((offset & (((dtype >> 8 & 0xFF) + 7) / 8 - 1)) != 0) return kAOTCVMErrorWrongValue; /* of 1, 2, 4 or 8 bytes */
   extents = (int64_t *)AOTCVM_Allocate(c.vm, (uint64_t)(ndim + 1) * 8);
   if (extents == NULL) return kAOTCErrorOutOfMemory;
   for (i = 0; i < ndim; ++i) extents[i] = shape[i];

@@ -2,7 +2,7 @@
 
 ```
 header       6 bytes "AOTCVM", u16 version, u32 bytes in all, then u32 each: functions, names, constants,
-             instructions, words, extents, bytes of names, bytes of constants, bytes of workspace
+             instructions, extents, words, bytes of names, bytes of constants, bytes of workspace
 functions    u32 name (byte of the names), u32 first instruction, u16 inputs, u16 registers
 names        u32 name (byte of the names): what calls have by number
 constants    u8 kind (0 tensor, 1 data type, 2 place in the workspace), u8 and u8 DLPack's code and bits,
@@ -96,8 +96,8 @@ def write(tables: Tables, workspace: int) -> bytes:
     total = _HEADER.size + len(body) + size
     if total > _MOST:
         raise VMError(Problem("the executable is more than 4 GiB", fix="give constants to the machine as arguments"))
-    counts = (len(tables.functions), len(tables.names), len(rows), len(tables.offsets), len(tables.words))
-    header = _HEADER.pack(MAGIC, VERSION, total, *counts, len(extents), len(text), size, workspace)
+    counts = (len(tables.functions), len(tables.names), len(rows), len(tables.offsets), len(extents))
+    header = _HEADER.pack(MAGIC, VERSION, total, *counts, len(tables.words), len(text), size, workspace)
     return b"".join((header, body, *data))
 
 
@@ -131,7 +131,7 @@ def read(blob: memoryview) -> tuple[Tables, int]:
         raise VMError(Problem(f"the executable is of version {version}", why=why, fix="compile the model again"))
     if total != len(blob):
         raise VMError(Problem(f"the executable has {total} bytes, not {len(blob)}", why="it is damaged, or a part"))
-    functions, names, constants, instructions, words, extents, text_bytes, data_bytes = counts
+    functions, names, constants, instructions, extents, words, text_bytes, data_bytes = counts
     tables = _Reader(blob)
     rows = [_FUNCTION.unpack(row) for row in tables.rows(functions, _FUNCTION.size)]
     called = tables.numbers(names, "<u4")
