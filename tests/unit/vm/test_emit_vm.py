@@ -71,9 +71,9 @@ def test_the_table_in_c_has_the_bytes_of_the_file(artifacts: ArtifactSet, tmp_pa
 @pytest.mark.parametrize(
     "options, wrong",
     [
-        ({}, "--emit vm; bytecode calls operators with tensors, as packed functions; use --interface-api packed"),
-        ({**PACKED, "io": "workspace"}, "--emit vm with --io workspace"),
-        ({**PACKED, "threads": 2}, "--emit vm with --threads 2"),
+        ({}, 'emit="vm"; bytecode calls operators with tensors, as packed functions; use interface_api="packed"'),
+        ({**PACKED, "io": "workspace"}, 'emit="vm" with io="workspace"'),
+        ({**PACKED, "threads": 2}, 'emit="vm" with threads=2'),
         ({"interface_api": "packed", "operator_api": "cpacked", "operator_arguments": "values"}, "as packed functions"),
     ],
 )
