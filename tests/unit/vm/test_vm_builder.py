@@ -68,6 +68,20 @@ def test_g7_a_register_that_one_way_does_not_write_is_an_error() -> None:
         ib.emit_call("vm.builtin.move", [ib.r(0)], dst=ib.r(1))
         ib.place(skip)
         ib.emit_ret(ib.r(1))
+    with pytest.raises(VMError) as caught, ib.function("main", num_inputs=1):  # each way writes another one
+        other, end = ib.label(), ib.label()
+        ib.emit_if(ib.r(0), other)
+        ib.emit_call("vm.builtin.move", [ib.r(0)], dst=ib.r(1))
+        ib.emit_goto(end)
+        ib.place(other)
+        ib.emit_call("vm.builtin.move", [ib.r(0)], dst=ib.r(2))
+        ib.place(end)
+        ib.emit_call("vm.builtin.add", [ib.r(1), ib.r(2)], dst=ib.r(3))
+        ib.emit_ret(ib.r(3))
+    assert [problem.what.split(",")[0] for problem in caught.value.problems] == [
+        "instruction 4 reads register %1",
+        "instruction 4 reads register %2",
+    ]
     with ib.function("loop", num_inputs=1):  # written before the loop, and in it again
         ib.emit_call("vm.builtin.move", [ib.r(0)], dst=ib.r(1))
         head, end = ib.place(), ib.label()
@@ -122,7 +136,7 @@ def test_g4_jumps_to_labels_and_by_distance_are_the_same() -> None:
     assert VirtualMachine(executable)["count"](1000, 1) == 3001
 
 
-@pytest.mark.parametrize("distance", [-2, 2, 1 << 20])
+@pytest.mark.parametrize("distance", [-2, 1, 2, 1 << 20])
 def test_a_jump_out_of_the_function_is_refused(distance: int) -> None:
     ib = ExecBuilder()
     wrong = r"main: instruction 1 goes on at .*, which is not in the function"
