@@ -6,6 +6,10 @@ what 9 taps at every position do, with 2.25 (m = 2) or 4 (m = 4) times fewer mul
 n * n / 9. An infinity or NaN in the operand spreads over the results of its tile.
 
 Greatest error over greatest result against float64, operands as after a relu: direct 3e-7, m = 2 6e-7, m = 4 3e-6.
+
+Of 8-bit integers it is exact with m = 2: transformed elements are within 4 * 255, transformed weights, taken times 4,
+within 9 * 128, so both are i16, neighbouring channels are multiplied in pairs, and sums wrap in i32 until four times a
+result remains (D. Meng and J. Brothers, arXiv:1901.01965, have such transforms with other points).
 """
 
 from __future__ import annotations
@@ -18,8 +22,8 @@ from operator import and_
 from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType, f64
-from xdsl.ir import OpResult
+from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType, f64, i8, i16, i32
+from xdsl.ir import Attribute, OpResult
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
 
 from aotc.dialects.arrays import to_blocks
@@ -34,12 +38,25 @@ from aotc.dialects.graph.interfaces import (
     shape_of,
 )
 from aotc.dialects.graph.packed.channels import Channels
+from aotc.dialects.graph.quantized.flip import UI8
 from aotc.dialects.graph.schedules import check_partial_sums
 from aotc.dialects.graph.shapes import ceil_div, inside
 from aotc.dialects.graph.windows.axes import check_bias
 from aotc.dialects.graph.windows.sliding import SlidingWindow, sliding_windows
 from aotc.dialects.linear_combinations import sums, terms
 from aotc.dialects.winograd_transforms import OUTPUT_TILES, TAPS, Transforms, transforms
+
+PAIR = 2
+"""Neighbouring channels of 16 bits whose products are added at once."""
+
+EXACT_TILE = 2
+"""The output tile of integers."""
+
+_WEIGHT_SCALE = 4
+"""What transformed weights of integers are taken times: the matrix G of m = 2 has halves, and is applied twice."""
+
+MOST_CHANNELS = (2**31 - 1) // (_WEIGHT_SCALE * TAPS**2 * 255 * 128)
+"""Of integers: with more, four times a result might not be an i32."""
 
 
 def _transforms_of(output_tile: int) -> Transforms:
@@ -54,7 +71,8 @@ class WinogradWeightOp(LoopNestOp):
 
     The result is [panels, n * n, C, width] for n = output_tile + 2: a panel is `width` output channels, missing ones
     zero. Computed in f64, then rounded to the type that sums are computed in: a weight in f16 or bf16 becomes f32, for
-    of what its transform would lose the result's would make ten times as much.
+    of what its transform would lose the result's would make ten times as much. A weight in i8 becomes i16, four times
+    what its transform is; its output tile is 2.
     """
 
     name = "graph.winograd_weight"
@@ -70,23 +88,29 @@ class WinogradWeightOp(LoopNestOp):
             raise ShapeError(f"the weight must be [M, C, 3, 3], found {list(shape)}")
         if width < 1:
             raise ShapeError(f"the width must be positive, found {width}")
-        if not is_float(element_type_of(self.weight)):
-            raise ShapeError(f"the weight must be of floats, found {element_type_of(self.weight)}")
-        size = _transforms_of(self.output_tile.value.data).inputs ** 2
-        kind = compute_type(element_type_of(self.weight))
+        given, tile = element_type_of(self.weight), self.output_tile.value.data
+        if not is_float(given) and (given, tile) != (i8, EXACT_TILE):
+            raise ShapeError(f"the weight must be of floats, or of i8 with output tiles of 2, found {given}, {tile}")
+        size = _transforms_of(tile).inputs ** 2
+        kind = compute_type(given) if is_float(given) else i16
         return [TensorType(kind, [ceil_div(shape[0], width), size, shape[1], width])]
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         (weight,) = operands
-        transformed = transforms(self.output_tile.value.data).transform_weight(weight)
+        transformed = transforms(self.output_tile.value.data).transform_weight(weight) * self._scale**2
         split = to_blocks(transformed.reshape(*weight.shape[:2], -1), 0, self.width.value.data)
         # [panel, width, C, product] -> [panel, product, C, width]
         return [np.ascontiguousarray(np.swapaxes(split, 1, 3).astype(numpy_dtype(element_type_of(self.result))))]
 
+    @property
+    def _scale(self) -> int:
+        """What the matrix G is taken times."""
+        return math.isqrt(_WEIGHT_SCALE) if element_type_of(self.weight) == i8 else 1
+
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         panels, _, channels, width = shape_of(self.result)
         outputs, kind = shape_of(self.weight)[0], element_type_of(self.result)
-        matrix, total = transforms(self.output_tile.value.data).weight_matrix.tolist(), sums(b)
+        matrix, total = (transforms(self.output_tile.value.data).weight_matrix * self._scale).tolist(), sums(b)
 
         def body(index: list[Scalar]) -> None:
             panel, channel, column = index
@@ -113,6 +137,20 @@ class WinogradWeightOp(LoopNestOp):
 
 
 @dataclass(frozen=True)
+class WinogradTypes:
+    """What the numbers between the stages of a `winograd_conv` are."""
+
+    factors: Attribute
+    """Element type of the transformed operand and weight."""
+    sums: Attribute
+    """Element type of products and, before it is rounded, of the result."""
+    group: int = 1
+    """Neighbouring channels that are multiplied at once."""
+    shift: int = 0
+    """By how many bits transformed products are greater than the result."""
+
+
+@dataclass(frozen=True)
 class WinogradSizes:
     """The sizes of one `winograd_conv`."""
 
@@ -127,6 +165,9 @@ class WinogradSizes:
     """Output channels in a panel of the weight."""
     tile_rows: int
     """Rows of tiles in a block of them, counted through all images."""
+    types: WinogradTypes
+    zero_point: int = 0
+    """Of the operand."""
     row_parts: int = 1
     """Parts of the rows of tiles."""
     panel_parts: int = 1
@@ -173,6 +214,9 @@ class WinogradConvOp(LoopNestOp):
     panels in `panel_parts`: there are two buffers for each of these, one after the other along the first axis.
 
     With `parts`, which add up to C, the channels of x are not in all lanes (see `channels`).
+
+    Of x in i8 or ui8, less `x_zero_point`, the weight has interleaved rows (`interleave_rows` of 2): [panels, n * n,
+    ceil(C / 2), 2 * width], i16, as `transformed` is; bias, `products` and the result are i32.
     """
 
     name = "graph.winograd_conv"
@@ -184,6 +228,8 @@ class WinogradConvOp(LoopNestOp):
     channels = prop_def(IntegerAttr[I64])
     parts = opt_prop_def(DenseArrayBase)
     outputs = prop_def(IntegerAttr[I64])
+    x_zero_point = opt_prop_def(IntegerAttr[I64])
+    """Absent: 0."""
     output_tile = prop_def(IntegerAttr[I64])
     """m: 4 or 2."""
     tile_rows = prop_def(IntegerAttr[I64])
@@ -205,6 +251,14 @@ class WinogradConvOp(LoopNestOp):
         return sliding_windows(shape_of(self.x)[2:4], (TAPS, TAPS), (1, 1), self.ints("pads"), (1, 1))
 
     @property
+    def types(self) -> WinogradTypes:
+        """Of the numbers between the stages."""
+        if element_type_of(self.x) in (i8, UI8):
+            return WinogradTypes(i16, i32, PAIR, _WEIGHT_SCALE.bit_length() - 1)
+        wide = compute_type(narrowest_element_type(*self.operands))
+        return WinogradTypes(wide, wide)
+
+    @property
     def held(self) -> Channels:
         """The lanes of the channels of x."""
         parts = (self.channels.value.data,) if self.parts is None else self.ints("parts")
@@ -221,8 +275,10 @@ class WinogradConvOp(LoopNestOp):
             shape_of(self.x)[0],
             self.held,
             self.outputs.value.data,
-            shape_of(self.weight)[-1],
+            shape_of(self.weight)[-1] // self.types.group,
             self.tile_rows.value.data,
+            self.types,
+            0 if self.x_zero_point is None else self.x_zero_point.value.data,
             1 if self.row_parts is None else self.row_parts.value.data,
             1 if self.panel_parts is None else self.panel_parts.value.data,
         )
@@ -232,18 +288,17 @@ class WinogradConvOp(LoopNestOp):
         if len(x) != 5 or len(weight) != 4:
             raise ShapeError(f"operand {list(x)} and weight {list(weight)} must be of rank 5 and 4")
         channels, outputs, block = self.channels.value.data, self.outputs.value.data, x[-1]
-        size = self.transforms.inputs**2
-        held = self.held
-        if (held.count, held.blocks) != (channels, x[1]) or weight[1:3] != (size, channels):
+        size, held, types = self.transforms.inputs**2, self.held, self.types
+        width, uneven = divmod(weight[-1], types.group)
+        if (held.count, held.blocks) != (channels, x[1]) or weight[1:3] != (size, ceil_div(channels, types.group)):
             raise ShapeError(f"{channels} channels do not fit operand {list(x)}, weight {list(weight)}")
-        if weight[-1] % block or weight[0] != ceil_div(outputs, weight[-1]):
+        if uneven or width % block or weight[0] != ceil_div(outputs, width):
             raise ShapeError(f"{outputs} output channels in blocks of {block} do not fit weight {list(weight)}")
         if self.tile_rows.value.data < 1:
             raise ShapeError(f"tile_rows must be positive, found {self.tile_rows.value.data}")
         result = [x[0], ceil_div(outputs, block), *(window.positions for window in self.windows()), block]
         check_bias(self.bias, result[1], block)
-        kind = narrowest_element_type(*self.operands)
-        wide = compute_type(kind)
+        kind = self._result_type(types)
         sizes = self.sizes
         rows, panels = sizes.row_parts, sizes.panel_parts
         if not (1 <= rows <= sizes.all_rows and 1 <= panels <= sizes.panels):
@@ -251,9 +306,26 @@ class WinogradConvOp(LoopNestOp):
                 f"{sizes.all_rows} rows of tiles and {sizes.panels} panels are not in {rows} and {panels} parts"
             )
         tiles = sizes.block_tiles | 1
-        held = rows * panels * size
-        scratch = [[held, tiles, (x[1] | 1) * block], [held, tiles, weight[-1]]]
-        return [TensorType(kind, result), *(TensorType(wide, shape) for shape in scratch)]
+        copies = rows * panels * size
+        transformed, products = [copies, tiles, (x[1] | 1) * block], [copies, tiles, width]
+        return [
+            TensorType(kind, result),
+            TensorType(types.factors, transformed),
+            TensorType(types.sums, products),
+        ]
+
+    def _result_type(self, types: WinogradTypes) -> Attribute:
+        """The element type of the result; raises ShapeError where those of the operands do not belong together."""
+        if types.group == 1:
+            return narrowest_element_type(*self.operands)
+        kinds = [element_type_of(value) for value in self.operands]
+        if kinds[1:] != [i16, i32][: len(kinds) - 1] or self.output_tile.value.data != EXACT_TILE:
+            raise ShapeError(f"weight and bias of 8-bit integers are i16 and i32, found {', '.join(map(str, kinds))}")
+        if shape_of(self.x)[-1] % types.group:
+            raise ShapeError(f"blocks of {shape_of(self.x)[-1]} channels are not pairs")
+        if self.channels.value.data > MOST_CHANNELS:
+            raise ShapeError(f"sums of more than {MOST_CHANNELS} channels of integers may leave 32 bits")
+        return types.sums
 
     def verify_(self) -> None:
         super().verify_()
@@ -270,9 +342,15 @@ class WinogradConvOp(LoopNestOp):
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         """Tile by tile: the products of all channels are summed, then transformed."""
         batch, outer, height, width, block = shape_of(self.result)
-        panel_width, extents = shape_of(self.weight)[-1], shape_of(self.x)[2:4]
+        types, panel_width, extents = self.types, self.sizes.width, shape_of(self.x)[2:4]
         f, total, before = self.transforms, sums(b), self.ints("pads")[:2]
-        zero = b.const(0, element_type_of(self.result))
+        zero, point = b.const(0, element_type_of(self.result)), self.sizes.zero_point
+
+        def widened(value: Scalar) -> Scalar:
+            return value if types.group == 1 else b.cast(value, types.sums)
+
+        def plain(value: Scalar) -> Scalar:
+            return widened(value) - point if point else widened(value)
 
         def in_two_dimensions(one: str, values: Sequence[Sequence[Scalar]]) -> list[list[Scalar]]:
             transform = f.transform_input if one == "input" else f.transform_output
@@ -291,12 +369,15 @@ class WinogradConvOp(LoopNestOp):
                     at = [start[0] + i, start[1] + j]
                     source = [image, within, *at, lane]
                     inside = _all_inside(b, at, extents)
-                    return b.when(inside, lambda: [reads[0](source)], lambda: [zero])[0]
+                    return b.when(inside, lambda: [plain(reads[0](source))], lambda: [zero])[0]
 
                 d = in_two_dimensions("input", [[element(i, j) for j in range(f.inputs)] for i in range(f.inputs)])
                 flat = [value for each in d for value in each]
+                pair = [channel, place]
+                if types.group > 1:
+                    pair = [channel / types.group, place * types.group + b.rem(channel, b.index(types.group))]
                 return [
-                    before + value * reads[1]([panel, b.index(number), channel, place])
+                    before + value * widened(reads[1]([panel, b.index(number), *pair]))
                     for number, (before, value) in enumerate(zip(carried, flat, strict=True))
                 ]
 
@@ -307,7 +388,8 @@ class WinogradConvOp(LoopNestOp):
             grid = [found[first : first + f.inputs] for first in range(0, len(found), f.inputs)]
             bias = zero if self.bias is None else reads[2]([output])
             for i, values in enumerate(in_two_dimensions("output", grid)):
-                for j, value in enumerate(values):
+                for j, product in enumerate(values):
+                    value = b.shift_right(product, b.const(types.shift, i32)) if types.shift else product
                     at = [row * f.outputs + i, column * f.outputs + j]
 
                     def write(at: list[Scalar] = at, value: Scalar = value) -> None:

@@ -16,8 +16,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import groupby
 
-from xdsl.ir import Attribute
-
 from aotc.dialects.aot.tiles import tile_shape
 from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.packed.channels import BlockRun, Channels
@@ -28,7 +26,7 @@ from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.dialects.linear_combinations import sums
 from aotc.dialects.winograd_transforms import Transforms
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
-from aotc.passes.kernel.nests.matmul import batched_matmul
+from aotc.passes.kernel.nests.matmul import PLAIN, Products, batched_matmul
 from aotc.passes.kernel.nests.parts import Share, for_common, in_part, share_of
 
 
@@ -54,7 +52,6 @@ class WinogradKernel:
     def __init__(
         self,
         sizes: WinogradSizes,
-        kind: Attribute,
         b: TileBuilder,
         reads: Sequence[Reader],
         writes: Sequence[Writer],
@@ -63,7 +60,8 @@ class WinogradKernel:
         """`reads`: operand, weight, perhaps bias, transformed operand, products; `writes`: result and the last two."""
         if schedule.lanes != sizes.block:
             raise NotVectorizable("the blocks of channels are not vector registers")
-        self._sizes, self._kind, self._b, self._schedule = sizes, kind, b, schedule
+        self._sizes, self._b, self._schedule = sizes, b, schedule
+        self._types = sizes.types
         self._lanes, self._f, self._sum = sizes.block, sizes.transforms, sums(b)
         self._x, self._weight, *bias, self._transformed, self._products = reads
         self._bias = bias[0] if bias else None
@@ -177,7 +175,7 @@ class WinogradKernel:
     ) -> Scalar:
         """A line of elements of a tile of the operand, zero where there are none: [1, n, lanes]."""
         b, f, window = self._b, self._f, self._sizes.rows
-        zeros = b.splat(0, Tile((1, f.inputs, self._lanes)), self._kind)
+        zeros = b.splat(0, Tile((1, f.inputs, self._lanes)), self._types.factors)
         first, last = line - window.before, line - window.before + (self._sizes.tiles[0] - 1) * f.outputs
         if not elements or first >= window.extent or last < 0:
             return zeros
@@ -187,6 +185,10 @@ class WinogradKernel:
             tile = Tile((1, len(elements), self._lanes))
             across = tile.index(b, column * f.outputs + (elements.start - self._sizes.columns.before), {1: 1})
             part = self._x([image, channel_block, place, across, tile.index(b, 0, {-1: 1})])
+            if self._types.group > 1:
+                part = b.cast(part, self._types.factors)
+            if self._sizes.zero_point:
+                part = part - self._sizes.zero_point
             return [b.replace(part, zeros, [0, elements.start])]
 
         tests: list[Scalar] = []
@@ -205,7 +207,8 @@ class WinogradKernel:
         sizes = (self._f.inputs**2, self._sizes.block_tiles, count, self._sizes.channels.count)
         operands = in_part(self._transformed, self._first), self._weight, self._sizes.width
         write = in_part(self._write_products, self._first)
-        batched_matmul(self._b, self._schedule, self._kind, panel, sizes, *operands, write, tiles)
+        products = PLAIN if self._types.group == 1 else Products(self._types.group)
+        batched_matmul(self._b, self._schedule, self._types.sums, panel, sizes, *operands, write, tiles, products)
 
     # The result
 
@@ -248,6 +251,8 @@ class WinogradKernel:
             block = panel * (self._sizes.width // self._lanes) + channel_block
             tile = Tile((rows, columns, self._lanes))
             value = b.slice(values, [0, 0], [rows, columns])
+            if self._types.shift:
+                value = b.shift_right(value, b.const(self._types.shift, self._types.sums))
             if self._bias is not None:
                 value = value + self._bias([tile.index(b, block * self._lanes, {-1: 1})])
             down, across = tile.index(b, row * f.outputs, {0: 1}), tile.index(b, column * f.outputs, {1: 1})
@@ -273,7 +278,7 @@ class WinogradKernel:
         """A tile from slices along axis 0 or 1."""
         sizes = list(tile_shape(parts[0].ssa)[:2])
         sizes[axis] = len(parts)
-        whole = self._b.splat(0, Tile((*sizes, self._lanes)), self._kind)
+        whole = self._b.splat(0, Tile((*sizes, self._lanes)), parts[0].dtype)
         for place, part in enumerate(parts):
             whole = self._b.replace(part, whole, [place if axis == each else 0 for each in (0, 1)])
         return whole

@@ -16,7 +16,7 @@ func.func @size(%w: tensor<8x4x3x3xf32>) {
 
 // -----
 
-// CHECK: the weight must be of floats, found i32
+// CHECK: the weight must be of floats, or of i8 with output tiles of 2, found i32, 4
 func.func @integers(%w: tensor<8x4x3x3xi32>) {
   %0 = graph.winograd_weight %w {output_tile = 4, width = 8} : (tensor<8x4x3x3xi32>) -> tensor<1x36x4x8xi32>
   func.return
