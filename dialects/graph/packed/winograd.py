@@ -9,7 +9,8 @@ Greatest error over greatest result against float64, operands as after a relu: d
 
 Of 8-bit integers it is exact with m = 2: transformed elements are within 4 * 255, transformed weights, taken times 4,
 within 9 * 128, so both are i16, neighbouring channels are multiplied in pairs, and sums wrap in i32 until four times a
-result remains (D. Meng and J. Brothers, arXiv:1901.01965, have such transforms with other points).
+result remains (D. Meng and J. Brothers, arXiv:1901.01965, have such transforms with other points). The weight stays
+i8: a panel at a time is transformed when it is used, which takes a few of a hundred instructions.
 """
 
 from __future__ import annotations
@@ -24,7 +25,15 @@ from typing import ClassVar
 import numpy as np
 from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType, f64, i8, i16, i32
 from xdsl.ir import Attribute, OpResult
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    opt_result_def,
+    prop_def,
+    result_def,
+)
 
 from aotc.dialects.arrays import to_blocks
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
@@ -40,7 +49,7 @@ from aotc.dialects.graph.interfaces import (
 from aotc.dialects.graph.packed.channels import Channels
 from aotc.dialects.graph.quantized.flip import UI8
 from aotc.dialects.graph.schedules import check_partial_sums
-from aotc.dialects.graph.shapes import ceil_div, inside
+from aotc.dialects.graph.shapes import LINE, ceil_div, inside
 from aotc.dialects.graph.windows.axes import check_bias
 from aotc.dialects.graph.windows.sliding import SlidingWindow, sliding_windows
 from aotc.dialects.linear_combinations import sums, terms
@@ -52,10 +61,10 @@ PAIR = 2
 EXACT_TILE = 2
 """The output tile of integers."""
 
-_WEIGHT_SCALE = 4
-"""What transformed weights of integers are taken times: the matrix G of m = 2 has halves, and is applied twice."""
+WEIGHT_SCALE = 2
+"""What the matrix G, which is applied twice, is taken times for integers: it has halves."""
 
-MOST_CHANNELS = (2**31 - 1) // (_WEIGHT_SCALE * TAPS**2 * 255 * 128)
+MOST_CHANNELS = (2**31 - 1) // (WEIGHT_SCALE**2 * TAPS**2 * 255 * 128)
 """Of integers: with more, four times a result might not be an i32."""
 
 
@@ -71,8 +80,7 @@ class WinogradWeightOp(LoopNestOp):
 
     The result is [panels, n * n, C, width] for n = output_tile + 2: a panel is `width` output channels, missing ones
     zero. Computed in f64, then rounded to the type that sums are computed in: a weight in f16 or bf16 becomes f32, for
-    of what its transform would lose the result's would make ten times as much. A weight in i8 becomes i16, four times
-    what its transform is; its output tile is 2.
+    of what its transform would lose the result's would make ten times as much.
     """
 
     name = "graph.winograd_weight"
@@ -88,29 +96,23 @@ class WinogradWeightOp(LoopNestOp):
             raise ShapeError(f"the weight must be [M, C, 3, 3], found {list(shape)}")
         if width < 1:
             raise ShapeError(f"the width must be positive, found {width}")
-        given, tile = element_type_of(self.weight), self.output_tile.value.data
-        if not is_float(given) and (given, tile) != (i8, EXACT_TILE):
-            raise ShapeError(f"the weight must be of floats, or of i8 with output tiles of 2, found {given}, {tile}")
-        size = _transforms_of(tile).inputs ** 2
-        kind = compute_type(given) if is_float(given) else i16
+        if not is_float(element_type_of(self.weight)):
+            raise ShapeError(f"the weight must be of floats, found {element_type_of(self.weight)}")
+        size = _transforms_of(self.output_tile.value.data).inputs ** 2
+        kind = compute_type(element_type_of(self.weight))
         return [TensorType(kind, [ceil_div(shape[0], width), size, shape[1], width])]
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         (weight,) = operands
-        transformed = transforms(self.output_tile.value.data).transform_weight(weight) * self._scale**2
+        transformed = transforms(self.output_tile.value.data).transform_weight(weight)
         split = to_blocks(transformed.reshape(*weight.shape[:2], -1), 0, self.width.value.data)
         # [panel, width, C, product] -> [panel, product, C, width]
         return [np.ascontiguousarray(np.swapaxes(split, 1, 3).astype(numpy_dtype(element_type_of(self.result))))]
 
-    @property
-    def _scale(self) -> int:
-        """What the matrix G is taken times."""
-        return math.isqrt(_WEIGHT_SCALE) if element_type_of(self.weight) == i8 else 1
-
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         panels, _, channels, width = shape_of(self.result)
         outputs, kind = shape_of(self.weight)[0], element_type_of(self.result)
-        matrix, total = (transforms(self.output_tile.value.data).weight_matrix * self._scale).tolist(), sums(b)
+        matrix, total = transforms(self.output_tile.value.data).weight_matrix.tolist(), sums(b)
 
         def body(index: list[Scalar]) -> None:
             panel, channel, column = index
@@ -134,6 +136,12 @@ class WinogradWeightOp(LoopNestOp):
                 writes[0]([panel, b.index(number), channel, column], value)
 
         b.parallel_for([panels, channels, width], body)
+
+
+def _spread_rows(rows: int, row_bytes: int) -> int:
+    """At least `rows`, so that they take an odd number of cache lines, or of rows of several lines."""
+    together = max(LINE // row_bytes, 1)
+    return together * (ceil_div(rows, together) | 1)
 
 
 @dataclass(frozen=True)
@@ -215,8 +223,10 @@ class WinogradConvOp(LoopNestOp):
 
     With `parts`, which add up to C, the channels of x are not in all lanes (see `channels`).
 
-    Of x in i8 or ui8, less `x_zero_point`, the weight has interleaved rows (`interleave_rows` of 2): [panels, n * n,
-    ceil(C / 2), 2 * width], i16, as `transformed` is; bias, `products` and the result are i32.
+    Of x in i8 or ui8, less `x_zero_point`, the weight is i8 and not transformed, but that of `pack_conv_weight` with
+    interleaved rows (`interleave_rows` of 2): [panels, 1, 3, 3, ceil(C / 2), 2 * width]. A third scratch buffer,
+    `filters` [n * n, ceil(C / 2), 2 * width], its rows rounded up likewise, holds a transformed panel. It is i16, as
+    `transformed` is; bias, `products` and the result are i32.
     """
 
     name = "graph.winograd_conv"
@@ -240,6 +250,7 @@ class WinogradConvOp(LoopNestOp):
     result = result_def(TensorType)
     transformed = result_def(TensorType)
     products = result_def(TensorType)
+    filters = opt_result_def(TensorType)
 
     @property
     def transforms(self) -> Transforms:
@@ -254,7 +265,7 @@ class WinogradConvOp(LoopNestOp):
     def types(self) -> WinogradTypes:
         """Of the numbers between the stages."""
         if element_type_of(self.x) in (i8, UI8):
-            return WinogradTypes(i16, i32, PAIR, _WEIGHT_SCALE.bit_length() - 1)
+            return WinogradTypes(i16, i32, PAIR, (WEIGHT_SCALE**2).bit_length() - 1)
         wide = compute_type(narrowest_element_type(*self.operands))
         return WinogradTypes(wide, wide)
 
@@ -285,12 +296,15 @@ class WinogradConvOp(LoopNestOp):
 
     def infer_types(self) -> Sequence[TensorType]:
         x, weight = shape_of(self.x), shape_of(self.weight)
-        if len(x) != 5 or len(weight) != 4:
-            raise ShapeError(f"operand {list(x)} and weight {list(weight)} must be of rank 5 and 4")
+        rank = 4 if self.types.group == 1 else 6
+        if len(x) != 5 or len(weight) != rank:
+            raise ShapeError(f"operand {list(x)} and weight {list(weight)} must be of rank 5 and {rank}")
         channels, outputs, block = self.channels.value.data, self.outputs.value.data, x[-1]
         size, held, types = self.transforms.inputs**2, self.held, self.types
         width, uneven = divmod(weight[-1], types.group)
-        if (held.count, held.blocks) != (channels, x[1]) or weight[1:3] != (size, ceil_div(channels, types.group)):
+        steps = ceil_div(channels, types.group)
+        fitting = (size, steps) if types.group == 1 else (1, TAPS, TAPS, steps)
+        if (held.count, held.blocks) != (channels, x[1]) or weight[1:-1] != fitting:
             raise ShapeError(f"{channels} channels do not fit operand {list(x)}, weight {list(weight)}")
         if uneven or width % block or weight[0] != ceil_div(outputs, width):
             raise ShapeError(f"{outputs} output channels in blocks of {block} do not fit weight {list(weight)}")
@@ -308,19 +322,22 @@ class WinogradConvOp(LoopNestOp):
         tiles = sizes.block_tiles | 1
         copies = rows * panels * size
         transformed, products = [copies, tiles, (x[1] | 1) * block], [copies, tiles, width]
-        return [
-            TensorType(kind, result),
-            TensorType(types.factors, transformed),
-            TensorType(types.sums, products),
-        ]
+        scratch = [TensorType(types.factors, transformed), TensorType(types.sums, products)]
+        if types.group > 1:
+            scratch.append(TensorType(types.factors, [copies, _spread_rows(steps, 2 * weight[-1]), weight[-1]]))
+        if (self.filters is not None) != (types.group > 1):
+            raise ShapeError("there is a scratch buffer of filters where x is of integers, and only there")
+        return [TensorType(kind, result), *scratch]
 
     def _result_type(self, types: WinogradTypes) -> Attribute:
         """The element type of the result; raises ShapeError where those of the operands do not belong together."""
         if types.group == 1:
             return narrowest_element_type(*self.operands)
         kinds = [element_type_of(value) for value in self.operands]
-        if kinds[1:] != [i16, i32][: len(kinds) - 1] or self.output_tile.value.data != EXACT_TILE:
-            raise ShapeError(f"weight and bias of 8-bit integers are i16 and i32, found {', '.join(map(str, kinds))}")
+        if kinds[1:] != [i8, i32][: len(kinds) - 1] or self.output_tile.value.data != EXACT_TILE:
+            raise ShapeError(
+                f"weight and bias of 8-bit integers are i8 and i32, and tiles of 2, found {', '.join(map(str, kinds))}"
+            )
         if shape_of(self.x)[-1] % types.group:
             raise ShapeError(f"blocks of {shape_of(self.x)[-1]} channels are not pairs")
         if self.channels.value.data > MOST_CHANNELS:
@@ -337,7 +354,7 @@ class WinogradConvOp(LoopNestOp):
         return 2 * math.prod((images, self.outputs.value.data, *positions, self.channels.value.data, TAPS, TAPS))
 
     def scratch(self) -> Sequence[OpResult]:
-        return [self.transformed, self.products]
+        return [self.transformed, self.products, *([] if self.filters is None else [self.filters])]
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         """Tile by tile: the products of all channels are summed, then transformed."""
@@ -353,9 +370,23 @@ class WinogradConvOp(LoopNestOp):
             return widened(value) - point if point else widened(value)
 
         def in_two_dimensions(one: str, values: Sequence[Sequence[Scalar]]) -> list[list[Scalar]]:
-            transform = f.transform_input if one == "input" else f.transform_output
-            columns = [transform(list(column), total) for column in zip(*values, strict=True)]
-            return [transform(list(row), total) for row in zip(*columns, strict=True)]
+            def transform(values: Sequence[Scalar]) -> list[Scalar]:
+                if one == "filter":
+                    return f.transform_filter(values, total, WEIGHT_SCALE)
+                return f.transform_input(values, total) if one == "input" else f.transform_output(values, total)
+
+            columns = [transform(column) for column in zip(*values, strict=True)]
+            return [transform(row) for row in zip(*columns, strict=True)]
+
+        def filters(panel: Scalar, channel: Scalar, place: Scalar) -> list[Scalar]:
+            if types.group == 1:
+                return [reads[1]([panel, b.index(number), channel, place]) for number in range(f.inputs**2)]
+            at = [channel / types.group, place * types.group + b.rem(channel, b.index(types.group))]
+            taps = [
+                [widened(reads[1]([panel, b.index(0), b.index(i), b.index(j), *at])) for j in range(TAPS)]
+                for i in range(TAPS)
+            ]
+            return [value for row in in_two_dimensions("filter", taps) for value in row]
 
         def body(index: list[Scalar]) -> None:
             image, channel_block, row, column, lane = index
@@ -373,13 +404,8 @@ class WinogradConvOp(LoopNestOp):
 
                 d = in_two_dimensions("input", [[element(i, j) for j in range(f.inputs)] for i in range(f.inputs)])
                 flat = [value for each in d for value in each]
-                pair = [channel, place]
-                if types.group > 1:
-                    pair = [channel / types.group, place * types.group + b.rem(channel, b.index(types.group))]
-                return [
-                    before + value * widened(reads[1]([panel, b.index(number), *pair]))
-                    for number, (before, value) in enumerate(zip(carried, flat, strict=True))
-                ]
+                factors = filters(panel, channel, place)
+                return [before + value * factor for before, value, factor in zip(carried, flat, factors, strict=True)]
 
             def over_lanes(within: Scalar, first: Scalar, count: int, carried: list[Scalar]) -> list[Scalar]:
                 return b.loop(0, count, 1, carried, lambda lane, now: step(within, lane, first + lane, now))

@@ -19,7 +19,8 @@ everything out of the caches; direct convolution at its peak of 256 GFLOP/s:
 | 32 -> 32, 16 | 18 | 11 | 7 | | |
 | 64 -> 64, 8 | 18 | 10 | 6 | | |
 
-Of 8-bit integers the elements and weights of a pair of channels take as much space as one f32.
+Of 8-bit integers the elements and weights of a pair of channels take as much space as one f32. The weight is read as
+direct convolution reads it, and transformed for each block of rows.
 """
 
 from __future__ import annotations
@@ -95,7 +96,8 @@ def winograd_schedule(
     lanes = lanes_of_products(machine, dtype)
     size = chosen.output_tile.data
     tiles, count = chosen.tile_rows.data * sizes.tiles(size)[1], (size + TAPS - 1) ** 2
-    return batched_matmul_schedule(machine, lanes, (count, tiles, ceil_div(sizes.outputs, lanes), sizes.steps))
+    registers = ceil_div(sizes.outputs, lanes)
+    return batched_matmul_schedule(machine, lanes, (count, tiles, registers, sizes.steps), streamed=sizes.group == 1)
 
 
 def direct_cycles(machine: Machine, sizes: ConvolutionSizes) -> float:
@@ -109,7 +111,8 @@ def winograd_cycles(machine: Machine, sizes: ConvolutionSizes, output_tile: int)
     size = (output_tile + TAPS - 1) ** 2
     transforms = sum(_transform_cycles(machine, sizes, output_tile))
     rows, columns = sizes.tiles(output_tile)
-    return _product_cycles(machine, sizes, rows * columns * size) + transforms + _weight_cycles(machine, sizes, size)
+    weight = _weight_cycles(machine, sizes, size) if sizes.group == 1 else _filter_cycles(machine, sizes, output_tile)
+    return _product_cycles(machine, sizes, rows * columns * size) + transforms + weight
 
 
 def _transform_cycles(machine: Machine, sizes: ConvolutionSizes, output_tile: int) -> tuple[float, float]:
@@ -140,6 +143,13 @@ def _product_cycles(machine: Machine, sizes: ConvolutionSizes, count: int) -> fl
 def _weight_cycles(machine: Machine, sizes: ConvolutionSizes, products: int) -> float:
     weight = products * sizes.steps * sizes.outputs * byte_width(f32)
     return weight / (machine.winograd.near_bytes if weight <= machine.l2 else machine.winograd.far_bytes)
+
+
+def _filter_cycles(machine: Machine, sizes: ConvolutionSizes, output_tile: int) -> float:
+    """Estimated cycles of the transforms of the weight, for each block of rows of tiles."""
+    blocks = ceil_div(sizes.tiles(output_tile)[0], _tile_rows(machine, sizes, output_tile))
+    registers = sizes.steps * ceil_div(sizes.outputs, lanes_of(machine, f32))
+    return blocks * registers * (output_tile + TAPS - 1) ** 2 * machine.winograd.transform_cycles
 
 
 def _tile_rows(machine: Machine, sizes: ConvolutionSizes, output_tile: int) -> int:

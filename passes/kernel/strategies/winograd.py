@@ -12,6 +12,7 @@ from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.packed.winograd import WinogradConvOp, WinogradWeightOp
 from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, WinogradAttr, schedule_of
+from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.dialects.winograd_transforms import TAPS
 from aotc.machines.machine import Machine
@@ -114,13 +115,14 @@ class WinogradConvStrategy(RegisterTileStrategy[WinogradConvOp]):
     """`graph.winograd_conv`: transform, batched matmul, transform, for each block of rows of tiles."""
 
     def schedule(self, op: WinogradConvOp, machine: Machine) -> Schedule | None:
-        block, (panels, count, depth, width) = shape_of(op.x)[-1], shape_of(op.weight)
-        multiplier = _multiplier(op, machine)
-        lanes = lanes_of_products(machine, op.types.sums)
+        block, sizes, multiplier = shape_of(op.x)[-1], op.sizes, _multiplier(op, machine)
+        lanes = lanes_of_products(machine, sizes.types.sums)
         if multiplier is None or lanes != block or block == 1 or 0 in shape_of(op.result):
             return None
-        sizes = count, op.sizes.block_tiles, width // op.types.group // block, depth
-        return batched_matmul_schedule(multiplier, block, sizes, panels)
+        depth = ceil_div(sizes.channels.count, sizes.types.group)
+        products = sizes.transforms.inputs**2, sizes.block_tiles, sizes.width // block, depth
+        streamed = sizes.types.group == 1
+        return batched_matmul_schedule(multiplier, block, products, sizes.panels, streamed=streamed)
 
     def cost(self, op: WinogradConvOp, schedule: MatmulSchedule, machine: Machine) -> float:
         return winograd_cycles(_multiplier(op, machine) or machine, _sizes_of(op), op.output_tile.value.data)

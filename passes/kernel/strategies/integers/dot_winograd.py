@@ -1,4 +1,5 @@
-"""Winograd's minimal filtering of 8-bit integers, exact: `graph.winograd_conv` on a weight of 16-bit integers.
+"""Winograd's minimal filtering of 8-bit integers, exact: `graph.winograd_conv` on a weight that is transformed when it
+is used.
 
 Where a dot product of four 8-bit integers takes several instructions, one of two 16-bit integers takes less than half
 of them, so that 2.25 times fewer multiplications are worth the transforms.
@@ -14,8 +15,9 @@ from xdsl.ir import Attribute
 
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.interfaces import shape_of
+from aotc.dialects.graph.packed.conv import PackConvWeightOp
 from aotc.dialects.graph.packed.dots import InterleaveRowsOp
-from aotc.dialects.graph.packed.winograd import MOST_CHANNELS, PAIR, WinogradConvOp, WinogradWeightOp
+from aotc.dialects.graph.packed.winograd import MOST_CHANNELS, PAIR, WinogradConvOp
 from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, WinogradAttr, schedule_of
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.dots import pair_machine
@@ -70,10 +72,11 @@ class WinogradDotStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[Conv
             return None
         x, results = layouts.blocked(op.x, schedule.lanes), result_channels(op, layouts, schedule.lanes)
         tile, width = algorithm.output_tile.data, schedule.nr * schedule.lanes
-        weight = WinogradWeightOp.get(layouts.spread(op.weight, 0, results), output_tile=tile, width=width)
+        weight = layouts.spread(op.weight, 0, results)
+        packed = layouts.add(PackConvWeightOp.get(weight, width=width, depth=x.channels.count))
         conv = WinogradConvOp.get(
             x.value,
-            layouts.add(InterleaveRowsOp.get(layouts.add(weight), group=PAIR)),
+            layouts.add(InterleaveRowsOp.get(packed, group=PAIR)),
             packed_bias(op, layouts, results),
             pads=op.pads,
             channels=x.channels.count,
@@ -82,6 +85,7 @@ class WinogradDotStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[Conv
             x_zero_point=op.zero_points[0] or None,
             output_tile=tile,
             tile_rows=algorithm.tile_rows.data,
+            filters=True,
         )
         return Blocked(layouts.scheduled(conv, schedule), results)
 

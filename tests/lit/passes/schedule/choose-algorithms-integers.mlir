@@ -12,9 +12,9 @@
 // CHECK-NOT:  algorithm
 // LAYOUT-LABEL: func.func @main
 // LAYOUT:      %[[X:.*]] = graph.pack_channels %x {block = 8 : i64}
-// LAYOUT-NEXT: %[[W:.*]] = graph.winograd_weight %{{.*}} {output_tile = 2 : i64, width = [[N:[0-9]+]] : i64} : (tensor<32x16x3x3xi8>) -> tensor<{{[0-9]+}}x16x16x[[N]]xi16>
-// LAYOUT-NEXT: %[[PAIRS:.*]] = graph.interleave_rows %[[W]] {group = 2 : i64} : (tensor<{{[0-9]+}}x16x16x[[N]]xi16>) -> tensor<{{[0-9]+x16x8x[0-9]+}}xi16>
-// LAYOUT-NEXT: graph.winograd_conv %[[X]], %[[PAIRS]] {pads = array<i64: 1, 1, 1, 1>, channels = 16 : i64, outputs = 32 : i64, {{.*}}x_zero_point = 3 : i64{{.*}}schedule = #graph.matmul_schedule<lanes = 8, {{.*}} : (tensor<1x2x32x32x8xui8>, tensor<{{[0-9]+x16x8x[0-9]+}}xi16>) -> (tensor<1x4x32x32x8xi32>, tensor<16x{{[0-9]+}}x24xi16>, tensor<16x{{[0-9]+}}x[[N]]xi32>)
+// LAYOUT-NEXT: %[[W:.*]] = graph.pack_conv_weight %{{.*}} {width = [[N:[0-9]+]] : i64, depth = 16 : i64, group = 1 : i64} : (tensor<32x16x3x3xi8>) -> tensor<{{[0-9]+}}x1x3x3x16x[[N]]xi8>
+// LAYOUT-NEXT: %[[PAIRS:.*]] = graph.interleave_rows %[[W]] {group = 2 : i64} : (tensor<{{[0-9]+}}x1x3x3x16x[[N]]xi8>) -> tensor<{{[0-9]+x1x3x3x8x[0-9]+}}xi8>
+// LAYOUT-NEXT: graph.winograd_conv %[[X]], %[[PAIRS]] {pads = array<i64: 1, 1, 1, 1>, channels = 16 : i64, outputs = 32 : i64, {{.*}}x_zero_point = 3 : i64{{.*}}schedule = #graph.matmul_schedule<lanes = 8, {{.*}} : (tensor<1x2x32x32x8xui8>, tensor<{{[0-9]+x1x3x3x8x[0-9]+}}xi8>) -> (tensor<1x4x32x32x8xi32>, tensor<16x{{[0-9]+}}x24xi16>, tensor<16x{{[0-9]+}}x[[N]]xi32>, tensor<16x{{[0-9]+x[0-9]+}}xi16>)
 func.func @main(%x: tensor<1x16x32x32xui8>, %v: tensor<32x16x3x3xi8>, %few: tensor<1x4x32x32xui8>) attributes {aot.entry} {
   %0 = graph.constant dense<1> : tensor<32x16x3x3xi8>
   %1 = graph.constant dense<1> : tensor<32x4x3x3xi8>

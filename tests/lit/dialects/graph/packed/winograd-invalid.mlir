@@ -16,7 +16,7 @@ func.func @size(%w: tensor<8x4x3x3xf32>) {
 
 // -----
 
-// CHECK: the weight must be of floats, or of i8 with output tiles of 2, found i32, 4
+// CHECK: the weight must be of floats, found i32
 func.func @integers(%w: tensor<8x4x3x3xi32>) {
   %0 = graph.winograd_weight %w {output_tile = 4, width = 8} : (tensor<8x4x3x3xi32>) -> tensor<1x36x4x8xi32>
   func.return
@@ -80,32 +80,40 @@ func.func @shared_scratch(%x: tensor<1x1x4x4x4xf32>, %w: tensor<1x16x4x4xf32>) {
 
 // -----
 
-// CHECK: weight and bias of 8-bit integers are i16 and i32, found ui8, i8
-func.func @bytes(%x: tensor<1x1x4x4x4xui8>, %w: tensor<1x16x2x8xi8>) {
-  %0, %1, %2 = graph.winograd_conv %x, %w {pads = array<i64: 1, 1, 1, 1>, channels = 4, outputs = 4, output_tile = 2, tile_rows = 1} : (tensor<1x1x4x4x4xui8>, tensor<1x16x2x8xi8>) -> (tensor<1x1x4x4x4xi32>, tensor<16x5x4xi16>, tensor<16x5x4xi32>)
+// CHECK: weight and bias of 8-bit integers are i8 and i32, and tiles of 2, found ui8, i16
+func.func @words(%x: tensor<1x1x4x4x4xui8>, %w: tensor<1x1x3x3x2x8xi16>) {
+  %0, %1, %2, %3 = graph.winograd_conv %x, %w {pads = array<i64: 1, 1, 1, 1>, channels = 4, outputs = 4, output_tile = 2, tile_rows = 1} : (tensor<1x1x4x4x4xui8>, tensor<1x1x3x3x2x8xi16>) -> (tensor<1x1x4x4x4xi32>, tensor<16x3x4xi16>, tensor<16x3x4xi32>, tensor<16x4x8xi16>)
   func.return
 }
 
 // -----
 
-// CHECK: weight and bias of 8-bit integers are i16 and i32, found ui8, i16
-func.func @inexact(%x: tensor<1x1x4x4x4xui8>, %w: tensor<1x36x2x8xi16>) {
-  %0, %1, %2 = graph.winograd_conv %x, %w {pads = array<i64: 1, 1, 1, 1>, channels = 4, outputs = 4, output_tile = 4, tile_rows = 1} : (tensor<1x1x4x4x4xui8>, tensor<1x36x2x8xi16>) -> (tensor<1x1x4x4x4xi32>, tensor<36x1x4xi16>, tensor<36x1x4xi32>)
+// CHECK: weight and bias of 8-bit integers are i8 and i32, and tiles of 2, found ui8, i8
+func.func @inexact(%x: tensor<1x1x4x4x4xui8>, %w: tensor<1x1x3x3x2x8xi8>) {
+  %0, %1, %2, %3 = graph.winograd_conv %x, %w {pads = array<i64: 1, 1, 1, 1>, channels = 4, outputs = 4, output_tile = 4, tile_rows = 1} : (tensor<1x1x4x4x4xui8>, tensor<1x1x3x3x2x8xi8>) -> (tensor<1x1x4x4x4xi32>, tensor<36x1x4xi16>, tensor<36x1x4xi32>, tensor<36x4x8xi16>)
   func.return
 }
 
 // -----
 
 // CHECK: blocks of 1 channels are not pairs
-func.func @single(%x: tensor<1x4x4x4x1xi8>, %w: tensor<1x16x2x8xi16>) {
-  %0, %1, %2 = graph.winograd_conv %x, %w {pads = array<i64: 1, 1, 1, 1>, channels = 4, outputs = 4, output_tile = 2, tile_rows = 1} : (tensor<1x4x4x4x1xi8>, tensor<1x16x2x8xi16>) -> (tensor<1x4x4x4x1xi32>, tensor<16x5x5xi16>, tensor<16x5x4xi32>)
+func.func @single(%x: tensor<1x4x4x4x1xi8>, %w: tensor<1x1x3x3x2x8xi8>) {
+  %0, %1, %2, %3 = graph.winograd_conv %x, %w {pads = array<i64: 1, 1, 1, 1>, channels = 4, outputs = 4, output_tile = 2, tile_rows = 1} : (tensor<1x4x4x4x1xi8>, tensor<1x1x3x3x2x8xi8>) -> (tensor<1x4x4x4x1xi32>, tensor<16x3x5xi16>, tensor<16x3x4xi32>, tensor<16x4x8xi16>)
   func.return
 }
 
 // -----
 
 // CHECK: sums of more than 1827 channels of integers may leave 32 bits
-func.func @many(%x: tensor<1x457x4x4x4xi8>, %w: tensor<1x16x914x8xi16>) {
-  %0, %1, %2 = graph.winograd_conv %x, %w {pads = array<i64: 1, 1, 1, 1>, channels = 1828, outputs = 4, output_tile = 2, tile_rows = 1} : (tensor<1x457x4x4x4xi8>, tensor<1x16x914x8xi16>) -> (tensor<1x1x4x4x4xi32>, tensor<16x5x1828xi16>, tensor<16x5x4xi32>)
+func.func @many(%x: tensor<1x457x4x4x4xi8>, %w: tensor<1x1x3x3x914x8xi8>) {
+  %0, %1, %2, %3 = graph.winograd_conv %x, %w {pads = array<i64: 1, 1, 1, 1>, channels = 1828, outputs = 4, output_tile = 2, tile_rows = 1} : (tensor<1x457x4x4x4xi8>, tensor<1x1x3x3x914x8xi8>) -> (tensor<1x1x4x4x4xi32>, tensor<16x3x1828xi16>, tensor<16x3x4xi32>, tensor<16x916x8xi16>)
+  func.return
+}
+
+// -----
+
+// CHECK: there is a scratch buffer of filters where x is of integers, and only there
+func.func @unbuffered(%x: tensor<1x1x4x4x4xi8>, %w: tensor<1x1x3x3x2x8xi8>) {
+  %0, %1, %2 = graph.winograd_conv %x, %w {pads = array<i64: 1, 1, 1, 1>, channels = 4, outputs = 4, output_tile = 2, tile_rows = 1} : (tensor<1x1x4x4x4xi8>, tensor<1x1x3x3x2x8xi8>) -> (tensor<1x1x4x4x4xi32>, tensor<16x3x4xi16>, tensor<16x3x4xi32>)
   func.return
 }
