@@ -106,6 +106,11 @@ def add_compile_options(parser: argparse.ArgumentParser) -> None:
         "which may be one unit off (default: exact)",
     )
     parser.add_argument(
+        "--offload",
+        metavar="NAME,...",
+        help="code generators of other packages that may claim operators, asked in this order (docs/artifacts.md)",
+    )
+    parser.add_argument(
         "--tuned",
         nargs="?",
         const="",

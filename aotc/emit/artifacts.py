@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from aotc.errors import CompileError, Problem
 from aotc.machines.targets import is_host, lookup
 from aotc.model.artifacts import (
     FLASH,
@@ -25,7 +26,7 @@ from aotc.model.artifacts import Content as Value
 from aotc.model.files import Content
 from aotc.model.metadata import ModelInfo, to_json
 from aotc.pipeline.compilation import Compilation
-from aotc.pipeline.options import NATIVE_KINDS
+from aotc.pipeline.options import CODE_KINDS, NATIVE_KINDS
 
 if TYPE_CHECKING:
     from aotc.emit.llvm.object import NativeCode
@@ -90,6 +91,13 @@ class Emission:
         from aotc.emit.c.files import emit_header
 
         return emit_header(self.compilation.module, self.compilation.store, self.info)
+
+    @cached_property
+    def external(self) -> list[Artifact]:
+        """What code generators from outside make of the kernels that are theirs."""
+        from aotc.emit.external import external_artifacts
+
+        return external_artifacts(self.compilation)
 
     def artifact(self, codegen: str, loader: str, name: str, content: Content, role: str = HOST) -> Artifact:
         """An artefact for the target of this compilation."""
@@ -161,7 +169,7 @@ def _static(emission: Emission) -> Iterable[Artifact]:
 def _shared(emission: Emission) -> Iterable[Artifact]:
     from aotc.emit.library import linked
 
-    library = linked(ArtifactSet(tuple(_object(emission))))
+    library = linked(ArtifactSet((*_object(emission), *emission.external)))
     image = emission.artifact("llvm", LIBRARY, f"{emission.name}.so", library, FLASH)
     return [image, *emission.described(emission.beside)]
 
@@ -199,6 +207,12 @@ def _made(emission: Emission, kinds: Collection[str]) -> ArtifactSet:
     for kind, make in _EMITTERS.items():
         if kind in kinds:
             found |= {artifact.name: artifact for artifact in make(emission)}
+    if CODE_KINDS & {*kinds}:
+        for artifact in emission.external:
+            if artifact.name in found:
+                why = f"there is one of {found[artifact.name].codegen}"
+                raise CompileError(Problem(f"{artifact.codegen} makes a file {artifact.name}", why=why))
+            found[artifact.name] = artifact
     return listed(found.values(), emission.info)
 
 

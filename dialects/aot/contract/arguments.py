@@ -28,7 +28,11 @@ class Argument:
     name: Field[str] = text("aot.name")
     """Of the entry from `import` on: the ONNX name, any string. Of what `interface` adds: the identifier in C."""
     dtype: Field[str] = text("aot.dtype")
-    """Of the entry's tensors, from `import` on: the element type as users see it, "float32" or "uint8"."""
+    """Of the entry's tensors, from `import` on: the element type as users see it, "float32" or "uint8". Of a kernel's
+    buffers from `bufferize` on where the type in memory does not say it, as of unsigned integers, and of all that a kernel
+    from outside is given."""
+    scratch = Mark("aot.scratch")
+    """Of a kernel, from `bufferize` on: memory that holds nothing before and after a call."""
     scale = real("aot.scale")
     """Of a quantised input or output, from `graph` on."""
     zero_point = integer("aot.zero_point")
