@@ -105,6 +105,9 @@ class InMemory:
 
         info = artifacts.metadata
         groups = artifacts.by_loader()
+        if outside := sorted({kernel.codegen for kernel in info.kernels if kernel.codegen}):
+            why, fix = f"kernels of {', '.join(outside)} are linked with it", "use load()"
+            raise UsageError(Problem(f"{info.name} cannot be loaded by jit", why=why, fix=fix))
         images = [each for each in (*groups.get(JIT, ()), *groups.get(NATIVE, ())) if each.name.endswith(".o")]
         if not images:
             fix = "build it with emit=('object',)"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import cast
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
@@ -75,10 +74,8 @@ def setting_values(settings: DictionaryAttr) -> dict[str, Setting]:
     """Settings as Python values."""
     found: dict[str, Setting] = {}
     for name, value in settings.data.items():
-        if isinstance(value, IntegerAttr):
-            found[name] = cast(int, value.value.data)
-        elif isinstance(value, FloatAttr):
-            found[name] = cast(float, value.value.data)
+        if isinstance(value, IntegerAttr) or isinstance(value, FloatAttr):
+            found[name] = value.value.data
         elif isinstance(value, StringAttr):
             found[name] = value.data
         elif isinstance(value, DenseArrayBase):

@@ -93,9 +93,7 @@ def _replace(op: GraphOp, codegen: str, claim: Claim, by_name: bool, store: Weig
         shape = shape_of(op.results[0])
         kind = TensorType(kind.get_element_type(), [shape[axis] for axis in order])
     scratch = claim.scratch_bytes
-    new = ExternalOp.make(
-        codegen, claim.kernel, inputs, kind, claim.settings, scratch_bytes=scratch, by_name=by_name
-    )
+    new = ExternalOp.make(codegen, claim.kernel, inputs, kind, claim.settings, scratch_bytes=scratch, by_name=by_name)
     result = add(new)
     result.name_hint = op.results[0].name_hint
     if order is not None and not _is_plain(order):
@@ -115,8 +113,8 @@ def _between(last: Operation, values: set[SSAValue]) -> list[Operation]:
     while pending:
         for value in pending.pop().operands:
             owner = value.owner
-            if value not in values and isinstance(owner, GraphOp) and not isinstance(owner, ConstantOp):
-                if owner not in found:
-                    found[owner] = None
-                    pending.append(owner)
+            if value in values or not isinstance(owner, GraphOp) or isinstance(owner, ConstantOp) or owner in found:
+                continue
+            found[owner] = None
+            pending.append(owner)
     return list(reversed(found))

@@ -97,7 +97,6 @@ IN_PLACE: Final = Field[InPlace](
 the operand is at the index written, before the write."""
 
 
-
 @dataclass(frozen=True)
 class External:
     """Who makes a kernel that is only declared, and what he is to make."""

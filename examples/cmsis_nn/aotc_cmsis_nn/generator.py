@@ -6,8 +6,6 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from aotc_cmsis_nn.requantization import Requantization, requantization
-from aotc_cmsis_nn.source import file_of
 from xdsl.context import Context
 from xdsl.ir import Operation, SSAValue
 
@@ -23,6 +21,8 @@ from aotc.machines.compilers import compiler_flags
 from aotc.machines.targets import lookup
 from aotc.model.codegens import Claim, ExternalKernel, Operand
 from aotc.model.weights import WeightStore
+from aotc_cmsis_nn.requantization import Requantization, requantization
+from aotc_cmsis_nn.source import file_of
 
 LAST = (0, 2, 3, 1)
 """From N, C, H, W to the order in which CMSIS-NN has activations, and from M, C, H, W that of weights."""

@@ -39,7 +39,10 @@ class Requantization:
         """Both numbers for each of `count` channels along `axis`; None where they are those of another axis."""
         if self.multipliers.size > 1 and (self.axis != axis or self.multipliers.size != count):
             return None
-        one = np.broadcast_to(self.multipliers.reshape(-1), (count,)), np.broadcast_to(self.shifts.reshape(-1), (count,))
+        one = (
+            np.broadcast_to(self.multipliers.reshape(-1), (count,)),
+            np.broadcast_to(self.shifts.reshape(-1), (count,)),
+        )
         return np.ascontiguousarray(one[0]), np.ascontiguousarray(one[1])
 
 
