@@ -74,7 +74,7 @@ def setting_values(settings: DictionaryAttr) -> dict[str, Setting]:
     """Settings as Python values."""
     found: dict[str, Setting] = {}
     for name, value in settings.data.items():
-        if isinstance(value, IntegerAttr) or isinstance(value, FloatAttr):
+        if isinstance(value, IntegerAttr | FloatAttr):
             found[name] = value.value.data
         elif isinstance(value, StringAttr):
             found[name] = value.data

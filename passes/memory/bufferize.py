@@ -153,7 +153,7 @@ def _bufferize_declaration(kernel: FuncOp, external: External) -> None:
 
 
 def _describe(kernel: FuncOp, elements: Sequence[Attribute], scratch: int) -> None:
-    """Note what the types of a kernel's buffers will not say: which elements memory holds as others, what is scratch."""
+    """Note what the types of a kernel's buffers will not say: which memory holds as others, which are scratch."""
     given = arguments_of(kernel)
     for argument, element in zip(given, elements, strict=True):
         if storage_type(element) != element or EXTERNAL.get(kernel) is not None:

@@ -61,14 +61,15 @@ class Blas:
 def _function(kernel: ExternalKernel) -> str:
     (batch, m, n, k), (a_step, b_step), (a, b) = (kernel.settings[key] for key in ("sizes", "steps", "transposed"))
     unused = ["  (void)resource_handle;\n"] * kernel.handle
+    left, right = f"x0 + (int64_t)i * {a_step}, {m if a else k}", f"x1 + (int64_t)i * {b_step}, {k if b else n}"
     return f"""\
 {kernel.prototype()};
 
 {kernel.prototype()}
 {{
 {"".join(unused)}  for (int i = 0; i < {batch}; ++i)
-    scipy_cblas_sgemm({_ROW_MAJOR}, {_TRANSPOSED[a]}, {_TRANSPOSED[b]}, {m}, {n}, {k}, 1.0f, x0 + (int64_t)i * {a_step},
-                      {m if a else k}, x1 + (int64_t)i * {b_step}, {k if b else n}, 0.0f, out + (int64_t)i * {m * n}, {n});
+    scipy_cblas_sgemm({_ROW_MAJOR}, {_TRANSPOSED[a]}, {_TRANSPOSED[b]}, {m}, {n}, {k}, 1.0f, {left},
+                      {right}, 0.0f, out + (int64_t)i * {m * n}, {n});
   return 0;
 }}
 """
