@@ -137,6 +137,15 @@ def add_compile_options(parser: argparse.ArgumentParser) -> None:
     phases.add_argument("--time-passes", action="store_true", help="print how long each pass took")
 
 
+def add_loader(parser: argparse.ArgumentParser) -> None:
+    """How code gets into this process."""
+    parser.add_argument(
+        "--loader",
+        choices=("native", "jit"),
+        help="link what ships, or run an object in memory (default: native with conventions, --emit shared or c)",
+    )
+
+
 def add_output_options(parser: argparse.ArgumentParser) -> None:
     """What only concerns a compilation that writes files."""
     sections = parser.add_argument_group("sections")

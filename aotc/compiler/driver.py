@@ -141,6 +141,11 @@ def build(
     return _built(source, chosen, report)[0]
 
 
+def build_with(source: Source, options: CompileOptions, report: Callable[[str], None] | None = None) -> ArtifactSet:
+    """`build` with ready options."""
+    return _built(source, options, report)[0]
+
+
 @uncollected()
 def _built(
     source: Source, options: CompileOptions, report: Callable[[str], None] | None
@@ -221,4 +226,14 @@ def compile_with(
     return Written(directory, tuple(written), info, timings)
 
 
-__all__ = ["Compilation", "Written", "build", "compile", "compile_to", "compile_with", "lower", "measured"]
+__all__ = [
+    "Compilation",
+    "Written",
+    "build",
+    "build_with",
+    "compile",
+    "compile_to",
+    "compile_with",
+    "lower",
+    "measured",
+]

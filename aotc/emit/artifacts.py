@@ -86,6 +86,17 @@ class Emission:
         return NativeCode(self.compilation)
 
     @cached_property
+    def objects(self) -> dict[str, NativeCode]:
+        """The machine code of each object file: with `split`, as in C, the operators have one of their own."""
+        from aotc.emit.llvm.object import NativeCode
+        from aotc.emit.llvm.parts import network_of, operators_of
+
+        if not self.compilation.options.split:
+            return {f"{self.name}.o": self.native}
+        operators = NativeCode(operators_of(self.compilation), pool=False)
+        return {f"{self.name}.o": NativeCode(network_of(self.compilation)), f"{self.name}_operators.o": operators}
+
+    @cached_property
     def beside(self) -> Files:
         """The files that go with machine code: header, report, and weights that are not embedded."""
         from aotc.emit.c.files import emit_header
@@ -153,15 +164,17 @@ def _asm(emission: Emission) -> Iterable[Artifact]:
 
 
 def _object(emission: Emission) -> Iterable[Artifact]:
-    image = emission.artifact("llvm", NATIVE, f"{emission.name}.o", emission.native.object, FLASH)
-    return [image, *emission.described(emission.beside)]
+    images = [emission.artifact("llvm", NATIVE, name, code.object, FLASH) for name, code in emission.objects.items()]
+    return [*images, *emission.described(emission.beside)]
 
 
 def _static(emission: Emission) -> Iterable[Artifact]:
     from aotc.emit.llvm.link import static_library
 
-    member = f"{emission.name}.o"
-    archive = static_library({member: emission.native.object}, {member: emission.native.exports})
+    members = emission.objects.items()
+    archive = static_library(
+        {name: code.object for name, code in members}, {name: code.exports for name, code in members}
+    )
     image = emission.artifact("llvm", NONE, f"lib{emission.name}.a", archive, FLASH)
     return [image, *emission.described(emission.beside)]
 

@@ -13,7 +13,7 @@ from aotc.emit.llvm.tvm_ffi import tvm_ffi_object
 from aotc.errors import CompileError, Problem, UsageError
 from aotc.machines.targets import lookup
 from aotc.model.artifacts import JIT, NATIVE, Artifact, ArtifactSet
-from aotc.model.conventions import artifacts_symbol, json_symbol
+from aotc.model.conventions import artifacts_symbol, json_symbol, weights_symbol
 from aotc.model.files import write_files
 from aotc.model.metadata import to_json
 
@@ -21,6 +21,8 @@ SECTION = ".aotc.artifacts"
 """Where a library keeps what it carries for loaders from outside."""
 _ALTERNATIVES = ("llvm", "c")
 """Code generators of the whole model: where both made it, the first one's is linked."""
+_CACHE_LINE = 64
+"""Bytes of which the address of weights is a multiple, as the longest vectors want."""
 _LINKING = ("-l", "-L", "-Wl,")
 """What flags for the linker begin with."""
 _REGISTRY = ("aotc_registry.c", "aotc_runtime.h", "aotc_packed.h", "aotc_micro.h")
@@ -56,6 +58,9 @@ def linked(artifacts: ArtifactSet) -> bytes:
     objects.append(data_object(json_symbol(info.name), to_json(info).encode() + b"\0", target))
     if info.interface_api == "packed" and target.pointer_width == 64:
         objects.append(tvm_ffi_object(info, target))
+    if info.weights == "external":
+        blob = artifacts[f"{info.name}.weights.bin"].read()
+        objects.append(data_object(weights_symbol(info.name), blob, target, alignment=_CACHE_LINE))
     if carried := artifacts.carried():
         blob = ArtifactSet(carried).blob()
         framed = len(blob).to_bytes(8, "little") + blob

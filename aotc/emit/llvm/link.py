@@ -84,11 +84,13 @@ def shared_library(
         return (Path(folder) / "out.so").read_bytes()
 
 
-def data_object(symbol: str, content: bytes, target: Target, section: str | None = None) -> bytes:
+def data_object(
+    symbol: str, content: bytes, target: Target, section: str | None = None, *, alignment: int = 8
+) -> bytes:
     """An object that exports constant bytes."""
     constant = f"[{len(content)} x i8] {bytes_text(content)}"
     place = "" if section is None else f', section "{section}"'
-    source = f'target triple = "{target.triple}"\n@{symbol} = constant {constant}{place}, align 8\n'
+    source = f'target triple = "{target.triple}"\n@{symbol} = constant {constant}{place}, align {alignment}\n'
     machine = target.machine(0)
     module = binding().parse_assembly(source)
     optimize(module, machine, "0")

@@ -27,7 +27,7 @@
 // PACKED-NEXT: aot.check [[S]]
 // PACKED: aot.string "aotc_m_py_f_0"
 // PACKED: func.call @AOTCCallPacked
-// PACKED: aot.global "private" constant @aotc_m_functions : !aot.struct<"AOTCFunctionEntry"> = {{\[\[}}"run", @aotc_m_run_packed], ["get_model_metadata", @aotc_m_get_model_metadata], [unit, unit]]
+// PACKED: aot.global @aotc_m_functions : !aot.struct<"AOTCFunctionEntry"> = {{\[\[}}"run", @aotc_m_run_packed], ["get_model_metadata", @aotc_m_get_model_metadata], [unit, unit]]
 
 // C: extern int32_t aotc_m_dsp_fir_0(const uint8_t *{{.*}}, float *{{.*}}, int8_t *{{.*}}, void *
 // C-NOT: extern int32_t aotc_m_py_f_0
