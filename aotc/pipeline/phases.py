@@ -68,6 +68,16 @@ def _is_scheduled_without_vectors(options: CompileOptions) -> bool:
 
 
 def _schedule(options: CompileOptions) -> str:
+    offload = ""
+    if options.offload:
+        offload = (
+            f'offload-operations{{codegens="{",".join(options.offload)}" target="{options.target}"}},'
+            "eliminate-transposes,fold-constants,canonicalize,cse,dce"
+        )
+    return ",".join(part for part in (offload, _scheduled(options)) if part)
+
+
+def _scheduled(options: CompileOptions) -> str:
     if _is_scheduled_without_vectors(options):
         small = " size=true" if options.optimize == "s" else ""
         choose = f'choose-schedule{{target="{options.target}"{small}}}'

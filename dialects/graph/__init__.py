@@ -14,6 +14,7 @@ from aotc.dialects.graph import (
     conversion,
     convolution,
     elementwise,
+    external,
     functions,
     indexing,
     logical,
@@ -40,6 +41,7 @@ __all__ = ["GRAPH", "canonicalization"]  # the latter registers its patterns whe
 
 _FAMILIES = (
     structure,
+    external,
     elementwise,
     functions,
     logical,

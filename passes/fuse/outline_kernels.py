@@ -2,7 +2,8 @@
 
 Views (reshapes, contiguous slices) and constants stay in the entry, and so do concatenations whose parts kernels can
 write in their places (`part_offsets`). An output of the model that is an input, a constant
-or another output is copied. `aot.in_place` says for each result which operands' buffers it may take over.
+or another output is copied. `aot.in_place` says for each result which operands' buffers it may take over. What a code
+generator from outside computes becomes a declaration, which `aot.external` is about.
 
 Before:
 ```mlir
@@ -46,8 +47,17 @@ from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from aotc.dialects.aot.contract import entries, mark_kernel
-from aotc.dialects.graph.interfaces import AnchorOp, GraphOp, is_join, is_kernel, is_view, viewed_whole
+from aotc.dialects.aot.contract import EXTERNAL, External, entries, mark_kernel
+from aotc.dialects.graph.external import ExternalOp
+from aotc.dialects.graph.interfaces import (
+    AnchorOp,
+    GraphOp,
+    is_join,
+    is_kernel,
+    is_view,
+    shape_of,
+    viewed_whole,
+)
 from aotc.dialects.graph.structure import ConstantOp, CopyOp, FusedOp, YieldOp
 from aotc.errors import CompileError, Problem
 from aotc.model.locations import fuse_locations, node_names
@@ -73,19 +83,32 @@ class OutlineKernelsPass(ModulePass):
             block = entry.body.block
             _separate_outputs(block)
             _group_lone_operations(block, _joins(block))
-            for group in [each for each in block.ops if isinstance(each, FusedOp)]:
-                key = block_signature(group.block)
+            for group in [each for each in block.ops if isinstance(each, FusedOp | ExternalOp)]:
+                key = _key(group)
                 if (kernel := kernels.get(key)) is None:
-                    base = _kernel_name(group.block)
+                    base = _kernel_name(group)
                     kernel = kernels[key] = _make_kernel(group, f"{base}_{numbers[base]}")
                     numbers[base] += 1
                     op.body.block.insert_op_before(kernel, entry)
                 locations.setdefault(kernel, []).append(group.location)
-                call = CallOp(kernel.sym_name.data, group.inputs, [result.type for result in group.outputs])
+                call = CallOp(kernel.sym_name.data, group.inputs, kernel.function_type.outputs.data)
                 call.location = group.location
-                Rewriter.replace_op(group, call)
+                unused = [None] * (len(group.results) - len(call.results))  # scratch, which `bufferize` allocates
+                Rewriter.replace_op(group, call, [*call.results, *unused])
         for kernel, places in locations.items():
             kernel.location = fuse_locations(places)
+
+
+def _key(op: FusedOp | ExternalOp) -> object:
+    """All that decides which kernel computes a group."""
+    if isinstance(op, FusedOp):
+        return block_signature(op.block)
+    return tuple(sorted(op.properties.items())), tuple(value.type for value in (*op.operands, *op.results))
+
+
+def _is_computed(value: SSAValue) -> bool:
+    """Whether a kernel computes a value."""
+    return isinstance(value, OpResult) and (is_kernel(value.op) or isinstance(value.op, FusedOp | ExternalOp))
 
 
 def _separate_outputs(block: Block) -> None:
@@ -96,8 +119,7 @@ def _separate_outputs(block: Block) -> None:
     taken: set[SSAValue] = set()
     for position, value in enumerate(end.operands):
         source = viewed_whole(value)
-        computed = isinstance(source, OpResult) and (is_kernel(source.op) or isinstance(source.op, FusedOp))
-        if computed and source not in taken:
+        if _is_computed(source) and source not in taken:
             taken.add(source)
             continue
         copy = CopyOp.get(value)
@@ -123,8 +145,7 @@ def _joins(block: Block) -> set[Operation]:
         copied: list[int] = []
         for place, value in enumerate(op.operands):
             source = viewed_whole(value)
-            computed = isinstance(source, OpResult) and (is_kernel(source.op) or isinstance(source.op, FusedOp))
-            if computed and source not in taken:
+            if _is_computed(source) and source not in taken:
                 taken.add(source)
             else:
                 copied.append(place)
@@ -151,15 +172,23 @@ def _group_lone_operations(block: Block, joins: Collection[Operation]) -> None:
             continue
         elif is_kernel(op):
             make_group([op], used)
-        elif not (isinstance(op, FusedOp | ConstantOp) or is_view(op)):
+        elif not (isinstance(op, FusedOp | ExternalOp | ConstantOp) or is_view(op)):
             node = ", ".join(node_names(op.location))
             raise CompileError(
                 Problem(f"{op.name} has no kernel", node, why="it is neither an ElementOp nor an AnchorOp")
             )
 
 
-def _make_kernel(group: FusedOp, name: str) -> FuncOp:
-    """A private function with the group's operations, which are moved out of the group's region."""
+def _make_kernel(group: FusedOp | ExternalOp, name: str) -> FuncOp:
+    """A private function with the group's operations, which are moved out of the group's region; of what is computed
+    outside a declaration."""
+    if isinstance(group, ExternalOp):
+        kernel = FuncOp.external(name, [value.type for value in group.inputs], [group.result.type])
+        mark_kernel(kernel, [[]])
+        (scratch_bytes,) = shape_of(group.scratch[0]) if group.scratch else (0,)
+        made = External(group.codegen.data, group.kernel.data, group.settings, group.by_name is not None, scratch_bytes)
+        EXTERNAL.set(kernel, made)
+        return kernel
     inner = group.body.detach_block(group.block)
     end = inner.last_op
     assert isinstance(end, YieldOp)
@@ -200,9 +229,12 @@ def _operand_name(op: Operation, value: SSAValue) -> str | None:
     return None
 
 
-def _kernel_name(block: Block) -> str:
-    """The operators in order; of many, the first from the anchor on, and the number of the others."""
-    ops = [op for op in block.walk() if not op.regions and not isinstance(op, ConstantOp | YieldOp)]
+def _kernel_name(group: FusedOp | ExternalOp) -> str:
+    """The operators in order; of many, the first from the anchor on, and the number of the others. Of what is computed
+    outside by whom, and the kind of kernel."""
+    if isinstance(group, ExternalOp):
+        return re.sub(r"[^A-Za-z0-9_]", "_", f"{group.codegen.data}_{group.kernel.data}")
+    ops = [op for op in group.block.walk() if not op.regions and not isinstance(op, ConstantOp | YieldOp)]
     names = [re.sub(r"[^A-Za-z0-9_]", "_", op.name.rsplit(".", 1)[-1]) for op in ops]
     if len(names) > NAME_PARTS:
         anchor = next((place for place, op in enumerate(ops) if isinstance(op, AnchorOp)), 0)

@@ -3,7 +3,8 @@
 Reshapes and contiguous slices become views, and so do the parts of a concatenation that is left in the entry. A kernel
 result that is an output, even one reshaped, is written straight into the output's buffer. Each element is written once;
 sharing memory is the planner's business. The scratch buffers of a kernel (`AnchorOp.scratch`) become
-more destinations, last in its signature, with a buffer for each call.
+more destinations, last in its signature, with a buffer for each call. A kernel without a body, of a code generator from
+outside, gets the same signature.
 
 Before:
 ```mlir
@@ -43,6 +44,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import memref
@@ -55,6 +57,7 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     TensorType,
     UnitAttr,
+    i8,
 )
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
@@ -62,8 +65,20 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from aotc.dialects.aot import WeightOp
-from aotc.dialects.aot.contract import IN_PLACE, Argument, Io, arguments_of, entries, kernels, results_of, set_arguments
+from aotc.dialects.aot.contract import (
+    EXTERNAL,
+    IN_PLACE,
+    Argument,
+    External,
+    Io,
+    arguments_of,
+    entries,
+    kernels,
+    results_of,
+    set_arguments,
+)
 from aotc.dialects.constants import constant_array
+from aotc.dialects.dtypes import dtype_name, storage_type
 from aotc.dialects.graph.interfaces import AnchorOp, GraphOp, is_join, is_view, tensor_type, viewed_whole
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.model.weights import WeightStore
@@ -95,6 +110,9 @@ def _memref(kind: TensorType[Attribute]) -> MemRefType:
 
 def bufferize_kernel(kernel: FuncOp) -> None:
     """Let a kernel read and write buffers: arguments for its operands, then its results, then its scratch buffers."""
+    if (external := EXTERNAL.get(kernel)) is not None:
+        _bufferize_declaration(kernel, external)
+        return
     old = kernel.body.block
     end = old.last_op
     assert isinstance(end, ReturnOp)
@@ -120,6 +138,30 @@ def bufferize_kernel(kernel: FuncOp) -> None:
         )
     block.add_op(ReturnOp())
     _replace_body(kernel, block)
+    _describe(kernel, [tensor_type(value).get_element_type() for value in (*old.args, *results)], len(scratch))
+
+
+def _bufferize_declaration(kernel: FuncOp, external: External) -> None:
+    """The signature of a kernel that is defined elsewhere."""
+    signature = kernel.function_type
+    tensors = [cast(TensorType[Attribute], kind) for kind in (*signature.inputs, *signature.outputs)]
+    scratch = [MemRefType(i8, [external.scratch_bytes])] if external.scratch_bytes else []
+    kernel.properties["function_type"] = FunctionType.from_lists([*map(_memref, tensors), *scratch], [])
+    kernel.properties.pop("res_attrs", None)
+    IN_PLACE.set(kernel, [*(IN_PLACE.get(kernel) or ()), *([] for _ in scratch)])
+    _describe(kernel, [*(kind.element_type for kind in tensors), *(i8 for _ in scratch)], len(scratch))
+
+
+def _describe(kernel: FuncOp, elements: Sequence[Attribute], scratch: int) -> None:
+    """Note what the types of a kernel's buffers will not say: which memory holds as others, which are scratch."""
+    given = arguments_of(kernel)
+    for argument, element in zip(given, elements, strict=True):
+        if storage_type(element) != element or EXTERNAL.get(kernel) is not None:
+            argument.dtype = dtype_name(element)
+    for argument in given[len(given) - scratch :]:
+        argument.scratch = True
+    if any(argument.attributes for argument in given):
+        set_arguments(kernel, given)
 
 
 class _Entry:

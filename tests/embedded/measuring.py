@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -72,9 +73,19 @@ class Measured:
 
 
 def measure(
-    board: Board, model: str, kind: str, *, count: int = 2, flags: tuple[str, ...] = ("-Os",), **options: Any
+    board: Board,
+    model: str,
+    kind: str,
+    *,
+    count: int = 2,
+    flags: tuple[str, ...] = ("-Os",),
+    library: Sequence[Path] = (),
+    **options: Any,
 ) -> Measured:
-    """Run the first `count` cases of a model from generated C (`kind` "c") or from the LLVM object ("object")."""
+    """Run the first `count` cases of a model from generated C (`kind` "c") or from the LLVM object ("object").
+
+    `library` are objects that it is linked with, which count as runtime.
+    """
     source = compiled(model, board.target, **options)
     chosen = cases(model)[:count]
     folder = Path(mkdtemp(prefix=f"{board.name}.", dir=_SCRATCH.name))
@@ -94,7 +105,7 @@ def measure(
         folder,
         model=[source / f"{model}.{'c' if kind == 'c' else 'o'}"],
         program=[HERE / "run_model.c"],
-        runtime=[RUNTIME / "aotc_registry.c"] if options.get("operator_api") == "packed" else [],
+        runtime=[*([RUNTIME / "aotc_registry.c"] if options.get("operator_api") == "packed" else []), *library],
         flags=flags,
         program_flags=[f"-I{source}", f"-I{RUNTIME}", *(f"-D{name}={value}" for name, value in defines.items())],
         stack=3 * 1024,

@@ -30,6 +30,7 @@ from aotc.dialects.aot.contract.arguments import (
     tensors_of,
 )
 from aotc.dialects.aot.contract.functions import (
+    EXTERNAL,
     IN_PLACE,
     LOOP_HINTS,
     NONPOSITIVE,
@@ -37,6 +38,7 @@ from aotc.dialects.aot.contract.functions import (
     RESOURCE_HANDLE,
     SCALAR_FALLBACK,
     SCHEDULE,
+    External,
     InPlace,
     Sizes,
     convention,
@@ -86,6 +88,7 @@ from aotc.dialects.aot.contract.weights import (
 
 __all__ = [
     "EMBEDDED",
+    "EXTERNAL",
     "IN_PLACE",
     "LOOP_HINTS",
     "MINIMUM_BLOB",
@@ -97,6 +100,7 @@ __all__ = [
     "SCHEDULE",
     "WEIGHT_LAYOUT",
     "Argument",
+    "External",
     "InPlace",
     "Interface",
     "Io",
