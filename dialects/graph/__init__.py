@@ -34,6 +34,7 @@ from aotc.dialects.graph.packed import window as blocked_window
 from aotc.dialects.graph.quantized import doubling, fixed_add, flip, lookup, requantization, softmax
 from aotc.dialects.graph.recurrent import cells
 from aotc.dialects.graph.schedules import ALGORITHM_ATTRIBUTES, SCHEDULE_ATTRIBUTES
+from aotc.dialects.graph.trees import coupling, leaves
 from aotc.dialects.graph.windows import resampling
 
 __all__ = ["GRAPH", "canonicalization"]  # the latter registers its patterns when it is imported
@@ -64,6 +65,8 @@ _FAMILIES = (
     flip,
     resampling,
     cells,
+    leaves,
+    coupling,
     strassen,
     window,
     winograd,
