@@ -35,6 +35,7 @@ from aotc.dialects.graph.quantized import doubling, fixed_add, flip, lookup, req
 from aotc.dialects.graph.recurrent import cells
 from aotc.dialects.graph.schedules import ALGORITHM_ATTRIBUTES, SCHEDULE_ATTRIBUTES
 from aotc.dialects.graph.trees import coupling, leaves
+from aotc.dialects.graph.trees import packed as packed_trees
 from aotc.dialects.graph.windows import resampling
 
 __all__ = ["GRAPH", "canonicalization"]  # the latter registers its patterns when it is imported
@@ -67,6 +68,7 @@ _FAMILIES = (
     cells,
     leaves,
     coupling,
+    packed_trees,
     strassen,
     window,
     winograd,

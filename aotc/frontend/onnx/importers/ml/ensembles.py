@@ -52,6 +52,8 @@ class Forest:
     roots: Array
     missing: Array | None
     depth: int
+    depths: Array
+    """The mean depth of the leaves of each tree."""
     trees_of_leaves: Array
     """A tree that has the leaf, for each leaf; -1 where none has it."""
 
@@ -75,8 +77,7 @@ def forest(nodes: Nodes, features: int) -> Forest:
     if parents.max(initial=0) > 1:
         raise EnsembleError(f"two nodes lead to node {int(parents.argmax())}: that is no tree")
     found = _Rows(nodes).forest()
-    depth, trees = _walk(found.children, found.roots, len(found.features), nodes.leaves)
-    return replace(found, depth=depth, trees_of_leaves=trees)
+    return _walked(found, nodes.leaves)
 
 
 class _Rows:
@@ -126,7 +127,7 @@ class _Rows:
         if not total:  # tables have an element
             features, values = np.zeros(1, np.int64), self.never.reshape(1)
             numbers, roots, extended = np.ones([1, 2], np.int64), roots + 1, np.zeros(1, np.bool_)
-        return Forest(features, values, numbers, roots, extended if extended.any() else None, 0, roots)
+        return Forest(features, values, numbers, roots, extended if extended.any() else None, 0, roots, roots)
 
     def _search(self, feature: Any, members: Array, yes: int, no: int) -> tuple[Any, tuple[int, int]]:
         """Threshold and children of a node from which a value among `members`, ascending, comes to `yes`."""
@@ -147,21 +148,28 @@ class _Rows:
         return -len(self.children)
 
 
-def _walk(children: Array, roots: Array, count: int, leaves: int) -> tuple[int, Array]:
-    """The greatest number of steps from a root to a leaf, and a tree of each leaf. Raises EnsembleError for a cycle."""
+def _walked(found: Forest, leaves: int) -> Forest:
+    """`found` with the greatest number of steps from a root to a leaf, the mean for each tree, and a tree of each leaf.
+
+    Raises EnsembleError where a walk has no end.
+    """
+    count, roots = len(found.features), len(found.roots)
     trees = np.full(leaves, -1, np.int64)
-    owners, front = np.arange(len(roots)), roots.astype(np.int64)
+    ends, steps = np.zeros([2, roots], np.int64)
+    owners, front = np.arange(roots), found.roots.astype(np.int64)
     depth = 0
     while True:
         at_leaf = front >= count
         trees[front[at_leaf] - count] = owners[at_leaf]
+        arrived = np.bincount(owners[at_leaf], minlength=roots)
+        ends, steps = ends + arrived, steps + depth * arrived
         owners, front = owners[~at_leaf], front[~at_leaf]
         if not front.size:
-            return depth, trees
+            return replace(found, depth=depth, depths=steps / np.maximum(ends, 1), trees_of_leaves=trees)
         depth += 1
         if depth > count:
             raise EnsembleError("the nodes of a tree lead back to themselves")
-        pairs = np.stack([np.repeat(owners, 2), children[front].reshape(-1)])
+        pairs = np.stack([np.repeat(owners, 2), found.children[front].reshape(-1)])
         owners, front = np.unique(pairs, axis=1)
 
 

@@ -208,7 +208,7 @@ def _search(node: Node, x: SSAValue, keys: Array) -> SSAValue:
     numbers = smallest(np.concatenate([np.where(table < 0, count - 1 - table, table).reshape(-1), [max(root, 0)]]))
     tables = [np.zeros(count, np.uint8), np.array(thresholds, keys.dtype), numbers[:-1].reshape(-1, 2), numbers[-1:]]
     operands = [node.constant(each) for each in tables]
-    found = node.emit(TreeLeavesOp, x, *operands, None, depth=max(len(keys) - 1, 1).bit_length())
+    found = node.emit(TreeLeavesOp, x, *operands, None, depth=max(len(keys) - 1, 1).bit_length(), leaves=len(keys))
     return node.emit(CastOp, reshape(node, found, [shape_of(x)[0]]), to=i64)
 
 

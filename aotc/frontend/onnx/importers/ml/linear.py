@@ -81,6 +81,8 @@ def linear_classifier(node: Node) -> list[SSAValue]:
     if transform_name(node) == "PROBIT" or not two:
         scores = transformed(node, scores) if transform_name(node) == "PROBIT" else scores
         return [label, both(node, scores, scores) if two else scores]
+    if transform_name(node) == "LOGISTIC":
+        return [label, transformed(node, both(node, negative(node, scores), scores))]
     return [label, both(node, complement(node, scores), scores)]
 
 
@@ -202,7 +204,10 @@ def _pairwise_svm(node: Node, x: SSAValue, known: list[int], per_class: Array) -
     if transform_name(node) == "PROBIT":
         score = transformed(node, column(node, scores, 0))
         return [label, both(node, score, score)]
-    other = negative(node, scores) if transform_name(node) == "NONE" else complement(node, scores)
+    name = transform_name(node)
+    if name == "LOGISTIC":
+        return [label, transformed(node, both(node, negative(node, scores), scores))]
+    other = negative(node, scores) if name == "NONE" else complement(node, scores)
     return [label, both(node, other, scores)]
 
 

@@ -8,10 +8,11 @@ import numpy as np
 from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
+from aotc.dialects.dtypes import numpy_dtype
 from aotc.dialects.graph.elementwise import AbsOp, AddOp, DivOp, MulOp, NegOp, SubOp
 from aotc.dialects.graph.functions import ExpOp, LogOp, SigmoidOp, SqrtOp
 from aotc.dialects.graph.indexing import GatherOp
-from aotc.dialects.graph.interfaces import shape_of
+from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.logical import CompareOp, WhereOp
 from aotc.dialects.graph.movement import ConcatOp
 from aotc.dialects.graph.normalization import SoftmaxOp
@@ -147,3 +148,8 @@ def negative(node: Node, x: SSAValue) -> SSAValue:
 def complement(node: Node, x: SSAValue) -> SSAValue:
     """1 - x."""
     return node.emit(SubOp, scalar(node, 1, x), x)
+
+
+def zeros(node: Node, like: SSAValue) -> SSAValue:
+    """Zeros of the shape of `like`."""
+    return node.constant(np.zeros(shape_of(like)), numpy_dtype(element_type_of(like)))

@@ -30,6 +30,7 @@ from aotc.frontend.onnx.importers.ml.scores import (
     rows,
     transform_name,
     transformed,
+    zeros,
 )
 from aotc.frontend.onnx.registry import Node, onnx_op
 from aotc.model.weights import Array
@@ -106,9 +107,9 @@ def _two_classes(node: Node, scores: SSAValue, base: Array, weights: Weights, kn
     if base.size == 2:
         if has_second:
             second = plus(first, 1)
-            pair = negative(node, second), second
+            pair = negative(node, second) if 0 in said else zeros(node, second), second
         else:
-            pair = plus(first, 0), plus(second, 1)
+            pair = plus(first, 0), zeros(node, first)  # onnxruntime forgets the base value of a class without trees
     else:
         first = plus(first, 0)
         pair = (first, second) if has_second else None
@@ -121,10 +122,9 @@ def _two_classes(node: Node, scores: SSAValue, base: Array, weights: Weights, kn
     if name == "PROBIT":
         only = transformed(node, first)
         return [label, both(node, only, only)]
-    if positive:
-        return [label, both(node, complement(node, first), first)]
-    whole = both(node, negative(node, first), first)
-    return [label, transformed(node, whole) if name == "LOGISTIC" else whole]
+    if name == "LOGISTIC":
+        return [label, transformed(node, both(node, negative(node, first), first))]
+    return [label, both(node, complement(node, first) if positive else negative(node, first), first)]
 
 
 # Attributes
@@ -289,15 +289,16 @@ class _Scores:
     def _reduced(self, values: Array, kind: str) -> SSAValue:
         """What the leaves [leaves, targets] of all trees say, reduced over trees."""
         node, neutral = self.node, _ABSENT[kind]
-        roots = self.forest.roots
+        roots, depths = self.forest.roots, self.forest.depths  # neighbours that take about as long are a good group
         if self._single is None:
+            roots = roots[np.argsort(depths, kind="stable")]
             found = node.emit(GatherOp, node.constant(values), self._leaves(roots), axis=0)
             total = node.emit(ReduceOp, found, kind="sum" if kind == "mean" else kind, axes=[1])
         else:
             # A leaf has one value; every target gets as many trees, some of which say nothing.
             counts = np.bincount(self._single, minlength=self.targets)
             padding = np.repeat(np.arange(self.targets), counts.max() - counts)
-            order = np.argsort(np.concatenate([self._single, padding]), kind="stable")
+            order = np.lexsort([np.pad(depths, (0, len(padding))), np.concatenate([self._single, padding])])
             silent = len(self.forest.features) + self.leaf_count
             roots = np.concatenate([roots, np.full(len(padding), silent)])[order]
             leaves = np.full(self.leaf_count + 1, neutral, self.dtype)
@@ -316,4 +317,4 @@ class _Scores:
         tables += [numbers[: found.children.size].reshape(-1, 2), numbers[found.children.size :]]
         operands = [node.constant(table) for table in tables]
         missing = None if found.missing is None else node.constant(found.missing)
-        return node.emit(TreeLeavesOp, self._x, *operands, missing, depth=found.depth)
+        return node.emit(TreeLeavesOp, self._x, *operands, missing, depth=found.depth, leaves=self.leaf_count + 1)
