@@ -21,7 +21,7 @@ from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.layouts import Layouts
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
 
-_TREES = 8
+_TREES = 12
 """Walks that keep a core busy while each waits: a step takes some 20 cycles, and a tenth of that in instructions."""
 _STEPS = 2
 _ROWS = 64
@@ -56,6 +56,8 @@ def _walk_down(
             writes[0]([row, place], walk.leaf(node))
 
     def block(row: Scalar, height: int) -> None:
+        if isinstance(op, PackedTreeLeavesOp):
+            b.sequential_range(0, height, 1, lambda number: op.fill_keys(b, reads, writes, row + number))
         for part in segments(trees, schedule.trees):
             high = part.start + part.count * part.size
 
@@ -83,7 +85,7 @@ class PackedWalkStrategy(KernelStrategy[PackedTreeLeavesOp]):
         return Prologue.STORED
 
     def accesses(self, op: PackedTreeLeavesOp, schedule: TreeSchedule) -> Accesses | None:
-        return Accesses(tuple(() for _ in op.operands), ((),))
+        return Accesses(tuple(() for _ in (*op.operands, *op.scratch())), tuple(() for _ in op.results))
 
     def nest(
         self,
@@ -116,10 +118,11 @@ class WalkStrategy(KernelStrategy[TreeLeavesOp]):
         tables = op.features, op.thresholds, op.children, op.missing
         if any(value is not None and producer(value, ConstantOp) is None for value in tables):
             return None
-        nodes = layouts.add(PackTreesOp.get(*tables, leaves=op.leaves))
+        nodes = layouts.add(PackTreesOp.get(*tables, features=shape_of(op.x)[1], leaves=op.leaves))
         missing = True if op.missing is not None else None
         inner = shape_of(op.features)[0]
-        return layouts.add(PackedTreeLeavesOp.get(op.x, nodes, op.roots, depth=op.depth, inner=inner, missing=missing))
+        layouts.add(PackedTreeLeavesOp.get(op.x, nodes, op.roots, depth=op.depth, inner=inner, missing=missing))
+        return layouts.added[-1].results[0]
 
     def prologue(self, op: TreeLeavesOp, operand: int) -> Prologue:
         return Prologue.STORED
