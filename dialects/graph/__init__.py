@@ -31,7 +31,7 @@ from aotc.dialects.graph.packed import channels_last, dots, interleaved, narrow,
 from aotc.dialects.graph.packed import conv as blocked
 from aotc.dialects.graph.packed import matmul as packed
 from aotc.dialects.graph.packed import window as blocked_window
-from aotc.dialects.graph.quantized import doubling, fixed_add, flip, lookup, requantization, softmax
+from aotc.dialects.graph.quantized import doubling, fixed_add, flip, lookup, nibbles, requantization, softmax
 from aotc.dialects.graph.recurrent import cells
 from aotc.dialects.graph.schedules import ALGORITHM_ATTRIBUTES, SCHEDULE_ATTRIBUTES
 from aotc.dialects.graph.trees import coupling, leaves
@@ -64,6 +64,7 @@ _FAMILIES = (
     fixed_add,
     softmax,
     flip,
+    nibbles,
     resampling,
     cells,
     leaves,

@@ -195,7 +195,9 @@ class _Importer:
             return None
         if opset is not None:
             schema = schema_of(node.op_type, domain, opset)
-            if (domain, node.op_type) in IMPORTERS and (domain or schema is not None):
+            # onnxruntime adds operators to ONNX's own set: those have no definition in any version
+            own = not domain and schema_of(node.op_type, domain, MAX_OPSET) is not None
+            if (domain, node.op_type) in IMPORTERS and (not own or schema is not None):
                 return None
             if schema is not None and (node.op_type in ("If", "Loop") or has_definition(schema)):
                 return None

@@ -118,7 +118,7 @@ class Node:
             )
         return value
 
-    def constant(self, array: Array | Sequence[Any], dtype: Any = None) -> SSAValue:
+    def constant(self, array: Array | Sequence[Any] | float, dtype: Any = None) -> SSAValue:
         """A constant from a numpy array (or what np.array makes one of)."""
         array = np.asarray(array, dtype=dtype)
         self._store.count_computed(array.nbytes, self.name, self.op_type)

@@ -100,6 +100,9 @@ class TreeLeavesOp(LoopNestOp):
 
         b.parallel_for(shape_of(self.result), each)
 
+    def prepare(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer], row: Scalar) -> None:
+        """Emit what comes before the walks of a row: nothing."""
+
     def walker(self, b: Builder, reads: Sequence[Reader], row: Scalar) -> Walk:
         """The walk of one row of x, to be written with `b`."""
         x, features, thresholds, children, roots, *missing = reads

@@ -114,7 +114,7 @@ class PackedTreeLeavesOp(LoopNestOp):
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         def row(index: list[Scalar]) -> None:
             walk = self.walker(b, reads, index[0])
-            self.fill_keys(b, reads, writes, index[0])
+            self.prepare(b, reads, writes, index[0])
 
             def tree(number: Scalar) -> None:
                 (node,) = b.reduce([(0, self.depth.value.data)], [walk.root(number)], lambda _, at: [walk.step(at[0])])
@@ -124,7 +124,7 @@ class PackedTreeLeavesOp(LoopNestOp):
 
         b.parallel_for([shape_of(self.x)[0], 1], row)
 
-    def fill_keys(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer], row: Scalar) -> None:
+    def prepare(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer], row: Scalar) -> None:
         """Emit the keys of a row."""
         count = shape_of(self.x)[1]
 

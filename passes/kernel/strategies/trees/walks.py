@@ -56,8 +56,7 @@ def _walk_down(
             writes[0]([row, place], walk.leaf(node))
 
     def block(row: Scalar, height: int) -> None:
-        if isinstance(op, PackedTreeLeavesOp):
-            b.sequential_range(0, height, 1, lambda number: op.fill_keys(b, reads, writes, row + number))
+        b.sequential_range(0, height, 1, lambda number: op.prepare(b, reads, writes, row + number))
         for part in segments(trees, schedule.trees):
             high = part.start + part.count * part.size
 

@@ -65,13 +65,13 @@ def forest(nodes: Nodes, features: int) -> Forest:
     its children swapped. x == t is x <= t and not x <= p, and the members of a set are searched for in order.
     """
     count = len(nodes.features)
-    if count and not (0 <= nodes.features.min() and nodes.features.max() < features):
+    if count and not (nodes.features.min() >= 0 and nodes.features.max() < features):
         worst = int(max(nodes.features.max(), -nodes.features.min(), key=abs))
         raise EnsembleError(f"a node asks for feature {worst} of rows of {features}")
-    if nodes.modes.size and not (0 <= nodes.modes.min() and nodes.modes.max() < len(MODES)):
+    if nodes.modes.size and not (nodes.modes.min() >= 0 and nodes.modes.max() < len(MODES)):
         raise EnsembleError(f"a node has mode {int(nodes.modes.max())}, the modes are 0 to {len(MODES) - 1}")
     for name, numbers in (("child", nodes.children), ("root", nodes.roots)):
-        if numbers.size and not (0 <= numbers.min() and numbers.max() < count + nodes.leaves):
+        if numbers.size and not (numbers.min() >= 0 and numbers.max() < count + nodes.leaves):
             raise EnsembleError(f"the {name} of a node or a tree does not exist")
     parents = np.bincount(np.concatenate([nodes.children.reshape(-1), nodes.roots]), minlength=count)[:count]
     if parents.max(initial=0) > 1:

@@ -15,7 +15,7 @@ from aotc.dialects.graph.elementwise import AbsOp, DivOp, MulOp, NegOp, SubOp
 from aotc.dialects.graph.functions import SqrtOp
 from aotc.dialects.graph.indexing import GatherOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
-from aotc.dialects.graph.logical import CompareOp, OrOp, WhereOp
+from aotc.dialects.graph.logical import CompareOp, WhereOp
 from aotc.dialects.graph.movement import ConcatOp, PadOp
 from aotc.dialects.graph.reduction import ReduceOp
 from aotc.dialects.graph.trees.leaves import TreeLeavesOp
@@ -85,11 +85,16 @@ def binarizer(node: Node) -> SSAValue:
 def imputer(node: Node) -> SSAValue:
     x = node.input(0)
     real = is_float(element_type_of(x))
-    values, replaced = ("imputed_value_floats", "replaced_value_float") if real else ("imputed_value_int64s", "replaced_value_int64")
+    values, replaced = (
+        ("imputed_value_floats", "replaced_value_float") if real else ("imputed_value_int64s", "replaced_value_int64")
+    )
     if not node.attr(values):
         node.fail(f"it has no {values}", "its input is " + ("real" if real else "integer"))
     dtype = numpy_dtype(element_type_of(x))
-    new, old = _per_feature(node, node.attr(values), values).astype(dtype), np.array(node.attr(replaced, 0)).astype(dtype)
+    new, old = (
+        _per_feature(node, node.attr(values), values).astype(dtype),
+        np.array(node.attr(replaced, 0)).astype(dtype),
+    )
     if real and np.isnan(old):
         hit = node.emit(CompareOp, x, x, how="ne")
     else:
@@ -110,7 +115,9 @@ def one_hot_encoder(node: Node) -> SSAValue:
     hit = node.emit(CompareOp, reshape(node, x, [*shape, 1]), node.constant(categories), how="eq")
     result = cast(node, hit, f32)
     if again:  # of equal categories the last one counts
-        result = node.emit(MulOp, result, node.constant([place not in again for place in range(len(categories))], np.float32))
+        result = node.emit(
+            MulOp, result, node.constant([place not in again for place in range(len(categories))], np.float32)
+        )
     return result
 
 
@@ -140,7 +147,7 @@ def array_feature_extractor(node: Node) -> SSAValue:
     if not shape or not count:
         node.fail(f"there is nothing to take from {list(shape)} at {list(node.shape(1))}")
     known = node.known(1)
-    if known is not None and not (0 <= known.min() and known.max() < shape[-1]):
+    if known is not None and not (known.min() >= 0 and known.max() < shape[-1]):
         node.fail(f"indices reach beyond the {shape[-1]} elements of the last axis")
     x = reshape(node, node.input(0), [1, *shape]) if len(shape) == 1 else node.input(0)
     return node.emit(GatherOp, x, reshape(node, node.input(1), [count]), axis=len(shape_of(x)) - 1)

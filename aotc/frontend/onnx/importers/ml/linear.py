@@ -57,7 +57,9 @@ def linear_regressor(node: Node) -> SSAValue:
         node.fail(f"targets = {targets}")
     matrix = _floats(node, "coefficients", targets * shape_of(x)[1]).reshape(targets, -1)
     offset = _floats(node, "intercepts")
-    scores = _linear(node, x, matrix, _floats(node, "intercepts", targets) if offset.size else np.zeros(targets, np.float32))
+    scores = _linear(
+        node, x, matrix, _floats(node, "intercepts", targets) if offset.size else np.zeros(targets, np.float32)
+    )
     # As onnxruntime does: of one score there is no distribution.
     return scores if targets == 1 and transform_name(node) != "PROBIT" else transformed(node, scores)
 
@@ -136,7 +138,9 @@ def svm_regressor(node: Node) -> SSAValue:
     if not offset.size:
         node.fail("it has no rho")
     if vectors > 0:
-        x = _Kernel.of(node, False).apply(node, x, _floats(node, "support_vectors", vectors * features).reshape(vectors, -1))
+        x = _Kernel.of(node, False).apply(
+            node, x, _floats(node, "support_vectors", vectors * features).reshape(vectors, -1)
+        )
     score = _linear(node, x, _floats(node, "coefficients", shape_of(x)[1]).reshape(1, -1), offset[:1])
     if not node.attr("one_class", 0):
         return score
@@ -194,7 +198,9 @@ def _pairwise_svm(node: Node, x: SSAValue, known: list[int], per_class: Array) -
     for row, pair in enumerate(pairs):
         for place, each in enumerate(pair):
             wins[place][row, each] = 1
-    votes = [node.emit(MatMulOp, won, node.constant(each)) for won, each in zip((first_wins, second_wins), wins, strict=True)]
+    votes = [
+        node.emit(MatMulOp, won, node.constant(each)) for won, each in zip((first_wins, second_wins), wins, strict=True)
+    ]
     winner = best(node, node.emit(AddOp, *votes))
     if len(node.attr("prob_a", [])):
         return [label_of(node, winner, known), transformed(node, _probabilities(node, scores, len(pairs)))]

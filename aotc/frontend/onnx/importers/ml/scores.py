@@ -52,7 +52,9 @@ def _softmax_of_others(node: Node, x: SSAValue) -> SSAValue:
     top = node.emit(ReduceOp, x, kind="max", axes=[1], keepdims=True)
     large = node.emit(CompareOp, node.emit(AbsOp, x), scalar(node, _NEARLY_ZERO, x), how="gt")
     powers = node.emit(ExpOp, node.emit(SubOp, x, top))
-    total = node.emit(ReduceOp, node.emit(WhereOp, large, powers, scalar(node, 0, x)), kind="sum", axes=[1], keepdims=True)
+    total = node.emit(
+        ReduceOp, node.emit(WhereOp, large, powers, scalar(node, 0, x)), kind="sum", axes=[1], keepdims=True
+    )
     small = node.emit(MulOp, x, node.emit(ExpOp, node.emit(NegOp, top)))
     return node.emit(DivOp, node.emit(WhereOp, large, powers, small), total)
 
@@ -88,9 +90,9 @@ TRANSFORMS: Mapping[str, Callable[[Node, SSAValue], SSAValue]] = {
 
 def transform_name(node: Node) -> str:
     """The post transform that the node names."""
-    name = node.attr("post_transform", "NONE")
-    if isinstance(name, int) and 0 <= name < len(TRANSFORMS):
-        return list(TRANSFORMS)[name]
+    given: str | int = node.attr("post_transform", "NONE")
+    known = list(TRANSFORMS)
+    name = known[given] if isinstance(given, int) and 0 <= given < len(known) else str(given)
     if name not in TRANSFORMS:
         node.fail(f"post_transform = {name} is not supported", fix="choose from " + ", ".join(TRANSFORMS))
     return name

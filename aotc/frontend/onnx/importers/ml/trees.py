@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -157,7 +157,9 @@ def _ensemble(node: Node, kind: str) -> Ensemble:
         node.fail(f"nodes_modes has {sorted(unknown)[0]!r}", fix="it may have LEAF, " + ", ".join(MODES[:6]))
     find = _Finder(node, trees, _ints(node, "nodes_nodeids", count))
     missing = _ints(node, "nodes_missing_value_tracks_true")
-    missing = np.zeros(count, np.bool_) if not missing.size else _ints(node, "nodes_missing_value_tracks_true", count) > 0
+    missing = (
+        np.zeros(count, np.bool_) if not missing.size else _ints(node, "nodes_missing_value_tracks_true", count) > 0
+    )
     is_leaf = np.array([mode == "LEAF" for mode in modes])
     inner = np.flatnonzero(~is_leaf)
     numbers = np.where(is_leaf, len(inner) + np.cumsum(is_leaf) - 1, np.cumsum(~is_leaf) - 1)
@@ -201,7 +203,9 @@ def _version_5(node: Node) -> Ensemble:
     if len(modes) != count or len(splits) != count:
         node.fail(f"{count} nodes have {len(modes)} nodes_modes and {len(splits)} nodes_splits")
     missing = _ints(node, "nodes_missing_value_tracks_true")
-    missing = np.zeros(count, np.bool_) if not missing.size else _ints(node, "nodes_missing_value_tracks_true", count) > 0
+    missing = (
+        np.zeros(count, np.bool_) if not missing.size else _ints(node, "nodes_missing_value_tracks_true", count) > 0
+    )
     ids = np.stack([_ints(node, f"nodes_{way}nodeids", count) for way in ("true", "false")], axis=1)
     leads = np.stack([_ints(node, f"nodes_{way}leafs", count) for way in ("true", "false")], axis=1) != 0
     targets = _ints(node, "leaf_targetids")
@@ -244,7 +248,7 @@ class _Scores:
             node.fail(f"nodes_splits are {thresholds}, the features {dtype}", fix="give them one type")
         nodes = ensemble.nodes
         try:
-            self.forest = forest(Nodes(**{**vars(nodes), "thresholds": nodes.thresholds.astype(dtype)}), shape_of(x)[1])
+            self.forest = forest(replace(nodes, thresholds=nodes.thresholds.astype(dtype)), shape_of(x)[1])
         except EnsembleError as error:
             node.fail(str(error), fix="the model is invalid: export it again")
         self.dtype = dtype

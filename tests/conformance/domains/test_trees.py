@@ -131,7 +131,9 @@ CLASSIFIERS: list[tuple[str, list[int], list[list[int]], float, int]] = [
 def test_classifiers(case: tuple[str, list[int], list[list[int]], float, int], transform: str) -> None:
     _, known, targets, low, base = case
     random = np.random.default_rng(6)
-    trees = draw_trees(random, trees=6, depth=3, features=4, modes=["BRANCH_LEQ", "BRANCH_GT"], targets=targets, low=low)
+    trees = draw_trees(
+        random, trees=6, depth=3, features=4, modes=["BRANCH_LEQ", "BRANCH_GT"], targets=targets, low=low
+    )
     feed = {"x": draw_rows(random, 50, 4, "float32")}
     attributes = as_version_3(trees, "class") | {"classlabels_int64s": known, "post_transform": transform}
     bases = random.uniform(-1, 1, base).astype(np.float32).tolist() if base else None

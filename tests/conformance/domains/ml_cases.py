@@ -19,7 +19,8 @@ def ml_model(op_type: str, version: int, feed: dict[str, Array], outputs: int = 
     """One node on inputs of the shapes of `feed`; attributes that are None are left out."""
     given = {name: value for name, value in attributes.items() if value is not None}
     inputs = [
-        helper.make_tensor_value_info(name, ONNX_TYPES[ELEMENT_TYPES[x.dtype.name]], x.shape) for name, x in feed.items()
+        helper.make_tensor_value_info(name, ONNX_TYPES[ELEMENT_TYPES[x.dtype.name]], x.shape)
+        for name, x in feed.items()
     ]
     names = [f"y{number}" for number in range(outputs)]
     node = helper.make_node(op_type, list(feed), names, op_type.lower(), domain=DOMAIN, **given)
@@ -62,7 +63,11 @@ def draw_trees(
     found = Trees(modes)
 
     def grow(level: int) -> tuple[bool, int]:
-        if level == 0 or (level < depth and random.random() < 0.2) or (level == depth and only_leaves and random.random() < 0.1):
+        if (
+            level == 0
+            or (level < depth and random.random() < 0.2)
+            or (level == depth and only_leaves and random.random() < 0.1)
+        ):
             chosen = targets[random.integers(len(targets))]
             found.leaf_weights.append([(target, float(np.float32(random.uniform(low, 1)))) for target in chosen])
             return True, len(found.leaf_weights) - 1
@@ -86,7 +91,16 @@ def as_version_3(trees: Trees, kind: str, dtype: str = "float32") -> dict[str, A
     """The attributes of TreeEnsembleRegressor (`kind` "target") and TreeEnsembleClassifier ("class")."""
     rows: dict[str, list[Any]] = {
         name: []
-        for name in ("treeids", "nodeids", "featureids", "values", "modes", "truenodeids", "falsenodeids", "missing_value_tracks_true")
+        for name in (
+            "treeids",
+            "nodeids",
+            "featureids",
+            "values",
+            "modes",
+            "truenodeids",
+            "falsenodeids",
+            "missing_value_tracks_true",
+        )
     }
     weights: dict[str, list[Any]] = {name: [] for name in ("treeids", "nodeids", "ids", "weights")}
 
@@ -147,7 +161,11 @@ def as_version_5(trees: Trees, dtype: str) -> dict[str, Any]:
 
 def draw_rows(random: np.random.Generator, rows: int, features: int, dtype: str, missing: bool = True) -> Array:
     """Features that are halves, as thresholds are, other numbers, infinities and NaN."""
-    x = np.where(random.random((rows, features)) < 0.5, random.integers(-4, 5, (rows, features)) / 2, random.normal(size=(rows, features)))
+    x = np.where(
+        random.random((rows, features)) < 0.5,
+        random.integers(-4, 5, (rows, features)) / 2,
+        random.normal(size=(rows, features)),
+    )
     if missing:
         x[random.random(x.shape) < 0.1] = np.nan
         x[random.random(x.shape) < 0.02] = np.inf

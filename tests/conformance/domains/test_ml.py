@@ -67,11 +67,13 @@ def linear() -> list[Case]:
         ]  # fmt: skip
         if transform != "PROBIT":  # of which onnxruntime leaves the second column as it finds it
             found.append(
-                case("LinearClassifier", X, outputs=2, coefficients=floats(4), intercepts=[0.1], classlabels_ints=[7, 2],
-                     **given)
+                case("LinearClassifier", X, outputs=2, coefficients=floats(4), intercepts=[0.1],
+                     classlabels_ints=[7, 2], **given)
             )  # fmt: skip
     found += [
-        case("LinearClassifier", x, outputs=2, coefficients=floats(12), intercepts=floats(3), classlabels_ints=[0, 1, 2])
+        case(
+            "LinearClassifier", x, outputs=2, coefficients=floats(12), intercepts=floats(3), classlabels_ints=[0, 1, 2]
+        )
         for x in (X.astype(np.float64), INTEGERS, INTEGERS.astype(np.int32), X[0])
     ]
     return found
@@ -83,7 +85,9 @@ def machines() -> list[Case]:
     for kernel in ("LINEAR", "POLY", "RBF", "SIGMOID"):
         given = {"kernel_type": kernel, "kernel_params": parameters}
         found.append(
-            case("SVMRegressor", X, coefficients=floats(5), support_vectors=floats(20), n_supports=5, rho=[0.2], **given)
+            case(
+                "SVMRegressor", X, coefficients=floats(5), support_vectors=floats(20), n_supports=5, rho=[0.2], **given
+            )
         )
         for classes in (2, 3, 4):
             sizes = [2, 3, 1, 2][:classes]
@@ -104,15 +108,30 @@ def machines() -> list[Case]:
     rbf = {"kernel_type": "RBF", "kernel_params": [0.2, 0.0, 0.0]}
     for transform in TRANSFORMS[:4]:
         for classes in (2, 3):
-            model = {"coefficients": floats(4 * classes), "rho": [0.1], "classlabels_ints": [5, 3, 8][:classes], **plain}
+            model = {
+                "coefficients": floats(4 * classes),
+                "rho": [0.1],
+                "classlabels_ints": [5, 3, 8][:classes],
+                **plain,
+            }
             found.append(case("SVMClassifier", X, outputs=2, post_transform=transform, **model))
-        two = {"vectors_per_class": [1, 2], "rho": [0.1], "classlabels_ints": [6, 7], "support_vectors": floats(12), **rbf}
+        two = {
+            "vectors_per_class": [1, 2],
+            "rho": [0.1],
+            "classlabels_ints": [6, 7],
+            "support_vectors": floats(12),
+            **rbf,
+        }
         found.append(case("SVMClassifier", X, outputs=2, coefficients=floats(3), post_transform=transform, **two))
     positive = np.abs(real(8)).tolist()
-    found.append(case("SVMClassifier", X, outputs=2, coefficients=positive, rho=[0.0], classlabels_ints=[5, 3], **plain))
+    found.append(
+        case("SVMClassifier", X, outputs=2, coefficients=positive, rho=[0.0], classlabels_ints=[5, 3], **plain)
+    )
     found.append(case("SVMRegressor", X, coefficients=floats(4), rho=[0.2], **plain))
     found.append(case("SVMRegressor", X, coefficients=floats(4), rho=[0.2], one_class=1, **plain))
-    found.append(case("SVMClassifier", INTEGERS, outputs=2, coefficients=floats(8), rho=[0.2], classlabels_ints=[5, 3], **plain))
+    found.append(
+        case("SVMClassifier", INTEGERS, outputs=2, coefficients=floats(8), rho=[0.2], classlabels_ints=[5, 3], **plain)
+    )
     return found
 
 
@@ -120,7 +139,11 @@ def features() -> list[Case]:
     zero_row = X.copy()
     zero_row[2] = 0
     small = INTEGERS.astype(np.int32)
-    found = [case("Normalizer", x, norm=n) for n in ("MAX", "L1", "L2") for x in (zero_row, X[0], INTEGERS, small, X.astype(np.float64))]
+    found = [
+        case("Normalizer", x, norm=n)
+        for n in ("MAX", "L1", "L2")
+        for x in (zero_row, X[0], INTEGERS, small, X.astype(np.float64))
+    ]
     found += [
         case("Scaler", x, offset=o, scale=s)
         for x in (X, INTEGERS, small, X.astype(np.float64))
