@@ -32,9 +32,11 @@ from aotc.dialects.graph.packed import channels_last, dots, interleaved, narrow,
 from aotc.dialects.graph.packed import conv as blocked
 from aotc.dialects.graph.packed import matmul as packed
 from aotc.dialects.graph.packed import window as blocked_window
-from aotc.dialects.graph.quantized import doubling, fixed_add, flip, lookup, requantization, softmax
+from aotc.dialects.graph.quantized import doubling, fixed_add, flip, lookup, nibbles, requantization, softmax
 from aotc.dialects.graph.recurrent import cells
 from aotc.dialects.graph.schedules import ALGORITHM_ATTRIBUTES, SCHEDULE_ATTRIBUTES
+from aotc.dialects.graph.trees import coupling, leaves
+from aotc.dialects.graph.trees import packed as packed_trees
 from aotc.dialects.graph.windows import resampling
 
 __all__ = ["GRAPH", "canonicalization"]  # the latter registers its patterns when it is imported
@@ -64,8 +66,12 @@ _FAMILIES = (
     fixed_add,
     softmax,
     flip,
+    nibbles,
     resampling,
     cells,
+    leaves,
+    coupling,
+    packed_trees,
     strassen,
     window,
     winograd,

@@ -104,6 +104,8 @@ class _Importer:
         self.declared = {value.name: declared_shape(value) for value in (*graph.value_info, *graph.output)}
         self.contradictions: list[Problem] = []
         """What the model declares otherwise than it is computed; of which only the user is told."""
+        self.notes: list[Problem] = []
+        """What importers say of nodes that they did import."""
         self.top = Scope(operator_sets(model.proto.opset_import))
         self.max_nodes = max_nodes
 
@@ -117,7 +119,7 @@ class _Importer:
         results = self._results(graph, scope)
         if self.problems:
             raise CompileError(self.problems)
-        for problem in self.contradictions[:_MOST_WARNINGS]:
+        for problem in (*self.notes, *self.contradictions[:_MOST_WARNINGS]):
             warn(problem)
         if more := self.contradictions[_MOST_WARNINGS:]:
             warn(Problem(f"so it is with {len(more)} more values", fix="export the model again"))
@@ -171,7 +173,8 @@ class _Importer:
                 continue
             results.append(value)
             expected = declared.type.tensor_type.elem_type
-            if expected and ONNX_TYPES[element_type_of(value)] != expected:
+            # For text there are numbers, of which importers tell the user.
+            if expected not in (0, TensorProto.STRING, ONNX_TYPES[element_type_of(value)]):
                 found = dtype_name(element_type_of(value))
                 what = f"output {declared.name!r} is declared as {type_name(expected)} and computed as {found}"
                 self.problems.append(Problem(what, fix="the model is invalid: export it again"))
@@ -192,7 +195,9 @@ class _Importer:
             return None
         if opset is not None:
             schema = schema_of(node.op_type, domain, opset)
-            if (domain, node.op_type) in IMPORTERS and (domain or schema is not None):
+            # onnxruntime adds operators to ONNX's own set: those have no definition in any version
+            own = not domain and schema_of(node.op_type, domain, MAX_OPSET) is not None
+            if (domain, node.op_type) in IMPORTERS and (not own or schema is not None):
                 return None
             if schema is not None and (node.op_type in ("If", "Loop") or has_definition(schema)):
                 return None
@@ -302,6 +307,7 @@ class _Importer:
                 builder=self.builder,
                 store=self.store,
                 location=_location(name),
+                notes=self.notes,
             )
             values = entry.importer(seen)
             return [values] if isinstance(values, SSAValue) else list(values)
