@@ -9,6 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, DenseResourceAttr, ModuleOp, TensorType
 from xdsl.ir import Operation, OpResult, SSAValue
 
+from aotc.dialects import vm
 from aotc.dialects.aot import WeightOp
 from aotc.dialects.dtypes import byte_width, element_type, extended, numpy_dtype
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of, shape_of
@@ -40,6 +41,8 @@ def weight_keys(module: ModuleOp) -> set[str]:
             found.add(op.key)
         elif isinstance(op, WeightOp):
             found.add(op.key.data)
+        elif isinstance(op, vm.ConstantOp) and isinstance(op.value, DenseResourceAttr):
+            found.add(op.value.resource_handle.data)
     return found
 
 

@@ -48,7 +48,7 @@ def run_command(arguments: argparse.Namespace) -> int:
     """`aotc run`."""
     import numpy as np
 
-    from aotc.checking.recordings import read_inputs
+    from aotc.compiler.checking.recordings import read_inputs
     from aotc.measuring.routes import open_model
     from aotc.model.files import write_files
 

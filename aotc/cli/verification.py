@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aotc.checking.recordings import read_inputs
-from aotc.checking.reference import reference_outputs, reference_session
 from aotc.cli.arguments import options_from
 from aotc.cli.commands import print_json
 from aotc.cli.comparison import Comparison, compare
 from aotc.cli.progress import progress
+from aotc.compiler.checking.recordings import read_inputs
+from aotc.compiler.checking.reference import reference_outputs, reference_session
 from aotc.compiler.lowering import read_once
 from aotc.errors import EXIT_OK, EXIT_WRONG, Problem, UsageError
 from aotc.measuring.differences import first_operator, first_pass, loops_outputs

@@ -151,7 +151,7 @@ def _built(
     source: Source, options: CompileOptions, report: Callable[[str], None] | None
 ) -> tuple[ArtifactSet, ModelInfo, tuple[PassTiming, ...]]:
     """The artefacts of a compilation that goes through all phases."""
-    from aotc.checking.budgets import check_budgets
+    from aotc.compiler.checking.budgets import check_budgets
     from aotc.emit.artifacts import Emission, emit
 
     source = read_once(source, options)
@@ -192,7 +192,7 @@ def compile_to(
 def measured(source: Source, options: CompileOptions) -> ModelInfo:
     """The metadata of a compilation that writes nothing: what the model costs. Raises BudgetError over a budget, else
     as `compile_to`."""
-    from aotc.checking.budgets import check_budgets
+    from aotc.compiler.checking.budgets import check_budgets
     from aotc.emit.artifacts import Emission
 
     compilation = lower(source, options)

@@ -25,6 +25,7 @@ import numpy as np
 from aotc.errors import Problem, UsageError
 from aotc.model import extensions
 from aotc.model.artifacts import Artifact, ArtifactSet
+from aotc.vm import Executable
 
 Inspector: TypeAlias = Callable[[Artifact], str]
 
@@ -218,6 +219,18 @@ def listing(artifacts: ArtifactSet) -> str:
     return "\n".join(f"{size:>10} {a.codegen:8} {a.loader:10} {a.role:5} {a.name}" for size, a in sizes)
 
 
+def _bytecode(artifact: Artifact) -> str:
+    return Executable.from_bytes(artifact.read()).astext()
+
+
+def _bytecode_python(artifact: Artifact) -> str:
+    return Executable.from_bytes(artifact.read()).aspython()
+
+
+def _bytecode_stats(artifact: Artifact) -> str:
+    return Executable.from_bytes(artifact.read()).stats()
+
+
 INSPECTORS: dict[str, Inspector] = {
     ".json.pretty": _json,
     ".json.plan": _plan,
@@ -238,4 +251,7 @@ INSPECTORS: dict[str, Inspector] = {
     ".bin.bytes": _weights,
     ".npz.arrays": _npz,
     ".tar.artifacts": _model_library,
+    ".vm.text": _bytecode,
+    ".vm.python": _bytecode_python,
+    ".vm.stats": _bytecode_stats,
 }

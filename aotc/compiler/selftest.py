@@ -15,8 +15,8 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
-from aotc.checking.recordings import read_arrays
-from aotc.checking.reference import reference_outputs, reference_session
+from aotc.compiler.checking.recordings import read_arrays
+from aotc.compiler.checking.reference import reference_outputs, reference_session
 from aotc.dialects.aot.contract import RECORDED, Argument, Recorded, arguments_of, entry, results_of
 from aotc.dialects.dtypes import element_type, extended, is_encoded, numpy_dtype
 from aotc.model.model_file import ModelFile

@@ -197,6 +197,18 @@ def _mlf(emission: Emission) -> Iterable[Artifact]:
     return [emission.artifact("aotc", NONE, f"{emission.name}.tar", archive)]
 
 
+def _vm(emission: Emission) -> Iterable[Artifact]:
+    from aotc.emit.bytecode import executable_of
+    from aotc.emit.c.bytecode_table import bytecode_table
+
+    executable = executable_of(emission.compilation.module, emission.compilation.store)
+    table = bytecode_table(executable, emission.name)
+    return [
+        emission.artifact("aotc", NONE, f"{emission.name}.vm", executable.to_bytes()),
+        emission.artifact("c", NONE, f"{emission.name}_vm.c", table, FLASH),
+    ]
+
+
 _EMITTERS: dict[str, Callable[[Emission], Iterable[Artifact]]] = {
     "c": _c,
     "header": _header,
@@ -206,6 +218,7 @@ _EMITTERS: dict[str, Callable[[Emission], Iterable[Artifact]]] = {
     "static": _static,
     "shared": _shared,
     "mlf": _mlf,
+    "vm": _vm,
 }
 
 

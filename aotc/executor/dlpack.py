@@ -14,7 +14,7 @@ import numpy as np
 
 from aotc.executor.conventions import Array, DLTensor
 from aotc.executor.device import Device, cpu
-from aotc.model.dlpack import DLPACK_TYPES
+from aotc.model.dlpack import DLPACK_TYPES, dtype_of
 
 _VERSION: Final = (1, 1)
 _READ_ONLY, _PADDED = 1, 4
@@ -59,15 +59,6 @@ def _in(capsule: object) -> tuple[bytes, _Managed | _VersionedManaged]:
     """The name of a capsule that nobody has taken the tensor out of, and its structure."""
     name, kind = (_VERSIONED, _VersionedManaged) if _is_named(capsule, _VERSIONED) else (_PLAIN, _Managed)
     return name, kind.from_address(_pointer_of(capsule, name))
-
-
-def dtype_of(name: str) -> np.dtype[Any]:
-    """The numpy type of a user-visible element type; what numpy does not have is of ml_dtypes."""
-    if name in np.sctypeDict:
-        return np.dtype(name)
-    import ml_dtypes
-
-    return np.dtype(getattr(ml_dtypes, name))
 
 
 # --- in --------------------------------------------------------------------------------------------------------------

@@ -11,8 +11,8 @@ import numpy as np
 
 from aotc.executor.device import Device, cpu
 from aotc.executor.display import as_html
-from aotc.executor.dlpack import dtype_of
 from aotc.executor.native import Array, NativeModel
+from aotc.executor.packed_functions import packed_functions
 from aotc.executor.packed_metadata import ModuleMetadata, module_metadata
 from aotc.executor.step import Step, failed, taken
 from aotc.executor.tensors import (
@@ -28,6 +28,7 @@ from aotc.executor.tensors import (
     require_apart,
 )
 from aotc.executor.timing import Timing, measure
+from aotc.model.dlpack import dtype_of
 from aotc.model.metadata import ModelInfo, PlanInfo, TensorInfo
 
 T = TypeVar("T")
@@ -186,6 +187,11 @@ class CompiledModel:
         """What the module says of its functions: for a packed library what its own tables say, read through its
         packed function of that name; the same of any other model."""
         return module_metadata(self._native)
+
+    def packed_functions(self) -> dict[str, Callable[..., None]]:
+        """The operators of a packed library by symbol, as `aotc.vm.VirtualMachine(executable, model)` calls them: they
+        take tensors, their results last. Raises UsageError where there are none."""
+        return packed_functions(self._native)
 
     def set_input(self, which: str | int | None = None, value: Any = None, /, **inputs: Any) -> None:
         """Copy values into the model's own buffers of inputs: one by name or position, any number by keyword.

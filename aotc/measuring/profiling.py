@@ -98,7 +98,7 @@ def profile(
 
     Raises as `aotc.compile`.
     """
-    from aotc.checking.recordings import read_inputs
+    from aotc.compiler.checking.recordings import read_inputs
 
     profiled = compile_profiled(source, options, report)
     if report is not None:

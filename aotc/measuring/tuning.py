@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, SSAValue
 
-from aotc.checking.recordings import read_inputs
+from aotc.compiler.checking.recordings import read_inputs
 from aotc.compiler.driver import in_process, lower
 from aotc.compiler.lowering import Source, new_context
 from aotc.dialects.aot.contract import Argument, mark_entry, model_module, set_results, set_signature

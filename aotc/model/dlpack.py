@@ -3,7 +3,9 @@ tensors from bare pointers among packed arguments."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
+
+import numpy as np
 
 CPU: Final = 1
 """The device type of main memory, `kDLCPU`."""
@@ -33,3 +35,12 @@ DLPACK_TYPES: Final[dict[str, tuple[int, int]]] = {
 Elements of fewer than 8 bits are padded to a byte each in memory, what DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED says
 where there are flags.
 """
+
+
+def dtype_of(name: str) -> np.dtype[Any]:
+    """The numpy type of a user-visible element type; what numpy does not have is of ml_dtypes."""
+    if name in np.sctypeDict:
+        return np.dtype(name)
+    import ml_dtypes
+
+    return np.dtype(getattr(ml_dtypes, name))

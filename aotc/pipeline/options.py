@@ -14,7 +14,7 @@ from aotc.model.conventions import default_interface, default_operators
 from aotc.model.known_tensors import KnownTensor
 from aotc.model.limits import MOST_COMPUTED, MOST_EXPANDED
 
-KINDS = ("c", "header", "llvm-ir", "asm", "object", "static", "shared", "mlf")
+KINDS = ("c", "header", "llvm-ir", "asm", "object", "static", "shared", "mlf", "vm")
 """What `--emit` takes."""
 
 NATIVE_KINDS = frozenset(("llvm-ir", "asm", "object", "static", "shared"))
@@ -131,7 +131,7 @@ class CompileOptions:
             why = "a profile runs the model in the memory of this process, and those kernels are linked"
             flags = f"--offload {','.join(self.offload)} with a profile"
             problems.append(Problem(flags, why=why, fix="leave out the code generators"))
-        problems += self._thread_problems()
+        problems += self._thread_problems() + self._bytecode_problems()
         if problems:
             raise UsageError(problems)
 
@@ -147,6 +147,20 @@ class CompileOptions:
             return [Problem(f"{flag} with --check-indices", why=why, fix="use --threads 1")]
         if self.threads > 1 and self.profile:
             return [Problem(f"{flag} with a profile", why="kernels are timed on one thread", fix="use --threads 1")]
+        return []
+
+    def _bytecode_problems(self) -> list[Problem]:
+        if "vm" not in self.emit:
+            return []
+        flag = "--emit vm"
+        if self.operator_api == "unpacked" or self.operator_arguments != "tensors":
+            why = "bytecode calls operators with tensors, as packed functions"
+            return [Problem(flag, why=why, fix="use --interface-api packed --operator-api cpacked")]
+        if self.io == "workspace":
+            return [Problem(f"{flag} with --io workspace", why="it is given its tensors", fix="use --io caller")]
+        if self.threads > 1:
+            why = "bytecode calls operators on one thread"
+            return [Problem(f"{flag} with --threads {self.threads}", why=why, fix="use --threads 1")]
         return []
 
     @staticmethod

@@ -26,6 +26,7 @@ UNIVERSE = Universe(
         "aot": _lazy("aotc.dialects.aot", "AOT"),
         "graph": _lazy("aotc.dialects.graph", "GRAPH"),
         "llvm_ext": _lazy("aotc.dialects.llvm_ext", "LLVM_EXT"),
+        "vm": _lazy("aotc.dialects.vm", "VM"),
     },
     all_passes={
         # graph
@@ -85,6 +86,8 @@ UNIVERSE = Universe(
         "wrap-entry": _lazy("aotc.passes.interface.wrap_entry", "WrapEntryPass"),
         "profile-kernels": _lazy("aotc.passes.interface.profile_kernels", "ProfileKernelsPass"),
         # lower
+        "convert-entry-to-vm": _lazy("aotc.passes.lower.convert_entry_to_vm", "ConvertEntryToVMPass"),
+        "allocate-registers": _lazy("aotc.passes.lower.allocate_registers", "AllocateRegistersPass"),
         "convert-to-llvm": _lazy("aotc.passes.lower.convert_to_llvm", "ConvertToLLVMPass"),
     },
     all_targets={

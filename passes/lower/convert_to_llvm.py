@@ -35,7 +35,7 @@ from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from aotc.dialects import aot
+from aotc.dialects import aot, vm
 from aotc.errors import CompileError, Problem
 from aotc.machines.targets import lookup
 from aotc.passes.lower import arith, control, dots, math, memory, tiles, words
@@ -101,6 +101,7 @@ def _require_supported(module: ModuleOp) -> None:
     unknown = {
         op.name
         for function in module.ops
+        if not isinstance(function, vm.FuncOp)  # bytecode, which is no machine code
         for op in function.walk()
         if type(op) not in LOWERINGS and not isinstance(op, func.FuncOp | scf.YieldOp | aot.GlobalOp)
     }

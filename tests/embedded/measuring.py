@@ -18,6 +18,8 @@ import aotc
 DATA = Path(__file__).parents[1] / "models" / "data"
 RUNTIME = Path(aotc.__file__).parent / "runtime"
 _SCRATCH = TemporaryDirectory(prefix="aotc-embedded.")
+BYTECODE_MEMORY = 1024
+"""Bytes that the machine needs beside the workspace: registers, and the tensors of one call."""
 _CODES = {"i": 0, "u": 1, "f": 2}
 
 
@@ -82,10 +84,13 @@ def measure(
     library: Sequence[Path] = (),
     **options: Any,
 ) -> Measured:
-    """Run the first `count` cases of a model from generated C (`kind` "c") or from the LLVM object ("object").
+    """Run the first `count` cases of a model from generated C (`kind` "c"), from the LLVM object ("object"), or its
+    packed operators in C with the entry in bytecode ("bytecode").
 
     `library` are objects that it is linked with, which count as runtime.
     """
+    if kind == "bytecode":
+        options["emit"] = ("c", "vm")
     source = compiled(model, board.target, **options)
     chosen = cases(model)[:count]
     folder = Path(mkdtemp(prefix=f"{board.name}.", dir=_SCRATCH.name))
@@ -96,6 +101,14 @@ def measure(
         f"INTERFACE_{interface.upper()}": "1",
         "CASES": str(count),
     }
+    files, runtime = [source / f"{model}.{'o' if kind == 'object' else 'c'}"], list[Path]()
+    if kind == "bytecode":
+        files.append(source / f"{model}_vm.c")
+        runtime = [RUNTIME / "aotc_vm.c", RUNTIME / "aotc_vm_builtins.c"]
+        workspace = report(model, board.target, **options)["workspace_bytes"]
+        defines["BYTECODE_MEMORY"] = str((workspace + BYTECODE_MEMORY) // 8 * 8)
+    elif options.get("operator_api") == "packed":
+        runtime = [RUNTIME / "aotc_registry.c"]
     for end, array in (("INPUT", chosen[0].input), ("OUTPUT", chosen[0].output)):
         defines[f"{end}_SIZE"] = str(array.nbytes)
         defines[f"{end}_SHAPE"] = "{" + ", ".join(map(str, array.shape)) + "}"
@@ -103,9 +116,9 @@ def measure(
     program = build(
         board,
         folder,
-        model=[source / f"{model}.{'c' if kind == 'c' else 'o'}"],
+        model=files,
         program=[HERE / "run_model.c"],
-        runtime=[*([RUNTIME / "aotc_registry.c"] if options.get("operator_api") == "packed" else []), *library],
+        runtime=[*runtime, *library],
         flags=flags,
         program_flags=[f"-I{source}", f"-I{RUNTIME}", *(f"-D{name}={value}" for name, value in defines.items())],
         stack=3 * 1024,

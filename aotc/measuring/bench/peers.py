@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from aotc.checking.reference import reference_session
+from aotc.compiler.checking.reference import reference_session
 from aotc.errors import AotcError, Problem
 from aotc.pipeline.options import CompileOptions
 

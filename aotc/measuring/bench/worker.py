@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from aotc.checking.recordings import read_inputs
+from aotc.compiler.checking.recordings import read_inputs
 from aotc.errors import AotcError
 from aotc.measuring.bench.peers import PEERS, AotcSession, Job
 from aotc.model.weights import npz_bytes

@@ -20,7 +20,10 @@ MODEL = Path(__file__).parents[2] / "models/data/kws_float/model.onnx"
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("written")
-    aotc.compile_to(MODEL, folder, name="m", emit=KINDS, weights="caller", optimize="0")
+    packed = {"interface_api": "packed", "operator_api": "cpacked"}
+    aotc.compile_to(MODEL, folder, name="m", emit="vm", optimize="0", **packed)
+    (folder / "m_vm.c").unlink()  # a table, without functions to show
+    aotc.compile_to(MODEL, folder, name="m", emit=set(KINDS) - {"vm"}, weights="caller", optimize="0")
     aotc.compile_to(MODEL, folder, name="m", stop_after="plan", optimize="0")
     return folder
 
@@ -51,6 +54,9 @@ def test_f14_every_kind_has_a_view(written: Path) -> None:
         ("m.tar", None, "m.weights.bin"),
         ("m.plan.npz", "arrays", "float32 ["),
         ("m.plan.mlir", "functions", "@main"),
+        ("m.vm", None, "call  aotc_m_"),
+        ("m.vm", "python", "with ib.function('main', num_inputs=2):"),
+        ("m.vm", "stats", "Globals (#1): [main]"),
         ("m.weights.bin", None, "bytes\nmost frequent: 0x"),
     ],
 )

@@ -13,8 +13,8 @@ import pytest
 from onnx import ModelProto, helper, numpy_helper, save
 
 import aotc
-from aotc.checking.recordings import random_array, read_arrays
 from aotc.cli.main import run
+from aotc.compiler.checking.recordings import random_array, read_arrays
 from aotc.dialects.dtypes import ELEMENT_TYPES, element_type, is_encoded, numpy_dtype
 from aotc.frontend.onnx.tensors import ONNX_TYPES
 from aotc.measuring.routes import open_model

@@ -1,0 +1,221 @@
+"""Executables: functions in bytecode, the names that they call, and constants. Whatever exists has been checked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+
+from aotc.errors import FileError, Problem
+from aotc.model.files import write_files
+from aotc.vm import listings
+from aotc.vm.checks import is_name, problems_of
+from aotc.vm.errors import VMError
+from aotc.vm.file_format import Tables, read, write
+from aotc.vm.instructions import (
+    MOST_CONSTANTS,
+    MOST_NAMES,
+    MOST_REGISTERS,
+    Call,
+    Instruction,
+    Kind,
+    decode,
+    reads,
+)
+from aotc.vm.values import Constant, Place
+
+
+@dataclass(frozen=True)
+class VMFunction:
+    """A function of an executable."""
+
+    name: str
+    start_instr: int
+    """Its first instruction; it ends where the next function starts."""
+    num_args: int
+    register_file_size: int
+    """How many registers a call has; the first are its arguments."""
+
+
+@dataclass(frozen=True, eq=False)
+class Executable:
+    """What a virtual machine runs, immutable. Two are equal where all of their bytes are.
+
+    Raises VMError, all problems at once, where the tables do not fit together.
+    """
+
+    global_funcs: tuple[VMFunction, ...]
+    constants: tuple[Constant, ...]
+    """Tensors, which are read-only arrays, data types, and places in the workspace."""
+    func_names: tuple[str, ...]
+    """The names that calls have by number; those of `global_funcs` among them are calls within the executable."""
+    instr_data: tuple[int, ...]
+    """The words of all instructions (see instructions.py)."""
+    instr_offset: tuple[int, ...]
+    """The first word of each instruction."""
+
+    def __post_init__(self) -> None:
+        if problems := [*_of_tables(self)] or [*_of_functions(self)]:
+            raise VMError(problems)
+
+    def __eq__(self, other: object) -> bool:
+        return self.to_bytes() == other.to_bytes() if isinstance(other, Executable) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.global_funcs, self.instr_data))
+
+    def __repr__(self) -> str:
+        return f"<Executable: {', '.join(function.name for function in self.global_funcs)}>"
+
+    # --- instructions ---
+
+    @cached_property
+    def instructions(self) -> tuple[Instruction, ...]:
+        """All of them, decoded."""
+        ends = (*self.instr_offset[1:], len(self.instr_data))
+        return tuple(decode(self.instr_data[i:j]) for i, j in zip(self.instr_offset, ends, strict=True))
+
+    def get_instruction(self, number: int) -> Instruction:
+        """Instruction `number` of the executable, decoded. Raises IndexError."""
+        if not 0 <= number < len(self.instr_offset):
+            raise IndexError(f"no instruction {number}; there are {len(self.instr_offset)}")
+        return self.instructions[number]
+
+    @cached_property
+    def workspace_bytes(self) -> int:
+        """What a machine needs for the tensors that have a place there."""
+        return max((each.offset + each.nbytes for each in self.constants if isinstance(each, Place)), default=0)
+
+    def body(self, function: VMFunction) -> tuple[Instruction, ...]:
+        """The instructions of one of the functions."""
+        later = [other.start_instr for other in self.global_funcs if other.start_instr > function.start_instr]
+        return self.instructions[function.start_instr : min(later, default=len(self.instr_offset))]
+
+    def function(self, name: str) -> VMFunction:
+        """The function of a name. Raises KeyError, which says what there is."""
+        for function in self.global_funcs:
+            if function.name == name:
+                return function
+        raise KeyError(f"no function {name!r}; there are {', '.join(each.name for each in self.global_funcs)}")
+
+    # --- text ---
+
+    def stats(self) -> str:
+        """Shapes of constants, functions, and names that are called, each with their number."""
+        own = {function.name for function in self.global_funcs}
+        packed = [name for name in self.func_names if name not in own]
+        return listings.statistics(self.constants, [function.name for function in self.global_funcs], packed)
+
+    def astext(self) -> str:
+        """Every function with its instructions, one a line."""
+        return listings.text(self._bodies(), self.func_names)
+
+    def aspython(self) -> str:
+        """Python code that makes an equal executable with an ExecBuilder, and leaves it in `ex`."""
+        return listings.python(self._bodies(), self.func_names, self.constants)
+
+    def _bodies(self) -> list[listings.Body]:
+        return [(each.name, each.num_args, self.body(each)) for each in self.global_funcs]
+
+    # --- bytes ---
+
+    def to_bytes(self) -> bytes:
+        """The executable as a file has it. Raises VMError for more than 4 GiB."""
+        functions = tuple((f.name, f.start_instr, f.num_args, f.register_file_size) for f in self.global_funcs)
+        tables = Tables(functions, self.func_names, self.constants, self.instr_offset, self.instr_data)
+        return write(tables, self.workspace_bytes)
+
+    @staticmethod
+    def from_bytes(blob: bytes | bytearray | memoryview) -> Executable:
+        """What `to_bytes` wrote; constants are views of `blob`. Raises VMError, whatever the bytes are."""
+        tables, workspace = read(memoryview(blob))
+        functions = tuple(VMFunction(*row) for row in tables.functions)
+        executable = Executable(functions, tables.constants, tables.names, tables.words, tables.offsets)
+        if executable.workspace_bytes != workspace:
+            why = f"its places end at byte {executable.workspace_bytes}, not {workspace}"
+            raise VMError(Problem("the workspace of the executable is not what its constants need", why=why))
+        return executable
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the executable to a file; it is there completely or not at all. Raises OSError."""
+        path = Path(path)
+        write_files(path.parent, {path.name: self.to_bytes()})
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Executable:
+        """Read what `save` wrote, on whatever machine. Raises VMError, and OSError where it cannot be read."""
+        try:
+            blob = Path(path).read_bytes()
+        except OSError as error:
+            raise FileError(Problem(f"{path} cannot be read", why=error.strerror or str(error))) from error
+        try:
+            return Executable.from_bytes(blob)
+        except VMError as error:
+            raise VMError([Problem(f"{path}: {problem}") for problem in error.problems]) from error
+
+
+# --- checks ----------------------------------------------------------------------------------------------------------
+
+
+def _of_tables(executable: Executable) -> Iterator[Problem]:
+    functions, names, offsets = executable.global_funcs, executable.func_names, executable.instr_offset
+    if len(names) > MOST_NAMES or len(executable.constants) > MOST_CONSTANTS:
+        yield Problem("there are too many names or constants", why=f"at most {MOST_NAMES} and {MOST_CONSTANTS}")
+    for kind, listed in (("functions", [each.name for each in functions]), ("called names", list(names))):
+        if len(set(listed)) != len(listed):
+            yield Problem(f"two {kind} are the same", why=", ".join(sorted({n for n in listed if listed.count(n) > 1})))
+        for name in listed:
+            if not is_name(name):
+                yield Problem(f"{name!r} is no name", why="names are printable, without blanks")
+    starts = [function.start_instr for function in functions]
+    if starts != sorted(set(starts)) or (starts or [0])[0] != 0 or bool(functions) != bool(offsets):
+        yield Problem("the functions are not one behind the other", why=f"they start at instructions {starts}")
+    if starts and starts[-1] >= len(offsets):
+        yield Problem(f"{functions[-1].name} starts behind the last of {len(offsets)} instructions")
+    ends = (*offsets, len(executable.instr_data))
+    if ends[0] != 0 or any(start >= end for start, end in pairwise(ends)):
+        yield Problem("the offsets of the instructions do not rise from the first word to the last")
+
+
+def _of_functions(executable: Executable) -> Iterator[Problem]:
+    arities = {function.name: function.num_args for function in executable.global_funcs}
+    for function in executable.global_funcs:
+        name, most = function.name, function.register_file_size
+        if not function.num_args <= most <= MOST_REGISTERS:
+            yield Problem(f"{most} registers cannot hold {function.num_args} inputs", node=name)
+            continue
+        try:
+            body = executable.body(function)
+        except ValueError as error:
+            yield Problem(str(error), node=name)
+            return
+        problems = [p for i, each in enumerate(body) for p in _of_instruction(executable, function, i, each, arities)]
+        yield from problems or problems_of(name, body, function.num_args)
+
+
+def _of_instruction(
+    executable: Executable, function: VMFunction, here: int, instruction: Instruction, arities: dict[str, int]
+) -> Iterator[Problem]:
+    where = f"instruction {here}"
+    written: Sequence[int | None] = (instruction.dst,) if isinstance(instruction, Call) else ()
+    for register in (*reads(instruction), *written):
+        if register is not None and register >= function.register_file_size:
+            count = function.register_file_size
+            yield Problem(f"{where} has register %{register}; there are {count}", node=function.name)
+    if not isinstance(instruction, Call):
+        return
+    if instruction.function >= len(executable.func_names):
+        yield Problem(f"{where} calls name {instruction.function} of {len(executable.func_names)}", node=function.name)
+        return
+    callee = executable.func_names[instruction.function]
+    given = len(instruction.args)
+    if (taken := arities.get(callee, given)) != given:
+        yield Problem(f"{where} calls {callee} with {given} operands; it has {taken} inputs", node=function.name)
+    for position, operand in enumerate(instruction.args):
+        if operand.kind is Kind.CONSTANT and operand.value >= len(executable.constants):
+            what = f"{where} has constant {operand.value} as operand {position} of {callee}"
+            count = len(executable.constants)
+            yield Problem(what, node=function.name, why=f"there are {count}", fix="add it with add_constant")

@@ -1,0 +1,59 @@
+// RUN: aotc-opt %s -p 'convert-entry-to-vm' --split-input-file --verify-diagnostics | filecheck %s
+
+// CHECK: memref.reinterpret_cast{{.*}}it has no form in bytecode; it is not the whole buffer in another shape
+func.func @part(%x: memref<2x4xf32>) attributes {aot.entry} {
+  %v = memref.reinterpret_cast %x to offset: [0], sizes: [4], strides: [1] : memref<2x4xf32> to memref<4xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: it is not the whole buffer in another shape
+func.func @shifted(%x: memref<8xf32>) attributes {aot.entry} {
+  %v = memref.reinterpret_cast %x to offset: [0], sizes: [4, 2], strides: [1, 4] : memref<8xf32> to memref<4x2xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: arith.constant{{.*}}bytecode computes with integers only
+func.func @float() attributes {aot.entry} {
+  %c = arith.constant 1.0 : f32
+  func.return
+}
+
+// -----
+
+// CHECK: memref.load{{.*}}bytecode reads tensors of one element only
+func.func @elements(%x: memref<8xi32>) attributes {aot.entry} {
+  %c0 = arith.constant 0 : index
+  %v = memref.load %x[%c0] : memref<8xi32>
+  func.return
+}
+
+// -----
+
+// CHECK: arith.cmpi{{.*}}it compares without signs
+func.func @unsigned(%x: memref<1xi32>) attributes {aot.entry} {
+  %c0 = arith.constant 0 : index
+  %v = arith.cmpi ult, %c0, %c0 : index
+  func.return
+}
+
+// -----
+
+// CHECK: arith.shli{{.*}}bytecode has calls, jumps, and integers
+func.func @other() attributes {aot.entry} {
+  %c0 = arith.constant 0 : index
+  %v = arith.shli %c0, %c0 : index
+  func.return
+}
+
+// -----
+
+// CHECK: func.call{{.*}}kernels write their results to buffers
+func.func @value(%x: tensor<4xf32>) attributes {aot.entry} {
+  %v = func.call @f() : () -> i32
+  func.return
+}
+func.func private @f() -> i32

@@ -1,0 +1,35 @@
+"""Executables for tests of the virtual machines."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from aotc.vm import ExecBuilder, Executable, place
+
+
+def many_instructions() -> Executable:
+    """Functions with jumps, recursion, shapes, memory and constants."""
+    ib = ExecBuilder()
+    with ib.function("main", num_inputs=2):
+        end = ib.label()
+        ib.emit_call("vm.builtin.alloc_shape_heap", [ib.imm(2)], dst=ib.r(2))
+        ib.emit_call("vm.builtin.match_shape", [ib.r(0), ib.r(2), *map(ib.imm, (1, 0, 1, 1))])
+        ib.emit_call("vm.builtin.load_shape", [ib.r(2), ib.imm(1), ib.imm(0)], dst=ib.r(3))
+        ib.emit_call("vm.builtin.alloc_storage", [ib.vm_state(), ib.imm(4096)], dst=ib.r(4))
+        ib.emit_call("vm.builtin.alloc_tensor", [ib.r(4), ib.imm(64), ib.r(3), np.dtype("int16")], dst=ib.r(4))
+        ib.emit_if(ib.r(1), end)
+        ib.emit_call("vm.builtin.sub", [ib.r(1), ib.imm(1)], dst=ib.r(1))
+        ib.emit_call("main", [ib.r(0), ib.r(1)], dst=ib.r(5))
+        ib.emit_ret(ib.r(5))
+        ib.place(end)
+        ib.emit_call("vm.builtin.shape_of", [np.arange(6, dtype="float32").reshape(2, 3)], dst=ib.r(5))
+        ib.emit_call("vm.builtin.shape_of", [place(8, "int16", [4])], dst=ib.r(6))
+        ib.emit_call("other", [ib.r(5), ib.imm(1 << 33)], dst=ib.r(5))
+        ib.emit_ret(ib.r(4))
+    with ib.function("other", num_inputs=2):
+        ib.emit_call("vm.builtin.move", [ib.r(0)], dst=ib.r(2))
+        ib.emit_call("vm.builtin.less", [ib.r(1), ib.imm(5)], dst=ib.r(3))
+        ib.emit_if(ib.r(3), 2)
+        ib.emit_goto(1)
+        ib.emit_ret(ib.r(2))
+    return ib.get()

@@ -1,0 +1,211 @@
+"""The virtual machine in C, under AddressSanitizer and UndefinedBehaviorSanitizer: what Python's computes, it computes;
+whatever the bytes are, it refuses them or does no harm."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from test_runtime import RUNTIME, build
+from test_runtime import pytestmark as pytestmark
+from vm_programs import many_instructions
+
+from aotc.vm import ExecBuilder, Executable, ShapeTuple, VirtualMachine, VMError, place
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    sources = [RUNTIME / name for name in ("aotc_vm.c", "aotc_vm_builtins.c", "aotc_registry.c")]
+    return build(tmp_path_factory.mktemp("vm"), HERE / "vm.c", *sources)
+
+
+def run(
+    program: Path, tmp_path: Path, executable: Executable | bytes, name: str, *arguments: int | tuple[int, ...]
+) -> str:
+    """What the machine in C prints."""
+    path = tmp_path / "x.vm"
+    path.write_bytes(executable if isinstance(executable, bytes) else executable.to_bytes())
+    given = [str(each) if isinstance(each, int) else "x".join(map(str, each)) for each in arguments]
+    done = subprocess.run([program, "run", path, name, *given], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def shown(value: Any) -> str:
+    """A value as the program prints it."""
+    if isinstance(value, ShapeTuple):
+        return "shape " + "x".join(map(str, value))
+    if isinstance(value, np.ndarray):
+        return f"tensor {'x'.join(map(str, value.shape))} {value.tobytes().hex()}"
+    return str(value)
+
+
+def function(emit: Callable[[ExecBuilder], None], num_inputs: int = 0) -> Executable:
+    ib = ExecBuilder()
+    with ib.function("main", num_inputs=num_inputs):
+        emit(ib)
+    return ib.get()
+
+
+def call(name: str, operands: Callable[[ExecBuilder], Sequence[Any]], num_inputs: int = 0) -> Executable:
+    def emit(ib: ExecBuilder) -> None:
+        ib.emit_call(f"vm.builtin.{name}", operands(ib), dst=ib.r(num_inputs))
+        ib.emit_ret(ib.r(num_inputs))
+
+    return function(emit, num_inputs)
+
+
+def fibonacci() -> Executable:
+    def emit(ib: ExecBuilder) -> None:
+        more = ib.label()
+        ib.emit_call("vm.builtin.less", [ib.r(0), ib.imm(2)], dst=ib.r(1))
+        ib.emit_if(ib.r(1), more)
+        ib.emit_ret(ib.r(0))
+        ib.place(more)
+        for register, less in ((1, 1), (2, 2)):
+            ib.emit_call("vm.builtin.sub", [ib.r(0), ib.imm(less)], dst=ib.r(register))
+            ib.emit_call("main", [ib.r(register)], dst=ib.r(register))
+        ib.emit_call("vm.builtin.add", [ib.r(1), ib.r(2)], dst=ib.r(1))
+        ib.emit_ret(ib.r(1))
+
+    return function(emit, 1)
+
+
+def test_g4_recursion_and_jumps(program: Path, tmp_path: Path) -> None:
+    assert run(program, tmp_path, fibonacci(), "main", 15) == "610"
+
+
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "div", "less", "equal"])
+def test_integers_are_those_of_python(name: str, program: Path, tmp_path: Path) -> None:
+    numbers = (0, 1, -1, 7, -7, 4095, 4096, -4096, -4097, 1 << 40, (1 << 63) - 1, -(1 << 63))
+    rng = random.Random(name)
+    for a, b in [(rng.choice(numbers), rng.choice(numbers)) for _ in range(25)]:
+        executable = call(name, lambda ib, a=a, b=b: [ib.imm(a), ib.imm(b)])
+        expected = "failed -23 0 0" if name == "div" and b == 0 else str(VirtualMachine(executable)["main"]())
+        assert run(program, tmp_path, executable, "main") == expected
+
+
+def shapes() -> Executable:
+    """Extents through the heap, a tensor on storage, views, constants of every kind."""
+
+    def emit(ib: ExecBuilder) -> None:
+        ib.emit_call("vm.builtin.alloc_shape_heap", [ib.imm(3)], dst=ib.r(1))
+        ib.emit_call("vm.builtin.match_shape", [ib.r(0), ib.r(1), *map(ib.imm, (1, 0, 1, 1))])
+        ib.emit_call("vm.builtin.shape_of", [ib.r(0)], dst=ib.r(2))
+        ib.emit_call("vm.builtin.store_shape", [ib.r(2), ib.r(1), ib.imm(1), ib.imm(2)])
+        ib.emit_call("vm.builtin.load_shape", [ib.r(1), ib.imm(2), ib.imm(0)], dst=ib.r(2))
+        ib.emit_call("vm.builtin.extent", [ib.r(2), ib.imm(0)], dst=ib.r(3))
+        ib.emit_call("vm.builtin.mul", [ib.r(3), ib.imm(3)], dst=ib.r(3))
+        ib.emit_call("vm.builtin.make_shape", [ib.r(3), ib.imm(2)], dst=ib.r(2))
+        ib.emit_call("vm.builtin.alloc_storage", [ib.vm_state(), ib.imm(400)], dst=ib.r(3))
+        ib.emit_call("vm.builtin.alloc_tensor", [ib.r(3), ib.imm(16), ib.r(2), np.dtype("int16")], dst=ib.r(3))
+        ib.emit_call("vm.builtin.view", [ib.r(3), np.dtype("int8"), ib.imm(4), ib.imm(15)], dst=ib.r(3))
+        ib.emit_ret(ib.r(3))
+
+    return function(emit, 1)
+
+
+def test_g20_shapes_and_memory(program: Path, tmp_path: Path) -> None:
+    expected = VirtualMachine(shapes())["main"](np.zeros((3, 5), "float32"))
+    assert run(program, tmp_path, shapes(), "main", (3, 5)) == shown(expected) == f"tensor 4x15 {'00' * 60}"
+    assert run(program, tmp_path, shapes(), "main", (3, 5, 2)) == "failed -23 0 1"
+
+
+def test_constants_reach_packed_functions(program: Path, tmp_path: Path) -> None:
+    """G12: where they lie, with shape and data type; what a function returns of its operands stays."""
+
+    def emit(ib: ExecBuilder) -> None:
+        ib.emit_call("vm.builtin.move", [np.array([[1.5, 2.5], [3.0, 4.0]], "float32")], dst=ib.r(0))
+        ib.emit_call("empty")
+        ib.emit_call("vm.builtin.move", [np.arange(3, dtype="int32")], dst=ib.r(1))
+        ib.emit_call("sum", [ib.r(0)], dst=ib.r(2))
+        ib.emit_call("other", [ib.r(2), np.array([30, 40], "int64")], dst=ib.r(1))
+        ib.emit_ret(ib.r(1))
+
+    ib = ExecBuilder()
+    with ib.function("main"):
+        emit(ib)
+    with ib.function("other", num_inputs=2):
+        ib.emit_call("vm.builtin.move", [place(64, "int8", [2])], dst=ib.r(2))
+        ib.emit_if(ib.r(0), 2)
+        ib.emit_ret(ib.r(1))
+        ib.emit_ret(ib.r(2))
+    assert run(program, tmp_path, ib.get(), "main") == shown(np.array([30, 40], "int64"))
+
+
+def test_g22_shapes_come_back(program: Path, tmp_path: Path) -> None:
+    executable = call("make_shape", lambda ib: [ib.r(0), ib.imm(7)], 1)
+    assert run(program, tmp_path, executable, "main", 3) == "shape 3x7"
+    assert run(program, tmp_path, executable, "main", -3) == "failed -23 0 0"
+
+
+@pytest.mark.parametrize(
+    "executable, arguments, expected",
+    [
+        (function(lambda ib: ib.emit_goto(0)), (), "failed -24 0 0"),
+        (call("shape_of", lambda ib: [ib.r(0)], 1), (3,), "failed -22 0 0"),
+        (call("shape_of", lambda ib: [ib.r(0)], 1), (), "failed -21 0 0"),
+        (call("alloc_shape_heap", lambda ib: [ib.imm(60000)]), (), "failed -6 0 0"),
+        (call("alloc_shape_heap", lambda ib: [ib.imm(1 << 40)]), (), "failed -23 0 0"),
+        (call("alloc_storage", lambda ib: [ib.vm_state(), ib.imm((1 << 63) - 1)]), (), "failed -6 0 0"),
+        (call("alloc_storage", lambda ib: [ib.vm_state(), ib.imm(1), ib.imm(1)]), (), "failed -23 0 0"),
+        (call("read", lambda ib: [ib.r(0)], 1), ((1, 1),), "failed -22 0 0"),
+        (call("load_shape", lambda ib: [ib.r(0)], 1), ((3, 5),), "failed -22 0 0"),
+        (call("print", lambda ib: [ib.r(0)], 1), (3,), "refused -9 0"),
+    ],
+)
+def test_errors_are_statuses(
+    executable: Executable, arguments: tuple[Any, ...], expected: str, program: Path, tmp_path: Path
+) -> None:
+    """With the function and the instruction; nobody has `vm.builtin.print` here."""
+    assert run(program, tmp_path, executable, "main", *arguments) == expected
+
+
+def test_a_recursion_without_end_ends(program: Path, tmp_path: Path) -> None:
+    def emit(ib: ExecBuilder) -> None:
+        ib.emit_call("main", [ib.r(0)], dst=ib.r(0))
+        ib.emit_ret(ib.r(0))
+
+    assert run(program, tmp_path, function(emit, 1), "main", 3) == "failed -6 0 0"
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_byte_changed_at_every_position(seed: int, program: Path, tmp_path: Path) -> None:
+    """Each of 3 values, and every prefix; with arguments of wrong types too."""
+    path, found = tmp_path / "x.vm", np.zeros(3, int)
+    for executable in (many_instructions(), fibonacci(), shapes()):
+        path.write_bytes(executable.to_bytes())
+        done = subprocess.run([program, "damage", path, str(seed)], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        found += (counts := [int(word) for word in done.stdout.split()[::2]])
+        assert sum(counts) == 3 * len(path.read_bytes()) and counts[0]
+    assert found.all(), "refused, failed, run"
+
+
+ONLY_PYTHON = ("is no name", "no UTF-8", "are the same", "nothing has written", "is not what its constants need")
+"""What does no harm in C: there a register that nothing has written holds nothing, and names are bytes."""
+
+
+def test_both_machines_refuse_the_same_tables(program: Path, tmp_path: Path) -> None:
+    """What C runs of damaged executables Python accepts, but for names and registers that nothing wrote."""
+    blob = fibonacci().to_bytes()
+    rng = random.Random(3)
+    accepted = 0
+    for _ in range(150):
+        damaged = bytearray(blob)
+        damaged[rng.randrange(len(blob))] = rng.randrange(256)
+        refused_by_c = run(program, tmp_path, bytes(damaged), "main", 3).startswith("refused -20")
+        try:
+            Executable.from_bytes(damaged)
+            accepted += 1
+            assert not refused_by_c
+        except VMError as error:
+            assert refused_by_c or any(word in str(error) for word in ONLY_PYTHON), error
+    assert accepted
