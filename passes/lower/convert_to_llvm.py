@@ -102,7 +102,7 @@ def _require_supported(module: ModuleOp) -> None:
         op.name
         for function in module.ops
         for op in function.walk()
-        if type(op) not in LOWERINGS and not isinstance(op, func.FuncOp | scf.YieldOp | aot.GlobalOp)
+        if type(op) not in LOWERINGS and not isinstance(op, func.FuncOp | scf.YieldOp | scf.ConditionOp | aot.GlobalOp)
     }
     if unknown:
         raise CompileError([Problem(f"{name} cannot be lowered to LLVM") for name in sorted(unknown)])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,9 +74,7 @@ CASES = [
                 else_branch = e () => (float[2, 3] p) { p = Relu(x) }
             >
         }""",
-        tuple(
-            {"c": np.array(c), "d": np.array([d]), "x": _random(2, 3)} for c in (True, False) for d in (True, False)
-        ),
+        tuple({"c": np.array(c), "d": np.array([d]), "x": _random(2, 3)} for c in (True, False) for d in (True, False)),
     ),
     Case(
         "loop that only counts",
