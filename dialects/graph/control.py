@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Self
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, TensorType, i1, i64
-from xdsl.ir import Block, BlockArgument, OpResult, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, OpResult, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -165,7 +165,9 @@ class LoopOp(ControlOp):
         stacked_backward: Sequence[int] = (),
     ) -> LoopOp:
         """The operation, with results of the types that the region gives; raises ShapeError."""
-        properties = {} if not isinstance(count, int) else {"trips": IntegerAttr(count, i64)}
+        properties: dict[str, Attribute] = {}
+        if isinstance(count, int):
+            properties["trips"] = IntegerAttr(count, i64)
         for name, flags in (("scanned_backward", scanned_backward), ("stacked_backward", stacked_backward)):
             if any(flags):
                 properties[name] = to_attribute([int(flag) for flag in flags])

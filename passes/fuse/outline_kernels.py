@@ -1,9 +1,10 @@
 """Move every group, and every operation that is in none, into a private function; identical ones are one function.
 
 Views (reshapes, contiguous slices) and constants stay in the entry, and so do concatenations whose parts kernels can
-write in their places (`part_offsets`). An output of the model that is an input, a constant
-or another output is copied; so it is in every region of control flow, where outputs are what it yields. What a loop
-carries is computed after the last read of what it carried before, or copied (`carried`). `aot.in_place` says for each result which operands' buffers it may take over.
+write in their places (`part_offsets`). An output of the model that is an input, a constant or another output is copied;
+so it is in every region of control flow, where outputs are what it yields. What a loop carries is computed after the
+last read of what it carried before, or copied (`carried`). `aot.in_place` says for each result which operands' buffers
+it may take over.
 
 Before:
 ```mlir

@@ -40,10 +40,10 @@ func.func @aotc_kws_run(%x: !aot.ptr<f32>, %y: !aot.ptr<f32>) -> i32 attributes 
 }
 ```
 All shares of a phase are done before the next one begins. A call begins a phase where it touches memory that one before
-writes, or writes what that reads; control flow is the calling thread's, and calls before, in and after it are functions
-of their own, each run by all threads, if one of them is shared. A kernel with phases of its own has all of these. A kernel that is not shared
-(`relu_0` here) is called with share 0 of a phase, or before one, by one thread: as thread -1. Nothing happens if no
-kernel is shared.
+writes, or writes what that reads; a kernel with phases of its own has all of these. A kernel that is not shared
+(`relu_0` here) is called with share 0 of a phase, or before one, by one thread: as thread -1. Control flow is the
+calling thread's: the calls between two places where it branches are a function of their own, `@aotc_kws_share1` and so
+on. Nothing happens if no kernel is shared.
 """
 
 from __future__ import annotations

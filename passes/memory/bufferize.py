@@ -1,9 +1,13 @@
 """Give every tensor a buffer: kernels write into arguments, the entry allocates, outputs are the caller's.
 
-Reshapes and contiguous slices become views, and so do the parts of a concatenation that is left in the entry. A kernel
-result that is an output, even one reshaped, is written straight into the output's buffer. Each element is written once;
-sharing memory is the planner's business. The scratch buffers of a kernel (`AnchorOp.scratch`) become
-more destinations, last in its signature, with a buffer for each call.
+Control flow becomes `scf.if`, `scf.for` and `scf.while`, whose regions write into the buffers of the results: that of a
+carried value is one for all iterations, and what is scanned or stacked is read and written where it lies, as views at
+an offset of the iteration.
+
+Reshapes and contiguous slices become views, and so do the parts of a concatenation that is left in the entry.
+A kernel result that is an output, even one reshaped, is written straight into the output's buffer. Each element is
+written once; sharing memory is the planner's business. The scratch buffers of a kernel (`AnchorOp.scratch`) become more
+destinations, last in its signature, with a buffer for each call.
 
 Before:
 ```mlir
@@ -201,9 +205,7 @@ class _Entry:
     def _view(self, buffer: SSAValue, kind: MemRefType, offset: int, location: LocationAttr) -> SSAValue:
         if buffer.type == kind:
             return buffer
-        sizes = kind.get_shape()
-        strides = [math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
-        view = memref.ReinterpretCastOp(buffer, [], [], [], [offset], sizes, strides, kind)
+        view = memref.ReinterpretCastOp(buffer, [], [], [], [offset], kind.get_shape(), _strides(kind), kind)
         view.location = location
         self.block.add_op(view)
         return view.result
@@ -305,7 +307,7 @@ class _Entry:
                 self._operations(block)
                 inner.add_op(scf.YieldOp())
             regions.append(Region(inner))
-        self._add(scf.IfOp(condition, [], *regions), op)
+        self._add(scf.IfOp(condition, [], regions[0], regions[1]), op)
 
     def _loop(self, op: LoopOp) -> None:
         """A `scf.for` where the number of iterations is known before, else a `scf.while` that counts them."""
@@ -354,7 +356,7 @@ class _Entry:
             if not goes_on:
                 goes_on.append(self._add(arith.ConstantOp(BoolAttr.from_bool(True)), op).results[0])
             while len(goes_on) > 1:
-                goes_on = [self._add(arith.AndIOp(*goes_on), op).results[0]]
+                goes_on = [self._add(arith.AndIOp(goes_on[0], goes_on[1]), op).results[0]]
             before.add_op(scf.ConditionOp(goes_on[0], before.args[0]))
         self._add(scf.WhileOp([zero], [IndexType()], [before], [inner]), op)
 
@@ -374,13 +376,12 @@ class _Entry:
         """The part of `buffer` that is slice `number`, from the end where there are `trips` slices, as the tensor
         `value`."""
         kind = buffer_type(value)
-        sizes = kind.get_shape()
         if trips is not None:
             last = self._add(arith.SubiOp(trips, self._index(1))).results[0]
             number = self._add(arith.SubiOp(last, number)).results[0]
-        offset = self._add(arith.MuliOp(number, self._index(math.prod(sizes)))).results[0]
-        strides = [math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
-        view = memref.ReinterpretCastOp(buffer, [offset], [], [], [DYNAMIC_INDEX], sizes, strides, kind)
+        offset = self._add(arith.MuliOp(number, self._index(math.prod(kind.get_shape())))).results[0]
+        shape, strides = kind.get_shape(), _strides(kind)
+        view = memref.ReinterpretCastOp(buffer, [offset], [], [], [DYNAMIC_INDEX], shape, strides, kind)
         self._add(view).results[0].name_hint = value.name_hint
         return view.result
 
@@ -412,6 +413,12 @@ class _Entry:
         outer, self.block = self.block, block
         yield block
         self.block = outer
+
+
+def _strides(kind: MemRefType) -> list[int]:
+    """The distances between neighbours along each axis of a row-major buffer."""
+    sizes = kind.get_shape()
+    return [math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
 
 
 def _for(io: Io, given: Sequence[Argument]) -> Sequence[Argument]:

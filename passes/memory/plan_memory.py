@@ -167,7 +167,12 @@ class _Block:
                 loads = []
         if loads:  # of the terminator, as which `rewrite` treats them
             self._take(_Call(loads[-1], loads[:-1]), [])
-        self.plan = plan_memory(Program(tuple(self.storages), tuple(self.steps)), alignment, order, share)
+        self.plan = plan_memory(self.program, alignment, order, share)
+
+    @property
+    def program(self) -> Program:
+        """What has been found."""
+        return Program(tuple(self.storages), tuple(self.steps))
 
     def _take(self, call: _Call, memory: Sequence[SSAValue]) -> None:
         """Add a step."""
@@ -343,7 +348,8 @@ def _report(entry: _Block, tensors: Mapping[int, Argument]) -> PlanInfo:
                 continue  # those of regions, which are there themselves
             nodes = block.nodes(each.storages)
             given = tensors.get(each.storages[0]) if block is entry else None
-            name = _unique(given.name or "buffer" if given is not None else (nodes or ("buffer",))[-1], taken)
+            label = (block.nodes(each.storages[:1]) or ("buffer",))[-1]
+            name = _unique(label if given is None else given.name or "buffer", taken)
             first = firsts[each.first] if firsts else 0
             last = lasts[min(each.last, len(lasts) - 1)] if lasts else 0
             buffers.append(BufferInfo(name, offsets[each.storages[0]], each.size, first, last, nodes))
@@ -385,7 +391,7 @@ def _rewrite(entry: _Block) -> None:
 
 
 def _rewrite_block(block: _Block, base: int, workspace: WorkspaceOp | None, head: list[Operation]) -> None:
-    """Replace the buffers of a block, which begin at `base` in the workspace, by views in `head`, and sort its steps."""
+    """Replace the buffers of a block, which begin at `base` in the workspace, by views in `head`; sort its steps."""
     plan, offsets = block.planned, block.offsets(base)
     for each in plan.blocks:
         assert workspace is not None
@@ -434,7 +440,7 @@ def _move_to_workspace(function: FuncOp, entry: _Block, tensors: Mapping[int, Ar
         given.shape = _memref(root).get_shape()
         given.offset = offsets[storage]
     set_tensors_in_workspace(function, tensors.values())
-    for storage in reversed(tensors):
+    for storage in reversed(list(tensors)):
         argument = entry.roots[storage]
         assert isinstance(argument, BlockArgument)
         del attributes[argument.index]

@@ -1,8 +1,8 @@
 """From a checked ONNX model to the `import` phase: one function of graph operations on tensors of static shape.
 
-Functions of the model and operators that ONNX defines by others are expanded in place, `control` imports those with
-bodies, and what remains goes through the importer table. A node that cannot be imported is noted and its outputs poisoned,
-so that one run finds every such node.
+Functions of the model and operators that ONNX defines by others are expanded in place, those with bodies are imported
+by `control`, and what remains goes through the importer table. A node that cannot be imported is noted and its outputs
+poisoned, so that one run finds every such node.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from aotc.errors import AotcError, CompileError, FileError, Problem, warn
 from aotc.frontend.onnx.attributes import attribute_value
 from aotc.frontend.onnx.bodies import needed, node_name, ordered, readers
 from aotc.frontend.onnx.check import called_function, check_node, function_key
-from aotc.frontend.onnx.control import CONTROL_FLOW, ControlFlow, captured
+from aotc.frontend.onnx.control import CONTROL_FLOW, captured
 from aotc.frontend.onnx.dims import contradicts, declared_shape, fix_shapes, shape_text
 from aotc.frontend.onnx.load import Model
 from aotc.frontend.onnx.operators import (
@@ -284,7 +284,7 @@ class _Importer:
         if mismatch := type_mismatch(node.op_type, domain, newest, inputs):
             raise CompileError(Problem(mismatch, name, node.op_type))
         if node.op_type in CONTROL_FLOW and not domain:
-            return ControlFlow(self, node, name, inputs, scope, opset).values()
+            return CONTROL_FLOW[node.op_type](self, node, name, inputs, scope, opset).values()
         if (entry := IMPORTERS.get((domain, node.op_type))) is not None:
             seen = Node(
                 name=name,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from harness import Array
 from onnx import ModelProto, parser
+
+from aotc.dialects.arrays import Array
 
 
 @dataclass(frozen=True)
@@ -107,15 +108,14 @@ CASES = [
     ),
     Case(
         "loop with an early exit",
-        """m (int64 n, bool c, float[1] x) => (float[1] y, int64 k) <float limit = {100}, int64 zero = {0}, int64 one = {1}> {
+        """m (int64 n, bool c, float[1] x) => (float[1] y, int64 k)
+            <float limit = {100}, int64 zero = {0}, int64 one = {1}> {
             y, k = Loop(n, c, x, zero) <
                 body = b (int64 i, bool go, float[1] v, int64 count) => (bool go_on, float[1] next, int64 counted) {
                     next = Add(v, v)
                     size = Abs(next)
                     counted = Add(count, one)
-                    less = Less(size, limit)
-                    flat = Constant<value_ints = [-1]>()
-                    some = ReduceMax<keepdims = 0>(next)
+                    some = ReduceMax<keepdims = 0>(size)
                     go_on = Less(some, limit)
                 }
             >
