@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from xdsl.ir import Region
 
@@ -27,8 +28,12 @@ class If(ControlNode):
             self.bodies.body(branch.node, outputs, inner)
             return [self.bodies.lookup(output, inner) for output in outputs]
         branches = [self._attribute(name) for name in ("then_branch", "else_branch")]
+        mark = len(self.bodies.problems)
         regions = [self._region(branch, []) for branch in branches]
         if any(region is None for region in regions):
+            way_out = "if this branch is never taken, fix the inputs that its condition depends on with --constant"
+            for place, problem in enumerate(self.bodies.problems[mark:], mark):
+                self.bodies.problems[place] = replace(problem, fix=problem.fix or f"{way_out} NAME=VALUE")
             return self._poisoned()
         for output, *sides in zip(
             branches[0].output, *(yield_of(region.block).values for region in regions if region), strict=False
