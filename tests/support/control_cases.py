@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
-from onnx import ModelProto, parser
+from onnx import ModelProto, numpy_helper, parser
 
 from aotc.dialects.arrays import Array
 
@@ -18,11 +19,18 @@ class Case:
     text: str
     feeds: tuple[dict[str, Array], ...]
     opset: int = 17
+    weights: Mapping[str, Array] = field(default_factory=dict[str, Array])
+    """Values of initializers that the text names only."""
 
     @property
     def model(self) -> ModelProto:
         """The model, checked by nobody."""
-        return parser.parse_model(f'<ir_version: 8, opset_import: ["" : {self.opset}]>\n{self.text}')
+        model = parser.parse_model(f'<ir_version: 8, opset_import: ["" : {self.opset}]>\n{self.text}')
+        declared = {value.name: value for value in model.graph.value_info}
+        for name, array in self.weights.items():
+            model.graph.initializer.append(numpy_helper.from_array(array, name))
+            model.graph.value_info.remove(declared[name])
+        return model
 
 
 def _random(*shape: int) -> Array:
@@ -203,5 +211,123 @@ CASES = [
         }""",
         ({"a": _random(2, 3), "x": _random(2, 5, 3)},),
         opset=8,
+    ),
+    Case(
+        "what is known, handed on, unread and the same in every iteration",
+        """m (bool c, float[3] x, float[3] k) => (float[3] y, float[3] z, float[6, 3] s)
+            <int64 n = {6}, int64 one = {1}, bool t = {1}, float[3] w = {1, 2, 3}> {
+            y, z, unread, s, forgotten = Loop(n, t, x, k, x) <
+                body = b (int64 i, bool go, float[3] v, float[3] same, float[3] old)
+                    => (bool go_on, float[3] next, float[3] as_it_is, float[3] new, float[3] out, float[3] lost) {
+                    go_on = Identity(go)
+                    as_it_is = Identity(same)
+                    e = Exp(k)
+                    f = Mul(e, w)
+                    g = Add(f, same)
+                    next = Add(v, g)
+                    new = Mul(old, v)
+                    out = Loop(one, t, next) <
+                        body = o (int64 j, bool on, float[3] u) => (bool on_go, float[3] r)
+                            { on_go = Identity(on)  h = Cast<to = 1>(j)  q = Add(u, h)  r = Tanh(q) }
+                    >
+                    lost = Sin(next)
+                }
+            >
+        }""",
+        ({"c": np.array(True), "x": _random(3), "k": _random(3)},),
+    ),
+    Case(
+        "an lstm for each of two rates",
+        """m (float[1, 256] x, float[1, 1, 64] h, float[1, 1, 64] c, int64 rate)
+            => (float[1, 1] p, float[1, 1, 64] hn, float[1, 1, 64] cn)
+            <int64 fast = {16000}, float[256, 64] w, float[1, 256, 64] wi, float[1, 256, 64] r, float[1, 512] b,
+             float[64, 1] o, int64[1] zero = {0}, float[32, 1, 4] k> {
+            is_fast = Equal(rate, fast)
+            p, hn, cn = If(is_fast) <
+                then_branch = t () => (float[1, 1] q, float[1, 1, 64] hq, float[1, 1, 64] cq) {
+                    f = MatMul(x, w)
+                    g = Relu(f)
+                    s = Unsqueeze(g, zero)
+                    y, hq, cq = LSTM<hidden_size = 64>(s, wi, r, b, "", h, c)
+                    u = Squeeze(hq, zero)
+                    v = MatMul(u, o)
+                    q = Sigmoid(v)
+                },
+                else_branch = e () => (float[1, 1] q, float[1, 1, 64] hq, float[1, 1, 64] cq) {
+                    shape = Constant<value_ints = [1, 1, 64]>()
+                    xx = Unsqueeze(x, zero)
+                    f = Conv<strides = [4]>(xx, k)
+                    g = ReduceMean<axes = [1], keepdims = 1>(f)
+                    s = Reshape(g, shape)
+                    y, hq, cq = LSTM<hidden_size = 64>(s, wi, r, b, "", h, c)
+                    u = Squeeze(hq, zero)
+                    v = MatMul(u, o)
+                    q = Sigmoid(v)
+                }
+            >
+        }""",
+        tuple(
+            {"x": _random(1, 256), "h": _random(1, 1, 64), "c": _random(1, 64, 1).reshape(1, 1, 64), "rate": rate}
+            for rate in (np.array(16000), np.array(8000))
+        ),
+        weights={
+            "w": _random(256, 64) / 16,
+            "wi": _random(1, 256, 64) / 8,
+            "r": _random(1, 64, 256).reshape(1, 256, 64) / 8,
+            "b": _random(1, 512),
+            "o": _random(64, 1),
+            "k": _random(32, 1, 4),
+        },
+    ),
+    Case(
+        "a gru by scan",
+        """m (float[16, 200] h, float[9, 16, 120] x) => (float[16, 200] last, float[9, 16, 200] y)
+            <float[120, 400] w, float[200, 400] r, float[120, 200] wn, float[200, 200] rn, float one = {1}> {
+            last, y = Scan<num_scan_inputs = 1,
+                body = step (float[16, 200] s, float[16, 120] u) => (float[16, 200] t, float[16, 200] out) {
+                    a = MatMul(u, w)
+                    b = MatMul(s, r)
+                    g = Add(a, b)
+                    gates = Sigmoid(g)
+                    z, keep = Split<axis = 1>(gates)
+                    reset = Mul(keep, s)
+                    c = MatMul(u, wn)
+                    d = MatMul(reset, rn)
+                    e = Add(c, d)
+                    n = Tanh(e)
+                    left = Sub(one, z)
+                    p = Mul(left, n)
+                    q = Mul(z, s)
+                    t = Add(p, q)
+                    out = Identity(t)
+                }
+            > (h, x)
+        }""",
+        ({"h": _random(16, 200), "x": _random(9, 16, 120)},),
+        weights={
+            "w": _random(120, 400) / 16,
+            "r": _random(200, 400) / 16,
+            "wn": _random(120, 200) / 16,
+            "rn": _random(200, 200) / 16,
+        },
+    ),
+    Case(
+        "images until one is bright",
+        """m (int64 n, float[1, 8, 48, 48] x) => (float[1, 8, 48, 48] y, float level)
+            <float[8, 8, 3, 3] w, float limit = {5}, float zero = {0}, bool t = {1}> {
+            y, level = Loop(n, t, x, zero) <
+                body = b (int64 i, bool go, float[1, 8, 48, 48] v, float before)
+                    => (bool go_on, float[1, 8, 48, 48] next, float now) {
+                    c = Conv<pads = [1, 1, 1, 1]>(v, w)
+                    r = Relu(c)
+                    d = Conv<pads = [1, 1, 1, 1]>(r, w)
+                    next = Add(d, v)
+                    now = ReduceMax<keepdims = 0>(next)
+                    go_on = Less(now, limit)
+                }
+            >
+        }""",
+        tuple({"n": np.array(n), "x": _random(1, 8, 48, 48)} for n in (1, 2, 40)),
+        weights={"w": _random(8, 8, 3, 3) / 8},
     ),
 ]
