@@ -33,6 +33,7 @@ UNIVERSE = Universe(
         "annotate-quantization": _lazy("aotc.passes.graph.annotate_quantization", "AnnotateQuantizationPass"),
         "infer-shapes": _lazy("aotc.passes.graph.infer_shapes", "InferShapesPass"),
         "fold-constants": _lazy("aotc.passes.graph.fold_constants", "FoldConstantsPass"),
+        "simplify-control-flow": _lazy("aotc.passes.graph.simplify_control_flow", "SimplifyControlFlowPass"),
         "fold-batch-norm": _lazy("aotc.passes.graph.fold_batch_norm", "FoldBatchNormPass"),
         "raise-functions": _lazy("aotc.passes.graph.raise_functions", "RaiseFunctionsPass"),
         "raise-normalization": _lazy("aotc.passes.graph.raise_normalization", "RaiseNormalizationPass"),

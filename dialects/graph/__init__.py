@@ -11,6 +11,7 @@ from xdsl.ir import Dialect
 
 from aotc.dialects.graph import (
     canonicalization,
+    control,
     conversion,
     convolution,
     elementwise,
@@ -79,6 +80,7 @@ _FAMILIES = (
     indexing,
     scatter,
     staged,
+    control,
 )
 """The modules of the dialect; a class defined in one of them with a name is an operation of the dialect."""
 

@@ -66,10 +66,14 @@ def mark_kernel(function: FuncOp, in_place: InPlace) -> None:
 
 
 def kernel_calls(module: ModuleOp) -> list[CallOp]:
-    """The calls of kernels by the entry, in order."""
+    """The calls of kernels by the entry, in order, in regions of control flow, too."""
     symbols = {kernel.sym_name.data for kernel in kernels(module)}
-    block = entry(module).body.block
-    return [op for op in block.ops if isinstance(op, CallOp) and op.callee.string_value() in symbols]
+    return [op for op in entry(module).walk() if isinstance(op, CallOp) and op.callee.string_value() in symbols]
+
+
+def is_in_region(call: CallOp) -> bool:
+    """Whether a call of the entry is in control flow: made any number of times, while others are made once."""
+    return not isinstance(call.parent_op(), FuncOp)
 
 
 InPlace = Sequence[Sequence[int]]
