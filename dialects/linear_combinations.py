@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TypeVar
 
 from aotc.dialects.builder import Builder, Scalar
+from aotc.dialects.dtypes import is_float
 
 Value = TypeVar("Value")
 Sum = Callable[[Sequence[tuple[Fraction, Value]]], Value]
@@ -19,16 +20,19 @@ def terms(factors: Sequence[Fraction | float], values: Sequence[Value]) -> list[
 
 
 def sums(b: Builder) -> Sum[Scalar]:
-    """Sums of multiples of scalars or tiles."""
+    """Sums of multiples of scalars or tiles; of integers by integers."""
+
+    def number(factor: Fraction, value: Scalar) -> Scalar:
+        return b.const(float(factor) if is_float(value.dtype) else int(factor), value.dtype)
 
     def total(terms: Sequence[tuple[Fraction, Scalar]]) -> Scalar:
         (factor, value), *rest = sorted(terms, key=lambda term: term[0] != 1)
-        result = value if factor == 1 else value * float(factor)
+        result = value if factor == 1 else value * number(factor, value)
         for factor, value in rest:
             if abs(factor) == 1:
                 result = result + value if factor > 0 else result - value
             else:
-                result = b.fma(value, b.const(float(factor), value.dtype), result)
+                result = b.fma(value, number(factor, value), result)
         return result
 
     return total

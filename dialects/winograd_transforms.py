@@ -89,6 +89,11 @@ class Transforms:
             result += [total([(Fraction(1), e), (point, o)]), total([(Fraction(1), e), (-point, o)])]
         return [*result, total(terms(self.input_row(None), values))]
 
+    def transform_filter(self, taps: Sequence[Value], total: Sum[Value], scale: int) -> list[Value]:
+        """`scale` times G g, for 3 taps."""
+        rows = [*(self._weight_row(point) for point in self.points), [Fraction(0), Fraction(0), Fraction(1)]]
+        return [total(terms([scale * entry for entry in row], taps)) for row in rows]
+
     def transform_output(self, values: Sequence[Value], total: Sum[Value]) -> list[Value]:
         """A v, for n values v.
 

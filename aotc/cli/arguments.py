@@ -106,6 +106,11 @@ def add_compile_options(parser: argparse.ArgumentParser) -> None:
         "which may be one unit off (default: exact)",
     )
     parser.add_argument(
+        "--offload",
+        metavar="NAME,...",
+        help="code generators of other packages that may claim operators, asked in this order (docs/artifacts.md)",
+    )
+    parser.add_argument(
         "--tuned",
         nargs="?",
         const="",
@@ -130,6 +135,15 @@ def add_compile_options(parser: argparse.ArgumentParser) -> None:
     phases.add_argument("--print-ir-after-all", action="store_true", help="print the IR after every pass")
     phases.add_argument("--verify-each", action="store_true", help="verify after every pass, not only every phase")
     phases.add_argument("--time-passes", action="store_true", help="print how long each pass took")
+
+
+def add_loader(parser: argparse.ArgumentParser) -> None:
+    """How code gets into this process."""
+    parser.add_argument(
+        "--loader",
+        choices=("native", "jit"),
+        help="link what ships, or run an object in memory (default: native with conventions, --emit shared or c)",
+    )
 
 
 def add_output_options(parser: argparse.ArgumentParser) -> None:

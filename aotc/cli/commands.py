@@ -53,7 +53,7 @@ def run_command(arguments: argparse.Namespace) -> int:
     from aotc.model.files import write_files
 
     with progress() as report:
-        model = open_model(arguments.model, arguments.emit, options_from(arguments), report)
+        model = open_model(arguments.model, arguments.emit, options_from(arguments), report, arguments.loader)
     outputs = model(read_inputs(arguments.inputs, model.inputs))
     if arguments.outputs is not None:
         from aotc.model.weights import npz_bytes

@@ -90,7 +90,14 @@ class _Parser(argparse.ArgumentParser):
 def build_parser() -> argparse.ArgumentParser:
     """Every command and option."""
     from aotc.cli import commands
-    from aotc.cli.arguments import add_budgets, add_compile_options, add_output_options, add_shape_options, add_target
+    from aotc.cli.arguments import (
+        add_budgets,
+        add_compile_options,
+        add_loader,
+        add_output_options,
+        add_shape_options,
+        add_target,
+    )
     from aotc.pipeline.options import KINDS
 
     parser = _Parser(
@@ -130,6 +137,7 @@ def build_parser() -> argparse.ArgumentParser:
     run_.add_argument("--inputs", metavar="IN.npz", help="arrays by input name (default: seeded random values)")
     run_.add_argument("--outputs", metavar="OUT.npz", help="write the outputs there")
     run_.add_argument("--emit", default="jit", choices=("jit", "shared", "c"), help="which route computes them")
+    add_loader(run_)
     add_compile_options(run_)
 
     verify = add("verify", _verify, "compare a model's outputs with those of onnxruntime")
@@ -138,6 +146,7 @@ def build_parser() -> argparse.ArgumentParser:
     verify.add_argument("--rtol", type=float, default=1e-4, help="relative to the output's largest value")
     verify.add_argument("--atol", type=float, default=1e-5)
     verify.add_argument("--emit", default="jit", choices=("jit", "shared", "c"), help="which route computes them")
+    add_loader(verify)
     verify.add_argument(
         "--reference",
         default="auto",

@@ -67,7 +67,7 @@ def verify_command(arguments: argparse.Namespace) -> int:
         return "" if found.ok else found.line().partition(": ")[2]
 
     with progress() as report:
-        model = open_model(source, arguments.emit, options, report)
+        model = open_model(source, arguments.emit, options, report, arguments.loader)
         if report is not None:
             report("reference")
         inputs = read_inputs(arguments.inputs, model.inputs)
@@ -149,7 +149,7 @@ def _per_op(
         with tempfile.TemporaryDirectory(prefix="aotc-") as folder:
             path = Path(folder) / "model.onnx"
             path.write_bytes(model.SerializeToString())
-            compiled = open_model(str(path), arguments.emit, options)
+            compiled = open_model(str(path), arguments.emit, options, loader=arguments.loader)
         return compiled({info.name: given[info.name] for info in compiled.inputs})
 
     found = first_operator(proto, inputs, reference.outputs, actual, differs)

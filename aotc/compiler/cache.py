@@ -38,8 +38,11 @@ LIMIT = 4 << 30
 """Bytes that the cache may take."""
 
 _NAME = re.compile(r"[0-9a-f]{64}")
-_UNCACHED = ("stop_after", "start_at", "dump_phases", "print_ir_after_all", "verify_each", "time_passes", "cc")
-"""Options whose point is that the passes run, or a compiler that the key does not know."""
+_UNCACHED = (
+    *("stop_after", "start_at", "dump_phases", "print_ir_after_all", "verify_each", "time_passes"),
+    *("cc", "offload"),
+)
+"""Options whose point is that the passes run, or a compiler or code generator of which the key does not know enough."""
 
 
 def directory() -> Path | None:

@@ -87,7 +87,8 @@ def compile(source: Source, **options: Unpack[InProcessOptions]) -> CompiledMode
     """Compile a model in this process and return it ready to run.
 
     `source` is a path, the bytes of a model or a ModelProto; options are those of `aotc compile` with underscores,
-    except those about files, memory and other machines, which belong to `compile_to`. No C compiler is needed.
+    except those about files, memory and other machines, which belong to `compile_to`. No C compiler is needed, unless
+    `offload` has kernels of code generators from outside linked.
     Raises CompileError with one problem for each thing that is not supported, FileNotFoundError, UsageError.
     """
     chosen = CompileOptions.of(**options)
@@ -95,6 +96,8 @@ def compile(source: Source, **options: Unpack[InProcessOptions]) -> CompiledMode
     if elsewhere := [name for name in _NOT_IN_PROCESS if getattr(chosen, name) != getattr(default, name)]:
         what = "nothing is written, and the code is for this machine"
         raise UsageError([Problem(f"{name} in `compile`", why=what, fix="use `compile_to`") for name in elsewhere])
+    if chosen.offload:  # their kernels are linked
+        return _built(source, replace(in_process(chosen), emit=("object",)), None)[0].load()
     return _in_process(source, chosen).load()
 
 
@@ -129,10 +132,18 @@ def build(
         if not is_host(chosen.target):
             why = f"a process runs code of this machine, not of {chosen.target}"
             raise UsageError(Problem("loader='jit'", why=why, fix="leave out the target"))
+        if chosen.offload:
+            why = "kernels of code generators from outside are linked with the model"
+            raise UsageError(Problem("offload with loader='jit'", why=why, fix="use loader='native'"))
         return _in_process(source, chosen)
     if loader != "native":
         raise UsageError(Problem(f"loader={loader!r}", why="there is no such choice", fix="use native or jit"))
     return _built(source, chosen, report)[0]
+
+
+def build_with(source: Source, options: CompileOptions, report: Callable[[str], None] | None = None) -> ArtifactSet:
+    """`build` with ready options."""
+    return _built(source, options, report)[0]
 
 
 @uncollected()
@@ -215,4 +226,14 @@ def compile_with(
     return Written(directory, tuple(written), info, timings)
 
 
-__all__ = ["Compilation", "Written", "build", "compile", "compile_to", "compile_with", "lower", "measured"]
+__all__ = [
+    "Compilation",
+    "Written",
+    "build",
+    "build_with",
+    "compile",
+    "compile_to",
+    "compile_with",
+    "lower",
+    "measured",
+]

@@ -60,6 +60,8 @@ def _spelled(options: CompileOptions) -> list[str]:
             found.append(flag)
         elif name == "tuned":
             found.append(f"{flag} sha256:{hashlib.sha256(Path(value).read_bytes()).hexdigest()}")
+        elif name == "offload":
+            found.append(f"{flag} {','.join(value)}")
         else:
             found.append(f"{flag} {value}")
     return found

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from aotc.errors import CompileError, Problem
 from aotc.machines.targets import is_host, lookup
 from aotc.model.artifacts import (
     FLASH,
@@ -25,7 +26,7 @@ from aotc.model.artifacts import Content as Value
 from aotc.model.files import Content
 from aotc.model.metadata import ModelInfo, to_json
 from aotc.pipeline.compilation import Compilation
-from aotc.pipeline.options import NATIVE_KINDS
+from aotc.pipeline.options import CODE_KINDS, NATIVE_KINDS
 
 if TYPE_CHECKING:
     from aotc.emit.llvm.object import NativeCode
@@ -85,11 +86,29 @@ class Emission:
         return NativeCode(self.compilation)
 
     @cached_property
+    def objects(self) -> dict[str, NativeCode]:
+        """The machine code of each object file: with `split`, as in C, the operators have one of their own."""
+        from aotc.emit.llvm.object import NativeCode
+        from aotc.emit.llvm.parts import network_of, operators_of
+
+        if not self.compilation.options.split:
+            return {f"{self.name}.o": self.native}
+        operators = NativeCode(operators_of(self.compilation), pool=False)
+        return {f"{self.name}.o": NativeCode(network_of(self.compilation)), f"{self.name}_operators.o": operators}
+
+    @cached_property
     def beside(self) -> Files:
         """The files that go with machine code: header, report, and weights that are not embedded."""
         from aotc.emit.c.files import emit_header
 
         return emit_header(self.compilation.module, self.compilation.store, self.info)
+
+    @cached_property
+    def external(self) -> list[Artifact]:
+        """What code generators from outside make of the kernels that are theirs."""
+        from aotc.emit.external import external_artifacts
+
+        return external_artifacts(self.compilation)
 
     def artifact(self, codegen: str, loader: str, name: str, content: Content, role: str = HOST) -> Artifact:
         """An artefact for the target of this compilation."""
@@ -145,15 +164,17 @@ def _asm(emission: Emission) -> Iterable[Artifact]:
 
 
 def _object(emission: Emission) -> Iterable[Artifact]:
-    image = emission.artifact("llvm", NATIVE, f"{emission.name}.o", emission.native.object, FLASH)
-    return [image, *emission.described(emission.beside)]
+    images = [emission.artifact("llvm", NATIVE, name, code.object, FLASH) for name, code in emission.objects.items()]
+    return [*images, *emission.described(emission.beside)]
 
 
 def _static(emission: Emission) -> Iterable[Artifact]:
     from aotc.emit.llvm.link import static_library
 
-    member = f"{emission.name}.o"
-    archive = static_library({member: emission.native.object}, {member: emission.native.exports})
+    members = emission.objects.items()
+    archive = static_library(
+        {name: code.object for name, code in members}, {name: code.exports for name, code in members}
+    )
     image = emission.artifact("llvm", NONE, f"lib{emission.name}.a", archive, FLASH)
     return [image, *emission.described(emission.beside)]
 
@@ -161,7 +182,7 @@ def _static(emission: Emission) -> Iterable[Artifact]:
 def _shared(emission: Emission) -> Iterable[Artifact]:
     from aotc.emit.library import linked
 
-    library = linked(ArtifactSet(tuple(_object(emission))))
+    library = linked(ArtifactSet((*_object(emission), *emission.external)))
     image = emission.artifact("llvm", LIBRARY, f"{emission.name}.so", library, FLASH)
     return [image, *emission.described(emission.beside)]
 
@@ -212,6 +233,12 @@ def _made(emission: Emission, kinds: Collection[str]) -> ArtifactSet:
     for kind, make in _EMITTERS.items():
         if kind in kinds:
             found |= {artifact.name: artifact for artifact in make(emission)}
+    if CODE_KINDS & {*kinds}:
+        for artifact in emission.external:
+            if artifact.name in found:
+                why = f"there is one of {found[artifact.name].codegen}"
+                raise CompileError(Problem(f"{artifact.codegen} makes a file {artifact.name}", why=why))
+            found[artifact.name] = artifact
     return listed(found.values(), emission.info)
 
 

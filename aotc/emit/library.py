@@ -13,7 +13,7 @@ from aotc.emit.llvm.tvm_ffi import tvm_ffi_object
 from aotc.errors import CompileError, Problem, UsageError
 from aotc.machines.targets import lookup
 from aotc.model.artifacts import JIT, NATIVE, Artifact, ArtifactSet
-from aotc.model.conventions import artifacts_symbol, json_symbol
+from aotc.model.conventions import artifacts_symbol, json_symbol, weights_symbol
 from aotc.model.files import write_files
 from aotc.model.metadata import to_json
 
@@ -21,6 +21,10 @@ SECTION = ".aotc.artifacts"
 """Where a library keeps what it carries for loaders from outside."""
 _ALTERNATIVES = ("llvm", "c")
 """Code generators of the whole model: where both made it, the first one's is linked."""
+_CACHE_LINE = 64
+"""Bytes of which the address of weights is a multiple, as the longest vectors want."""
+_LINKING = ("-l", "-L", "-Wl,")
+"""What flags for the linker begin with."""
 _REGISTRY = ("aotc_registry.c", "aotc_runtime.h", "aotc_packed.h", "aotc_micro.h")
 """The runtime of what calls operators by name."""
 
@@ -36,7 +40,8 @@ def native_parts(artifacts: ArtifactSet) -> tuple[Artifact, ...]:
 def linked(artifacts: ArtifactSet) -> bytes:
     """A shared library of the set, which has its metadata and all that is for loaders from outside.
 
-    C is compiled with the flags that its artefact has, objects are taken as they are; the system's `cc` links them.
+    C is compiled with the flags that its artefact has, objects are taken as they are; the system's `cc` links them with
+    the libraries that the flags name.
     Raises UsageError where there is no code that can be linked, CompileError where `cc` is missing or refuses.
     """
     parts, info = native_parts(artifacts), artifacts.metadata
@@ -53,11 +58,15 @@ def linked(artifacts: ArtifactSet) -> bytes:
     objects.append(data_object(json_symbol(info.name), to_json(info).encode() + b"\0", target))
     if info.interface_api == "packed" and target.pointer_width == 64:
         objects.append(tvm_ffi_object(info, target))
+    if info.weights == "external":
+        blob = artifacts[f"{info.name}.weights.bin"].read()
+        objects.append(data_object(weights_symbol(info.name), blob, target, alignment=_CACHE_LINE))
     if carried := artifacts.carried():
         blob = ArtifactSet(carried).blob()
         framed = len(blob).to_bytes(8, "little") + blob
         objects.append(data_object(artifacts_symbol(info.name), framed, target, SECTION))
-    return shared_library(objects, target, info.name, threads=info.threads > 1)
+    libraries = dict.fromkeys(flag for part in parts for flag in part.flags if flag.startswith(_LINKING))
+    return shared_library(objects, target, info.name, tuple(libraries), threads=info.threads > 1)
 
 
 def _runtime(target: str, name: str) -> Artifact:
@@ -73,7 +82,8 @@ def _compiled(sources: Sequence[Artifact], artifacts: ArtifactSet) -> list[bytes
     with tempfile.TemporaryDirectory(prefix="aotc-") as folder:
         for source in sources:
             write_files(Path(folder), {**headers, source.name: source.content})
-            flags = [flag for flag in source.flags if not flag.startswith("-l")]
+            flags = [flag for flag in source.flags if not flag.startswith(_LINKING)]
+            flags += [] if source.codegen in _ALTERNATIVES else ["-fvisibility=hidden"]
             command = ["cc", "-c", "-fPIC", *flags, source.name, "-o", "out.o"]
             try:
                 done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)

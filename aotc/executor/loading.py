@@ -20,9 +20,10 @@ from aotc.errors import Problem, UsageError
 from aotc.executor.dynamic_symbols import dynamic_symbols
 from aotc.executor.model import CompiledModel
 from aotc.executor.native import Array, NativeModel, aligned_bytes
+from aotc.executor.packed_metadata import info_of
 from aotc.machines.features import here
 from aotc.model.artifacts import JIT, LIBRARY, NATIVE, PARAMETERS, Artifact, ArtifactSet
-from aotc.model.conventions import artifacts_symbol, entry_symbol, json_symbol
+from aotc.model.conventions import artifacts_symbol, entry_symbol, json_symbol, model_symbol
 from aotc.model.files import write_files
 from aotc.model.metadata import ModelInfo, from_json
 
@@ -105,6 +106,9 @@ class InMemory:
 
         info = artifacts.metadata
         groups = artifacts.by_loader()
+        if outside := sorted({kernel.codegen for kernel in info.kernels if kernel.codegen}):
+            why, fix = f"kernels of {', '.join(outside)} are linked with it", "use load()"
+            raise UsageError(Problem(f"{info.name} cannot be loaded by jit", why=why, fix=fix))
         images = [each for each in (*groups.get(JIT, ()), *groups.get(NATIVE, ())) if each.name.endswith(".o")]
         if not images:
             fix = "build it with emit=('object',)"
@@ -136,7 +140,7 @@ def opened_in_process(compilation: Compilation, exports: Sequence[str] = ()) -> 
 
 def load(path: str | os.PathLike[str], threads: int | None = None) -> CompiledModel:
     """Load a shared library that `aotc compile --emit shared` or `ArtifactSet.export_library` wrote, or one made of
-    generated C, with NAME.json beside it.
+    generated C, with NAME.json beside it or with a packed entry.
 
     `threads`, if given, is how many threads must run a call together, which was decided when the model was compiled.
     Raises FileNotFoundError, OSError where it is no library, UsageError (a ValueError) where it is none of a model, or
@@ -208,7 +212,7 @@ def _exported(library: Path) -> list[str]:
 
 
 def _read_info(library: Path, names: Sequence[str], handle: ctypes.CDLL) -> ModelInfo:
-    """The metadata in the library, else in the file NAME.json beside it."""
+    """The metadata in the library, else in the file NAME.json beside it, else what a packed model's tables say."""
     prefix, suffix = json_symbol("\0").split("\0")
     for symbol in sorted(name for name in names if name.startswith(prefix) and name.endswith(suffix)):
         try:
@@ -217,9 +221,13 @@ def _read_info(library: Path, names: Sequence[str], handle: ctypes.CDLL) -> Mode
             continue
         return from_json(text.decode())
     beside = library.with_suffix(".json")
-    if not beside.exists():
+    if beside.exists():
+        return from_json(beside.read_text(encoding="utf-8"))
+    prefix, suffix = model_symbol("\0", "packed").split("\0")
+    described = [name for name in names if name.startswith(prefix) and name.endswith(suffix)]
+    if len(described) != 1:
         raise ValueError(f"{library} has no metadata of a model, and there is no {beside.name} beside it")
-    return from_json(beside.read_text(encoding="utf-8"))
+    return info_of(ctypes.addressof(ctypes.c_char.in_dll(handle, described[0])))
 
 
 def _carried(handle: ctypes.CDLL, symbol: str) -> tuple[Artifact, ...]:

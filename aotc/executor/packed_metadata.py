@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -11,7 +12,7 @@ from aotc.executor.native import NativeModel
 from aotc.executor.step import RunError
 from aotc.model.conventions import entry_symbol, model_symbol
 from aotc.model.dlpack import DLPACK_TYPES, HANDLE_CODE
-from aotc.model.metadata import METADATA_VERSION, ModelInfo
+from aotc.model.metadata import METADATA_VERSION, KernelInfo, ModelInfo, PlanInfo, TensorInfo
 
 _NAMES: Final = {described: name for name, described in DLPACK_TYPES.items()}
 
@@ -89,6 +90,47 @@ def described(info: ModelInfo) -> ModuleMetadata:
     return ModuleMetadata(METADATA_VERSION, (entry, *operators), info.name)
 
 
+_CALLER_WORKSPACE, _CALLER_WEIGHTS = 1, 2
+"""Bits of a descriptor's `caller_memory`."""
+_CACHE_LINE: Final = 64
+"""The alignment of memory for a model that does not say which it wants."""
+
+
+def info_of(descriptor: int) -> ModelInfo:
+    """What the tables of a packed model say of it, without NAME.json: not its plan, nodes and quantisation.
+
+    Raises RunError where its `get_model_metadata` fails.
+    """
+    head = _Model.from_address(descriptor)
+    found = _returned("the model", descriptor)
+    entry, *operators = found.functions
+
+    def tensors(params: Sequence[ParameterInfo]) -> tuple[TensorInfo, ...]:
+        return tuple(TensorInfo(each.relay_name_hint, each.tir_name_hint, each.dtype, each.shape) for each in params)
+
+    named = {function.function_name for function in operators} & set(_names(head))
+    return ModelInfo(
+        name=found.module_name,
+        inputs=tensors(found.inputs),
+        outputs=tensors(found.outputs),
+        interface_api="packed",
+        operator_api="packed" if named else "unpacked",
+        workspace="caller" if head.caller_memory & _CALLER_WORKSPACE else "internal",
+        weights="caller" if head.caller_memory & _CALLER_WEIGHTS else "embedded",
+        workspace_bytes=entry.workspace_size_bytes,
+        workspace_alignment=_CACHE_LINE,
+        weights_bytes=entry.constant_size_bytes,
+        io_bytes=entry.io_size_bytes,
+        kernels=tuple(
+            KernelInfo(
+                each.function_name, (), 0, each.workspace_size_bytes, each.io_size_bytes, each.constant_size_bytes
+            )
+            for each in operators
+        ),
+        plan=PlanInfo(entry.workspace_size_bytes, 0, False, _CACHE_LINE, (), ()),
+    )
+
+
 # --- the tables of aotc_packed.h -------------------------------------------------------------------------------------
 
 
@@ -150,12 +192,11 @@ _GETTER: Final = b"get_model_metadata"
 
 def _returned(name: str, descriptor: int) -> ModuleMetadata:
     """What the packed function `get_model_metadata` in the table of `descriptor` returns."""
-    table = _Model.from_address(descriptor).functions
-    place = 0
-    while table[place].name not in (None, _GETTER):
-        place += 1
-    if not table[place].name:
+    head = _Model.from_address(descriptor)
+    names = _names(head)
+    if _GETTER.decode() not in names:
         raise RunError(Problem(f"{name} has no packed function {_GETTER.decode()}"))
+    table, place = head.functions, names.index(_GETTER.decode())
     value, code = ctypes.c_void_p(), ctypes.c_int32(-1)
     status = _Packed(table[place].function)(None, None, 0, ctypes.byref(value), ctypes.byref(code), None)
     if status or code.value != HANDLE_CODE or not value.value:
@@ -163,6 +204,14 @@ def _returned(name: str, descriptor: int) -> ModuleMetadata:
     found = _Metadata.from_address(value.value)
     functions = tuple(_function(found.functions[i]) for i in range(found.num_functions))
     return ModuleMetadata(found.version, functions, found.name.decode())
+
+
+def _names(model: _Model) -> list[str]:
+    """The names in the table of packed functions, in order."""
+    names: list[str] = []
+    while (name := model.functions[len(names)].name) is not None:
+        names.append(name.decode())
+    return names
 
 
 def _function(row: Any) -> FunctionInfo:

@@ -31,15 +31,23 @@ class DotProduct:
     """More registers that are in use for it, beside those of the sums and of a factor's row."""
     busy_sums: int
     """Sums that keep the core busy: more, where the sum before is waited for until all has been multiplied."""
+    pair_cycles: float | None = None
+    """For one register of two products of 16-bit integers a lane; None: there is no instruction for these."""
 
 
-VPDPBUSD: Final = DotProduct("vpdpbusd", "one", cycles=0.5, widening_cycles=0, registers=0, busy_sums=14)
-VPMADDWD: Final = DotProduct("vpmaddwd", "one", cycles=4 / 3, widening_cycles=0.8, registers=3, busy_sums=4)
-VPMADDUBSW: Final = DotProduct("vpmaddubsw", "narrow", cycles=4 / 3, widening_cycles=0.2, registers=2, busy_sums=6)
+VPDPBUSD: Final = DotProduct("vpdpbusd", "one", cycles=0.5, widening_cycles=0, registers=0, busy_sums=14, pair_cycles=1)
+VPMADDWD: Final = DotProduct(
+    "vpmaddwd", "one", cycles=4 / 3, widening_cycles=0.8, registers=3, busy_sums=4, pair_cycles=2 / 3
+)
+VPMADDUBSW: Final = DotProduct(
+    "vpmaddubsw", "narrow", cycles=4 / 3, widening_cycles=0.2, registers=2, busy_sums=6, pair_cycles=2 / 3
+)
 """Of magnitudes, and weights with the signs of what they are multiplied with: four instructions."""
 SDOT: Final = DotProduct("sdot", "none", cycles=0.5, widening_cycles=0, registers=0, busy_sums=14)
 USDOT: Final = DotProduct("usdot", "any", cycles=0.5, widening_cycles=0, registers=0, busy_sums=14)
-WASM_DOT: Final = DotProduct("i32x4.dot_i16x8_s", "one", cycles=2, widening_cycles=1, registers=3, busy_sums=4)
+WASM_DOT: Final = DotProduct(
+    "i32x4.dot_i16x8_s", "one", cycles=2, widening_cycles=1, registers=3, busy_sums=4, pair_cycles=1
+)
 PORTABLE: Final = DotProduct("", "any", cycles=4, widening_cycles=4, registers=4, busy_sums=4)
 """Cycles of instructions that several others stand for are of three vector instructions a cycle; nobody measured those
 of WebAssembly, and of cores without any."""

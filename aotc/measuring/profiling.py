@@ -64,9 +64,11 @@ class ProfiledModel:
 
     model: CompiledModel
     counters: np.ndarray[Any, np.dtype[np.int64]]
-    """Ticks that each call of a kernel has taken so far."""
+    """Ticks that each call of a kernel has taken so far; then how often each of those in control flow was made."""
     calls: tuple[CallProfile, ...]
-    """What the counters stand for; seconds are 0."""
+    """What the counters stand for; seconds are 0, and operations those of one call."""
+    repeated: tuple[bool, ...]
+    """Which of the calls are in control flow."""
 
     def ticks(
         self, step: Callable[[], object], seconds: float, before: Callable[[], object] | None = None
@@ -83,8 +85,13 @@ class ProfiledModel:
                 before()
             self.counters[:] = 0
             step()
-            runs.append(self.counters.copy())
+            runs.append(self.counters[: len(self.calls)].copy())
         return [statistics.median(int(value) for value in column) for column in zip(*runs, strict=True)]
+
+    def times(self) -> list[int]:
+        """How often each call was made in the last run."""
+        counted = iter(self.counters[len(self.calls) :])
+        return [int(next(counted)) if repeated else 1 for repeated in self.repeated]
 
 
 def profile(
@@ -106,7 +113,10 @@ def profile(
     tick = processor().seconds_per_tick
     step = profiled.model.bind(read_inputs(inputs, profiled.model.inputs))
     taken = profiled.ticks(step, seconds)
-    calls = tuple(replace(call, seconds=ticks * tick) for call, ticks in zip(profiled.calls, taken, strict=True))
+    calls = tuple(
+        replace(call, seconds=ticks * tick, operations=call.operations * times)
+        for call, ticks, times in zip(profiled.calls, taken, profiled.times(), strict=True)
+    )
     return Profile(calls, processor().peak)
 
 
@@ -121,6 +131,7 @@ def compile_profiled(
 
 def load_profiled(compilation: Compilation) -> ProfiledModel:
     """Code of this process from a module that went through all phases with `profile`."""
+    from aotc.dialects.aot.contract import is_in_region, kernel_calls
     from aotc.executor.loading import opened_in_process
     from aotc.model.conventions import profile_symbol
 
@@ -128,10 +139,11 @@ def load_profiled(compilation: Compilation) -> ProfiledModel:
     symbol = profile_symbol(compilation.name)
     code = opened_in_process(compilation, [symbol] if calls else [])
     counters = np.zeros(0, np.int64)
+    repeated = tuple(is_in_region(call) for call in kernel_calls(compilation.module))
     if calls:
         address = code.find(symbol)
-        counters = np.ctypeslib.as_array((ctypes.c_int64 * len(calls)).from_address(address))
-    return ProfiledModel(code.model(), counters, calls)
+        counters = np.ctypeslib.as_array((ctypes.c_int64 * (len(calls) + sum(repeated))).from_address(address))
+    return ProfiledModel(code.model(), counters, calls, repeated)
 
 
 def _calls(compilation: Compilation) -> tuple[CallProfile, ...]:

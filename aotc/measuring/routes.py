@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aotc.errors import AotcError, Problem
+from aotc.errors import AotcError, Problem, UsageError
 from aotc.pipeline.options import CompileOptions
 
 if TYPE_CHECKING:
@@ -20,28 +19,40 @@ C_FLAGS = ("-std=c99", "-O2", "-march=native", "-ffp-contract=off", "-fPIC", "-s
 """How the C route is built, for this machine: contraction off, so that C and LLVM agree bit for bit."""
 
 
+_CONVENTIONS = (
+    *("interface_api", "operator_api", "runtime", "workspace", "weights", "io", "operator_arguments"),
+    *("resource_handle", "packed_wrapper", "export_operators", "split", "offload"),
+)
+"""Options that only what is linked can follow: code in memory is called one way."""
+
+
 def open_model(
-    source: str | os.PathLike[str], route: str, options: CompileOptions, report: Callable[[str], None] | None = None
+    source: str | os.PathLike[str],
+    route: str,
+    options: CompileOptions,
+    report: Callable[[str], None] | None = None,
+    loader: str | None = None,
 ) -> CompiledModel:
-    """Compile `source` by `route` ("jit", "shared", "c") and load it; a `.so` is loaded as it is. Raises AotcError."""
-    from aotc.compiler.driver import compile_with, in_process, lower
+    """Compile `source` by `route` ("jit", "shared", "c") and load it; a `.so` is loaded as it is.
+
+    What is linked is what ships, in the conventions of the options; the route "jit" is in memory, or with conventions
+    that takes linking ("native") an object that is linked. `loader` insists on either. Raises AotcError.
+    """
+    from aotc.compiler.driver import build_with, in_process, lower
     from aotc.executor import compiled_in_process, load
 
     if os.fspath(source).endswith(".so"):
         return load(source)
-    hosted = in_process(options)
-    if route == "jit":
-        return compiled_in_process(lower(source, hosted, report))
-    hosted = replace(hosted, weights="embedded")
-    with tempfile.TemporaryDirectory(prefix="aotc-") as folder:
-        directory = Path(folder)
-        if route == "shared":
-            artifacts = compile_with(source, directory, replace(hosted, emit=("shared",)), report)
-            return load(next(path for path in artifacts.files if path.suffix == ".so"))
-        artifacts = compile_with(source, directory, replace(hosted, emit=("c",)), report)
-        if report is not None:
-            report("cc")
-        return load(build_shared(next(path for path in artifacts.files if path.suffix == ".c")))
+    default = CompileOptions()
+    asked = [name for name in _CONVENTIONS if getattr(options, name) != getattr(default, name)]
+    if loader == "jit" and (asked or route != "jit"):
+        flags = ", ".join(f"--{name.replace('_', '-')}" for name in asked) or f"--emit {route}"
+        why = "code in memory has one convention, and nothing is linked"
+        raise UsageError(Problem(f"--loader jit with {flags}", why=why, fix="leave out either"))
+    if route == "jit" and not asked and loader != "native":
+        return compiled_in_process(lower(source, in_process(options), report))
+    kind = "object" if route == "jit" else route
+    return build_with(source, replace(options, emit=(kind,)), report).load()
 
 
 def build_shared(source: Path, flags: Sequence[str] = C_FLAGS) -> Path:

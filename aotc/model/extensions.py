@@ -29,12 +29,14 @@ PIPELINES = "aotc.pipelines"
 """Pipelines at the end of a phase: each entry is the text of one, its name that of the phase."""
 KERNELS = "aotc.kernels"
 """Kernel strategies: each entry is a mapping from operator classes to sequences of them."""
+CODEGENS = "aotc.codegens"
+"""Code generators: each entry is an `aotc.model.codegens.CodeGenerator`, its name what `--offload` calls it."""
 LOADERS = "aotc.loaders"
 """Loaders of artefacts: each entry is an `aotc.model.artifacts.Loader`, its name what artefacts call it."""
 INSPECTORS = "aotc.inspectors"
 """Views of artefacts: each entry is a function from an artefact to text; its name says of which (`CODEGEN.METHOD` or
 `.SUFFIX.METHOD`)."""
-GROUPS = (UNIVERSES, IMPORTERS, PIPELINES, KERNELS)
+GROUPS = (UNIVERSES, IMPORTERS, PIPELINES, KERNELS, CODEGENS)
 """Groups that decide what a model is compiled to."""
 
 _OURS = ("aotc", "xdsl")

@@ -37,6 +37,8 @@ class KernelInfo:
     workspace_bytes: int = 0
     io_bytes: int = 0
     constant_bytes: int = 0
+    codegen: str = ""
+    """The code generator from outside that made it; empty: it was compiled with the model."""
 
 
 @dataclass(frozen=True)
@@ -171,7 +173,10 @@ def to_json(info: ModelInfo, artifacts: Sequence[Mapping[str, Any]] = ()) -> str
     members = asdict(info)
     if artifacts:
         members["artifacts"] = list(artifacts)
-    if info.threads == 1:  # what goes without saying
+    for kernel in members["kernels"]:  # what goes without saying
+        if not kernel["codegen"]:
+            del kernel["codegen"]
+    if info.threads == 1:
         del members["threads"]
     if not info.features:
         del members["features"]

@@ -9,6 +9,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 
 from aotc.dialects.aot import StringOp
 from aotc.dialects.aot.contract import (
+    EXTERNAL,
     WEIGHT_LAYOUT,
     Tensor,
     convention,
@@ -42,7 +43,8 @@ def model_info(module: ModuleOp) -> ModelInfo:
     inputs = _tensors(tensors, "input", taken)
     outputs = _tensors(tensors, "output", taken)
     plan = plan_of(module)
-    operator_apis = [found.value for kernel in kernels(module) if (found := convention(kernel)) is not None]
+    ours = [kernel for kernel in kernels(module) if EXTERNAL.get(kernel) is None]
+    operator_apis = [found.value for kernel in (ours or kernels(module)) if (found := convention(kernel)) is not None]
     return ModelInfo(
         name=model_name(module),
         inputs=inputs,
@@ -80,21 +82,35 @@ def _tensors(tensors: list[Tensor], io: str, taken: set[str]) -> tuple[TensorInf
     return tuple(found)
 
 
+def kernel_nodes(module: ModuleOp) -> dict[str, tuple[str, ...]]:
+    """The ONNX nodes of all calls of each kernel, by symbol; those of its body where no call has a location."""
+    calls = _calls(module)
+    found: dict[str, tuple[str, ...]] = {}
+    for kernel in kernels(module):
+        symbol = kernel.sym_name.data
+        nodes = [name for call in calls.get(symbol, ()) for name in node_names(call.location)]
+        found[symbol] = tuple(dict.fromkeys(nodes or _body_nodes(kernel)))
+    return found
+
+
 def _kernels(module: ModuleOp) -> tuple[KernelInfo, ...]:
-    """Each kernel with the nodes of all its calls; those of its body where no call has a location."""
+    calls, nodes = _calls(module), kernel_nodes(module)
+    found: list[KernelInfo] = []
+    for kernel in kernels(module):
+        symbol, sizes = kernel.sym_name.data, sizes_of(kernel)
+        external = EXTERNAL.get(kernel)
+        codegen = "" if external is None else external.codegen
+        count = len(calls.get(symbol, ()))
+        found.append(KernelInfo(symbol, nodes[symbol], count, sizes.workspace, sizes.io, sizes.constant, codegen))
+    return tuple(found)
+
+
+def _calls(module: ModuleOp) -> dict[str, list[CallOp]]:
     calls: dict[str, list[CallOp]] = {}
     for op in module.walk():
         if isinstance(op, CallOp):
             calls.setdefault(_callee(op), []).append(op)
-    found: list[KernelInfo] = []
-    for kernel in kernels(module):
-        symbol = kernel.sym_name.data
-        sites = calls.get(symbol, [])
-        nodes = [name for call in sites for name in node_names(call.location)] or _body_nodes(kernel)
-        sizes = sizes_of(kernel)
-        nodes = tuple(dict.fromkeys(nodes))
-        found.append(KernelInfo(symbol, nodes, len(sites), sizes.workspace, sizes.io, sizes.constant))
-    return tuple(found)
+    return calls
 
 
 def _callee(call: CallOp) -> str:

@@ -20,6 +20,9 @@ KINDS = ("c", "header", "llvm-ir", "asm", "object", "static", "shared", "mlf", "
 NATIVE_KINDS = frozenset(("llvm-ir", "asm", "object", "static", "shared"))
 """Those that LLVM makes."""
 
+CODE_KINDS = frozenset(("c", "object", "static", "shared"))
+"""Those that are linked, or are a library."""
+
 CHOICES: dict[str, tuple[str, ...]] = conventions.CHOICES | {
     "optimize": ("0", "1", "2", "3", "s"),
     "accuracy": ("fast", "strict"),
@@ -63,6 +66,8 @@ class CompileOptions:
     requantize: str = "exact"
     """How sums of integers become narrow integers without vectors: as onnxruntime's kernels round, or as TFLite's, at
     most one unit apart, and then all means by sums of integers."""
+    offload: tuple[str, ...] = ()
+    """Code generators from outside, by name, that may claim operations; asked in this order."""
     tuned: str | None = None
     """A table of measured decisions that `aotc tune` wrote; without one, results depend on no measurement."""
     profile: bool = False
@@ -122,6 +127,10 @@ class CompileOptions:
         if self.cc is not None and "c" not in self.emit:
             why = "it compiles the C that is generated, and none is"
             problems.append(Problem(f"--cc {self.cc} with --emit {','.join(self.emit)}", why=why, fix="use --emit c"))
+        if self.offload and self.profile:
+            why = "a profile runs the model in the memory of this process, and those kernels are linked"
+            flags = f"--offload {','.join(self.offload)} with a profile"
+            problems.append(Problem(flags, why=why, fix="leave out the code generators"))
         problems += self._thread_problems() + self._bytecode_problems()
         if problems:
             raise UsageError(problems)
@@ -165,6 +174,10 @@ class CompileOptions:
             changes["emit"] = tuple(part.strip() for part in emit.split(",") if part.strip())
         elif emit is not None:
             changes["emit"] = tuple(emit)
+        if isinstance(offload := changes.get("offload"), str):
+            changes["offload"] = tuple(part.strip() for part in offload.split(",") if part.strip())
+        elif offload is not None:
+            changes["offload"] = tuple(offload)
         for size in ("ram", "flash", "stack", "max_constants"):
             if isinstance(value := changes.get(size), str):
                 changes[size] = parse_size(value, size.replace("_", "-"))

@@ -56,9 +56,9 @@ def _graph(options: CompileOptions) -> str:
         why = f"kernels for {options.target} at -O{options.optimize} are in vector registers, where floats are fast"
         raise UsageError(Problem("--requantize fixed", why=why, fix="use -O0 or -Os, or a target without vectors"))
     return (
-        "annotate-quantization,infer-shapes,fold-constants{quantized=false},canonicalize,fold-batch-norm,"
-        "shrink-constants,eliminate-transposes,absorb-transposes,fold-constants{quantized=false},canonicalize,cse,"
-        f"raise-functions,raise-normalization,raise-quantization{means},{fixed}fold-constants,canonicalize,cse,dce,"
+        "annotate-quantization,infer-shapes,fold-constants{quantized=false},canonicalize,simplify-control-flow,"
+        "fold-batch-norm,shrink-constants,eliminate-transposes,absorb-transposes,fold-constants{quantized=false},"
+        f"canonicalize,cse,raise-functions,raise-normalization,raise-quantization{means},{fixed}fold-constants,canonicalize,cse,dce,"
         f"note-floats{notes}"
     )
 
@@ -68,6 +68,16 @@ def _is_scheduled_without_vectors(options: CompileOptions) -> bool:
 
 
 def _schedule(options: CompileOptions) -> str:
+    offload = ""
+    if options.offload:
+        offload = (
+            f'offload-operations{{codegens="{",".join(options.offload)}" target="{options.target}"}},'
+            "eliminate-transposes,fold-constants,canonicalize,cse,dce"
+        )
+    return ",".join(part for part in (offload, _scheduled(options)) if part)
+
+
+def _scheduled(options: CompileOptions) -> str:
     if _is_scheduled_without_vectors(options):
         small = " size=true" if options.optimize == "s" else ""
         choose = f'choose-schedule{{target="{options.target}"{small}}}'

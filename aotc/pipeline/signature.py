@@ -34,6 +34,7 @@ class InProcessOptions(TypedDict, total=False):
     optimize: Annotated[Optimize, "how hard to optimise; s: prefer small code"]
     accuracy: Annotated[Literal["fast", "strict"], "whether faster algorithms may round differently, by 1e-4"]
     requantize: Annotated[Literal["exact", "fixed"], "round sums without vectors as onnxruntime, or as TFLite"]
+    offload: Annotated[str | Sequence[str], "code generators of other packages that may claim operators"]
     tuned: Annotated[str | None, "follow the table of this name that `aotc tune` wrote"]
     profile: Annotated[bool, "count what each call of a kernel takes"]
     threads: Annotated[int, "have so many threads run a call together; results do not change"]

@@ -11,12 +11,13 @@ from zipfile import BadZipFile
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, ModuleOp, TensorType, VectorType, f64
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError, VerifyException
 
-from aotc.dialects.aot.contract import convention, entry, has_plan, kernels
+from aotc.dialects.aot.contract import EXTERNAL, convention, entry, has_plan, kernels
 from aotc.dialects.constants import weight_keys
 from aotc.dialects.graph.interfaces import GraphOp
 from aotc.errors import CompileError, Problem, UsageError
@@ -88,11 +89,15 @@ def read_ir(source: object, start_at: str, options: CompileOptions, ctx: Context
         why = f"neither {path.with_suffix('.npz').name} nor weights.npz beside it holds them"
         raise CompileError(Problem(f"{path} has no weights {', '.join(missing)}", why=why))
     _check_phase(module, path, start_at)
-    if empty := [f"@{kernel.sym_name.data}" for kernel in kernels(module) if kernel.is_declaration]:
+    if empty := [f"@{kernel.sym_name.data}" for kernel in kernels(module) if _is_undefined(kernel)]:
         what = f"{path} declares the kernel {', '.join(empty)} without a body"
-        fix = "give it one; code from outside is an operator with a kernel strategy"
+        fix = f"give it one, or say in {EXTERNAL.name} which code generator defines it"
         raise CompileError(Problem(what, why="a kernel is compiled with its model", fix=fix))
     return Compilation(options, ctx, module, store, start_at)
+
+
+def _is_undefined(kernel: FuncOp) -> bool:
+    return kernel.is_declaration and EXTERNAL.get(kernel) is None
 
 
 def _read_weights(path: Path, ctx: Context) -> WeightStore:

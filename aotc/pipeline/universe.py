@@ -33,6 +33,7 @@ UNIVERSE = Universe(
         "annotate-quantization": _lazy("aotc.passes.graph.annotate_quantization", "AnnotateQuantizationPass"),
         "infer-shapes": _lazy("aotc.passes.graph.infer_shapes", "InferShapesPass"),
         "fold-constants": _lazy("aotc.passes.graph.fold_constants", "FoldConstantsPass"),
+        "simplify-control-flow": _lazy("aotc.passes.graph.simplify_control_flow", "SimplifyControlFlowPass"),
         "fold-batch-norm": _lazy("aotc.passes.graph.fold_batch_norm", "FoldBatchNormPass"),
         "raise-functions": _lazy("aotc.passes.graph.raise_functions", "RaiseFunctionsPass"),
         "raise-normalization": _lazy("aotc.passes.graph.raise_normalization", "RaiseNormalizationPass"),
@@ -46,6 +47,7 @@ UNIVERSE = Universe(
         "absorb-transposes": _lazy("aotc.passes.graph.absorb_transposes", "AbsorbTransposesPass"),
         "shrink-constants": _lazy("aotc.passes.graph.shrink_constants", "ShrinkConstantsPass"),
         # schedule
+        "offload-operations": _lazy("aotc.passes.schedule.offload_operations", "OffloadOperationsPass"),
         "flip-signs": _lazy("aotc.passes.schedule.flip_signs", "FlipSignsPass"),
         "prove-narrow-pairs": _lazy("aotc.passes.schedule.prove_narrow_pairs", "ProveNarrowPairsPass"),
         "choose-algorithms": _lazy("aotc.passes.schedule.choose_algorithms", "ChooseAlgorithmsPass"),

@@ -11,9 +11,11 @@ from xdsl.ir import Dialect
 
 from aotc.dialects.graph import (
     canonicalization,
+    control,
     conversion,
     convolution,
     elementwise,
+    external,
     functions,
     indexing,
     logical,
@@ -31,15 +33,18 @@ from aotc.dialects.graph.packed import channels_last, dots, interleaved, narrow,
 from aotc.dialects.graph.packed import conv as blocked
 from aotc.dialects.graph.packed import matmul as packed
 from aotc.dialects.graph.packed import window as blocked_window
-from aotc.dialects.graph.quantized import doubling, fixed_add, flip, lookup, requantization, softmax
+from aotc.dialects.graph.quantized import doubling, fixed_add, flip, lookup, nibbles, requantization, softmax
 from aotc.dialects.graph.recurrent import cells
 from aotc.dialects.graph.schedules import ALGORITHM_ATTRIBUTES, SCHEDULE_ATTRIBUTES
+from aotc.dialects.graph.trees import coupling, leaves
+from aotc.dialects.graph.trees import packed as packed_trees
 from aotc.dialects.graph.windows import resampling
 
 __all__ = ["GRAPH", "canonicalization"]  # the latter registers its patterns when it is imported
 
 _FAMILIES = (
     structure,
+    external,
     elementwise,
     functions,
     logical,
@@ -62,8 +67,12 @@ _FAMILIES = (
     fixed_add,
     softmax,
     flip,
+    nibbles,
     resampling,
     cells,
+    leaves,
+    coupling,
+    packed_trees,
     strassen,
     window,
     winograd,
@@ -71,6 +80,7 @@ _FAMILIES = (
     indexing,
     scatter,
     staged,
+    control,
 )
 """The modules of the dialect; a class defined in one of them with a name is an operation of the dialect."""
 

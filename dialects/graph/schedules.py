@@ -166,6 +166,20 @@ class ScatterSchedule(Schedule):
     """Updates written in place into a copy of the operand, in time that does not depend on its size."""
 
 
+@dataclass(frozen=True)
+class TreeSchedule(Schedule):
+    """Walks down several trees at once: each waits for memory, and none for the others."""
+
+    rows: int
+    """Rows of features that walk down a group of trees before the next group."""
+    trees: int
+    """Trees that one row of features walks down together."""
+    steps: int
+    """Steps before it is asked whether all are at a leaf."""
+    packed: bool = False
+    """Whether `assign-layouts` packs the tables first."""
+
+
 S = TypeVar("S", bound=Schedule)
 
 
@@ -279,6 +293,11 @@ class ScatterScheduleAttr(ScheduleAttr[ScatterSchedule]):
     name = "graph.scatter_schedule"
 
 
+@irdl_attr_definition
+class TreeScheduleAttr(ScheduleAttr[TreeSchedule]):
+    name = "graph.tree_schedule"
+
+
 SCHEDULE_ATTRIBUTES = (
     MatmulScheduleAttr,
     InnerProductScheduleAttr,
@@ -289,6 +308,7 @@ SCHEDULE_ATTRIBUTES = (
     SumsScheduleAttr,
     RecurrenceScheduleAttr,
     ScatterScheduleAttr,
+    TreeScheduleAttr,
 )
 """Those of the dialect."""
 

@@ -29,6 +29,6 @@ class CountOperationsPass(ModulePass):
     name = "count-operations"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in kernels(op):
+        for kernel in [each for each in kernels(op) if not each.is_declaration]:
             count = sum(each.operations() for each in kernel.body.block.ops if isinstance(each, GraphOp))
             OPERATION_COUNT.set(kernel, count)

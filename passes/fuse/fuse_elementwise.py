@@ -27,7 +27,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from aotc.dialects.aot.contract import entries
+from aotc.dialects.graph.control import graph_blocks
 from aotc.dialects.graph.interfaces import ElementOp, Fusion, is_join, is_kernel
 from aotc.passes.fuse.groups import sort_operations
 from aotc.passes.fuse.growing import Growth
@@ -40,8 +40,7 @@ class FuseElementwisePass(ModulePass):
     name = "fuse-elementwise"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for entry in entries(op):
-            block = entry.body.block
+        for block in graph_blocks(op):
             position = {each: number for number, each in enumerate(block.ops)}
             for root in reversed(list(position)):
                 if root.parent is not block or not isinstance(root, ElementOp) or not is_kernel(root):

@@ -32,7 +32,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue, Use
 from xdsl.passes import ModulePass
 
-from aotc.dialects.aot.contract import entries
+from aotc.dialects.graph.control import graph_blocks
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, Fusion, is_kernel, shape_of
 from aotc.dialects.graph.structure import FusedOp
 from aotc.model.weights import WeightStore
@@ -50,10 +50,10 @@ class FuseEpiloguesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         forms = VectorForms(WeightStore.of(ctx))
-        for entry in entries(op):
-            position = {each: number for number, each in enumerate(entry.body.block.ops)}
+        for block in graph_blocks(op):
+            position = {each: number for number, each in enumerate(block.ops)}
             for anchor in position:
-                if isinstance(anchor, AnchorOp) and anchor.parent is entry.body.block:
+                if isinstance(anchor, AnchorOp) and anchor.parent is block:
                     _fuse(anchor, position, forms)
 
 

@@ -28,7 +28,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from aotc.dialects.aot.contract import entries
+from aotc.dialects.graph.control import graph_blocks
 from aotc.dialects.graph.interfaces import AnchorOp
 from aotc.dialects.graph.structure import FusedOp
 from aotc.model.weights import WeightStore
@@ -44,8 +44,8 @@ class FuseProloguesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         forms = VectorForms(WeightStore.of(ctx))
-        for entry in entries(op):
-            position = {each: number for number, each in enumerate(entry.body.block.ops)}
+        for block in graph_blocks(op):
+            position = {each: number for number, each in enumerate(block.ops)}
             for root in reversed(list(position)):
                 if isinstance(root, AnchorOp | FusedOp):
                     Growth(root, position, several_outputs=False, forms=forms).grow()

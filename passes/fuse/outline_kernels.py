@@ -1,8 +1,10 @@
 """Move every group, and every operation that is in none, into a private function; identical ones are one function.
 
 Views (reshapes, contiguous slices) and constants stay in the entry, and so do concatenations whose parts kernels can
-write in their places (`part_offsets`). An output of the model that is an input, a constant
-or another output is copied. `aot.in_place` says for each result which operands' buffers it may take over.
+write in their places (`part_offsets`). An output of the model that is an input, a constant or another output is copied;
+so it is in every region of control flow, where outputs are what it yields. What a loop carries is computed after the
+last read of what it carried before, or copied (`carried`). `aot.in_place` says for each result which operands' buffers
+it may take over. What a code generator from outside computes becomes a declaration, which `aot.external` is about.
 
 Before:
 ```mlir
@@ -42,15 +44,26 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from aotc.dialects.aot.contract import entries, mark_kernel
-from aotc.dialects.graph.interfaces import AnchorOp, GraphOp, is_join, is_kernel, is_view, viewed_whole
+from aotc.dialects.aot.contract import EXTERNAL, External, entries, mark_kernel
+from aotc.dialects.graph.control import ControlOp, IfOp, LoopOp, graph_blocks
+from aotc.dialects.graph.external import ExternalOp
+from aotc.dialects.graph.interfaces import (
+    AnchorOp,
+    GraphOp,
+    is_join,
+    is_kernel,
+    is_view,
+    shape_of,
+    viewed_whole,
+)
 from aotc.dialects.graph.structure import ConstantOp, CopyOp, FusedOp, YieldOp
 from aotc.errors import CompileError, Problem
 from aotc.model.locations import fuse_locations, node_names
+from aotc.passes.fuse.carried import is_only_read_by, settle_control_flow
 from aotc.passes.fuse.groups import make_group
 from aotc.passes.fuse.reads import in_place
 from aotc.passes.kernel.signature import block_signature
@@ -69,53 +82,92 @@ class OutlineKernelsPass(ModulePass):
         kernels: dict[object, FuncOp] = {}
         locations: dict[FuncOp, list[LocationAttr]] = {}
         numbers: Counter[str] = Counter(_stem(f.sym_name.data) for f in op.body.block.ops if isinstance(f, FuncOp))
-        for entry in list(entries(op)):
-            block = entry.body.block
-            _separate_outputs(block)
-            _group_lone_operations(block, _joins(block))
-            for group in [each for each in block.ops if isinstance(each, FusedOp)]:
-                key = block_signature(group.block)
+        blocks = graph_blocks(op)
+        for block in reversed(blocks):
+            _group_lone_operations(block, _joins(block, _separate_carried(block, _separate_outputs(block))))
+        settle_control_flow(blocks)
+        for block in blocks:
+            for group in [each for each in block.ops if isinstance(each, FusedOp | ExternalOp)]:
+                key = _key(group)
                 if (kernel := kernels.get(key)) is None:
-                    base = _kernel_name(group.block)
+                    base = _kernel_name(group)
                     kernel = kernels[key] = _make_kernel(group, f"{base}_{numbers[base]}")
                     numbers[base] += 1
-                    op.body.block.insert_op_before(kernel, entry)
+                    op.body.block.insert_op_before(kernel, next(entries(op)))
                 locations.setdefault(kernel, []).append(group.location)
-                call = CallOp(kernel.sym_name.data, group.inputs, [result.type for result in group.outputs])
+                call = CallOp(kernel.sym_name.data, group.inputs, kernel.function_type.outputs.data)
                 call.location = group.location
-                Rewriter.replace_op(group, call)
+                unused = [None] * (len(group.results) - len(call.results))  # scratch, which `bufferize` allocates
+                Rewriter.replace_op(group, call, [*call.results, *unused])
         for kernel, places in locations.items():
             kernel.location = fuse_locations(places)
 
 
-def _separate_outputs(block: Block) -> None:
+def _key(op: FusedOp | ExternalOp) -> object:
+    """All that decides which kernel computes a group."""
+    if isinstance(op, FusedOp):
+        return block_signature(op.block)
+    return tuple(sorted(op.properties.items())), tuple(value.type for value in (*op.operands, *op.results))
+
+
+def _separate_outputs(block: Block) -> set[SSAValue]:
     """Copy outputs that are shared or that no kernel computes, so that every output is a result of its own of one
-    kernel."""
-    end = block.last_op
-    assert isinstance(end, ReturnOp)
+    operation; returns those results. What a loop carries on as it is stays, and so does what a conditional hands on, of
+    which `settle_control_flow` knows more."""
+    end, parent = block.last_op, block.parent_op()
+    assert end is not None
     taken: set[SSAValue] = set()
     for position, value in enumerate(end.operands):
         source = viewed_whole(value)
-        computed = isinstance(source, OpResult) and (is_kernel(source.op) or isinstance(source.op, FusedOp))
-        if computed and source not in taken:
+        if _is_computed(source) and source not in taken:
             taken.add(source)
             continue
-        copy = CopyOp.get(value)
-        if isinstance(value, OpResult):
-            copy.location = value.op.location
-        block.insert_op_before(copy, end)
-        end.operands[position] = copy.result
+        if isinstance(parent, LoopOp) and source is parent.carried_at(position):
+            continue
+        if not (isinstance(parent, IfOp) and isinstance(source, BlockArgument)):
+            end.operands[position] = _copied(value, end)
+    return taken
 
 
-def _joins(block: Block) -> set[Operation]:
+def _is_computed(value: SSAValue) -> bool:
+    """Whether an operation writes `value` into a buffer: a kernel, or control flow."""
+    groups = FusedOp | ExternalOp | ControlOp
+    return isinstance(value, OpResult) and (is_kernel(value.op) or isinstance(value.op, groups))
+
+
+def _copied(value: SSAValue, reader: Operation) -> SSAValue:
+    """A copy of an operand, in front of its reader."""
+    copy = CopyOp.get(value)
+    copy.location = value.op.location if isinstance(value, OpResult) else reader.location
+    assert reader.parent is not None
+    reader.parent.insert_op_before(copy, reader)
+    return copy.result
+
+
+def _separate_carried(block: Block, taken: set[SSAValue]) -> set[SSAValue]:
+    """Copy what loops begin with where anything else reads it, too: its buffer is that of the carried value.
+
+    Returns all results that have places now: those in `taken` and what loops begin with.
+    """
+    taken = set(taken)
+    for loop in [op for op in block.ops if isinstance(op, LoopOp)]:
+        first, count = loop.overwritten
+        for place in range(first, first + count):
+            value = loop.operands[place]
+            source = viewed_whole(value)
+            if not _is_computed(source) or source in taken or not is_only_read_by(value, loop):
+                loop.operands[place] = source = _copied(value, loop)
+            taken.add(source)
+    return taken
+
+
+def _joins(block: Block, taken: set[SSAValue]) -> set[Operation]:
     """The operations whose operands can be written where their results begin, so that nothing remains to be computed.
 
-    An operand must be computed by a kernel, be no output, and belong to one such result only. If any operand is, the
-    others are copied.
+    An operand must be computed by a kernel, have no other place (it is none of `taken`), and belong to one such result
+    only. If any operand is, the others are copied.
     """
-    end = block.last_op
-    assert end is not None
-    taken = {viewed_whole(value) for value in end.operands}
+    taken = set(taken)
     joins: set[Operation] = set()
     for op in list(block.ops):
         if not is_join(op) or op.results[0] in taken or op.results[0].first_use is None:
@@ -123,25 +175,21 @@ def _joins(block: Block) -> set[Operation]:
         copied: list[int] = []
         for place, value in enumerate(op.operands):
             source = viewed_whole(value)
-            computed = isinstance(source, OpResult) and (is_kernel(source.op) or isinstance(source.op, FusedOp))
-            if computed and source not in taken:
+            if _is_computed(source) and source not in taken:
                 taken.add(source)
             else:
                 copied.append(place)
         if len(copied) < len(op.operands):
             joins.add(op)
             for place in copied:
-                copy = CopyOp.get(op.operands[place])
-                copy.location = op.location
-                block.insert_op_before(copy, op)
-                op.operands[place] = copy.result
+                op.operands[place] = _copied(op.operands[place], op)
     return joins
 
 
 def _group_lone_operations(block: Block, joins: Collection[Operation]) -> None:
     """Make a group of each operation that is in none, except those in `joins`; erase unused operations."""
     for op in reversed(list(block.ops)):
-        if isinstance(op, ReturnOp):
+        if isinstance(op, ReturnOp | YieldOp):
             continue
         used = [result for result in op.results if result.first_use is not None]
         if not used:
@@ -151,15 +199,23 @@ def _group_lone_operations(block: Block, joins: Collection[Operation]) -> None:
             continue
         elif is_kernel(op):
             make_group([op], used)
-        elif not (isinstance(op, FusedOp | ConstantOp) or is_view(op)):
+        elif not (isinstance(op, FusedOp | ExternalOp | ConstantOp | ControlOp) or is_view(op)):
             node = ", ".join(node_names(op.location))
             raise CompileError(
                 Problem(f"{op.name} has no kernel", node, why="it is neither an ElementOp nor an AnchorOp")
             )
 
 
-def _make_kernel(group: FusedOp, name: str) -> FuncOp:
-    """A private function with the group's operations, which are moved out of the group's region."""
+def _make_kernel(group: FusedOp | ExternalOp, name: str) -> FuncOp:
+    """A private function with the group's operations, which are moved out of the group's region; of what is computed
+    outside a declaration."""
+    if isinstance(group, ExternalOp):
+        kernel = FuncOp.external(name, [value.type for value in group.inputs], [group.result.type])
+        mark_kernel(kernel, [[]])
+        (scratch_bytes,) = shape_of(group.scratch[0]) if group.scratch else (0,)
+        made = External(group.codegen.data, group.kernel.data, group.settings, group.by_name is not None, scratch_bytes)
+        EXTERNAL.set(kernel, made)
+        return kernel
     inner = group.body.detach_block(group.block)
     end = inner.last_op
     assert isinstance(end, YieldOp)
@@ -200,9 +256,12 @@ def _operand_name(op: Operation, value: SSAValue) -> str | None:
     return None
 
 
-def _kernel_name(block: Block) -> str:
-    """The operators in order; of many, the first from the anchor on, and the number of the others."""
-    ops = [op for op in block.walk() if not op.regions and not isinstance(op, ConstantOp | YieldOp)]
+def _kernel_name(group: FusedOp | ExternalOp) -> str:
+    """The operators in order; of many, the first from the anchor on, and the number of the others. Of what is computed
+    outside by whom, and the kind of kernel."""
+    if isinstance(group, ExternalOp):
+        return re.sub(r"[^A-Za-z0-9_]", "_", f"{group.codegen.data}_{group.kernel.data}")
+    ops = [op for op in group.block.walk() if not op.regions and not isinstance(op, ConstantOp | YieldOp)]
     names = [re.sub(r"[^A-Za-z0-9_]", "_", op.name.rsplit(".", 1)[-1]) for op in ops]
     if len(names) > NAME_PARTS:
         anchor = next((place for place, op in enumerate(ops) if isinstance(op, AnchorOp)), 0)

@@ -34,8 +34,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
 
-from aotc.dialects.aot.contract import entries
 from aotc.dialects.dtypes import byte_width, is_encoded
+from aotc.dialects.graph.control import graph_blocks
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, Fusion, ShapeError, element_type_of, is_kernel, shape_of
 from aotc.dialects.graph.schedules import ScheduleAttr, schedule_of
 from aotc.dialects.graph.shapes import ceil_div
@@ -73,9 +73,9 @@ class TileAndFusePass(ModulePass):
         if machine is None:
             return
         forms = VectorForms(WeightStore.of(ctx))
-        for entry in entries(op):
-            for anchor in reversed(list(entry.body.block.ops)):
-                if isinstance(anchor, AnchorOp) and anchor.parent is entry.body.block:
+        for block in graph_blocks(op):
+            for anchor in reversed(list(block.ops)):
+                if isinstance(anchor, AnchorOp) and anchor.parent is block:
                     _fuse(anchor, machine, forms, self.threads)
 
 

@@ -34,7 +34,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from aotc.dialects.aot.contract import entries
+from aotc.dialects.graph.control import graph_blocks
 from aotc.dialects.graph.interfaces import ElementOp, Fusion, GraphOp, shape_of
 from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
 from aotc.dialects.graph.structure import ConstantOp
@@ -47,8 +47,8 @@ class AbsorbTransposesPass(ModulePass):
     name = "absorb-transposes"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for entry in entries(op):
-            for each in list(entry.body.block.ops):
+        for block in graph_blocks(op):
+            for each in list(block.ops):
                 if isinstance(each, TransposeOp) and each.view_offset() is None:
                     permuted = _weights_to_permute(each)
                     if permuted:

@@ -26,8 +26,8 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from aotc.dialects.aot.contract import entries
 from aotc.dialects.dtypes import byte_width
+from aotc.dialects.graph.control import graph_blocks
 from aotc.dialects.graph.interfaces import ElementOp, Fusion, element_type_of, shape_of
 from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
 from aotc.dialects.graph.structure import ConstantOp
@@ -40,8 +40,7 @@ class EliminateTransposesPass(ModulePass):
     name = "eliminate-transposes"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for entry in entries(op):
-            block = entry.body.block
+        for block in graph_blocks(op):
             for transpose in [each for each in block.ops if isinstance(each, TransposeOp)]:
                 if transpose.result.first_use is not None:
                     region = _Region(transpose)

@@ -35,8 +35,8 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from aotc.dialects.aot.contract import entries
 from aotc.dialects.constants import computed_array, known_array
+from aotc.dialects.graph.control import graph_blocks
 from aotc.dialects.graph.conversion import CastOp, QuantizeOp
 from aotc.dialects.graph.elementwise import AddOp, BinaryOp, MulOp, SubOp
 from aotc.dialects.graph.interfaces import Array, ElementOp, producer, shape_of
@@ -62,9 +62,9 @@ class FixArithmeticPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         store = WeightStore.of(ctx)
-        for entry in entries(op):
-            constants = Constants(entry.body.block, store)
-            for each in list(entry.body.block.ops):
+        for block in graph_blocks(op):
+            constants = Constants(block, store)
+            for each in list(block.ops):
                 if isinstance(each, QuantizeOp) and (fixed := _fixed(each, constants)) is not None:
                     location = fuse_locations(old.location for old in fixed.replaced)
                     for new in fixed.ops:

@@ -30,8 +30,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from aotc.dialects.aot.contract import entries
 from aotc.dialects.constants import computed_array
+from aotc.dialects.graph.control import graph_blocks
 from aotc.dialects.graph.interfaces import Array
 from aotc.dialects.graph.quantized.doubling import DoublingRequantizeOp
 from aotc.dialects.graph.quantized.requantization import FixedRequantizeOp, RequantizeOp
@@ -54,9 +54,9 @@ class FixRequantizationPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         store = WeightStore.of(ctx)
-        for entry in entries(op):
-            constants = Constants(entry.body.block, store)
-            for each in list(entry.body.block.ops):
+        for block in graph_blocks(op):
+            constants = Constants(block, store)
+            for each in list(block.ops):
                 if isinstance(each, RequantizeOp):
                     self._fix(each, constants)
 

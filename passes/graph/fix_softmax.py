@@ -28,8 +28,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from aotc.dialects.aot.contract import entries
 from aotc.dialects.dtypes import integer_range
+from aotc.dialects.graph.control import graph_blocks
 from aotc.dialects.graph.conversion import DequantizeOp, QuantizeOp
 from aotc.dialects.graph.interfaces import producer
 from aotc.dialects.graph.normalization import SoftmaxOp
@@ -50,9 +50,9 @@ class FixSoftmaxPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         store = WeightStore.of(ctx)
-        for entry in entries(op):
-            constants = Constants(entry.body.block, store)
-            for each in list(entry.body.block.ops):
+        for block in graph_blocks(op):
+            constants = Constants(block, store)
+            for each in list(block.ops):
                 if isinstance(each, QuantizeOp):
                     _fix(each, constants)
 

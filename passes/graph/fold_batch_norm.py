@@ -27,9 +27,9 @@ from xdsl.ir import OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from aotc.dialects.aot.contract import entries
 from aotc.dialects.constants import constant_op, known_array
 from aotc.dialects.dtypes import is_float, numpy_dtype
+from aotc.dialects.graph.control import graph_blocks
 from aotc.dialects.graph.elementwise import AddOp, MulOp
 from aotc.dialects.graph.interfaces import ChannelWeightsOp, GraphOp, ScaleShiftOp, element_type_of, shape_of
 from aotc.model.locations import fuse_locations
@@ -44,15 +44,15 @@ class FoldBatchNormPass(ModulePass):
     name = "fold-batch-norm"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for entry in entries(op):
+        for block in graph_blocks(op):
             folder = _Folder(WeightStore.of(ctx))
-            for each in list(entry.body.block.ops):
+            for each in list(block.ops):
                 if isinstance(each, ScaleShiftOp):
                     folder.split(each)
-            for each in list(entry.body.block.ops):
+            for each in list(block.ops):
                 if isinstance(each, MulOp | AddOp) and is_float(element_type_of(each.result)):
                     folder.fold(each)
-            erase_unused_constants(entry.body.block)
+            erase_unused_constants(block)
 
 
 class _Folder:

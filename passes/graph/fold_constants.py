@@ -24,8 +24,8 @@ from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from aotc.dialects.aot.contract import entries
 from aotc.dialects.constants import constant_op, folded, weight_keys
+from aotc.dialects.graph.control import graph_blocks
 from aotc.dialects.graph.interfaces import GraphOp
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.model.weights import WeightStore
@@ -43,8 +43,8 @@ class FoldConstantsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         store = WeightStore.of(ctx)
-        for entry in entries(op):
-            for each in list(entry.body.block.ops):
+        for block in graph_blocks(op):
+            for each in list(block.ops):
                 if not isinstance(each, GraphOp) or isinstance(each, ConstantOp):
                     continue
                 if not self.quantized and each.operand_quantization() is not None:
@@ -55,7 +55,7 @@ class FoldConstantsPass(ModulePass):
                     for constant in constants:
                         constant.location = each.location
                     Rewriter.replace_op(each, constants, [constant.result for constant in constants])
-            erase_unused_constants(entry.body.block)
+            erase_unused_constants(block)
         # a module's attributes name arrays, too: a self-test's values
         named = {text.data for text in _strings(DictionaryAttr(op.attributes))}
         store.discard(set(store) - weight_keys(op) - named)

@@ -26,6 +26,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.passes import ModulePass
 
+from aotc.dialects.graph.control import ControlOp
 from aotc.dialects.graph.interfaces import GraphOp, ShapeError
 from aotc.dialects.graph.structure import FusedOp
 from aotc.errors import CompileError, Problem
@@ -54,6 +55,8 @@ class InferShapesPass(ModulePass):
 
 def _infer(block: Block, problems: list[Problem]) -> None:
     for op in block.ops:
+        if isinstance(op, ControlOp):
+            _infer_regions(op, problems)
         if isinstance(op, GraphOp):
             try:
                 op.refine()
@@ -65,6 +68,18 @@ def _infer(block: Block, problems: list[Problem]) -> None:
             _infer(op.block, problems)
             for result, value in zip(op.outputs, op.yield_op.values, strict=True):
                 _retype(result, value.type)
+
+
+def _infer_regions(op: ControlOp, problems: list[Problem]) -> None:
+    """The regions, whose arguments get their types from the operands; `refine` says where these do not fit."""
+    try:
+        kinds = op.argument_types()
+    except ShapeError:
+        return
+    for block in op.blocks:
+        for argument, kind in zip(block.args, kinds, strict=False):
+            _retype(argument, kind)
+        _infer(block, problems)
 
 
 def _retype(value: SSAValue, kind: Attribute) -> None:

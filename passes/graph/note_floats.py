@@ -21,7 +21,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from aotc.dialects.aot.contract import entries, set_nodes_in_floats
+from aotc.dialects.aot.contract import set_nodes_in_floats
+from aotc.dialects.graph.control import graph_blocks
 from aotc.dialects.graph.conversion import DequantizeOp
 from aotc.dialects.graph.interfaces import GraphOp, producer
 from aotc.dialects.graph.quantized.requantization import RequantizeOp
@@ -39,8 +40,8 @@ class NoteFloatsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         found: list[str] = []
-        for entry in entries(op):
-            for each in entry.body.block.ops:
+        for block in graph_blocks(op):
+            for each in block.ops:
                 if not isinstance(each, GraphOp):
                     continue
                 is_rounded = self.requantization and isinstance(each, RequantizeOp)

@@ -29,8 +29,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
-from aotc.dialects.aot.contract import entries
 from aotc.dialects.constants import known_array
+from aotc.dialects.graph.control import graph_blocks
 from aotc.dialects.graph.elementwise import AddOp, MulOp
 from aotc.dialects.graph.functions import ExpOp, LogOp, MishOp, SoftplusOp, TanhOp
 from aotc.dialects.graph.interfaces import GraphOp, producer, shape_of
@@ -50,8 +50,8 @@ class RaiseFunctionsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         store = WeightStore.of(ctx)
-        for entry in entries(op):
-            for each in list(entry.body.block.ops):
+        for block in graph_blocks(op):
+            for each in list(block.ops):
                 match each:
                     case LogOp():
                         found = _softplus(each, store)

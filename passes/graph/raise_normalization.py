@@ -30,9 +30,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
-from aotc.dialects.aot.contract import entries
 from aotc.dialects.constants import known_array
 from aotc.dialects.dtypes import compute_type
+from aotc.dialects.graph.control import graph_blocks
 from aotc.dialects.graph.elementwise import AddOp, DivOp, MulOp, PowOp, SubOp
 from aotc.dialects.graph.functions import SqrtOp
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of, producer, shape_of
@@ -50,8 +50,8 @@ class RaiseNormalizationPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         store = WeightStore.of(ctx)
-        for entry in entries(op):
-            for each in list(entry.body.block.ops):
+        for block in graph_blocks(op):
+            for each in list(block.ops):
                 if isinstance(each, DivOp) and (found := _normalization(each, store)) is not None:
                     found.apply()
 

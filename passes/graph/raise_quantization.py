@@ -34,7 +34,7 @@ from xdsl.ir import Block
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from aotc.dialects.aot.contract import entries
+from aotc.dialects.graph.control import graph_blocks
 from aotc.dialects.graph.conversion import QuantizeOp
 from aotc.dialects.graph.convolution import ConvolutionOp
 from aotc.dialects.graph.interfaces import GraphOp
@@ -59,8 +59,7 @@ class RaiseQuantizationPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         store = WeightStore.of(ctx)
-        for entry in entries(op):
-            block = entry.body.block
+        for block in graph_blocks(op):
             _rewrite(block, Constants(block, store), means=self.means)
 
 

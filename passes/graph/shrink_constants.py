@@ -24,8 +24,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from aotc.dialects.aot.contract import entries
 from aotc.dialects.constants import constant_op, known_array
+from aotc.dialects.graph.control import graph_blocks
 from aotc.dialects.graph.interfaces import ElementOp, ShapeError
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.model.weights import Array, WeightStore
@@ -40,11 +40,11 @@ class ShrinkConstantsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         store = WeightStore.of(ctx)
-        for entry in entries(op):
-            for each in list(entry.body.block.ops):
+        for block in graph_blocks(op):
+            for each in list(block.ops):
                 if isinstance(each, ElementOp):
                     _shrink_operands(each, store)
-            erase_unused_constants(entry.body.block)
+            erase_unused_constants(block)
 
 
 def _shrink_operands(op: ElementOp, store: WeightStore) -> None:

@@ -26,7 +26,7 @@ from xdsl.dialects.builtin import IntegerType, ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from aotc.dialects.aot.contract import entries
+from aotc.dialects.graph.control import graph_blocks
 from aotc.dialects.graph.conversion import QuantizeOp
 from aotc.dialects.graph.quantized.lookup import LookupOp
 from aotc.model.locations import fuse_locations
@@ -43,9 +43,9 @@ class TabulateQuantizedPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         store = WeightStore.of(ctx)
-        for entry in entries(op):
-            constants = Constants(entry.body.block, store)
-            for each in reversed(list(entry.body.block.ops)):
+        for block in graph_blocks(op):
+            constants = Constants(block, store)
+            for each in reversed(list(block.ops)):
                 if isinstance(each, QuantizeOp) and isinstance(each.to, IntegerType) and each.result.uses:
                     _tabulate(each, constants)
 

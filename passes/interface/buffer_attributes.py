@@ -17,6 +17,7 @@ from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from aotc.dialects.aot import BufferOp, DataOp, TileStoreOp, WeightOp, WeightsOp, WorkspaceOp
 from aotc.dialects.aot.contract import (
+    IN_PLACE,
     WEIGHT_LAYOUT,
     Argument,
     Sizes,
@@ -48,9 +49,9 @@ def record_buffer_attributes(module: ModuleOp) -> None:
     for kernel in kernels(module):
         symbol = kernel.sym_name.data
         attributes = arguments_of(kernel)
-        for position, (argument, given) in enumerate(zip(kernel.args, attributes, strict=True)):
-            if isinstance(argument.type, MemRefType):
-                align = alignments.get(symbol, {}).get(position, _natural_alignment(argument))
+        for position, (kind, given) in enumerate(zip(kernel.function_type.inputs, attributes, strict=True)):
+            if isinstance(kind, MemRefType):
+                align = alignments.get(symbol, {}).get(position, _natural_alignment(kind))
                 noalias, given.may_alias = not given.may_alias, False
                 _record(given, position not in written[symbol], noalias, align)
         set_arguments(kernel, attributes)
@@ -58,25 +59,33 @@ def record_buffer_attributes(module: ModuleOp) -> None:
     attributes = arguments_of(main)
     for position, (argument, given) in enumerate(zip(main.args, attributes, strict=True)):
         if isinstance(argument.type, MemRefType):
-            _record(given, position not in outputs, given.io == "output", _natural_alignment(argument))
+            _record(given, position not in outputs, given.io == "output", _natural_alignment(argument.type))
     set_arguments(main, attributes)
 
 
 def _record_sizes(module: ModuleOp, main: FuncOp) -> None:
-    """Bytes of workspace, inputs and outputs, and constants: on the entry in total, on a kernel of its largest call."""
-    sizes = {kernel.sym_name.data: [0, 0] for kernel in kernels(module)}
+    """Bytes of workspace, inputs and outputs, and constants: on the entry in total, on a kernel of its largest call.
+
+    The workspace of a kernel is its scratch buffers, which are in that of the entry.
+    """
+    sizes = {kernel.sym_name.data: Sizes() for kernel in kernels(module)}
+    scratch = {kernel.sym_name.data: [given.scratch for given in arguments_of(kernel)] for kernel in kernels(module)}
     constants: dict[str, int] = {}
     for op in main.walk():
         if isinstance(op, WeightOp):
             constants[op.key.data] = _bytes(op.result)
         if isinstance(op, CallOp) and op.callee.string_value() in sizes:
-            buffers = [value for value in op.operands if isinstance(value.type, MemRefType)]
-            constant = sum(_bytes(value) for value in buffers if _is_weight(value))
-            both = [sum(_bytes(value) for value in buffers) - constant, constant]
-            known = sizes[op.callee.string_value()]
-            sizes[op.callee.string_value()] = [max(pair) for pair in zip(known, both, strict=True)]
+            symbol, (own, io, constant) = op.callee.string_value(), (0, 0, 0)
+            for value, is_scratch in zip(op.operands, scratch[symbol], strict=True):
+                if isinstance(value.type, MemRefType):
+                    size = _bytes(value)
+                    own += size if is_scratch else 0
+                    constant += size if _is_weight(value) else 0
+                    io += 0 if is_scratch or _is_weight(value) else size
+            known = sizes[symbol]
+            sizes[symbol] = Sizes(max(known.workspace, own), max(known.io, io), max(known.constant, constant))
     for kernel in kernels(module):
-        set_sizes(kernel, Sizes(0, *sizes[kernel.sym_name.data]))
+        set_sizes(kernel, sizes[kernel.sym_name.data])
     layout = WEIGHT_LAYOUT.get(module)
     total = sum(constants.values()) if layout is None else layout.size
     workspace = plan_of(module).peak_bytes if has_plan(module) else 0
@@ -104,8 +113,14 @@ def _record(given: Argument, readonly: bool, noalias: bool, align: int) -> None:
 
 
 def _written(function: FuncOp, callees: dict[str, set[int]]) -> set[int]:
-    """The positions of the arguments that `function` stores through, or passes to a callee that does."""
+    """The positions of the arguments that `function` stores through, or passes to a callee that does.
+
+    A kernel from outside writes to its results and its scratch buffer.
+    """
     found: set[int] = set()
+    if function.is_declaration:
+        count = len(function.function_type.inputs)
+        return {*range(count - len(IN_PLACE.get(function) or ()), count)}
 
     def note(value: SSAValue) -> None:
         while not isinstance(value, BlockArgument):
@@ -134,8 +149,8 @@ def _written(function: FuncOp, callees: dict[str, set[int]]) -> set[int]:
     return found
 
 
-def _natural_alignment(value: SSAValue) -> int:
-    return byte_width(cast(MemRefType[Attribute], value.type).element_type)
+def _natural_alignment(kind: Attribute) -> int:
+    return byte_width(cast(MemRefType[Attribute], kind).element_type)
 
 
 def _alignments_of_calls(module: ModuleOp, main: FuncOp) -> dict[str, dict[int, int]]:
@@ -149,14 +164,14 @@ def _alignments_of_calls(module: ModuleOp, main: FuncOp) -> dict[str, dict[int, 
         if isinstance(op, memref.ViewOp) and isinstance(op.byte_shift.owner, arith.ConstantOp):
             shift = op.byte_shift.owner.value
             assert isinstance(shift, IntegerAttr)
-            return max(gcd(alignment(op.source), shift.value.data), _natural_alignment(value))
+            return max(gcd(alignment(op.source), shift.value.data), _natural_alignment(value.type))
         if isinstance(op, memref.ReinterpretCastOp):
-            natural = _natural_alignment(value)
+            natural = _natural_alignment(value.type)
             offsets = op.static_offsets.get_values()
             if op.offsets or len(offsets) != 1:
                 return natural
             return max(gcd(alignment(op.source), int(offsets[0]) * natural), natural)
-        return _natural_alignment(value)
+        return _natural_alignment(value.type)
 
     found: dict[str, dict[int, int]] = {}
     for call in main.walk():

@@ -5,11 +5,20 @@ from __future__ import annotations
 from typing import cast
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, NoneAttr, StridedLayoutAttr
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    FunctionType,
+    IntegerAttr,
+    MemRefType,
+    NoneAttr,
+    StridedLayoutAttr,
+    i32,
+)
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from aotc.dialects.aot import BufferOp, DataOp, PtrType
+from aotc.dialects.aot.contract import arguments_of, set_arguments
 from aotc.errors import CompileError, Problem
 
 Buffer = MemRefType[Attribute]
@@ -22,6 +31,8 @@ def used_extents(function: FuncOp) -> list[list[int]]:
     """
     problems: list[Problem] = []
     found: list[list[int]] = []
+    if function.is_declaration:  # whose buffers are of static shape, as `graph.external` has them
+        return [[] for _ in function.function_type.inputs]
     for position, argument in enumerate(function.args):
         used: set[int] = set()
         if isinstance(argument.type, MemRefType):
@@ -78,6 +89,18 @@ def _row_major(kind: Buffer) -> list[int]:
         strides.insert(0, stride)
         stride *= extent
     return strides
+
+
+def declare_with_pointers(kernel: FuncOp) -> None:
+    """The signature of a kernel that is defined elsewhere: pointers, which keep all that is known of their buffers."""
+    given = arguments_of(kernel)
+    kinds: list[Attribute] = []
+    for argument, kind in zip(given, kernel.function_type.inputs, strict=True):
+        assert isinstance(kind, MemRefType)
+        argument.shape = kind.get_shape()
+        kinds.append(PtrType(kind.element_type))
+    kernel.properties["function_type"] = FunctionType.from_lists(kinds, [i32])
+    set_arguments(kernel, given)
 
 
 def replace_buffer(argument: BlockArgument, pointer: SSAValue, sizes: dict[int, SSAValue], body: Operation) -> None:

@@ -60,7 +60,7 @@ from aotc.dialects.aot.contract import (
     workspace_place,
 )
 from aotc.passes.interface.buffer_attributes import record_buffer_attributes
-from aotc.passes.interface.buffer_uses import replace_buffer, used_extents
+from aotc.passes.interface.buffer_uses import declare_with_pointers, replace_buffer, used_extents
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,10 @@ class BuffersToPointersPass(ModulePass):
         typed = [kernel for kernel in kernels(op) if convention(kernel) is Convention.UNPACKED]
         signatures = {kernel.sym_name.data: used_extents(kernel) for kernel in typed}
         for kernel in typed:
-            _rewrite(kernel, signatures[kernel.sym_name.data])
+            if kernel.is_declaration:
+                declare_with_pointers(kernel)
+            else:
+                _rewrite(kernel, signatures[kernel.sym_name.data])
         _rewrite_calls(main, signatures)
         _rewrite(main, used_extents(main))
         _take_from_caller(op, main)
@@ -90,6 +93,9 @@ def _rewrite(function: FuncOp, extents_of: list[list[int]]) -> None:
     given_attributes = arguments_of(function)
     for argument, extents, given in zip(list(function.args), extents_of, given_attributes, strict=True):
         collected.append(given)
+        given.scratch = False
+        if given.io is None:  # what reads or writes through the pointer knows
+            given.dtype = None
         if not isinstance(kind := argument.type, MemRefType):
             continue
         if given.io is not None:  # a pointer no longer says it

@@ -19,18 +19,21 @@ func.func private @aotc_kws_relu_0(%args: !aot.ptr<i8>, .., %resource_handle: !a
   %0 = aot.buffer %data : !aot.ptr<f32> to memref<8xf32>
 ```
 A `packed` operator is called as `AOTCCallPacked(functions, "aotc_kws_relu_0", ..)` instead, by name in the model's
-table `aotc_kws_functions` (from `wrap-entry`) or, for what is not in it, in the runtime's registry. Unpacked operators,
-which `buffers-to-pointers` has typed, only gain the handle as a last argument.
+table `aotc_kws_functions` (from `wrap-entry`) or, for what is not in it, in the runtime's registry: so are operators
+from outside that are not linked. Unpacked operators, which `buffers-to-pointers` has typed, only gain the handle as a
+last argument.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
+    FunctionType,
     MemRefType,
     ModuleOp,
     i32,
@@ -45,16 +48,18 @@ from aotc.dialects.aot.contract import (
     RESOURCE_HANDLE,
     Argument,
     append_argument,
+    arguments_of,
     convention,
     entry,
     kernels,
     model_name,
     operator_arguments,
+    set_arguments,
     set_signature,
 )
 from aotc.model.conventions import CALL_PACKED, operator_symbol
-from aotc.passes.interface.buffer_uses import replace_buffer, used_extents
-from aotc.passes.interface.packing import PACKED_NAMES, PACKED_TYPES, Packer, Unpacker
+from aotc.passes.interface.buffer_uses import declare_with_pointers, replace_buffer, used_extents
+from aotc.passes.interface.packing import PACKED_NAMES, PACKED_TYPES, DLType, Packer, Unpacker
 
 _PACKED = (Convention.CPACKED, Convention.PACKED)
 
@@ -79,13 +84,14 @@ class LowerCallsPass(ModulePass):
         if packed:
             packer = Packer(main.body.block, packed, arguments)
             for call in packed:
-                by_name = conventions[call.callee.string_value()] is Convention.PACKED
-                _pack_call(packer, call, handle, registry if by_name else None)
+                kernel = by_symbol[call.callee.string_value()]
+                by_name = convention(kernel) is Convention.PACKED
+                _pack_call(packer, call, _dtypes(kernel), handle, registry if by_name else None)
         for symbol, kernel in by_symbol.items():
             if conventions[symbol] in _PACKED:
                 _pack_function(kernel, arguments)
             elif handle is not None:
-                append_argument(kernel, VOID_PTR, Argument(io="resource_handle"), "resource_handle")
+                _take_handle(kernel)
         if handle is not None:
             for call in calls:
                 if conventions.get(call.callee.string_value()) is Convention.UNPACKED:
@@ -95,9 +101,28 @@ class LowerCallsPass(ModulePass):
             op.body.block.add_op(FuncOp.external(CALL_PACKED, kinds, [i32]))
 
 
-def _pack_call(packer: Packer, call: CallOp, handle: SSAValue | None, registry: str | None) -> None:
+def _take_handle(kernel: FuncOp) -> None:
+    given = Argument(io="resource_handle")
+    if not kernel.is_declaration:
+        append_argument(kernel, VOID_PTR, given, "resource_handle")
+        return
+    arguments, signature = [*arguments_of(kernel), given], kernel.function_type
+    kernel.properties["function_type"] = FunctionType.from_lists([*signature.inputs, VOID_PTR], [*signature.outputs])
+    set_arguments(kernel, arguments)
+
+
+def _dtypes(kernel: FuncOp) -> list[DLType]:
+    """The element types of a kernel's buffers, as users see them."""
+    kinds = [kind for kind in kernel.function_type.inputs if isinstance(kind, MemRefType)]
+    given = arguments_of(kernel)
+    return [DLType.of(each.dtype or kind.element_type) for each, kind in zip(given, kinds, strict=True)]
+
+
+def _pack_call(
+    packer: Packer, call: CallOp, dtypes: Sequence[DLType], handle: SSAValue | None, registry: str | None
+) -> None:
     build = Builder(InsertPoint.before(call))
-    status = packer.call(build, call, handle, registry)
+    status = packer.call(build, call, dtypes, handle, registry)
     made = status.owner
     assert isinstance(made, CallOp)
     made.location = call.location
@@ -109,6 +134,10 @@ def _pack_call(packer: Packer, call: CallOp, handle: SSAValue | None, registry: 
 
 def _pack_function(kernel: FuncOp, given: str) -> None:
     """Give `kernel` the packed signature, its arguments taken out of the structures and checked."""
+    if kernel.is_declaration:
+        declare_with_pointers(kernel)  # nothing but its name is called; this is for who defines it
+        return
+    dtypes = _dtypes(kernel)
     extents_of = used_extents(kernel)
     block = kernel.body.block
     done = arith.ConstantOp.from_int_and_width(0, 32)
@@ -121,7 +150,7 @@ def _pack_function(kernel: FuncOp, given: str) -> None:
     for position, (buffer, extents) in enumerate(zip(buffers, extents_of, strict=True)):
         kind = buffer.type
         assert isinstance(kind, MemRefType)
-        pointer, sizes = unpacker.buffer(position, kind, extents)
+        pointer, sizes = unpacker.buffer(position, kind, dtypes[position], extents)
         pointer.name_hint = buffer.name_hint
         replace_buffer(buffer, pointer, sizes, done)
         block.erase_arg(buffer)

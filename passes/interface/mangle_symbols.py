@@ -5,7 +5,7 @@ func.func @main(...) attributes {aot.entry, aot.convention = #aot<convention mic
 func.func private @relu_0(...) attributes {aot.kernel}
 func.func private @expf(f32) -> f32
 ```
-becomes, for a model `kws`, with external declarations left alone,
+becomes, for a model `kws`, with external declarations left alone, but for those of kernels,
 ```mlir
 func.func @aotc_kws_run(...) attributes {aot.entry, ...} { func.call @aotc_kws_relu_0(...) ... }
 func.func private @aotc_kws_relu_0(...) attributes {aot.kernel}
@@ -41,11 +41,11 @@ class MangleSymbolsPass(ModulePass):
         require_identifier(name)
         symbols: dict[str, str] = {}
         for function in op.ops:
-            if isinstance(function, FuncOp) and function.body.blocks:
+            if isinstance(function, FuncOp) and (function.body.blocks or is_kernel(function)):
                 old = function.sym_name.data
                 symbols[old] = entry_symbol(name, "c") if function is main else operator_symbol(name, old)
                 function.properties["sym_name"] = StringAttr(symbols[old])
-                if self.export_operators and is_kernel(function):
+                if self.export_operators and is_kernel(function) and function.body.blocks:
                     function.properties.pop("sym_visibility", None)
         for call in op.walk():
             if isinstance(call, CallOp) and (new := symbols.get(call.callee.string_value())):

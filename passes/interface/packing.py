@@ -62,8 +62,8 @@ class DLType:
 
     @staticmethod
     def of(kind: Attribute | str) -> DLType:
-        """The description of an element type or a dtype name; storage types are signless, so an operator's integers
-        count as signed."""
+        """The description of an element type or a dtype name; integers of storage types, which are signless, count as
+        signed."""
         return DLType(*DLPACK_TYPES[kind if isinstance(kind, str) else dtype_name(kind)])
 
 
@@ -93,15 +93,20 @@ class Packer:
         array.name_hint = name
         return array
 
-    def call(self, build: Builder, call: CallOp, handle: SSAValue | None, registry: str | None) -> SSAValue:
-        """Write the packed form of `call` with `build`: direct, or by name through `registry`; returns the status."""
+    def call(
+        self, build: Builder, call: CallOp, dtypes: Sequence[DLType], handle: SSAValue | None, registry: str | None
+    ) -> SSAValue:
+        """Write the packed form of `call` with `build`: direct, or by name through `registry`; returns the status.
+
+        `dtypes` are the element types of its operands as users see them.
+        """
         extent = 0
         for position, operand in enumerate(call.operands):
             kind = operand.type
             assert isinstance(kind, MemRefType)
             code = HANDLE_CODE
             if self._arguments == "tensors":
-                given, code = self._tensor(build, position, operand, extent), TENSOR_CODE
+                given, code = self._tensor(build, position, operand, dtypes[position], extent), TENSOR_CODE
                 extent += kind.get_num_dims()
             else:
                 given = build.insert(DataOp(operand)).result
@@ -126,11 +131,10 @@ class Packer:
         name = build.insert(StringOp(symbol)).result
         return build.insert(CallOp(CALL_PACKED, [functions, name, *packed], [i32])).results[0]
 
-    def _tensor(self, build: Builder, position: int, buffer: SSAValue, extent: int) -> SSAValue:
+    def _tensor(self, build: Builder, position: int, buffer: SSAValue, dtype: DLType, extent: int) -> SSAValue:
         """Describe `buffer` in structure `position`, its shape from element `extent` of the shapes on."""
         kind = buffer.type
         assert isinstance(kind, MemRefType)
-        dtype = DLType.of(kind.element_type)
         for dimension, size in enumerate(kind.get_shape()):
             build.insert(SetElementOp(self._shapes, extent + dimension, _extent(build, buffer, dimension, size)))
 
@@ -210,10 +214,12 @@ class Unpacker:
             self._require_some(data)
         return build.insert(PtrCastOp(data, PtrType(pointee))).result, sizes
 
-    def buffer(self, position: int, kind: MemRefType, extents: Sequence[int]) -> tuple[SSAValue, dict[int, SSAValue]]:
+    def buffer(
+        self, position: int, kind: MemRefType, dtype: DLType, extents: Sequence[int]
+    ) -> tuple[SSAValue, dict[int, SSAValue]]:
         """The data pointer of argument `position`, an operator's buffer, and the `extents` asked for."""
         if self._arguments == "tensors":
-            return self.tensor(position, kind.get_shape(), DLType.of(kind.element_type), kind.element_type, extents)
+            return self.tensor(position, kind.get_shape(), dtype, kind.element_type, extents)
         if extents:
             raise CompileError(Problem("an argument of dynamic shape", why="only a DLTensor carries its extents"))
         data = self._handle(position, HANDLE_CODE)

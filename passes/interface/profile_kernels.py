@@ -1,5 +1,7 @@
 """Count what each call of a kernel takes, in ticks of the processor's counter; one exported counter for each call.
 
+Of calls in control flow it is counted, too, how often they are made, in further counters after those of all calls.
+
 Before:
 ```mlir
 %s = func.call @aotc_kws_conv_0(%x, %y) : (..) -> i32
@@ -18,6 +20,7 @@ aot.check %s
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.builder import Builder
@@ -25,12 +28,12 @@ from xdsl.context import Context
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.dialects.func import CallOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from aotc.dialects.aot import CheckOp, CountersOp, TicksOp
-from aotc.dialects.aot.contract import kernel_calls, model_name
+from aotc.dialects.aot.contract import entry, is_in_region, kernel_calls, model_name
 from aotc.model.conventions import profile_symbol
 
 
@@ -44,11 +47,31 @@ class ProfileKernelsPass(ModulePass):
         calls = kernel_calls(op)
         if not calls:
             return
-        start = Builder(InsertPoint.before(calls[0]))
-        counters = start.insert(CountersOp(profile_symbol(model_name(op)), len(calls))).result
-        before = start.insert(TicksOp()).result
+        repeated = [call for call in calls if is_in_region(call)]
+        block = entry(op).body.block
+        first = next(each for each in block.ops if each in calls or each.regions)
+        start = Builder(InsertPoint.before(first))
+        counters = start.insert(CountersOp(profile_symbol(model_name(op)), len(calls) + len(repeated))).result
+        ends: dict[Operation, SSAValue] = {}
         for number, call in enumerate(calls):
-            before = _count(call, counters, number, before)
+            previous = _call_before(call)
+            before = None if previous is None else ends.get(previous)
+            if before is None:
+                before = Builder(InsertPoint.before(call)).insert(TicksOp()).result
+            ends[call] = _count(call, counters, number, before)
+        for number, call in enumerate(repeated, len(calls)):
+            build = Builder(InsertPoint.after(call))
+            _add(build, counters, number, lambda b=build: b.insert(arith.ConstantOp.from_int_and_width(1, 64)).result)
+
+
+def _call_before(call: CallOp) -> Operation | None:
+    """The call before this one, if no control flow is between them."""
+    op = call.prev_op
+    while op is not None and not isinstance(op, CallOp):
+        if op.regions:
+            return None
+        op = op.prev_op
+    return op
 
 
 def _count(call: CallOp, counters: SSAValue, number: int, before: SSAValue) -> SSAValue:
@@ -56,8 +79,12 @@ def _count(call: CallOp, counters: SSAValue, number: int, before: SSAValue) -> S
     end = call.next_op if isinstance(call.next_op, CheckOp) else call
     build = Builder(InsertPoint.after(end))
     after = build.insert(TicksOp()).result
-    place = build.insert(arith.ConstantOp(IntegerAttr.from_index_int_value(number))).result
-    taken = build.insert(arith.SubiOp(after, before)).result
-    sum_before = build.insert(memref.LoadOp.get(counters, [place])).res
-    build.insert(memref.StoreOp.get(build.insert(arith.AddiOp(sum_before, taken)).result, counters, [place]))
+    _add(build, counters, number, lambda: build.insert(arith.SubiOp(after, before)).result)
     return after
+
+
+def _add(build: Builder, counters: SSAValue, number: int, made: Callable[[], SSAValue]) -> None:
+    place = build.insert(arith.ConstantOp(IntegerAttr.from_index_int_value(number))).result
+    value = made()
+    sum_before = build.insert(memref.LoadOp.get(counters, [place])).res
+    build.insert(memref.StoreOp.get(build.insert(arith.AddiOp(sum_before, value)).result, counters, [place]))

@@ -35,18 +35,20 @@ func.func @aotc_kws_run(%x: !aot.ptr<f32>, %y: !aot.ptr<f32>) -> i32 attributes 
   .. %arguments: an array of %x and %y ..
   %0 = aot.symbol @aotc_kws_share : !aot.ptr<i8>
   %1 = func.call @aotc_threads_run(%c2, %0, %arguments, %c1) : (i32, !aot.ptr<i8>, !aot.ptr<i8>, i32) -> i32
-  func.return %1 : i32
+  aot.check %1
+  func.return %c0 : i32
 }
 ```
 All shares of a phase are done before the next one begins. A call begins a phase where it touches memory that one before
 writes, or writes what that reads; a kernel with phases of its own has all of these. A kernel that is not shared
-(`relu_0` here) is called with share 0 of a phase, or before one, by one thread: as thread -1. Nothing happens if no
-kernel is shared.
+(`relu_0` here) is called with share 0 of a phase, or before one, by one thread: as thread -1. Control flow is the
+calling thread's: the calls between two places where it branches are a function of their own, `@aotc_kws_share1` and so
+on. Nothing happens if no kernel is shared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import inf
@@ -56,7 +58,7 @@ from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, ModuleOp, i32
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.transforms.canonicalization_patterns.utils import const_evaluate_operand
@@ -105,10 +107,28 @@ class RunOnThreadsPass(ModulePass):
             return
         phases = {name: _take_thread(kernel) for name, kernel in shared.items()}
         main = entry(op)
-        share, count = _share(op, main, phases)
-        op.body.block.insert_op_before(share, main)
-        _publish(main, share.sym_name.data, threads, count)
+        runs = _runs(main.body.block, phases)
+        for number, calls in enumerate(runs):
+            share = _Share(op, calls, phases, "" if number == 0 else str(number))
+            op.body.block.insert_op_before(share.function, main)
+            share.call(main, threads)
+        for each in reversed(list(main.walk())):
+            if isinstance(each, _FIXED) and each.results[0].first_use is None:
+                each.detach()
+                each.erase()
         op.body.block.add_op(FuncOp.external(THREADS_RUN, [i32, VOID_PTR, VOID_PTR, i32], [i32]))
+
+
+def _runs(block: Block, phases: Mapping[str, int]) -> list[list[CallOp]]:
+    """Calls one after the other, without control flow between them, of which one or more are shared."""
+    found: list[list[CallOp]] = [[]]
+    for op in block.ops:
+        if isinstance(op, CallOp):
+            found[-1].append(op)
+        elif op.regions:
+            found += [run for region in op.regions for inner in region.blocks for run in _runs(inner, phases)]
+            found.append([])
+    return [run for run in found if any(call.callee.string_value() in phases for call in run)]
 
 
 def _is_shared(kernel: FuncOp) -> bool:
@@ -135,31 +155,99 @@ def _take_thread(kernel: FuncOp) -> int:
 # --- the share of one thread -----------------------------------------------------------------------------------------
 
 
-def _share(module: ModuleOp, main: FuncOp, phases: dict[str, int]) -> tuple[FuncOp, int]:
-    """Move the entry's body to the function that does a share of a phase; and how many phases there are."""
-    name = operator_symbol(model_name(module), "share")
-    function = FuncOp(name, ([VOID_PTR, i32, i32], [i32]), visibility="private")
-    block, old = function.body.block, main.body.block
-    arguments, thread, phase = block.args
-    arguments.name_hint, thread.name_hint, phase.name_hint = "arguments", "thread", "phase"
-    build = Builder(InsertPoint.at_end(block))
-    array = build.insert(PtrCastOp(arguments, PtrType(VOID_PTR))).result
-    for position, argument in enumerate(old.args):
-        if argument.first_use is not None:
-            element = build.insert(ElementOp(array, position)).result
-            pointer = element if element.type == argument.type else build.insert(_cast(element, argument.type)).result
-            pointer.name_hint = argument.name_hint
-            argument.replace_all_uses_with(pointer)
-    calls = [op for op in old.ops if isinstance(op, CallOp)]
-    stages = _stages(calls, {each.sym_name.data: each for each in kernels(module)}, phases)
-    for op in [op for op in old.ops if isinstance(op, CallOp | CheckOp | ReturnOp)]:
-        op.detach()
-    for op in list(old.ops):
-        op.detach()
-        block.add_op(op)
-    status = _Dispatch(thread, phase, phases).within(block, stages)
-    block.add_op(ReturnOp(status))
-    return function, stages[-1].first
+class _Share:
+    """A function that does one thread's share of one phase of some calls, and the call of all threads instead of them.
+
+    What calls point to is found again in the function if it is at a fixed place in the workspace, the weights or an
+    argument of the entry; other pointers are elements of the array that the function is given.
+    """
+
+    def __init__(self, module: ModuleOp, calls: Sequence[CallOp], phases: dict[str, int], suffix: str) -> None:
+        name = operator_symbol(model_name(module), f"share{suffix}")
+        self.function = FuncOp(name, ([VOID_PTR, i32, i32], [i32]), visibility="private")
+        self._calls = calls
+        self._given: list[SSAValue] = []
+        """The elements of the array."""
+        self._inside: dict[SSAValue, SSAValue] = {}
+        self._block = self.function.body.block
+        arguments, thread, phase = self._block.args
+        arguments.name_hint, thread.name_hint, phase.name_hint = "arguments", "thread", "phase"
+        self._build = Builder(InsertPoint.at_end(self._block))
+        self._array = self._build.insert(PtrCastOp(arguments, PtrType(VOID_PTR))).result
+        stages = _stages(calls, {each.sym_name.data: each for each in kernels(module)}, phases)
+        made = {call: self._copied(call) for call in calls}
+        for stage in stages:
+            stage.before = [made[call] for call in stage.before]
+            stage.calls = [made[call] for call in stage.calls]
+        self._block.add_op(ReturnOp(_Dispatch(thread, phase, phases).within(self._block, stages)))
+        self._phases = stages[-1].first
+
+    def _copied(self, call: CallOp) -> CallOp:
+        new = CallOp(call.callee, [self._value(value) for value in call.arguments], [i32])
+        new.location = call.location
+        new.attributes |= call.attributes
+        return new
+
+    def _value(self, value: SSAValue) -> SSAValue:
+        """A value of the entry in the function."""
+        if value not in self._inside:
+            owner = value.owner
+            if isinstance(owner, Operation) and _is_fixed(value):
+                operands = {operand: self._value(operand) for operand in owner.operands}
+                self._inside[value] = self._build.insert(owner.clone(operands)).results[0]
+            else:
+                element: SSAValue = self._build.insert(ElementOp(self._array, len(self._given))).result
+                self._given.append(value)
+                if element.type != value.type:
+                    element = self._build.insert(_cast(element, value.type)).result
+                self._inside[value] = element
+            self._inside[value].name_hint = value.name_hint
+        return self._inside[value]
+
+    def call(self, main: FuncOp, threads: int) -> None:
+        """Let all threads do their shares of all phases, where the entry made the calls."""
+        first, last = self._calls[0], self._calls[-1].next_op
+        assert first.parent is not None and isinstance(last, CheckOp)
+        build = Builder(InsertPoint.before(first))
+        arguments = self._arguments(build, main)
+        work = build.insert(SymbolOp(self.function.sym_name.data, VOID_PTR)).result
+        numbers = [build.insert(_number(value)).result for value in (threads, self._phases)]
+        run = build.insert(CallOp(THREADS_RUN, [numbers[0], work, arguments, numbers[1]], [i32]))
+        build.insert(CheckOp(run.results[0]))
+        for call in self._calls:
+            check = call.next_op
+            assert isinstance(check, CheckOp)
+            for op in (check, call):
+                op.detach()
+                op.erase()
+
+    def _arguments(self, build: Builder, main: FuncOp) -> SSAValue:
+        """The array of what the function is given."""
+        if not self._given:
+            return build.insert(NullOp(VOID_PTR)).result
+        array = AllocaOp(len(self._given), VOID_PTR)
+        array.result.name_hint = "arguments"
+        assert main.body.block.first_op is not None
+        main.body.block.insert_op_before(array, main.body.block.first_op)
+        for position, value in enumerate(self._given):
+            pointer = value if value.type == VOID_PTR else build.insert(PtrCastOp(value, VOID_PTR)).result
+            build.insert(SetElementOp(array.result, position, pointer))
+        return build.insert(PtrCastOp(array.result, VOID_PTR)).result
+
+
+def _is_fixed(value: SSAValue) -> bool:
+    """Whether a value of the entry depends on nothing but constants, memory of the model and arguments of the entry, of
+    which pointers are given."""
+    if isinstance(value, BlockArgument):
+        return isinstance(value.owner.parent_op(), FuncOp)
+    return isinstance(value.owner, _FIXED) and all(map(_is_fixed, value.owner.operands))
+
+
+_FIXED = (
+    *(arith.ConstantOp, BufferOp, DataOp, PtrCastOp, WeightOp, WeightsOp, WorkspaceOp),
+    *(memref.CastOp, memref.ReinterpretCastOp, memref.ViewOp),
+)
+"""Operations that give a place in memory."""
 
 
 def _cast(pointer: SSAValue, kind: Attribute) -> PtrCastOp:
@@ -361,14 +449,14 @@ def _place(value: SSAValue) -> tuple[object, int, float] | None:
             assert offset is not None
         case memref.ReinterpretCastOp():
             found = _place(op.source)
+            if op.offsets:
+                return found  # somewhere in it
             elements = sum(int(each) for each in op.static_offsets.get_values())
             offset = elements * byte_width(op.result.type.element_type)
         case WorkspaceOp():
             return "workspace", 0, size
         case WeightOp() | WeightsOp():
             return None
-        case ElementOp():
-            return ("argument", op.position.value.data), 0, inf
         case _:
             return value, 0, inf
     if found is None:
@@ -379,26 +467,3 @@ def _place(value: SSAValue) -> tuple[object, int, float] | None:
 
 def _bytes(kind: MemRefType[Attribute]) -> float:
     return kind.element_count() * byte_width(kind.element_type) if kind.has_static_shape() else inf
-
-
-# --- the entry -------------------------------------------------------------------------------------------------------
-
-
-def _publish(main: FuncOp, share: str, threads: int, phases: int) -> None:
-    """Write the entry: its arguments in an array, and the pool's threads on their shares."""
-    block = main.body.block
-    build = Builder(InsertPoint.at_end(block))
-    arguments: SSAValue = build.insert(NullOp(VOID_PTR)).result if not block.args else _array(build, block.args)
-    work = build.insert(SymbolOp(share, VOID_PTR)).result
-    numbers = [build.insert(_number(value)).result for value in (threads, phases)]
-    run = build.insert(CallOp(THREADS_RUN, [numbers[0], work, arguments, numbers[1]], [i32]))
-    build.insert(ReturnOp(run.results[0]))
-
-
-def _array(build: Builder, values: Sequence[BlockArgument]) -> SSAValue:
-    array = build.insert(AllocaOp(len(values), VOID_PTR)).result
-    array.name_hint = "arguments"
-    for position, value in enumerate(values):
-        pointer = value if value.type == VOID_PTR else build.insert(PtrCastOp(value, VOID_PTR)).result
-        build.insert(SetElementOp(array, position, pointer))
-    return build.insert(PtrCastOp(array, VOID_PTR)).result

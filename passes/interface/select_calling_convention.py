@@ -14,6 +14,7 @@ builtin.module attributes {aot.name = "kws", aot.interface = "micro", aot.worksp
   func.func private @relu_0(...) attributes {aot.kernel, aot.convention = #aot<convention unpacked>} { ... }
 }
 ```
+A kernel from outside that is linked is unpacked whatever the others are, and one that is not can only be packed.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from xdsl.passes import ModulePass
 
 from aotc.dialects.aot import Convention
 from aotc.dialects.aot.contract import (
+    EXTERNAL,
     RESOURCE_HANDLE,
     Interface,
     entry,
@@ -51,7 +53,6 @@ class SelectCallingConventionPass(ModulePass):
     runtime: str = "c"
     workspace: str = "internal"
     weights: str = "embedded"
-    linkable: bool = True
     operator_arguments: str = "tensors"
     resource_handle: bool = False
     """Give a `c` entry a last argument that reaches every operator; `micro` and `packed` always have it."""
@@ -64,7 +65,7 @@ class SelectCallingConventionPass(ModulePass):
             self.runtime,
             self.workspace,
             self.weights,
-            self.linkable,
+            not any(external.by_name for kernel in kernels(op) if (external := EXTERNAL.get(kernel)) is not None),
             self.operator_arguments,
             "workspace" if has_tensors_in_workspace(main) else "caller",
             threads_of(op) > 1,
@@ -74,4 +75,6 @@ class SelectCallingConventionPass(ModulePass):
         if self.resource_handle or self.interface_api != "c":
             RESOURCE_HANDLE.set(main)
         for kernel in kernels(op):
-            set_convention(kernel, Convention(self.operator_api))
+            external = EXTERNAL.get(kernel)
+            linked = external is not None and not external.by_name
+            set_convention(kernel, Convention.UNPACKED if linked else Convention(self.operator_api))

@@ -180,7 +180,8 @@ def _describe_packed(module: ModuleOp, main: FuncOp) -> None:
     name = model_name(module)
     run, functions = entry_symbol(name, "packed"), operator_symbol(name, "functions")
     metadata, getter = add_metadata(module, main, run)
-    operators = [kernel.sym_name.data for kernel in kernels(module) if convention(kernel) is Convention.PACKED]
+    packed = [kernel for kernel in kernels(module) if convention(kernel) is Convention.PACKED]
+    operators = [kernel.sym_name.data for kernel in packed if not kernel.is_declaration]
     rows = [("run", run), ("get_model_metadata", getter), *((symbol, symbol) for symbol in operators)]
     table = [ArrayAttr([StringAttr(key), SymbolRefAttr(symbol)]) for key, symbol in rows]
     end = ArrayAttr([UnitAttr(), UnitAttr()])

@@ -22,7 +22,9 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from aotc.dialects.builder import Reader, Writer
 from aotc.dialects.graph.interfaces import AnchorOp, GraphOp, LoopNestOp
+from aotc.dialects.graph.packed.matmul import ProductOp
 from aotc.dialects.graph.quantized.accumulation import AccumulatingOp
+from aotc.dialects.graph.quantized.nibbles import is_packed
 from aotc.dialects.graph.schedules import Schedule, schedule_of
 from aotc.errors import CompileError, Problem
 from aotc.machines.machine import Core, Machine
@@ -62,6 +64,9 @@ class KernelStrategy(Generic[Op]):
     """The algorithms that `schedule` and `lay_out` know, besides the operation's own."""
     SUMS_INTEGERS: ClassVar[bool] = False
     """Whether it knows operations that sum up narrow integers (`AccumulatingOp`): no other strategy is asked."""
+
+    KEEPS_PACKED: ClassVar[bool] = False
+    """Whether weights of several elements in a byte stay so: no other strategy is asked where there are such."""
 
     TILES: ClassVar[bool] = True
     """Whether `nest` works on tiles, so that only what can be computed on tiles is fused into it."""
@@ -221,6 +226,8 @@ def _able(op: GraphOp) -> tuple[KernelStrategy[Any], ...]:
     known = strategies_of(type(op))
     if isinstance(op, AccumulatingOp) and op.sums_integers:
         return tuple(each for each in known if each.SUMS_INTEGERS)
+    if isinstance(op, ProductOp) and is_packed(op.rhs):
+        return tuple(each for each in known if each.KEEPS_PACKED)
     return known
 
 

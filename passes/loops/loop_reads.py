@@ -98,7 +98,7 @@ def _bytes(buffer: SSAValue) -> float:
 
 def weights_of(module: ModuleOp) -> set[SSAValue]:
     """The arguments of kernels that are weights, whoever calls them."""
-    functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
+    functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp) and op.body.blocks}
     found: dict[SSAValue, bool] = {}
     for call in module.walk():
         if not isinstance(call, CallOp) or (function := functions.get(call.callee.string_value())) is None:

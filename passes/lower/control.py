@@ -36,6 +36,34 @@ def _for(f: FunctionLowering, op: scf.ForOp) -> None:
         f.set(result, value)
 
 
+def _while(f: FunctionLowering, op: scf.WhileOp) -> None:
+    """A loop tested where its first region ends."""
+    b, types = f.b, f.types
+    before, body = op.before_region.block, op.after_region.block
+    head = Block(arg_types=[types.value(arg.type) for arg in before.args])
+    inside, after = Block(), Block()
+    head.name_hint, inside.name_hint, after.name_hint = "while", "body", "done"
+    b.branch(head, [f.get(value) for value in op.arguments])
+    b.start(head)
+    for old, new in zip(before.args, head.args, strict=True):
+        f.set(old, new)
+    f.lower_block(before)
+    condition = before.last_op
+    assert isinstance(condition, scf.ConditionOp)
+    handed_on = [f.get(value) for value in condition.args]
+    b.branch_if(f.get(condition.condition), inside, after)
+    b.start(inside)
+    for old, new in zip(body.args, handed_on, strict=True):
+        f.set(old, new)
+    f.lower_block(body)
+    terminator = body.last_op
+    assert isinstance(terminator, scf.YieldOp)
+    b.branch(head, [f.get(value) for value in terminator.arguments])
+    b.start(after)
+    for result, value in zip(op.results, handed_on, strict=True):
+        f.set(result, value)
+
+
 def _if(f: FunctionLowering, op: scf.IfOp) -> None:
     b = f.b
     then, after = Block(), Block(arg_types=[f.types.value(result.type) for result in op.results])
@@ -71,6 +99,7 @@ def _return(f: FunctionLowering, op: func.ReturnOp) -> None:
 
 LOWERINGS: Lowerings = {
     scf.ForOp: _for,
+    scf.WhileOp: _while,
     scf.IfOp: _if,
     func.CallOp: _call,
     func.ReturnOp: _return,

@@ -103,7 +103,7 @@ def _require_supported(module: ModuleOp) -> None:
         for function in module.ops
         if not isinstance(function, vm.FuncOp)  # bytecode, which is no machine code
         for op in function.walk()
-        if type(op) not in LOWERINGS and not isinstance(op, func.FuncOp | scf.YieldOp | aot.GlobalOp)
+        if type(op) not in LOWERINGS and not isinstance(op, func.FuncOp | scf.YieldOp | scf.ConditionOp | aot.GlobalOp)
     }
     if unknown:
         raise CompileError([Problem(f"{name} cannot be lowered to LLVM") for name in sorted(unknown)])

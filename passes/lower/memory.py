@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from xdsl.dialects import llvm, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, MemRefType, i1, i8, i32, i64
+from xdsl.dialects.builtin import IntegerType, MemRefType, i1, i8, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from aotc.dialects import aot
@@ -74,11 +74,10 @@ def _view(f: FunctionLowering, op: memref.ViewOp) -> None:
 def _reinterpret(f: FunctionLowering, op: memref.ReinterpretCastOp) -> None:
     """A buffer's pointer is that of its allocation; the offset that its type does not say is added here."""
     (start,) = op.static_offsets.get_values()
-    if start == DYNAMIC_INDEX:
-        raise CompileError(Problem("memref.reinterpret_cast with an offset known at run time only"))
     kind = op.result.type
     _, offset = strides_and_offset(kind)
-    f.set(op.result, f.b.offset(f.get(op.source), f.types.memory(kind.element_type), start - offset))
+    place = f.get(op.offsets[0]) if op.offsets else start - offset
+    f.set(op.result, f.b.offset(f.get(op.source), f.types.memory(kind.element_type), place))
 
 
 def _allocate(f: FunctionLowering, op: memref.AllocaOp) -> None:

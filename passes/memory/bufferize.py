@@ -1,9 +1,14 @@
 """Give every tensor a buffer: kernels write into arguments, the entry allocates, outputs are the caller's.
 
+Control flow becomes `scf.if`, `scf.for` and `scf.while`, whose regions write into the buffers of the results: that of a
+carried value is one for all iterations, and what is scanned or stacked is read and written where it lies, as views at
+an offset of the iteration.
+
 Reshapes and contiguous slices become views, and so do the parts of a concatenation that is left in the entry. A kernel
 result that is an output, even one reshaped, is written straight into the output's buffer. Each element is written once;
-sharing memory is the planner's business. The scratch buffers of a kernel (`AnchorOp.scratch`) become
-more destinations, last in its signature, with a buffer for each call.
+sharing memory is the planner's business. The scratch buffers of a kernel (`AnchorOp.scratch`) become more destinations,
+last in its signature, with a buffer for each call. A kernel without a body, of a code generator from outside, gets the
+same signature.
 
 Before:
 ```mlir
@@ -40,32 +45,53 @@ func.func @main(%x: memref<2x4xf32> {aot.name = "x", aot.io = "input"},
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects import memref
+from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.bufferization import MaterializeInDestinationOp, ToTensorOp
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     UNKNOWN_LOC,
+    BoolAttr,
     FunctionType,
+    IndexType,
+    IntegerAttr,
     LocationAttr,
     MemRefType,
     ModuleOp,
     TensorType,
     UnitAttr,
+    i8,
+    i64,
 )
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from aotc.dialects.aot import WeightOp
-from aotc.dialects.aot.contract import IN_PLACE, Argument, Io, arguments_of, entries, kernels, results_of, set_arguments
+from aotc.dialects.aot.contract import (
+    EXTERNAL,
+    IN_PLACE,
+    Argument,
+    External,
+    Io,
+    arguments_of,
+    entries,
+    kernels,
+    results_of,
+    set_arguments,
+)
 from aotc.dialects.constants import constant_array
+from aotc.dialects.dtypes import dtype_name, storage_type
+from aotc.dialects.graph.control import MOST_TRIPS, ControlOp, IfOp, LoopOp, yield_of
 from aotc.dialects.graph.interfaces import AnchorOp, GraphOp, is_join, is_view, tensor_type, viewed_whole
-from aotc.dialects.graph.structure import ConstantOp
+from aotc.dialects.graph.structure import ConstantOp, YieldOp
 from aotc.model.weights import WeightStore
 
 
@@ -95,6 +121,9 @@ def _memref(kind: TensorType[Attribute]) -> MemRefType:
 
 def bufferize_kernel(kernel: FuncOp) -> None:
     """Let a kernel read and write buffers: arguments for its operands, then its results, then its scratch buffers."""
+    if (external := EXTERNAL.get(kernel)) is not None:
+        _bufferize_declaration(kernel, external)
+        return
     old = kernel.body.block
     end = old.last_op
     assert isinstance(end, ReturnOp)
@@ -120,6 +149,30 @@ def bufferize_kernel(kernel: FuncOp) -> None:
         )
     block.add_op(ReturnOp())
     _replace_body(kernel, block)
+    _describe(kernel, [tensor_type(value).get_element_type() for value in (*old.args, *results)], len(scratch))
+
+
+def _bufferize_declaration(kernel: FuncOp, external: External) -> None:
+    """The signature of a kernel that is defined elsewhere."""
+    signature = kernel.function_type
+    tensors = [cast(TensorType[Attribute], kind) for kind in (*signature.inputs, *signature.outputs)]
+    scratch = [MemRefType(i8, [external.scratch_bytes])] if external.scratch_bytes else []
+    kernel.properties["function_type"] = FunctionType.from_lists([*map(_memref, tensors), *scratch], [])
+    kernel.properties.pop("res_attrs", None)
+    IN_PLACE.set(kernel, [*(IN_PLACE.get(kernel) or ()), *([] for _ in scratch)])
+    _describe(kernel, [*(kind.element_type for kind in tensors), *(i8 for _ in scratch)], len(scratch))
+
+
+def _describe(kernel: FuncOp, elements: Sequence[Attribute], scratch: int) -> None:
+    """Note what the types of a kernel's buffers will not say: which memory holds as others, which are scratch."""
+    given = arguments_of(kernel)
+    for argument, element in zip(given, elements, strict=True):
+        if storage_type(element) != element or EXTERNAL.get(kernel) is not None:
+            argument.dtype = dtype_name(element)
+    for argument in given[len(given) - scratch :]:
+        argument.scratch = True
+    if any(argument.attributes for argument in given):
+        set_arguments(kernel, given)
 
 
 class _Entry:
@@ -134,7 +187,10 @@ class _Entry:
         assert isinstance(end, ReturnOp)
         self.outputs = list(end.operands)
         self.block = Block(arg_types=[buffer_type(value) for value in (*self.old.args, *self.outputs)])
+        self.head = self.block
         self.buffers: dict[SSAValue, SSAValue] = {}
+        self.conditions: dict[LoopOp, SSAValue] = {}
+        """Where loops have the condition for the next iteration."""
         self.places: dict[SSAValue, tuple[SSAValue, int]] = {}
         """For each value that is part of a larger buffer: that buffer, and the position of its first element."""
 
@@ -148,20 +204,29 @@ class _Entry:
         for value, out in zip(self.outputs, self.block.args[inputs:], strict=True):
             out.name_hint = value.name_hint
             self._claim(value, out)
-        for op in reversed(self.old.ops):
-            if is_join(op):
-                self._join(op)
-        for op in self.old.ops:
-            self._bufferize(op)
+        self._operations(self.old)
         self.block.add_op(ReturnOp())
         _replace_body(self.function, self.block)
         set_arguments(self.function, arguments)
         self.function.properties.pop("res_attrs", None)
 
+    def _operations(self, old: Block) -> None:
+        """The operations of a block at the end of the new one, the places of values that have one first."""
+        for op in reversed(old.ops):
+            if is_join(op):
+                self._join(op)
+            elif isinstance(op, LoopOp):
+                self._carry(op)
+        for op in old.ops:
+            self._bufferize(op)
+
     def _claim(self, output: SSAValue, buffer: SSAValue) -> None:
-        """Let the kernel that computes `output`, perhaps in another shape, write into the caller's `buffer`."""
+        """Let what computes `output`, perhaps in another shape, write into `buffer`, which is the caller's or that of
+        what control flow carries and yields."""
         source = viewed_whole(output)
-        if not isinstance(source.owner, CallOp) or source in self.buffers:
+        if isinstance(source, BlockArgument) and self.buffers.get(source) is buffer:
+            return  # it is there already
+        if not isinstance(source.owner, CallOp | ControlOp) or source in self.buffers:
             raise PassFailedException("an output is not a separate result of a kernel; run outline-kernels first")
         self.buffers[source] = self._view(buffer, buffer_type(source), 0, source.owner.location)
 
@@ -182,9 +247,7 @@ class _Entry:
     def _view(self, buffer: SSAValue, kind: MemRefType, offset: int, location: LocationAttr) -> SSAValue:
         if buffer.type == kind:
             return buffer
-        sizes = kind.get_shape()
-        strides = [math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
-        view = memref.ReinterpretCastOp(buffer, [], [], [], [offset], sizes, strides, kind)
+        view = memref.ReinterpretCastOp(buffer, [], [], [], [offset], kind.get_shape(), _strides(kind), kind)
         view.location = location
         self.block.add_op(view)
         return view.result
@@ -207,8 +270,12 @@ class _Entry:
                 self._call(op)
             case ConstantOp():
                 self._constant(op)
-            case ReturnOp():
+            case ReturnOp() | YieldOp():
                 pass
+            case IfOp():
+                self._if(op)
+            case LoopOp():
+                self._loop(op)
             case _ if not (is_view(op) or is_join(op)):
                 raise PassFailedException(f"{op.name} is not a call of a kernel; run outline-kernels first")
             case _:
@@ -247,8 +314,153 @@ class _Entry:
         weight = WeightOp(key, buffer_type(op.result))
         weight.location = op.location
         weight.result.name_hint = op.result.name_hint
-        self.block.add_op(weight)
+        self.head.add_op(weight)
         self.buffers[op.result] = weight.result
+
+    # Control flow
+
+    def _carry(self, op: LoopOp) -> None:
+        """Let what computes the first carried values, and the first condition, write them where the next ones go."""
+        first, count = op.overwritten
+        for value, result in zip(op.operands[first : first + count], op.carried_results, strict=True):
+            if result is None:
+                buffer = self._allocate(buffer_type(value), "condition", op.location)
+                self.conditions[op] = buffer
+            else:
+                buffer = self._result(result)
+            self._claim(value, buffer)
+
+    def _result(self, value: OpResult) -> SSAValue:
+        """The buffer of a result, which is new where nobody has said where the result belongs."""
+        if value not in self.buffers:
+            self.buffers[value] = self._allocate(buffer_type(value), value.name_hint, value.op.location)
+        return self.buffers[value]
+
+    def _if(self, op: IfOp) -> None:
+        condition = self._element(self._buffer(op.condition))
+        captured = [self._buffer(value) for value in op.captured]
+        results = [self._result(result) for result in op.results]
+        regions: list[Region] = []
+        for block in op.blocks:
+            with self._inside(Block()) as inner:
+                self.buffers.update(zip(block.args, captured, strict=True))
+                for value, buffer in zip(yield_of(block).values, results, strict=True):
+                    self._claim(value, buffer)
+                self._operations(block)
+                inner.add_op(scf.YieldOp())
+            regions.append(Region(inner))
+        self._add(scf.IfOp(condition, [], regions[0], regions[1]), op)
+
+    def _loop(self, op: LoopOp) -> None:
+        """A `scf.for` where the number of iterations is known before, else a `scf.while` that counts them."""
+        scanned = [self._buffer(value) for value in op.scanned]
+        captured = [self._buffer(value) for value in op.captured]
+        results = [self._result(result) for result in op.results]
+        zero, one, trips = self._index(0), self._index(1), self._trips(op)
+        with self._inside(Block(arg_types=[IndexType()])) as inner:
+            number = inner.args[0]
+            carried = results[: len(op.carried)]
+            slices = [
+                self._slice(buffer, argument, number, trips if backward else None)
+                for buffer, argument, backward in zip(
+                    scanned, op.slices, op.backward("scanned_backward", len(scanned)), strict=True
+                )
+            ]
+            self.buffers.update(zip(op.block.args[1:], (*carried, *slices, *captured), strict=True))
+            if op.iteration.first_use is not None:
+                self.buffers[op.iteration] = self._stored(number, op)
+            stacked = [
+                self._slice(buffer, value, number, trips if backward else None)
+                for buffer, value, backward in zip(
+                    results[len(carried) :],
+                    op.next_slices,
+                    op.backward("stacked_backward", len(op.stacked)),
+                    strict=True,
+                )
+            ]
+            conditions = [self.conditions[op]] if op.condition is not None else []
+            places = (*conditions, *carried, *stacked)
+            for value, buffer in zip(yield_of(op.block).values, places, strict=True):
+                self._claim(value, buffer)
+            self._operations(op.block)
+            if not conditions and trips is not None:
+                inner.add_op(scf.YieldOp())
+            else:
+                inner.add_op(following := arith.AddiOp(number, one))
+                inner.add_op(scf.YieldOp(following.result))
+        if not conditions and trips is not None:
+            self._add(scf.ForOp(zero, trips, one, [], inner), op)
+            return
+        with self._inside(Block(arg_types=[IndexType()])) as before:
+            goes_on: list[SSAValue] = [self._element(buffer) for buffer in conditions]
+            if trips is not None:
+                goes_on.append(self._add(arith.CmpiOp(before.args[0], trips, "slt"), op).results[0])
+            if not goes_on:
+                goes_on.append(self._add(arith.ConstantOp(BoolAttr.from_bool(True)), op).results[0])
+            while len(goes_on) > 1:
+                goes_on = [self._add(arith.AndIOp(goes_on[0], goes_on[1]), op).results[0]]
+            before.add_op(scf.ConditionOp(goes_on[0], before.args[0]))
+        self._add(scf.WhileOp([zero], [IndexType()], [before], [inner]), op)
+
+    def _trips(self, op: LoopOp) -> SSAValue | None:
+        """How often a loop runs, or the most with a condition; None where nothing says it."""
+        if op.most_trips is not None:
+            return self._index(op.most_trips)
+        if op.count is None:
+            return None
+        count = self._element(self._buffer(op.count))
+        for limit, kind in ((0, arith.MaxSIOp), (MOST_TRIPS, arith.MinSIOp)):
+            bound = self._add(arith.ConstantOp(IntegerAttr(limit, i64)), op).results[0]
+            count = self._add(kind(count, bound), op).results[0]
+        return self._add(arith.IndexCastOp(count, IndexType()), op).results[0]
+
+    def _slice(self, buffer: SSAValue, value: SSAValue, number: SSAValue, trips: SSAValue | None) -> SSAValue:
+        """The part of `buffer` that is slice `number`, from the end where there are `trips` slices, as the tensor
+        `value`."""
+        kind = buffer_type(value)
+        if trips is not None:
+            last = self._add(arith.SubiOp(trips, self._index(1))).results[0]
+            number = self._add(arith.SubiOp(last, number)).results[0]
+        offset = self._add(arith.MuliOp(number, self._index(math.prod(kind.get_shape())))).results[0]
+        shape, strides = kind.get_shape(), _strides(kind)
+        view = memref.ReinterpretCastOp(buffer, [offset], [], [], [DYNAMIC_INDEX], shape, strides, kind)
+        self._add(view).results[0].name_hint = value.name_hint
+        return view.result
+
+    def _stored(self, number: SSAValue, op: LoopOp) -> SSAValue:
+        """A buffer with the number of the iteration."""
+        buffer = self._allocate(MemRefType(i64, []), op.iteration.name_hint, op.location)
+        value = self._add(arith.IndexCastOp(number, i64), op).results[0]
+        self._add(memref.StoreOp.get(value, buffer, []), op)
+        return buffer
+
+    def _element(self, buffer: SSAValue) -> SSAValue:
+        """The only element of a buffer."""
+        assert isinstance(buffer.type, MemRefType)
+        return self._add(memref.LoadOp.get(buffer, [self._index(0) for _ in buffer.type.get_shape()])).results[0]
+
+    def _index(self, value: int) -> SSAValue:
+        return self._add(arith.ConstantOp(IntegerAttr(value, IndexType()))).results[0]
+
+    def _add(self, op: Operation, of: Operation | None = None) -> Operation:
+        """`op`, which is what `of` becomes or part of it, at the end of the block."""
+        if of is not None:
+            op.location = of.location
+        self.block.add_op(op)
+        return op
+
+    @contextmanager
+    def _inside(self, block: Block) -> Generator[Block]:
+        """What is emitted meanwhile goes into `block`."""
+        outer, self.block = self.block, block
+        yield block
+        self.block = outer
+
+
+def _strides(kind: MemRefType) -> list[int]:
+    """The distances between neighbours along each axis of a row-major buffer."""
+    sizes = kind.get_shape()
+    return [math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
 
 
 def _for(io: Io, given: Sequence[Argument]) -> Sequence[Argument]:

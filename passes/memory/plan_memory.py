@@ -25,14 +25,16 @@ builtin.module attributes {aot.plan = {peak_bytes = 256, ..., order = ["Conv_0",
 A result takes over the buffer of an operand that dies at the call where the kernel's `aot.in_place` allows it; an
 output of the entry may hold intermediates before it is written. `order` is `given`, `least-memory`, or `auto` for the
 better of both. With `io=workspace` inputs and outputs are buffers of the workspace, too, alive from the start and to
-the end; they leave the signature, and the entry says in `aot.tensors` what and where they are. The planner itself is
+the end; they leave the signature, and the entry says in `aot.tensors` what and where they are. A region of control flow
+is planned by itself, the buffers around it staying where they are; its own ones lie in a part of the workspace that is
+one buffer of the block around, the same for both regions of a conditional. The planner itself is
 `aotc.passes.memory.planner`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import cast
 
@@ -46,7 +48,7 @@ from xdsl.dialects.builtin import (
     NoneAttr,
 )
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.dialects.memref import AllocOp, ReinterpretCastOp, ViewOp
+from xdsl.dialects.memref import AllocOp, LoadOp, ReinterpretCastOp, ViewOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator, is_side_effect_free
@@ -66,6 +68,8 @@ from aotc.dialects.dtypes import byte_width
 from aotc.errors import CompileError
 from aotc.model.locations import node_names
 from aotc.model.metadata import BufferInfo, PlanInfo
+from aotc.passes.memory.planner.placement import Buffer
+from aotc.passes.memory.planner.placement import Problem as PlacementProblem
 from aotc.passes.memory.planner.plan import MemoryPlan, plan_memory
 from aotc.passes.memory.planner.program import Access, Program, Role, Step, Storage
 
@@ -87,48 +91,65 @@ class PlanMemoryPass(ModulePass):
         functions = {function.sym_name.data: function for function in op.ops if isinstance(function, FuncOp)}
         for function in functions.values():
             if is_entry(function):
-                entry = _Entry(function, functions, self.io == "workspace")
-                plan = plan_memory(entry.program(), self.alignment, self.order, self.in_place)
-                set_plan(op, _report(entry, plan))
-                _rewrite(entry, plan)
+                entry = _Block(function.body.block, functions)
+                tensors = _tensors(function, entry, inside=self.io == "workspace")
+                entry.read(self.alignment, self.order, self.in_place)
+                set_plan(op, _report(entry, tensors))
+                _rewrite(entry)
+                if self.io == "workspace":
+                    _move_to_workspace(function, entry, tensors)
+
+
+def _tensors(function: FuncOp, entry: _Block, *, inside: bool) -> dict[int, Argument]:
+    """Add inputs and outputs, which are `inside` the workspace or not, to the storages; their attributes."""
+    tensors: dict[int, Argument] = {}
+    for argument, given in zip(function.args, arguments_of(function), strict=True):
+        if isinstance(argument.type, MemRefType):
+            tensors[len(entry.roots)] = given
+            entry.add_tensor(argument, is_output=given.io == "output", inside=inside)
+    return tensors
 
 
 @dataclass
-class _Entry:
-    """The entry function as a program of the planner: which value is which part of which storage, which operation which
-    step."""
+class _Call:
+    """A step of a program in the IR: a call or control flow, and the loads that only it depends on, in front of it."""
 
-    function: FuncOp
+    op: Operation
+    before: Sequence[Operation] = ()
+    inner: Sequence[_Block] = ()
+    """The blocks of the regions of control flow."""
+    arena: int | None = None
+    """The storage that all the regions have their buffers in, one at a time."""
+
+
+@dataclass
+class _Block:
+    """The entry's block, or one of control flow in it, as a program of the planner: which value is which part of which
+    storage, which operation which step."""
+
+    block: Block
     functions: dict[str, FuncOp]
-    inside: bool
-    """Whether inputs and outputs are in the workspace."""
-    tensors: dict[int, Argument] = field(default_factory=dict[int, Argument])
-    """The attributes of inputs and outputs, by storage."""
-    roots: list[SSAValue] = field(default_factory=list[SSAValue])
+    outer: _Block | None = None
+    roots: list[SSAValue | None] = field(default_factory=list["SSAValue | None"])
+    """The buffer that each storage is; None for one that holds the buffers of regions."""
     storages: list[Storage] = field(default_factory=list[Storage])
     accesses: dict[SSAValue, Access] = field(default_factory=dict[SSAValue, Access])
-    calls: list[Operation] = field(default_factory=list[Operation])
+    calls: list[_Call] = field(default_factory=list[_Call])
     steps: list[Step] = field(default_factory=list[Step])
+    outside: dict[int, int] = field(default_factory=dict[int, int])
+    """The storage of the block around that a storage is, for those that are of there."""
+    moving: set[SSAValue] = field(default_factory=set[SSAValue])
+    """Views of a place that is known at run time only."""
+    plan: MemoryPlan | None = None
 
-    @property
-    def block(self) -> Block:
-        return self.function.body.block
-
-    def program(self) -> Program:
-        """Read the function; fills the fields."""
-        for argument, given in zip(self.function.args, arguments_of(self.function), strict=True):
-            if isinstance(argument.type, MemRefType):
-                is_output = given.io == "output"
-                self.tensors[len(self.roots)] = given
-                if self.inside:
-                    self._add(argument, Role.ARENA, from_start=not is_output, to_end=is_output)
-                else:
-                    self._add(argument, Role.OUTPUT if is_output else Role.FIXED)
+    def read(self, alignment: int, order: str, share: bool) -> None:
+        """Find storages and steps, those of regions first, and plan them."""
         for op in reversed(tuple(self.block.ops)):
             if is_side_effect_free(op) and op.results and not any(result.uses for result in op.results):
                 self.block.erase_op(op)
+        loads: list[Operation] = []
         for op in self.block.ops:
-            memory = [value for value in _operands(op) if isinstance(value.type, MemRefType)]
+            memory = [value for value in op.operands if isinstance(value.type, MemRefType)]
             is_view = len(op.results) == 1 and isinstance(op.results[0].type, MemRefType) and is_side_effect_free(op)
             if isinstance(op, AllocOp):
                 self._add(op.memref, Role.ARENA)
@@ -136,10 +157,81 @@ class _Entry:
                 self._add(op.results[0], Role.FIXED)
             elif is_view and len(memory) == 1:
                 self.accesses[op.results[0]] = self._view(op, memory[0])
-            elif memory:
-                self.calls.append(op)
-                self.steps.append(self._step(op, memory))
+            elif isinstance(op, LoadOp) or _reads(op, loads):
+                loads.append(op)
+            elif memory or op.regions:
+                inner = [_Block(region.block, self.functions, self) for region in op.regions]
+                for each in inner:
+                    each.read(alignment, order, share)
+                self._take(_Call(op, loads, inner), memory)
+                loads = []
+        if loads:  # of the terminator, as which `rewrite` treats them
+            self._take(_Call(loads[-1], loads[:-1]), [])
+        self.plan = plan_memory(self.program, alignment, order, share)
+
+    @property
+    def program(self) -> Program:
+        """What has been found."""
         return Program(tuple(self.storages), tuple(self.steps))
+
+    def _take(self, call: _Call, memory: Sequence[SSAValue]) -> None:
+        """Add a step."""
+        step = self._step(call.op, memory)
+        more = [self.access(load.memref) for load in (*call.before, call.op) if isinstance(load, LoadOp)]
+        writes: list[Access] = []
+        for inner in call.inner:
+            for each in inner.steps:
+                for found, into in ((each.reads, more), (each.writes, writes)):
+                    into += [outer for access in found if (outer := inner._outer_access(access)) is not None]
+        if size := max((inner.planned.placement.peak for inner in call.inner), default=0):
+            call.arena = len(self.storages)
+            self.storages.append(Storage("", size, Role.ARENA))
+            self.roots.append(None)
+            writes.append(Access(call.arena, 0, size))
+        self.calls.append(call)
+        self.steps.append(
+            Step((*step.reads, *dict.fromkeys(more)), (*step.writes, *dict.fromkeys(writes)), step.in_place)
+        )
+
+    @property
+    def planned(self) -> MemoryPlan:
+        """The plan, once it is made."""
+        assert self.plan is not None
+        return self.plan
+
+    def access(self, value: SSAValue) -> Access:
+        """The part of a storage that a buffer is; one of the block around becomes a storage here, too."""
+        if value not in self.accesses:
+            assert self.outer is not None
+            outer = self.outer.access(value)
+            known = {there: here for here, there in self.outside.items()}
+            if (here := known.get(outer.storage)) is None:
+                here = len(self.storages)
+                self.outside[here] = outer.storage
+                self.storages.append(replace(self.outer.storages[outer.storage], role=Role.FIXED))
+                self.roots.append(self.outer.roots[outer.storage])
+            self.accesses[value] = replace(outer, storage=here)
+            if value in self.outer.moving:
+                self.moving.add(value)
+        return self.accesses[value]
+
+    def _outer_access(self, access: Access) -> Access | None:
+        """An access as one of the block around; None where that does not know the storage."""
+        there = self.outside.get(access.storage)
+        return None if there is None else replace(access, storage=there)
+
+    def offsets(self, base: int) -> dict[int, int]:
+        """Where storages are in the workspace, if the buffers of this block begin at `base`."""
+        plan = self.planned
+        pairs = zip(plan.blocks, plan.placement.offsets, strict=True)
+        return {storage: base + offset for block, offset in pairs for storage in block.storages}
+
+    def add_tensor(self, argument: SSAValue, *, is_output: bool, inside: bool) -> None:
+        """Add an input or output of the entry, `inside` the workspace or not."""
+        if inside:
+            self._add(argument, Role.ARENA, from_start=not is_output, to_end=is_output)
+        else:
+            self._add(argument, Role.OUTPUT if is_output else Role.FIXED)
 
     def _add(self, root: SSAValue, role: Role, *, from_start: bool = False, to_end: bool = False) -> None:
         kind = _memref(root)
@@ -154,9 +246,11 @@ class _Entry:
 
     def _view(self, op: Operation, source: SSAValue) -> Access:
         """The part of its storage that a view covers; all of it where the view is not contiguous."""
-        base = self.accesses[source]
+        base = self.access(source)
         kind = _memref(op.results[0])
-        if isinstance(op, ReinterpretCastOp) and not op.offsets and isinstance(kind.layout, NoneAttr):
+        if source in self.moving or (isinstance(op, ReinterpretCastOp) and op.offsets):
+            self.moving.add(op.results[0])
+        elif isinstance(op, ReinterpretCastOp) and isinstance(kind.layout, NoneAttr):
             (offset,) = op.static_offsets.get_values()
             start = base.start + int(offset) * byte_width(kind.element_type)
             return Access(base.storage, start, start + max(1, _bytes(kind)))
@@ -165,7 +259,7 @@ class _Entry:
     def _step(self, op: Operation, memory: Sequence[SSAValue]) -> Step:
         kernel = self.functions.get(op.callee.string_value()) if isinstance(op, CallOp) else None
         in_place = IN_PLACE.get(kernel) if kernel is not None else None
-        touched = tuple(self.accesses[value] for value in memory)
+        touched = tuple(self.access(value) for value in memory)
         if in_place is None or len(memory) != len(op.operands):
             return Step(touched, touched)  # unknown: it may read and write all its operands
         count = len(memory) - len(in_place)
@@ -176,7 +270,8 @@ class _Entry:
             pairs += [
                 (writes[position].storage, reads[number].storage)
                 for number in allowed
-                if self._fits(result, memory[number])
+                if writes[position].storage not in self.outside
+                and self._fits(result, memory[number])
                 # Every other operand in the same storage would see the result instead.
                 and all(n in allowed for n, read in enumerate(reads) if read.storage == reads[number].storage)
                 and all(write.storage != reads[number].storage for write in writes)
@@ -186,33 +281,33 @@ class _Entry:
 
     def _fits(self, result: SSAValue, operand: SSAValue) -> bool:
         """Whether both are the whole of storages of one size and element type."""
-        one, other = self.accesses[result], self.accesses[operand]
+        one, other = self.access(result), self.access(operand)
         size = self.storages[one.storage].size
         same = size == self.storages[other.storage].size and one.end - one.start == size == other.end - other.start
         return same and _memref(result).element_type == _memref(operand).element_type
 
-    def label(self, storage: int) -> str:
-        """A name for a storage: its tensor, or the last node that writes to it."""
-        if storage in self.tensors:
-            return self.tensors[storage].name or "buffer"
-        return (self.nodes([storage]) or ("buffer",))[-1]
-
     def nodes(self, storages: Sequence[int]) -> tuple[str, ...]:
         """The nodes (kernels where there are none) that write to any of the storages, in order."""
-        return tuple(dict.fromkeys(name for storage in storages for name in self._writers.get(storage, ())))
+        return tuple(dict.fromkeys(name for storage in storages for name in self.writers.get(storage, ())))
 
     @cached_property
-    def _writers(self) -> dict[int, list[str]]:
-        """The nodes that write to each storage, once `program` has found the steps."""
+    def writers(self) -> dict[int, list[str]]:
+        """The nodes that write to each storage, in regions, too, once `read` has found the steps."""
         writers: dict[int, list[str]] = {}
-        for op, step in zip(self.calls, self.steps, strict=True):
+        for call, step in zip(self.calls, self.steps, strict=True):
+            for inner in call.inner:
+                for storage, names in inner.writers.items():
+                    if storage in inner.outside:
+                        writers.setdefault(inner.outside[storage], []).extend(names)
             for storage in dict.fromkeys(access.storage for access in step.writes):
-                writers.setdefault(storage, []).extend(_label(op))
+                if not call.inner:
+                    writers.setdefault(storage, []).extend(_label(call.op))
         return writers
 
 
-def _operands(op: Operation) -> Iterator[SSAValue]:
-    return (operand for inner in op.walk() for operand in inner.operands)
+def _reads(op: Operation, loads: Sequence[Operation]) -> bool:
+    """Whether a number depends on what is loaded."""
+    return bool(op.results) and is_side_effect_free(op) and any(value.owner in loads for value in op.operands)
 
 
 def _memref(value: SSAValue) -> MemRefType:
@@ -229,89 +324,128 @@ def _label(op: Operation) -> tuple[str, ...]:
     return node_names(op.location) or ((op.callee.string_value(),) if isinstance(op, CallOp) else (op.name,))
 
 
-def _report(entry: _Entry, plan: MemoryPlan) -> PlanInfo:
-    """The plan as users see it: nodes instead of values."""
+def _report(entry: _Block, tensors: Mapping[int, Argument]) -> PlanInfo:
+    """The plan as users see it: nodes instead of values, and the steps of regions after that of control flow."""
+    order: list[str] = []
     buffers: list[BufferInfo] = []
     taken: set[str] = set()
-    for block, offset in zip(plan.blocks, plan.placement.offsets, strict=True):
-        nodes = entry.nodes(block.storages)
-        base = entry.label(block.storages[0])
-        name, number = base, 1
-        while name in taken:
-            number += 1
-            name = f"{base}#{number}"
-        taken.add(name)
-        last = min(block.last, max(0, len(plan.order) - 1))
-        buffers.append(BufferInfo(name, offset, block.size, block.first, last, nodes))
-    placement = plan.placement
+
+    def number(block: _Block, base: int) -> None:
+        """Add the steps of a block, then its buffers, from `base` on in the workspace."""
+        plan = block.planned
+        firsts: list[int] = []
+        lasts: list[int] = []
+        offsets = block.offsets(base)
+        for position in plan.order:
+            call = block.calls[position]
+            firsts.append(len(order))
+            order.append("+".join(_label(call.op)))
+            for inner in call.inner:
+                number(inner, 0 if call.arena is None else offsets[call.arena])
+            lasts.append(len(order) - 1)
+        for each in plan.blocks:
+            if all(block.roots[storage] is None for storage in each.storages):
+                continue  # those of regions, which are there themselves
+            nodes = block.nodes(each.storages)
+            given = tensors.get(each.storages[0]) if block is entry else None
+            label = (block.nodes(each.storages[:1]) or ("buffer",))[-1]
+            name = _unique(label if given is None else given.name or "buffer", taken)
+            first = firsts[each.first] if firsts else 0
+            last = lasts[min(each.last, len(lasts) - 1)] if lasts else 0
+            buffers.append(BufferInfo(name, offsets[each.storages[0]], each.size, first, last, nodes))
+
+    number(entry, 0)
+    placement = entry.planned.placement
+    living = [Buffer(each.name, each.size, each.first, each.last) for each in buffers]
+    bound = PlacementProblem(living, placement.alignment).lower_bound
     return PlanInfo(
         peak_bytes=placement.peak,
-        lower_bound_bytes=placement.lower_bound,
-        optimal=placement.optimal,
+        lower_bound_bytes=bound,
+        optimal=placement.peak == bound,
         alignment=placement.alignment,
-        order=tuple("+".join(_label(entry.calls[number])) for number in plan.order),
+        order=tuple(order),
         buffers=tuple(sorted(buffers, key=lambda buffer: (buffer.first, buffer.offset))),
     )
 
 
-def _rewrite(entry: _Entry, plan: MemoryPlan) -> None:
-    """Views instead of allocations, at the head of the entry; the calls in the planned order after them."""
+def _unique(base: str, taken: set[str]) -> str:
+    name, number = base, 1
+    while name in taken:
+        number += 1
+        name = f"{base}#{number}"
+    taken.add(name)
+    return name
+
+
+def _rewrite(entry: _Block) -> None:
+    """Views instead of allocations, at the head of the entry; the steps of every block in the planned order."""
     head: list[Operation] = []
-    workspace = WorkspaceOp(plan.placement.peak) if plan.placement.peak else None
+    workspace = WorkspaceOp(entry.planned.placement.peak) if entry.planned.placement.peak else None
     if workspace is not None:
         workspace.result.name_hint = "ws"
         head.append(workspace)
-    for block, offset in zip(plan.blocks, plan.placement.offsets, strict=True):
+    _rewrite_block(entry, 0, workspace, head)
+    first = entry.block.first_op
+    assert first is not None
+    entry.block.insert_ops_before(head, first)
+
+
+def _rewrite_block(block: _Block, base: int, workspace: WorkspaceOp | None, head: list[Operation]) -> None:
+    """Replace the buffers of a block, which begin at `base` in the workspace, by views in `head`; sort its steps."""
+    plan, offsets = block.planned, block.offsets(base)
+    for each in plan.blocks:
         assert workspace is not None
-        constant = ConstantOp(IntegerAttr(offset, IndexType()))
+        roots = [root for storage in each.storages if (root := block.roots[storage]) is not None]
+        if not roots:
+            continue
+        constant = ConstantOp(IntegerAttr(offsets[each.storages[0]], IndexType()))
         head.append(constant)
         views: dict[MemRefType, SSAValue] = {}
-        for storage in block.storages:
-            kind = _memref(entry.roots[storage])
+        for root in roots:
+            kind = _memref(root)
             if kind not in views:
                 view = ViewOp(workspace, constant, [], kind)
                 head.append(view)
                 views[kind] = view.result
-            _replace(entry.roots[storage], views[kind])
-    for block in plan.hosted:
-        assert block.host is not None
-        for storage in block.storages:
-            _replace(entry.roots[storage], _cast(entry.roots[block.host], _memref(entry.roots[storage]), head))
-    _mark_aliases(entry, plan)
+            _replace(root, views[kind])
+    for each in plan.hosted:
+        assert each.host is not None
+        host = block.roots[each.host]
+        assert host is not None
+        for storage in each.storages:
+            if (root := block.roots[storage]) is not None:
+                _replace(root, _cast(host, _memref(root), head))
+    _mark_aliases(block, plan)
 
-    last = entry.block.last_op
+    last = block.block.last_op
     assert last is not None and last.has_trait(IsTerminator)
-    for root in entry.roots:
-        if isinstance(root.owner, AllocOp):
-            entry.block.erase_op(root.owner)
-    first = entry.block.first_op
-    assert first is not None
-    entry.block.insert_ops_before(head, first)
-    for number in plan.order:
-        entry.calls[number].detach()
-    entry.block.insert_ops_before([entry.calls[number] for number in plan.order], last)
-    if entry.inside:
-        _move_to_workspace(entry, plan)
+    for op in [op for op in block.block.ops if isinstance(op, AllocOp)]:
+        block.block.erase_op(op)
+    steps = [op for number in plan.order for op in (*block.calls[number].before, block.calls[number].op)]
+    for op in steps:
+        op.detach()
+    block.block.insert_ops_before(steps, last)
+    for call in block.calls:
+        for inner in call.inner:
+            _rewrite_block(inner, 0 if call.arena is None else offsets[call.arena], workspace, head)
 
 
-def _move_to_workspace(entry: _Entry, plan: MemoryPlan) -> None:
+def _move_to_workspace(function: FuncOp, entry: _Block, tensors: Mapping[int, Argument]) -> None:
     """Remove the inputs and outputs, which are in the workspace now, from the signature, but keep their attributes."""
-    offsets = {
-        storage: offset
-        for block, offset in zip(plan.blocks, plan.placement.offsets, strict=True)
-        for storage in block.storages
-    }
-    attributes = arguments_of(entry.function)
-    for storage, given in entry.tensors.items():
-        given.shape = _memref(entry.roots[storage]).get_shape()
+    offsets = entry.offsets(0)
+    attributes = arguments_of(function)
+    for storage, given in tensors.items():
+        root = entry.roots[storage]
+        assert root is not None
+        given.shape = _memref(root).get_shape()
         given.offset = offsets[storage]
-    set_tensors_in_workspace(entry.function, entry.tensors.values())
-    for storage in reversed(entry.tensors):
+    set_tensors_in_workspace(function, tensors.values())
+    for storage in reversed(list(tensors)):
         argument = entry.roots[storage]
         assert isinstance(argument, BlockArgument)
         del attributes[argument.index]
         entry.block.erase_arg(argument)
-    set_signature(entry.function, attributes, entry.function.function_type.outputs.data)
+    set_signature(function, attributes, function.function_type.outputs.data)
 
 
 def _replace(root: SSAValue, view: SSAValue) -> None:
@@ -331,12 +465,13 @@ def _cast(output: SSAValue, kind: MemRefType, head: list[Operation]) -> SSAValue
     return op.result
 
 
-def _mark_aliases(entry: _Entry, plan: MemoryPlan) -> None:
+def _mark_aliases(entry: _Block, plan: MemoryPlan) -> None:
     """Mark the arguments of kernels that are called with one buffer as operand and as result."""
     home = {storage: storage for storage in range(len(entry.storages))}
     for block in (*plan.blocks, *plan.hosted):
         home |= dict.fromkeys(block.storages, block.storages[0] if block.host is None else block.host)
-    for op, step in zip(entry.calls, entry.steps, strict=True):
+    for call, step in zip(entry.calls, entry.steps, strict=True):
+        op = call.op
         kernel = entry.functions.get(op.callee.string_value()) if isinstance(op, CallOp) else None
         if kernel is None:
             continue

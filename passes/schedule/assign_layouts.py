@@ -32,7 +32,7 @@ from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from aotc.dialects.aot.contract import entries
+from aotc.dialects.graph.control import graph_blocks
 from aotc.dialects.graph.interfaces import GraphOp
 from aotc.passes.kernel.layouts import Blocked, Layouts
 from aotc.passes.kernel.strategy import strategy_of
@@ -45,8 +45,8 @@ class AssignLayoutsPass(ModulePass):
     name = "assign-layouts"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for entry in entries(op):
-            _lay_out(entry.body.block)
+        for block in graph_blocks(op):
+            _lay_out(block)
 
 
 def _lay_out(block: Block) -> None:

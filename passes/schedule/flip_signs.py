@@ -29,8 +29,8 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, ModuleO
 from xdsl.ir import Block, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
-from aotc.dialects.aot.contract import entries
 from aotc.dialects.constants import known_array
+from aotc.dialects.graph.control import graph_blocks
 from aotc.dialects.graph.conversion import DequantizeOp, QuantizeOp
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of, shape_of
@@ -61,8 +61,8 @@ class FlipSignsPass(ModulePass):
         if machine is None or machine.dot.unsigned == "any":
             return
         store = WeightStore.of(ctx)
-        for entry in entries(op):
-            _flip(entry.body.block, machine.dot, store)
+        for block in graph_blocks(op):
+            _flip(block, machine.dot, store)
 
 
 def _flip(block: Block, dot: DotProduct, store: WeightStore) -> None:

@@ -29,8 +29,8 @@ from xdsl.ir import Block, Operation, SSAValue, Use
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from aotc.dialects.aot.contract import entries
 from aotc.dialects.dtypes import compute_type, is_narrow_float
+from aotc.dialects.graph.control import graph_blocks
 from aotc.dialects.graph.conversion import CastOp
 from aotc.dialects.graph.interfaces import AnchorOp, ChannelWeightsOp, ElementOp, element_type_of
 from aotc.dialects.graph.schedules import schedule_of
@@ -44,8 +44,8 @@ class WidenOperandsPass(ModulePass):
     name = "widen-operands"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for entry in entries(op):
-            _Widening(entry.body.block).run()
+        for block in graph_blocks(op):
+            _Widening(block).run()
 
 
 class _Widening:

@@ -17,6 +17,7 @@ from aotc.model.conventions import Conventions, entry_symbol, model_symbol
 pytestmark = pytest.mark.skipif("gcc" not in COMPILERS, reason="needs gcc")
 
 CHOICES = [Conventions("c"), Conventions("packed", "cpacked"), Conventions("packed", "packed")]
+NAMES = ("toy", "toy_operators")
 PROTOTYPE = re.compile(r"int32_t (aotc_toy_(?!run|supported)\w+)\(([^)]*)\);")
 
 
@@ -51,6 +52,23 @@ def test_a13_one_entry_calls_operators_whoever_made_them(model: Path, tmp_path: 
     for symbol in (entry_symbol("toy", api), model_symbol("toy", api), *support("toy")):
         subprocess.run(["objcopy", f"--localize-symbol={symbol}", theirs], check=True)
     assert run(tmp_path, choice, [network, theirs]) == expected
+
+
+@pytest.mark.parametrize("choice", CHOICES, ids=lambda choice: choice.operator_api)
+def test_a18_entry_and_operators_of_either_kind_link(model: Path, tmp_path: Path, choice: Conventions) -> None:
+    """A18: with `--split --emit c,object` each half is a file of C and an object, and all four pairs are one model."""
+    compile_model(model, tmp_path, choice, ["c", "object"], "toy", split=True)
+    halves = {
+        kind: [compile_c(tmp_path / f"{name}.c", tmp_path) if kind == "c" else tmp_path / f"{name}.o" for name in NAMES]
+        for kind in ("c", "object")
+    }
+    api = choice.interface_api
+    public = {entry_symbol("toy", api), model_symbol("toy", api)} | support("toy")
+    assert exported(halves["object"][0]) == exported(halves["c"][0]) == public
+    assert exported(halves["object"][1]) == exported(halves["c"][1])
+    printed = {run(tmp_path, choice, [halves[a][0], halves[b][1]]) for a in halves for b in halves}
+    compile_model(model, tmp_path / "one", choice, "c", "toy")
+    assert printed == {run(tmp_path, choice, [tmp_path / "one" / "toy.c"])}
 
 
 @pytest.mark.parametrize("choice", CHOICES, ids=lambda choice: choice.operator_api)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -74,10 +75,20 @@ class Measured:
 
 
 def measure(
-    board: Board, model: str, kind: str, *, count: int = 2, flags: tuple[str, ...] = ("-Os",), **options: Any
+    board: Board,
+    model: str,
+    kind: str,
+    *,
+    count: int = 2,
+    flags: tuple[str, ...] = ("-Os",),
+    library: Sequence[Path] = (),
+    **options: Any,
 ) -> Measured:
     """Run the first `count` cases of a model from generated C (`kind` "c"), from the LLVM object ("object"), or its
-    packed operators in C with the entry in bytecode ("bytecode")."""
+    packed operators in C with the entry in bytecode ("bytecode").
+
+    `library` are objects that it is linked with, which count as runtime.
+    """
     if kind == "bytecode":
         options["emit"] = ("c", "vm")
     source = compiled(model, board.target, **options)
@@ -107,7 +118,7 @@ def measure(
         folder,
         model=files,
         program=[HERE / "run_model.c"],
-        runtime=runtime,
+        runtime=[*runtime, *library],
         flags=flags,
         program_flags=[f"-I{source}", f"-I{RUNTIME}", *(f"-D{name}={value}" for name, value in defines.items())],
         stack=3 * 1024,

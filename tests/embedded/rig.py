@@ -185,6 +185,16 @@ def build(
     return Program(board, folder, _sizes(board, folder))
 
 
+def compile_objects(board: Board, folder: Path, files: Iterable[Path], flags: Sequence[str]) -> tuple[Path, ...]:
+    """Objects of files of C that are not ours, for `build` to link. Raises BoardError."""
+    gcc = (f"{board.tools}gcc", *board.flags, "-ffunction-sections", "-fdata-sections", *flags)
+    made: list[Path] = []
+    for file in files:
+        made.append(folder / f"{file.stem}.o")
+        _tool((*gcc, "-c", file, "-o", made[-1]), folder)
+    return tuple(made)
+
+
 def _sizes(board: Board, folder: Path) -> dict[str, Sizes]:
     sizes: defaultdict[str, Sizes] = defaultdict(Sizes)
     for line in _tool((f"{board.tools}size", "-A", "-d", "program.elf"), folder).splitlines():

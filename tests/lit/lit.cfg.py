@@ -12,7 +12,8 @@ config.suffixes = [".mlir"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(os.path.dirname(__file__), "Output")
 config.environment["PATH"] = os.pathsep.join((os.path.dirname(sys.executable), os.environ["PATH"]))
-if "PYTHONPATH" in os.environ:  # lit hands on few variables; this one may name another checkout than the installed
-    config.environment["PYTHONPATH"] = os.environ["PYTHONPATH"]
+# lit hands on few variables; this one may name another checkout than the installed. With a package of code generators.
+CODEGENS = os.path.join(os.path.dirname(os.path.dirname(__file__)), "support", "codegens")
+config.environment["PYTHONPATH"] = os.pathsep.join(path for path in (os.environ.get("PYTHONPATH"), CODEGENS) if path)
 config.environment["AOTC_CACHE_DIR"] = ""
 config.environment["PYTHONWARNINGS"] = os.environ.get("PYTHONWARNINGS", "error")

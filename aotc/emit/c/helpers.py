@@ -453,7 +453,8 @@ _FAST_MATH = """\
 
 
 def helper_text(needed: Iterable[str]) -> list[str]:
-    """The definitions of the `needed` helpers and of all they call, each once."""
+    """The definitions of the `needed` helpers and of all they call, each once, also where several models are one
+    translation unit."""
     closed: set[str] = set()
     pending = list(needed)
     while pending:
@@ -462,4 +463,9 @@ def helper_text(needed: Iterable[str]) -> list[str]:
             closed.add(name)
             pending.extend(HELPERS[name][0])
     guard = [_FAST_MATH] if closed & _ROUNDING else []
-    return guard + [text for name, (_, text) in HELPERS.items() if name in closed]
+    return guard + [_once(name, text) for name, (_, text) in HELPERS.items() if name in closed]
+
+
+def _once(name: str, text: str) -> str:
+    guard = f"AOTC_HAS_{name.removeprefix('aotc_').upper()}"
+    return f"#ifndef {guard}\n#define {guard}\n{text}#endif\n"

@@ -133,7 +133,7 @@ class CSource(Unit):
         for symbol, function in self._functions.items():
             prototype = self._prototype(function)
             if not function.body.blocks:
-                linkage = None if _provided(function) else "extern "
+                linkage = None if _provided(function) or symbol not in self._calls else "extern "
             elif is_private(function):
                 linkage = "static " if symbol in named else None
             else:

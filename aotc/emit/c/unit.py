@@ -14,7 +14,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from aotc.dialects import aot
-from aotc.dialects.aot.contract import Argument, arguments_of, entries, is_kernel, model_name_or, shares_workspace
+from aotc.dialects.aot.contract import Argument, arguments_of, entries, is_kernel, model_name_or
 from aotc.emit.c import tables
 from aotc.emit.c.expressions.buffers import is_unsigned_buffer, root
 from aotc.emit.c.expressions.expr import Expr, name_expr
@@ -25,7 +25,14 @@ from aotc.emit.c.types import BOOL, SIGNED, UNSIGNED, VOID, CType, ctype_of, dty
 from aotc.emit.c.vectors.macros import RESERVED
 from aotc.emit.c.vectors.values import size
 from aotc.emit.c.weights import LONG, element_ctype
-from aotc.model.conventions import CALL_PACKED, THREADS_RUN, workspace_symbol
+from aotc.model.conventions import (
+    CALL_PACKED,
+    THREADS_RUN,
+    operator_symbol,
+    supported_symbol,
+    weights_symbol,
+    workspace_symbol,
+)
 from aotc.model.naming import c_identifier
 from aotc.model.weights import WeightStore
 
@@ -90,6 +97,7 @@ class Unit:
             *aot.STRUCTS,
             *MACROS,
             *RESERVED,
+            *(symbol(self.model_name) for symbol in (supported_symbol, workspace_symbol, weights_symbol)),
         }
         for op in self._operations():  # before any function is printed: no local may take such a name
             if isinstance(op, aot.WeightOp):
@@ -162,7 +170,7 @@ class Unit:
         """The array of a weight."""
         key = op.key.data
         if key not in self._weights:
-            name = c_identifier(key, self.taken)
+            name = c_identifier(operator_symbol(self.model_name, key), self.taken)
             self.taken.add(name)
             self._weights[key] = name, op.result.type
         name, kind = self._weights[key]
@@ -172,10 +180,7 @@ class Unit:
     def workspace(self, op: aot.WorkspaceOp) -> Expr:
         """The array of the workspace."""
         if self._workspace is None:
-            shared = shares_workspace(self.module)
-            name = workspace_symbol(self.model_name) if shared else c_identifier("workspace", self.taken)
-            self.taken.add(name)
-            self._workspace = name, op.result.type.get_shape()[0]
+            self._workspace = workspace_symbol(self.model_name), op.result.type.get_shape()[0]
         return name_expr(self._workspace[0], pointer_to(UNSIGNED[8]))
 
     def weights(self, op: aot.WeightsOp) -> Expr:

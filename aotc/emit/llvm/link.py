@@ -47,9 +47,13 @@ def _even(size: int) -> int:
     return size + size % 2
 
 
-def shared_library(objects: Sequence[bytes], target: Target, name: str, *, threads: bool = False) -> bytes:
+def shared_library(
+    objects: Sequence[bytes], target: Target, name: str, flags: Sequence[str] = (), *, threads: bool = False
+) -> bytes:
     """Link objects into a shared library of the host with the system's C compiler; one with threads is never unloaded.
 
+    What an object defines, however weakly, is what the library calls, whatever the process has of that name. `flags`
+    name further libraries.
     Raises UsageError for a target that is not of the host's kind and CompileError where there is no `cc` or it fails.
     """
     host = lookup("host")
@@ -71,7 +75,8 @@ def shared_library(objects: Sequence[bytes], target: Target, name: str, *, threa
         for number, image in enumerate(objects):
             inputs.append(f"{number}.o")
             (Path(folder) / inputs[-1]).write_bytes(image)
-        command = [compiler, "-shared", "-Wl,--build-id=none", "-Wl,-z,noexecstack", "-o", "out.so", *inputs, "-lm"]
+        command = [compiler, "-shared", "-Wl,--build-id=none", "-Wl,-z,noexecstack", "-Wl,-Bsymbolic"]
+        command += ["-o", "out.so", *inputs, *flags, "-lm"]
         command += ["-pthread", "-Wl,-z,nodelete"] if threads else []
         result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         if result.returncode:
@@ -79,11 +84,13 @@ def shared_library(objects: Sequence[bytes], target: Target, name: str, *, threa
         return (Path(folder) / "out.so").read_bytes()
 
 
-def data_object(symbol: str, content: bytes, target: Target, section: str | None = None) -> bytes:
+def data_object(
+    symbol: str, content: bytes, target: Target, section: str | None = None, *, alignment: int = 8
+) -> bytes:
     """An object that exports constant bytes."""
     constant = f"[{len(content)} x i8] {bytes_text(content)}"
     place = "" if section is None else f', section "{section}"'
-    source = f'target triple = "{target.triple}"\n@{symbol} = constant {constant}{place}, align 8\n'
+    source = f'target triple = "{target.triple}"\n@{symbol} = constant {constant}{place}, align {alignment}\n'
     machine = target.machine(0)
     module = binding().parse_assembly(source)
     optimize(module, machine, "0")

@@ -1,19 +1,16 @@
 """From a checked ONNX model to the `import` phase: one function of graph operations on tensors of static shape.
 
-Functions of the model, `If`s whose condition is a constant and operators that ONNX defines by others are expanded in
-place; what remains goes through the importer table. A node that cannot be imported is noted and its outputs poisoned,
-so that one run finds every such node.
+Functions of the model and operators that ONNX defines by others are expanded in place, those with bodies are imported
+by `control`, and what remains goes through the importer table. A node that cannot be imported is noted and its outputs
+poisoned, so that one run finds every such node.
 """
 
 from __future__ import annotations
 
 import logging
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
-import numpy as np
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto
 from xdsl.builder import Builder
 from xdsl.context import Context
@@ -31,14 +28,14 @@ from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from aotc.dialects.aot.contract import Argument, mark_entry, model_module, set_arguments, set_results
-from aotc.dialects.constants import constant_op, folded, known_array
+from aotc.dialects.constants import constant_op, folded
 from aotc.dialects.dtypes import dtype_name, element_type
 from aotc.dialects.graph.interfaces import GraphOp, ShapeError, element_type_of, shape_of
-from aotc.dialects.graph.movement import ConcatOp, ReshapeOp
 from aotc.errors import AotcError, CompileError, FileError, Problem, warn
 from aotc.frontend.onnx.attributes import attribute_value
 from aotc.frontend.onnx.bodies import needed, node_name, ordered, readers
 from aotc.frontend.onnx.check import called_function, check_node, function_key
+from aotc.frontend.onnx.control import CONTROL_FLOW, captured
 from aotc.frontend.onnx.dims import contradicts, declared_shape, fix_shapes, shape_text
 from aotc.frontend.onnx.load import Model
 from aotc.frontend.onnx.operators import (
@@ -53,7 +50,7 @@ from aotc.frontend.onnx.operators import (
     unsupported,
 )
 from aotc.frontend.onnx.registry import IMPORTERS, Node, load_importers
-from aotc.frontend.onnx.scopes import POISON, Poison, Scope, Value
+from aotc.frontend.onnx.scopes import POISON, Poison, Scope, Value, name_value
 from aotc.frontend.onnx.signature import type_mismatch
 from aotc.frontend.onnx.tensors import ONNX_TYPES, TensorError, dtype_of, read_tensor, type_name, type_proto
 from aotc.model import extensions
@@ -104,7 +101,9 @@ class _Importer:
         self.declared = {value.name: declared_shape(value) for value in (*graph.value_info, *graph.output)}
         self.contradictions: list[Problem] = []
         """What the model declares otherwise than it is computed; of which only the user is told."""
-        self.top = Scope(operator_sets(model.proto.opset_import))
+        self.notes: list[Problem] = []
+        """What importers say of nodes that they did import."""
+        self.top = Scope(operator_sets(model.proto.opset_import), self.block)
         self.max_nodes = max_nodes
 
     def module(self, dims: Mapping[str, int], input_shapes: Mapping[str, Sequence[int]], name: str) -> ModuleOp:
@@ -113,11 +112,11 @@ class _Importer:
         scope = self.top
         scope.tensors.update({tensor.name: tensor for tensor in graph.initializer})
         arguments = self._arguments(graph, scope, dims, input_shapes)
-        self._body(graph.node, [value.name for value in graph.output], scope)
+        self.body(graph.node, [value.name for value in graph.output], scope)
         results = self._results(graph, scope)
         if self.problems:
             raise CompileError(self.problems)
-        for problem in self.contradictions[:_MOST_WARNINGS]:
+        for problem in (*self.notes, *self.contradictions[:_MOST_WARNINGS]):
             warn(problem)
         if more := self.contradictions[_MOST_WARNINGS:]:
             warn(Problem(f"so it is with {len(more)} more values", fix="export the model again"))
@@ -159,19 +158,20 @@ class _Importer:
             kind = TensorType(element_type(dtype_of(value.type.tensor_type.elem_type)), shapes[value.name])
             argument = self.block.insert_arg(kind, len(self.block.args))
             scope.values[value.name] = argument
-            _name(argument, value.name)
+            name_value(argument, value.name)
             arguments.append(_tensor(value.name, argument))
         return arguments
 
     def _results(self, graph: GraphProto, scope: Scope) -> list[SSAValue]:
         results: list[SSAValue] = []
         for declared in graph.output:
-            value = self._lookup(declared.name, scope)
+            value = self.lookup(declared.name, scope)
             if not isinstance(value, SSAValue):
                 continue
             results.append(value)
             expected = declared.type.tensor_type.elem_type
-            if expected and ONNX_TYPES[element_type_of(value)] != expected:
+            # For text there are numbers, of which importers tell the user.
+            if expected not in (0, TensorProto.STRING, ONNX_TYPES[element_type_of(value)]):
                 found = dtype_name(element_type_of(value))
                 what = f"output {declared.name!r} is declared as {type_name(expected)} and computed as {found}"
                 self.problems.append(Problem(what, fix="the model is invalid: export it again"))
@@ -192,15 +192,17 @@ class _Importer:
             return None
         if opset is not None:
             schema = schema_of(node.op_type, domain, opset)
-            if (domain, node.op_type) in IMPORTERS and (domain or schema is not None):
+            # onnxruntime adds operators to ONNX's own set: those have no definition in any version
+            own = not domain and schema_of(node.op_type, domain, MAX_OPSET) is not None
+            if (domain, node.op_type) in IMPORTERS and (not own or schema is not None):
                 return None
-            if schema is not None and (node.op_type in ("If", "Loop") or has_definition(schema)):
+            if schema is not None and (node.op_type in CONTROL_FLOW or has_definition(schema)):
                 return None
         return unsupported(name, node.op_type, domain, opset)
 
     # Bodies
 
-    def _body(self, nodes: Sequence[NodeProto], outputs: Sequence[str], scope: Scope) -> None:
+    def body(self, nodes: Sequence[NodeProto], outputs: Sequence[str], scope: Scope) -> None:
         """Import the nodes that the outputs depend on."""
         order, _ = ordered(nodes)
         positions, read = needed(nodes, order, outputs)
@@ -221,7 +223,7 @@ class _Importer:
             for output, value in zip(outputs_read, self._node(node, name, outputs_read, scope), strict=True):
                 if output:
                     scope.values[output] = value
-                    _name(value, output)
+                    name_value(value, output)
                     if scope is self.top:
                         self._compare(output, value, Problem("", name, node.op_type))
 
@@ -235,7 +237,7 @@ class _Importer:
 
     def _node(self, node: NodeProto, name: str, outputs: Sequence[str], scope: Scope) -> Sequence[Value]:
         """The values of a node's outputs, those that are read; what goes wrong is noted, and all are poisoned."""
-        inputs = [self._lookup(name, scope) for name in node.input]
+        inputs = [self.lookup(name, scope) for name in node.input]
         operands = [value for value in inputs if not isinstance(value, Poison)]
         poisoned: list[Value] = [POISON] * len(outputs)
         if (problem := self._unknown(node, name, scope.sets)) is not None:
@@ -286,10 +288,8 @@ class _Importer:
         newest = MAX_OPSET if scope.only_name else opset
         if mismatch := type_mismatch(node.op_type, domain, newest, inputs):
             raise CompileError(Problem(mismatch, name, node.op_type))
-        if node.op_type == "If" and not domain:
-            return self._if(node, name, inputs, scope)
-        if node.op_type == "Loop" and not domain:
-            return self._loop(node, name, inputs, scope)
+        if node.op_type in CONTROL_FLOW and not domain:
+            return CONTROL_FLOW[node.op_type](self, node, name, inputs, scope, opset).values()
         if (entry := IMPORTERS.get((domain, node.op_type))) is not None:
             seen = Node(
                 name=name,
@@ -302,72 +302,11 @@ class _Importer:
                 builder=self.builder,
                 store=self.store,
                 location=_location(name),
+                notes=self.notes,
             )
             values = entry.importer(seen)
             return [values] if isinstance(values, SSAValue) else list(values)
         return self._definition(node, name, inputs, opset)
-
-    def _if(self, node: NodeProto, name: str, inputs: Sequence[SSAValue | None], scope: Scope) -> Sequence[Value]:
-        """The branch that a constant condition takes, in place."""
-        condition = None if inputs[0] is None else known_array(inputs[0], self.store)
-        if condition is None or condition.size != 1:
-            raise CompileError(
-                Problem(
-                    "the condition is computed at run time",
-                    name,
-                    node.op_type,
-                    "a branch is taken when compiling",
-                    "fix the inputs it depends on with --constant NAME=VALUE, or shapes with --dim or --input-shape",
-                )
-            )
-        chosen = "then_branch" if condition.item() else "else_branch"
-        branch = next(attribute.g for attribute in node.attribute if attribute.name == chosen)
-        inner = Scope(scope.sets, scope.prefix, f"{name}/", scope.only_name, scope)
-        inner.tensors.update({tensor.name: tensor for tensor in branch.initializer})
-        outputs = [value.name for value in branch.output]
-        self._body(branch.node, outputs, inner)
-        return [self._lookup(output, inner) for output in outputs]
-
-    def _loop(self, node: NodeProto, name: str, inputs: Sequence[SSAValue | None], scope: Scope) -> Sequence[Value]:
-        """The body as often as a constant trip count and constant conditions say, in place."""
-
-        def known(value: Value, what: str) -> Any:
-            array = known_array(value, self.store) if isinstance(value, SSAValue) else None
-            if array is None or array.size != 1:
-                why = "a loop is unrolled when compiling"
-                fix = "fix inputs it depends on with --constant NAME=VALUE, or export the model with the loop unrolled"
-                raise CompileError(Problem(f"{what} is computed at run time", name, node.op_type, why, fix))
-            return array.item()
-
-        count, condition, *rest = [*inputs, None][: max(2, len(inputs))]
-        trips = self.max_nodes if count is None else known(count, "the trip count")
-        goes_on = condition is None or known(condition, "the condition")
-        body = next(attribute.g for attribute in node.attribute if attribute.name == "body")
-        carried: list[Value] = list(rest)
-        outputs = [value.name for value in body.output]
-        scanned: list[list[SSAValue]] = [[] for _ in outputs[1 + len(carried) :]]
-        trip = 0
-        while trip < trips and goes_on:
-            if trip == self.max_nodes:
-                what, fix = f"the loop has {self.max_nodes} rounds or more", "allow more with --max-nodes N"
-                raise _TooManyNodes(Problem(what, name, node.op_type, fix=fix))
-            inner = Scope(scope.sets, scope.prefix, f"{name}/{trip}/", scope.only_name, scope)
-            inner.tensors.update({tensor.name: tensor for tensor in body.initializer})
-            given = [self._constant(np.array(trip, np.int64), name), self._constant(np.array(True), name), *carried]
-            inner.values.update(zip((value.name for value in body.input), given, strict=False))
-            self._body(body.node, outputs, inner)
-            results = [self._lookup(output, inner) for output in outputs]
-            if any(isinstance(value, Poison) for value in results):
-                return [POISON] * len(node.output)
-            goes_on = known(results[0], "the condition")
-            carried = results[1 : 1 + len(carried)]
-            for column, value in zip(scanned, results[1 + len(carried) :], strict=True):
-                assert isinstance(value, SSAValue)
-                column.append(self._folded(ReshapeOp.get(value, shape=[1, *shape_of(value)]), name))
-            trip += 1
-        if scanned and not trip:
-            raise CompileError(Problem("a loop without rounds has no elements to put together", name, node.op_type))
-        return [*carried, *(self._folded(ConcatOp.get(column, axis=0), name) for column in scanned)]
 
     def _function(
         self, function: FunctionProto, node: NodeProto, name: str, inputs: Sequence[SSAValue | None]
@@ -376,7 +315,7 @@ class _Importer:
         sets = operator_sets(function.opset_import)
         bound = {attribute.name: attribute for attribute in (*function.attribute_proto, *node.attribute)}
         nodes = [bind_attributes(inner, bound) for inner in function.node]
-        scope = Scope(sets, f"{name}/")
+        scope = Scope(sets, self.block, f"{name}/")
         problems = [
             problem
             for position, inner in enumerate(nodes)
@@ -403,7 +342,9 @@ class _Importer:
         bound |= {attribute.name: attribute for attribute in node.attribute}
         nodes = [bind_attributes(inner, bound) for inner in function.node]
         mark = len(self.problems)
-        values = self._expand(function, nodes, inputs, Scope(operator_sets(function.opset_import), only_name=name))
+        values = self._expand(
+            function, nodes, inputs, Scope(operator_sets(function.opset_import), self.block, only_name=name)
+        )
         # The nodes inside have no names of their own: the first problem stands for all.
         for problem in self.problems[mark : mark + 1]:
             why = f"ONNX defines {node.op_type} by {problem.op_type}"
@@ -416,23 +357,23 @@ class _Importer:
         formal = dict.fromkeys(function.input)
         scope.values.update(formal)
         scope.values.update(zip(formal, inputs, strict=False))
-        self._body(nodes, function.output, scope)
-        return [self._lookup(output, scope) for output in function.output]
+        self.body(nodes, function.output, scope)
+        return [self.lookup(output, scope) for output in function.output]
 
     # Values
 
-    def _lookup(self, name: str, scope: Scope) -> Value:
+    def lookup(self, name: str, scope: Scope) -> Value:
         """What `name` stands for; an initializer becomes a constant when it is first read."""
         if not name:
             return None
-        place: Scope | None = scope
-        while place is not None:
-            if name in place.values:
-                return place.values[name]
-            if name in place.tensors:
-                return place.values.setdefault(name, self._initializer(place.tensors[name], place))
-            place = place.outer
-        return None  # only an output that the producing node leaves out is not there: names were checked
+        if name in scope.values:
+            return scope.values[name]
+        if name in scope.tensors:
+            value = self._initializer(scope.tensors[name], scope)
+            return scope.values.setdefault(name, value)
+        if scope.outer is None:
+            return None  # only an output that the producing node leaves out is not there: names were checked
+        return captured(self.lookup(name, scope.outer), scope)
 
     def _initializer(self, tensor: TensorProto, scope: Scope) -> Value:
         payload = self.model.payloads.get(tensor.name) if scope.outer is None else None
@@ -443,27 +384,35 @@ class _Importer:
             return POISON
         except OSError as error:
             raise FileError(Problem(str(error), f"initializer {tensor.name!r}")) from error
-        value = self._constant(array, tensor.name)
-        _name(value, tensor.name)
+        # What reads it may be in a region, where the constants of bodies around it cannot be.
+        builder = self.builder if scope.block is self.block else Builder(InsertPoint.at_end(scope.block))
+        value = builder.insert(constant_op(array, tensor.name, self.store)).result
+        name_value(value, tensor.name)
         return value
 
-    def _constant(self, array: Array, name: str) -> SSAValue:
+    def constant(self, array: Array, name: str) -> SSAValue:
+        """A constant where the import is."""
         return self.builder.insert(constant_op(array, name, self.store)).result
 
-    def _folded(self, op: GraphOp, name: str) -> SSAValue:
-        """The result of an operation, which is inserted if it is not a constant."""
+    def folded(self, op: GraphOp, name: str) -> SSAValue:
+        """The first result of an operation, which is inserted where the import is if it is not a constant."""
         if (values := folded(op, self.store)) is not None:
             op.erase()
-            return self._constant(values[0], name)
+            return self.constant(values[0], name)
+        return self.insert(op, name)[0]
+
+    def insert(self, op: GraphOp, name: str) -> Sequence[SSAValue]:
+        """The results of an operation, which is inserted where the import is."""
         op.location = _location(name)
-        return self.builder.insert(op).results[0]
+        return self.builder.insert(op).results
 
-
-def _name(value: Value, name: str) -> None:
-    """Let `value` be called as in the model, in IR and in C."""
-    if isinstance(value, SSAValue) and value.name_hint is None:
-        # xDSL numbers equal names with suffixes of its own, which must not meet those of the model.
-        value.name_hint = re.sub(r"[_\d]*$", "", c_identifier(name)) or None
+    def within(self, block: Block, action: Callable[[], None]) -> None:
+        """Have `action` import into `block`."""
+        outer, self.block, self.builder = (self.block, self.builder), block, Builder(InsertPoint.at_end(block))
+        try:
+            action()
+        finally:
+            self.block, self.builder = outer
 
 
 def _serialized_type(value: SSAValue) -> bytes:

@@ -54,6 +54,7 @@ class Node:
         builder: Builder,
         store: WeightStore,
         location: LocationAttr,
+        notes: list[Problem] | None = None,
     ) -> None:
         self.name = name
         self.op_type = op_type
@@ -68,6 +69,7 @@ class Node:
         self._builder = builder
         self._store = store
         self._location = location
+        self._notes = [] if notes is None else notes
 
     def input(self, position: int) -> SSAValue:
         """A required input."""
@@ -116,7 +118,7 @@ class Node:
             )
         return value
 
-    def constant(self, array: Array | Sequence[Any], dtype: Any = None) -> SSAValue:
+    def constant(self, array: Array | Sequence[Any] | float, dtype: Any = None) -> SSAValue:
         """A constant from a numpy array (or what np.array makes one of)."""
         array = np.asarray(array, dtype=dtype)
         self._store.count_computed(array.nbytes, self.name, self.op_type)
@@ -164,6 +166,10 @@ class Node:
     def fail(self, what: str, why: str = "", fix: str = "") -> NoReturn:
         """Stop importing this node with a problem that names it."""
         raise CompileError(Problem(what, self.name, self.op_type, why, fix))
+
+    def note(self, what: str, why: str = "") -> None:
+        """Tell the user, once the model is imported, what is otherwise than the model says."""
+        self._notes.append(Problem(what, self.name, self.op_type, why))
 
     def _insert(self, op: GraphOp) -> SSAValue:
         op.location = self._location
@@ -213,8 +219,8 @@ def load_importers() -> None:
     """Fill the table: every module of `importers/`, then every installed extension that loads."""
     from aotc.frontend.onnx import importers
 
-    for module in pkgutil.iter_modules(importers.__path__):
-        import_module(f"{importers.__name__}.{module.name}")
+    for module in pkgutil.walk_packages(importers.__path__, f"{importers.__name__}."):
+        import_module(module.name)
     extensions.load_all(extensions.IMPORTERS, _check)
     if extensions.broken():  # what modules registered before they failed goes, too
         IMPORTERS.clear()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from onnx import TensorProto
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, SSAValue
 
 from aotc.frontend.onnx.operators import OperatorSets
+from aotc.model.naming import c_identifier
 
 
 class Poison:
@@ -25,6 +27,8 @@ class Scope:
     """The names a body of nodes sees: its own, then those of the body around it."""
 
     sets: OperatorSets
+    block: Block
+    """Where its constants go."""
     prefix: str = ""
     """Goes before the names of the nodes: the calls of functions they are in."""
     branch: str = ""
@@ -35,3 +39,14 @@ class Scope:
     values: dict[str, Value] = field(default_factory=dict[str, "Value"])
     tensors: dict[str, TensorProto] = field(default_factory=dict[str, TensorProto])
     """Initializers that nothing has read yet."""
+    captures: dict[SSAValue, SSAValue] | None = None
+    """In the body of a region: for values of the bodies around it the arguments of `block` that stand for them."""
+    copies: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    """In the body of a region: for constants of the bodies around it the same ones in `block`."""
+
+
+def name_value(value: Value, name: str) -> None:
+    """Let `value` be called as in the model, in IR and in C."""
+    if isinstance(value, SSAValue) and value.name_hint is None:
+        # xDSL numbers equal names with suffixes of its own, which must not meet those of the model.
+        value.name_hint = re.sub(r"[_\d]*$", "", c_identifier(name)) or None

@@ -9,6 +9,7 @@ from typing import Any
 from onnx import NodeProto, TensorProto, ValueInfoProto, defs
 
 from aotc.frontend.onnx.bodies import all_nodes
+from aotc.frontend.onnx.control import CONTROL_FLOW
 from aotc.frontend.onnx.dims import declared_shape
 from aotc.frontend.onnx.load import Model
 from aotc.frontend.onnx.operators import (
@@ -62,7 +63,7 @@ def supported_operators() -> list[str]:
 
 def _importable(op_type: str, opset: int, inside: frozenset[str]) -> bool:
     """Whether an ONNX operator has an importer, or a definition of such; tried with float inputs where it depends."""
-    if op_type in ("If", "Loop") or ("", op_type) in IMPORTERS:
+    if op_type in CONTROL_FLOW or ("", op_type) in IMPORTERS:
         return True
     schema = schema_of(op_type, "", opset)
     if schema is None or schema.deprecated or not has_definition(schema) or op_type in inside:

@@ -30,6 +30,7 @@ from aotc.dialects.aot.contract.arguments import (
     tensors_of,
 )
 from aotc.dialects.aot.contract.functions import (
+    EXTERNAL,
     IN_PLACE,
     LOOP_HINTS,
     NONPOSITIVE,
@@ -37,12 +38,14 @@ from aotc.dialects.aot.contract.functions import (
     RESOURCE_HANDLE,
     SCALAR_FALLBACK,
     SCHEDULE,
+    External,
     InPlace,
     Sizes,
     convention,
     entries,
     entry,
     is_entry,
+    is_in_region,
     is_kernel,
     kernel_calls,
     kernels,
@@ -86,6 +89,7 @@ from aotc.dialects.aot.contract.weights import (
 
 __all__ = [
     "EMBEDDED",
+    "EXTERNAL",
     "IN_PLACE",
     "LOOP_HINTS",
     "MINIMUM_BLOB",
@@ -97,6 +101,7 @@ __all__ = [
     "SCHEDULE",
     "WEIGHT_LAYOUT",
     "Argument",
+    "External",
     "InPlace",
     "Interface",
     "Io",
@@ -115,6 +120,7 @@ __all__ = [
     "has_tensors_in_workspace",
     "interface_api",
     "is_entry",
+    "is_in_region",
     "is_kernel",
     "kernel_calls",
     "kernels",

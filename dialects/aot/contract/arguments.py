@@ -28,7 +28,11 @@ class Argument:
     name: Field[str] = text("aot.name")
     """Of the entry from `import` on: the ONNX name, any string. Of what `interface` adds: the identifier in C."""
     dtype: Field[str] = text("aot.dtype")
-    """Of the entry's tensors, from `import` on: the element type as users see it, "float32" or "uint8"."""
+    """Of the entry's tensors, from `import` on: the element type as users see it, "float32" or "uint8". Of a kernel's
+    buffers from `bufferize` on where the type in memory does not say it, as of unsigned integers, and of all that a
+    kernel from outside is given."""
+    scratch = Mark("aot.scratch")
+    """Of a kernel, from `bufferize` on: memory that holds nothing before and after a call."""
     scale = real("aot.scale")
     """Of a quantised input or output, from `graph` on."""
     zero_point = integer("aot.zero_point")
@@ -101,8 +105,19 @@ class Tensor:
 # --- signatures ------------------------------------------------------------------------------------------------------
 
 
+def _dictionaries(attribute: Attribute) -> tuple[DictionaryAttr, ...] | None:
+    if not isinstance(attribute, ArrayAttr):
+        return None
+    return tuple(each for each in attribute if isinstance(each, DictionaryAttr))
+
+
+_DECLARED: Final = Field[tuple[DictionaryAttr, ...]]("aot.arguments", _dictionaries, ArrayAttr)
+
+
 def arguments_of(function: FuncOp) -> list[Argument]:
     """The attributes of each argument, in order."""
+    if function.is_declaration and (declared := _DECLARED.get(function)) is not None:
+        return [Argument(attributes) for attributes in declared]
     if function.arg_attrs is None:
         return [Argument() for _ in function.function_type.inputs]
     return [Argument(attributes) for attributes in function.arg_attrs]
@@ -116,7 +131,10 @@ def results_of(function: FuncOp) -> list[Argument]:
 
 
 def set_arguments(function: FuncOp, arguments: Iterable[Argument]) -> None:
-    """Write the attributes of all arguments."""
+    """Write the attributes of all arguments; of a function without a body where they are printed, too."""
+    if function.is_declaration:
+        _DECLARED.set(function, tuple(each.dictionary() for each in arguments))
+        return
     function.properties["arg_attrs"] = ArrayAttr([each.dictionary() for each in arguments])
 
 
@@ -151,12 +169,6 @@ def argument_of(value: BlockArgument) -> Argument:
 
 
 # --- inputs and outputs ----------------------------------------------------------------------------------------------
-
-
-def _dictionaries(attribute: Attribute) -> tuple[DictionaryAttr, ...] | None:
-    if not isinstance(attribute, ArrayAttr):
-        return None
-    return tuple(each for each in attribute if isinstance(each, DictionaryAttr))
 
 
 _TENSORS: Final = Field[tuple[DictionaryAttr, ...]]("aot.tensors", _dictionaries, ArrayAttr)

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, UnitAttr
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Operation
 
-from aotc.dialects.aot.contract.fields import Field, Mark, integer, integer_attribute, integer_of, text
+from aotc.dialects.aot.contract.fields import Field, Mark, integer, integer_attribute, integer_of, text, text_of
 from aotc.dialects.aot.types import Convention, ConventionAttr
 from aotc.errors import CompileError
 
@@ -66,10 +66,14 @@ def mark_kernel(function: FuncOp, in_place: InPlace) -> None:
 
 
 def kernel_calls(module: ModuleOp) -> list[CallOp]:
-    """The calls of kernels by the entry, in order."""
+    """The calls of kernels by the entry, in order, in regions of control flow, too."""
     symbols = {kernel.sym_name.data for kernel in kernels(module)}
-    block = entry(module).body.block
-    return [op for op in block.ops if isinstance(op, CallOp) and op.callee.string_value() in symbols]
+    return [op for op in entry(module).walk() if isinstance(op, CallOp) and op.callee.string_value() in symbols]
+
+
+def is_in_region(call: CallOp) -> bool:
+    """Whether a call of the entry is in control flow: made any number of times, while others are made once."""
+    return not isinstance(call.parent_op(), FuncOp)
 
 
 InPlace = Sequence[Sequence[int]]
@@ -95,6 +99,42 @@ IN_PLACE: Final = Field[InPlace](
 )
 """On a kernel, from `outline` on: for each result, the operands whose buffer it may take over, because every read of
 the operand is at the index written, before the write."""
+
+
+@dataclass(frozen=True)
+class External:
+    """Who makes a kernel that is only declared, and what he is to make."""
+
+    codegen: str
+    kernel: str
+    settings: DictionaryAttr
+    by_name: bool = False
+    """Whether it is not linked with the model, and found by its name when it is called."""
+    scratch_bytes: int = 0
+    """Of the buffer that it may use while it runs, its last one."""
+
+
+def _external_of(attribute: Attribute) -> External | None:
+    if not isinstance(attribute, DictionaryAttr):
+        return None
+    codegen, kernel = (text_of(attribute.data.get(name, UnitAttr())) for name in ("codegen", "kernel"))
+    settings = attribute.data.get("settings")
+    if codegen is None or kernel is None or not isinstance(settings, DictionaryAttr):
+        return None
+    scratch = integer_of(attribute.data.get("scratch_bytes", UnitAttr())) or 0
+    return External(codegen, kernel, settings, "by_name" in attribute.data, scratch)
+
+
+def _external_attribute(value: External) -> Attribute:
+    members: dict[str, Attribute] = {"codegen": StringAttr(value.codegen), "kernel": StringAttr(value.kernel)}
+    members["settings"] = value.settings
+    if value.scratch_bytes:
+        members["scratch_bytes"] = integer_attribute(value.scratch_bytes)
+    return DictionaryAttr(members | ({"by_name": UnitAttr()} if value.by_name else {}))
+
+
+EXTERNAL: Final = Field[External]("aot.external", _external_of, _external_attribute)
+"""On a kernel without a body, from `outline` on: the code generator that defines it (`aotc.model.codegens`)."""
 
 OPERATION_COUNT: Final = integer("aot.operations")
 """On a kernel, from `outline` on and only for a profile: how many arithmetic operations it is about."""
@@ -140,7 +180,7 @@ class Sizes:
     """Bytes of the buffers of a function: of the entry in total, of a kernel in its largest call."""
 
     workspace: int = 0
-    """Of the workspace; 0 for kernels."""
+    """Of the workspace; of a kernel its scratch buffers."""
     io: int = 0
     """Of inputs and outputs."""
     constant: int = 0

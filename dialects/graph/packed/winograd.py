@@ -6,6 +6,11 @@ what 9 taps at every position do, with 2.25 (m = 2) or 4 (m = 4) times fewer mul
 n * n / 9. An infinity or NaN in the operand spreads over the results of its tile.
 
 Greatest error over greatest result against float64, operands as after a relu: direct 3e-7, m = 2 6e-7, m = 4 3e-6.
+
+Of 8-bit integers it is exact with m = 2: transformed elements are within 4 * 255, transformed weights, taken times 4,
+within 9 * 128, so both are i16, neighbouring channels are multiplied in pairs, and sums wrap in i32 until four times a
+result remains (D. Meng and J. Brothers, arXiv:1901.01965, have such transforms with other points). The weight stays
+i8: a panel at a time is transformed when it is used, which takes a few of a hundred instructions.
 """
 
 from __future__ import annotations
@@ -18,9 +23,17 @@ from operator import and_
 from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType, f64
-from xdsl.ir import OpResult
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
+from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType, f64, i8, i16, i32
+from xdsl.ir import Attribute, OpResult
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    opt_result_def,
+    prop_def,
+    result_def,
+)
 
 from aotc.dialects.arrays import to_blocks
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
@@ -34,12 +47,25 @@ from aotc.dialects.graph.interfaces import (
     shape_of,
 )
 from aotc.dialects.graph.packed.channels import Channels
+from aotc.dialects.graph.quantized.flip import UI8
 from aotc.dialects.graph.schedules import check_partial_sums
-from aotc.dialects.graph.shapes import ceil_div, inside
+from aotc.dialects.graph.shapes import LINE, ceil_div, inside
 from aotc.dialects.graph.windows.axes import check_bias
 from aotc.dialects.graph.windows.sliding import SlidingWindow, sliding_windows
 from aotc.dialects.linear_combinations import sums, terms
 from aotc.dialects.winograd_transforms import OUTPUT_TILES, TAPS, Transforms, transforms
+
+PAIR = 2
+"""Neighbouring channels of 16 bits whose products are added at once."""
+
+EXACT_TILE = 2
+"""The output tile of integers."""
+
+WEIGHT_SCALE = 2
+"""What the matrix G, which is applied twice, is taken times for integers: it has halves."""
+
+MOST_CHANNELS = (2**31 - 1) // (WEIGHT_SCALE**2 * TAPS**2 * 255 * 128)
+"""Of integers: with more, four times a result might not be an i32."""
 
 
 def _transforms_of(output_tile: int) -> Transforms:
@@ -112,6 +138,26 @@ class WinogradWeightOp(LoopNestOp):
         b.parallel_for([panels, channels, width], body)
 
 
+def _spread_rows(rows: int, row_bytes: int) -> int:
+    """At least `rows`, so that they take an odd number of cache lines, or of rows of several lines."""
+    together = max(LINE // row_bytes, 1)
+    return together * (ceil_div(rows, together) | 1)
+
+
+@dataclass(frozen=True)
+class WinogradTypes:
+    """What the numbers between the stages of a `winograd_conv` are."""
+
+    factors: Attribute
+    """Element type of the transformed operand and weight."""
+    sums: Attribute
+    """Element type of products and, before it is rounded, of the result."""
+    group: int = 1
+    """Neighbouring channels that are multiplied at once."""
+    shift: int = 0
+    """By how many bits transformed products are greater than the result."""
+
+
 @dataclass(frozen=True)
 class WinogradSizes:
     """The sizes of one `winograd_conv`."""
@@ -127,6 +173,9 @@ class WinogradSizes:
     """Output channels in a panel of the weight."""
     tile_rows: int
     """Rows of tiles in a block of them, counted through all images."""
+    types: WinogradTypes
+    zero_point: int = 0
+    """Of the operand."""
     row_parts: int = 1
     """Parts of the rows of tiles."""
     panel_parts: int = 1
@@ -173,6 +222,11 @@ class WinogradConvOp(LoopNestOp):
     panels in `panel_parts`: there are two buffers for each of these, one after the other along the first axis.
 
     With `parts`, which add up to C, the channels of x are not in all lanes (see `channels`).
+
+    Of x in i8 or ui8, less `x_zero_point`, the weight is i8 and not transformed, but that of `pack_conv_weight` with
+    interleaved rows (`interleave_rows` of 2): [panels, 1, 3, 3, ceil(C / 2), 2 * width]. A third scratch buffer,
+    `filters` [n * n, ceil(C / 2), 2 * width], its rows rounded up likewise, holds a transformed panel. It is i16, as
+    `transformed` is; bias, `products` and the result are i32.
     """
 
     name = "graph.winograd_conv"
@@ -184,6 +238,8 @@ class WinogradConvOp(LoopNestOp):
     channels = prop_def(IntegerAttr[I64])
     parts = opt_prop_def(DenseArrayBase)
     outputs = prop_def(IntegerAttr[I64])
+    x_zero_point = opt_prop_def(IntegerAttr[I64])
+    """Absent: 0."""
     output_tile = prop_def(IntegerAttr[I64])
     """m: 4 or 2."""
     tile_rows = prop_def(IntegerAttr[I64])
@@ -194,6 +250,7 @@ class WinogradConvOp(LoopNestOp):
     result = result_def(TensorType)
     transformed = result_def(TensorType)
     products = result_def(TensorType)
+    filters = opt_result_def(TensorType)
 
     @property
     def transforms(self) -> Transforms:
@@ -203,6 +260,14 @@ class WinogradConvOp(LoopNestOp):
     def windows(self) -> list[SlidingWindow]:
         """The window along each spatial axis; raises ShapeError."""
         return sliding_windows(shape_of(self.x)[2:4], (TAPS, TAPS), (1, 1), self.ints("pads"), (1, 1))
+
+    @property
+    def types(self) -> WinogradTypes:
+        """Of the numbers between the stages."""
+        if element_type_of(self.x) in (i8, UI8):
+            return WinogradTypes(i16, i32, PAIR, (WEIGHT_SCALE**2).bit_length() - 1)
+        wide = compute_type(narrowest_element_type(*self.operands))
+        return WinogradTypes(wide, wide)
 
     @property
     def held(self) -> Channels:
@@ -221,29 +286,33 @@ class WinogradConvOp(LoopNestOp):
             shape_of(self.x)[0],
             self.held,
             self.outputs.value.data,
-            shape_of(self.weight)[-1],
+            shape_of(self.weight)[-1] // self.types.group,
             self.tile_rows.value.data,
+            self.types,
+            0 if self.x_zero_point is None else self.x_zero_point.value.data,
             1 if self.row_parts is None else self.row_parts.value.data,
             1 if self.panel_parts is None else self.panel_parts.value.data,
         )
 
     def infer_types(self) -> Sequence[TensorType]:
         x, weight = shape_of(self.x), shape_of(self.weight)
-        if len(x) != 5 or len(weight) != 4:
-            raise ShapeError(f"operand {list(x)} and weight {list(weight)} must be of rank 5 and 4")
+        rank = 4 if self.types.group == 1 else 6
+        if len(x) != 5 or len(weight) != rank:
+            raise ShapeError(f"operand {list(x)} and weight {list(weight)} must be of rank 5 and {rank}")
         channels, outputs, block = self.channels.value.data, self.outputs.value.data, x[-1]
-        size = self.transforms.inputs**2
-        held = self.held
-        if (held.count, held.blocks) != (channels, x[1]) or weight[1:3] != (size, channels):
+        size, held, types = self.transforms.inputs**2, self.held, self.types
+        width, uneven = divmod(weight[-1], types.group)
+        steps = ceil_div(channels, types.group)
+        fitting = (size, steps) if types.group == 1 else (1, TAPS, TAPS, steps)
+        if (held.count, held.blocks) != (channels, x[1]) or weight[1:-1] != fitting:
             raise ShapeError(f"{channels} channels do not fit operand {list(x)}, weight {list(weight)}")
-        if weight[-1] % block or weight[0] != ceil_div(outputs, weight[-1]):
+        if uneven or width % block or weight[0] != ceil_div(outputs, width):
             raise ShapeError(f"{outputs} output channels in blocks of {block} do not fit weight {list(weight)}")
         if self.tile_rows.value.data < 1:
             raise ShapeError(f"tile_rows must be positive, found {self.tile_rows.value.data}")
         result = [x[0], ceil_div(outputs, block), *(window.positions for window in self.windows()), block]
         check_bias(self.bias, result[1], block)
-        kind = narrowest_element_type(*self.operands)
-        wide = compute_type(kind)
+        kind = self._result_type(types)
         sizes = self.sizes
         rows, panels = sizes.row_parts, sizes.panel_parts
         if not (1 <= rows <= sizes.all_rows and 1 <= panels <= sizes.panels):
@@ -251,9 +320,29 @@ class WinogradConvOp(LoopNestOp):
                 f"{sizes.all_rows} rows of tiles and {sizes.panels} panels are not in {rows} and {panels} parts"
             )
         tiles = sizes.block_tiles | 1
-        held = rows * panels * size
-        scratch = [[held, tiles, (x[1] | 1) * block], [held, tiles, weight[-1]]]
-        return [TensorType(kind, result), *(TensorType(wide, shape) for shape in scratch)]
+        copies = rows * panels * size
+        transformed, products = [copies, tiles, (x[1] | 1) * block], [copies, tiles, width]
+        scratch = [TensorType(types.factors, transformed), TensorType(types.sums, products)]
+        if types.group > 1:
+            scratch.append(TensorType(types.factors, [copies, _spread_rows(steps, 2 * weight[-1]), weight[-1]]))
+        if (self.filters is not None) != (types.group > 1):
+            raise ShapeError("there is a scratch buffer of filters where x is of integers, and only there")
+        return [TensorType(kind, result), *scratch]
+
+    def _result_type(self, types: WinogradTypes) -> Attribute:
+        """The element type of the result; raises ShapeError where those of the operands do not belong together."""
+        if types.group == 1:
+            return narrowest_element_type(*self.operands)
+        kinds = [element_type_of(value) for value in self.operands]
+        if kinds[1:] != [i8, i32][: len(kinds) - 1] or self.output_tile.value.data != EXACT_TILE:
+            raise ShapeError(
+                f"weight and bias of 8-bit integers are i8 and i32, and tiles of 2, found {', '.join(map(str, kinds))}"
+            )
+        if shape_of(self.x)[-1] % types.group:
+            raise ShapeError(f"blocks of {shape_of(self.x)[-1]} channels are not pairs")
+        if self.channels.value.data > MOST_CHANNELS:
+            raise ShapeError(f"sums of more than {MOST_CHANNELS} channels of integers may leave 32 bits")
+        return types.sums
 
     def verify_(self) -> None:
         super().verify_()
@@ -265,19 +354,39 @@ class WinogradConvOp(LoopNestOp):
         return 2 * math.prod((images, self.outputs.value.data, *positions, self.channels.value.data, TAPS, TAPS))
 
     def scratch(self) -> Sequence[OpResult]:
-        return [self.transformed, self.products]
+        return [self.transformed, self.products, *([] if self.filters is None else [self.filters])]
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         """Tile by tile: the products of all channels are summed, then transformed."""
         batch, outer, height, width, block = shape_of(self.result)
-        panel_width, extents = shape_of(self.weight)[-1], shape_of(self.x)[2:4]
+        types, panel_width, extents = self.types, self.sizes.width, shape_of(self.x)[2:4]
         f, total, before = self.transforms, sums(b), self.ints("pads")[:2]
-        zero = b.const(0, element_type_of(self.result))
+        zero, point = b.const(0, element_type_of(self.result)), self.sizes.zero_point
+
+        def widened(value: Scalar) -> Scalar:
+            return value if types.group == 1 else b.cast(value, types.sums)
+
+        def plain(value: Scalar) -> Scalar:
+            return widened(value) - point if point else widened(value)
 
         def in_two_dimensions(one: str, values: Sequence[Sequence[Scalar]]) -> list[list[Scalar]]:
-            transform = f.transform_input if one == "input" else f.transform_output
-            columns = [transform(list(column), total) for column in zip(*values, strict=True)]
-            return [transform(list(row), total) for row in zip(*columns, strict=True)]
+            def transform(values: Sequence[Scalar]) -> list[Scalar]:
+                if one == "filter":
+                    return f.transform_filter(values, total, WEIGHT_SCALE)
+                return f.transform_input(values, total) if one == "input" else f.transform_output(values, total)
+
+            columns = [transform(column) for column in zip(*values, strict=True)]
+            return [transform(row) for row in zip(*columns, strict=True)]
+
+        def filters(panel: Scalar, channel: Scalar, place: Scalar) -> list[Scalar]:
+            if types.group == 1:
+                return [reads[1]([panel, b.index(number), channel, place]) for number in range(f.inputs**2)]
+            at = [channel / types.group, place * types.group + b.rem(channel, b.index(types.group))]
+            taps = [
+                [widened(reads[1]([panel, b.index(0), b.index(i), b.index(j), *at])) for j in range(TAPS)]
+                for i in range(TAPS)
+            ]
+            return [value for row in in_two_dimensions("filter", taps) for value in row]
 
         def body(index: list[Scalar]) -> None:
             image, channel_block, row, column, lane = index
@@ -291,14 +400,12 @@ class WinogradConvOp(LoopNestOp):
                     at = [start[0] + i, start[1] + j]
                     source = [image, within, *at, lane]
                     inside = _all_inside(b, at, extents)
-                    return b.when(inside, lambda: [reads[0](source)], lambda: [zero])[0]
+                    return b.when(inside, lambda: [plain(reads[0](source))], lambda: [zero])[0]
 
                 d = in_two_dimensions("input", [[element(i, j) for j in range(f.inputs)] for i in range(f.inputs)])
                 flat = [value for each in d for value in each]
-                return [
-                    before + value * reads[1]([panel, b.index(number), channel, place])
-                    for number, (before, value) in enumerate(zip(carried, flat, strict=True))
-                ]
+                factors = filters(panel, channel, place)
+                return [before + value * factor for before, value, factor in zip(carried, flat, factors, strict=True)]
 
             def over_lanes(within: Scalar, first: Scalar, count: int, carried: list[Scalar]) -> list[Scalar]:
                 return b.loop(0, count, 1, carried, lambda lane, now: step(within, lane, first + lane, now))
@@ -307,7 +414,8 @@ class WinogradConvOp(LoopNestOp):
             grid = [found[first : first + f.inputs] for first in range(0, len(found), f.inputs)]
             bias = zero if self.bias is None else reads[2]([output])
             for i, values in enumerate(in_two_dimensions("output", grid)):
-                for j, value in enumerate(values):
+                for j, product in enumerate(values):
+                    value = b.shift_right(product, b.const(types.shift, i32)) if types.shift else product
                     at = [row * f.outputs + i, column * f.outputs + j]
 
                     def write(at: list[Scalar] = at, value: Scalar = value) -> None:

@@ -17,3 +17,14 @@ def dot_machine(machine: Machine) -> Machine:
         busy_results=dot.busy_sums,
     )
     return replace(machine, registers=machine.registers - dot.registers, tiles=tiles)
+
+
+def pair_machine(machine: Machine) -> Machine | None:
+    """The machine whose multiply-add is the sum of two products of 16-bit integers; None: it has no such instruction.
+
+    The products take a register before they are added.
+    """
+    if (cycles := machine.dot.pair_cycles) is None:
+        return None
+    tiles = replace(machine.tiles, multipliers=1 / cycles, busy_results=machine.dot.busy_sums)
+    return replace(machine, registers=machine.registers - 1, tiles=tiles)

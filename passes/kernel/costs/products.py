@@ -70,14 +70,14 @@ def prefetches(machine: Machine, rows: int, tile: tuple[int, int]) -> bool:
 
 
 def batched_matmul_schedule(
-    machine: Machine, lanes: int, sizes: tuple[int, int, int, int], panels: int = 1
+    machine: Machine, lanes: int, sizes: tuple[int, int, int, int], panels: int = 1, *, streamed: bool = True
 ) -> MatmulSchedule:
     """The schedule of a `batched_matmul` of `sizes` (count, rows, registers, depth), one of `panels` equal ones that
-    follow each other in memory."""
+    follow each other in memory; not `streamed` where each has been written just before."""
     count, rows, registers, depth = sizes
     tile = register_tile(machine, rows, registers, depth)
     # What would stay in L2 is not there: since the last inference all other kernels have read their weights.
-    far = panels * count * registers * depth * machine.vector_bytes > machine.l1 * machine.shares.resident
+    far = streamed and panels * count * registers * depth * machine.vector_bytes > machine.l1 * machine.shares.resident
     return MatmulSchedule(lanes, *tile, machine.tiles.unroll, "columns", far and prefetches(machine, rows, tile))
 
 

@@ -18,21 +18,25 @@ everything out of the caches; direct convolution at its peak of 256 GFLOP/s:
 | 16 -> 16, 32 | 18 | 13 | 9 | | |
 | 32 -> 32, 16 | 18 | 11 | 7 | | |
 | 64 -> 64, 8 | 18 | 10 | 6 | | |
+
+Of 8-bit integers the elements and weights of a pair of channels take as much space as one f32. The weight is read as
+direct convolution reads it, and transformed for each block of rows.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import IntAttr, f32
+from xdsl.dialects.builtin import IntAttr, f32, i32
 from xdsl.ir import Attribute
 
 from aotc.dialects.dtypes import byte_width, compute_type
+from aotc.dialects.graph.packed.winograd import EXACT_TILE
 from aotc.dialects.graph.schedules import MatmulSchedule, WinogradAttr
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.winograd_transforms import OUTPUT_TILES, TAPS
 from aotc.machines.machine import Machine
-from aotc.passes.kernel.costs.lanes import lanes_of
+from aotc.passes.kernel.costs.lanes import lanes_of, lanes_of_products
 from aotc.passes.kernel.costs.parts import BlockedWork
 from aotc.passes.kernel.costs.products import batched_matmul_schedule
 
@@ -47,6 +51,13 @@ class ConvolutionSizes:
     rows: int
     """Of the result, as are the columns."""
     columns: int
+    group: int = 1
+    """Neighbouring channels that are multiplied at once."""
+
+    @property
+    def steps(self) -> int:
+        """Of a sum over all channels."""
+        return ceil_div(self.channels, self.group)
 
     @property
     def positions(self) -> int:
@@ -71,19 +82,22 @@ def choose_winograd(machine: Machine, dtype: Attribute, sizes: ConvolutionSizes)
 
 def winograd_choices(machine: Machine, dtype: Attribute, sizes: ConvolutionSizes) -> list[WinogradAttr]:
     """The choices: each output tile, with as many rows of tiles in a block as suit it."""
-    if compute_type(dtype) != f32 or sizes.channels < lanes_of(machine, dtype) or 0 in (sizes.images, sizes.outputs):
+    if 0 in (sizes.images, sizes.outputs) or sizes.channels < lanes_of_products(machine, dtype):
         return []
-    return [WinogradAttr(IntAttr(size), IntAttr(_tile_rows(machine, sizes, size))) for size in OUTPUT_TILES]
+    kind = compute_type(dtype)
+    tiles = OUTPUT_TILES if kind == f32 else (EXACT_TILE,) if kind == i32 else ()
+    return [WinogradAttr(IntAttr(size), IntAttr(_tile_rows(machine, sizes, size))) for size in tiles]
 
 
 def winograd_schedule(
     machine: Machine, dtype: Attribute, sizes: ConvolutionSizes, chosen: WinogradAttr
 ) -> MatmulSchedule:
     """The schedule of the products; the width of its tile is that of a panel of the weight."""
-    lanes = lanes_of(machine, dtype)
+    lanes = lanes_of_products(machine, dtype)
     size = chosen.output_tile.data
     tiles, count = chosen.tile_rows.data * sizes.tiles(size)[1], (size + TAPS - 1) ** 2
-    return batched_matmul_schedule(machine, lanes, (count, tiles, ceil_div(sizes.outputs, lanes), sizes.channels))
+    registers = ceil_div(sizes.outputs, lanes)
+    return batched_matmul_schedule(machine, lanes, (count, tiles, registers, sizes.steps), streamed=sizes.group == 1)
 
 
 def direct_cycles(machine: Machine, sizes: ConvolutionSizes) -> float:
@@ -97,7 +111,8 @@ def winograd_cycles(machine: Machine, sizes: ConvolutionSizes, output_tile: int)
     size = (output_tile + TAPS - 1) ** 2
     transforms = sum(_transform_cycles(machine, sizes, output_tile))
     rows, columns = sizes.tiles(output_tile)
-    return _product_cycles(machine, sizes, rows * columns * size) + transforms + _weight_cycles(machine, sizes, size)
+    weight = _weight_cycles(machine, sizes, size) if sizes.group == 1 else _filter_cycles(machine, sizes, output_tile)
+    return _product_cycles(machine, sizes, rows * columns * size) + transforms + weight
 
 
 def _transform_cycles(machine: Machine, sizes: ConvolutionSizes, output_tile: int) -> tuple[float, float]:
@@ -115,25 +130,32 @@ def winograd_work(
     (rows, columns), size = sizes.tiles(output_tile), (output_tile + TAPS - 1) ** 2
     before, after = _transform_cycles(machine, sizes, output_tile)
     products = _product_cycles(machine, sizes, rows * columns * size) + after
-    transformed = rows * columns * size * sizes.channels * byte_width(f32)
+    transformed = rows * columns * size * sizes.steps * byte_width(f32)
     weight = _weight_cycles(machine, sizes, size)
     return BlockedWork(rows, tile_rows, panels, before / rows, products / rows, weight, transformed)
 
 
 def _product_cycles(machine: Machine, sizes: ConvolutionSizes, count: int) -> float:
     """Estimated cycles of `count` products of a row of all channels with the weight."""
-    return count * sizes.channels * ceil_div(sizes.outputs, lanes_of(machine, f32)) / machine.tiles.multipliers
+    return count * sizes.steps * ceil_div(sizes.outputs, lanes_of(machine, f32)) / machine.tiles.multipliers
 
 
 def _weight_cycles(machine: Machine, sizes: ConvolutionSizes, products: int) -> float:
-    weight = products * sizes.channels * sizes.outputs * byte_width(f32)
+    weight = products * sizes.steps * sizes.outputs * byte_width(f32)
     return weight / (machine.winograd.near_bytes if weight <= machine.l2 else machine.winograd.far_bytes)
+
+
+def _filter_cycles(machine: Machine, sizes: ConvolutionSizes, output_tile: int) -> float:
+    """Estimated cycles of the transforms of the weight, for each block of rows of tiles."""
+    blocks = ceil_div(sizes.tiles(output_tile)[0], _tile_rows(machine, sizes, output_tile))
+    registers = sizes.steps * ceil_div(sizes.outputs, lanes_of(machine, f32))
+    return blocks * registers * (output_tile + TAPS - 1) ** 2 * machine.winograd.transform_cycles
 
 
 def _tile_rows(machine: Machine, sizes: ConvolutionSizes, output_tile: int) -> int:
     """The number of rows of tiles in a block, all blocks being equal, such that the buffers take their share of L2."""
     rows, columns = sizes.tiles(output_tile)
     costs, size = machine.winograd, (output_tile + TAPS - 1) ** 2
-    buffers = columns * size * (sizes.channels + costs.product_registers * lanes_of(machine, f32)) * byte_width(f32)
+    buffers = columns * size * (sizes.steps + costs.product_registers * lanes_of(machine, f32)) * byte_width(f32)
     most = max(int(machine.l2 * machine.shares.transforms) // buffers, ceil_div(costs.fewest_tiles, columns), 1)
     return ceil_div(rows, ceil_div(rows, most))

@@ -243,25 +243,30 @@ def batched_matmul(
     panel_width: int,
     write: Writer,
     present: Scalar | None = None,
+    products: Products = PLAIN,
 ) -> None:
     """A batched matmul of `sizes` (count, rows, registers, depth) with a panel of each of as many right matrices.
 
     `left` is read at product, row, k; `weight` at panel, product, k, column, of the `panel_width` columns of a panel as
     many as `registers` have. `write` gets the results at product, row, column. No more than `present` rows are needed.
+    With `products` of groups, `weight` has rows of such groups: it is read at panel, product, step, place in the row.
     """
     count, rows, registers, depth = sizes
+    steps, group = products.steps(depth), products.group
 
     def product(number: Scalar, row: Scalar, mr: int, column: Scalar, nr: int) -> None:
         tile = Tile((mr, nr, schedule.lanes))
-        across = tile.index(b, column * schedule.lanes, {1: schedule.lanes, 2: 1})
-        down = tile.index(b, row, {0: 1})
+        wide, lanes = products.tile(tile), schedule.lanes * group
+        place, element = wide.index(b, column * lanes, {1: lanes, 2: 1}), wide.index(b, row, {0: 1})
 
         def factors(k: Scalar) -> tuple[Scalar, Scalar]:
-            share, shape = (rows, byte_width(dtype)), (depth, panel_width)
+            share, shape = (rows, byte_width(dtype) // group), (steps, panel_width * group)
             prefetch_panel(b, schedule, weight, [panel, number + 1], row, share, shape, k)
-            return left([number, down, k]), weight([panel, number, k, across])
+            return left([number, element, k * group]), weight([panel, number, k, place])
 
-        write([number, down, across], accumulate(b, schedule, dtype, tile, depth, factors))
+        across = tile.index(b, column * schedule.lanes, {1: schedule.lanes, 2: 1})
+        total = accumulate(b, schedule, dtype, tile, steps, factors, products)
+        write([number, tile.index(b, row, {0: 1}), across], total)
 
     def over_rows(number: Scalar, column: Scalar, nr: int) -> None:
         for r in segments(rows, schedule.mr):

@@ -3,10 +3,11 @@
     for each block of rows of tiles (of all images, counted through):
       for each block of channels, row, tile:         transform the operand's n x n elements into `transformed`
       for each panel of the weight:
+        of integers:                                   transform the panel into `filters`
         for each of the n * n products, tile of registers:   a product of matrices into `products`
         for each block of channels of the panel, row, tile:  transform n x n products, write m x m results
 
-The two buffers of a block stay in L2, the weight is read once for each block, in the order of memory. Parts of the
+The buffers of a block stay in L2, the weight is read once for each block, in the order of memory. Parts of the
 rows, and of the panels of these, have buffers of their own and may be computed at the same time.
 """
 
@@ -16,19 +17,17 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import groupby
 
-from xdsl.ir import Attribute
-
 from aotc.dialects.aot.tiles import tile_shape
 from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.packed.channels import BlockRun, Channels
-from aotc.dialects.graph.packed.winograd import WinogradSizes
+from aotc.dialects.graph.packed.winograd import WEIGHT_SCALE, WinogradSizes
 from aotc.dialects.graph.schedules import MatmulSchedule
 from aotc.dialects.graph.shapes import Segment, ceil_div, segments
 from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.dialects.linear_combinations import sums
-from aotc.dialects.winograd_transforms import Transforms
+from aotc.dialects.winograd_transforms import TAPS, Transforms
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
-from aotc.passes.kernel.nests.matmul import batched_matmul
+from aotc.passes.kernel.nests.matmul import PLAIN, Products, batched_matmul
 from aotc.passes.kernel.nests.parts import Share, for_common, in_part, share_of
 
 
@@ -54,20 +53,22 @@ class WinogradKernel:
     def __init__(
         self,
         sizes: WinogradSizes,
-        kind: Attribute,
         b: TileBuilder,
         reads: Sequence[Reader],
         writes: Sequence[Writer],
         schedule: MatmulSchedule,
     ) -> None:
-        """`reads`: operand, weight, perhaps bias, transformed operand, products; `writes`: result and the last two."""
+        """`reads`: operand, weight, perhaps bias, and what is written but the result; `writes`: result, transformed
+        operand, products, of integers filters."""
         if schedule.lanes != sizes.block:
             raise NotVectorizable("the blocks of channels are not vector registers")
-        self._sizes, self._kind, self._b, self._schedule = sizes, kind, b, schedule
+        self._sizes, self._b, self._schedule = sizes, b, schedule
+        self._types = sizes.types
         self._lanes, self._f, self._sum = sizes.block, sizes.transforms, sums(b)
-        self._x, self._weight, *bias, self._transformed, self._products = reads
-        self._bias = bias[0] if bias else None
-        self._write, self._write_transformed, self._write_products = writes
+        self._write, self._write_transformed, self._write_products, *self._write_filters = writes
+        given = len(reads) - len(writes) + 1
+        self._x, self._weight, *self._bias = reads[:given]
+        self._transformed, self._products, *self._filters = reads[given:]
         self._first = b.index(0)
         """In the scratch buffers the first of the n * n products of the part that is being written."""
 
@@ -104,6 +105,8 @@ class WinogradKernel:
             )
 
             def panel(number: Scalar, part: Segment) -> None:
+                for write in self._write_filters:
+                    self._transform_filters(number, write)
                 self._multiply(number, part.size, tiles)
                 self._for_rows(start, end, (part.size,), partial(self._store_row, number))
 
@@ -177,7 +180,7 @@ class WinogradKernel:
     ) -> Scalar:
         """A line of elements of a tile of the operand, zero where there are none: [1, n, lanes]."""
         b, f, window = self._b, self._f, self._sizes.rows
-        zeros = b.splat(0, Tile((1, f.inputs, self._lanes)), self._kind)
+        zeros = b.splat(0, Tile((1, f.inputs, self._lanes)), self._types.factors)
         first, last = line - window.before, line - window.before + (self._sizes.tiles[0] - 1) * f.outputs
         if not elements or first >= window.extent or last < 0:
             return zeros
@@ -187,6 +190,10 @@ class WinogradKernel:
             tile = Tile((1, len(elements), self._lanes))
             across = tile.index(b, column * f.outputs + (elements.start - self._sizes.columns.before), {1: 1})
             part = self._x([image, channel_block, place, across, tile.index(b, 0, {-1: 1})])
+            if self._types.group > 1:
+                part = b.cast(part, self._types.factors)
+            if self._sizes.zero_point:
+                part = part - self._sizes.zero_point
             return [b.replace(part, zeros, [0, elements.start])]
 
         tests: list[Scalar] = []
@@ -198,14 +205,46 @@ class WinogradKernel:
             return read()[0]
         return b.when(tests[0] if len(tests) == 1 else tests[0] & tests[1], read, lambda: [zeros])[0]
 
+    # The weight
+
+    def _transform_filters(self, panel: Scalar, write: Writer) -> None:
+        """A panel of a weight of integers, a pair of channels of a block of outputs at a time."""
+        b, f, types = self._b, self._f, self._types
+        lanes = self._lanes * types.group
+
+        def transform(values: Sequence[Scalar]) -> list[Scalar]:
+            return f.transform_filter(values, self._sum, WEIGHT_SCALE)
+
+        def at(index: list[Scalar]) -> None:
+            step, column = index
+            columns: list[list[Scalar]] = []
+            for j in range(TAPS):
+                taps = Tile((TAPS, 1, lanes))
+                place = [b.index(0), taps.index(b, 0, {0: 1}), b.index(j), step]
+                line = self._weight([panel, *place, taps.index(b, column * lanes, {-1: 1})])
+                columns.append(transform(self._split(b.cast(line, types.factors), 0)))
+            for i, row in enumerate(zip(*columns, strict=True)):
+                for j, value in enumerate(transform(row)):
+                    register = Tile((1, 1, lanes))
+                    number = self._first + (i * f.inputs + j)
+                    write([number, step, register.index(b, column * lanes, {-1: 1})], value)
+
+        b.parallel_for([ceil_div(self._sizes.channels.count, types.group), self._sizes.width // self._lanes], at)
+
     # Matrix products
 
     def _multiply(self, panel: Scalar, count: int, tiles: Scalar) -> None:
         """The products of the block's first `tiles` tiles with the first `count` blocks of a panel of the weight."""
         sizes = (self._f.inputs**2, self._sizes.block_tiles, count, self._sizes.channels.count)
-        operands = in_part(self._transformed, self._first), self._weight, self._sizes.width
+
+        def transformed(index: Sequence[Scalar]) -> Scalar:
+            return self._filters[0]([self._first + index[1], *index[2:]])
+
+        weight = transformed if self._filters else self._weight
+        operands = in_part(self._transformed, self._first), weight, self._sizes.width
         write = in_part(self._write_products, self._first)
-        batched_matmul(self._b, self._schedule, self._kind, panel, sizes, *operands, write, tiles)
+        products = PLAIN if self._types.group == 1 else Products(self._types.group)
+        batched_matmul(self._b, self._schedule, self._types.sums, panel, sizes, *operands, write, tiles, products)
 
     # The result
 
@@ -248,8 +287,10 @@ class WinogradKernel:
             block = panel * (self._sizes.width // self._lanes) + channel_block
             tile = Tile((rows, columns, self._lanes))
             value = b.slice(values, [0, 0], [rows, columns])
-            if self._bias is not None:
-                value = value + self._bias([tile.index(b, block * self._lanes, {-1: 1})])
+            if self._types.shift:
+                value = b.shift_right(value, b.const(self._types.shift, self._types.sums))
+            for bias in self._bias:
+                value = value + bias([tile.index(b, block * self._lanes, {-1: 1})])
             down, across = tile.index(b, row * f.outputs, {0: 1}), tile.index(b, column * f.outputs, {1: 1})
             self._write([image, block, down, across, tile.index(b, 0, {-1: 1})], value)
             return []
@@ -273,7 +314,7 @@ class WinogradKernel:
         """A tile from slices along axis 0 or 1."""
         sizes = list(tile_shape(parts[0].ssa)[:2])
         sizes[axis] = len(parts)
-        whole = self._b.splat(0, Tile((*sizes, self._lanes)), self._kind)
+        whole = self._b.splat(0, Tile((*sizes, self._lanes)), parts[0].dtype)
         for place, part in enumerate(parts):
             whole = self._b.replace(part, whole, [place if axis == each else 0 for each in (0, 1)])
         return whole

@@ -17,6 +17,7 @@ from aotc.passes.kernel.strategies import (
     staged,
 )
 from aotc.passes.kernel.strategies.integers import quantized
+from aotc.passes.kernel.strategies.trees import walks
 from aotc.passes.kernel.strategy import Strategies
 
 STRATEGIES: Strategies = {
@@ -33,4 +34,5 @@ STRATEGIES: Strategies = {
     **resampling.STRATEGIES,
     **scatter.STRATEGIES,
     **staged.STRATEGIES,
+    **walks.STRATEGIES,
 }

@@ -26,6 +26,7 @@ from aotc.passes.kernel.strategies.integers.channels_last import (
 from aotc.passes.kernel.strategies.integers.dot_conv import BlockedDotConvStrategy, DotConvStrategy
 from aotc.passes.kernel.strategies.integers.dot_depthwise import BlockedDotDepthwiseStrategy, DotDepthwiseStrategy
 from aotc.passes.kernel.strategies.integers.dot_matmul import DotMatMulStrategy, PackedDotMatMulStrategy
+from aotc.passes.kernel.strategies.integers.dot_winograd import WinogradDotStrategy
 from aotc.passes.kernel.strategies.lanes_conv import LanesConvStrategy
 from aotc.passes.kernel.strategies.matmul import MatMulStrategy, PackedMatMulStrategy
 from aotc.passes.kernel.strategies.narrow_conv import NarrowConvolutionStrategy, NarrowConvStrategy
@@ -46,6 +47,7 @@ STRATEGIES: Strategies = {
         ChannelsLastStrategy(),
         DotConvStrategy(),
         DotDepthwiseStrategy(),
+        WinogradDotStrategy(),
     ),
     ConvTransposeOp: (DirectConvStrategy(), NarrowConvStrategy()),
     BlockedConvOp: (BlockedConvStrategy(),),

@@ -12,12 +12,14 @@ from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.packed.winograd import WinogradConvOp, WinogradWeightOp
 from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, WinogradAttr, schedule_of
+from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.dialects.winograd_transforms import TAPS
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.costs.conv import narrow_cycles, narrow_schedule
-from aotc.passes.kernel.costs.lanes import lanes_of
+from aotc.passes.kernel.costs.dots import pair_machine
+from aotc.passes.kernel.costs.lanes import lanes_of, lanes_of_products
 from aotc.passes.kernel.costs.parts import choose_parts
 from aotc.passes.kernel.costs.products import batched_matmul_schedule
 from aotc.passes.kernel.costs.winograd import (
@@ -42,7 +44,7 @@ class WinogradStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[ConvOp]
 
     def algorithm(self, op: ConvOp, machine: Machine) -> Attribute | None:
         """Winograd's minimal filtering where that is faster."""
-        if not _is_applicable(op):
+        if not is_applicable(op):
             return None
         kind, sizes = element_type_of(op.x), _sizes(op)
         chosen = choose_winograd(machine, kind, sizes)
@@ -53,7 +55,7 @@ class WinogradStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[ConvOp]
         return chosen
 
     def algorithms(self, op: ConvOp, machine: Machine) -> Sequence[Attribute]:
-        return winograd_choices(machine, element_type_of(op.x), _sizes(op)) if _is_applicable(op) else ()
+        return winograd_choices(machine, element_type_of(op.x), _sizes(op)) if is_applicable(op) else ()
 
     def schedule(self, op: ConvOp, machine: Machine) -> Schedule | None:
         if not isinstance(algorithm := op.attributes.get(op.ALGORITHM), WinogradAttr):
@@ -86,7 +88,7 @@ class WinogradStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[ConvOp]
         return Blocked(layouts.narrowed(layouts.scheduled(conv, schedule), op.result), results)
 
 
-def _is_applicable(op: ConvOp) -> bool:
+def is_applicable(op: ConvOp) -> bool:
     """Whether Winograd's algorithm applies: 3 x 3 taps, stride 1, a constant weight."""
     taps, once = shape_of(op.weight)[2:], (1, 1)
     if taps != (TAPS, TAPS) or op.groups > 1 or op.ints("strides") != once or op.ints("dilations") != once:
@@ -99,27 +101,38 @@ def _sizes(op: ConvOp) -> ConvolutionSizes:
     return ConvolutionSizes(images, shape_of(op.x)[1], outputs, rows, columns)
 
 
+def _multiplier(op: WinogradConvOp, machine: Machine) -> Machine | None:
+    """The machine as it multiplies the factors of `op`; None: it has no instruction for that."""
+    return machine if op.types.group == 1 else pair_machine(machine)
+
+
+def _sizes_of(op: WinogradConvOp) -> ConvolutionSizes:
+    images, _, rows, columns, _ = shape_of(op.result)
+    return ConvolutionSizes(images, op.channels.value.data, op.outputs.value.data, rows, columns, op.types.group)
+
+
 class WinogradConvStrategy(RegisterTileStrategy[WinogradConvOp]):
     """`graph.winograd_conv`: transform, batched matmul, transform, for each block of rows of tiles."""
 
     def schedule(self, op: WinogradConvOp, machine: Machine) -> Schedule | None:
-        block, (panels, count, depth, width) = shape_of(op.x)[-1], shape_of(op.weight)
-        if lanes_of(machine, element_type_of(op.x)) != block or block == 1 or 0 in shape_of(op.result):
+        block, sizes, multiplier = shape_of(op.x)[-1], op.sizes, _multiplier(op, machine)
+        lanes = lanes_of_products(machine, sizes.types.sums)
+        if multiplier is None or lanes != block or block == 1 or 0 in shape_of(op.result):
             return None
-        return batched_matmul_schedule(machine, block, (count, op.sizes.block_tiles, width // block, depth), panels)
+        depth = ceil_div(sizes.channels.count, sizes.types.group)
+        products = sizes.transforms.inputs**2, sizes.block_tiles, sizes.width // block, depth
+        streamed = sizes.types.group == 1
+        return batched_matmul_schedule(multiplier, block, products, sizes.panels, streamed=streamed)
 
     def cost(self, op: WinogradConvOp, schedule: MatmulSchedule, machine: Machine) -> float:
-        images, _, rows, columns, _ = shape_of(op.result)
-        sizes = ConvolutionSizes(images, op.channels.value.data, op.outputs.value.data, rows, columns)
-        return winograd_cycles(machine, sizes, op.output_tile.value.data)
+        return winograd_cycles(_multiplier(op, machine) or machine, _sizes_of(op), op.output_tile.value.data)
 
     def prologue(self, op: WinogradConvOp, operand: int) -> Prologue:
         return Prologue.STORED
 
     def parts(self, op: WinogradConvOp, machine: Machine, threads: int) -> Mapping[str, int]:
-        (images, _, rows, columns, _), sizes = shape_of(op.result), op.sizes
-        given = ConvolutionSizes(images, op.channels.value.data, sizes.outputs, rows, columns)
-        work = winograd_work(machine, given, op.output_tile.value.data, sizes.tile_rows, sizes.panels)
+        sizes, multiplier = op.sizes, _multiplier(op, machine) or machine
+        work = winograd_work(multiplier, _sizes_of(op), op.output_tile.value.data, sizes.tile_rows, sizes.panels)
         parts = choose_parts(machine, work, threads)
         return {"row_parts": parts.rows, "panel_parts": parts.panels}
 
@@ -131,4 +144,4 @@ class WinogradConvStrategy(RegisterTileStrategy[WinogradConvOp]):
         writes: Sequence[Writer],
         schedule: MatmulSchedule,
     ) -> None:
-        WinogradKernel(op.sizes, element_type_of(op.weight), b, reads, writes, schedule).run()
+        WinogradKernel(op.sizes, b, reads, writes, schedule).run()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from onnx import helper
 
 import aotc
 from aotc.compiler.driver import lower
@@ -14,8 +15,9 @@ from aotc.dialects.aot import WeightOp
 from aotc.dialects.aot.contract import arguments_of, entry, is_entry, kernels
 from aotc.errors import UsageError
 from aotc.executor import CompiledModel, NativeModel, RunError
+from aotc.executor.conventions import CONVENTIONS
 from aotc.executor.native import aligned_bytes
-from aotc.executor.packed_metadata import FunctionInfo, described
+from aotc.executor.packed_metadata import FunctionInfo, _Model, _names, described
 from aotc.measuring.routes import C_FLAGS, build_shared
 from aotc.model.conventions import entry_symbol
 from aotc.model.metadata import from_json
@@ -123,6 +125,32 @@ def test_e16_a_packed_library_says_itself_what_it_is(tmp_path: Path) -> None:
     assert entry.num_inputs == entry.num_outputs == 1 and entry.params[0].shape == (1, 49, 10, 1)
 
 
+@pytest.mark.parametrize("memory", ["internal", "caller"])
+@pytest.mark.parametrize("operators", ["packed", "cpacked", "unpacked"])
+def test_e13_e16_a_packed_library_needs_no_json(
+    tmp_path: Path, memory: str, operators: str, recorded: tuple[str, np.ndarray, str, np.ndarray]
+) -> None:
+    """E13: AOTCMetadata alone says how the model is called; E16: it is what `get_model_metadata` returns."""
+    options = {"interface_api": "packed", "operator_api": operators, "workspace": memory}
+    weights = "caller" if memory == "caller" else "embedded"
+    aotc.compile_to(MODEL / "model.onnx", tmp_path, name="my_mod", weights=weights, **options)
+    written = from_json((tmp_path / "my_mod.json").read_text())
+    (tmp_path / "my_mod.json").unlink()
+    more = [str(RUNTIME / "aotc_registry.c")] if operators == "packed" else []
+    model = aotc.load(build_shared(tmp_path / "my_mod.c", [*C_FLAGS, f"-I{RUNTIME}", *more]))
+    name, x, _, expected = recorded
+    (output,) = model({name: x}).values()
+    np.testing.assert_allclose(output, expected, rtol=1e-4, atol=1e-5)
+    found = model.metadata
+    for field in ("name", "interface_api", "workspace", "weights", "workspace_bytes", "weights_bytes", "io_bytes"):
+        assert getattr(found, field) == getattr(written, field)
+    assert [kernel.symbol for kernel in found.kernels] == [kernel.symbol for kernel in written.kernels]
+    with pytest.raises(ValueError, match="has no metadata of a model"):
+        aotc.compile_to(MODEL / "model.onnx", tmp_path / "typed", name="typed")
+        (tmp_path / "typed" / "typed.json").unlink()
+        aotc.load(build_shared(tmp_path / "typed" / "typed.c"))
+
+
 @pytest.mark.parametrize("fault", ["status", "code", "name"])
 def test_e16_a_library_that_does_not_say_is_an_error(tmp_path: Path, fault: str) -> None:
     aotc.compile_to(MODEL / "model.onnx", tmp_path, name="my_mod", interface_api="packed")
@@ -206,3 +234,27 @@ def test_a_packed_entry_refuses_memory_that_is_not_aligned(emit: str, tmp_path: 
     assert native.call_on(arrays, outputs, memory[:-64])() == 0
     for offset in (1, 8, model.metadata.workspace_alignment // 2):
         assert native.call_on(arrays, outputs, memory[offset:])() == -1
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint16", "float32"])
+def test_d15_operators_take_the_models_own_types(dtype: str, tmp_path: Path) -> None:
+    """D15: an operator found by its name takes the element type of the model, and no other of the same width."""
+    kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    ends = [helper.make_tensor_value_info(name, kind, [2, 3]) for name in ("x", "y")]
+    graph = helper.make_graph([helper.make_node("Transpose", ["x"], ["y"])], "g", ends[:1], ends[1:])
+    graph.output[0].CopyFrom(helper.make_tensor_value_info("y", kind, [3, 2]))
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    packed = {"interface_api": "packed", "operator_api": "packed", "runtime": "host"}
+    loaded = aotc.build(model, name="m", emit="c", **packed).load()
+    x = np.arange(6).astype(dtype).reshape(2, 3)
+    np.testing.assert_array_equal(loaded(x)["y"], x.T)
+    native: NativeModel = getattr(loaded, "_native")  # noqa: B009
+    (kernel,) = loaded.metadata.kernels
+    table = _Model.from_address(native.symbol("aotc_m_model_packed") or 0)
+    address = table.functions[_names(table).index(kernel.symbol)].function
+    function = ctypes.CFUNCTYPE(ctypes.c_int32)(address)
+    out = np.zeros((3, 2), dtype)
+    assert function(*CONVENTIONS["packed"]([x], [out], [])) == 0
+    np.testing.assert_array_equal(out, x.T)
+    other = {"uint8": "int8", "int8": "uint8", "uint16": "int16", "float32": "int32"}[dtype]
+    assert function(*CONVENTIONS["packed"]([x.view(other)], [out], [])) == -1

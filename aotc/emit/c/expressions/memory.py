@@ -165,8 +165,10 @@ class Memory:
         return replace(convert_pointer(place, wanted), origin=place)
 
     def _shifted(self, op: memref.ReinterpretCastOp) -> Expr:
-        """The same pointer, moved on by a static number of elements."""
+        """The same pointer, moved on by a number of elements."""
         e = self._scope.operand(op.source)
+        if op.offsets:
+            return binary("+", e, self._integers.signed(op.offsets[0]), e.ctype)
         offsets = [int(offset) for offset in op.static_offsets.get_values()]
         shift = sum(offsets)
         return e if shift == 0 else binary("+", e, integer_expr(shift), e.ctype)

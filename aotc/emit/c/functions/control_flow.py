@@ -38,7 +38,7 @@ class ControlFlow(FunctionScope):
 
     def _block(self, block: Block) -> None:
         for op in block.ops:
-            if op not in self._dead and not isinstance(op, scf.YieldOp):
+            if op not in self._dead and not isinstance(op, scf.YieldOp | scf.ConditionOp):
                 self._operation(op)
 
     # Loops
@@ -69,6 +69,39 @@ class ControlFlow(FunctionScope):
         increment = f"++{name}" if step.text == "1" else f"{name} += {step.text}"
         bound = binary("<", name_expr(name, ctype), high, BOOL).text
         self._emit(f"for ({ctype.declare(name)} = {low.text}; {bound}; {increment}) {{")
+        self._lines.extend(inside)
+        self._emit("}")
+
+    def _while(self, op: scf.WhileOp) -> None:
+        """`while (condition) {`; where the first region is more than an expression, the condition is tested inside."""
+        self._flush_region(op)
+        before, body = op.before_region.block, op.after_region.block
+        targets: list[Expr] = []
+        for initial, argument in zip(op.arguments, before.args, strict=True):
+            ctype = ctype_of(argument.type, self.index)
+            start = self._compose(lambda v=initial, t=ctype: self._assigned(v, t))
+            name = self._name(argument.name_hint or self._fresh("i"))
+            self._mutable.add(name)
+            self._emit(f"{ctype.declare(name)} = {start.text};")
+            targets.append(Expr(name, Level.PRIMARY, ctype, variables=frozenset({name})))
+        condition = cast(scf.ConditionOp, before.last_op)
+        assert tuple(condition.args) == tuple(before.args), "a while loop hands on its arguments"
+        self._values.update(zip((*before.args, *body.args, *op.results), targets * 3, strict=True))
+        lines, self._lines = self._lines, []
+        with self._scope():
+            self._block(before)
+            test = self._compose(lambda: self.operand(condition.condition))
+            tested, self._lines = self._lines, []
+            if tested:
+                self._emit(f"if ({negated(test)}) {{")
+                self._emit("    break;")
+                self._emit("}")
+            self._loops += 1
+            self._block(body)
+            self._assign(body, [(target, None) for target in targets])
+            self._loops -= 1
+        inside, self._lines = [*tested, *self._lines], lines
+        self._emit("for (;;) {" if tested else f"while ({test.text}) {{")
         self._lines.extend(inside)
         self._emit("}")
 

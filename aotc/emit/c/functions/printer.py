@@ -27,6 +27,7 @@ from aotc.model.locations import node_names
 
 _STATEMENTS = (
     *(memref.StoreOp, scf.ForOp, scf.IfOp, scf.YieldOp, func.CallOp, func.ReturnOp),
+    *(scf.WhileOp, scf.ConditionOp),
     *(aot.CheckOp, aot.RequireOp, aot.AllocaOp, aot.SetElementOp, aot.SetFieldOp),
     *(aot.TileStoreOp, aot.PrefetchOp),
 )
@@ -74,6 +75,8 @@ class FunctionPrinter(ControlFlow):
                 self._store(op)
             case scf.ForOp():
                 self._for(op)
+            case scf.WhileOp():
+                self._while(op)
             case scf.IfOp():
                 self._if(op)
             case func.CallOp():

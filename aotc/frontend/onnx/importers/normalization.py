@@ -62,14 +62,19 @@ def layer_normalization(node: Node) -> Sequence[SSAValue | None]:
     normal = node.emit(NormalizeOp, x, axes=axes, epsilon=epsilon)
     outputs: list[SSAValue | None] = [_affine(node, normal, node.input(1), node.optional(2)), None, None]
     if any(node.outputs[1:]):
-        wide = cast(node, x, f32)
-        mean = node.emit(ReduceOp, wide, kind="mean", axes=axes, keepdims=True)
-        rounded = node.emit(SubOp, wide, mean)
-        distance = node.emit(SubOp, rounded, node.emit(ReduceOp, rounded, kind="mean", axes=axes, keepdims=True))
-        variance = node.emit(ReduceOp, node.emit(MulOp, distance, distance), kind="mean", axes=axes, keepdims=True)
-        deviation = node.emit(SqrtOp, node.emit(AddOp, variance, scalar(node, epsilon, wide)))
-        outputs[1:] = [mean, node.emit(DivOp, scalar(node, 1, wide), deviation)]
+        outputs[1:] = statistics(node, x, axes, epsilon)
     return outputs[: len(node.outputs)]
+
+
+def statistics(node: Node, x: SSAValue, axes: Sequence[int], epsilon: float) -> list[SSAValue]:
+    """The mean of x along `axes`, and one over the standard deviation, in f32."""
+    wide, along = cast(node, x, f32), list(axes)
+    mean = node.emit(ReduceOp, wide, kind="mean", axes=along, keepdims=True)
+    rounded = node.emit(SubOp, wide, mean)
+    distance = node.emit(SubOp, rounded, node.emit(ReduceOp, rounded, kind="mean", axes=along, keepdims=True))
+    variance = node.emit(ReduceOp, node.emit(MulOp, distance, distance), kind="mean", axes=along, keepdims=True)
+    deviation = node.emit(SqrtOp, node.emit(AddOp, variance, scalar(node, epsilon, wide)))
+    return [mean, node.emit(DivOp, scalar(node, 1, wide), deviation)]
 
 
 @onnx_op("RMSNormalization")

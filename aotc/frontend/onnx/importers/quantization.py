@@ -9,6 +9,7 @@ from xdsl.ir import Attribute, SSAValue
 from aotc.dialects.dtypes import ELEMENT_TYPES, byte_width, dtype_name, is_float, is_minifloat
 from aotc.dialects.graph.conversion import DequantizeOp, QuantizeOp
 from aotc.dialects.graph.elementwise import DivOp, MaxOp, MinOp, SubOp
+from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.logical import CompareOp, WhereOp
 from aotc.dialects.graph.reduction import ReduceOp
 from aotc.frontend.onnx.expressions import scalar
@@ -70,9 +71,15 @@ def dequantize_linear(node: Node) -> SSAValue:
 
 @onnx_op("DynamicQuantizeLinear")
 def dynamic_quantize_linear(node: Node) -> Sequence[SSAValue]:
-    # The ONNX definition divides zero by zero where all elements are equal; the scale is 1 then.
-    x = node.input(0)
-    axes = list(range(len(node.shape(0))))
+    return dynamic_quantize(node, node.input(0))
+
+
+def dynamic_quantize(node: Node, x: SSAValue) -> list[SSAValue]:
+    """`x` as u8, its scale and its zero point, by its least and its greatest element.
+
+    The ONNX definition divides zero by zero where all elements are equal; the scale is 1 then.
+    """
+    axes = list(range(len(shape_of(x))))
     zero, levels = scalar(node, 0, x), scalar(node, 255, x)
     low = node.emit(MinOp, node.emit(ReduceOp, x, kind="min", axes=axes), zero)
     high = node.emit(MaxOp, node.emit(ReduceOp, x, kind="max", axes=axes), zero)

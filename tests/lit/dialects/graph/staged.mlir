@@ -15,7 +15,7 @@
 // The scratch buffers come after the result; the last tile of a batch has two rows.
 
 // LOOPS-LABEL: func.func private @matmul_softmax_matmul_0(
-// LOOPS-SAME:    %lhs: memref<2x12x8xf32>, %rhs: memref<2x8x16xf32>, %rhs_1: memref<2x16x4xf32>, %out: memref<2x12x4xf32>, [[S:%.*]]: memref<1x5x16xf32>, [[P:%.*]]: memref<1x5x16xf32>)
+// LOOPS-SAME:    %lhs: memref<2x12x8xf32>, %rhs: memref<2x8x16xf32>, %rhs_1: memref<2x16x4xf32>, %out: memref<2x12x4xf32>, [[S:%.*]]: memref<1x5x16xf32> {aot.scratch}, [[P:%.*]]: memref<1x5x16xf32> {aot.scratch})
 // LOOPS:         scf.for
 // LOOPS-NEXT:      scf.for
 // LOOPS:           memref.store {{.*}}, [[S]]

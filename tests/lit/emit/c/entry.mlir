@@ -35,22 +35,22 @@ builtin.module attributes {aot.name = "kws"} {
 // CHECK-NEXT:   uint32_t num_output_tensors;
 // CHECK-NEXT: } aotc_kws_model_t;
 // CHECK-NEXT: extern const aotc_kws_model_t aotc_kws_model;
-// CHECK:      extern const float conv_w[16];
-// CHECK:      static AOTC_WORKSPACE AOTC_ALIGNED(16) uint8_t workspace[128];
+// CHECK:      extern const float aotc_kws_conv_w[16];
+// CHECK:      static AOTC_WORKSPACE AOTC_ALIGNED(16) uint8_t aotc_kws_workspace[128];
 // CHECK:      int32_t aotc_kws_run(const uint8_t *input_0, float *restrict out)
 // CHECK-NEXT: {
 // CHECK-NEXT:     int32_t status;
-// CHECK-NEXT:     float *ad = (float *)workspace;
-// CHECK-NEXT:     float *bd = (float *)(workspace + 64);
+// CHECK-NEXT:     float *ad = (float *)aotc_kws_workspace;
+// CHECK-NEXT:     float *bd = (float *)(aotc_kws_workspace + 64);
 // CHECK-NEXT:     status = first((void *)input_0, ad);
 // CHECK-NEXT:     if (status != 0) {
 // CHECK-NEXT:         return status;
 // CHECK-NEXT:     }
-// CHECK-NEXT:     status = second(ad, (float *)conv_w, bd);
+// CHECK-NEXT:     status = second(ad, (float *)aotc_kws_conv_w, bd);
 // CHECK-NEXT:     if (status != 0) {
 // CHECK-NEXT:         return status;
 // CHECK-NEXT:     }
-// CHECK-NEXT:     status = second(bd, (float *)conv_w, out);
+// CHECK-NEXT:     status = second(bd, (float *)aotc_kws_conv_w, out);
 // CHECK-NEXT:     if (status != 0) {
 // CHECK-NEXT:         return status;
 // CHECK-NEXT:     }

@@ -70,7 +70,8 @@ builtin.module attributes {aot.name = "kws", aot.threads = 3 : i64} {
   // CHECK-NEXT:    %[[N:.*]] = arith.constant 3 : i32
   // CHECK-NEXT:    %[[PHASES:.*]] = arith.constant 6 : i32
   // CHECK-NEXT:    %[[S:.*]] = func.call @aotc_threads_run(%[[N]], %[[WORK]], %[[ALL]], %[[PHASES]]) : (i32, !aot.ptr<i8>, !aot.ptr<i8>, i32) -> i32
-  // CHECK-NEXT:    func.return %[[S]] : i32
+  // CHECK-NEXT:    aot.check %[[S]]
+  // CHECK-NEXT:    func.return
   // CHECK:       func.func private @aotc_threads_run(i32, !aot.ptr<i8>, !aot.ptr<i8>, i32) -> i32
   func.func @aotc_kws_run(%x: !aot.ptr<f32> {aot.name = "x", aot.io = "input", aot.readonly}, %y: !aot.ptr<f32> {aot.name = "y", aot.io = "output", aot.noalias}) -> i32 attributes {aot.entry, aot.convention = #aot<convention c>} {
     %0 = arith.constant 0 : i32

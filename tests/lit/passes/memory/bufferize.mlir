@@ -1,6 +1,6 @@
 // RUN: aotc-opt %s -p bufferize --split-input-file | filecheck %s
 
-// CHECK-LABEL: func.func private @relu_0(%x: memref<2x4xui8>, %out: memref<2x4xui8>) attributes {aot.kernel, aot.in_place = {{\[\[}}0 : i64]]} {
+// CHECK-LABEL: func.func private @relu_0(%x: memref<2x4xui8> {aot.dtype = "uint8"}, %out: memref<2x4xui8> {aot.dtype = "uint8"}) attributes {aot.kernel, aot.in_place = {{\[\[}}0 : i64]]} {
 // CHECK-NEXT:    [[X:%.*]] = bufferization.to_tensor %x : memref<2x4xui8> to tensor<2x4xui8>
 // CHECK-NEXT:    [[R:%.*]] = graph.relu [[X]]
 // CHECK-NEXT:    bufferization.materialize_in_destination [[R]] in writable %out

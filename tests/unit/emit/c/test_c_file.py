@@ -145,7 +145,7 @@ def test_comments_and_names(model: Path) -> None:
     text = (model / "tiny.c").read_text()
     assert "/* Add * / ? */\nstatic int32_t aotc_tiny_add_0(" in text
     assert "int32_t aotc_tiny_run(const float *n1st_input, float *restrict class_)" in text
-    assert "static const AOTC_WEIGHTS float int_[4]" in text
+    assert "static const AOTC_WEIGHTS float aotc_tiny_int[4]" in text
     assert text.isascii() and "malloc" not in text and "string.h" not in text
 
 
@@ -253,9 +253,9 @@ func.func @run(%y_p: !aot.ptr<f32> {aot.noalias}) -> i32 {
     weights.add("long", np.arange(1024, dtype=np.float32) * 0.25)
     weights.add("short", np.arange(8, dtype=np.float32))
     plain = source(text.replace("LOAD", scalars), weights)
-    assert "float long_[1024] = {" in plain and "float short_[8] = {" in plain
+    assert "float aotc_model_long[1024] = {" in plain and "float aotc_model_short[8] = {" in plain
     c = source(text.replace("LOAD", vectors), weights)
-    assert "    float values[1024];\n} long_ = {" in c and "float short_[8] = {" in c
+    assert "    float values[1024];\n} aotc_model_long = {" in c and "float aotc_model_short[8] = {" in c
     result = run(tmp_path, c, {"y": np.zeros(8, np.float32)}, [("run", "y")])["y"]
     np.testing.assert_array_equal(result, [24, 25.25, 26.5, 27.75, 0, 0, 0, 0])
 

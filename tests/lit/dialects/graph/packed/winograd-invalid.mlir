@@ -77,3 +77,43 @@ func.func @shared_scratch(%x: tensor<1x1x4x4x4xf32>, %w: tensor<1x16x4x4xf32>) {
   %0, %1, %2 = graph.winograd_conv %x, %w {pads = array<i64: 1, 1, 1, 1>, channels = 4, outputs = 4, output_tile = 2, tile_rows = 1, row_parts = 2} : (tensor<1x1x4x4x4xf32>, tensor<1x16x4x4xf32>) -> (tensor<1x1x4x4x4xf32>, tensor<16x3x4xf32>, tensor<16x3x4xf32>)
   func.return
 }
+
+// -----
+
+// CHECK: weight and bias of 8-bit integers are i8 and i32, and tiles of 2, found ui8, i16
+func.func @words(%x: tensor<1x1x4x4x4xui8>, %w: tensor<1x1x3x3x2x8xi16>) {
+  %0, %1, %2, %3 = graph.winograd_conv %x, %w {pads = array<i64: 1, 1, 1, 1>, channels = 4, outputs = 4, output_tile = 2, tile_rows = 1} : (tensor<1x1x4x4x4xui8>, tensor<1x1x3x3x2x8xi16>) -> (tensor<1x1x4x4x4xi32>, tensor<16x3x4xi16>, tensor<16x3x4xi32>, tensor<16x4x8xi16>)
+  func.return
+}
+
+// -----
+
+// CHECK: weight and bias of 8-bit integers are i8 and i32, and tiles of 2, found ui8, i8
+func.func @inexact(%x: tensor<1x1x4x4x4xui8>, %w: tensor<1x1x3x3x2x8xi8>) {
+  %0, %1, %2, %3 = graph.winograd_conv %x, %w {pads = array<i64: 1, 1, 1, 1>, channels = 4, outputs = 4, output_tile = 4, tile_rows = 1} : (tensor<1x1x4x4x4xui8>, tensor<1x1x3x3x2x8xi8>) -> (tensor<1x1x4x4x4xi32>, tensor<36x1x4xi16>, tensor<36x1x4xi32>, tensor<36x4x8xi16>)
+  func.return
+}
+
+// -----
+
+// CHECK: blocks of 1 channels are not pairs
+func.func @single(%x: tensor<1x4x4x4x1xi8>, %w: tensor<1x1x3x3x2x8xi8>) {
+  %0, %1, %2, %3 = graph.winograd_conv %x, %w {pads = array<i64: 1, 1, 1, 1>, channels = 4, outputs = 4, output_tile = 2, tile_rows = 1} : (tensor<1x4x4x4x1xi8>, tensor<1x1x3x3x2x8xi8>) -> (tensor<1x4x4x4x1xi32>, tensor<16x3x5xi16>, tensor<16x3x4xi32>, tensor<16x4x8xi16>)
+  func.return
+}
+
+// -----
+
+// CHECK: sums of more than 1827 channels of integers may leave 32 bits
+func.func @many(%x: tensor<1x457x4x4x4xi8>, %w: tensor<1x1x3x3x914x8xi8>) {
+  %0, %1, %2, %3 = graph.winograd_conv %x, %w {pads = array<i64: 1, 1, 1, 1>, channels = 1828, outputs = 4, output_tile = 2, tile_rows = 1} : (tensor<1x457x4x4x4xi8>, tensor<1x1x3x3x914x8xi8>) -> (tensor<1x1x4x4x4xi32>, tensor<16x3x1828xi16>, tensor<16x3x4xi32>, tensor<16x916x8xi16>)
+  func.return
+}
+
+// -----
+
+// CHECK: there is a scratch buffer of filters where x is of integers, and only there
+func.func @unbuffered(%x: tensor<1x1x4x4x4xi8>, %w: tensor<1x1x3x3x2x8xi8>) {
+  %0, %1, %2 = graph.winograd_conv %x, %w {pads = array<i64: 1, 1, 1, 1>, channels = 4, outputs = 4, output_tile = 2, tile_rows = 1} : (tensor<1x1x4x4x4xi8>, tensor<1x1x3x3x2x8xi8>) -> (tensor<1x1x4x4x4xi32>, tensor<16x3x4xi16>, tensor<16x3x4xi32>)
+  func.return
+}

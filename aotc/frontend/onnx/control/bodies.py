@@ -1,0 +1,235 @@
+"""The bodies of nodes: their names, their regions, and what control flow needs of the import of a model."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn, Protocol
+
+import numpy as np
+from onnx import GraphProto, NodeProto
+from xdsl.ir import Attribute, Block, BlockArgument, OpResult, SSAValue
+
+from aotc.dialects.constants import known_array
+from aotc.dialects.dtypes import numpy_dtype
+from aotc.dialects.graph.control import ControlOp, LoopOp
+from aotc.dialects.graph.interfaces import GraphOp, element_type_of, shape_of
+from aotc.dialects.graph.structure import ConstantOp, YieldOp
+from aotc.errors import CompileError, Problem
+from aotc.frontend.onnx.bodies import free_names
+from aotc.frontend.onnx.scopes import POISON, Scope, Value, name_value
+from aotc.model.weights import Array, WeightStore
+
+
+class Bodies(Protocol):
+    """What control flow needs of the import of a model."""
+
+    store: WeightStore
+    max_nodes: int
+    problems: list[Problem]
+    imported: int
+    """Nodes that have been imported."""
+
+    def body(self, nodes: Sequence[NodeProto], outputs: Sequence[str], scope: Scope) -> None:
+        """Import the nodes that the outputs depend on, where the import is."""
+        ...
+
+    def lookup(self, name: str, scope: Scope) -> Value:
+        """What `name` stands for."""
+        ...
+
+    def constant(self, array: Array, name: str) -> SSAValue:
+        """A constant where the import is."""
+        ...
+
+    def folded(self, op: GraphOp, name: str) -> SSAValue:
+        """The first result of an operation, which is inserted where the import is if it is not a constant."""
+        ...
+
+    def insert(self, op: ControlOp, name: str) -> Sequence[SSAValue]:
+        """The results of control flow, which is inserted where the import is."""
+        ...
+
+    def within(self, block: Block, action: Callable[[], None]) -> None:
+        """Have `action` import into `block`."""
+        ...
+
+
+def captured(value: Value, scope: Scope) -> Value:
+    """A value of the body around a region, in the region: a constant again, another one as an argument."""
+    if not isinstance(value, SSAValue) or scope.captures is None:
+        return value
+    is_constant = isinstance(value, OpResult) and isinstance(value.op, ConstantOp)
+    inside = scope.copies if is_constant else scope.captures
+    if value not in inside:
+        if isinstance(value, OpResult) and isinstance(value.op, ConstantOp):
+            scope.block.add_op(copy := value.op.clone())
+            inside[value] = copy.result
+        else:
+            inside[value] = scope.block.insert_arg(value.type, len(scope.block.args))
+        inside[value].name_hint = value.name_hint
+    return inside[value]
+
+
+@dataclass(frozen=True)
+class RegionBody:
+    """The block of a region to be, with what it captures."""
+
+    block: Block
+    scope: Scope
+
+    @property
+    def captures(self) -> dict[SSAValue, SSAValue]:
+        """The arguments that stand for values of the bodies around it, in order."""
+        assert self.scope.captures is not None
+        return self.scope.captures
+
+    def drop_unused(self) -> None:
+        """Erase what nothing reads."""
+        for op in _backward(self.block):
+            if op.results and not any(result.first_use for result in op.results):
+                self.block.erase_op(op)
+        for value, argument in list(self.captures.items()):
+            if argument.first_use is None:
+                del self.captures[value]
+                assert isinstance(argument, BlockArgument)
+                self.block.erase_arg(argument)
+
+    def capture(self, values: Sequence[SSAValue]) -> None:
+        """Make the arguments those that stand for `values`."""
+        for value in values:
+            argument = self.block.insert_arg(value.type, len(self.block.args))
+            argument.name_hint = value.name_hint
+            if (old := self.captures.get(value)) is not None:
+                assert isinstance(old, BlockArgument)
+                old.replace_all_uses_with(argument)
+                self.block.erase_arg(old)
+            self.captures[value] = argument
+
+
+def _backward(block: Block) -> Iterator[GraphOp]:
+    return (op for op in reversed(list(block.ops)) if isinstance(op, GraphOp))
+
+
+@dataclass(frozen=True)
+class ControlNode(ABC):
+    """One node with bodies, which is imported."""
+
+    bodies: Bodies
+    node: NodeProto
+    name: str
+    inputs: Sequence[SSAValue | None]
+    scope: Scope
+    opset: int
+
+    @abstractmethod
+    def values(self) -> Sequence[Value]:
+        """The values of the node's outputs; raises CompileError."""
+
+    # Regions
+
+    def _region(
+        self,
+        body: GraphProto,
+        kinds: Sequence[Attribute],
+        names: Sequence[str] = (),
+        *,
+        true: str = "",
+        around: Scope | None = None,
+    ) -> RegionBody | None:
+        """The body as the block of a region with arguments of these types and names, and its outputs yielded; `true`
+        is the name of a value that holds. None where it cannot be imported."""
+        block = Block(arg_types=kinds)
+        around = self.scope if around is None else around
+        inner = self._scope(body, "", around)
+        inner.block, inner.captures = block, {}
+        for name, argument in zip(names, block.args, strict=True):
+            if name:
+                inner.values[name] = argument
+                name_value(argument, name)
+        outputs = [value.name for value in body.output]
+        results: list[Value] = []
+
+        def fill() -> None:
+            if true:
+                inner.values[true] = self._true()
+            self.bodies.body(body.node, outputs, inner)
+            results.extend(self.bodies.lookup(output, inner) for output in outputs)
+
+        self.bodies.within(block, fill)
+        found = [value for value in results if isinstance(value, SSAValue)]
+        if len(found) < len(outputs):
+            if None in results:
+                self._fail("an output of its body is left out")
+            return None
+        block.add_op(YieldOp(found))
+        region = RegionBody(block, inner)
+        region.drop_unused()
+        return region
+
+    def _scope(self, body: GraphProto, suffix: str, around: Scope | None = None) -> Scope:
+        """The names that a body sees."""
+        outer = self.scope if around is None else around
+        branch = f"{self.name}/{suffix}"
+        inner = Scope(outer.sets, outer.block, outer.prefix, branch, outer.only_name, outer)
+        inner.tensors.update({tensor.name: tensor for tensor in body.initializer})
+        return inner
+
+    # Values
+
+    def _known(self, value: Value) -> Any:
+        """The only element of a constant; None where it is computed at run time, or left out."""
+        array = known_array(value, self.bodies.store) if isinstance(value, SSAValue) else None
+        return None if array is None or array.size != 1 else array.item()
+
+    def _is_known(self, body: GraphProto, values: Sequence[Value]) -> bool:
+        """Whether the body computes from constants only."""
+        outside = [self.bodies.lookup(name, self.scope) for name in sorted(free_names(body))]
+        return all(
+            isinstance(value, SSAValue) and known_array(value, self.bodies.store) is not None
+            for value in (*values, *outside)
+        )
+
+    def _number(self, value: int) -> SSAValue:
+        return self.bodies.constant(np.array(value, np.int64), self.name)
+
+    def _true(self) -> SSAValue:
+        return self.bodies.constant(np.array(True), self.name)
+
+    def _poisoned(self) -> Sequence[Value]:
+        return [POISON] * len(self.node.output)
+
+    def _attribute(self, name: str) -> GraphProto:
+        found = next((attribute.g for attribute in self.node.attribute if attribute.name == name), None)
+        if found is None:
+            self._fail(f"the attribute {name} is missing", fix="the model is invalid: export it again")
+        return found
+
+    def _refuse_sequences(self, body: GraphProto) -> None:
+        for value in (*body.input, *body.output):
+            if (kind := value.type.WhichOneof("value")) not in (None, "tensor_type"):
+                self._fail(f"{value.name!r} of its body is no tensor but of {kind}", "only tensors are supported")
+
+    def _fail(self, what: str, why: str = "", fix: str = "") -> NoReturn:
+        raise CompileError(Problem(what, self.name, self.node.op_type, why, fix))
+
+    def _inserted(self, loop: LoopOp) -> Sequence[Value]:
+        """The results of a loop; what it stacks in no iterations is a constant without elements."""
+        values = list(self.bodies.insert(loop, self.name))
+        for position, value in enumerate(values):
+            if 0 in shape_of(value):
+                values[position] = self.bodies.constant(
+                    np.empty(shape_of(value), numpy_dtype(element_type_of(value))), self.name
+                )
+        return values
+
+    def _check_carried(
+        self, body: GraphProto, first: int, states: Sequence[SSAValue], values: Sequence[SSAValue]
+    ) -> None:
+        for output, state, value in zip(body.output[first:], states, values, strict=False):
+            if state.type != value.type:
+                self._fail(
+                    f"the carried value {output.name!r} begins as {state.type} and goes on as {value.type}",
+                    "a carried value has one type, and shapes must be known when compiling",
+                )

@@ -1,0 +1,144 @@
+"""Importing Loop: its iterations in place where that is the better or the only way, else its body as a region.
+
+In place are iterations that are few, or computed from constants only, or of shapes that differ from one to the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from onnx import GraphProto
+from xdsl.dialects.builtin import TensorType, i64
+from xdsl.ir import Region, SSAValue
+
+from aotc.dialects.graph.control import MOST_TRIPS, LoopOp, yield_of
+from aotc.dialects.graph.interfaces import shape_of
+from aotc.dialects.graph.movement import ConcatOp, ReshapeOp
+from aotc.dialects.graph.structure import YieldOp
+from aotc.errors import CompileError
+from aotc.frontend.onnx.control.bodies import ControlNode
+from aotc.frontend.onnx.scopes import Poison, Value
+
+MOST_UNROLLED = 32
+"""The most nodes that the iterations of a loop become in place where that is not the only way."""
+
+
+class Loop(ControlNode):
+    """A Loop."""
+
+    def values(self) -> Sequence[Value]:
+        body = self._attribute("body")
+        self._refuse_sequences(body)
+        count, condition, *carried = [*self.inputs, None, None][: max(2, len(self.inputs))]
+        trips, begins = self._known(count), condition is None or self._known(condition)
+        can_unroll = begins is not None and (count is None or trips is not None)
+        limit = None if trips is None else max(0, int(trips))
+        if can_unroll:
+            limit = limit if begins else 0
+            most = self.bodies.max_nodes if self._is_known(body, carried) else MOST_UNROLLED
+            if (values := self._unrolled(body, limit, carried, most)) is not None:
+                return values
+        mark = len(self.bodies.problems)
+        try:
+            values = self._rolled(body, count, condition, carried)
+        except CompileError as error:
+            values = self._poisoned()
+            self.bodies.problems += error.problems
+        if can_unroll and any(isinstance(value, Poison) for value in values):
+            unrolled = self._unrolled(body, limit, carried, self.bodies.max_nodes)
+            if unrolled is not None:
+                del self.bodies.problems[mark:]
+                return unrolled
+        return values
+
+    def _unrolled(
+        self, body: GraphProto, trips: int | None, carried: Sequence[Value], most: int
+    ) -> Sequence[Value] | None:
+        """The values where the iterations can be imported in place as at `most` that many nodes."""
+        if trips is not None and trips * max(1, len(body.node)) > most:
+            return None
+        mark, imported = len(self.bodies.problems), self.bodies.imported
+        try:
+            return self._in_place(body, trips, carried, most)
+        except CompileError:
+            del self.bodies.problems[mark:]
+            self.bodies.imported = imported
+            return None
+
+    def _in_place(self, body: GraphProto, trips: int | None, carried: Sequence[Value], most: int) -> Sequence[Value]:
+        """Every iteration, as long as constant conditions hold; raises CompileError."""
+        outputs = [value.name for value in body.output]
+        scanned: list[list[SSAValue]] = [[] for _ in outputs[1 + len(carried) :]]
+        trip, goes_on = 0, True
+        while (trips is None or trip < trips) and goes_on:
+            if trip * max(1, len(body.node)) > most:
+                self._fail("it has too many iterations")
+            inner = self._scope(body, f"{trip}/")
+            given = [self._number(trip), self._true(), *carried]
+            inner.values.update(zip((value.name for value in body.input), given, strict=False))
+            self.bodies.body(body.node, outputs, inner)
+            results = [self.bodies.lookup(output, inner) for output in outputs]
+            if any(isinstance(value, Poison) for value in results) or (known := self._known(results[0])) is None:
+                self._fail("the condition is computed at run time")
+            goes_on = bool(known)
+            carried = results[1 : 1 + len(carried)]
+            for column, value in zip(scanned, results[1 + len(carried) :], strict=True):
+                assert isinstance(value, SSAValue)
+                column.append(self.bodies.folded(ReshapeOp.get(value, shape=[1, *shape_of(value)]), self.name))
+            trip += 1
+        if scanned and not trip:
+            self._fail("a loop without iterations has nothing to put together")
+        return [*carried, *(self.bodies.folded(ConcatOp.get(column, axis=0), self.name) for column in scanned)]
+
+    def _rolled(
+        self, body: GraphProto, count: SSAValue | None, condition: SSAValue | None, carried: Sequence[SSAValue | None]
+    ) -> Sequence[Value]:
+        """A loop with a region."""
+        states = [value for value in carried if value is not None]
+        if len(states) < len(carried):
+            self._fail("a carried value is left out", "every one must have a value to begin with")
+        kinds = [TensorType(i64, []), *(value.type for value in states)]
+        names = [value.name for value in body.input]
+        region = self._region(body, kinds, [names[0], *names[2:]], true=names[1])
+        if region is None:
+            return self._poisoned()
+        end = yield_of(region.block)
+        self._check_carried(body, 1, states, end.values[1:])
+        begins, goes_on = self._known(condition), self._known(end.values[0])
+        if begins is not None and not begins:
+            count, condition = self._number(0), None
+        elif (condition is None or begins) and goes_on:
+            condition = None
+        elif condition is None:
+            condition = self._true()
+        if condition is None:
+            end.operands = end.operands[1:]
+        elif shape_of(condition) != shape_of(end.values[0]):
+            self.bodies.within(region.block, lambda: self._reshape_condition(end, shape_of(condition)))
+        trips = self._known(count)
+        limit = None if trips is None else max(0, int(trips))
+        if count is None or (limit is not None and limit > MOST_TRIPS):
+            if condition is None:
+                self._fail("the loop never ends", "it has neither a condition nor a trip count below 2^31")
+            count = None
+        scans = [value.name for value in body.output[1 + len(states) :]]
+        if scans and (condition is not None or limit is None):
+            what = "has as many elements as the loop has iterations"
+            self._fail(
+                f"its output {scans[0]!r} {what}",
+                "that is computed at run time, and shapes must be known when compiling",
+                "fix the inputs that the trip count and the condition depend on with --constant NAME=VALUE",
+            )
+        region.drop_unused()
+        loop = LoopOp.of(
+            Region(region.block),
+            count=count if limit is None or count is None else limit,
+            condition=condition,
+            carried=states,
+            captured=list(region.captures),
+        )
+        return self._inserted(loop)
+
+    def _reshape_condition(self, end: YieldOp, shape: Sequence[int]) -> None:
+        end.detach()
+        end.operands[0] = self.bodies.folded(ReshapeOp.get(end.values[0], shape=list(shape)), self.name)

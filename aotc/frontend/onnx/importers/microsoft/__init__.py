@@ -1,0 +1,1 @@
+"""Importers of the domain com.microsoft: what onnxruntime's quantiser and optimiser, and exporters for it, write."""

@@ -1,0 +1,129 @@
+"""Activations and normalisations, some with the additions before them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import i32
+from xdsl.ir import SSAValue
+
+from aotc.dialects.graph.elementwise import AddOp, DivOp, MulOp
+from aotc.dialects.graph.functions import ErfOp, SigmoidOp, SqrtOp, TanhOp
+from aotc.dialects.graph.indexing import GatherOp
+from aotc.dialects.graph.interfaces import element_type_of, shape_of
+from aotc.dialects.graph.normalization import NormalizeOp
+from aotc.dialects.graph.reduction import ReduceOp
+from aotc.dialects.graph.shapes import normalize_axis
+from aotc.frontend.onnx.expressions import cast, reshape, scalar, widen
+from aotc.frontend.onnx.importers.movement import cut
+from aotc.frontend.onnx.importers.normalization import statistics
+from aotc.frontend.onnx.registry import Node, onnx_op
+
+DOMAIN = "com.microsoft"
+
+
+def _times(node: Node, x: SSAValue, factor: float) -> SSAValue:
+    return node.emit(MulOp, x, scalar(node, factor, x))
+
+
+def _gelu(node: Node, x: SSAValue) -> SSAValue:
+    inner = node.emit(AddOp, node.emit(ErfOp, _times(node, x, math.sqrt(0.5))), scalar(node, 1, x))
+    return node.emit(MulOp, _times(node, x, 0.5), inner)
+
+
+def _fast_gelu(node: Node, x: SSAValue) -> SSAValue:
+    """The approximation by tanh. (D. Hendrycks, K. Gimpel: Gaussian Error Linear Units, arXiv:1606.08415.)"""
+    square = node.emit(MulOp, x, x)
+    cubic = node.emit(MulOp, x, node.emit(AddOp, _times(node, square, 0.044715), scalar(node, 1, x)))
+    inner = node.emit(AddOp, node.emit(TanhOp, _times(node, cubic, math.sqrt(2 / math.pi))), scalar(node, 1, x))
+    return node.emit(MulOp, _times(node, x, 0.5), inner)
+
+
+@onnx_op("Gelu", "BiasGelu", "FastGelu", domain=DOMAIN)
+def gelu(node: Node) -> SSAValue:
+    x = widen(node, node.input(0))
+    if (bias := node.optional(1)) is not None:
+        x = node.emit(AddOp, x, widen(node, bias))
+    function = _fast_gelu if node.op_type == "FastGelu" else _gelu
+    return cast(node, function(node, x), node.element_type(0))
+
+
+@onnx_op("QuickGelu", domain=DOMAIN)
+def quick_gelu(node: Node) -> SSAValue:
+    x = widen(node, node.input(0))
+    gate = node.emit(SigmoidOp, _times(node, x, node.attr("alpha", 1.702)))
+    return cast(node, node.emit(MulOp, x, gate), node.element_type(0))
+
+
+# Normalisations
+
+
+def _rms(node: Node, x: SSAValue, scale: SSAValue, axes: Sequence[int], epsilon: float) -> tuple[SSAValue, SSAValue]:
+    """x over the root of its mean square, scaled; and one over that root."""
+    wide = widen(node, x)
+    squares = node.emit(ReduceOp, node.emit(MulOp, wide, wide), kind="mean", axes=list(axes), keepdims=True)
+    root = node.emit(SqrtOp, node.emit(AddOp, squares, scalar(node, epsilon, wide)))
+    result = node.emit(MulOp, node.emit(DivOp, wide, root), cast(node, scale, element_type_of(wide)))
+    return cast(node, result, element_type_of(x)), node.emit(DivOp, scalar(node, 1, wide), root)
+
+
+@onnx_op("SimplifiedLayerNormalization")
+@onnx_op("SimplifiedLayerNormalization", domain=DOMAIN)
+def simplified_layer_normalization(node: Node) -> list[SSAValue]:
+    """In models it is an operator of the ONNX domain, which does not have it."""
+    rank = len(node.shape(0))
+    axes = range(normalize_axis(node.attr("axis", -1), rank), rank)
+    return list(_rms(node, node.input(0), node.input(1), axes, float(node.attr("epsilon", 1e-5))))[: len(node.outputs)]
+
+
+def _summed(node: Node, *positions: int) -> SSAValue:
+    """The sum of those inputs that are there, of which the second may have fewer axes."""
+    given = [value for position in positions if (value := node.optional(position)) is not None]
+    total = given[0]
+    for value in given[1:]:
+        total = node.emit(AddOp, total, value)
+    if shape_of(total) != node.shape(0):
+        node.fail(f"input 1 of shape {list(node.shape(1))} does not broadcast to {list(node.shape(0))}")
+    return total
+
+
+@onnx_op("SkipLayerNormalization", domain=DOMAIN)
+def skip_layer_normalization(node: Node) -> list[SSAValue | None]:
+    total = _summed(node, 0, 1, 4)
+    epsilon, axes = float(node.attr("epsilon", 1e-12)), [len(node.shape(0)) - 1]
+    result = node.emit(MulOp, node.emit(NormalizeOp, total, axes=axes, epsilon=epsilon), node.input(2))
+    if (beta := node.optional(3)) is not None:
+        result = node.emit(AddOp, result, beta)
+    known = statistics(node, total, axes, epsilon) if any(node.outputs[1:3]) else [None, None]
+    return [result, *known, total][: len(node.outputs)]
+
+
+@onnx_op("SkipSimplifiedLayerNormalization", domain=DOMAIN)
+def skip_simplified_layer_normalization(node: Node) -> Sequence[SSAValue | None]:
+    total = _summed(node, 0, 1, 3)
+    axes = [len(node.shape(0)) - 1]
+    result, root = _rms(node, total, node.input(2), axes, float(node.attr("epsilon", 1e-12)))
+    return [result, None, root, total][: len(node.outputs)]
+
+
+@onnx_op("EmbedLayerNormalization", domain=DOMAIN)
+def embed_layer_normalization(node: Node) -> Sequence[SSAValue | None]:
+    """Embeddings of words, positions and segments, added and normalised; how many words of each sequence count."""
+    batch, length = node.shape(0)
+    words = node.emit(GatherOp, node.input(2), node.input(0), axis=0)
+    if (places := node.optional(8)) is None:
+        positions = cut(node, node.input(3), {0: (0, 1, length)})
+    else:
+        positions = node.emit(GatherOp, node.input(3), places, axis=0)
+    total = node.emit(AddOp, words, positions)
+    if (segments := node.optional(1)) is not None:
+        total = node.emit(AddOp, total, node.emit(GatherOp, node.input(4), segments, axis=0))
+    normal = node.emit(NormalizeOp, total, axes=[2], epsilon=float(node.attr("epsilon", 1e-12)))
+    result = node.emit(AddOp, node.emit(MulOp, normal, node.input(5)), node.input(6))
+    if (mask := node.optional(7)) is None:
+        counts = node.constant(np.zeros(batch, np.int32))
+    else:
+        counts = reshape(node, node.emit(ReduceOp, cast(node, mask, i32), kind="sum", axes=[1]), [batch])
+    return [result, counts, total][: len(node.outputs)]

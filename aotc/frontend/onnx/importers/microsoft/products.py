@@ -1,0 +1,186 @@
+"""Products with what belongs to them: scales, activations, weights of few bits, integers quantised on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from xdsl.dialects.builtin import f32, i32
+from xdsl.ir import SSAValue
+
+from aotc.dialects.dtypes import numpy_dtype
+from aotc.dialects.graph.conversion import DequantizeOp
+from aotc.dialects.graph.elementwise import AddOp, MaxOp, MinOp, MulOp, ReluOp, SubOp
+from aotc.dialects.graph.functions import SigmoidOp, TanhOp
+from aotc.dialects.graph.interfaces import element_type_of, shape_of
+from aotc.dialects.graph.logical import CompareOp, WhereOp
+from aotc.dialects.graph.matmul import MatMulOp
+from aotc.dialects.graph.movement import TransposeOp
+from aotc.dialects.graph.quantized.nibbles import UnpackOp
+from aotc.frontend.onnx.expressions import cast, reshape, scalar
+from aotc.frontend.onnx.importers.contraction import along, centred, convolve, gemm, multiply
+from aotc.frontend.onnx.importers.microsoft.layers import DOMAIN
+from aotc.frontend.onnx.importers.movement import cut
+from aotc.frontend.onnx.importers.quantization import dynamic_quantize
+from aotc.frontend.onnx.registry import Node, onnx_op
+
+
+def _leaky(node: Node, x: SSAValue, slope: float) -> SSAValue:
+    negative = node.emit(CompareOp, x, scalar(node, 0, x), how="lt")
+    return node.emit(WhereOp, negative, node.emit(MulOp, x, scalar(node, slope, x)), x)
+
+
+def _hard_sigmoid(node: Node, x: SSAValue, alpha: float, beta: float) -> SSAValue:
+    linear = node.emit(AddOp, node.emit(MulOp, x, scalar(node, alpha, x)), scalar(node, beta, x))
+    return node.emit(MinOp, node.emit(MaxOp, linear, scalar(node, 0, x)), scalar(node, 1, x))
+
+
+def _clip(node: Node, x: SSAValue, low: float, high: float) -> SSAValue:
+    return node.emit(MinOp, node.emit(MaxOp, x, scalar(node, low, x)), scalar(node, high, x))
+
+
+_ACTIVATIONS: Mapping[str, tuple[Callable[..., SSAValue], tuple[str, ...], tuple[float, ...]]] = {
+    "Relu": (lambda node, x: node.emit(ReluOp, x), (), ()),
+    "Sigmoid": (lambda node, x: node.emit(SigmoidOp, x), (), ()),
+    "Tanh": (lambda node, x: node.emit(TanhOp, x), (), ()),
+    "LeakyRelu": (_leaky, ("activation_alpha",), (0.01,)),
+    "HardSigmoid": (_hard_sigmoid, ("activation_alpha", "activation_beta"), (0.2, 0.5)),
+    "Clip": (_clip, ("activation_alpha", "activation_beta"), (-3.4e38, 3.4e38)),
+}
+"""What an optimiser fuses: a function of node, operand and parameters; the names of these, and their defaults."""
+
+
+def _activated(node: Node, x: SSAValue) -> SSAValue:
+    name: str = node.attr("activation", "")
+    if not name:
+        return x
+    if name not in _ACTIVATIONS:
+        node.fail(f"activation = {name} is not supported", fix="choose from " + ", ".join(_ACTIVATIONS))
+    function, names, defaults = _ACTIVATIONS[name]
+    listed: list[float] = list(node.attr("activation_params", []))
+    given = [*listed, *defaults[len(listed) :]][: len(defaults)]
+    return function(node, x, *(node.attr(each, value) for each, value in zip(names, given, strict=True)))
+
+
+@onnx_op("FusedConv", domain=DOMAIN)
+def fused_conv(node: Node) -> SSAValue:
+    result = convolve(node, node.input(0), node.input(1), node.optional(2))
+    if (addend := node.optional(3)) is not None:
+        result = node.emit(AddOp, result, addend)
+    return _activated(node, result)
+
+
+@onnx_op("NhwcConv", "NhwcFusedConv", domain=DOMAIN)
+def nhwc_conv(node: Node) -> SSAValue:
+    """Channels last: of the operand, the result and what is added; and of NhwcConv's weight."""
+    rank = len(node.shape(0))
+    first, last = [0, rank - 1, *range(1, rank - 1)], [0, *range(2, rank), 1]
+    x = node.emit(TransposeOp, node.input(0), permutation=first)
+    weight = node.input(1)
+    if node.op_type == "NhwcConv":
+        weight = node.emit(TransposeOp, weight, permutation=first)
+    result = node.emit(TransposeOp, convolve(node, x, weight, node.optional(2)), permutation=last)
+    if (addend := node.optional(3)) is not None:
+        result = node.emit(AddOp, result, addend)
+    return _activated(node, result)
+
+
+@onnx_op("FusedGemm", domain=DOMAIN)
+def fused_gemm(node: Node) -> SSAValue:
+    product = gemm(node)
+    assert isinstance(product, SSAValue)
+    return _activated(node, product)
+
+
+@onnx_op("FusedMatMul", "TransposeMatMul", domain=DOMAIN)
+def fused_matmul(node: Node) -> SSAValue:
+    """transBatchA moves the batch axes of a matrix behind its rows; after it transA as elsewhere."""
+    operands: list[SSAValue] = []
+    flags: dict[str, bool] = {}
+    for position, letter, side in ((0, "A", "lhs"), (1, "B", "rhs")):
+        x, rank = node.input(position), len(node.shape(position))
+        if node.attr(f"transBatch{letter}", 0) and rank > 2:
+            # stored [rows, batch.., columns]
+            x = node.emit(TransposeOp, x, permutation=[*range(1, rank - 1), 0, rank - 1])
+        if node.attr(f"trans{letter}", 0) and rank > 1:
+            flags[f"transpose_{side}"] = True
+        operands.append(x)
+    vector = any(len(shape_of(x)) < 2 for x in operands)
+    product = multiply(node, *operands) if vector else node.emit(MatMulOp, *operands, **flags)
+    alpha = node.attr("alpha", 1.0)
+    return product if alpha == 1.0 else node.emit(MulOp, product, scalar(node, alpha, product))
+
+
+# Integers
+
+
+def _scaled(node: Node, sums: SSAValue, scales: list[SSAValue], bias: SSAValue | None) -> SSAValue:
+    product = cast(node, sums, f32)
+    scale = node.emit(MulOp, *scales)
+    product = node.emit(MulOp, product, scale)
+    return product if bias is None else node.emit(AddOp, product, bias)
+
+
+@onnx_op("MatMulIntegerToFloat", domain=DOMAIN)
+def matmul_integer_to_float(node: Node) -> SSAValue:
+    sums = multiply(node, centred(node, 0, 4, -2), centred(node, 1, 5, -1))
+    scales = [along(node, node.input(2), -2, len(node.shape(0))), along(node, node.input(3), -1, len(node.shape(1)))]
+    return _scaled(node, sums, scales, node.optional(6))
+
+
+@onnx_op("DynamicQuantizeMatMul", domain=DOMAIN)
+def dynamic_quantize_matmul(node: Node) -> SSAValue:
+    quantized, scale, point = dynamic_quantize(node, node.input(0))
+    left = node.emit(SubOp, cast(node, quantized, i32), cast(node, point, i32))
+    sums = multiply(node, left, centred(node, 1, 3, -1))
+    return _scaled(node, sums, [scale, along(node, node.input(2), -1, len(node.shape(1)))], node.optional(4))
+
+
+# Weights of few bits
+
+
+@onnx_op("MatMulNBits", domain=DOMAIN)
+def matmul_n_bits(node: Node) -> SSAValue:
+    """The weight [N, K] stays as it is stored, several elements in a byte, and is widened where it is read."""
+    columns, depth, bits, block = (
+        node.attr(name, default) for name, default in (("N", 0), ("K", 0), ("bits", 4), ("block_size", 0))
+    )
+    if bits not in (2, 4, 8) or columns < 1 or depth < 1 or block < 1:
+        node.fail(
+            f"N = {columns}, K = {depth}, bits = {bits}, block_size = {block} are not supported",
+            fix="bits may be 2, 4 or 8",
+        )
+    blocks = -(-depth // block)
+    packed = node.constant_input(1, "the weight")
+    if packed.size != columns * blocks * block * bits // 8:
+        node.fail(f"the weight has {packed.size} bytes, expected {columns * blocks * block * bits // 8}")
+    whole = blocks * block
+    stored = node.constant(packed.reshape(columns, whole * bits // 8).view(np.uint8))
+    weight = node.emit(UnpackOp, stored, bits=bits) if bits < 8 else stored
+    weight = reshape(node, weight, [columns, whole])
+    order = node.known(4)
+    if node.optional(4) is not None and (order is None or not (order[:depth] == np.arange(depth) // block).all()):
+        node.fail("g_idx puts the columns of a block elsewhere", fix="export the model without act_order")
+    scales = reshape(node, node.input(2), [columns, blocks])
+    point = _zero_points(node, columns, blocks, bits)
+    real = node.emit(DequantizeOp, weight, scales, point, axis=1, block_size=block, to=element_type_of(scales))
+    if whole > depth:
+        real = cut(node, real, {1: (0, 1, depth)})
+    x = node.input(0)
+    product = node.emit(MatMulOp, x, cast(node, real, element_type_of(x)), transpose_rhs=True)
+    return product if node.optional(5) is None else node.emit(AddOp, product, node.input(5))
+
+
+def _zero_points(node: Node, columns: int, blocks: int, bits: int) -> SSAValue:
+    """[columns, blocks] of u8; the middle of the range where there are none."""
+    given = node.optional(3)
+    if given is None:
+        return node.constant(np.full([columns, blocks], 1 << (bits - 1), np.uint8))
+    if numpy_dtype(element_type_of(given)) != np.uint8:
+        node.fail("zero points that are not packed like the weight are not supported", fix="export them as uint8")
+    found = node.constant_input(3, "the zero points").reshape(columns, -1).astype(np.uint32)
+    per_byte = 8 // bits
+    shifts = np.arange(per_byte, dtype=np.uint32) * bits
+    return node.constant(
+        ((found[:, :, None] >> shifts) & ((1 << bits) - 1)).reshape(columns, -1)[:, :blocks].astype(np.uint8)
+    )

@@ -1,0 +1,324 @@
+"""Ensembles of decision trees: the walk to the leaves, what they say, put together; then post transforms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import f32
+from xdsl.ir import SSAValue
+
+from aotc.dialects.dtypes import is_float, numpy_dtype
+from aotc.dialects.graph.elementwise import AddOp, DivOp
+from aotc.dialects.graph.indexing import GatherOp
+from aotc.dialects.graph.interfaces import element_type_of, shape_of
+from aotc.dialects.graph.logical import CompareOp, WhereOp
+from aotc.dialects.graph.reduction import ReduceOp
+from aotc.dialects.graph.trees.leaves import TreeLeavesOp
+from aotc.frontend.onnx.expressions import cast, reshape, scalar
+from aotc.frontend.onnx.importers.ml.ensembles import MODES, EnsembleError, Forest, Nodes, Weights, forest, smallest
+from aotc.frontend.onnx.importers.ml.scores import (
+    best,
+    both,
+    column,
+    complement,
+    decided,
+    label_of,
+    labels,
+    negative,
+    rows,
+    transform_name,
+    transformed,
+    zeros,
+)
+from aotc.frontend.onnx.registry import Node, onnx_op
+from aotc.model.weights import Array
+
+_DOMAIN = "ai.onnx.ml"
+
+_AGGREGATES = {"AVERAGE": "mean", "SUM": "sum", "MIN": "min", "MAX": "max"}
+"""Kinds of reductions, in the order of the numbers that TreeEnsemble has for them."""
+
+_ABSENT = {"mean": 0.0, "sum": 0.0, "min": np.inf, "max": -np.inf}
+"""What a leaf says of a target that it says nothing of."""
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """The trees of a node."""
+
+    nodes: Nodes
+    weights: Weights
+
+
+@onnx_op("TreeEnsembleRegressor", domain=_DOMAIN)
+def tree_ensemble_regressor(node: Node) -> SSAValue:
+    targets = node.attr("n_targets", 1)
+    scores = _Scores(node, _ensemble(node, "target"), targets, node.attr("aggregate_function", "SUM")).scores()
+    base = _values(node, "base_values")
+    if base.size not in (0, 1, targets):
+        node.fail(f"base_values has {base.size} values for {targets} targets")
+    if base.size == targets:
+        scores = node.emit(AddOp, scores, node.constant(base.astype(numpy_dtype(element_type_of(scores)))))
+    return transformed(node, cast(node, scores, f32))
+
+
+@onnx_op("TreeEnsemble", domain=_DOMAIN)
+def tree_ensemble(node: Node) -> SSAValue:
+    number = node.attr("aggregate_function", 1)
+    if not 0 <= number < len(_AGGREGATES):
+        node.fail(f"aggregate_function = {number} is not supported", fix=f"use 0 to {len(_AGGREGATES) - 1}")
+    scores = _Scores(node, _version_5(node), node.attr("n_targets", 1), list(_AGGREGATES)[number]).scores()
+    return transformed(node, scores)
+
+
+@onnx_op("TreeEnsembleClassifier", domain=_DOMAIN)
+def tree_ensemble_classifier(node: Node) -> list[SSAValue]:
+    known = labels(node, "classlabels_int64s", "classlabels_strings")
+    ensemble = _ensemble(node, "class")
+    count = len(known)
+    if not count:
+        node.fail("it has no class labels", fix="give it classlabels_int64s")
+    computed = _Scores(node, ensemble, count, "SUM")
+    scores, base = computed.scores(), _values(node, "base_values")
+    if base.size not in (0, 1, count):
+        node.fail(f"base_values has {base.size} values for {count} classes")
+    if count == 2:
+        found = _two_classes(node, scores, base, ensemble.weights, known)
+    else:
+        if base.size:
+            base = np.concatenate([base, np.zeros(count - base.size)])
+            scores = node.emit(AddOp, scores, node.constant(base.astype(numpy_dtype(element_type_of(scores)))))
+        found = [label_of(node, best(node, computed.only_present(scores)), known), transformed(node, scores)]
+    return [found[0], cast(node, found[1], f32)]
+
+
+def _two_classes(node: Node, scores: SSAValue, base: Array, weights: Weights, known: list[int]) -> list[SSAValue]:
+    """Labels and scores of two classes, of which the trees may know only one: as onnxruntime does it."""
+    first, second = column(node, scores, 0), column(node, scores, 1)
+    said = set(np.unique(weights.targets).tolist())
+    one_class, has_second = len(said) == 1, 1 in said
+
+    def plus(x: SSAValue, number: int) -> SSAValue:
+        return node.emit(AddOp, x, scalar(node, float(base[number]), x)) if base.size else x
+
+    pair: tuple[SSAValue, SSAValue] | None = (first, second) if has_second else None
+    if base.size == 2:
+        if has_second:
+            second = plus(first, 1)
+            pair = negative(node, second) if 0 in said else zeros(node, second), second
+        else:
+            pair = plus(first, 0), zeros(node, first)  # onnxruntime forgets the base value of a class without trees
+    else:
+        first = plus(first, 0)
+        pair = (first, second) if has_second else None
+    decisive = second if has_second else pair[0] if pair else first
+    positive = one_class and bool((weights.values >= 0).all())
+    label = decided(node, decisive, 0.5 if positive else 0, known if one_class else [0, 1])
+    if pair is not None:
+        return [label, transformed(node, both(node, *pair))]
+    name = transform_name(node)
+    if name == "PROBIT":
+        only = transformed(node, first)
+        return [label, both(node, only, only)]
+    if name == "LOGISTIC":
+        return [label, transformed(node, both(node, negative(node, first), first))]
+    return [label, both(node, complement(node, first) if positive else negative(node, first), first)]
+
+
+# Attributes
+
+
+def _values(node: Node, name: str) -> Array:
+    """A list of floats or the tensor in its place, of which the former is f32."""
+    tensor = node.attr(f"{name}_as_tensor")
+    return np.array(node.attr(name, []), np.float32) if tensor is None else tensor.reshape(-1)
+
+
+def _ints(node: Node, name: str, count: int | None = None) -> Array:
+    found = np.array(node.attr(name, []), np.int64)
+    if count is not None and len(found) != count:
+        node.fail(f"{name} has {len(found)} values, expected {count}")
+    return found
+
+
+def _ensemble(node: Node, kind: str) -> Ensemble:
+    """The trees of versions 1 to 4, whose leaves are nodes; `kind` is what weights are for, a target or a class."""
+    trees = _ints(node, "nodes_treeids")
+    count = len(trees)
+    if not count:
+        node.fail("it has no nodes")
+    modes: list[str] = node.attr("nodes_modes", [])
+    values = _values(node, "nodes_values")
+    if len(modes) != count or len(values) != count:
+        node.fail(f"{count} nodes have {len(modes)} nodes_modes and {len(values)} nodes_values")
+    if unknown := set(modes) - {*MODES[:6], "LEAF"}:
+        node.fail(f"nodes_modes has {sorted(unknown)[0]!r}", fix="it may have LEAF, " + ", ".join(MODES[:6]))
+    find = _Finder(node, trees, _ints(node, "nodes_nodeids", count))
+    missing = _ints(node, "nodes_missing_value_tracks_true")
+    missing = (
+        np.zeros(count, np.bool_) if not missing.size else _ints(node, "nodes_missing_value_tracks_true", count) > 0
+    )
+    is_leaf = np.array([mode == "LEAF" for mode in modes])
+    inner = np.flatnonzero(~is_leaf)
+    numbers = np.where(is_leaf, len(inner) + np.cumsum(is_leaf) - 1, np.cumsum(~is_leaf) - 1)
+    ids = [_ints(node, f"nodes_{way}nodeids", count)[inner] for way in ("true", "false")]
+    children = np.stack([numbers[find(trees[inner], each)] for each in ids], axis=1)
+    roots = numbers[np.flatnonzero(np.diff(trees, prepend=trees[:1] - 1))]
+    features = _ints(node, "nodes_featureids", count)[inner]
+    asked = np.array([MODES.index(modes[place]) for place in inner], np.int64)
+    nodes = Nodes(features, asked, values[inner], missing[inner], children, roots, int(is_leaf.sum()))
+    targets = _ints(node, f"{kind}_ids")
+    places = find(_ints(node, f"{kind}_treeids", len(targets)), _ints(node, f"{kind}_nodeids", len(targets)))
+    weights = _values(node, f"{kind}_weights")
+    if len(weights) != len(targets):
+        node.fail(f"{kind}_weights has {len(weights)} values, expected {len(targets)}")
+    kept = is_leaf[places]
+    return Ensemble(nodes, Weights(numbers[places[kept]] - len(inner), targets[kept], weights[kept]))
+
+
+class _Finder:
+    """Positions of nodes by the numbers of their trees and their own; fails where there is none."""
+
+    def __init__(self, node: Node, trees: Array, numbers: Array) -> None:
+        self._node = node
+        self._known = {pair: place for place, pair in enumerate(zip(trees.tolist(), numbers.tolist(), strict=True))}
+        if len(self._known) < len(trees):
+            node.fail("two nodes of a tree have one number")
+
+    def __call__(self, trees: Array, numbers: Array) -> Array:
+        pairs = list(zip(trees.tolist(), numbers.tolist(), strict=True))
+        missing = next((pair for pair in pairs if pair not in self._known), None)
+        if missing is not None:
+            self._node.fail(f"tree {missing[0]} has no node {missing[1]}")
+        return np.array([self._known[pair] for pair in pairs], np.int64)
+
+
+def _version_5(node: Node) -> Ensemble:
+    features = _ints(node, "nodes_featureids")
+    count = len(features)
+    modes = np.asarray(node.attr("nodes_modes", np.zeros(0, np.uint8))).reshape(-1).astype(np.int64)
+    splits = np.asarray(node.attr("nodes_splits", np.zeros(0, np.float32))).reshape(-1)
+    if len(modes) != count or len(splits) != count:
+        node.fail(f"{count} nodes have {len(modes)} nodes_modes and {len(splits)} nodes_splits")
+    missing = _ints(node, "nodes_missing_value_tracks_true")
+    missing = (
+        np.zeros(count, np.bool_) if not missing.size else _ints(node, "nodes_missing_value_tracks_true", count) > 0
+    )
+    ids = np.stack([_ints(node, f"nodes_{way}nodeids", count) for way in ("true", "false")], axis=1)
+    leads = np.stack([_ints(node, f"nodes_{way}leafs", count) for way in ("true", "false")], axis=1) != 0
+    targets = _ints(node, "leaf_targetids")
+    weights = np.asarray(node.attr("leaf_weights", np.zeros(0, np.float32))).reshape(-1)
+    if len(weights) != len(targets) or (ids < 0).any() or (ids >= np.where(leads, len(targets), count)).any():
+        node.fail("a node leads to a node or a leaf that does not exist, or a leaf has no weight")
+    members = np.asarray(node.attr("membership_values", np.zeros(0, splits.dtype))).reshape(-1)
+    ends = np.flatnonzero(np.isnan(members))
+    sets = [part[~np.isnan(part)] for part in np.split(members, ends)] if members.size else []
+    if sets and np.isnan(members[-1]):
+        sets.pop()  # each set is followed by a NaN, the last one perhaps not
+    roots = _ints(node, "tree_roots")
+    nodes = Nodes(features, modes, splits, missing, ids + np.where(leads, count, 0), roots, len(targets), sets)
+    return Ensemble(nodes, Weights(np.arange(len(targets)), targets, weights))
+
+
+# Scores
+
+
+class _Scores:
+    """The aggregated weights of an ensemble's leaves."""
+
+    def __init__(self, node: Node, ensemble: Ensemble, targets: int, aggregate: str) -> None:
+        if aggregate not in _AGGREGATES:
+            node.fail(f"aggregate_function = {aggregate} is not supported", fix="choose from " + ", ".join(_AGGREGATES))
+        weights = ensemble.weights
+        if targets < 1 or (weights.targets.size and not 0 <= weights.targets.min() <= weights.targets.max() < targets):
+            node.fail(f"a weight is for a target that does not exist, of {targets}")
+        self.node = node
+        self.weights = weights
+        self.targets = targets
+        self.leaf_count = ensemble.nodes.leaves
+        self.kind = _AGGREGATES[aggregate]
+        x = rows(node)
+        thresholds = ensemble.nodes.thresholds.dtype
+        if not is_float(element_type_of(x)):
+            x = cast(node, x, f32)
+        dtype = numpy_dtype(element_type_of(x))
+        if thresholds != dtype and node.op_type == "TreeEnsemble":
+            node.fail(f"nodes_splits are {thresholds}, the features {dtype}", fix="give them one type")
+        nodes = ensemble.nodes
+        try:
+            self.forest = forest(replace(nodes, thresholds=nodes.thresholds.astype(dtype)), shape_of(x)[1])
+        except EnsembleError as error:
+            node.fail(str(error), fix="the model is invalid: export it again")
+        self.dtype = dtype
+        self.trees = len(nodes.roots)
+        if not self.trees:
+            node.fail("it has no trees")
+        self._x = x
+        self._single = self._one_target_each(self.forest)
+
+    def _one_target_each(self, found: Forest) -> Array | None:
+        """The target of each tree, if no leaf of it says anything of another."""
+        owners = found.trees_of_leaves[self.weights.leaves]
+        targets = np.zeros(self.trees, np.int64)
+        reached = owners >= 0
+        targets[owners[reached]] = self.weights.targets[reached]
+        same = bool((targets[owners[reached]] == self.weights.targets[reached]).all())
+        return targets if same and len(np.unique(self.weights.leaves)) == len(self.weights.leaves) else None
+
+    def scores(self) -> SSAValue:
+        """[rows, targets]."""
+        node, absent = self.node, _ABSENT[self.kind]
+        total = self._reduced(self.weights.dense(self.leaf_count, self.targets, absent).astype(self.dtype), self.kind)
+        if not np.isinf(absent):
+            return total
+        silent = node.emit(CompareOp, total, scalar(node, absent, total), how="eq")
+        return node.emit(WhereOp, silent, scalar(node, 0, total), total)
+
+    def only_present(self, scores: SSAValue) -> SSAValue:
+        """Scores that are minus infinity where no leaf said anything of the target."""
+        present = self.weights.present(self.leaf_count, self.targets)
+        owners = self.forest.trees_of_leaves
+        everywhere = np.zeros(self.targets, np.bool_)
+        for tree in range(self.trees):
+            everywhere |= present[owners == tree].all(0)
+        if everywhere.all():
+            return scores
+        node = self.node
+        said = self._reduced(present.astype(self.dtype), "max")
+        nothing = node.emit(CompareOp, said, scalar(node, 0, said), how="le")
+        return node.emit(WhereOp, nothing, scalar(node, -np.inf, scores), scores)
+
+    def _reduced(self, values: Array, kind: str) -> SSAValue:
+        """What the leaves [leaves, targets] of all trees say, reduced over trees."""
+        node, neutral = self.node, _ABSENT[kind]
+        roots, depths = self.forest.roots, self.forest.depths  # neighbours that take about as long are a good group
+        if self._single is None:
+            roots = roots[np.argsort(depths, kind="stable")]
+            found = node.emit(GatherOp, node.constant(values), self._leaves(roots), axis=0)
+            total = node.emit(ReduceOp, found, kind="sum" if kind == "mean" else kind, axes=[1])
+        else:
+            # A leaf has one value; every target gets as many trees, some of which say nothing.
+            counts = np.bincount(self._single, minlength=self.targets)
+            padding = np.repeat(np.arange(self.targets), counts.max() - counts)
+            order = np.lexsort([np.pad(depths, (0, len(padding))), np.concatenate([self._single, padding])])
+            silent = len(self.forest.features) + self.leaf_count
+            roots = np.concatenate([roots, np.full(len(padding), silent)])[order]
+            leaves = np.full(self.leaf_count + 1, neutral, self.dtype)
+            targets = self._single[self.forest.trees_of_leaves]
+            leaves[:-1] = values[np.arange(self.leaf_count), targets]
+            grouped = reshape(node, self._leaves(roots), [shape_of(self._x)[0], self.targets, int(counts.max())])
+            found = node.emit(GatherOp, node.constant(leaves), grouped, axis=0)
+            total = node.emit(ReduceOp, found, kind="sum" if kind == "mean" else kind, axes=[2])
+        return node.emit(DivOp, total, scalar(node, self.trees, total)) if kind == "mean" else total
+
+    def _leaves(self, roots: Array) -> SSAValue:
+        """The numbers of the leaves [rows, trees] that the walks from `roots` end at."""
+        node, found = self.node, self.forest
+        numbers = smallest(np.concatenate([found.children.reshape(-1), roots]))
+        tables: list[Any] = [smallest(found.features), found.thresholds]
+        tables += [numbers[: found.children.size].reshape(-1, 2), numbers[found.children.size :]]
+        operands = [node.constant(table) for table in tables]
+        missing = None if found.missing is None else node.constant(found.missing)
+        return node.emit(TreeLeavesOp, self._x, *operands, missing, depth=found.depth, leaves=self.leaf_count + 1)

@@ -1,0 +1,165 @@
+"""The walk from the roots of decision trees to their leaves, on tables.
+
+What the leaves say, and how trees are put together, are other operations: a gather and a reduction.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import I64, IntegerAttr, IntegerType, TensorType
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def
+
+from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
+from aotc.dialects.dtypes import is_encoded, is_float
+from aotc.dialects.graph.indexing import require_indices
+from aotc.dialects.graph.interfaces import (
+    Array,
+    LoopNestOp,
+    ShapeError,
+    common_element_type,
+    element_type_of,
+    shape_of,
+)
+
+
+def check_sizes(depth: int, leaves: int) -> None:
+    """Raise ShapeError for numbers that no tree has."""
+    if depth < 0 or leaves < 1:
+        raise ShapeError(f"depth must be at least 0 and leaves at least 1, found {depth} and {leaves}")
+
+
+@irdl_op_definition
+class TreeLeavesOp(LoopNestOp):
+    """The leaf of each of R trees for each row of x: result[n, r] is its number.
+
+    `x` [N, F] are features. A node m < M compares: if x[n, features[m]] <= thresholds[m], the walk goes on at
+    children[m, 0], else at children[m, 1]; where `missing` [M] holds, a NaN goes to the first, too. Numbers from M on
+    are leaves, the first of them is 0 in the result. The walk begins at roots[r] and takes at most `depth` steps; nodes
+    may be shared. There are `leaves` leaves. `features`, `children` and `roots` are within their ranges: they are not
+    checked.
+    """
+
+    name = "graph.tree_leaves"
+    x = operand_def(TensorType)
+    features = operand_def(TensorType)
+    thresholds = operand_def(TensorType)
+    children = operand_def(TensorType)
+    roots = operand_def(TensorType)
+    missing = opt_operand_def(TensorType)
+    depth = prop_def(IntegerAttr[I64])
+    leaves = prop_def(IntegerAttr[I64])
+    result = result_def(TensorType)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        x, nodes = shape_of(self.x), shape_of(self.features)
+        if len(x) != 2 or len(nodes) != 1 or not x[1] or not nodes[0]:
+            raise ShapeError(f"x must be [rows, features] and features [nodes], found {list(x)} and {list(nodes)}")
+        if shape_of(self.thresholds) != nodes or shape_of(self.children) != (*nodes, 2):
+            raise ShapeError(
+                f"thresholds and children of {nodes[0]} nodes must be {list(nodes)} and {[*nodes, 2]},"
+                f" found {list(shape_of(self.thresholds))} and {list(shape_of(self.children))}"
+            )
+        if self.missing is not None:
+            if shape_of(self.missing) != nodes or element_type_of(self.missing) != IntegerType(1):
+                raise ShapeError(f"missing must be {list(nodes)} of i1, found {self.missing.type}")
+            if not is_float(element_type_of(self.x)):
+                raise ShapeError("integers are never missing")
+        if len(shape_of(self.roots)) != 1:
+            raise ShapeError(f"roots must be [trees], found {list(shape_of(self.roots))}")
+        for value in (self.features, self.children, self.roots):
+            require_indices(value)
+        if is_encoded(common_element_type(self.x, self.thresholds)):
+            raise ShapeError(f"{element_type_of(self.x)} cannot be compared")
+        check_sizes(self.depth.value.data, self.leaves.value.data)
+        kind = common_element_type(self.children, self.roots)
+        return [TensorType(kind, [x[0], shape_of(self.roots)[0]])]
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        x, features, thresholds, children, roots = operands[:5]
+        count, row = len(features), np.arange(len(x))[:, None]
+        node = np.broadcast_to(roots.astype(np.int64), shape_of(self.result))
+        for _ in range(self.depth.value.data):
+            at = np.minimum(node, count - 1)
+            value = x[row, features[at].astype(np.int64)]
+            first = value <= thresholds[at]
+            if self.missing is not None:
+                first |= operands[5][at] & (value != value)
+            node = np.where(node < count, children[at, np.where(first, 0, 1)], node)
+        return [(node - count).astype(roots.dtype)]
+
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        def each(index: list[Scalar]) -> None:
+            row, tree = index
+            walk = self.walker(b, reads, row)
+            (node,) = b.reduce([(0, self.depth.value.data)], [walk.root(tree)], lambda _, at: [walk.step(at[0])])
+            writes[0](index, walk.leaf(node))
+
+        b.parallel_for(shape_of(self.result), each)
+
+    def prepare(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer], row: Scalar) -> None:
+        """Emit what comes before the walks of a row: nothing."""
+
+    def walker(self, b: Builder, reads: Sequence[Reader], row: Scalar) -> Walk:
+        """The walk of one row of x, to be written with `b`."""
+        x, features, thresholds, children, roots, *missing = reads
+        return _TableWalk(self, b, row, x, roots, (features, thresholds, children, *missing))
+
+
+class Walk(ABC):
+    """The walk of one row of features, while its loops are written."""
+
+    def __init__(self, b: Builder, row: Scalar, x: Reader, roots: Reader, nodes: int, kind: Attribute) -> None:
+        self._b = b
+        self._row = row
+        self._x = x
+        self._roots = roots
+        self._nodes = nodes
+        self._kind = kind
+
+    def root(self, tree: Scalar) -> Scalar:
+        """The index of the node or leaf that a tree begins with."""
+        return self._b.cast(self._roots([tree]), INDEX)
+
+    def goes_on(self, node: Scalar) -> Scalar:
+        """Whether an index is that of a node, not of a leaf."""
+        return self._b.compare("lt", node, self._nodes)
+
+    @abstractmethod
+    def step(self, node: Scalar) -> Scalar:
+        """Where the walk goes from `node`: at a leaf it stays. No branch: processors guess half of them wrong."""
+
+    def leaf(self, node: Scalar) -> Scalar:
+        """The number of the leaf that a walk ended at."""
+        return self._b.cast(node - self._nodes, self._kind)
+
+    def feature(self, number: Scalar) -> Scalar:
+        """A feature of the row."""
+        return self._x([self._row, number])
+
+    def answer(self, value: Scalar, threshold: Scalar, missing: Scalar | None) -> Scalar:
+        """Which child it is: 0 or 1."""
+        first = self._b.compare("le", value, threshold)
+        if missing is not None:
+            first = first | (missing & self._b.compare("ne", value, value))
+        return self._b.select(first, self._b.index(0), 1)
+
+
+class _TableWalk(Walk):
+    def __init__(
+        self, op: TreeLeavesOp, b: Builder, row: Scalar, x: Reader, roots: Reader, tables: Sequence[Reader]
+    ) -> None:
+        super().__init__(b, row, x, roots, shape_of(op.features)[0], element_type_of(op.result))
+        self._tables = tables
+
+    def step(self, node: Scalar) -> Scalar:
+        b = self._b
+        inside = self.goes_on(node)
+        at = b.select(inside, node, self._nodes - 1)
+        features, thresholds, children, *missing = self._tables
+        value = self.feature(b.cast(features([at]), INDEX))
+        answer = self.answer(value, thresholds([at]), missing[0]([at]) if missing else None)
+        return b.select(inside, b.cast(children([at, answer]), INDEX), node)

@@ -1,0 +1,178 @@
+"""Values that a loop carries: written where the last ones are, which nobody reads any more by then."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
+
+from aotc.dialects.graph.control import IfOp, LoopOp, yield_of
+from aotc.dialects.graph.interfaces import is_view, viewed_whole
+from aotc.dialects.graph.structure import CopyOp, FusedOp
+from aotc.passes.fuse.groups import make_group
+from aotc.passes.fuse.reads import in_place
+
+
+def is_only_read_by(value: SSAValue, op: Operation) -> bool:
+    """Whether nothing but one operand of `op` reads `value`, or what it is a view of."""
+    source = viewed_whole(value)
+    while value.has_one_use():
+        if value is source:
+            return True
+        assert isinstance(value, OpResult)
+        value = value.op.operands[0]
+    return False
+
+
+def settle_control_flow(blocks: Sequence[Block]) -> None:
+    """See that loops can write what they carry where the last values are, and copy what conditionals hand on where its
+    place is another.
+
+    `blocks` are in order, outer ones first; every operation in them that is no view is in a group already, or stays.
+    """
+    taken_over: dict[SSAValue, SSAValue] = {}
+    for block in blocks:
+        for op in block.ops:
+            if isinstance(op, LoopOp):
+                taken_over.update(_settle_loop(op))
+            elif isinstance(op, IfOp):
+                taken_over.update(_settle_conditional(op, taken_over))
+
+
+def _settle_loop(loop: LoopOp) -> dict[SSAValue, SSAValue]:
+    """Have the region compute every next carried value after the last read of the carried one, or copy it at the end.
+
+    Every value that the region yields is a result of its own of one operation. Returns the results that are written
+    over an operand of their operation, with the operand.
+    """
+    block, end = loop.block, yield_of(loop.block)
+    after: dict[Operation, set[Operation]] = {}
+    copied: list[int] = []
+    taken_over: dict[SSAValue, SSAValue] = {}
+    for position, value in enumerate(end.values):
+        argument, source = loop.carried_at(position), viewed_whole(value)
+        if argument is None or source is argument:
+            continue
+        producer = source.owner
+        assert isinstance(producer, Operation)
+        wanted = {op: set(others) for op, others in after.items()}
+        wanted.setdefault(producer, set()).update(before := set(_readers(argument)))
+        wanted[producer].discard(producer)
+        if (producer in before and not _may_overwrite(producer, source, argument)) or _ordered(block, wanted) is None:
+            copied.append(position)
+            continue
+        after = wanted
+        if producer in before:
+            taken_over[source] = argument
+    order = _ordered(block, after)
+    assert order is not None
+    for op in order:
+        op.detach()
+    block.insert_ops_before(order, end)
+    for position in copied:
+        _copy_operand(end, position)
+    return taken_over
+
+
+def _settle_conditional(op: IfOp, taken_over: Mapping[SSAValue, SSAValue]) -> dict[SSAValue, SSAValue]:
+    """Copy the arguments that regions yield, but where the result is written over the operand that they are."""
+    inner: dict[SSAValue, SSAValue] = {}
+    for block in op.blocks:
+        end = yield_of(block)
+        for position, value in enumerate(end.values):
+            source, operand = viewed_whole(value), taken_over.get(op.results[position])
+            kept = None if operand is None else block.args[list(op.captured).index(operand)]
+            if isinstance(source, BlockArgument):
+                if source is not kept:
+                    _copy_operand(end, position)
+            elif kept is not None and isinstance(source.owner, IfOp) and source.owner in _readers(kept):
+                inner[source] = kept
+    return inner
+
+
+def _copy_operand(reader: Operation, place: int) -> None:
+    """Let `reader` read a copy of an operand, in a group of its own."""
+    value = reader.operands[place]
+    copy = CopyOp.get(value)
+    copy.location = value.owner.location if isinstance(value.owner, Operation) else reader.location
+    assert reader.parent is not None
+    reader.parent.insert_op_before(copy, reader)
+    reader.operands[place] = copy.result
+    make_group([copy], [copy.result])
+
+
+def _readers(value: SSAValue) -> list[Operation]:
+    """The operations that read `value`, directly or through views."""
+    found: list[Operation] = []
+    for use in value.uses:
+        if is_view(use.operation):
+            found += [use.operation, *_readers(use.operation.results[0])]
+        else:
+            found.append(use.operation)
+    return found
+
+
+def _may_overwrite(op: Operation, result: SSAValue, argument: BlockArgument) -> bool:
+    """Whether `op`, which reads `argument`, may write `result` into its buffer."""
+    assert isinstance(result, OpResult)
+    places = [place for place, value in enumerate(op.operands) if _is_of(value, argument)]
+    if any(viewed_whole(op.operands[place]) is not argument for place in places):
+        return False
+    if isinstance(op, FusedOp):
+        allowed = in_place(op.block, op.yield_op.values)[result.index]
+        return all(place in allowed for place in places)
+    if isinstance(op, IfOp) and len(places) == 1 and places[0] > 0 and op.operands[places[0]] is argument:
+        return all(_ends_with(block, block.args[places[0] - 1], result.index) for block in op.blocks)
+    return False
+
+
+def _ends_with(block: Block, argument: BlockArgument, position: int) -> bool:
+    """Whether a region computes what it yields at `position` after it has read `argument`, or in its place."""
+    yielded = [viewed_whole(value) for value in yield_of(block).values]
+    value = yielded.pop(position)
+    if argument in yielded:  # copied at the end
+        return False
+    if value is argument:
+        return True
+    if not isinstance(value, OpResult):
+        return False
+    readers = set(_readers(argument))
+    order = {op: number for number, op in enumerate(block.ops)}
+    if any(order[reader] > order[value.op] for reader in readers):
+        return False
+    return value.op not in readers or _may_overwrite(value.op, value, argument)
+
+
+def _is_of(value: SSAValue, argument: BlockArgument) -> bool:
+    """Whether `value` is `argument` or a view of it, or of a part."""
+    while isinstance(value, OpResult) and is_view(value.op):
+        value = value.op.operands[0]
+    return value is argument
+
+
+def _ordered(block: Block, after: dict[Operation, set[Operation]]) -> Sequence[Operation] | None:
+    """The operations of `block` but its terminator, each after those whose results it reads and those that it must come
+    `after`, otherwise in the order they are in; None where there is no such order."""
+    ops = [op for op in block.ops if op is not block.last_op]
+    open_ops: set[Operation] = set()
+    placed: dict[Operation, None] = {}
+    for root in ops:
+        pending = [root]
+        while pending:
+            op = pending[-1]
+            if op in placed:
+                pending.pop()
+                continue
+            needed = [value.op for value in op.operands if isinstance(value, OpResult) and value.op.parent is block]
+            needed += sorted(after.get(op, ()), key=ops.index)
+            missing = [other for other in needed if other not in placed]
+            if not missing:
+                pending.pop()
+                open_ops.discard(op)
+                placed[op] = None
+                continue
+            if op in open_ops and any(other in open_ops for other in missing):
+                return None
+            open_ops.add(op)
+            pending.append(missing[0])
+    return list(placed)

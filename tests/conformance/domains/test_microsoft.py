@@ -1,0 +1,328 @@
+"""Operators of com.microsoft that exporters and onnxruntime's optimiser write, against onnxruntime."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from harness import Array, assert_close, reference
+from onnx import GraphProto, ModelProto, ValueInfoProto, helper, numpy_helper, save
+
+import aotc
+from aotc.compiler.driver import in_process, lower
+from aotc.dialects.dtypes import ELEMENT_TYPES
+from aotc.executor import compiled_in_process
+from aotc.frontend.onnx.tensors import ONNX_TYPES
+from aotc.measuring.routes import open_model
+from aotc.pipeline.options import CompileOptions
+
+SCALAR = "rv64gc"
+"""A target without vectors of as wide addresses; what its phases make runs in this process as well."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One node; an input is an array, a constant (in `constants`), or left out. `outputs` has "" for one left out."""
+
+    op_type: str
+    inputs: tuple[Array | None, ...]
+    attributes: dict[str, Any] = field(default_factory=dict)
+    outputs: tuple[str, ...] = ("y",)
+    constants: tuple[int, ...] = ()
+    domain: str = "com.microsoft"
+    tolerance: float | None = None
+    note: str = ""
+
+    def __str__(self) -> str:
+        return "-".join([self.op_type, *(f"{name}={value}" for name, value in self.attributes.items()), self.note])
+
+    def model(self) -> tuple[ModelProto, dict[str, Array]]:
+        return merged([self])
+
+
+def merged(cases: Sequence[Case]) -> tuple[ModelProto, dict[str, Array]]:
+    """One model of all cases side by side; names end with their numbers."""
+    graph = GraphProto(name="cases")
+    feed: dict[str, Array] = {}
+    for number, each in enumerate(cases):
+        names = ["" if x is None else f"x{place}_{number}" for place, x in enumerate(each.inputs)]
+        outputs = [name and f"{name}_{number}" for name in each.outputs]
+        for place, (name, x) in enumerate(zip(names, each.inputs, strict=True)):
+            if place in each.constants and x is not None:
+                graph.initializer.append(numpy_helper.from_array(x, name))
+            elif x is not None:
+                feed[name] = x
+                kind = ONNX_TYPES[ELEMENT_TYPES[x.dtype.name]]
+                graph.input.append(helper.make_tensor_value_info(name, kind, x.shape))
+        node = helper.make_node(each.op_type, names, outputs, f"n{number}", domain=each.domain, **each.attributes)
+        graph.node.append(node)
+        graph.output.extend(ValueInfoProto(name=name) for name in outputs if name)
+    sets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    return helper.make_model(graph, opset_imports=sets, ir_version=9), feed
+
+
+_random = np.random.default_rng(21)
+
+
+def f(*shape: int) -> Array:
+    return _random.normal(size=shape).astype(np.float32)
+
+
+def i(low: int, high: int, *shape: int, dtype: Any = np.int32) -> Array:
+    return _random.integers(low, high, shape).astype(dtype)
+
+
+def case(op_type: str, *inputs: Array | None, **more: Any) -> Case:
+    names = ("outputs", "constants", "domain", "tolerance", "note")
+    given = {name: more.pop(name) for name in names if name in more}
+    return Case(op_type, inputs, more, **given)
+
+
+def layers() -> list[Case]:
+    x, skip, gamma, beta = f(2, 3, 16), f(2, 3, 16), f(16), f(16)
+    words, places, segments = f(20, 16), f(9, 16), f(2, 16)
+    ids, kinds, mask = i(0, 20, 2, 5), i(0, 2, 2, 5), i(0, 2, 2, 5)
+    three = ("y", "", "", "sum")
+    return [
+        case("Gelu", x),
+        case("BiasGelu", x, gamma),
+        case("FastGelu", x),
+        case("FastGelu", x, gamma, note="bias"),
+        case("QuickGelu", x, alpha=1.3),
+        case("SimplifiedLayerNormalization", x, gamma, domain="", axis=-1, epsilon=1e-5, stash_type=1),
+        case("SkipLayerNormalization", x, skip, gamma, beta, epsilon=1e-5),
+        case("SkipLayerNormalization", x, skip, gamma, beta, gamma, epsilon=1e-5, outputs=three),
+        case("SkipLayerNormalization", x, skip[0], gamma, None, beta, epsilon=1e-5, outputs=three, note="broadcast"),
+        case("SkipSimplifiedLayerNormalization", x, skip, gamma, outputs=three),
+        case("SkipSimplifiedLayerNormalization", x, skip, gamma, beta, outputs=three, note="bias"),
+        case("EmbedLayerNormalization", ids, kinds, words, places, segments, gamma, beta, mask, outputs=("y", "n")),
+        case("EmbedLayerNormalization", ids, None, words, places, None, gamma, beta, outputs=("y", "n", "sum")),
+        case("EmbedLayerNormalization", ids, kinds, words, places, segments, gamma, beta, None, i(0, 9, 2, 5),
+             outputs=("y", "n")),
+    ]  # fmt: skip
+
+
+def products() -> list[Case]:
+    a, b = f(3, 2, 5), f(3, 5, 4)
+    x, w = f(1, 3, 8, 8), f(4, 3, 3, 3)
+    found = [
+        case("FusedMatMul", a, b, alpha=0.5),
+        case("FusedMatMul", a.swapaxes(1, 2).copy(), b, transA=1),
+        case("FusedMatMul", a, b.swapaxes(1, 2).copy(), transB=1, alpha=2.0),
+        case("FusedMatMul", a.transpose(1, 0, 2).copy(), b, transBatchA=1),
+        case("FusedMatMul", a, b.transpose(1, 0, 2).copy(), transBatchB=1),
+        case("FusedConv", x, w, f(4), activation="Relu", pads=[1, 1, 1, 1]),
+        case("FusedConv", x, w, f(4), f(1, 4, 6, 6), activation="Relu", note="sum"),
+        case("FusedConv", x, w, activation="LeakyRelu", activation_params=[0.3]),
+        case("FusedConv", x, w, activation="Clip", activation_params=[-0.5, 0.5]),
+        case("FusedConv", x, w, activation="HardSigmoid", activation_params=[0.3, 0.4]),
+        case("FusedConv", x, w, activation="Tanh"),
+        case("FusedConv", x, w, activation="Sigmoid"),
+        case("FusedGemm", f(3, 5), f(5, 4), f(4), activation="Relu"),
+    ]
+    q, weight = i(0, 255, 6, 20, dtype=np.uint8), i(-127, 127, 20, 9, dtype=np.int8)
+    scales = np.abs(f(9)) / 100
+    point = [np.array(n, dtype) for n, dtype in ((0.02, np.float32), (0.01, np.float32), (120, np.uint8), (3, np.int8))]
+    found += [
+        case("MatMulIntegerToFloat", q, weight, *point),
+        case("MatMulIntegerToFloat", q, weight, point[0], scales, point[2], None, f(9), note="columns"),
+        case("DynamicQuantizeMatMul", f(6, 20), weight, scales, constants=(1,)),
+        case("DynamicQuantizeMatMul", f(2, 6, 20), weight, scales, i(-3, 4, 9, dtype=np.int8), f(9), constants=(1, 3)),
+    ]
+    for bits, block, depth in ((4, 32, 64), (4, 16, 40), (8, 32, 64), (4, 32, 33)):
+        columns, blocks = 24, -(-depth // block)
+        stored = i(0, 256, columns, blocks, block * bits // 8, dtype=np.uint8)
+        point = i(0, 256, columns * -(-blocks * bits // 8), dtype=np.uint8)
+        given = {"K": depth, "N": columns, "bits": bits, "block_size": block}
+        scale = np.abs(f(columns * blocks)) / 10
+        found.append(case("MatMulNBits", f(3, depth), stored, scale, constants=(1, 2), **given))
+        found.append(
+            case("MatMulNBits", f(2, 1, depth), stored, scale, point, None, f(columns), constants=(1, 2, 3, 5), **given)
+        )
+    return found
+
+
+def attentions() -> list[Case]:
+    batch, steps, hidden, heads = 2, 4, 12, 3
+    x, weight, bias = f(batch, steps, hidden), f(hidden, 3 * hidden), f(3 * hidden)
+    past = f(2, batch, heads, 3, hidden // heads)
+    q, k, v = f(batch, steps, hidden), f(batch, 5, hidden), f(batch, 5, hidden)
+    keys = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], np.int32)
+    before = f(batch, heads, 2, hidden // heads), f(batch, heads, 2, hidden // heads)
+    found = [
+        case("Attention", x, weight, bias, num_heads=heads),
+        case("Attention", x, weight, bias, num_heads=heads, unidirectional=1),
+        case("Attention", x, weight, bias, np.array([2, 4], np.int32), num_heads=heads, note="lengths"),
+        case("Attention", x, weight, bias, np.array([3, 4, 1, 0], np.int32), num_heads=heads, note="ends-and-starts"),
+        case("Attention", x, weight, bias, keys[:, 1:], num_heads=heads, note="mask"),
+        case("Attention", x, weight, bias, i(0, 2, batch, steps, steps) | np.eye(steps, dtype=np.int32),
+             num_heads=heads, note="mask-of-steps"),
+        case("Attention", x, weight, bias, None, past, num_heads=heads, unidirectional=1, outputs=("y", "present")),
+        case("Attention", x, weight, bias, None, None, f(batch, heads, steps, steps), num_heads=heads, scale=0.3),
+        case("Attention", x, f(hidden, 30), f(30), num_heads=heads, qkv_hidden_sizes=[12, 12, 6]),
+        case("MultiHeadAttention", q, k, v, num_heads=heads),
+        case("MultiHeadAttention", q, k, v, bias, keys, num_heads=heads),
+        case("MultiHeadAttention", q, k, v, None, np.array([2, 5], np.int32), num_heads=heads),
+        case("MultiHeadAttention", q, k, v, None, None, f(1, heads, steps, 5), num_heads=heads, scale=0.4),
+        case("MultiHeadAttention", q, f(batch, steps, hidden), f(batch, steps, hidden), None, None, None, *before,
+             num_heads=heads, unidirectional=1, outputs=("y", "k", "v")),
+        case("MultiHeadAttention", q, f(batch, heads, 5, 4), f(batch, heads, 5, 4), num_heads=heads, note="heads"),
+    ]  # fmt: skip
+    cos, sin = f(16, 4), f(16, 4)
+    for interleaved in (0, 1):
+        given = {"interleaved": interleaved}
+        found += [
+            case("RotaryEmbedding", f(2, 3, 16), i(0, 16, 2, 3, dtype=np.int64), cos, sin, **given),
+            case("RotaryEmbedding", f(2, 3, 16), np.array([2]), cos, sin, note="offset", **given),
+            case("RotaryEmbedding", f(2, 2, 3, 8), i(0, 16, 2, 3, dtype=np.int64), cos, sin, **given),
+            case("RotaryEmbedding", f(2, 3, 24), i(0, 16, 2, 3, dtype=np.int64), cos, sin, num_heads=2,
+                 rotary_embedding_dim=8, **given),
+        ]  # fmt: skip
+    return found + grouped()
+
+
+SIZE = 16
+"""Of a head."""
+
+
+def grouped() -> list[Case]:
+    found: list[Case] = []
+    cos, sin = f(32, 8), f(32, 8)
+    outputs = ("y", "k", "v")
+    for heads, groups in ((4, 2), (3, 3)):
+
+        def inputs(batch: int, steps: int, room: int, heads: int = heads, groups: int = groups) -> list[Array | None]:
+            new = [f(batch, steps, count * SIZE) for count in (heads, groups, groups)]
+            return [*new, f(batch, groups, room, SIZE), f(batch, groups, room, SIZE)]
+
+        given: dict[str, Any] = {"num_heads": heads, "kv_num_heads": groups, "outputs": outputs, "constants": (6,)}
+        one, whole = np.array([6, 6], np.int32), np.array(7, np.int32)
+        found += [
+            case("GroupQueryAttention", *inputs(2, 1, 6), one, whole, **given, note="step"),
+            case("GroupQueryAttention", *inputs(2, 1, 6), one, whole, cos, sin, do_rotary=1, **given),
+            case("GroupQueryAttention", *inputs(2, 1, 6), one, whole, cos, sin, do_rotary=1, rotary_interleaved=1,
+                 **given),
+            case("GroupQueryAttention", *inputs(2, 1, 6), one, whole, local_window_size=3, **given),
+            case("GroupQueryAttention", *inputs(2, 1, 6), one, whole, softcap=2.0, scale=0.5, **given),
+            case("GroupQueryAttention", *inputs(2, 1, 10), np.array([3, 5], np.int32), np.array(6, np.int32), **given,
+                 note="ragged-in-a-buffer"),
+            case("GroupQueryAttention", *inputs(2, 5, 0), np.array([4, 4], np.int32), np.array(5, np.int32), cos, sin,
+                 do_rotary=1, **given | {"constants": (3, 4, 6)}, note="prompt"),
+            case("GroupQueryAttention", *inputs(1, 3, 4), np.array([6], np.int32), whole, cos, sin, do_rotary=1,
+                 note="chunk", **given),
+        ]  # fmt: skip
+        packed = f(2, 1, (heads + 2 * groups) * SIZE)
+        past = inputs(2, 1, 6)[3:]
+        found.append(case("GroupQueryAttention", packed, None, None, *past, one, whole, cos, sin, do_rotary=1, **given))
+    return found
+
+
+def recurrent() -> list[Case]:
+    """onnxruntime rounds inputs and states, too: it is near."""
+    found: list[Case] = []
+    for directions, channels in ((1, False), (2, True)):
+        steps, batch, size, units = 5, 2, 6, 8
+        weights: list[Array] = []
+        scales: list[Array] = []
+        for columns in (size, units):
+            real = f(directions, columns, 4 * units) / 4
+            scale = np.abs(real).max(axis=1 if channels else (1, 2)) / 127
+            wide = scale[:, None, :] if channels else scale[:, None, None]
+            weights.append(np.round(real / wide).astype(np.int8))
+            scales.append(scale.astype(np.float32))
+        points = [np.zeros_like(scale, dtype=np.int8) for scale in scales]
+        bias = f(directions, 8 * units)
+        inputs = [f(steps, batch, size), *weights, bias, None, None, None, None]
+        inputs += [scales[0], points[0], scales[1], points[1]]
+        direction = "bidirectional" if directions == 2 else "forward"
+        found.append(
+            case("DynamicQuantizeLSTM", *inputs, constants=(1, 2, 3, 8, 9, 10, 11), hidden_size=units,
+                 direction=direction, outputs=("y", "h", "c"), tolerance=0.03)
+        )  # fmt: skip
+    return found
+
+
+FAMILIES = {"layers": layers, "products": products, "attention": attentions, "recurrent": recurrent}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_as_onnxruntime(family: str, tmp_path: Path) -> None:
+    cases = FAMILIES[family]()
+    proto, feed = merged(cases)
+    path = tmp_path / "cases.onnx"
+    save(proto, path)
+    scalar = lower(proto, in_process(CompileOptions.of(target=SCALAR)))
+    found = {
+        "by definition": aotc.compile(proto, optimize=0)(feed),
+        "at the default level": aotc.compile(proto)(feed),
+        "without vectors": compiled_in_process(scalar)(feed),
+        "by C": open_model(str(path), "c", CompileOptions())(feed),
+    }
+    for number, each in enumerate(cases):
+        values = reference(*each.model())
+        assert values is not None, str(each)
+        for name, wanted in zip(filter(None, each.outputs), values, strict=True):
+            for how, computed in found.items():
+                actual, where = computed[f"{name}_{number}"], f"{name} of {each} {how}"
+                if each.tolerance is None:
+                    assert_close(where, actual, wanted)
+                    continue
+                assert (actual.dtype, actual.shape) == (wanted.dtype, wanted.shape), where
+                np.testing.assert_allclose(actual, wanted, each.tolerance, each.tolerance, err_msg=where)
+    for name, value in found["at the default level"].items():
+        assert value.tobytes() == found["by C"][name].tobytes(), f"{name}: C and LLVM differ"
+
+
+def test_packed_queries_keys_and_values() -> None:
+    """onnxruntime's processor kernel does not have these layouts."""
+    batch, steps, heads, size = 2, 3, 3, 4
+    packed = f(batch, steps, heads, 3, size)
+    parts = [packed[:, :, :, place].reshape(batch, steps, heads * size) for place in range(3)]
+    (wanted,) = reference(*case("MultiHeadAttention", *parts, num_heads=heads).model()) or []
+    both = packed[:, :, :, 1:].copy()
+    for inputs in ([packed], [parts[0], both]):
+        proto, feed = case("MultiHeadAttention", *inputs, num_heads=heads).model()
+        assert_close("y_0", aotc.compile(proto)(feed)["y_0"], wanted)
+
+
+@pytest.mark.parametrize("options", [{"optimize": 0}, {"optimize": "s", "target": "cortex-m4f"}], ids=str)
+def test_weights_of_four_bits_stay_packed(options: dict[str, Any]) -> None:
+    columns, depth = 32, 64
+    stored = i(0, 256, columns, depth // 32, 16, dtype=np.uint8)
+    given = {"K": depth, "N": columns, "bits": 4, "block_size": 32}
+    each = case("MatMulNBits", f(1, depth), stored, f(columns * depth // 32), constants=(1, 2), **given)
+    info = lower(each.model()[0], CompileOptions.of(**options)).info()
+    scales_and_points = columns * depth // 32 * 5
+    assert info.weights_bytes <= columns * depth // 2 + scales_and_points + 64
+
+
+def refused(op_type: str, inputs: Sequence[Array | None], message: str, **attributes: Any) -> Any:
+    return pytest.param(Case(op_type, tuple(inputs), attributes, constants=(1,)), message, id=f"{op_type}: {message}")
+
+
+BYTES = np.zeros((8, 1, 16), np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("each", "message"),
+    [
+        refused("MatMulNBits", [f(1, 32), BYTES, f(8)], "bits = 3", K=32, N=8, bits=3, block_size=32),
+        refused(
+            "MatMulNBits", [f(1, 32), BYTES[:4], f(8)], "the weight has 64 bytes", K=32, N=8, bits=4, block_size=32
+        ),
+        refused("FusedConv", [f(1, 1, 3, 3), f(1, 1, 1, 1)], "activation = Mish", activation="Mish"),
+        refused("Attention", [f(1, 2, 4), f(4, 12), f(12)], "4 columns do not divide into 3 heads", num_heads=3),
+        refused(
+            "Attention", [f(1, 2, 4), f(4, 12), f(12)], "qkv_hidden_sizes", num_heads=2, qkv_hidden_sizes=[4, 4, 5]
+        ),
+        refused("SkipLayerNormalization", [f(1, 2, 4), f(3, 2, 4), f(4)], "does not broadcast"),
+        refused("GroupQueryAttention", [f(1, 1, 4)] * 3, "no multiple", num_heads=3, kv_num_heads=2),
+    ],
+)
+def test_what_is_refused_is_named(each: Case, message: str) -> None:
+    with pytest.raises(aotc.CompileError, match=message):
+        aotc.compile(each.model()[0])

@@ -1,0 +1,140 @@
+"""Tree ensembles drawn at random, by every route, against onnxruntime."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from harness import Array, assert_close, reference
+from ml_cases import MODE_NUMBERS, Trees, as_version_3, as_version_5, draw_rows, draw_trees, ml_model
+from onnx import ModelProto, save
+
+import aotc
+from aotc.compiler.driver import in_process, lower
+from aotc.executor import compiled_in_process
+from aotc.measuring.routes import open_model
+from aotc.pipeline.options import CompileOptions
+
+SCALAR = "rv64gc"
+"""A target without vectors of as wide addresses; what its phases make runs in this process as well."""
+TRANSFORMS = ["NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"]
+
+
+def compare(proto: ModelProto, feed: dict[str, Array], path: Path | None = None) -> None:
+    """Every output is onnxruntime's; with a path, by all routes, which agree bit by bit."""
+    wanted = reference(proto, feed)
+    assert wanted is not None
+    outputs = [value.name for value in proto.graph.output]
+    found = {"by definition": aotc.compile(proto, optimize=0)(feed)}
+    if path is not None:
+        save(proto, path)
+        scalar = lower(proto, in_process(CompileOptions.of(target=SCALAR)))
+        found["at the default level"] = aotc.compile(proto)(feed)
+        found["without vectors"] = compiled_in_process(scalar)(feed)
+        found["by C"] = open_model(str(path), "c", CompileOptions())(feed)
+    for how, computed in found.items():
+        for name, value in zip(outputs, wanted, strict=True):
+            assert_close(f"{name} {how}", computed[name], value)
+    if path is not None:
+        for name, value in found["at the default level"].items():
+            assert value.tobytes() == found["by C"][name].tobytes(), f"{name}: C and LLVM differ"
+
+
+def single(random: np.random.Generator, targets: int, modes: list[str], **options: Any) -> Trees:
+    """Trees whose leaves have one weight each."""
+    choices = [[target] for target in range(targets)]
+    return draw_trees(random, trees=9, depth=4, features=5, modes=modes, targets=choices, **options)
+
+
+@pytest.mark.parametrize("mode", MODE_NUMBERS[:6])
+def test_every_mode_with_missing_values(mode: str) -> None:
+    random = np.random.default_rng(MODE_NUMBERS.index(mode))
+    for missing in (True, False):
+        trees = single(random, 1, [mode])
+        attributes = as_version_3(trees, "target") | {"n_targets": 1}
+        if not missing:
+            del attributes["nodes_missing_value_tracks_true"]
+        feed = {"x": draw_rows(random, 60, 5, "float32")}
+        compare(ml_model("TreeEnsembleRegressor", 3, feed, **attributes), feed)
+
+
+@pytest.mark.parametrize("aggregate", ["SUM", "AVERAGE", "MIN", "MAX"])
+@pytest.mark.parametrize("targets", [1, 3])
+def test_regressors(aggregate: str, targets: int, tmp_path: Path) -> None:
+    random = np.random.default_rng(targets)
+    # onnxruntime forgets the base value of a target that no tree speaks of
+    several = [list(range(targets))] if aggregate in ("SUM", "AVERAGE") else [[t] for t in range(targets)]
+    trees = draw_trees(random, trees=11, depth=5, features=6, modes=MODE_NUMBERS[:4], targets=several)
+    base = random.uniform(-1, 1, targets).astype(np.float32).tolist() if aggregate in ("SUM", "AVERAGE") else None
+    attributes = as_version_3(trees, "target") | {"n_targets": targets, "aggregate_function": aggregate}
+    feed = {"x": draw_rows(random, 40, 6, "float32")}
+    proto = ml_model("TreeEnsembleRegressor", 3, feed, base_values=base, **attributes)
+    compare(proto, feed, tmp_path / "trees.onnx")
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS[:4])
+def test_regressors_of_several_targets_have_post_transforms(transform: str) -> None:
+    random = np.random.default_rng(3)
+    trees = draw_trees(random, trees=5, depth=3, features=4, modes=["BRANCH_LEQ"], targets=[[0, 1, 2]])
+    feed = {"x": draw_rows(random, 20, 4, "float32")}
+    attributes = as_version_3(trees, "target") | {"n_targets": 3, "post_transform": transform}
+    compare(ml_model("TreeEnsembleRegressor", 1, feed, **attributes), feed)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int64", "int32"])
+def test_other_types_of_features(dtype: str) -> None:
+    """onnxruntime has no regressors of integers."""
+    random = np.random.default_rng(4)
+    trees = single(random, 3, ["BRANCH_LEQ", "BRANCH_LT"])
+    feed = {"x": draw_rows(random, 30, 5, "float64", dtype == "float64").astype(dtype)}
+    attributes = as_version_3(trees, "class", "float64" if dtype == "float64" else "float32")
+    compare(ml_model("TreeEnsembleClassifier", 3, feed, 2, classlabels_int64s=[0, 1, 2], **attributes), feed)
+    attributes = as_version_3(trees, "target") | {"n_targets": 3}
+    real = {"x": feed["x"].astype(np.float32)}
+    (wanted,) = reference(ml_model("TreeEnsembleRegressor", 3, real, **attributes), real) or []
+    found = aotc.compile(ml_model("TreeEnsembleRegressor", 3, feed, **attributes))(feed)
+    assert_close("y0", found["y0"], wanted)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("aggregate", [0, 1, 2, 3])
+def test_version_5_with_sets(dtype: str, aggregate: int, tmp_path: Path) -> None:
+    random = np.random.default_rng(5 + aggregate)
+    trees = single(random, 3, [*MODE_NUMBERS, "BRANCH_MEMBER"], only_leaves=False)
+    attributes = as_version_5(trees, dtype) | {"n_targets": 3, "aggregate_function": aggregate}
+    x = draw_rows(random, 50, 5, dtype)
+    x[:25] = random.integers(0, 10, (25, 5))  # onnxruntime knows sets of natural numbers only
+    feed = {"x": x}
+    compare(ml_model("TreeEnsemble", 5, feed, **attributes), feed, tmp_path / "trees.onnx")
+
+
+CLASSIFIERS: list[tuple[str, list[int], list[list[int]], float, int]] = [
+    ("three, all in each leaf", [0, 1, 2], [[0, 1, 2]], -1, 0),
+    ("three, one in each leaf", [5, 7, -2], [[0], [1], [2]], -1, 0),
+    ("three with base values", [0, 1, 2], [[0], [1], [2]], -1, 3),
+    ("two, positive, the first", [3, 9], [[0]], 0, 0),
+    ("two, mixed, the first", [3, 9], [[0]], -1, 0),
+    ("two, mixed, the first, a base value", [3, 9], [[0]], -1, 1),
+    ("two, positive, the second", [0, 1], [[1]], 0, 0),
+    ("two, both in each leaf", [0, 1], [[0, 1]], 0, 0),
+    ("two, both in each leaf, mixed", [0, 1], [[0, 1]], -1, 0),
+    ("two, the second, base values", [0, 1], [[1]], -1, 2),
+    ("two, the first, base values", [0, 1], [[0]], -1, 2),
+    ("two, both in each leaf, base values", [0, 1], [[0, 1]], -1, 2),
+]
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS[:4])
+@pytest.mark.parametrize("case", CLASSIFIERS, ids=lambda case: case[0].replace(" ", "-"))
+def test_classifiers(case: tuple[str, list[int], list[list[int]], float, int], transform: str) -> None:
+    _, known, targets, low, base = case
+    random = np.random.default_rng(6)
+    trees = draw_trees(
+        random, trees=6, depth=3, features=4, modes=["BRANCH_LEQ", "BRANCH_GT"], targets=targets, low=low
+    )
+    feed = {"x": draw_rows(random, 50, 4, "float32")}
+    attributes = as_version_3(trees, "class") | {"classlabels_int64s": known, "post_transform": transform}
+    bases = random.uniform(-1, 1, base).astype(np.float32).tolist() if base else None
+    compare(ml_model("TreeEnsembleClassifier", 3, feed, 2, base_values=bases, **attributes), feed)

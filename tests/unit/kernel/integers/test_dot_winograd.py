@@ -1,0 +1,140 @@
+"""Winograd's convolution of 8-bit integers: exact for every machine that has it, and chosen where it is cheaper."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from case_model import Array
+from onnx import ModelProto, TensorProto, helper, numpy_helper, save
+from xdsl.dialects.builtin import f64, i32
+
+from aotc.machines.families import X86_AVX2, X86_AVX512
+from aotc.machines.targets import lookup, machine_of
+from aotc.measuring.routes import open_model
+from aotc.passes.kernel.costs.dots import pair_machine
+from aotc.passes.kernel.costs.winograd import ConvolutionSizes, winograd_choices
+from aotc.pipeline.options import CompileOptions
+
+_FEATURES = lookup("host").features.split(",")
+_TARGETS = ["x86-64", *(name for name in ("x86-64-v2", "x86-64-v3") if "+avx2" in _FEATURES)]
+
+
+@dataclass(frozen=True)
+class Case:
+    """x [N, C, H, W] of `kind` with a weight [M, C, 3, 3], quantised with `zero_point` and requantised."""
+
+    x: tuple[int, int, int, int]
+    outputs: int
+    zero_point: int
+    kind: Any = np.uint8
+    pads: tuple[int, int, int, int] = (1, 1, 1, 1)
+    extreme: bool = False
+    """Whether operands are the least and greatest integers only."""
+    relu: bool = False
+
+    def integers(self) -> tuple[Array, Array, Array]:
+        """x, the weight, the bias."""
+        rng = np.random.default_rng(sum(self.x) + self.outputs)
+        shapes = (self.kind, self.x), (np.int8, (self.outputs, self.x[1], 3, 3))
+        limits = [(np.iinfo(kind).min, np.iinfo(kind).max, kind, shape) for kind, shape in shapes]
+        x, weight = (
+            (np.where(rng.integers(0, 2, shape), high, low) if self.extreme else rng.integers(low, high + 1, shape))
+            for low, high, _, shape in limits
+        )
+        return x.astype(self.kind), weight.astype(np.int8), rng.integers(-9999, 9999, self.outputs).astype(np.int32)
+
+    def model(self, number: int, scale: float) -> list[Any]:
+        """The node and initializers of case `number`; results are multiplied by `scale`."""
+        (_, weight, bias), f32 = self.integers(), np.float32
+        point = np.array(0 if self.relu else self.zero_point, self.kind)
+        values = {
+            "sx": np.array(1, f32),
+            "zx": np.array(self.zero_point, self.kind),
+            "w": weight,
+            "sw": np.full(self.outputs, scale, f32),
+            "zw": np.zeros(self.outputs, np.int8),
+            "sy": np.array(1, f32),
+            "zy": point,
+            "b": bias,
+        }
+        operands = ["x", *values]
+        node = helper.make_node(
+            "QLinearConv", [f"{name}{number}" for name in operands], [f"y{number}"], pads=list(self.pads)
+        )
+        return [node, *(numpy_helper.from_array(array, f"{name}{number}") for name, array in values.items())]
+
+    def sums(self) -> Array:
+        """In i64 [N, M, H', W']."""
+        x, weight, bias = (array.astype(np.int64) for array in self.integers())
+        top, left, bottom, right = self.pads
+        padded = np.pad(x - self.zero_point, [(0, 0), (0, 0), (top, bottom), (left, right)])
+        windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(-2, -1))
+        return np.einsum("nchwij,mcij->nmhw", windows, weight) + bias[:, None, None]
+
+
+CASES = (
+    Case((1, 16, 8, 8), 16, 128),
+    Case((2, 24, 9, 7), 20, 3),
+    Case((1, 64, 14, 13), 64, 0, np.int8, (0, 1, 1, 0)),
+    Case((1, 33, 11, 12), 17, -128, np.int8),
+    Case((1, 40, 6, 6), 24, 255, extreme=True),
+    Case((1, 40, 6, 6), 24, -128, np.int8, extreme=True),
+    Case((1, 32, 5, 9), 40, 127, np.int8, (2, 0, 1, 2)),
+    Case((1, 48, 12, 12), 16, 9, relu=True),
+)
+
+
+def _scale(sums: Array) -> float:
+    return 100 / float(np.abs(sums).max())
+
+
+def _model() -> tuple[ModelProto, dict[str, Array], dict[str, Array]]:
+    """The cases as one model, what goes in and what comes out."""
+    nodes: list[Any] = []
+    initializers: list[Any] = []
+    inputs: dict[str, Array] = {}
+    results: dict[str, Array] = {}
+    for number, case in enumerate(CASES):
+        sums = case.sums()
+        node, *values = case.model(number, _scale(sums))
+        nodes.append(node)
+        initializers += values
+        inputs[f"x{number}"] = case.integers()[0]
+        point = 0 if case.relu else case.zero_point
+        rounded = np.rint(sums.astype(np.float32) * np.float32(_scale(sums))) + point
+        results[f"y{number}"] = np.clip(rounded, np.iinfo(case.kind).min, np.iinfo(case.kind).max).astype(case.kind)
+
+    def infos(arrays: dict[str, Array]) -> list[Any]:
+        kinds = {np.dtype(np.uint8): TensorProto.UINT8, np.dtype(np.int8): TensorProto.INT8}
+        return [helper.make_tensor_value_info(name, kinds[a.dtype], a.shape) for name, a in arrays.items()]
+
+    graph = helper.make_graph(nodes, "cases", infos(inputs), infos(results), initializers)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), inputs, results
+
+
+@pytest.mark.parametrize(("route", "target"), [("c", _TARGETS[-1]), *(("shared", target) for target in _TARGETS)])
+def test_sums_are_exact(route: str, target: str, tmp_path: Path) -> None:
+    model, inputs, results = _model()
+    save(model, tmp_path / "cases.onnx")
+    run = open_model(str(tmp_path / "cases.onnx"), route, CompileOptions(target=target))
+    found = run(inputs)
+    for name, expected in results.items():
+        np.testing.assert_array_equal(found[name], expected, err_msg=name)
+
+
+def test_it_needs_products_of_pairs() -> None:
+    machine = machine_of("aarch64")
+    assert pair_machine(X86_AVX2) is not None
+    assert machine is not None and pair_machine(machine) is None
+
+
+def test_only_the_tile_whose_transforms_are_exact_is_chosen() -> None:
+    machine = pair_machine(X86_AVX512)
+    assert machine is not None
+    sizes = ConvolutionSizes(1, 64, 64, 56, 56, group=2)
+    assert [each.output_tile.data for each in winograd_choices(machine, i32, sizes)] == [2]
+    assert not winograd_choices(machine, f64, sizes)
