@@ -111,6 +111,9 @@ static uint64_t Bytes(int64_t dtype, int64_t ndim, const int64_t *extents) {
   return bytes;
 }
 
+/* Whether a byte is a multiple of an element, of 1, 2, 4 or 8 bytes. */
+static int IsAligned(int64_t offset, int64_t dtype) { return (offset & (((dtype >> 8 & 0xFF) + 7) / 8 - 1)) == 0; }
+
 /* --- shapes --- */
 
 FUNCTION(alloc_shape_heap, 1) {
@@ -247,32 +250,33 @@ FUNCTION(alloc_tensor, 4) {
   }
   bytes = Bytes(dtype, ndim, shape);
   if (offset < 0 || bytes > storage->size || (uint64_t)offset > storage->size - bytes) return kAOTCVMErrorWrongValue;
-  if ((offset & (((dtype >> 8 & 0xFF) + 7) / 8 - 1)) != 0) return kAOTCVMErrorWrongValue; /* of 1, 2, 4 or 8 bytes */
+  if (!IsAligned(offset, dtype)) return kAOTCVMErrorWrongValue;
   extents = (int64_t *)AOTCVM_Allocate(c.vm, (uint64_t)(ndim + 1) * 8);
   if (extents == NULL) return kAOTCErrorOutOfMemory;
   for (i = 0; i < ndim; ++i) extents[i] = shape[i];
   return NewTensor(c, storage->data + offset, dtype, (int32_t)ndim, extents);
 }
 
-FUNCTION(view, 2) {
+FUNCTION(view, 3) {
   const DLTensor *tensor = TensorAt(c, 0);
-  int64_t dtype = c.values[1].v_int64, *extents;
-  int32_t i, ndim = c.count - 2;
-  uint64_t bytes;
+  int64_t offset = c.values[1].v_int64, dtype = c.values[2].v_int64, *extents;
+  int32_t i, ndim = c.count - 3;
+  uint64_t bytes, most;
 
-  if (!Is(c, 0, kAOTCDLTensorHandle) || !Is(c, 1, kAOTCDataType)) return kAOTCVMErrorWrongType;
+  if (!Is(c, 0, kAOTCDLTensorHandle) || !Is(c, 1, kAOTCInt) || !Is(c, 2, kAOTCDataType)) return kAOTCVMErrorWrongType;
   if (tensor->strides != NULL || tensor->dtype.lanes != 1) return kAOTCVMErrorWrongValue;
   extents = (int64_t *)AOTCVM_Allocate(c.vm, (uint64_t)(ndim + 1) * 8);
   if (extents == NULL) return kAOTCErrorOutOfMemory;
   for (i = 0; i < ndim; ++i) {
-    if (!Is(c, i + 2, kAOTCInt)) return kAOTCVMErrorWrongType;
-    extents[i] = c.values[i + 2].v_int64;
+    if (!Is(c, i + 3, kAOTCInt)) return kAOTCVMErrorWrongType;
+    extents[i] = c.values[i + 3].v_int64;
   }
   bytes = Bytes(dtype, ndim, extents);
-  if (bytes == UINT64_MAX || bytes != Bytes((int64_t)tensor->dtype.bits << 8, tensor->ndim, tensor->shape)) {
+  most = Bytes((int64_t)tensor->dtype.bits << 8, tensor->ndim, tensor->shape);
+  if (offset < 0 || bytes > most || (uint64_t)offset > most - bytes || !IsAligned(offset, dtype)) {
     return kAOTCVMErrorWrongValue;
   }
-  return NewTensor(c, (uint8_t *)tensor->data + tensor->byte_offset, dtype, ndim, extents);
+  return NewTensor(c, (uint8_t *)tensor->data + tensor->byte_offset + offset, dtype, ndim, extents);
 }
 
 /* --- values --- */

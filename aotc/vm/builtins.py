@@ -192,15 +192,18 @@ def alloc_tensor(storage: Any, offset: Any, shape: Any, dtype: Any) -> Array:
 
 
 @register("vm.builtin.view")
-def view(tensor: Any, dtype: Any, *extents: Any) -> Array:
-    """The memory of a contiguous tensor as elements of another type, of this shape."""
+def view(tensor: Any, offset: Any, dtype: Any, *extents: Any) -> Array:
+    """The memory of a contiguous tensor, `offset` bytes from its start, as elements of a type, of this shape."""
     if not isinstance(tensor, np.ndarray) or not tensor.flags.c_contiguous:
         raise OperandError(0, f"expected a contiguous tensor, got {_kind(tensor)}")
-    kind = _dtype(dtype, 1)
-    shape = [_size(extent, position) for position, extent in enumerate(extents, 2)]
-    if prod(shape) * kind.itemsize != tensor.nbytes:
-        raise OperandError(0, f"{_kind(tensor)} has {tensor.nbytes} bytes, not those of {kind.name}{shape}")
-    return tensor.reshape(-1).view(kind).reshape(shape)
+    start, kind = _size(offset, 1), _dtype(dtype, 2)
+    shape = [_size(extent, position) for position, extent in enumerate(extents, 3)]
+    end = start + prod(shape) * kind.itemsize
+    if end > tensor.nbytes:
+        raise OperandError(0, f"{kind.name}{shape} ends at byte {end} of {_kind(tensor)}, which has {tensor.nbytes}")
+    if start % kind.itemsize:
+        raise OperandError(1, f"byte {start} is no multiple of {kind.itemsize}, the size of {kind.name}")
+    return tensor.reshape(-1).view(np.uint8)[start:end].view(kind).reshape(shape)
 
 
 # --- values ----------------------------------------------------------------------------------------------------------

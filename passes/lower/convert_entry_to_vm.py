@@ -17,21 +17,21 @@ becomes
 vm.func @main(%x: !vm.reg, %y: !vm.reg) {
   %t = vm.place 32 : memref<8xf32>
   %w = vm.constant dense_resource<w> : tensor<8xf32>
-  %v = vm.call "vm.builtin.view"(%x, %f32, %8) : (!vm.reg, !vm.inline, !vm.inline) -> !vm.reg
+  %v = vm.call "vm.builtin.view"(%x, %0, %f32, %8) : (!vm.reg, !vm.inline, !vm.inline, !vm.inline) -> !vm.reg
   vm.call "mul_0"(%v, %w, %t) : (!vm.reg, !vm.inline, !vm.inline) -> ()
   vm.call "relu_0"(%t, %y) : (!vm.inline, !vm.reg) -> ()
   vm.return %y : !vm.reg
 }
 ```
-It returns its first output, which it has as an argument like in C. An input whose type users see with a sign is viewed
-as what kernels take. Before `plan-memory` buffers are allocated when the function runs, also those whose extents are
-operands; `scf.if`, `scf.for` and `scf.while` become blocks, what they compute calls of built-in functions. With `keep`
-the entry stays, and the function is called `main`.
+It returns its first output, which it has as an argument like in C. Tensors have the element types that kernels say they
+take: memory does not tell signs. Before `plan-memory` buffers are allocated when the function runs, also those whose
+extents are operands; `scf.if`, `scf.for` and `scf.while` become blocks, what they compute calls of built-in functions.
+With `keep` the entry stays, and the function is called `main`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from math import prod
@@ -55,8 +55,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects import vm
 from aotc.dialects.aot import WeightOp, WorkspaceOp
-from aotc.dialects.aot.contract import arguments_of, entry
-from aotc.dialects.dtypes import byte_width, dtype_name, storage_type
+from aotc.dialects.aot.contract import Argument, arguments_of, entry
+from aotc.dialects.dtypes import byte_width, element_type
 from aotc.errors import CompileError, Problem
 from aotc.model.locations import node_names
 
@@ -87,36 +87,46 @@ class ConvertEntryToVMPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         main = entry(op)
+        functions = {each.sym_name.data: each for each in op.ops if isinstance(each, func.FuncOp)}
+        made = _Conversion(main, functions).function(MAIN if self.keep else main.sym_name.data)
         if self.keep:
-            Rewriter.insert_op(_Conversion(main).function(MAIN), InsertPoint.after(main))
+            Rewriter.insert_op(made, InsertPoint.after(main))
         else:
-            Rewriter.replace_op(main, _Conversion(main).function(main.sym_name.data), [])
+            Rewriter.replace_op(main, made, [])
 
 
 class _Conversion:
     """One function on its way: values of its body, and what stands for them."""
 
-    def __init__(self, main: func.FuncOp) -> None:
+    def __init__(self, main: func.FuncOp, functions: Mapping[str, func.FuncOp]) -> None:
         self._main = main
+        self._functions = functions
         self._values: dict[SSAValue, SSAValue] = {}
+        """Integers, and buffers that are in registers."""
+        self._elements: dict[SSAValue, Attribute] = {}
+        """The element types of buffers in registers, where they are known."""
         self._places: dict[SSAValue, int] = {}
         """Buffers in the workspace: their bytes from its start."""
+        self._weights: dict[SSAValue, str] = {}
         self._output: SSAValue | None = None
         self._body = Region(Block(arg_types=[vm.REGISTER] * len(main.args)))
-        self._build = Builder(InsertPoint.at_end(self._body.block))
+        self._constants: dict[tuple[type[Operation], Attribute, Attribute | None], vm.PlaceOp | vm.ConstantOp] = {}
+        """Places and weights, which are made once, at the head of the function."""
+        self._first = self._body.block
+        self._build = Builder(InsertPoint.at_end(self._first))
 
     def function(self, name: str) -> vm.FuncOp:
         """The function of bytecode."""
-        given = zip(self._main.args, self._body.block.args, arguments_of(self._main), strict=True)
+        given = zip(self._main.args, self._first.args, arguments_of(self._main), strict=True)
         for old, new, argument in given:
             new.name_hint = old.name_hint
             self._values[old] = new
             if argument.io == "output" and self._output is None:
                 self._output = new
-            kind = old.type
-            if isinstance(kind, MemRefType) and argument.dtype not in (None, dtype_name(_stored(kind).element_type)):
-                self._values[old] = self._view(new, kind)
+            if isinstance(kind := old.type, MemRefType):
+                self._elements[old] = kind.element_type if argument.dtype is None else element_type(argument.dtype)
         self._convert(list(self._main.body.block.ops))
+        Rewriter.insert_op(list(self._constants.values()), InsertPoint.at_start(self._first))
         made = vm.FuncOp(name, self._body)
         made.location = self._main.location
         return made
@@ -138,9 +148,33 @@ class _Conversion:
     def _dtype(self, kind: Attribute) -> SSAValue:
         return self._build.insert(vm.ConstantOp(kind)).result
 
-    def _view(self, tensor: SSAValue, kind: MemRefType) -> SSAValue:
+    def _view(self, tensor: SSAValue, element: Attribute, kind: MemRefType, offset: int = 0) -> SSAValue:
+        start, dtype = self._immediate(offset), self._dtype(element)
         extents = [self._immediate(extent) for extent in kind.get_shape()]
-        return self._call("view", tensor, self._dtype(_stored(kind).element_type), *extents)
+        return self._call("view", tensor, start, dtype, *extents)
+
+    def _buffer(self, buffer: SSAValue, element: Attribute | None = None) -> SSAValue:
+        """A buffer as a tensor of elements of this type, of its own if none is given."""
+        kind = buffer.type
+        assert isinstance(kind, MemRefType)
+        wanted = kind.element_type if element is None else element
+        if buffer in self._places:
+            return self._once(vm.PlaceOp(self._places[buffer], MemRefType(wanted, kind.get_shape())), buffer)
+        if buffer in self._weights:
+            tensor = TensorType(wanted, kind.get_shape())
+            return self._once(vm.ConstantOp(DenseResourceAttr.from_params(self._weights[buffer], tensor)), buffer)
+        found = self._values[buffer]
+        if element is None or self._elements.get(buffer) == element or not kind.has_static_shape():
+            return found
+        return self._view(found, wanted, kind)
+
+    def _once(self, op: vm.PlaceOp | vm.ConstantOp, named: SSAValue) -> SSAValue:
+        """The value of an operation without operands that will be at the head, or of an equal one."""
+        key = (type(op), op.offset, op.kind) if isinstance(op, vm.PlaceOp) else (type(op), op.value, None)
+        if key not in self._constants:
+            op.result.name_hint = named.name_hint
+            self._constants[key] = op
+        return self._constants[key].result
 
     # --- operations ---
 
@@ -155,7 +189,7 @@ class _Conversion:
             case func.ReturnOp():
                 self._return()
             case WeightOp():
-                self._weight(op)
+                self._weights[op.result] = op.key.data
             case WorkspaceOp():
                 self._places[op.result] = 0
             case memref.ViewOp():
@@ -167,7 +201,7 @@ class _Conversion:
             case memref.LoadOp():
                 self._load(op)
             case memref.DimOp():
-                self._values[op.result] = self._call("extent", self._values[op.source], self._values[op.index])
+                self._values[op.result] = self._call("extent", self._buffer(op.source), self._values[op.index])
             case arith.ConstantOp():
                 self._constant(op)
             case arith.AddiOp() | arith.SubiOp() | arith.MuliOp():
@@ -186,36 +220,25 @@ class _Conversion:
             case _:
                 raise _unsupported(op, "bytecode has calls, jumps, and integers")
 
-    def _weight(self, op: WeightOp) -> None:
-        kind = op.result.type
-        assert isinstance(kind, MemRefType)
-        tensor = TensorType(_stored(kind).element_type, kind.get_shape())
-        constant = vm.ConstantOp(DenseResourceAttr.from_params(op.key.data, tensor))
-        self._values[op.result] = self._build.insert(constant).result
-
     def _workspace_view(self, op: memref.ViewOp) -> None:
         shift = op.byte_shift.owner
         if op.source not in self._places or not isinstance(shift, arith.ConstantOp):
             raise _unsupported(op, "it is a view of something else than the workspace")
         assert isinstance(shift.value, IntegerAttr)
-        self._place(op.result, self._places[op.source] + shift.value.value.data)
-
-    def _place(self, buffer: SSAValue, offset: int) -> None:
-        kind = buffer.type
-        assert isinstance(kind, MemRefType)
-        self._places[buffer] = offset
-        self._values[buffer] = self._build.insert(vm.PlaceOp(offset, _stored(kind))).result
-        self._values[buffer].name_hint = buffer.name_hint
+        self._places[op.result] = self._places[op.source] + shift.value.value.data
 
     def _reinterpret(self, op: memref.ReinterpretCastOp) -> None:
         kind = op.result.type
         assert isinstance(kind, MemRefType)
         if not kind.has_static_shape() or not _is_contiguous(op, kind):
-            raise _unsupported(op, "it is not the whole buffer in another shape")
+            raise _unsupported(op, "it is not a contiguous part of a buffer")
+        offset = op.static_offsets.get_values()[0] * byte_width(kind.element_type)
         if op.source in self._places:
-            self._place(op.result, self._places[op.source])
+            self._places[op.result] = self._places[op.source] + offset
         else:
-            self._values[op.result] = self._view(self._values[op.source], kind)
+            element = self._elements.get(op.source, kind.element_type)
+            self._values[op.result] = self._view(self._buffer(op.source), element, kind, offset)
+            self._elements[op.result] = element
 
     def _allocate(self, op: memref.AllocOp) -> None:
         kind = op.memref.type
@@ -233,9 +256,7 @@ class _Conversion:
         storage = self._call("alloc_storage", self._build.insert(vm.StateOp()).result, size)
         shape = self._call("make_shape", *extents)
         zero = self._immediate(0)
-        self._values[op.memref] = self._call(
-            "alloc_tensor", storage, zero, shape, self._dtype(_stored(kind).element_type)
-        )
+        self._values[op.memref] = self._call("alloc_tensor", storage, zero, shape, self._dtype(kind.element_type))
 
     def _constant(self, op: arith.ConstantOp) -> None:
         if not isinstance(op.value, IntegerAttr):
@@ -257,14 +278,24 @@ class _Conversion:
         assert isinstance(kind, MemRefType)
         if prod(kind.get_shape()) != 1:
             raise _unsupported(op, "bytecode reads tensors of one element only")
-        self._values[op.res] = self._call("read", self._values[op.memref])
+        self._values[op.res] = self._call("read", self._buffer(op.memref))
 
     def _kernel(self, op: func.CallOp) -> None:
         if op.results:
             raise _unsupported(op, "kernels write their results to buffers")
-        operands = [self._values[operand] for operand in op.operands]
+        declared = self._functions.get(op.callee.string_value())
+        given = arguments_of(declared) if declared is not None else [Argument() for _ in op.operands]
+        operands = [self._operand(operand, each) for operand, each in zip(op.operands, given, strict=True)]
         made = self._build.insert(vm.CallOp(op.callee.string_value(), operands, None))
         made.location = op.location
+
+    def _operand(self, value: SSAValue, argument: Argument) -> SSAValue:
+        if not isinstance(kind := value.type, MemRefType):
+            return self._values[value]
+        return self._buffer(value, kind.element_type if argument.dtype is None else element_type(argument.dtype))
+
+    def _value(self, value: SSAValue) -> SSAValue:
+        return self._buffer(value) if isinstance(value.type, MemRefType) else self._values[value]
 
     def _return(self) -> None:
         result = self._output if self._output is not None else self._kept(self._immediate(0))
@@ -281,7 +312,7 @@ class _Conversion:
         self._build = Builder(InsertPoint.at_end(block))
 
     def _goto(self, target: Block, values: Sequence[SSAValue]) -> None:
-        self._build.insert(vm.GotoOp(target, [self._kept(self._values[value]) for value in values]))
+        self._build.insert(vm.GotoOp(target, [self._kept(self._value(value)) for value in values]))
 
     def _region(self, block: Block, arguments: Sequence[SSAValue]) -> Operation:
         """Convert a region of one block, its arguments standing for these values; returns its terminator."""
@@ -310,7 +341,7 @@ class _Conversion:
         self._go_on_in(body)
         last = self._region(op.body.block, head.args)
         following = self._call("add", self._values[op.body.block.args[0]], self._values[op.step])
-        carried = [self._kept(self._values[value]) for value in last.operands]
+        carried = [self._kept(self._value(value)) for value in last.operands]
         self._build.insert(vm.GotoOp(head, [following, *carried]))
         self._go_on_in(end)
         self._values |= dict(zip(op.res, head.args[1:], strict=True))
@@ -321,7 +352,7 @@ class _Conversion:
         self._go_on_in(head)
         condition = self._region(op.before_region.block, head.args)
         assert isinstance(condition, scf.ConditionOp)
-        passed = [self._kept(self._values[value]) for value in condition.args]
+        passed = [self._kept(self._value(value)) for value in condition.args]
         self._build.insert(vm.IfOp(self._kept(self._values[condition.condition]), body, end))
         self._go_on_in(body)
         self._goto(head, self._region(op.after_region.block, passed).operands)
@@ -329,19 +360,12 @@ class _Conversion:
         self._values |= dict(zip(op.res, passed, strict=True))
 
 
-def _stored(kind: MemRefType) -> MemRefType:
-    """A buffer as kernels take it: of elements without a sign."""
-    return MemRefType(storage_type(kind.element_type), kind.get_shape())
-
-
 def _is_contiguous(op: memref.ReinterpretCastOp, kind: MemRefType) -> bool:
-    """Whether the result is the whole of a buffer without gaps, from its start."""
-    source = op.source.type
-    assert isinstance(source, MemRefType)
-    shape = kind.get_shape()
-    strides = [prod(shape[axis + 1 :]) for axis in range(len(shape))]
-    given = (tuple(op.static_offsets.get_values()), tuple(op.static_strides.get_values()))
-    return given == ((0,), tuple(strides)) and prod(source.get_shape()) == prod(shape)
+    """Whether the result has no gaps, and is at a known place; strides of axes of one element say nothing."""
+    shape, strides = kind.get_shape(), op.static_strides.get_values()
+    expected = [prod(shape[axis + 1 :]) for axis in range(len(shape))]
+    given = zip(shape, strides, expected, strict=True)
+    return op.static_offsets.get_values()[0] >= 0 and all(size == 1 or a == b for size, a, b in given)
 
 
 def _unsupported(op: Operation, why: str) -> CompileError:

@@ -106,7 +106,7 @@ def shapes() -> Executable:
         ib.emit_call("vm.builtin.make_shape", [ib.r(3), ib.imm(2)], dst=ib.r(2))
         ib.emit_call("vm.builtin.alloc_storage", [ib.vm_state(), ib.imm(400)], dst=ib.r(3))
         ib.emit_call("vm.builtin.alloc_tensor", [ib.r(3), ib.imm(16), ib.r(2), np.dtype("int16")], dst=ib.r(3))
-        ib.emit_call("vm.builtin.view", [ib.r(3), np.dtype("int8"), ib.imm(4), ib.imm(15)], dst=ib.r(3))
+        ib.emit_call("vm.builtin.view", [ib.r(3), ib.imm(4), np.dtype("int8"), ib.imm(4), ib.imm(13)], dst=ib.r(3))
         ib.emit_ret(ib.r(3))
 
     return function(emit, 1)
@@ -114,7 +114,7 @@ def shapes() -> Executable:
 
 def test_g20_shapes_and_memory(program: Path, tmp_path: Path) -> None:
     expected = VirtualMachine(shapes())["main"](np.zeros((3, 5), "float32"))
-    assert run(program, tmp_path, shapes(), "main", (3, 5)) == shown(expected) == f"tensor 4x15 {'00' * 60}"
+    assert run(program, tmp_path, shapes(), "main", (3, 5)) == shown(expected) == f"tensor 4x13 {'00' * 52}"
     assert run(program, tmp_path, shapes(), "main", (3, 5, 2)) == "failed -23 0 1"
 
 

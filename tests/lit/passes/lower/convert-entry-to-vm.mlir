@@ -2,13 +2,14 @@
 
 // A straight entry after plan-memory: places, weights, views, calls.
 // CHECK-LABEL: vm.func @main(%x: !vm.reg, %y: !vm.reg) {
-// CHECK-NEXT:    {{%.*}} = vm.immediate 32
-// CHECK-NEXT:    [[T:%.*]] = vm.place 32 : memref<8xf32>
 // CHECK-NEXT:    [[W:%.*]] = vm.constant dense_resource<w> : tensor<8xf32>
-// CHECK-NEXT:    [[F:%.*]] = vm.immediate 8
+// CHECK-NEXT:    [[U:%.*]] = vm.place 48 : memref<1x4xf32>
+// CHECK-NEXT:    [[T:%.*]] = vm.place 32 : memref<8xf32>
+// CHECK-NEXT:    {{%.*}} = vm.immediate 32
+// CHECK-NEXT:    [[O:%.*]] = vm.immediate 0
 // CHECK-NEXT:    [[K:%.*]] = vm.constant f32
-// CHECK-NEXT:    [[V:%.*]] = vm.call "vm.builtin.view"(%x, [[K]], [[F]]) : (!vm.reg, !vm.inline, !vm.inline) -> !vm.reg
-// CHECK-NEXT:    [[U:%.*]] = vm.place 32 : memref<2x4xf32>
+// CHECK-NEXT:    [[F:%.*]] = vm.immediate 8
+// CHECK-NEXT:    [[V:%.*]] = vm.call "vm.builtin.view"(%x, [[O]], [[K]], [[F]]) : (!vm.reg, !vm.inline, !vm.inline, !vm.inline) -> !vm.reg
 // CHECK-NEXT:    vm.call "mul_0"([[V]], [[W]], [[U]]) : (!vm.reg, !vm.inline, !vm.inline) -> ()
 // CHECK-NEXT:    vm.call "relu_0"([[T]], %y) : (!vm.inline, !vm.reg) -> ()
 // CHECK-NEXT:    vm.return %y : !vm.reg
@@ -20,27 +21,39 @@ func.func @main(%x: memref<2x4xf32> {aot.io = "input", aot.dtype = "float32"},
   %t = memref.view %ws[%c][] : memref<64xi8> to memref<8xf32>
   %w = aot.weight "w" : memref<8xf32>
   %v = memref.reinterpret_cast %x to offset: [0], sizes: [8], strides: [1] : memref<2x4xf32> to memref<8xf32>
-  %u = memref.reinterpret_cast %t to offset: [0], sizes: [2, 4], strides: [4, 1] : memref<8xf32> to memref<2x4xf32>
-  func.call @mul_0(%v, %w, %u) : (memref<8xf32>, memref<8xf32>, memref<2x4xf32>) -> ()
+  %u = memref.reinterpret_cast %t to offset: [4], sizes: [1, 4], strides: [9, 1] : memref<8xf32> to memref<1x4xf32>
+  func.call @mul_0(%v, %w, %u) : (memref<8xf32>, memref<8xf32>, memref<1x4xf32>) -> ()
   func.call @relu_0(%t, %y) : (memref<8xf32>, memref<8xf32>) -> ()
   func.return
 }
-func.func private @mul_0(memref<8xf32>, memref<8xf32>, memref<2x4xf32>)
+func.func private @mul_0(memref<8xf32>, memref<8xf32>, memref<1x4xf32>)
 func.func private @relu_0(memref<8xf32>, memref<8xf32>)
 
 // -----
 
-// What users see unsigned, kernels see without a sign.
+// What kernels say of their arguments decides: memory has no signs.
 // CHECK-LABEL: vm.func @unsigned(%x: !vm.reg, %y: !vm.reg) {
+// CHECK-NEXT:    [[U:%.*]] = vm.place 0 : memref<4xui8>
+// CHECK-NEXT:    [[T:%.*]] = vm.place 0 : memref<4xi8>
 // CHECK:         [[K:%.*]] = vm.constant i8
-// CHECK-NEXT:    [[V:%.*]] = vm.call "vm.builtin.view"(%x, [[K]], {{%.*}})
-// CHECK-NEXT:    vm.call "f"([[V]], %y)
+// CHECK:         [[V:%.*]] = vm.call "vm.builtin.view"(%x, {{%.*}}, [[K]], {{%.*}})
+// CHECK-NEXT:    vm.call "f"([[V]], [[U]])
+// CHECK-NEXT:    vm.call "g"(%x, [[T]], %y)
 func.func @unsigned(%x: memref<4xi8> {aot.io = "input", aot.dtype = "uint8"},
                     %y: memref<4xi8> {aot.io = "output", aot.dtype = "int8"}) attributes {aot.entry} {
-  func.call @f(%x, %y) : (memref<4xi8>, memref<4xi8>) -> ()
+  %ws = aot.workspace : memref<4xi8>
+  %c = arith.constant 0 : index
+  %t = memref.view %ws[%c][] : memref<4xi8> to memref<4xi8>
+  func.call @f(%x, %t) : (memref<4xi8>, memref<4xi8>) -> ()
+  func.call @g(%x, %t, %y) : (memref<4xi8>, memref<4xi8>, memref<4xi8>) -> ()
   func.return
 }
-func.func private @f(memref<4xi8>, memref<4xi8>)
+func.func private @f(%a: memref<4xi8>, %b: memref<4xi8> {aot.dtype = "uint8"}) {
+  func.return
+}
+func.func private @g(%a: memref<4xi8> {aot.dtype = "uint8"}, %b: memref<4xi8>, %c: memref<4xi8>) {
+  func.return
+}
 
 // -----
 
