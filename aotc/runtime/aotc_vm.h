@@ -106,9 +106,9 @@ extern const AOTCFunctionEntry AOTCVM_Builtins[];
 
 /* The name of the function behind vm.builtin.NAME is AOTCVM_NAME. */
 #define AOTCVM_EACH_BUILTIN(DO)                                                                                  \
-  DO(add) DO(alloc_shape_heap) DO(alloc_storage) DO(alloc_tensor) DO(div) DO(equal) DO(extent) DO(less)           \
-  DO(load_shape) DO(make_shape) DO(match_shape) DO(move) DO(mul) DO(read) DO(shape_of) DO(store_shape) DO(sub)    \
-  DO(view)
+  DO(add) DO(alloc_shape_heap) DO(alloc_storage) DO(alloc_tensor) DO(and) DO(div) DO(equal) DO(extent) DO(less)   \
+  DO(load_shape) DO(make_shape) DO(match_shape) DO(max) DO(min) DO(move) DO(mul) DO(read) DO(shape_of)            \
+  DO(store_shape) DO(sub) DO(view) DO(write)
 #define AOTCVM_DECLARE(name)                                                                                     \
   int32_t AOTCVM_##name(void *args, void *arg_type_ids, int32_t num_args, void *out_ret_value, void *out_ret_tcode, \
                         void *resource_handle);

@@ -51,11 +51,17 @@ static int Is(Call c, int32_t position, int32_t code) { return c.codes[position]
 
 static const DLTensor *TensorAt(Call c, int32_t position) { return (const DLTensor *)c.values[position].v_handle; }
 
+/* Whether a tensor is a constant of the executable, which may be in memory that cannot be written. */
+static int IsConstant(Call c, const DLTensor *tensor) {
+  uintptr_t at = (uintptr_t)tensor->data, first = (uintptr_t)c.vm->executable;
+  return at - first < ((const uint32_t *)(const void *)c.vm->executable)[2]; /* its bytes, in the header */
+}
+
 /* The extents of the heap in argument `position`, and how many; NULL where it is none. */
 static int64_t *Heap(Call c, int32_t position, int64_t *count) {
   const DLTensor *heap = TensorAt(c, position);
   if (!Is(c, position, kAOTCDLTensorHandle) || heap->ndim != 1 || heap->strides != NULL || heap->byte_offset != 0 ||
-      heap->dtype.code != kDLInt || heap->dtype.bits != 64) {
+      heap->dtype.code != kDLInt || heap->dtype.bits != 64 || IsConstant(c, heap)) {
     return NULL;
   }
   *count = heap->shape[0];
@@ -296,6 +302,22 @@ FUNCTION(read, 1) {
   return status == kAOTCErrorNone ? ReturnInteger(c, value) : status;
 }
 
+FUNCTION(write, 2) {
+  const DLTensor *tensor = TensorAt(c, 0);
+  int64_t old = 0;
+  int32_t status, i;
+
+  if (!Is(c, 0, kAOTCDLTensorHandle) || !Is(c, 1, kAOTCInt)) return kAOTCVMErrorWrongType;
+  status = AOTCVM_ReadInteger(tensor, &old); /* whether it has one element, of which type */
+  if (status != kAOTCErrorNone) return status;
+  if (IsConstant(c, tensor)) return kAOTCVMErrorWrongType;
+  for (i = 0; i < tensor->dtype.bits / 8; ++i) {
+    uint64_t value = tensor->dtype.code == kDLBool ? c.values[1].v_int64 != 0 : (uint64_t)c.values[1].v_int64;
+    ((uint8_t *)tensor->data + tensor->byte_offset)[i] = (uint8_t)(value >> 8 * i);
+  }
+  return kAOTCErrorNone;
+}
+
 /* Integers are modulo 2^64. */
 #define ARITHMETIC(name, result)                                                             \
   FUNCTION(name, 2) {                                                                        \
@@ -307,6 +329,9 @@ FUNCTION(read, 1) {
 ARITHMETIC(add, a + b)
 ARITHMETIC(sub, a - b)
 ARITHMETIC(mul, a *b)
+ARITHMETIC(max, (int64_t)a > (int64_t)b ? a : b)
+ARITHMETIC(min, (int64_t)a < (int64_t)b ? a : b)
+ARITHMETIC(and, a &b)
 ARITHMETIC(less, (int64_t)a < (int64_t)b)
 ARITHMETIC(equal, a == b)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import IntEnum
 from math import prod
-from operator import add, eq, floordiv, index, lt, mul, sub
+from operator import add, and_, eq, floordiv, index, lt, mul, sub
 from typing import Any, Final
 
 import numpy as np
@@ -229,6 +229,16 @@ def read(tensor: Any) -> int:
     return int(tensor.reshape(()))
 
 
+@register("vm.builtin.write")
+def write(tensor: Any, value: Any) -> None:
+    """Make an integer, modulo 2^bits, the one element of a tensor of integers or booleans."""
+    if not isinstance(tensor, np.ndarray) or tensor.size != 1 or tensor.dtype.kind not in "biu":
+        raise OperandError(0, f"expected a tensor of one integer or boolean, got {_kind(tensor)}")
+    if not tensor.flags.writeable:
+        raise OperandError(0, "it is read-only")
+    tensor[...] = np.int64(_wrapped(_integer(value, 1))).astype(tensor.dtype)
+
+
 def _arithmetic(name: str, function: Callable[[int, int], int], meaning: str) -> None:
     def compute(a: Any, b: Any) -> int:
         x, y = _integer(a, 0), _integer(b, 1)
@@ -249,5 +259,8 @@ _arithmetic("add", add, "The sum")
 _arithmetic("sub", sub, "The difference")
 _arithmetic("mul", mul, "The product")
 _arithmetic("div", floordiv, "The quotient, rounded down,")
+_arithmetic("max", max, "The greater")
+_arithmetic("min", min, "The lesser")
+_arithmetic("and", and_, "The bits that are set in both")
 _arithmetic("less", lt, "Whether the first is less,")
 _arithmetic("equal", eq, "Whether they are equal,")

@@ -44,6 +44,7 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     DenseResourceAttr,
     IntegerAttr,
+    IntegerType,
     MemRefType,
     ModuleOp,
     TensorType,
@@ -62,7 +63,14 @@ from aotc.model.locations import node_names
 
 MAIN: Final = "main"
 
-_ARITHMETIC: Final[dict[type[Operation], str]] = {arith.AddiOp: "add", arith.SubiOp: "sub", arith.MuliOp: "mul"}
+_ARITHMETIC: Final[dict[type[Operation], str]] = {
+    arith.AddiOp: "add",
+    arith.SubiOp: "sub",
+    arith.MuliOp: "mul",
+    arith.MaxSIOp: "max",
+    arith.MinSIOp: "min",
+    arith.AndIOp: "and",
+}
 """Operations on integers that a built-in function computes, whatever their width: indices and conditions are small."""
 
 _COMPARISONS: Final[dict[int, tuple[str, bool, bool]]] = {
@@ -148,8 +156,9 @@ class _Conversion:
     def _dtype(self, kind: Attribute) -> SSAValue:
         return self._build.insert(vm.ConstantOp(kind)).result
 
-    def _view(self, tensor: SSAValue, element: Attribute, kind: MemRefType, offset: int = 0) -> SSAValue:
-        start, dtype = self._immediate(offset), self._dtype(element)
+    def _view(self, tensor: SSAValue, element: Attribute, kind: MemRefType, offset: SSAValue | None = None) -> SSAValue:
+        start = self._immediate(0) if offset is None else offset
+        dtype = self._dtype(element)
         extents = [self._immediate(extent) for extent in kind.get_shape()]
         return self._call("view", tensor, start, dtype, *extents)
 
@@ -199,14 +208,14 @@ class _Conversion:
             case memref.AllocOp():
                 self._allocate(op)
             case memref.LoadOp():
-                self._load(op)
+                self._values[op.res] = self._call("read", self._element(op, op.memref))
+            case memref.StoreOp():
+                element = self._element(op, op.memref)
+                self._build.insert(vm.CallOp("vm.builtin.write", [element, self._values[op.value]], None))
             case memref.DimOp():
                 self._values[op.result] = self._call("extent", self._buffer(op.source), self._values[op.index])
             case arith.ConstantOp():
                 self._constant(op)
-            case arith.AddiOp() | arith.SubiOp() | arith.MuliOp():
-                operands = [self._values[operand] for operand in op.operands]
-                self._values[op.result] = self._call(_ARITHMETIC[type(op)], *operands)
             case arith.CmpiOp():
                 self._compare(op)
             case arith.IndexCastOp():
@@ -217,6 +226,9 @@ class _Conversion:
                 self._for(op)
             case scf.WhileOp():
                 self._while(op)
+            case _ if type(op) in _ARITHMETIC:
+                operands = [self._values[operand] for operand in op.operands]
+                self._values[op.results[0]] = self._call(_ARITHMETIC[type(op)], *operands)
             case _:
                 raise _unsupported(op, "bytecode has calls, jumps, and integers")
 
@@ -232,13 +244,17 @@ class _Conversion:
         assert isinstance(kind, MemRefType)
         if not kind.has_static_shape() or not _is_contiguous(op, kind):
             raise _unsupported(op, "it is not a contiguous part of a buffer")
-        offset = op.static_offsets.get_values()[0] * byte_width(kind.element_type)
-        if op.source in self._places:
-            self._places[op.result] = self._places[op.source] + offset
+        width, known = byte_width(kind.element_type), not op.offsets
+        if known and op.source in self._places:
+            self._places[op.result] = self._places[op.source] + op.static_offsets.get_values()[0] * width
+            return
+        element = self._elements.get(op.source, kind.element_type)
+        if known:
+            start = self._immediate(op.static_offsets.get_values()[0] * width)
         else:
-            element = self._elements.get(op.source, kind.element_type)
-            self._values[op.result] = self._view(self._buffer(op.source), element, kind, offset)
-            self._elements[op.result] = element
+            start = self._call("mul", self._values[op.offsets[0]], self._immediate(width))
+        self._values[op.result] = self._view(self._buffer(op.source), element, kind, start)
+        self._elements[op.result] = element
 
     def _allocate(self, op: memref.AllocOp) -> None:
         kind = op.memref.type
@@ -273,12 +289,13 @@ class _Conversion:
         found = self._call(name, *((b, a) if swapped else (a, b)))
         self._values[op.result] = self._call("equal", found, self._immediate(0)) if negated else found
 
-    def _load(self, op: memref.LoadOp) -> None:
-        kind = op.memref.type
+    def _element(self, op: Operation, buffer: SSAValue) -> SSAValue:
+        """The tensor of one element that an operation reads or writes."""
+        kind = buffer.type
         assert isinstance(kind, MemRefType)
-        if prod(kind.get_shape()) != 1:
-            raise _unsupported(op, "bytecode reads tensors of one element only")
-        self._values[op.res] = self._call("read", self._buffer(op.memref))
+        if prod(kind.get_shape()) != 1 or not isinstance(kind.element_type, IntegerType):
+            raise _unsupported(op, "bytecode reads and writes tensors of one integer only")
+        return self._buffer(buffer)
 
     def _kernel(self, op: func.CallOp) -> None:
         if op.results:
@@ -361,11 +378,11 @@ class _Conversion:
 
 
 def _is_contiguous(op: memref.ReinterpretCastOp, kind: MemRefType) -> bool:
-    """Whether the result has no gaps, and is at a known place; strides of axes of one element say nothing."""
+    """Whether the result has no gaps; strides of axes of one element say nothing."""
     shape, strides = kind.get_shape(), op.static_strides.get_values()
     expected = [prod(shape[axis + 1 :]) for axis in range(len(shape))]
     given = zip(shape, strides, expected, strict=True)
-    return op.static_offsets.get_values()[0] >= 0 and all(size == 1 or a == b for size, a, b in given)
+    return all(size == 1 or a == b for size, a, b in given)
 
 
 def _unsupported(op: Operation, why: str) -> CompileError:

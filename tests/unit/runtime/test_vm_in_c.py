@@ -82,7 +82,7 @@ def test_g4_recursion_and_jumps(program: Path, tmp_path: Path) -> None:
     assert run(program, tmp_path, fibonacci(), "main", 15) == "610"
 
 
-@pytest.mark.parametrize("name", ["add", "sub", "mul", "div", "less", "equal"])
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "div", "max", "min", "and", "less", "equal"])
 def test_integers_are_those_of_python(name: str, program: Path, tmp_path: Path) -> None:
     numbers = (0, 1, -1, 7, -7, 4095, 4096, -4096, -4097, 1 << 40, (1 << 63) - 1, -(1 << 63))
     rng = random.Random(name)
@@ -116,6 +116,26 @@ def test_g20_shapes_and_memory(program: Path, tmp_path: Path) -> None:
     expected = VirtualMachine(shapes())["main"](np.zeros((3, 5), "float32"))
     assert run(program, tmp_path, shapes(), "main", (3, 5)) == shown(expected) == f"tensor 4x13 {'00' * 52}"
     assert run(program, tmp_path, shapes(), "main", (3, 5, 2)) == "failed -23 0 1"
+
+
+def test_integers_are_written(program: Path, tmp_path: Path) -> None:
+    """Modulo the bits of the tensor, and never to a constant."""
+
+    def emit(ib: ExecBuilder, kind: str, value: int) -> None:
+        ib.emit_call("vm.builtin.move", [place(8, kind, [1, 1])], dst=ib.r(0))
+        ib.emit_call("vm.builtin.write", [ib.r(0), ib.imm(value)])
+        ib.emit_call("vm.builtin.read", [ib.r(0)], dst=ib.r(1))
+        ib.emit_ret(ib.r(1))
+
+    for kind in ("int8", "uint8", "int32", "uint32", "int64", "bool"):
+        for value in (0, 5, -3, 300, 1 << 40):
+            executable = function(lambda ib, kind=kind, value=value: emit(ib, kind, value))
+            expected = VirtualMachine(executable)["main"]()
+            assert run(program, tmp_path, executable, "main") == str(expected)
+    executable = call("write", lambda ib: [np.array(3), ib.imm(1)])
+    assert run(program, tmp_path, executable, "main") == "failed -22 0 0"
+    with pytest.raises(VMError, match=r"operand 0 .*it is read-only"):
+        VirtualMachine(executable)["main"]()
 
 
 def test_constants_reach_packed_functions(program: Path, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ func.func @float() attributes {aot.entry} {
 
 // -----
 
-// CHECK: memref.load{{.*}}bytecode reads tensors of one element only
+// CHECK: memref.load{{.*}}bytecode reads and writes tensors of one integer only
 func.func @elements(%x: memref<8xi32>) attributes {aot.entry} {
   %c0 = arith.constant 0 : index
   %v = memref.load %x[%c0] : memref<8xi32>
@@ -49,3 +49,11 @@ func.func @value(%x: tensor<4xf32>) attributes {aot.entry} {
   func.return
 }
 func.func private @f() -> i32
+
+// -----
+
+// CHECK: memref.load{{.*}}bytecode reads and writes tensors of one integer only
+func.func @real(%x: memref<f32>) attributes {aot.entry} {
+  %v = memref.load %x[] : memref<f32>
+  func.return
+}

@@ -163,3 +163,28 @@ func.func @waits(%p: memref<1xi1>, %y: memref<4xf32> {aot.io = "output"}) attrib
   func.return
 }
 func.func private @f(memref<1xi1>)
+
+// -----
+
+// A part of a buffer that is chosen when it runs, and integers to and from memory.
+// CHECK-LABEL: vm.func @rows(%x: !vm.reg, %n: !vm.reg, %y: !vm.reg) {
+// CHECK:         [[N:%.*]] = vm.call "vm.builtin.read"(%n)
+// CHECK:         [[M:%.*]] = vm.call "vm.builtin.max"([[N]], {{%.*}})
+// CHECK-NEXT:    [[W:%.*]] = vm.immediate 4
+// CHECK-NEXT:    [[O:%.*]] = vm.call "vm.builtin.mul"([[M]], [[W]])
+// CHECK-NEXT:    [[K:%.*]] = vm.constant f32
+// CHECK-NEXT:    [[F:%.*]] = vm.immediate 5
+// CHECK-NEXT:    [[V:%.*]] = vm.call "vm.builtin.view"(%x, [[O]], [[K]], [[F]])
+// CHECK-NEXT:    vm.call "f"([[V]], %y)
+// CHECK-NEXT:    vm.call "vm.builtin.write"(%n, [[M]]) : (!vm.reg, !vm.reg) -> ()
+func.func @rows(%x: memref<4x5xf32>, %n: memref<i64>, %y: memref<5xf32> {aot.io = "output"}) attributes {aot.entry} {
+  %c0 = arith.constant 0 : i64
+  %0 = memref.load %n[] : memref<i64>
+  %1 = arith.maxsi %0, %c0 : i64
+  %2 = arith.index_cast %1 : i64 to index
+  %r = memref.reinterpret_cast %x to offset: [%2], sizes: [5], strides: [1] : memref<4x5xf32> to memref<5xf32>
+  func.call @f(%r, %y) : (memref<5xf32>, memref<5xf32>) -> ()
+  memref.store %1, %n[] : memref<i64>
+  func.return
+}
+func.func private @f(memref<5xf32>, memref<5xf32>)
