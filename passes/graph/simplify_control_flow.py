@@ -8,7 +8,7 @@ stacked. What a loop computes from captured values only, it computes once, befor
 Before:
 ```mlir
 %y = graph.loop %n, %x, %w {operandSegmentSizes = ..} : (tensor<i64>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> {
-^0(%i: tensor<i64>, %v: tensor<4xf32>, %u: tensor<4xf32>):
+^bb0(%i: tensor<i64>, %v: tensor<4xf32>, %u: tensor<4xf32>):
   %e = graph.exp %u : (tensor<4xf32>) -> tensor<4xf32>
   %a = graph.add %v, %e : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   graph.yield %a : tensor<4xf32>
@@ -18,7 +18,7 @@ After:
 ```mlir
 %e = graph.exp %w : (tensor<4xf32>) -> tensor<4xf32>
 %y = graph.loop %n, %x, %e {operandSegmentSizes = ..} : (tensor<i64>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> {
-^0(%i: tensor<i64>, %v: tensor<4xf32>, %u: tensor<4xf32>):
+^bb0(%i: tensor<i64>, %v: tensor<4xf32>, %u: tensor<4xf32>):
   %a = graph.add %v, %u : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   graph.yield %a : tensor<4xf32>
 }
