@@ -99,7 +99,7 @@ class _Rows:
         before = np.where(nodes.thresholds == -np.inf, self.never, before)
         strict = (names == "BRANCH_LT") | (names == "BRANCH_GTE")
         thresholds = np.where(strict, before, nodes.thresholds).astype(nodes.thresholds.dtype)
-        swapped = np.isin(names, _SWAPPED)
+        swapped = np.isin(names, _SWAPPED) & ~np.isnan(nodes.thresholds)  # to which nothing compares
         children = np.where(swapped[:, None], nodes.children[:, ::-1], nodes.children).astype(np.int64)
         missing = np.where(swapped, ~nodes.missing, nodes.missing)
         sets = iter(nodes.members)
