@@ -39,7 +39,7 @@ func.func @attention(%q: tensor<2x12x8xf32>, %k: tensor<2x8x16xf32>, %v: tensor<
 // A pool sees one row of a convolution again in the next tile, which computes four more: memory has five, in turn.
 
 // LOOPS-LABEL: func.func private @blocked_conv_max_pool_0(
-// LOOPS-SAME:    %out: memref<1x1x8x2x4xf32>, [[M:%.*]]: memref<1x1x5x5x4xf32>)
+// LOOPS-SAME:    %out: memref<1x1x8x2x4xf32>, [[M:%.*]]: memref<1x1x5x5x4xf32> {aot.scratch})
 // LOOPS:         [[FIVE:%.*]] = arith.constant 5 : index
 // LOOPS:         memref.store {{%.*}}, [[M]][{{%.*}}, {{%.*}}, [[R:%.*]], {{%.*}}, {{%.*}}]
 // LOOPS:         memref.load [[M]]
