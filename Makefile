@@ -66,10 +66,9 @@ $(VENV)/.installed: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e .
 	touch $@
 
-EXTENSION := examples/extension
-$(VENV)/.dev: $(VENV)/bin/python pyproject.toml $(wildcard $(addprefix $(EXTENSION)/,pyproject.toml aotc_signal/*.py))
+$(VENV)/.dev: $(VENV)/bin/python pyproject.toml $(wildcard examples/*/pyproject.toml examples/*/aotc_*/*.py)
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev]'
-	$(BIN)/python -m pip install -q --disable-pip-version-check ./examples/extension
+	$(BIN)/python -m pip install -q --disable-pip-version-check ./examples/extension ./examples/blas ./examples/cmsis_nn
 	touch $@ $(VENV)/.installed
 
 clean:

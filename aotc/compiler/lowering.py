@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -80,6 +81,10 @@ def import_source(source: Source, options: CompileOptions, report: Callable[[str
         report("import")
     origin = origin_of(source, options)
     found = _import(source, options) if options.start_at is None else _resume(source, options.start_at, options)
+    if options.start_at is not None:
+        from aotc.pipeline.textual_ir import taken_digest
+
+        origin = replace(origin, model_sha256=taken_digest(found.module))
     found.origin = origin
     return found
 
@@ -162,9 +167,9 @@ class _Dumper:
 
     def after_phase(self, phase: str, index: int) -> None:
         if self._directory is not None:
-            from aotc.pipeline.textual_ir import ir_text
+            from aotc.pipeline.textual_ir import ir_file
 
-            self._texts[f"{index:02}-{phase}.mlir"] = ir_text(self._compilation.module)
+            self._texts[f"{index:02}-{phase}.mlir"] = ir_file(self._compilation)
 
     def finish(self) -> None:
         if self._directory is not None:

@@ -105,7 +105,7 @@ RULES: Final = (
     ),
     Rule(
         {"interface_api": ("packed",), "runtime": ("host",), "operator_api": ("unpacked",)},
-        "the host runtime reaches the operators of a packed model one by one, through the packed convention",
+        "all functions of a packed module for the host have the one signature of packed functions",
         "use --operator-api cpacked, or --runtime c",
     ),
     Rule(

@@ -115,7 +115,8 @@ class Footprint:
 @dataclass(frozen=True)
 class Origin:
     """What a model was compiled by, for which `--target`, with which options that decide its code and are not as by
-    default, as on the command line, and the SHA-256 of the model file, external data apart; None for IR."""
+    default, as on the command line, and the SHA-256 of the model file, external data apart; None for IR that does not
+    say of which model it is."""
 
     compiler: str
     target: str

@@ -58,8 +58,8 @@ def _graph(options: CompileOptions) -> str:
     return (
         "annotate-quantization,infer-shapes,fold-constants{quantized=false},canonicalize,simplify-control-flow,"
         "fold-batch-norm,shrink-constants,eliminate-transposes,absorb-transposes,fold-constants{quantized=false},"
-        f"canonicalize,cse,raise-functions,raise-normalization,raise-quantization{means},{fixed}fold-constants,canonicalize,cse,dce,"
-        f"note-floats{notes}"
+        f"canonicalize,cse,raise-functions,raise-normalization,raise-quantization{means},{fixed}fold-constants,"
+        f"canonicalize,cse,dce,note-floats{notes}"
     )
 
 
@@ -81,7 +81,7 @@ def _scheduled(options: CompileOptions) -> str:
     if _is_scheduled_without_vectors(options):
         small = " size=true" if options.optimize == "s" else ""
         choose = f'choose-schedule{{target="{options.target}"{small}}}'
-        return f"{choose},assign-layouts,fold-constants,canonicalize,cse,dce"
+        return f"{choose},branch-trees,assign-layouts,fold-constants,canonicalize,cse,dce"
     if not is_vectorized(options):
         return ""
     table = "" if options.tuned is None else f' table="{options.tuned}"'

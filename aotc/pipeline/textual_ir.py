@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
@@ -17,7 +18,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError, VerifyException
 
-from aotc.dialects.aot.contract import EXTERNAL, convention, entry, has_plan, kernels
+from aotc.dialects.aot.contract import EXTERNAL, MODEL_SHA256, convention, entry, has_plan, kernels
 from aotc.dialects.constants import weight_keys
 from aotc.dialects.graph.interfaces import GraphOp
 from aotc.errors import CompileError, Problem, UsageError
@@ -66,7 +67,24 @@ def _reads_back(values: Sequence[float], kind: AnyFloat) -> bool:
 
 def ir_files(compilation: Compilation, stem: str) -> dict[str, Content]:
     """The files STEM.mlir and STEM.npz."""
-    return {f"{stem}.mlir": ir_text(compilation.module), f"{stem}.npz": compilation.store.to_bytes()}
+    return {f"{stem}.mlir": ir_file(compilation), f"{stem}.npz": compilation.store.to_bytes()}
+
+
+def ir_file(compilation: Compilation) -> str:
+    """The module as text, with the digest of the model that it was made of."""
+    module, origin = compilation.module, compilation.origin
+    MODEL_SHA256.set(module, None if origin is None else origin.model_sha256)
+    try:
+        return ir_text(module)
+    finally:
+        MODEL_SHA256.set(module, None)
+
+
+def taken_digest(module: ModuleOp) -> str | None:
+    """The digest of the model that a module in a file was made of, which is removed; None where it has none."""
+    digest = MODEL_SHA256.get(module)
+    MODEL_SHA256.set(module, None)
+    return digest if digest is not None and re.fullmatch("[0-9a-f]{64}", digest) else None
 
 
 def read_ir(source: object, start_at: str, options: CompileOptions, ctx: Context) -> Compilation:

@@ -52,6 +52,7 @@ UNIVERSE = Universe(
         "prove-narrow-pairs": _lazy("aotc.passes.schedule.prove_narrow_pairs", "ProveNarrowPairsPass"),
         "choose-algorithms": _lazy("aotc.passes.schedule.choose_algorithms", "ChooseAlgorithmsPass"),
         "choose-schedule": _lazy("aotc.passes.schedule.choose_schedule", "ChooseSchedulePass"),
+        "branch-trees": _lazy("aotc.passes.schedule.branch_trees", "BranchTreesPass"),
         "widen-operands": _lazy("aotc.passes.schedule.widen_operands", "WidenOperandsPass"),
         "assign-layouts": _lazy("aotc.passes.schedule.assign_layouts", "AssignLayoutsPass"),
         # fuse

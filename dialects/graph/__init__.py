@@ -36,7 +36,7 @@ from aotc.dialects.graph.packed import window as blocked_window
 from aotc.dialects.graph.quantized import doubling, fixed_add, flip, lookup, nibbles, requantization, softmax
 from aotc.dialects.graph.recurrent import cells
 from aotc.dialects.graph.schedules import ALGORITHM_ATTRIBUTES, SCHEDULE_ATTRIBUTES
-from aotc.dialects.graph.trees import coupling, leaves
+from aotc.dialects.graph.trees import branches, coupling, leaves
 from aotc.dialects.graph.trees import packed as packed_trees
 from aotc.dialects.graph.windows import resampling
 
@@ -73,6 +73,7 @@ _FAMILIES = (
     leaves,
     coupling,
     packed_trees,
+    branches,
     strassen,
     window,
     winograd,

@@ -178,6 +178,8 @@ class TreeSchedule(Schedule):
     """Steps before it is asked whether all are at a leaf."""
     packed: bool = False
     """Whether `assign-layouts` packs the tables first."""
+    branches: bool = False
+    """Whether `branch-trees` makes code of the tables."""
 
 
 S = TypeVar("S", bound=Schedule)

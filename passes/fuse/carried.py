@@ -53,6 +53,7 @@ def _settle_loop(loop: LoopOp) -> dict[SSAValue, SSAValue]:
         argument, source = loop.carried_at(position), viewed_whole(value)
         if argument is None or source is argument:
             continue
+        source = _written_first(source)
         producer = source.owner
         assert isinstance(producer, Operation)
         wanted = {op: set(others) for op, others in after.items()}
@@ -101,6 +102,13 @@ def _copy_operand(reader: Operation, place: int) -> None:
     make_group([copy], [copy.result])
 
 
+def _written_first(value: SSAValue) -> SSAValue:
+    """What is written into the buffer of `value` first: where that is a carried value, what its loop begins with."""
+    while isinstance(value, OpResult) and isinstance(value.op, LoopOp) and value.index < len(value.op.carried):
+        value = viewed_whole(value.op.carried[value.index])
+    return value
+
+
 def _readers(value: SSAValue) -> list[Operation]:
     """The operations that read `value`, directly or through views."""
     found: list[Operation] = []
@@ -134,6 +142,7 @@ def _ends_with(block: Block, argument: BlockArgument, position: int) -> bool:
         return False
     if value is argument:
         return True
+    value = _written_first(value)
     if not isinstance(value, OpResult):
         return False
     readers = set(_readers(argument))

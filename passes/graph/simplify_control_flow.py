@@ -8,7 +8,7 @@ stacked. What a loop computes from captured values only, it computes once, befor
 Before:
 ```mlir
 %y = graph.loop %n, %x, %w {operandSegmentSizes = ..} : (tensor<i64>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> {
-^0(%i: tensor<i64>, %v: tensor<4xf32>, %u: tensor<4xf32>):
+^bb0(%i: tensor<i64>, %v: tensor<4xf32>, %u: tensor<4xf32>):
   %e = graph.exp %u : (tensor<4xf32>) -> tensor<4xf32>
   %a = graph.add %v, %e : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   graph.yield %a : tensor<4xf32>
@@ -18,7 +18,7 @@ After:
 ```mlir
 %e = graph.exp %w : (tensor<4xf32>) -> tensor<4xf32>
 %y = graph.loop %n, %x, %e {operandSegmentSizes = ..} : (tensor<i64>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> {
-^0(%i: tensor<i64>, %v: tensor<4xf32>, %u: tensor<4xf32>):
+^bb0(%i: tensor<i64>, %v: tensor<4xf32>, %u: tensor<4xf32>):
   %a = graph.add %v, %u : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   graph.yield %a : tensor<4xf32>
 }
@@ -34,7 +34,7 @@ from dataclasses import dataclass
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType, i64
-from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue, Use
 from xdsl.passes import ModulePass
 
 from aotc.dialects.constants import constant_op, known_array
@@ -97,8 +97,14 @@ def _simplify_conditional(op: IfOp, store: WeightStore) -> None:
 class _Carried:
     first: SSAValue
     argument: BlockArgument
-    following: SSAValue
+    use: Use
+    """Where the region yields the next one."""
     result: OpResult
+
+    @property
+    def following(self) -> SSAValue:
+        """What the region yields."""
+        return self.use.operation.operands[self.use.index]
 
 
 @dataclass(eq=False)
@@ -110,9 +116,15 @@ class _Scanned:
 
 @dataclass(eq=False)
 class _Stacked:
-    value: SSAValue
+    use: Use
+    """Where the region yields a slice."""
     result: OpResult
     backward: bool
+
+    @property
+    def value(self) -> SSAValue:
+        """What the region yields."""
+        return self.use.operation.operands[self.use.index]
 
 
 class _Loop:
@@ -123,29 +135,34 @@ class _Loop:
         self.store = store
         self.count: SSAValue | int | None = op.count if op.trips is None else op.most_trips
         self.condition = op.condition
-        self.carried = list(map(_Carried, op.carried, op.carried_arguments, op.next_carried, op.last_carried))
+        end = yield_of(op.block)
+        uses = [Use(end, place) for place in range(len(end.values))][int(op.condition is not None) :]
+        self.carried = list(map(_Carried, op.carried, op.carried_arguments, uses, op.last_carried))
         self.scanned = list(map(_Scanned, op.scanned, op.slices, op.backward("scanned_backward", len(op.scanned))))
         self.captured = list(zip(op.captured, op.captured_arguments, strict=True))
-        self.stacked = list(map(_Stacked, op.next_slices, op.stacked, op.backward("stacked_backward", len(op.stacked))))
+        self.stacked = list(
+            map(_Stacked, uses[len(op.carried) :], op.stacked, op.backward("stacked_backward", len(op.stacked)))
+        )
 
     def simplify(self) -> None:
         self._know()
-        self.captured += [(each.first, each.argument) for each in self.carried if each.following is each.argument]
         for each in [each for each in self.carried if each.following is each.argument]:
             each.result.replace_all_uses_with(each.first)
             self.carried.remove(each)
+            self.captured.append((each.first, each.argument))
         for value, argument in self.captured:
             _sink_constant(value, argument)
         self._hoist()
         self.stacked = [each for each in self.stacked if each.result.first_use is not None]
         self.carried = [each for each in self.carried if each.result.first_use or each.argument.first_use]
-        next_condition = self.op.next_condition
+        condition = [] if self.condition is None else [self.op.next_condition]
+        yielded = [*condition, *(each.following for each in self.carried), *(each.value for each in self.stacked)]
         end = yield_of(self.op.block)
-        end.operands = [
-            *([next_condition] if self.condition is not None and next_condition is not None else []),
-            *(each.following for each in self.carried),
-            *(each.value for each in self.stacked),
-        ]
+        self.op.block.add_op(following := YieldOp([value for value in yielded if value is not None]))
+        end.detach()
+        end.erase()
+        for place, each in enumerate((*self.carried, *self.stacked), len(condition)):
+            each.use = Use(following, place)
         _erase_unread(self.op.block)
         self.scanned = [each for each in self.scanned if each.argument.first_use is not None]
         self.captured = [(value, argument) for value, argument in self.captured if argument.first_use is not None]
@@ -218,13 +235,11 @@ class _Loop:
             for argument in op.block.args:
                 if argument in values:
                     argument.replace_all_uses_with(values[argument])
-            following = [values.get(each.following, each.following) for each in self.carried]
-            slices = [values.get(each.value, each.value) for each in self.stacked]
             _move_out(op.block, op)
-            for each, value in zip(self.carried, following, strict=True):
-                each.result.replace_all_uses_with(value)
-            for each, value in zip(self.stacked, slices, strict=True):
-                each.result.replace_all_uses_with(self._reshaped(value, shape_of(each.result)))
+            for each in self.carried:
+                each.result.replace_all_uses_with(each.following)
+            for each in self.stacked:
+                each.result.replace_all_uses_with(self._reshaped(each.value, shape_of(each.result)))
         op.detach()
         op.erase()
 

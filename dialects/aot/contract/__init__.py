@@ -56,6 +56,7 @@ from aotc.dialects.aot.contract.functions import (
     sizes_of,
 )
 from aotc.dialects.aot.contract.module import (
+    MODEL_SHA256,
     RECORDED,
     Interface,
     Recorded,
@@ -93,6 +94,7 @@ __all__ = [
     "IN_PLACE",
     "LOOP_HINTS",
     "MINIMUM_BLOB",
+    "MODEL_SHA256",
     "NONPOSITIVE",
     "OPERATION_COUNT",
     "RECORDED",

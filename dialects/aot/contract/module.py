@@ -27,6 +27,10 @@ from aotc.model.metadata import BufferInfo, PlanInfo
 _NAME: Final = text("aot.name")
 
 
+MODEL_SHA256: Final = text("aot.model_sha256")
+"""Of a module in a file: the SHA-256 of the model file that it was made of, for what is made of the module."""
+
+
 def model_module(functions: Sequence[Operation], name: str) -> ModuleOp:
     """A module of `functions`, for the model `name`, which is part of C identifiers."""
     module = ModuleOp(list(functions))

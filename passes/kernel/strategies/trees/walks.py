@@ -24,6 +24,10 @@ from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
 _TREES = 12
 """Walks that keep a core busy while each waits: a step takes some 20 cycles, and a tenth of that in instructions."""
 _STEPS = 2
+_MOST_BRANCHES = 4096
+"""Nodes: a branch takes two to three times the memory of a row of the tables, and a third of the instructions."""
+_MOST_NESTED = 32
+"""Levels of branches that every C compiler takes, with those around them (C99 has 127)."""
 _ROWS = 64
 """Rows that walk down a group of trees before the next group: its nodes stay in the first cache."""
 
@@ -108,7 +112,8 @@ class WalkStrategy(KernelStrategy[TreeLeavesOp]):
         return TreeSchedule(1, 1, 1, 1, packed=element_type_of(op.x) == f32)
 
     def scalar_schedule(self, op: TreeLeavesOp, core: Core, size: bool) -> Schedule | None:
-        return TreeSchedule(1, 1, 1, 1)
+        small = shape_of(op.features)[0] <= _MOST_BRANCHES and op.depth.value.data <= _MOST_NESTED
+        return TreeSchedule(1, 1, 1, 1, branches=small and not size)
 
     def lay_out(self, op: TreeLeavesOp, layouts: Layouts) -> SSAValue | None:
         schedule = schedule_of(op)

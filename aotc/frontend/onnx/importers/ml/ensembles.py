@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from aotc.dialects.dtypes import DType
 from aotc.model.weights import Array
 
 MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER")
@@ -18,6 +19,9 @@ MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRA
 
 _SWAPPED = ("BRANCH_GTE", "BRANCH_GT")
 _EQUALITIES = ("BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER")
+
+
+_NO_TREES = np.zeros(0, np.int64)
 
 
 class EnsembleError(Exception):
@@ -55,7 +59,7 @@ class Forest:
     depths: Array
     """The mean depth of the leaves of each tree."""
     trees_of_leaves: Array
-    """A tree that has the leaf, for each leaf; -1 where none has it."""
+    """A tree that has the leaf, for each leaf; -1 where none has it. Nothing once leaves were put together."""
 
 
 def forest(nodes: Nodes, features: int) -> Forest:
@@ -99,7 +103,7 @@ class _Rows:
         before = np.where(nodes.thresholds == -np.inf, self.never, before)
         strict = (names == "BRANCH_LT") | (names == "BRANCH_GTE")
         thresholds = np.where(strict, before, nodes.thresholds).astype(nodes.thresholds.dtype)
-        swapped = np.isin(names, _SWAPPED)
+        swapped = np.isin(names, _SWAPPED) & ~np.isnan(nodes.thresholds)  # to which nothing compares
         children = np.where(swapped[:, None], nodes.children[:, ::-1], nodes.children).astype(np.int64)
         missing = np.where(swapped, ~nodes.missing, nodes.missing)
         sets = iter(nodes.members)
@@ -171,6 +175,26 @@ def _walked(found: Forest, leaves: int) -> Forest:
             raise EnsembleError("the nodes of a tree lead back to themselves")
         pairs = np.stack([np.repeat(owners, 2), found.children[front].reshape(-1)])
         owners, front = np.unique(pairs, axis=1)
+
+
+def on_integers(found: Forest, dtype: DType) -> Forest | None:
+    """`found` for features that are integers of `dtype`: x <= t is x <= floor(t). None where a threshold is below all
+    integers of that type: no integer says never."""
+    limits = np.iinfo(dtype)
+    floors = np.floor(found.thresholds)
+    if not (floors >= limits.min).all():
+        return None
+    return replace(found, thresholds=np.minimum(floors, limits.max).astype(dtype), missing=None)
+
+
+def renumbered(found: Forest, leaves: Array) -> Forest:
+    """`found` with leaf l called leaves[l]."""
+    count = len(found.features)
+
+    def new(numbers: Array) -> Array:
+        return np.where(numbers < count, numbers, count + leaves[np.maximum(numbers - count, 0)])
+
+    return replace(found, children=new(found.children), roots=new(found.roots), trees_of_leaves=_NO_TREES)
 
 
 def smallest(numbers: Array) -> Array:

@@ -6,18 +6,29 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import IntegerType, f32
 from xdsl.ir import SSAValue
 
-from aotc.dialects.dtypes import is_float, numpy_dtype
+from aotc.dialects.dtypes import byte_width, is_float, numpy_dtype
+from aotc.dialects.graph.conversion import CastOp
 from aotc.dialects.graph.elementwise import AddOp, DivOp
 from aotc.dialects.graph.indexing import GatherOp
-from aotc.dialects.graph.interfaces import element_type_of, shape_of
+from aotc.dialects.graph.interfaces import element_type_of, producer, shape_of
 from aotc.dialects.graph.logical import CompareOp, WhereOp
 from aotc.dialects.graph.reduction import ReduceOp
 from aotc.dialects.graph.trees.leaves import TreeLeavesOp
 from aotc.frontend.onnx.expressions import cast, reshape, scalar
-from aotc.frontend.onnx.importers.ml.ensembles import MODES, EnsembleError, Forest, Nodes, Weights, forest, smallest
+from aotc.frontend.onnx.importers.ml.ensembles import (
+    MODES,
+    EnsembleError,
+    Forest,
+    Nodes,
+    Weights,
+    forest,
+    on_integers,
+    renumbered,
+    smallest,
+)
 from aotc.frontend.onnx.importers.ml.scores import (
     best,
     both,
@@ -225,6 +236,15 @@ def _version_5(node: Node) -> Ensemble:
 # Scores
 
 
+def _narrow_source(x: SSAValue) -> SSAValue | None:
+    """The integers of at most 16 bits that real numbers are cast from; None where they are not."""
+    cast_op = producer(x, CastOp)
+    if cast_op is None or not isinstance(kind := element_type_of(cast_op.x), IntegerType):
+        return None
+    exact = is_float(element_type_of(x)) and byte_width(element_type_of(x)) >= 4
+    return cast_op.x if exact and kind.width.data in (8, 16) else None
+
+
 class _Scores:
     """The aggregated weights of an ensemble's leaves."""
 
@@ -237,7 +257,6 @@ class _Scores:
         self.node = node
         self.weights = weights
         self.targets = targets
-        self.leaf_count = ensemble.nodes.leaves
         self.kind = _AGGREGATES[aggregate]
         x = rows(node)
         thresholds = ensemble.nodes.thresholds.dtype
@@ -251,12 +270,33 @@ class _Scores:
             self.forest = forest(replace(nodes, thresholds=nodes.thresholds.astype(dtype)), shape_of(x)[1])
         except EnsembleError as error:
             node.fail(str(error), fix="the model is invalid: export it again")
+        narrow = _narrow_source(x)
+        if (
+            narrow is not None
+            and (integers := on_integers(self.forest, numpy_dtype(element_type_of(narrow)))) is not None
+        ):
+            x, self.forest = narrow, integers
         self.dtype = dtype
         self.trees = len(nodes.roots)
         if not self.trees:
             node.fail("it has no trees")
         self._x = x
         self._single = self._one_target_each(self.forest)
+        values, present = (
+            weights.dense(nodes.leaves, targets, _ABSENT[self.kind]),
+            weights.present(nodes.leaves, targets),
+        )
+        owners = self.forest.trees_of_leaves
+        self._everywhere = np.zeros(targets, np.bool_)
+        for tree in range(self.trees):
+            self._everywhere |= present[owners == tree].all(0)
+        if self._single is not None:
+            own = np.arange(nodes.leaves), self._single[owners]
+            values, present = values[own][:, None], present[own][:, None]
+        # Leaves that say the same are one.
+        rows_, numbers = np.unique(np.hstack([values.astype(dtype), present]), axis=0, return_inverse=True)
+        self._values, self._present = np.hsplit(rows_, 2)
+        self.forest = renumbered(self.forest, numbers.reshape(-1))
 
     def _one_target_each(self, found: Forest) -> Array | None:
         """The target of each tree, if no leaf of it says anything of another."""
@@ -270,7 +310,7 @@ class _Scores:
     def scores(self) -> SSAValue:
         """[rows, targets]."""
         node, absent = self.node, _ABSENT[self.kind]
-        total = self._reduced(self.weights.dense(self.leaf_count, self.targets, absent).astype(self.dtype), self.kind)
+        total = self._reduced(self._values, self.kind)
         if not np.isinf(absent):
             return total
         silent = node.emit(CompareOp, total, scalar(node, absent, total), how="eq")
@@ -278,20 +318,16 @@ class _Scores:
 
     def only_present(self, scores: SSAValue) -> SSAValue:
         """Scores that are minus infinity where no leaf said anything of the target."""
-        present = self.weights.present(self.leaf_count, self.targets)
-        owners = self.forest.trees_of_leaves
-        everywhere = np.zeros(self.targets, np.bool_)
-        for tree in range(self.trees):
-            everywhere |= present[owners == tree].all(0)
-        if everywhere.all():
+        if self._everywhere.all():
             return scores
         node = self.node
-        said = self._reduced(present.astype(self.dtype), "max")
+        said = self._reduced(self._present, "max")
         nothing = node.emit(CompareOp, said, scalar(node, 0, said), how="le")
         return node.emit(WhereOp, nothing, scalar(node, -np.inf, scores), scores)
 
     def _reduced(self, values: Array, kind: str) -> SSAValue:
-        """What the leaves [leaves, targets] of all trees say, reduced over trees."""
+        """What the leaves of all trees say, reduced over trees: [leaves, targets], or [leaves, 1] where each tree is
+        for one target."""
         node, neutral = self.node, _ABSENT[kind]
         roots, depths = self.forest.roots, self.forest.depths  # neighbours that take about as long are a good group
         if self._single is None:
@@ -299,15 +335,13 @@ class _Scores:
             found = node.emit(GatherOp, node.constant(values), self._leaves(roots), axis=0)
             total = node.emit(ReduceOp, found, kind="sum" if kind == "mean" else kind, axes=[1])
         else:
-            # A leaf has one value; every target gets as many trees, some of which say nothing.
+            # Every target gets as many trees, some of which say nothing.
             counts = np.bincount(self._single, minlength=self.targets)
             padding = np.repeat(np.arange(self.targets), counts.max() - counts)
             order = np.lexsort([np.pad(depths, (0, len(padding))), np.concatenate([self._single, padding])])
-            silent = len(self.forest.features) + self.leaf_count
+            silent = len(self.forest.features) + len(values)
             roots = np.concatenate([roots, np.full(len(padding), silent)])[order]
-            leaves = np.full(self.leaf_count + 1, neutral, self.dtype)
-            targets = self._single[self.forest.trees_of_leaves]
-            leaves[:-1] = values[np.arange(self.leaf_count), targets]
+            leaves = np.append(values.reshape(-1), np.array([neutral], self.dtype))
             grouped = reshape(node, self._leaves(roots), [shape_of(self._x)[0], self.targets, int(counts.max())])
             found = node.emit(GatherOp, node.constant(leaves), grouped, axis=0)
             total = node.emit(ReduceOp, found, kind="sum" if kind == "mean" else kind, axes=[2])
@@ -321,4 +355,4 @@ class _Scores:
         tables += [numbers[: found.children.size].reshape(-1, 2), numbers[found.children.size :]]
         operands = [node.constant(table) for table in tables]
         missing = None if found.missing is None else node.constant(found.missing)
-        return node.emit(TreeLeavesOp, self._x, *operands, missing, depth=found.depth, leaves=self.leaf_count + 1)
+        return node.emit(TreeLeavesOp, self._x, *operands, missing, depth=found.depth, leaves=len(self._values) + 1)

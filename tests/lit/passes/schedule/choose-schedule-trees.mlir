@@ -1,0 +1,40 @@
+// RUN: aotc-opt %s -p 'choose-schedule{target=x86-64-v4}' | filecheck %s
+// RUN: aotc-opt %s -p 'choose-schedule{target=cortex-m4f}' | filecheck %s --check-prefix=SCALAR
+
+// Trees of f32 are packed where processors have vectors; others walk down one tree at a time, until it ends.
+// CHECK-LABEL: func.func @main
+// CHECK: graph.tree_leaves %x, {{.*}}#graph.tree_schedule<lanes = 1, rows = 1, trees = 1, steps = 1, packed>
+// CHECK: graph.tree_leaves %y, {{.*}}#graph.tree_schedule<lanes = 1, rows = 1, trees = 1, steps = 1>
+// SCALAR-LABEL: func.func @main
+// SCALAR: graph.tree_leaves %x, {{.*}}#graph.tree_schedule<lanes = 1, rows = 1, trees = 1, steps = 1>
+func.func @main(%x: tensor<5x3xf32>, %y: tensor<5x3xf64>, %f: tensor<2xui8>, %t: tensor<2xf32>, %u: tensor<2xf64>, %c: tensor<2x2xui8>, %r: tensor<1xui8>) attributes {aot.entry} {
+  %0 = graph.tree_leaves %x, %f, %t, %c, %r {depth = 2 : i64, leaves = 3 : i64} : (tensor<5x3xf32>, tensor<2xui8>, tensor<2xf32>, tensor<2x2xui8>, tensor<1xui8>) -> tensor<5x1xui8>
+  %1 = graph.tree_leaves %y, %f, %u, %c, %r {depth = 2 : i64, leaves = 3 : i64} : (tensor<5x3xf64>, tensor<2xui8>, tensor<2xf64>, tensor<2x2xui8>, tensor<1xui8>) -> tensor<5x1xui8>
+  func.return
+}
+
+// What is packed takes as many trees at once as there are, up to 12, and the steps that the depth allows.
+// CHECK-LABEL: func.func @packed
+// CHECK: graph.packed_tree_leaves {{.*}}#graph.tree_schedule<lanes = 1, rows = 64, trees = 12, steps = 2>
+// CHECK: graph.packed_tree_leaves {{.*}}#graph.tree_schedule<lanes = 1, rows = 64, trees = 3, steps = 1>
+func.func @packed(%x: tensor<100x3xf32>, %n: tensor<70x4xi32>, %r: tensor<20xui8>, %s: tensor<3xui8>) attributes {aot.entry} {
+  %0, %1 = graph.packed_tree_leaves %x, %n, %r {depth = 2 : i64, inner = 33 : i64} : (tensor<100x3xf32>, tensor<70x4xi32>, tensor<20xui8>) -> (tensor<100x20xui8>, tensor<100x3xi32>)
+  %2, %3 = graph.packed_tree_leaves %x, %n, %s {depth = 1 : i64, inner = 33 : i64} : (tensor<100x3xf32>, tensor<70x4xi32>, tensor<3xui8>) -> (tensor<100x3xui8>, tensor<100x3xi32>)
+  func.return
+}
+
+// Weights of several elements in a byte stay so: no strategy that would widen them is asked.
+// CHECK-LABEL: func.func @nibbles
+// CHECK:      graph.matmul %x, %{{.*}} {transpose_rhs = true} :
+// CHECK-NEXT: graph.matmul %x, %w {transpose_rhs = true, schedule = #graph.matmul_schedule
+// SCALAR-LABEL: func.func @nibbles
+// SCALAR:      graph.matmul %x, %{{.*}} {transpose_rhs = true} :
+func.func @nibbles(%x: tensor<8x64xf32>, %w: tensor<64x64xf32>) attributes {aot.entry} {
+  %b = graph.constant dense<17> : tensor<64x32xui8>
+  %s = graph.constant dense<0.5> : tensor<f32>
+  %0 = graph.unpack %b {bits = 4 : i64} : (tensor<64x32xui8>) -> tensor<64x64xui8>
+  %1 = graph.dequantize %0, %s {axis = 0 : i64, block_size = 0 : i64, to = f32} : (tensor<64x64xui8>, tensor<f32>) -> tensor<64x64xf32>
+  %2 = graph.matmul %x, %1 {transpose_rhs = true} : (tensor<8x64xf32>, tensor<64x64xf32>) -> tensor<8x64xf32>
+  %3 = graph.matmul %x, %w {transpose_rhs = true} : (tensor<8x64xf32>, tensor<64x64xf32>) -> tensor<8x64xf32>
+  func.return
+}
