@@ -54,7 +54,8 @@ class ProfileKernelsPass(ModulePass):
         counters = start.insert(CountersOp(profile_symbol(model_name(op)), len(calls) + len(repeated))).result
         ends: dict[Operation, SSAValue] = {}
         for number, call in enumerate(calls):
-            before = ends.get(_call_before(call))
+            last = _call_before(call)
+            before = ends.get(last) if last is not None else None
             if before is None:
                 before = Builder(InsertPoint.before(call)).insert(TicksOp()).result
             ends[call] = _count(call, counters, number, before)

@@ -9,6 +9,7 @@ import pytest
 from control_cases import CASES, Case
 from harness import assert_close, reference
 from onnx import save
+from random_control import random_model
 
 import aotc
 from aotc.compiler.driver import in_process, lower
@@ -95,3 +96,23 @@ def test_the_plan_has_the_steps_of_regions() -> None:
 
 def _overlap(one: BufferInfo, other: BufferInfo) -> bool:
     return one.offset < other.offset + other.size and other.offset < one.offset + one.size
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_control_flow(seed: int, tmp_path: Path) -> None:
+    proto, feeds = random_model(seed)
+    save(proto, tmp_path / "model.onnx")
+    ways = {
+        "by definition": aotc.compile(proto, optimize=0),
+        "in the workspace": aotc.compile(proto, io="workspace"),
+        "by threads": aotc.compile(proto, threads=2),
+        "by C": open_model(str(tmp_path / "model.onnx"), "c", CompileOptions.of(optimize="s")),
+    }
+    for feed in feeds:
+        expected = reference(proto, feed)
+        assert expected is not None
+        for how, compiled in ways.items():
+            known = {tensor.name for tensor in compiled.inputs}
+            found = compiled({name: value for name, value in feed.items() if name in known})
+            for (name, value), wanted in zip(found.items(), expected, strict=True):
+                np.testing.assert_allclose(value, wanted, rtol=1e-3, atol=1e-4, err_msg=f"{name} {how}")
