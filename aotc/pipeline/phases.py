@@ -58,8 +58,8 @@ def _graph(options: CompileOptions) -> str:
     return (
         "annotate-quantization,infer-shapes,fold-constants{quantized=false},canonicalize,simplify-control-flow,"
         "fold-batch-norm,shrink-constants,eliminate-transposes,absorb-transposes,fold-constants{quantized=false},"
-        f"canonicalize,cse,raise-functions,raise-normalization,raise-quantization{means},{fixed}fold-constants,canonicalize,cse,dce,"
-        f"note-floats{notes}"
+        f"canonicalize,cse,raise-functions,raise-normalization,raise-quantization{means},{fixed}fold-constants,"
+        f"canonicalize,cse,dce,note-floats{notes}"
     )
 
 
