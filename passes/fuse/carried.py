@@ -136,10 +136,7 @@ def _may_overwrite(op: Operation, result: SSAValue, argument: BlockArgument) -> 
 
 def _ends_with(block: Block, argument: BlockArgument, position: int) -> bool:
     """Whether a region computes what it yields at `position` after it has read `argument`, or in its place."""
-    yielded = [viewed_whole(value) for value in yield_of(block).values]
-    value = yielded.pop(position)
-    if argument in yielded:  # copied at the end
-        return False
+    value = viewed_whole(yield_of(block).values[position])
     if value is argument:
         return True
     value = _written_first(value)
@@ -147,7 +144,7 @@ def _ends_with(block: Block, argument: BlockArgument, position: int) -> bool:
         return False
     readers = set(_readers(argument))
     order = {op: number for number, op in enumerate(block.ops)}
-    if any(order[reader] > order[value.op] for reader in readers):
+    if any(order[reader] > order[value.op] for reader in readers):  # the terminator, too, if it hands it on elsewhere
         return False
     return value.op not in readers or _may_overwrite(value.op, value, argument)
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from control_cases import CASES, Case
 from harness import assert_close, reference
 from onnx import save
+from random_control import random_model
 
 import aotc
 from aotc.compiler.driver import in_process, lower
 from aotc.executor import compiled_in_process
+from aotc.measuring.profiling import compile_profiled
 from aotc.measuring.routes import open_model
+from aotc.model.metadata import BufferInfo
 from aotc.pipeline.options import CompileOptions
 
 SCALAR = "rv64gc"
@@ -42,3 +46,73 @@ def test_as_onnxruntime(case: Case, tmp_path: Path) -> None:
         for name, value in found["on vectors"].items():
             assert value.tobytes() == found["by C"][name].tobytes(), f"{name}: C and LLVM differ"
             assert value.tobytes() == found["by threads"][name].tobytes(), f"{name}: threads change it"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"interface_api": "packed", "operator_api": "packed", "workspace": "caller", "weights": "caller"},
+        {"interface_api": "micro", "operator_api": "cpacked", "io": "workspace"},
+        {"operator_api": "cpacked", "resource_handle": True, "workspace": "caller"},
+        {"interface_api": "packed", "operator_api": "cpacked", "threads": 2},
+        {"optimize": "s", "export_operators": True},
+    ],
+    ids=lambda options: " ".join(map(str, options.values())),
+)
+@pytest.mark.parametrize("route", ["shared", "c"])
+def test_by_every_convention(options: dict[str, object], route: str, tmp_path: Path) -> None:
+    case = next(each for each in CASES if each.name == "everything at once")
+    save(case.model, tmp_path / "model.onnx")
+    compiled = open_model(str(tmp_path / "model.onnx"), route, CompileOptions.of(**options))
+    for feed in case.feeds:
+        expected = reference(case.model, feed)
+        assert expected is not None
+        for (name, value), wanted in zip(compiled(feed).items(), expected, strict=True):
+            assert_close(name, value, wanted)
+
+
+def test_profiles_count_the_calls_of_iterations() -> None:
+    case = next(each for each in CASES if each.name == "loop with a count at run time")
+    profiled = compile_profiled(case.model, CompileOptions())
+    for count in (0, 7):
+        profiled.counters[:] = 0
+        profiled.model({"n": np.array(count), "x": np.ones(5, np.float32)})
+        copy, *inside = profiled.times()
+        assert copy == 1 and inside and set(inside) == {count}
+        assert all((ticks > 0) == (count > 0) for ticks in profiled.counters[1 : len(profiled.calls)])
+
+
+def test_the_plan_has_the_steps_of_regions() -> None:
+    case = next(each for each in CASES if each.name == "if with captures")
+    plan = aotc.compile(case.model, optimize=0).metadata.plan
+    (branch,) = (number for number, step in enumerate(plan.order) if step == "If_1")
+    inside = [step for step in plan.order if step.startswith("If_1/")]
+    assert inside and plan.order.index(inside[0]) == branch + 1
+    for one in plan.buffers:
+        for other in plan.buffers:
+            apart = one.last < other.first or other.last < one.first
+            assert one is other or apart or not _overlap(one, other)
+
+
+def _overlap(one: BufferInfo, other: BufferInfo) -> bool:
+    return one.offset < other.offset + other.size and other.offset < one.offset + one.size
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_control_flow(seed: int, tmp_path: Path) -> None:
+    proto, feeds = random_model(seed)
+    save(proto, tmp_path / "model.onnx")
+    ways = {
+        "by definition": aotc.compile(proto, optimize=0),
+        "in the workspace": aotc.compile(proto, io="workspace"),
+        "by threads": aotc.compile(proto, threads=2),
+        "by C": open_model(str(tmp_path / "model.onnx"), "c", CompileOptions.of(optimize="s")),
+    }
+    for feed in feeds:
+        expected = reference(proto, feed)
+        assert expected is not None
+        for how, compiled in ways.items():
+            known = {tensor.name for tensor in compiled.inputs}
+            found = compiled({name: value for name, value in feed.items() if name in known})
+            for (name, value), wanted in zip(found.items(), expected, strict=True):
+                np.testing.assert_allclose(value, wanted, rtol=1e-3, atol=1e-4, err_msg=f"{name} {how}")

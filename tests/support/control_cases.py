@@ -330,4 +330,30 @@ CASES = [
         tuple({"n": np.array(n), "x": _random(1, 8, 48, 48)} for n in (1, 2, 40)),
         weights={"w": _random(8, 8, 3, 3) / 8},
     ),
+    Case(
+        "everything at once",
+        """m (bool c, int64 n, float[3, 4] x, float[5, 3, 4] z) => (float[3, 4] y, float[5, 3, 4] s)
+            <float limit = {3}, int64 two = {2}, int64 zero = {0}> {
+            a, s = Scan<num_scan_inputs = 1, scan_input_directions = [1],
+                body = f (float[3, 4] u, float[3, 4] e) => (float[3, 4] t, float[3, 4] o)
+                    { p = Add(u, e)  t = Tanh(p)  o = Mul(t, x) }
+            > (x, z)
+            y = Loop(n, c, a) <
+                body = b (int64 i, bool go, float[3, 4] v) => (bool go_on, float[3, 4] next) {
+                    r = Mod(i, two)
+                    even = Equal(r, zero)
+                    next = If(even) <
+                        then_branch = t () => (float[3, 4] p) { q = Exp(v)  p = Softmax(q) },
+                        else_branch = e () => (float[3, 4] p) { q = Add(v, a)  p = Add(q, x) }
+                    >
+                    top = ReduceMax<keepdims = 0>(next)
+                    go_on = Less(top, limit)
+                }
+            >
+        }""",
+        tuple(
+            {"c": np.array(c), "n": np.array(n), "x": _random(3, 4), "z": _random(5, 3, 4)}
+            for c, n in ((True, 1), (True, 6), (False, 6))
+        ),
+    ),
 ]

@@ -2,25 +2,25 @@
 // RUN: aotc-opt %s -p convert-to-llvm | filecheck %s --check-prefix LLVM
 
 // A condition that is an expression stands in the head; slices are pointers at an offset of the iteration.
-// CHECK-LABEL: static int32_t search(int32_t n, uint8_t *go, float *restrict x)
-// CHECK:           int32_t i0 = 0;
-// CHECK-NEXT:      while (go[0] && i0 < n) {
-// CHECK-NEXT:          status = step(x + i0 * 4, go);
+// CHECK-LABEL: static int32_t search(int32_t n, bool *go, float *restrict x)
+// CHECK:           int32_t i = 0;
+// CHECK-NEXT:      while (go[0] && i < n) {
+// CHECK-NEXT:          status = step(x + i * 4, go);
 // CHECK-NEXT:          if (status != 0) {
 // CHECK-NEXT:              return status;
 // CHECK-NEXT:          }
-// CHECK-NEXT:          i0 += 1;
+// CHECK-NEXT:          i += 1;
 // CHECK-NEXT:      }
 // CHECK-NEXT:      return 0;
 // LLVM-LABEL: llvm.func internal @search
 // LLVM:         llvm.br ^while
-// LLVM:       ^while([[I:%.*]] : i64):
+// LLVM:       ^while([[I:%.*]]: i64):
 // LLVM:         llvm.load
 // LLVM:         [[ALL:%.*]] = llvm.and
 // LLVM-NEXT:    llvm.cond_br [[ALL]], ^body, ^done
 // LLVM:       ^body:
 // LLVM:         [[AT:%.*]] = llvm.mul [[I]],
-// LLVM-NEXT:    llvm.getelementptr {{.*}}[[AT]]
+// LLVM-NEXT:    llvm.getelementptr inbounds %x_p[[[AT]]]
 // LLVM:         llvm.call @step
 // LLVM:         [[NEXT:%.*]] = llvm.add [[I]],
 // LLVM:         llvm.br ^while([[NEXT]] : i64)

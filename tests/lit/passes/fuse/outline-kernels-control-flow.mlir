@@ -122,3 +122,41 @@ func.func @nested(%x: tensor<4xf32>, %u: tensor<4xf32>) -> (tensor<4xf32>, tenso
   }
   func.return %y, %s : tensor<4xf32>, tensor<3x4xf32>
 }
+
+// What a loop begins with is copied where it is read by others, too.
+// CHECK-LABEL: func.func @begins
+// CHECK:         [[A:%.*]] = func.call @neg_0(%x)
+// CHECK-NEXT:    [[I:%.*]] = func.call @copy_0([[A]])
+// CHECK-NEXT:    graph.loop [[I]]
+func.func @begins(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) attributes {aot.entry} {
+  %a = graph.neg %x : (tensor<4xf32>) -> tensor<4xf32>
+  %y = graph.loop %a {trips = 3 : i64, operandSegmentSizes = array<i32: 0, 0, 1, 0, 0>} : (tensor<4xf32>) -> tensor<4xf32> {
+  ^bb0(%i: tensor<i64>, %v: tensor<4xf32>):
+    %n = graph.neg %v : (tensor<4xf32>) -> tensor<4xf32>
+    graph.yield %n : tensor<4xf32>
+  }
+  %z = graph.exp %a : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %y, %z : tensor<4xf32>, tensor<4xf32>
+}
+
+// A branch that hands the state on as another value, too, reads it at its end: it cannot change it in its place.
+// CHECK-LABEL: func.func @shifted
+// CHECK:         ^bb0({{.*}}, [[V:%.*]]: tensor<4xf32>, [[W:%.*]]: tensor<4xf32>, {{.*}}):
+// CHECK-NEXT:      [[F:%.*]], [[G:%.*]] = graph.if
+// CHECK:           [[C:%.*]] = func.call @copy_0([[F]])
+// CHECK:           graph.yield [[C]]
+func.func @shifted(%c: tensor<i1>, %x: tensor<4xf32>, %z: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) attributes {aot.entry} {
+  %y, %s = graph.loop %x, %z, %c {trips = 3 : i64, operandSegmentSizes = array<i32: 0, 0, 2, 0, 1>} : (tensor<4xf32>, tensor<4xf32>, tensor<i1>) -> (tensor<4xf32>, tensor<4xf32>) {
+  ^bb0(%i: tensor<i64>, %v: tensor<4xf32>, %w: tensor<4xf32>, %k: tensor<i1>):
+    %f, %g = graph.if %k, %v, %w : (tensor<i1>, tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+    ^bb0(%a: tensor<4xf32>, %b: tensor<4xf32>):
+      %n = graph.neg %a : (tensor<4xf32>) -> tensor<4xf32>
+      graph.yield %n, %a : tensor<4xf32>, tensor<4xf32>
+    } {
+    ^bb0(%a: tensor<4xf32>, %b: tensor<4xf32>):
+      graph.yield %a, %b : tensor<4xf32>, tensor<4xf32>
+    }
+    graph.yield %f, %g : tensor<4xf32>, tensor<4xf32>
+  }
+  func.return %y, %s : tensor<4xf32>, tensor<4xf32>
+}

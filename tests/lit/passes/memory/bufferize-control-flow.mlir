@@ -71,11 +71,11 @@ builtin.module attributes {aot.name = "m"} {
   // CHECK:           [[AT:%.*]] = arith.muli [[J]],
   // CHECK-NEXT:      [[O:%.*]] = memref.reinterpret_cast %z to offset: [[[AT]]], sizes: [4], strides: [1]
   // CHECK:           func.call @number([[B]],
-  // CHECK:           func.call @back([[E]], [[O]])
+  // CHECK:           func.call @neg([[E]], [[O]])
 
   // Branches share memory, which is that of what only the loop needs, too. The plan has every step, those of regions
   // after that of control flow.
-  // PLAN:        aot.plan = {peak_bytes = 24 : i64, lower_bound_bytes = 24 : i64, optimal = true, alignment = 16 : i64, order = ["If_3", "Neg_0", "Back_1", "Back_2", "Neg_4", "Small_5", "Loop_8", "Loop_8", "Neg_6", "Small_7", "Scan_12", "Scan_12", "Number_9", "Neg_10", "Back_11"],
+  // PLAN:        aot.plan = {peak_bytes = 24 : i64, lower_bound_bytes = 24 : i64, optimal = true, alignment = 16 : i64, order = ["If_3", "Neg_0", "Back_1", "Back_2", "Neg_4", "Small_5", "Loop_8", "Loop_8", "Neg_6", "Small_7", "Scan_12", "Scan_12", "Number_9", "Neg_10", "Neg_11"],
   // PLAN-SAME:   buffers = [{name = "Neg_0", offset = 0 : i64, size = 16 : i64, first = 1 : i64, last = 2 : i64, nodes = ["Neg_0"]},
   // PLAN-SAME:   {name = "Small_7", offset = 0 : i64, size = 1 : i64, first = 5 : i64, last = 9 : i64, nodes = ["Small_5", "Small_7"]},
   // PLAN-SAME:   {name = "Scan_12", offset = 16 : i64, size = 8 : i64, first = 11 : i64, last = 12 : i64, nodes = ["Scan_12"]},
@@ -103,7 +103,7 @@ builtin.module attributes {aot.name = "m"} {
     ^bb0(%i: tensor<i64>, %e: tensor<4xf32>):
       %m = func.call @number(%i) : (tensor<i64>) -> tensor<4xf32> loc("Number_9")
       %k = func.call @neg(%m) : (tensor<4xf32>) -> tensor<4xf32> loc("Neg_10")
-      %b = func.call @back(%e) : (tensor<4xf32>) -> tensor<4xf32> loc("Back_11")
+      %b = func.call @neg(%e) : (tensor<4xf32>) -> tensor<4xf32> loc("Neg_11")
       graph.yield %b : tensor<4xf32>
     } loc("Scan_12")
     func.return %y, %z : tensor<4xf32>, tensor<3x4xf32>
