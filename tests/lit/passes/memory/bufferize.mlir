@@ -54,7 +54,7 @@ func.func @main(%x: tensor<2x3x4xf32>) -> (tensor<4xf32>, tensor<4xf32>) attribu
 
 // Scratch buffers are written like results, each call has its own; they take over no other buffer.
 // CHECK-LABEL: func.func private @winograd_conv_0
-// CHECK-SAME:    %out: memref<1x1x4x4x8xf32>, %scratch: memref<16x3x8xf32>, %scratch_1: memref<16x3x8xf32>) attributes {aot.kernel, aot.in_place = {{\[\[0 : i64\], \[\], \[\]\]}}} {
+// CHECK-SAME:    %out: memref<1x1x4x4x8xf32>, %scratch: memref<16x3x8xf32> {aot.scratch}, %scratch_1: memref<16x3x8xf32> {aot.scratch}) attributes {aot.kernel, aot.in_place = {{\[\[0 : i64\], \[\], \[\]\]}}} {
 // CHECK:         [[Y:%.*]], [[V:%.*]], [[P:%.*]] = graph.winograd_conv
 // CHECK-NEXT:    bufferization.materialize_in_destination [[Y]] in writable %out
 // CHECK-NEXT:    bufferization.materialize_in_destination [[V]] in writable %scratch :
