@@ -39,7 +39,7 @@ func.func @attention(%q: tensor<2x12x8xf32>, %k: tensor<2x8x16xf32>, %v: tensor<
 // A pool sees one row of a convolution again in the next tile, which computes four more: memory has five, in turn.
 
 // LOOPS-LABEL: func.func private @blocked_conv_max_pool_0(
-// LOOPS-SAME:    %out: memref<1x1x8x2x4xf32>, [[M:%.*]]: memref<1x1x5x5x4xf32>)
+// LOOPS-SAME:    %out: memref<1x1x8x2x4xf32>, [[M:%.*]]: memref<1x1x5x5x4xf32> {aot.scratch})
 // LOOPS:         [[FIVE:%.*]] = arith.constant 5 : index
 // LOOPS:         memref.store {{%.*}}, [[M]][{{%.*}}, {{%.*}}, [[R:%.*]], {{%.*}}, {{%.*}}]
 // LOOPS:         memref.load [[M]]
@@ -72,7 +72,7 @@ func.func @pool(%x: tensor<1x1x17x5x4xf32>, %w: tensor<1x1x1x1x4x4xf32>) -> tens
 // CHECK:         graph.staged {{.*}} attributes {tile = array<i64: 1, 1, 2, 2, 4>, parts = array<i64: 1, 1, 2, 1, 1>}
 
 // LOOPS-LABEL: func.func private @blocked_conv_max_pool_1(
-// LOOPS-SAME:    %out: memref<1x1x8x2x4xf32>, [[M:%.*]]: memref<2x1x5x5x4xf32>)
+// LOOPS-SAME:    %out: memref<1x1x8x2x4xf32>, [[M:%.*]]: memref<2x1x5x5x4xf32> {aot.scratch})
 // LOOPS:         "scf.parallel"
 // LOOPS-NEXT:    ([[PART:%.*]]: index):
 // LOOPS-NOT:       scf.if
