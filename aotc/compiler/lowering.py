@@ -81,10 +81,8 @@ def import_source(source: Source, options: CompileOptions, report: Callable[[str
         report("import")
     origin = origin_of(source, options)
     found = _import(source, options) if options.start_at is None else _resume(source, options.start_at, options)
-    if options.start_at is not None:
-        from aotc.pipeline.textual_ir import taken_digest
-
-        origin = replace(origin, model_sha256=taken_digest(found.module))
+    if found.origin is not None:  # IR knows of which model it is
+        origin = replace(origin, model_sha256=found.origin.model_sha256)
     found.origin = origin
     return found
 
@@ -167,9 +165,9 @@ class _Dumper:
 
     def after_phase(self, phase: str, index: int) -> None:
         if self._directory is not None:
-            from aotc.pipeline.textual_ir import ir_file
+            from aotc.pipeline.textual_ir import ir_text
 
-            self._texts[f"{index:02}-{phase}.mlir"] = ir_file(self._compilation)
+            self._texts[f"{index:02}-{phase}.mlir"] = ir_text(self._compilation.module)
 
     def finish(self) -> None:
         if self._directory is not None:

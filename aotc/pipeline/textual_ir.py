@@ -23,6 +23,7 @@ from aotc.dialects.constants import weight_keys
 from aotc.dialects.graph.interfaces import GraphOp
 from aotc.errors import CompileError, Problem, UsageError
 from aotc.model.files import Content
+from aotc.model.metadata import Origin
 from aotc.model.weights import WeightStore
 from aotc.pipeline.compilation import Compilation
 from aotc.pipeline.options import CompileOptions
@@ -67,10 +68,10 @@ def _reads_back(values: Sequence[float], kind: AnyFloat) -> bool:
 
 def ir_files(compilation: Compilation, stem: str) -> dict[str, Content]:
     """The files STEM.mlir and STEM.npz."""
-    return {f"{stem}.mlir": ir_file(compilation), f"{stem}.npz": compilation.store.to_bytes()}
+    return {f"{stem}.mlir": _ir_file(compilation), f"{stem}.npz": compilation.store.to_bytes()}
 
 
-def ir_file(compilation: Compilation) -> str:
+def _ir_file(compilation: Compilation) -> str:
     """The module as text, with the digest of the model that it was made of."""
     module, origin = compilation.module, compilation.origin
     MODEL_SHA256.set(module, None if origin is None else origin.model_sha256)
@@ -80,7 +81,7 @@ def ir_file(compilation: Compilation) -> str:
         MODEL_SHA256.set(module, None)
 
 
-def taken_digest(module: ModuleOp) -> str | None:
+def _taken_digest(module: ModuleOp) -> str | None:
     """The digest of the model that a module in a file was made of, which is removed; None where it has none."""
     digest = MODEL_SHA256.get(module)
     MODEL_SHA256.set(module, None)
@@ -90,8 +91,8 @@ def taken_digest(module: ModuleOp) -> str | None:
 def read_ir(source: object, start_at: str, options: CompileOptions, ctx: Context) -> Compilation:
     """The IR after the phase `start_at` in the file `source`; its weights are `FILE.npz` or `weights.npz` beside it.
 
-    Raises OSError, CompileError where it cannot be read or weights are missing, UsageError where it is the IR of
-    another phase.
+    Its origin is no more than the digest of its model. Raises OSError, CompileError where it cannot be read or weights
+    are missing, UsageError where it is the IR of another phase.
     """
     if not isinstance(source, str | os.PathLike):
         raise UsageError(Problem("--start-at reads a file of textual IR"))
@@ -111,7 +112,7 @@ def read_ir(source: object, start_at: str, options: CompileOptions, ctx: Context
         what = f"{path} declares the kernel {', '.join(empty)} without a body"
         fix = f"give it one, or say in {EXTERNAL.name} which code generator defines it"
         raise CompileError(Problem(what, why="a kernel is compiled with its model", fix=fix))
-    return Compilation(options, ctx, module, store, start_at)
+    return Compilation(options, ctx, module, store, start_at, origin=Origin("", "", (), _taken_digest(module)))
 
 
 def _is_undefined(kernel: FuncOp) -> bool:

@@ -28,7 +28,7 @@ _NAME: Final = text("aot.name")
 
 
 MODEL_SHA256: Final = text("aot.model_sha256")
-"""Of a module in a file: the SHA-256 of the model file that it was made of, for what is made of the module."""
+"""Of a module that `--stop-after` has written: the SHA-256 of the model file that it was made of."""
 
 
 def model_module(functions: Sequence[Operation], name: str) -> ModuleOp:

@@ -48,7 +48,9 @@ def test_a14_a_layer_with_what_follows(options: dict[str, Any], tmp_path: Any) -
     x = RANDOM.standard_normal((2, 64, 512), np.float32)
     right = np.maximum(x @ w + b, 0)
     _close(artifacts.load()({"x": x})["y"], right)
-    _close(aotc.load(artifacts.export_library(tmp_path / "m.so"))({"x": x})["y"], right)
+    library = artifacts.export_library(tmp_path / "m.so")
+    _close(aotc.load(library)({"x": x})["y"], right)
+    assert b"libscipy_openblas" in library.read_bytes()  # it names what it needs
 
 
 @pytest.mark.parametrize(
