@@ -30,7 +30,6 @@ from aotc.dialects.graph.schedules import TreeSchedule, schedule_of
 from aotc.dialects.graph.trees.branches import BranchingTreesOp
 from aotc.dialects.graph.trees.leaves import TreeLeavesOp
 from aotc.model.weights import Array, WeightStore
-from aotc.passes.graph.weights import erase_unused_constants
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,6 @@ class BranchTreesPass(ModulePass):
                 schedule = schedule_of(each)
                 if isinstance(each, TreeLeavesOp) and isinstance(schedule, TreeSchedule) and schedule.branches:
                     _branch(each, store)
-            erase_unused_constants(entry.body.block)
 
 
 def _branch(op: TreeLeavesOp, store: WeightStore) -> None:

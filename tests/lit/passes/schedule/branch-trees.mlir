@@ -1,7 +1,7 @@
 // RUN: aotc-opt %s -p branch-trees | filecheck %s
 
 // CHECK-LABEL: func.func @main
-// CHECK-NEXT: graph.branching_trees %x {features = array<i64: 2, 0>, thresholds = array<f64: 1.000000e+00, -5.000000e-01>, children = array<i64: 1, 2, 3, 4>, roots = array<i64: 0>, missing = array<i64: 1>, leaves = 3 : i64, to = ui8} : (tensor<5x3xf32>) -> tensor<5x1xui8>
+// CHECK: graph.branching_trees %x {features = array<i64: 2, 0>, thresholds = array<f64: 1.000000e+00, -5.000000e-01>, children = array<i64: 1, 2, 3, 4>, roots = array<i64: 0>, missing = array<i64: 1>, leaves = 3 : i64, to = ui8} : (tensor<5x3xf32>) -> tensor<5x1xui8>
 // CHECK-NEXT: func.return
 func.func @main(%x: tensor<5x3xf32>) -> tensor<5x1xui8> attributes {aot.entry} {
   %f = graph.constant dense<[2, 0]> : tensor<2xui8>
