@@ -36,7 +36,7 @@ from aotc.dialects.graph.packed import window as blocked_window
 from aotc.dialects.graph.quantized import doubling, fixed_add, flip, lookup, nibbles, requantization, softmax
 from aotc.dialects.graph.recurrent import cells
 from aotc.dialects.graph.schedules import ALGORITHM_ATTRIBUTES, SCHEDULE_ATTRIBUTES
-from aotc.dialects.graph.trees import branches, coupling, leaves
+from aotc.dialects.graph.trees import branches, coupling, leaves, sums
 from aotc.dialects.graph.trees import packed as packed_trees
 from aotc.dialects.graph.windows import resampling
 
@@ -74,6 +74,7 @@ _FAMILIES = (
     coupling,
     packed_trees,
     branches,
+    sums,
     strassen,
     window,
     winograd,

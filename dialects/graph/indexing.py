@@ -16,6 +16,7 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar
+from aotc.dialects.dtypes import byte_width, integer_range, is_unsigned
 from aotc.dialects.graph.interfaces import Array, ElementOp, Fusion, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.shapes import require_axis
 
@@ -35,8 +36,12 @@ def from_front(b: Builder, index: Scalar, extent: int) -> Scalar:
     return index
 
 
-def _clamped(b: Builder, index: Scalar, extent: int) -> Scalar:
+def clamped(b: Builder, index: Scalar, extent: int) -> Scalar:
     """An index into an axis of `extent` elements that is safe to read at."""
+    if is_unsigned(index.dtype) and byte_width(index.dtype) <= 2:  # 64 bits would take several registers of small cores
+        place = b.cast(index, INDEX)
+        b.guard(lambda: b.compare("lt", place, extent))
+        return place if extent > integer_range(index.dtype)[1] else b.min(place, extent - 1)
     return b.cast(b.min(b.max(from_front(b, index, extent), 0), extent - 1), INDEX)
 
 
@@ -80,7 +85,7 @@ class GatherOp(AxisGatherOp):
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         axis, rank = self.axis.value.data, len(shape_of(self.indices))
-        picked = _clamped(b, reads[1](index[axis : axis + rank]), shape_of(self.x)[axis])
+        picked = clamped(b, reads[1](index[axis : axis + rank]), shape_of(self.x)[axis])
         return reads[0]([*index[:axis], picked, *index[axis + rank :]])
 
 
@@ -113,7 +118,7 @@ class GatherElementsOp(AxisGatherOp):
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         axis = self.axis.value.data
-        picked = _clamped(b, reads[1](index), shape_of(self.x)[axis])
+        picked = clamped(b, reads[1](index), shape_of(self.x)[axis])
         return reads[0]([*index[:axis], picked, *index[axis + 1 :]])
 
 
@@ -165,5 +170,5 @@ class GatherNdOp(ElementOp):
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         x, indices, batch = shape_of(self.x), shape_of(self.indices), self.batch_dims.value.data
         outer, inner = index[: len(indices) - 1], index[len(indices) - 1 :]
-        picked = [_clamped(b, reads[1]([*outer, b.index(axis)]), x[batch + axis]) for axis in range(indices[-1])]
+        picked = [clamped(b, reads[1]([*outer, b.index(axis)]), x[batch + axis]) for axis in range(indices[-1])]
         return reads[0]([*index[:batch], *picked, *inner])

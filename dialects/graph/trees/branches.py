@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, IntegerType, TensorType
+from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, IntegerType, TensorType, f64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
@@ -24,7 +24,7 @@ class BranchingTreesOp(LoopNestOp):
     name = "graph.branching_trees"
     x = operand_def(TensorType)
     features = prop_def(DenseArrayBase)
-    thresholds = prop_def(DenseArrayBase)
+    thresholds = prop_def(DenseArrayBase.constr(f64))
     children = prop_def(DenseArrayBase)
     roots = prop_def(DenseArrayBase)
     missing = opt_prop_def(DenseArrayBase)

@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 from harness import Array, assert_close, reference
 from ml_cases import MODE_NUMBERS, Trees, as_version_3, as_version_5, draw_rows, draw_trees, ml_model
-from onnx import ModelProto, save
+from onnx import ModelProto, TensorProto, helper, save
 
 import aotc
 from aotc.compiler.driver import in_process, lower
+from aotc.dialects.dtypes import ELEMENT_TYPES
 from aotc.executor import compiled_in_process
+from aotc.frontend.onnx.tensors import ONNX_TYPES
 from aotc.measuring.routes import open_model
 from aotc.pipeline.options import CompileOptions
 
@@ -96,6 +98,23 @@ def test_other_types_of_features(dtype: str) -> None:
     (wanted,) = reference(ml_model("TreeEnsembleRegressor", 3, real, **attributes), real) or []
     found = aotc.compile(ml_model("TreeEnsembleRegressor", 3, feed, **attributes))(feed)
     assert_close("y0", found["y0"], wanted)
+
+
+@pytest.mark.parametrize("dtype", ["int16", "uint8", "int8"])
+def test_features_that_are_cast_from_narrow_integers(dtype: str, tmp_path: Path) -> None:
+    random = np.random.default_rng(9)
+    feed = {"i": random.integers(*np.iinfo(dtype).min + np.array([0, 255]), (30, 5)).astype(dtype)}
+    for shift in (0.0, -70000.0):  # the latter is below all integers
+        trees = single(random, 3, ["BRANCH_LEQ", "BRANCH_LT", "BRANCH_GT"])
+        trees.thresholds = [
+            float(random.integers(-200, 300)) / 2 + shift * (n == 0) for n in range(len(trees.thresholds))
+        ]
+        attributes = as_version_3(trees, "target") | {"n_targets": 3}
+        proto = ml_model("TreeEnsembleRegressor", 3, {"x": feed["i"].astype(np.float32)}, **attributes)
+        cast = helper.make_node("Cast", ["i"], ["x"], to=TensorProto.FLOAT)
+        proto.graph.node.insert(0, cast)
+        proto.graph.input[0].CopyFrom(helper.make_tensor_value_info("i", ONNX_TYPES[ELEMENT_TYPES[dtype]], (30, 5)))
+        compare(proto, feed, tmp_path / "trees.onnx")
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

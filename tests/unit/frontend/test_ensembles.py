@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aotc.frontend.onnx.importers.ml.ensembles import MODES, EnsembleError, Forest, Nodes, forest, smallest
+from aotc.frontend.onnx.importers.ml.ensembles import MODES, EnsembleError, Forest, Nodes, forest, on_integers, smallest
 
 VALUES = np.array([np.nan, -np.inf, np.inf, -1.5, -0.0, 0.0, 1e-45, -1e-45, 1.0, np.nextafter(np.float32(1), 2), 2.5])
 THRESHOLDS = [-np.inf, -1.5, -0.0, 0.0, 1.0, np.inf, np.nan]
@@ -112,6 +112,15 @@ def test_what_is_no_ensemble(changes: dict[str, Any], message: str) -> None:
     nodes = one_node("BRANCH_LEQ", 0, False, "float32")
     with pytest.raises(EnsembleError, match=message):
         forest(replace(nodes, **changes), 1)
+
+
+def test_thresholds_of_integers() -> None:
+    for threshold, wanted in ((1.5, 1), (-1.5, -2), (-32768.0, -32768), (1e9, 32767)):
+        found = on_integers(forest(one_node("BRANCH_LEQ", threshold, True, "float32"), 1), np.dtype(np.int16))
+        assert found is not None and found.missing is None
+        assert (found.thresholds.dtype, found.thresholds.tolist()) == (np.int16, [wanted])
+    for threshold in (-32768.5, np.nan, -np.inf):  # of which no integer is below
+        assert on_integers(forest(one_node("BRANCH_LEQ", threshold, False, "float32"), 1), np.dtype(np.int16)) is None
 
 
 def test_numbers_take_the_smallest_type() -> None:

@@ -17,6 +17,7 @@ from aotc.dialects.graph.interfaces import element_type_of, producer, shape_of
 from aotc.dialects.graph.logical import CompareOp, WhereOp
 from aotc.dialects.graph.reduction import ReduceOp
 from aotc.dialects.graph.trees.leaves import TreeLeavesOp
+from aotc.dialects.graph.trees.sums import GatherSumOp
 from aotc.frontend.onnx.expressions import cast, reshape, scalar
 from aotc.frontend.onnx.importers.ml.ensembles import (
     MODES,
@@ -50,6 +51,9 @@ _DOMAIN = "ai.onnx.ml"
 
 _AGGREGATES = {"AVERAGE": "mean", "SUM": "sum", "MIN": "min", "MAX": "max"}
 """Kinds of reductions, in the order of the numbers that TreeEnsemble has for them."""
+
+_FEW = 8
+"""Targets whose sums a processor has registers for; of more, what leaves say is gathered, then reduced on vectors."""
 
 _ABSENT = {"mean": 0.0, "sum": 0.0, "min": np.inf, "max": -np.inf}
 """What a leaf says of a target that it says nothing of."""
@@ -331,9 +335,12 @@ class _Scores:
         node, neutral = self.node, _ABSENT[kind]
         roots, depths = self.forest.roots, self.forest.depths  # neighbours that take about as long are a good group
         if self._single is None:
-            roots = roots[np.argsort(depths, kind="stable")]
-            found = node.emit(GatherOp, node.constant(values), self._leaves(roots), axis=0)
-            total = node.emit(ReduceOp, found, kind="sum" if kind == "mean" else kind, axes=[1])
+            leaves = self._leaves(roots[np.argsort(depths, kind="stable")])
+            if kind in ("sum", "mean") and self.targets <= _FEW:
+                total = node.emit(GatherSumOp, node.constant(values), leaves)
+            else:
+                found = node.emit(GatherOp, node.constant(values), leaves, axis=0)
+                total = node.emit(ReduceOp, found, kind="sum" if kind == "mean" else kind, axes=[1])
         else:
             # Every target gets as many trees, some of which say nothing.
             counts = np.bincount(self._single, minlength=self.targets)

@@ -1,0 +1,62 @@
+// RUN: aotc-opt %s | aotc-opt | filecheck %s
+// RUN: aotc-opt %s -p convert-graph-to-loops,serialize-parallel-loops,simplify-functions | filecheck %s --check-prefix=LOOPS
+
+// CHECK-LABEL: func.func @forms
+// CHECK-NEXT: graph.branching_trees %x {features = array<i64: 2, 0>, thresholds = array<f64: 1.000000e+00, -5.000000e-01>, children = array<i64: 1, 2, 3, 4>, roots = array<i64: 0, 2>, missing = array<i64: 1>, leaves = 3 : i64, to = ui8} : (tensor<5x3xf32>) -> tensor<5x2xui8>
+// CHECK-NEXT: graph.gather_sum %t, %i : (tensor<4x3xf32>, tensor<5x2xui8>) -> tensor<5x3xf32>
+func.func @forms(%x: tensor<5x3xf32>, %t: tensor<4x3xf32>, %i: tensor<5x2xui8>) {
+  %0 = graph.branching_trees %x {features = array<i64: 2, 0>, thresholds = array<f64: 1.0, -0.5>, children = array<i64: 1, 2, 3, 4>, roots = array<i64: 0, 2>, missing = array<i64: 1>, leaves = 3 : i64, to = ui8} : (tensor<5x3xf32>) -> tensor<5x2xui8>
+  %1 = graph.gather_sum %t, %i : (tensor<4x3xf32>, tensor<5x2xui8>) -> tensor<5x3xf32>
+  func.return
+}
+
+// Node 1 sends NaN to its first child; the second tree is a leaf.
+// LOOPS-LABEL: func.func private @walk
+// LOOPS:      scf.for %[[ROW:.*]] =
+// LOOPS-NEXT:   %[[A:.*]] = memref.load %x[%[[ROW]],
+// LOOPS-NEXT:   %[[FIRST:.*]] = arith.cmpf ole, %[[A]]
+// LOOPS-NEXT:   scf.if %[[FIRST]]
+// LOOPS-NEXT:     %[[B:.*]] = memref.load %x[%[[ROW]],
+// LOOPS-NEXT:     %[[C:.*]] = arith.cmpf ole, %[[B]]
+// LOOPS-NEXT:     %[[D:.*]] = arith.cmpf une, %[[B]], %[[B]]
+// LOOPS-NEXT:     arith.ori %[[C]], %[[D]]
+// LOOPS:        memref.store %{{.*}}, %out[%[[ROW]],
+// LOOPS:        memref.store %{{.*}}, %out[%[[ROW]],
+func.func private @walk(%x: memref<5x3xf32>, %out: memref<5x2xui8>) attributes {aot.kernel} {
+  %0 = bufferization.to_tensor %x : memref<5x3xf32> to tensor<5x3xf32>
+  %1 = graph.branching_trees %0 {features = array<i64: 2, 0>, thresholds = array<f64: 1.0, -0.5>, children = array<i64: 1, 2, 3, 4>, roots = array<i64: 0, 2>, missing = array<i64: 1>, leaves = 3 : i64, to = ui8} : (tensor<5x3xf32>) -> tensor<5x2xui8>
+  bufferization.materialize_in_destination %1 in %out : (tensor<5x2xui8>, memref<5x2xui8>) -> ()
+  func.return
+}
+
+// A row of the table is found once for its three elements. An unsigned index needs no more than an upper limit.
+// LOOPS-LABEL: func.func private @sum
+// LOOPS:      scf.for
+// LOOPS:        scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}} = %{{.*}})
+// LOOPS:          memref.load %i[
+// LOOPS:          %[[AT:.*]] = arith.minsi
+// LOOPS:          memref.load %t[%[[AT]],
+// LOOPS:          memref.load %t[%[[AT]],
+// LOOPS:          memref.load %t[%[[AT]],
+// LOOPS-NOT:      memref.load
+// LOOPS:          scf.yield
+func.func private @sum(%t: memref<4x3xf32>, %i: memref<5x2xui8>, %out: memref<5x3xf32>) attributes {aot.kernel} {
+  %0 = bufferization.to_tensor %t : memref<4x3xf32> to tensor<4x3xf32>
+  %1 = bufferization.to_tensor %i : memref<5x2xui8> to tensor<5x2xui8>
+  %2 = graph.gather_sum %0, %1 : (tensor<4x3xf32>, tensor<5x2xui8>) -> tensor<5x3xf32>
+  bufferization.materialize_in_destination %2 in %out : (tensor<5x3xf32>, memref<5x3xf32>) -> ()
+  func.return
+}
+
+// A table of more rows than the index can count needs no limit.
+// LOOPS-LABEL: func.func private @unlimited
+// LOOPS:      memref.load %i[
+// LOOPS-NOT:  arith.minsi
+// LOOPS:      memref.load %t[
+func.func private @unlimited(%t: memref<256x1xf32>, %i: memref<5x2xui8>, %out: memref<5x1xf32>) attributes {aot.kernel} {
+  %0 = bufferization.to_tensor %t : memref<256x1xf32> to tensor<256x1xf32>
+  %1 = bufferization.to_tensor %i : memref<5x2xui8> to tensor<5x2xui8>
+  %2 = graph.gather_sum %0, %1 : (tensor<256x1xf32>, tensor<5x2xui8>) -> tensor<5x1xf32>
+  bufferization.materialize_in_destination %2 in %out : (tensor<5x1xf32>, memref<5x1xf32>) -> ()
+  func.return
+}
