@@ -305,7 +305,7 @@ class _Importer:
             )
             values = entry.importer(seen)
             return [values] if isinstance(values, SSAValue) else list(values)
-        return self._definition(node, name, inputs, opset)
+        return self._definition(node, name, inputs, scope.sets)
 
     def _if(self, node: NodeProto, name: str, inputs: Sequence[SSAValue | None], scope: Scope) -> Sequence[Value]:
         """The branch that a constant condition takes, in place."""
@@ -387,9 +387,15 @@ class _Importer:
             raise CompileError(problems)
         return self._expand(function, nodes, inputs, scope)
 
-    def _definition(self, node: NodeProto, name: str, inputs: Sequence[SSAValue | None], opset: int) -> Sequence[Value]:
-        """The body of the function that ONNX defines the operator by, in place."""
+    def _definition(
+        self, node: NodeProto, name: str, inputs: Sequence[SSAValue | None], sets: OperatorSets
+    ) -> Sequence[Value]:
+        """The body of the function that ONNX defines the operator by, in place.
+
+        A body that names no version of an operator set has that of the node's.
+        """
         domain = domain_of(node.domain)
+        opset = sets[domain]
         schema = schema_of(node.op_type, domain, opset)
         types = [b"" if value is None else _serialized_type(value) for value in inputs]
         function = None if schema is None else definition(schema, node, opset, types)
@@ -403,7 +409,7 @@ class _Importer:
         bound |= {attribute.name: attribute for attribute in node.attribute}
         nodes = [bind_attributes(inner, bound) for inner in function.node]
         mark = len(self.problems)
-        values = self._expand(function, nodes, inputs, Scope(operator_sets(function.opset_import), only_name=name))
+        values = self._expand(function, nodes, inputs, Scope({**sets, **operator_sets(function.opset_import)}, only_name=name))
         # The nodes inside have no names of their own: the first problem stands for all.
         for problem in self.problems[mark : mark + 1]:
             why = f"ONNX defines {node.op_type} by {problem.op_type}"
