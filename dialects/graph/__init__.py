@@ -10,6 +10,7 @@ from types import ModuleType
 from xdsl.ir import Dialect
 
 from aotc.dialects.graph import (
+    bits,
     canonicalization,
     conversion,
     convolution,
@@ -26,7 +27,9 @@ from aotc.dialects.graph import (
     structure,
     window,
 )
+from aotc.dialects.graph.generators import random
 from aotc.dialects.graph.interfaces import GraphOp
+from aotc.dialects.graph.matrices import determinant
 from aotc.dialects.graph.packed import channels_last, dots, interleaved, narrow, regrouping, strassen, winograd
 from aotc.dialects.graph.packed import conv as blocked
 from aotc.dialects.graph.packed import matmul as packed
@@ -34,6 +37,8 @@ from aotc.dialects.graph.packed import window as blocked_window
 from aotc.dialects.graph.quantized import doubling, fixed_add, flip, lookup, requantization, softmax
 from aotc.dialects.graph.recurrent import cells
 from aotc.dialects.graph.schedules import ALGORITHM_ATTRIBUTES, SCHEDULE_ATTRIBUTES
+from aotc.dialects.graph.selection import distinct, grams, positions, suppression
+from aotc.dialects.graph.vision import deformation, folding, regions, sampling
 from aotc.dialects.graph.windows import resampling
 
 __all__ = ["GRAPH", "canonicalization"]  # the latter registers its patterns when it is imported
@@ -71,6 +76,17 @@ _FAMILIES = (
     indexing,
     scatter,
     staged,
+    bits,
+    random,
+    determinant,
+    sampling,
+    deformation,
+    folding,
+    regions,
+    positions,
+    distinct,
+    suppression,
+    grams,
 )
 """The modules of the dialect; a class defined in one of them with a name is an operation of the dialect."""
 

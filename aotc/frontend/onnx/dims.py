@@ -100,8 +100,8 @@ def _unknown_names(
 def _bind(name: str, shape: tuple[Extent, ...] | None, given: Sequence[int], symbols: dict[str, int]) -> list[Problem]:
     """Check a shape given for an input against the declared one, and note the values of the symbols in it."""
     option = f"--input-shape {name}={','.join(map(str, given))}"
-    if any(extent < 1 for extent in given):
-        return [Problem(f"{option}: a dimension is at least 1")]
+    if any(extent < 0 for extent in given):
+        return [Problem(f"{option}: a dimension is at least 0")]
     if shape is None:
         return []
     if len(shape) != len(given):

@@ -24,7 +24,6 @@ from xdsl.dialects.builtin import (
     NameLoc,
     NoneAttr,
     StringAttr,
-    TensorType,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region, SSAValue
@@ -32,14 +31,15 @@ from xdsl.rewriter import InsertPoint
 
 from aotc.dialects.aot.contract import Argument, mark_entry, model_module, set_arguments, set_results
 from aotc.dialects.constants import constant_op, folded, known_array
-from aotc.dialects.dtypes import dtype_name, element_type
+from aotc.dialects.dtypes import dtype_name
 from aotc.dialects.graph.interfaces import GraphOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.movement import ConcatOp, ReshapeOp
-from aotc.errors import AotcError, CompileError, FileError, Problem, warn
+from aotc.errors import AotcError, CompileError, FileError, Problem, gathered, warn
 from aotc.frontend.onnx.attributes import attribute_value
-from aotc.frontend.onnx.bodies import needed, node_name, ordered, readers
+from aotc.frontend.onnx.bodies import needed, node_name, ordered, subgraphs
 from aotc.frontend.onnx.check import called_function, check_node, function_key
-from aotc.frontend.onnx.dims import contradicts, declared_shape, fix_shapes, shape_text
+from aotc.frontend.onnx.dims import contradicts, declared_shape, shape_text
+from aotc.frontend.onnx.inputs import read_inputs
 from aotc.frontend.onnx.load import Model
 from aotc.frontend.onnx.operators import (
     MAX_OPSET,
@@ -52,10 +52,12 @@ from aotc.frontend.onnx.operators import (
     schema_of,
     unsupported,
 )
-from aotc.frontend.onnx.registry import IMPORTERS, Node, load_importers
+from aotc.frontend.onnx.parts.bounds import carry, refuse
+from aotc.frontend.onnx.parts.sequences import OPERATORS, Given, Items, apply, type_bytes
+from aotc.frontend.onnx.registry import IMPORTERS, Bound, Node, load_importers
 from aotc.frontend.onnx.scopes import POISON, Poison, Scope, Value
 from aotc.frontend.onnx.signature import type_mismatch
-from aotc.frontend.onnx.tensors import ONNX_TYPES, TensorError, dtype_of, read_tensor, type_name, type_proto
+from aotc.frontend.onnx.tensors import ONNX_TYPES, TensorError, read_tensor, type_name
 from aotc.model import extensions
 from aotc.model.limits import MOST_EXPANDED
 from aotc.model.naming import c_identifier
@@ -106,6 +108,7 @@ class _Importer:
         """What the model declares otherwise than it is computed; of which only the user is told."""
         self.top = Scope(operator_sets(model.proto.opset_import))
         self.max_nodes = max_nodes
+        self.bounds: dict[SSAValue, Bound] = {}
 
     def module(self, dims: Mapping[str, int], input_shapes: Mapping[str, Sequence[int]], name: str) -> ModuleOp:
         """The whole model as a module."""
@@ -114,9 +117,9 @@ class _Importer:
         scope.tensors.update({tensor.name: tensor for tensor in graph.initializer})
         arguments = self._arguments(graph, scope, dims, input_shapes)
         self._body(graph.node, [value.name for value in graph.output], scope)
-        results = self._results(graph, scope)
+        results, names = self._results(graph, scope)
         if self.problems:
-            raise CompileError(self.problems)
+            raise CompileError(gathered(self.problems))
         for problem in self.contradictions[:_MOST_WARNINGS]:
             warn(problem)
         if more := self.contradictions[_MOST_WARNINGS:]:
@@ -131,7 +134,7 @@ class _Importer:
             Region(self.block),
         )
         set_arguments(function, arguments)
-        set_results(function, [_tensor(each.name, result) for each, result in zip(graph.output, results, strict=True)])
+        set_results(function, [_tensor(each, result) for each, result in zip(names, results, strict=True)])
         mark_entry(function)
         return model_module([function], c_identifier(name))
 
@@ -139,43 +142,44 @@ class _Importer:
         self, graph: GraphProto, scope: Scope, dims: Mapping[str, int], input_shapes: Mapping[str, Sequence[int]]
     ) -> list[Argument]:
         """Make the graph's inputs arguments of the block; an initializer among them is a constant."""
-        inputs = [value for value in graph.input if value.name not in scope.tensors]
-        problems: list[Problem] = []
-        for value in inputs:
-            try:
-                if not value.type.HasField("tensor_type"):
-                    raise TensorError("only tensors are supported as inputs")
-                dtype_of(value.type.tensor_type.elem_type)
-            except TensorError as error:
-                problems.append(Problem(f"input {value.name!r}: {error}"))
         try:
-            shapes = fix_shapes(inputs, dims, input_shapes, readers(graph.node))
+            inputs = read_inputs(graph, scope.tensors, dims, input_shapes)
         except CompileError as error:
-            raise CompileError([*problems, *error.problems, *self._unsupported_operators()]) from None
-        if problems:
-            raise CompileError([*problems, *self._unsupported_operators()])
+            raise CompileError(gathered([*error.problems, *self._unsupported_operators()])) from None
         arguments: list[Argument] = []
-        for value in inputs:
-            kind = TensorType(element_type(dtype_of(value.type.tensor_type.elem_type)), shapes[value.name])
-            argument = self.block.insert_arg(kind, len(self.block.args))
-            scope.values[value.name] = argument
-            _name(argument, value.name)
-            arguments.append(_tensor(value.name, argument))
+        for given in inputs:
+            values: list[SSAValue] = []
+            for name, kind in given.tensors.items():
+                argument = self.block.insert_arg(kind, len(self.block.args))
+                _name(argument, name)
+                arguments.append(_tensor(name, argument))
+                values.append(argument)
+            scope.values[given.name] = Items(tuple(values)) if given.is_sequence else values[0]
         return arguments
 
-    def _results(self, graph: GraphProto, scope: Scope) -> list[SSAValue]:
+    def _results(self, graph: GraphProto, scope: Scope) -> tuple[list[SSAValue], list[str]]:
+        """The outputs and their names; after them the counts of those with as many parts as the data say."""
         results: list[SSAValue] = []
+        names: list[str] = []
         for declared in graph.output:
             value = self._lookup(declared.name, scope)
+            if isinstance(value, Items):
+                results += value.values
+                names += [f"{declared.name}_{place}" for place in range(len(value.values))]
             if not isinstance(value, SSAValue):
                 continue
             results.append(value)
+            names.append(declared.name)
             expected = declared.type.tensor_type.elem_type
             if expected and ONNX_TYPES[element_type_of(value)] != expected:
                 found = dtype_name(element_type_of(value))
                 what = f"output {declared.name!r} is declared as {type_name(expected)} and computed as {found}"
                 self.problems.append(Problem(what, fix="the model is invalid: export it again"))
-        return results
+        for name, value in list(zip(names, results, strict=False)):
+            if (bound := self.bounds.get(value)) is not None:
+                results.append(bound.count)
+                names.append(f"{name}_count")
+        return results, names
 
     def _unsupported_operators(self) -> list[Problem]:
         """What can be said against the nodes while the shapes are not known."""
@@ -194,7 +198,7 @@ class _Importer:
             schema = schema_of(node.op_type, domain, opset)
             if (domain, node.op_type) in IMPORTERS and (domain or schema is not None):
                 return None
-            if schema is not None and (node.op_type in ("If", "Loop") or has_definition(schema)):
+            if schema is not None and (node.op_type in {"If", "Loop"} | OPERATORS or has_definition(schema)):
                 return None
         return unsupported(name, node.op_type, domain, opset)
 
@@ -207,13 +211,8 @@ class _Importer:
         for position in positions:
             self.imported += 1
             if self.imported > self.max_nodes + len(self.model.proto.graph.node):
-                raise _TooManyNodes(
-                    Problem(
-                        f"functions expand to more than {self.max_nodes:,} nodes",
-                        why="each call is compiled by itself",
-                        fix="allow more with --max-nodes N",
-                    )
-                )
+                what, fix = f"functions expand to more than {self.max_nodes:,} nodes", "allow more with --max-nodes N"
+                raise _TooManyNodes(Problem(what, why="each call is compiled by itself", fix=fix))
             node = nodes[position]
             prefix = scope.prefix if node.name else scope.branch or scope.prefix
             name = scope.only_name or prefix + node_name(node, position)
@@ -273,7 +272,7 @@ class _Importer:
         self,
         node: NodeProto,
         name: str,
-        inputs: Sequence[SSAValue | None],
+        inputs: Sequence[Given],
         outputs: Sequence[str],
         scope: Scope,
     ) -> Sequence[Value]:
@@ -284,32 +283,50 @@ class _Importer:
         opset = scope.sets[domain]
         # A definition by ONNX may be of an operator set that allows an operator fewer types than what it defines.
         newest = MAX_OPSET if scope.only_name else opset
-        if mismatch := type_mismatch(node.op_type, domain, newest, inputs):
+        tensors = [value if isinstance(value, SSAValue) else None for value in inputs]
+        if not domain and (node.op_type in OPERATORS or any(isinstance(value, Items) for value in inputs)):
+            if not any(subgraphs(node)):
+                return [apply(self._seen(node, name, tensors, outputs, opset), inputs)]
+        elif mismatch := type_mismatch(node.op_type, domain, newest, tensors):
             raise CompileError(Problem(mismatch, name, node.op_type))
+        if not domain and next(subgraphs(node), None) is not None and not self.bounds.keys().isdisjoint(inputs):
+            refuse(name, node.op_type)
         if node.op_type == "If" and not domain:
             return self._if(node, name, inputs, scope)
         if node.op_type == "Loop" and not domain:
             return self._loop(node, name, inputs, scope)
         if (entry := IMPORTERS.get((domain, node.op_type))) is not None:
-            seen = Node(
-                name=name,
-                op_type=node.op_type,
-                domain=domain,
-                opset=opset,
-                inputs=inputs,
-                outputs=outputs,
-                attributes={each.name: attribute_value(each, self.model.folder) for each in node.attribute},
-                builder=self.builder,
-                store=self.store,
-                location=_location(name),
-            )
+            seen = self._seen(node, name, tensors, outputs, opset)
             values = entry.importer(seen)
-            return [values] if isinstance(values, SSAValue) else list(values)
+            found = [values] if isinstance(values, SSAValue) else list(values)
+            bounds = [None if value is None else self.bounds.get(value) for value in tensors]
+            if any(bounds):
+                results = [value for value in found if value is not None]
+                self.bounds.update(dict.fromkeys(results, carry(seen, bounds, results)))
+            return found
         return self._definition(node, name, inputs, scope.sets)
 
-    def _if(self, node: NodeProto, name: str, inputs: Sequence[SSAValue | None], scope: Scope) -> Sequence[Value]:
+    def _seen(
+        self, node: NodeProto, name: str, inputs: Sequence[SSAValue | None], outputs: Sequence[str], opset: int
+    ) -> Node:
+        """A node as importers see it."""
+        return Node(
+            name=name,
+            op_type=node.op_type,
+            domain=domain_of(node.domain),
+            opset=opset,
+            inputs=inputs,
+            outputs=outputs,
+            attributes={each.name: attribute_value(each, self.model.folder) for each in node.attribute},
+            builder=self.builder,
+            store=self.store,
+            location=_location(name),
+            bounds=self.bounds,
+        )
+
+    def _if(self, node: NodeProto, name: str, inputs: Sequence[Given], scope: Scope) -> Sequence[Value]:
         """The branch that a constant condition takes, in place."""
-        condition = None if inputs[0] is None else known_array(inputs[0], self.store)
+        condition = known_array(inputs[0], self.store) if isinstance(inputs[0], SSAValue) else None
         if condition is None or condition.size != 1:
             raise CompileError(
                 Problem(
@@ -328,7 +345,7 @@ class _Importer:
         self._body(branch.node, outputs, inner)
         return [self._lookup(output, inner) for output in outputs]
 
-    def _loop(self, node: NodeProto, name: str, inputs: Sequence[SSAValue | None], scope: Scope) -> Sequence[Value]:
+    def _loop(self, node: NodeProto, name: str, inputs: Sequence[Given], scope: Scope) -> Sequence[Value]:
         """The body as often as a constant trip count and constant conditions say, in place."""
 
         def known(value: Value, what: str) -> Any:
@@ -370,7 +387,7 @@ class _Importer:
         return [*carried, *(self._folded(ConcatOp.get(column, axis=0), name) for column in scanned)]
 
     def _function(
-        self, function: FunctionProto, node: NodeProto, name: str, inputs: Sequence[SSAValue | None]
+        self, function: FunctionProto, node: NodeProto, name: str, inputs: Sequence[Given]
     ) -> Sequence[Value]:
         """The body of a function of the model, in place."""
         sets = operator_sets(function.opset_import)
@@ -387,9 +404,7 @@ class _Importer:
             raise CompileError(problems)
         return self._expand(function, nodes, inputs, scope)
 
-    def _definition(
-        self, node: NodeProto, name: str, inputs: Sequence[SSAValue | None], sets: OperatorSets
-    ) -> Sequence[Value]:
+    def _definition(self, node: NodeProto, name: str, inputs: Sequence[Given], sets: OperatorSets) -> Sequence[Value]:
         """The body of the function that ONNX defines the operator by, in place.
 
         A body that names no version of an operator set has that of the node's.
@@ -397,7 +412,7 @@ class _Importer:
         domain = domain_of(node.domain)
         opset = sets[domain]
         schema = schema_of(node.op_type, domain, opset)
-        types = [b"" if value is None else _serialized_type(value) for value in inputs]
+        types = [type_bytes(value) for value in inputs]
         function = None if schema is None else definition(schema, node, opset, types)
         if schema is None or function is None:
             raise CompileError(unsupported(name, node.op_type, domain, opset))
@@ -409,7 +424,9 @@ class _Importer:
         bound |= {attribute.name: attribute for attribute in node.attribute}
         nodes = [bind_attributes(inner, bound) for inner in function.node]
         mark = len(self.problems)
-        values = self._expand(function, nodes, inputs, Scope({**sets, **operator_sets(function.opset_import)}, only_name=name))
+        values = self._expand(
+            function, nodes, inputs, Scope({**sets, **operator_sets(function.opset_import)}, only_name=name)
+        )
         # The nodes inside have no names of their own: the first problem stands for all.
         for problem in self.problems[mark : mark + 1]:
             why = f"ONNX defines {node.op_type} by {problem.op_type}"
@@ -417,7 +434,7 @@ class _Importer:
         return values
 
     def _expand(
-        self, function: FunctionProto, nodes: Sequence[NodeProto], inputs: Sequence[SSAValue | None], scope: Scope
+        self, function: FunctionProto, nodes: Sequence[NodeProto], inputs: Sequence[Given], scope: Scope
     ) -> Sequence[Value]:
         formal = dict.fromkeys(function.input)
         scope.values.update(formal)
@@ -470,10 +487,6 @@ def _name(value: Value, name: str) -> None:
     if isinstance(value, SSAValue) and value.name_hint is None:
         # xDSL numbers equal names with suffixes of its own, which must not meet those of the model.
         value.name_hint = re.sub(r"[_\d]*$", "", c_identifier(name)) or None
-
-
-def _serialized_type(value: SSAValue) -> bytes:
-    return type_proto(ONNX_TYPES[element_type_of(value)], shape_of(value)).SerializeToString()
 
 
 def _location(name: str) -> LocationAttr:

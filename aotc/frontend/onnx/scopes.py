@@ -8,6 +8,7 @@ from onnx import TensorProto
 from xdsl.ir import SSAValue
 
 from aotc.frontend.onnx.operators import OperatorSets
+from aotc.frontend.onnx.parts.sequences import Items
 
 
 class Poison:
@@ -16,7 +17,7 @@ class Poison:
 
 POISON = Poison()
 
-Value = SSAValue | None | Poison
+Value = SSAValue | Items | None | Poison
 """None is an optional input or output left out."""
 
 

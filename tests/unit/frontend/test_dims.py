@@ -52,7 +52,7 @@ def test_an_input_without_a_rank() -> None:
         ({"input_shapes": {"z": (1,)}}, "--input-shape z: there is no such input; the inputs are x, m"),
         ({"input_shapes": {"m": (1, 2, 3)}}, "--input-shape m=1,2,3: the input has 2 dimensions, not 3: [batch, seq]"),
         ({"input_shapes": {"x": (1, 2, 9)}}, "--input-shape x=1,2,9: the model fixes the shape [batch, seq, 8]"),
-        ({"input_shapes": {"x": (1, -2, 8)}}, "a dimension is at least 1"),
+        ({"input_shapes": {"x": (1, -2, 8)}}, "a dimension is at least 0"),
         ({"dims": {"seq": 3}, "input_shapes": {"m": (1, 2)}}, "seq is 2 here and 3 elsewhere"),
         ({"input_shapes": {"x": (1, 2, 8), "m": (1, 3)}}, "seq is 3 here and 2 elsewhere"),
     ],
