@@ -4,7 +4,8 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 JOBS   ?= 2
 
-.PHONY: demo test lint types lit unit fuzz mutants fingerprints test-math test-embedded embedded-figures bench clean
+.PHONY: demo test lint types lit unit conformance fuzz mutants fingerprints test-math test-embedded \
+    embedded-figures bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
@@ -32,6 +33,12 @@ fuzz: $(VENV)/.dev
 # Breaks the sources in one place after the other and sees whether the nearest tests notice.
 mutants: $(VENV)/.dev
 	$(BIN)/python tests/mutants/run.py --jobs $(JOBS)
+
+# All cases of the onnx package, by LLVM and by C.
+conformance: $(VENV)/.dev
+	$(BIN)/python -m tests.conformance --summary --jobs $(JOBS)
+	$(BIN)/python -m tests.conformance --summary --jobs $(JOBS) --route c
+	$(BIN)/python -m tests.conformance --summary --jobs $(JOBS) -O 0
 
 # Hashes of all that models compile to; `make -s fingerprints > OLD.txt`, and later `make fingerprints COMPARE=OLD.txt`.
 fingerprints: $(VENV)/.dev

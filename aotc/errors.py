@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 EXIT_OK = 0
 EXIT_WRONG = 1
@@ -37,6 +37,20 @@ class Problem:
         place = f"{self.node} ({self.op_type})".strip() if self.op_type else self.node
         text = (f"{place}: " if place else "") + "; ".join(part for part in (self.what, self.why, self.fix) if part)
         return _shown(text)
+
+
+def gathered(problems: Sequence[Problem]) -> list[Problem]:
+    """What several nodes of an operator have alike as one problem, in the order of the first: `GRU: 14 nodes, first
+    GRU_153`."""
+    alike: dict[Problem, list[Problem]] = {}
+    for problem in dict.fromkeys(problems):
+        alike.setdefault(replace(problem, node="") if problem.op_type else problem, []).append(problem)
+    return [
+        each[0]
+        if len(each) == 1
+        else replace(each[0], node=f"{each[0].op_type}: {len(each)} nodes, first {each[0].node}", op_type="")
+        for each in alike.values()
+    ]
 
 
 _MOST_CHARACTERS = 4000

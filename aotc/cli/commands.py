@@ -236,14 +236,19 @@ def targets_command(arguments: argparse.Namespace) -> int:
 
 def ops_command(arguments: argparse.Namespace) -> int:
     """`aotc ops`."""
-    from aotc.frontend.onnx import supported_operators
+    from aotc.frontend.onnx import support, text_of
 
-    operators = supported_operators()
+    rows = support()
+    if (wanted := arguments.operator) is not None:
+        lower = wanted.lower()
+        rows = [row for row in rows if lower in (row.operator.lower(), row.operator.lower().rpartition(".")[2])]
+        if not rows:
+            raise UsageError(Problem(f"there is no operator {wanted}", fix="`aotc ops` lists all"))
+    known = [row.operator for row in rows if not row.refused]
     if arguments.json:
-        print_json({"operators": operators})
+        print_json({"operators": known, "support": [row.as_json() for row in rows]})
     else:
-        for name in operators:
-            print(name)
+        print("\n".join(known if wanted is None else map(text_of, rows)))
     return EXIT_OK
 
 

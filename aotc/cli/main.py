@@ -198,5 +198,6 @@ def build_parser() -> argparse.ArgumentParser:
     cache = add("cache", commands.cache_command, "show or empty the cache of compiled models")
     cache.add_argument("--clear", action="store_true", help="remove every entry")
     add("targets", commands.targets_command, "list the named targets")
-    add("ops", commands.ops_command, "list the supported ONNX operators")
+    ops = add("ops", commands.ops_command, "list the supported ONNX operators, or say what is supported of one")
+    ops.add_argument("operator", nargs="?", metavar="OPERATOR", help="with its versions, element types and limits")
     return parser

@@ -30,6 +30,11 @@ class KnownTensor:
             array = np.asarray(value)
         except ValueError:  # ragged
             array = np.asarray(None)
+        if array.dtype.kind == "V" and array.dtype.names is None:  # ml_dtypes: floats and integers numpy has not
+            try:
+                array = array.astype(np.float64)
+            except (TypeError, ValueError):
+                array = np.asarray(None)
         if array.dtype.kind not in "biuf":
             raise UsageError(Problem(f"--constant {name}={value}", why="neither a number nor an array of numbers"))
         return KnownTensor(array.shape, tuple(array.reshape(-1).tolist()))

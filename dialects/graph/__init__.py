@@ -10,12 +10,11 @@ from types import ModuleType
 from xdsl.ir import Dialect
 
 from aotc.dialects.graph import (
+    bits,
     canonicalization,
-    control,
     conversion,
     convolution,
     elementwise,
-    external,
     functions,
     indexing,
     logical,
@@ -24,11 +23,13 @@ from aotc.dialects.graph import (
     normalization,
     reduction,
     scatter,
-    staged,
     structure,
     window,
 )
+from aotc.dialects.graph.compound import control, external, staged
+from aotc.dialects.graph.generators import random
 from aotc.dialects.graph.interfaces import GraphOp
+from aotc.dialects.graph.matrices import determinant
 from aotc.dialects.graph.packed import channels_last, dots, interleaved, narrow, regrouping, strassen, winograd
 from aotc.dialects.graph.packed import conv as blocked
 from aotc.dialects.graph.packed import matmul as packed
@@ -36,8 +37,10 @@ from aotc.dialects.graph.packed import window as blocked_window
 from aotc.dialects.graph.quantized import doubling, fixed_add, flip, lookup, nibbles, requantization, softmax
 from aotc.dialects.graph.recurrent import cells
 from aotc.dialects.graph.schedules import ALGORITHM_ATTRIBUTES, SCHEDULE_ATTRIBUTES
+from aotc.dialects.graph.selection import distinct, grams, positions, suppression
 from aotc.dialects.graph.trees import branches, coupling, leaves, sums
 from aotc.dialects.graph.trees import packed as packed_trees
+from aotc.dialects.graph.vision import deformation, folding, regions, sampling
 from aotc.dialects.graph.windows import resampling
 
 __all__ = ["GRAPH", "canonicalization"]  # the latter registers its patterns when it is imported
@@ -83,6 +86,17 @@ _FAMILIES = (
     scatter,
     staged,
     control,
+    bits,
+    random,
+    determinant,
+    sampling,
+    deformation,
+    folding,
+    regions,
+    positions,
+    distinct,
+    suppression,
+    grams,
 )
 """The modules of the dialect; a class defined in one of them with a name is an operation of the dialect."""
 

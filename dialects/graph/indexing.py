@@ -11,13 +11,21 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import I64, IntegerAttr, IntegerType, TensorType, i1, i64
+from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, IntegerType, TensorType, i1, i64
 from xdsl.ir import SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar
 from aotc.dialects.dtypes import byte_width, integer_range, is_unsigned
-from aotc.dialects.graph.interfaces import Array, ElementOp, Fusion, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import (
+    Array,
+    ElementOp,
+    Fusion,
+    ShapeError,
+    common_element_type,
+    element_type_of,
+    shape_of,
+)
 from aotc.dialects.graph.shapes import require_axis
 
 
@@ -172,3 +180,86 @@ class GatherNdOp(ElementOp):
         outer, inner = index[: len(indices) - 1], index[len(indices) - 1 :]
         picked = [clamped(b, reads[1]([*outer, b.index(axis)]), x[batch + axis]) for axis in range(indices[-1])]
         return reads[0]([*index[:batch], *picked, *inner])
+
+
+@irdl_op_definition
+class ReverseSequenceOp(ElementOp):
+    """x with the first elements along `time`, as many as `lengths` [batches] says for each index of `batch`, in
+    reverse. A length is taken as at most what there is."""
+
+    name = "graph.reverse_sequence"
+    x = operand_def(TensorType)
+    lengths = operand_def(TensorType)
+    batch = prop_def(IntegerAttr[I64])
+    time = prop_def(IntegerAttr[I64])
+    result = result_def(TensorType)
+    FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
+    MOVES: ClassVar[bool] = True
+
+    def infer_types(self) -> Sequence[TensorType]:
+        x, batch, time = shape_of(self.x), self.batch.value.data, self.time.value.data
+        require_axis(batch, len(x))
+        require_axis(time, len(x))
+        require_indices(self.lengths)
+        if batch == time or shape_of(self.lengths) != (x[batch],):
+            raise ShapeError(f"lengths must be [{x[batch]}] for another axis than {time}, found {self.lengths.type}")
+        return [TensorType(element_type_of(self.x), x)]
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        x, lengths = operands
+        batch, time = self.batch.value.data, self.time.value.data
+        places = np.indices(x.shape)
+        length = np.clip(lengths.astype(np.int64), 0, x.shape[time])[places[batch]]
+        places[time] = np.where(places[time] < length, length - 1 - places[time], places[time])
+        return [x[tuple(places)]]
+
+    def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+        time, extent = self.time.value.data, shape_of(self.x)[self.time.value.data]
+        given = b.cast(reads[1]([index[self.batch.value.data]]), i64)
+        b.guard(lambda: b.compare("ge", given, 0) & b.compare("le", given, extent))
+        length, at = b.min(b.max(given, 0), extent), b.cast(index[time], i64)
+        place = b.cast(b.select(b.compare("lt", at, length), length - 1 - at, at), INDEX)
+        return reads[0]([*index[:time], place, *index[time + 1 :]])
+
+
+@irdl_op_definition
+class UpdateCacheOp(ElementOp):
+    """x with `update` written along `axis`, from the place on that `starts` [batches] says for each index of the first
+    axis; what goes beyond the end is left out, or, with `circular`, goes on at the front."""
+
+    name = "graph.update_cache"
+    x = operand_def(TensorType)
+    update = operand_def(TensorType)
+    starts = operand_def(TensorType)
+    axis = prop_def(IntegerAttr[I64])
+    circular = opt_prop_def(BoolAttr)
+    result = result_def(TensorType)
+    FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
+    MOVES: ClassVar[bool] = True
+
+    def infer_types(self) -> Sequence[TensorType]:
+        x, update, axis = shape_of(self.x), shape_of(self.update), self.axis.value.data
+        require_axis(axis, len(x))
+        require_indices(self.starts)
+        if axis == 0 or len(update) != len(x) or update[axis] > x[axis]:
+            raise ShapeError(f"an update {list(update)} along axis {axis} does not go into {list(x)}")
+        if any(mine != other for a, (mine, other) in enumerate(zip(x, update, strict=True)) if a != axis):
+            raise ShapeError(f"an update {list(update)} along axis {axis} does not go into {list(x)}")
+        if shape_of(self.starts) != x[:1]:
+            raise ShapeError(f"starts must be [{x[0]}], found {list(shape_of(self.starts))}")
+        return [TensorType(common_element_type(self.x, self.update), x)]
+
+    def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+        axis = self.axis.value.data
+        extent, written = shape_of(self.x)[axis], shape_of(self.update)[axis]
+        given = b.cast(reads[2]([index[0]]), i64)
+        b.guard(lambda: b.compare("ge", given, 0) & b.compare("lt", given, extent))
+        offset = b.cast(index[axis], i64) - given
+        if self.flag("circular"):
+            offset = b.select(b.compare("lt", offset, 0), offset + extent, offset)
+        new = b.compare("ge", offset, 0) & b.compare("lt", offset, written)
+
+        def update() -> list[Scalar]:
+            return [reads[1]([*index[:axis], b.cast(offset, INDEX), *index[axis + 1 :]])]
+
+        return b.when(new, update, lambda: [reads[0](index)])[0]

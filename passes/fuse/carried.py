@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
-from aotc.dialects.graph.control import IfOp, LoopOp, yield_of
+from aotc.dialects.graph.compound.control import IfOp, LoopOp, yield_of
 from aotc.dialects.graph.interfaces import is_view, viewed_whole
 from aotc.dialects.graph.structure import CopyOp, FusedOp
 from aotc.passes.fuse.groups import make_group

@@ -49,8 +49,8 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from aotc.dialects.aot.contract import EXTERNAL, External, entries, mark_kernel
-from aotc.dialects.graph.control import ControlOp, IfOp, LoopOp, graph_blocks
-from aotc.dialects.graph.external import ExternalOp
+from aotc.dialects.graph.compound.control import ControlOp, IfOp, LoopOp, graph_blocks
+from aotc.dialects.graph.compound.external import ExternalOp
 from aotc.dialects.graph.interfaces import (
     AnchorOp,
     GraphOp,

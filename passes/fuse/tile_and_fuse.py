@@ -35,11 +35,11 @@ from xdsl.ir import Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from aotc.dialects.dtypes import byte_width, is_encoded
-from aotc.dialects.graph.control import graph_blocks
+from aotc.dialects.graph.compound.control import graph_blocks
+from aotc.dialects.graph.compound.staged import Stage, StagedOp, stages_of
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, Fusion, ShapeError, element_type_of, is_kernel, shape_of
 from aotc.dialects.graph.schedules import ScheduleAttr, schedule_of
 from aotc.dialects.graph.shapes import ceil_div
-from aotc.dialects.graph.staged import Stage, StagedOp, stages_of
 from aotc.dialects.graph.structure import YieldOp
 from aotc.machines.machine import Machine
 from aotc.machines.targets import machine_of

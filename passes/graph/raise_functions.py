@@ -30,7 +30,7 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from aotc.dialects.constants import known_array
-from aotc.dialects.graph.control import graph_blocks
+from aotc.dialects.graph.compound.control import graph_blocks
 from aotc.dialects.graph.elementwise import AddOp, MulOp
 from aotc.dialects.graph.functions import ExpOp, LogOp, MishOp, SoftplusOp, TanhOp
 from aotc.dialects.graph.interfaces import GraphOp, producer, shape_of

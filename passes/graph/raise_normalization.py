@@ -32,7 +32,7 @@ from xdsl.passes import ModulePass
 
 from aotc.dialects.constants import known_array
 from aotc.dialects.dtypes import compute_type
-from aotc.dialects.graph.control import graph_blocks
+from aotc.dialects.graph.compound.control import graph_blocks
 from aotc.dialects.graph.elementwise import AddOp, DivOp, MulOp, PowOp, SubOp
 from aotc.dialects.graph.functions import SqrtOp
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of, producer, shape_of

@@ -34,7 +34,7 @@ from xdsl.ir import Block
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from aotc.dialects.graph.control import graph_blocks
+from aotc.dialects.graph.compound.control import graph_blocks
 from aotc.dialects.graph.conversion import QuantizeOp
 from aotc.dialects.graph.convolution import ConvolutionOp
 from aotc.dialects.graph.interfaces import GraphOp

@@ -26,7 +26,7 @@ from xdsl.dialects.builtin import IntegerType, ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from aotc.dialects.graph.control import graph_blocks
+from aotc.dialects.graph.compound.control import graph_blocks
 from aotc.dialects.graph.conversion import QuantizeOp
 from aotc.dialects.graph.quantized.lookup import LookupOp
 from aotc.model.locations import fuse_locations

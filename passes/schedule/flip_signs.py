@@ -30,7 +30,7 @@ from xdsl.ir import Block, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
 from aotc.dialects.constants import known_array
-from aotc.dialects.graph.control import graph_blocks
+from aotc.dialects.graph.compound.control import graph_blocks
 from aotc.dialects.graph.conversion import DequantizeOp, QuantizeOp
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of, shape_of

@@ -31,7 +31,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects.aot.contract import entries
 from aotc.dialects.constants import constant_op
-from aotc.dialects.graph.external import ExternalOp
+from aotc.dialects.graph.compound.external import ExternalOp
 from aotc.dialects.graph.interfaces import GraphOp, shape_of, tensor_type
 from aotc.dialects.graph.movement import TransposeOp
 from aotc.dialects.graph.structure import ConstantOp

@@ -8,13 +8,17 @@ from aotc.frontend.onnx.freezing import freeze
 from aotc.frontend.onnx.importer import import_model
 from aotc.frontend.onnx.load import Model, load_model
 from aotc.frontend.onnx.summary import summarize, supported_operators
+from aotc.frontend.onnx.support import Support, support, text_of
 
 __all__ = [
     "Model",
+    "Support",
     "external_files",
     "freeze",
     "import_model",
     "load_model",
     "summarize",
+    "support",
     "supported_operators",
+    "text_of",
 ]

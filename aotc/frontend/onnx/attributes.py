@@ -11,7 +11,7 @@ from aotc.frontend.onnx.tensors import TensorError, read_tensor
 
 
 def attribute_value(attribute: AttributeProto, folder: Path | None) -> Any:
-    """A number, a string, an array, or a list of them; `folder` is where the model lies.
+    """A number, a string, an array, or a list of them, or a type; `folder` is where the model lies.
 
     Raises TensorError for other kinds, and as `read_tensor`.
     """
@@ -32,6 +32,8 @@ def attribute_value(attribute: AttributeProto, folder: Path | None) -> Any:
             return [text.decode("utf-8", "replace") for text in attribute.strings]
         case AttributeProto.TENSORS:
             return [read_tensor(tensor, folder) for tensor in attribute.tensors]
+        case AttributeProto.TYPE_PROTO:
+            return attribute.tp
         case _:
             kind = AttributeProto.AttributeType.Name(attribute.type).lower()
             raise TensorError(f"attribute {attribute.name!r} of type {kind} is not supported")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from onnx import TensorShapeProto, ValueInfoProto
 
-from aotc.errors import CompileError, Problem, UsageError
+from aotc.errors import CompileError, Problem, UsageError, warn
 from aotc.frontend.onnx.tensors import TensorError, check_shape
 
 Extent = int | str | None
@@ -41,7 +41,8 @@ def fix_shapes(
 
     `dims` are the values of symbols, `input_shapes` whole shapes by input name (which also fix the symbols in them),
     `readers` the nodes that read inputs, for messages.
-    Raises UsageError where these contradict the model or each other, CompileError where something stays open.
+    Raises UsageError where these contradict the model or each other, CompileError where something stays open; an input
+    without elements costs a warning, since an exporter may have meant an open dimension.
     """
     declared = {value.name: declared_shape(value) for value in inputs}
     problems = list(_unknown_names(declared, dims, input_shapes))
@@ -99,8 +100,8 @@ def _unknown_names(
 def _bind(name: str, shape: tuple[Extent, ...] | None, given: Sequence[int], symbols: dict[str, int]) -> list[Problem]:
     """Check a shape given for an input against the declared one, and note the values of the symbols in it."""
     option = f"--input-shape {name}={','.join(map(str, given))}"
-    if any(extent < 1 for extent in given):
-        return [Problem(f"{option}: a dimension is at least 1")]
+    if any(extent < 0 for extent in given):
+        return [Problem(f"{option}: a dimension is at least 0")]
     if shape is None:
         return []
     if len(shape) != len(given):
@@ -141,11 +142,9 @@ def _check_sizes(shapes: Mapping[str, tuple[int, ...]], readers: Mapping[str, st
     problems: list[Problem] = []
     for name, shape in shapes.items():
         try:
-            if check_shape(shape) == 0:
+            if check_shape(shape) == 0 and name in readers:
                 what = f"input {name!r} has no elements: its shape is {list(shape)}"
-                why = f"{readers[name]} would read nothing" if name in readers else ""
-                fix = f"give the model another shape, or make it a constant with --constant {name}=FILE.npz"
-                problems.append(Problem(what, why=why, fix=fix))
+                warn(Problem(what, why=f"{readers[name]} reads it"))
         except TensorError as error:
             problems.append(Problem(f"input {name!r}: {error}"))
     if problems:

@@ -17,10 +17,20 @@ from aotc.frontend.onnx.registry import Node
 
 def require_broadcast(node: Node, position: int, shape: Sequence[int], what: str) -> None:
     """Fail where an input does not broadcast to `shape`, that of `what`, which must not change."""
-    own = node.shape(position)
-    fits = zip(reversed(own), reversed(shape), strict=False)
-    if len(own) > len(shape) or any(mine not in (1, extent) for mine, extent in fits):
-        node.fail(f"input {position} of shape {list(own)} does not broadcast to that of {what}, {list(shape)}")
+    if not _fits(node.shape(position), shape):
+        own = list(node.shape(position))
+        node.fail(f"input {position} of shape {own} does not broadcast to that of {what}, {list(shape)}")
+
+
+def require_fit(node: Node, x: SSAValue, shape: Sequence[int]) -> None:
+    """Fail where `x`, an operand in another shape than it came, does not broadcast to `shape`."""
+    if not _fits(shape_of(x), shape):
+        node.fail(f"an operand seen as {list(shape_of(x))} does not broadcast to {list(shape)}")
+
+
+def _fits(own: Sequence[int], shape: Sequence[int]) -> bool:
+    each = zip(reversed(own), reversed(shape), strict=False)
+    return len(own) <= len(shape) and all(mine in (1, extent) for mine, extent in each)
 
 
 def scalar(node: Node, value: float, like: SSAValue) -> SSAValue:

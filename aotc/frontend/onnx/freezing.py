@@ -12,7 +12,7 @@ from aotc.dialects.dtypes import number_kind
 from aotc.errors import Problem, UsageError
 from aotc.frontend.onnx.dims import declared_shape, shape_text
 from aotc.frontend.onnx.load import Model
-from aotc.frontend.onnx.tensors import TensorError, dtype_of
+from aotc.frontend.onnx.tensors import TensorError, dtype_of, raw_size
 from aotc.model.known_tensors import KnownTensor
 from aotc.model.weights import Array
 
@@ -53,7 +53,7 @@ def freeze(model: Model, constants: Mapping[str, KnownTensor]) -> Model:
 def _typed(constant: KnownTensor, value: ValueInfoProto) -> Array:
     """The array for the input `value`; raises TensorError where it cannot be that."""
     dtype = dtype_of(value.type.tensor_type.elem_type)
-    if dtype.isbuiltin != 1:
+    if raw_size(dtype, 2) != 2 * dtype.itemsize:
         raise TensorError(f"inputs of type {dtype.name} cannot be given")
     try:
         given = np.array(constant.values).reshape(constant.shape)

@@ -21,7 +21,6 @@ from xdsl.dialects.builtin import (
     NameLoc,
     NoneAttr,
     StringAttr,
-    TensorType,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region, SSAValue
@@ -29,14 +28,15 @@ from xdsl.rewriter import InsertPoint
 
 from aotc.dialects.aot.contract import Argument, mark_entry, model_module, set_arguments, set_results
 from aotc.dialects.constants import constant_op, folded
-from aotc.dialects.dtypes import dtype_name, element_type
+from aotc.dialects.dtypes import dtype_name
 from aotc.dialects.graph.interfaces import GraphOp, ShapeError, element_type_of, shape_of
-from aotc.errors import AotcError, CompileError, FileError, Problem, warn
+from aotc.errors import AotcError, CompileError, FileError, Problem, gathered, warn
 from aotc.frontend.onnx.attributes import attribute_value
-from aotc.frontend.onnx.bodies import needed, node_name, ordered, readers
+from aotc.frontend.onnx.bodies import needed, node_name, ordered, subgraphs
 from aotc.frontend.onnx.check import called_function, check_node, function_key
 from aotc.frontend.onnx.control import CONTROL_FLOW, captured
-from aotc.frontend.onnx.dims import contradicts, declared_shape, fix_shapes, shape_text
+from aotc.frontend.onnx.dims import contradicts, declared_shape, shape_text
+from aotc.frontend.onnx.inputs import read_inputs
 from aotc.frontend.onnx.load import Model
 from aotc.frontend.onnx.operators import (
     MAX_OPSET,
@@ -49,10 +49,12 @@ from aotc.frontend.onnx.operators import (
     schema_of,
     unsupported,
 )
-from aotc.frontend.onnx.registry import IMPORTERS, Node, load_importers
+from aotc.frontend.onnx.parts.bounds import carry, refuse
+from aotc.frontend.onnx.parts.sequences import OPERATORS, Given, Items, apply, type_bytes
+from aotc.frontend.onnx.registry import IMPORTERS, Bound, Node, load_importers
 from aotc.frontend.onnx.scopes import POISON, Poison, Scope, Value, name_value
 from aotc.frontend.onnx.signature import type_mismatch
-from aotc.frontend.onnx.tensors import ONNX_TYPES, TensorError, dtype_of, read_tensor, type_name, type_proto
+from aotc.frontend.onnx.tensors import ONNX_TYPES, TensorError, read_tensor, type_name
 from aotc.model import extensions
 from aotc.model.limits import MOST_EXPANDED
 from aotc.model.naming import c_identifier
@@ -105,6 +107,7 @@ class _Importer:
         """What importers say of nodes that they did import."""
         self.top = Scope(operator_sets(model.proto.opset_import), self.block)
         self.max_nodes = max_nodes
+        self.bounds: dict[SSAValue, Bound] = {}
 
     def module(self, dims: Mapping[str, int], input_shapes: Mapping[str, Sequence[int]], name: str) -> ModuleOp:
         """The whole model as a module."""
@@ -113,9 +116,9 @@ class _Importer:
         scope.tensors.update({tensor.name: tensor for tensor in graph.initializer})
         arguments = self._arguments(graph, scope, dims, input_shapes)
         self.body(graph.node, [value.name for value in graph.output], scope)
-        results = self._results(graph, scope)
+        results, names = self._results(graph, scope)
         if self.problems:
-            raise CompileError(self.problems)
+            raise CompileError(gathered(self.problems))
         for problem in (*self.notes, *self.contradictions[:_MOST_WARNINGS]):
             warn(problem)
         if more := self.contradictions[_MOST_WARNINGS:]:
@@ -130,7 +133,7 @@ class _Importer:
             Region(self.block),
         )
         set_arguments(function, arguments)
-        set_results(function, [_tensor(each.name, result) for each, result in zip(graph.output, results, strict=True)])
+        set_results(function, [_tensor(each, result) for each, result in zip(names, results, strict=True)])
         mark_entry(function)
         return model_module([function], c_identifier(name))
 
@@ -138,44 +141,45 @@ class _Importer:
         self, graph: GraphProto, scope: Scope, dims: Mapping[str, int], input_shapes: Mapping[str, Sequence[int]]
     ) -> list[Argument]:
         """Make the graph's inputs arguments of the block; an initializer among them is a constant."""
-        inputs = [value for value in graph.input if value.name not in scope.tensors]
-        problems: list[Problem] = []
-        for value in inputs:
-            try:
-                if not value.type.HasField("tensor_type"):
-                    raise TensorError("only tensors are supported as inputs")
-                dtype_of(value.type.tensor_type.elem_type)
-            except TensorError as error:
-                problems.append(Problem(f"input {value.name!r}: {error}"))
         try:
-            shapes = fix_shapes(inputs, dims, input_shapes, readers(graph.node))
+            inputs = read_inputs(graph, scope.tensors, dims, input_shapes)
         except CompileError as error:
-            raise CompileError([*problems, *error.problems, *self._unsupported_operators()]) from None
-        if problems:
-            raise CompileError([*problems, *self._unsupported_operators()])
+            raise CompileError(gathered([*error.problems, *self._unsupported_operators()])) from None
         arguments: list[Argument] = []
-        for value in inputs:
-            kind = TensorType(element_type(dtype_of(value.type.tensor_type.elem_type)), shapes[value.name])
-            argument = self.block.insert_arg(kind, len(self.block.args))
-            scope.values[value.name] = argument
-            name_value(argument, value.name)
-            arguments.append(_tensor(value.name, argument))
+        for given in inputs:
+            values: list[SSAValue] = []
+            for name, kind in given.tensors.items():
+                argument = self.block.insert_arg(kind, len(self.block.args))
+                name_value(argument, name)
+                arguments.append(_tensor(name, argument))
+                values.append(argument)
+            scope.values[given.name] = Items(tuple(values)) if given.is_sequence else values[0]
         return arguments
 
-    def _results(self, graph: GraphProto, scope: Scope) -> list[SSAValue]:
+    def _results(self, graph: GraphProto, scope: Scope) -> tuple[list[SSAValue], list[str]]:
+        """The outputs and their names; after them the counts of those with as many parts as the data say."""
         results: list[SSAValue] = []
+        names: list[str] = []
         for declared in graph.output:
             value = self.lookup(declared.name, scope)
+            if isinstance(value, Items):
+                results += value.values
+                names += [f"{declared.name}_{place}" for place in range(len(value.values))]
             if not isinstance(value, SSAValue):
                 continue
             results.append(value)
+            names.append(declared.name)
             expected = declared.type.tensor_type.elem_type
             # For text there are numbers, of which importers tell the user.
             if expected not in (0, TensorProto.STRING, ONNX_TYPES[element_type_of(value)]):
                 found = dtype_name(element_type_of(value))
                 what = f"output {declared.name!r} is declared as {type_name(expected)} and computed as {found}"
                 self.problems.append(Problem(what, fix="the model is invalid: export it again"))
-        return results
+        for name, value in list(zip(names, results, strict=False)):
+            if (bound := self.bounds.get(value)) is not None:
+                results.append(bound.count)
+                names.append(f"{name}_count")
+        return results, names
 
     def _unsupported_operators(self) -> list[Problem]:
         """What can be said against the nodes while the shapes are not known."""
@@ -196,7 +200,7 @@ class _Importer:
             own = not domain and schema_of(node.op_type, domain, MAX_OPSET) is not None
             if (domain, node.op_type) in IMPORTERS and (not own or schema is not None):
                 return None
-            if schema is not None and (node.op_type in CONTROL_FLOW or has_definition(schema)):
+            if schema is not None and (node.op_type in CONTROL_FLOW.keys() | OPERATORS or has_definition(schema)):
                 return None
         return unsupported(name, node.op_type, domain, opset)
 
@@ -209,13 +213,8 @@ class _Importer:
         for position in positions:
             self.imported += 1
             if self.imported > self.max_nodes + len(self.model.proto.graph.node):
-                raise _TooManyNodes(
-                    Problem(
-                        f"functions expand to more than {self.max_nodes:,} nodes",
-                        why="each call is compiled by itself",
-                        fix="allow more with --max-nodes N",
-                    )
-                )
+                what, fix = f"functions expand to more than {self.max_nodes:,} nodes", "allow more with --max-nodes N"
+                raise _TooManyNodes(Problem(what, why="each call is compiled by itself", fix=fix))
             node = nodes[position]
             prefix = scope.prefix if node.name else scope.branch or scope.prefix
             name = scope.only_name or prefix + node_name(node, position)
@@ -275,7 +274,7 @@ class _Importer:
         self,
         node: NodeProto,
         name: str,
-        inputs: Sequence[SSAValue | None],
+        inputs: Sequence[Given],
         outputs: Sequence[str],
         scope: Scope,
     ) -> Sequence[Value]:
@@ -286,30 +285,48 @@ class _Importer:
         opset = scope.sets[domain]
         # A definition by ONNX may be of an operator set that allows an operator fewer types than what it defines.
         newest = MAX_OPSET if scope.only_name else opset
-        if mismatch := type_mismatch(node.op_type, domain, newest, inputs):
+        tensors = [value if isinstance(value, SSAValue) else None for value in inputs]
+        if not domain and (node.op_type in OPERATORS or any(isinstance(value, Items) for value in inputs)):
+            if not any(subgraphs(node)):
+                return [apply(self._seen(node, name, tensors, outputs, opset), inputs)]
+        elif mismatch := type_mismatch(node.op_type, domain, newest, tensors):
             raise CompileError(Problem(mismatch, name, node.op_type))
+        if not domain and next(subgraphs(node), None) is not None and not self.bounds.keys().isdisjoint(inputs):
+            refuse(name, node.op_type)
         if node.op_type in CONTROL_FLOW and not domain:
             return CONTROL_FLOW[node.op_type](self, node, name, inputs, scope, opset).values()
         if (entry := IMPORTERS.get((domain, node.op_type))) is not None:
-            seen = Node(
-                name=name,
-                op_type=node.op_type,
-                domain=domain,
-                opset=opset,
-                inputs=inputs,
-                outputs=outputs,
-                attributes={each.name: attribute_value(each, self.model.folder) for each in node.attribute},
-                builder=self.builder,
-                store=self.store,
-                location=_location(name),
-                notes=self.notes,
-            )
+            seen = self._seen(node, name, tensors, outputs, opset)
             values = entry.importer(seen)
-            return [values] if isinstance(values, SSAValue) else list(values)
-        return self._definition(node, name, inputs, opset)
+            found = [values] if isinstance(values, SSAValue) else list(values)
+            bounds = [None if value is None else self.bounds.get(value) for value in tensors]
+            if any(bounds):
+                results = [value for value in found if value is not None]
+                self.bounds.update(dict.fromkeys(results, carry(seen, bounds, results)))
+            return found
+        return self._definition(node, name, inputs, scope.sets)
+
+    def _seen(
+        self, node: NodeProto, name: str, inputs: Sequence[SSAValue | None], outputs: Sequence[str], opset: int
+    ) -> Node:
+        """A node as importers see it."""
+        return Node(
+            name=name,
+            op_type=node.op_type,
+            domain=domain_of(node.domain),
+            opset=opset,
+            inputs=inputs,
+            outputs=outputs,
+            attributes={each.name: attribute_value(each, self.model.folder) for each in node.attribute},
+            builder=self.builder,
+            store=self.store,
+            location=_location(name),
+            bounds=self.bounds,
+            notes=self.notes,
+        )
 
     def _function(
-        self, function: FunctionProto, node: NodeProto, name: str, inputs: Sequence[SSAValue | None]
+        self, function: FunctionProto, node: NodeProto, name: str, inputs: Sequence[Given]
     ) -> Sequence[Value]:
         """The body of a function of the model, in place."""
         sets = operator_sets(function.opset_import)
@@ -326,11 +343,15 @@ class _Importer:
             raise CompileError(problems)
         return self._expand(function, nodes, inputs, scope)
 
-    def _definition(self, node: NodeProto, name: str, inputs: Sequence[SSAValue | None], opset: int) -> Sequence[Value]:
-        """The body of the function that ONNX defines the operator by, in place."""
+    def _definition(self, node: NodeProto, name: str, inputs: Sequence[Given], sets: OperatorSets) -> Sequence[Value]:
+        """The body of the function that ONNX defines the operator by, in place.
+
+        A body that names no version of an operator set has that of the node's.
+        """
         domain = domain_of(node.domain)
+        opset = sets[domain]
         schema = schema_of(node.op_type, domain, opset)
-        types = [b"" if value is None else _serialized_type(value) for value in inputs]
+        types = [type_bytes(value) for value in inputs]
         function = None if schema is None else definition(schema, node, opset, types)
         if schema is None or function is None:
             raise CompileError(unsupported(name, node.op_type, domain, opset))
@@ -343,7 +364,7 @@ class _Importer:
         nodes = [bind_attributes(inner, bound) for inner in function.node]
         mark = len(self.problems)
         values = self._expand(
-            function, nodes, inputs, Scope(operator_sets(function.opset_import), self.block, only_name=name)
+            function, nodes, inputs, Scope({**sets, **operator_sets(function.opset_import)}, self.block, only_name=name)
         )
         # The nodes inside have no names of their own: the first problem stands for all.
         for problem in self.problems[mark : mark + 1]:
@@ -352,7 +373,7 @@ class _Importer:
         return values
 
     def _expand(
-        self, function: FunctionProto, nodes: Sequence[NodeProto], inputs: Sequence[SSAValue | None], scope: Scope
+        self, function: FunctionProto, nodes: Sequence[NodeProto], inputs: Sequence[Given], scope: Scope
     ) -> Sequence[Value]:
         formal = dict.fromkeys(function.input)
         scope.values.update(formal)
@@ -373,7 +394,10 @@ class _Importer:
             return scope.values.setdefault(name, value)
         if scope.outer is None:
             return None  # only an output that the producing node leaves out is not there: names were checked
-        return captured(self.lookup(name, scope.outer), scope)
+        value = self.lookup(name, scope.outer)
+        if scope.captures is not None and isinstance(value, SSAValue) and value in self.bounds:
+            refuse(scope.branch.rstrip("/"), "a body of control flow")
+        return captured(value, scope)
 
     def _initializer(self, tensor: TensorProto, scope: Scope) -> Value:
         payload = self.model.payloads.get(tensor.name) if scope.outer is None else None
@@ -413,10 +437,6 @@ class _Importer:
             action()
         finally:
             self.block, self.builder = outer
-
-
-def _serialized_type(value: SSAValue) -> bytes:
-    return type_proto(ONNX_TYPES[element_type_of(value)], shape_of(value)).SerializeToString()
 
 
 def _location(name: str) -> LocationAttr:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from onnx import AttributeProto, FunctionProto, NodeProto, OperatorSetIdProto, defs
 from onnx.defs import OpSchema
@@ -13,11 +13,30 @@ from onnx.defs import OpSchema
 from aotc.errors import Problem
 from aotc.model import extensions
 
-MIN_OPSET, MAX_OPSET = 7, 28
+MIN_OPSET, MAX_OPSET = 1, 28
 """The versions of the ai.onnx operator set that the importers know."""
 
-CONTROL_FLOW = {"Scan", "SequenceMap"}
-"""Operators whose body runs a number of times."""
+
+class Refusal(NamedTuple):
+    """Why an operator cannot be imported, and what to do instead."""
+
+    why: str
+    instead: str
+
+
+_STRINGS = Refusal("text has no fixed size, and compiled models have no heap", "do this before the model, on the host")
+
+REFUSED: dict[str, Refusal] = {
+    "Gradient": Refusal("graphs are not differentiated", "export the gradient as a graph of its own"),
+    "ImageDecoder": Refusal(
+        "a compressed picture has no size until it is read", "decode it before the model, and give the model its pixels"
+    ),
+    "RegexFullMatch": _STRINGS,
+    "StringConcat": _STRINGS,
+    "StringNormalizer": _STRINGS,
+    "StringSplit": _STRINGS,
+}
+"""ONNX operators without a meaning here."""
 
 OperatorSets = Mapping[str, int]
 """domain -> version; the ONNX domain is the empty string."""
@@ -106,14 +125,8 @@ def _unsupported(node: str, op_type: str, domain: str, opset: int | None) -> Pro
             op_type,
             fix="add it to opset_import, or remove the node",
         )
-    if not domain and op_type in CONTROL_FLOW:
-        return Problem(
-            f"operator {op_type} is not supported",
-            node,
-            op_type,
-            "its body is not expanded",
-            "export the model with the loop unrolled",
-        )
+    if (refusal := REFUSED.get(op_type)) is not None and schema_of(op_type, domain, opset) is not None:
+        return Problem(f"operator {full} is not supported", node, op_type, *refusal)
     if domain:
         return Problem(
             f"operator {full} (version {opset}) is not supported",

@@ -31,11 +31,20 @@ from xdsl.ir import Attribute, SSAValue
 from aotc.dialects.constants import constant_op, folded, known_array
 from aotc.dialects.dtypes import ELEMENT_TYPES
 from aotc.dialects.graph.interfaces import GraphOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.movement import SliceOp
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.errors import CompileError, Problem
 from aotc.frontend.onnx.tensors import DTYPES, MAX_ELEMENTS, UNSUPPORTED, type_name
 from aotc.model import extensions
 from aotc.model.weights import Array, WeightStore
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A value has as many parts along `axis` as the data say: `count`, an i64 of rank 0, at most its extent."""
+
+    axis: int
+    count: SSAValue
 
 
 class Node:
@@ -54,6 +63,7 @@ class Node:
         builder: Builder,
         store: WeightStore,
         location: LocationAttr,
+        bounds: dict[SSAValue, Bound],
         notes: list[Problem] | None = None,
     ) -> None:
         self.name = name
@@ -66,6 +76,8 @@ class Node:
         self.outputs = list(outputs)
         """Names of the outputs; an empty name is an output that nothing reads."""
         self.attributes = attributes
+        self.bounds = bounds
+        """What is known of the values of the model that have as many parts as the data say."""
         self._builder = builder
         self._store = store
         self._location = location
@@ -110,6 +122,9 @@ class Node:
         """The value of an input that must be constant (a shape, axes, pads...); a named problem where it is not."""
         self.input(position)
         value = self.known(position)
+        if value is None and (op := unfolded(self.input(position))) is not None:
+            why = f"{op} is computed when the model runs, though of constants only"
+            self.fail(f"{what} (input {position}) is not known when compiling", why, "make it a constant of the model")
         if value is None:
             self.fail(
                 f"{what} (input {position}) is computed at run time",
@@ -163,6 +178,24 @@ class Node:
         self._insert(op)
         return list(op.results)
 
+    def bounded(self, value: SSAValue, axis: int, count: SSAValue) -> SSAValue:
+        """`value` of which only `count` (i64, rank 0) parts along `axis` mean anything: cut to these where the count is
+        known, else noted, so that only operators that treat each part by itself read it."""
+        known = known_array(count, self._store)
+        if known is not None:
+            return self.cut_to_count(value, axis, count)
+        self.bounds[value] = Bound(axis, count)
+        return value
+
+    def cut_to_count(self, value: SSAValue, axis: int, count: SSAValue) -> SSAValue:
+        """`value` without the parts along `axis` from `count` on, where that is known; else as it is."""
+        known = known_array(count, self._store)
+        shape = [*shape_of(value)]
+        if known is None or shape[axis] == int(known):
+            return value
+        shape[axis] = int(known)
+        return self.emit(SliceOp, value, starts=[0] * len(shape), steps=[1] * len(shape), shape=shape)
+
     def fail(self, what: str, why: str = "", fix: str = "") -> NoReturn:
         """Stop importing this node with a problem that names it."""
         raise CompileError(Problem(what, self.name, self.op_type, why, fix))
@@ -175,6 +208,21 @@ class Node:
         op.location = self._location
         self._builder.insert(op)
         return op.results[0]
+
+
+def unfolded(value: SSAValue) -> str | None:
+    """For a value that depends on no input of the model: the operation that is not computed when compiling."""
+    waiting, seen, found = [value], {value}, None
+    while waiting:
+        op = waiting.pop().owner
+        if not isinstance(op, GraphOp):
+            return None
+        if not isinstance(op, ConstantOp):
+            found = op.name
+        new = [operand for operand in op.operands if operand not in seen]
+        seen.update(new)
+        waiting += new
+    return found
 
 
 Importer: TypeAlias = Callable[[Node], "SSAValue | Sequence[SSAValue | None]"]

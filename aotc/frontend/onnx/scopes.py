@@ -9,6 +9,7 @@ from onnx import TensorProto
 from xdsl.ir import Block, SSAValue
 
 from aotc.frontend.onnx.operators import OperatorSets
+from aotc.frontend.onnx.parts.sequences import Items
 from aotc.model.naming import c_identifier
 
 
@@ -18,7 +19,7 @@ class Poison:
 
 POISON = Poison()
 
-Value = SSAValue | None | Poison
+Value = SSAValue | Items | None | Poison
 """None is an optional input or output left out."""
 
 

@@ -14,7 +14,7 @@ from aotc.dialects.graph.interfaces import element_type_of
 from aotc.frontend.onnx.operators import schema_of
 from aotc.frontend.onnx.tensors import DTYPES
 
-_ONNX_NAMES = {name: TensorProto.DataType.Name(code).lower() for code, name in DTYPES.items()}
+ONNX_NAMES = {name: TensorProto.DataType.Name(code).lower() for code, name in DTYPES.items()}
 """What ONNX calls an element type: float, not float32."""
 
 
@@ -44,7 +44,7 @@ def type_mismatch(op_type: str, domain: str, opset: int, inputs: Sequence[SSAVal
             return f"it has {len(inputs)} inputs, the operator takes {len(formal)}"
         variable, allowed, homogeneous = formal[min(position, len(formal) - 1)]
         name = dtype_name(element_type_of(value))
-        if f"tensor({_ONNX_NAMES[name]})" not in allowed:
+        if f"tensor({ONNX_NAMES[name]})" not in allowed:
             names = ", ".join(sorted(kind.removeprefix("tensor(").removesuffix(")") for kind in allowed))
             return f"input {position} has type {name}, the operator takes {names} in opset {opset}"
         if homogeneous and bound.setdefault(variable, name) != name:

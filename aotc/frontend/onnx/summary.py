@@ -14,6 +14,7 @@ from aotc.frontend.onnx.dims import declared_shape
 from aotc.frontend.onnx.load import Model
 from aotc.frontend.onnx.operators import (
     MAX_OPSET,
+    REFUSED,
     definition,
     domain_of,
     has_definition,
@@ -21,6 +22,7 @@ from aotc.frontend.onnx.operators import (
     qualified,
     schema_of,
 )
+from aotc.frontend.onnx.parts.sequences import OPERATORS
 from aotc.frontend.onnx.registry import IMPORTERS, load_importers
 from aotc.frontend.onnx.tensors import dtype_of, raw_size, type_name, type_proto
 
@@ -57,13 +59,14 @@ def supported_operators() -> list[str]:
     load_importers()
     names = {qualified(entry.op_type, entry.domain) for entry in IMPORTERS.values()}
     schemas = sorted({schema.name for schema in defs.get_all_schemas() if not schema.domain})
+    names.update(OPERATORS)
     names.update(name for name in schemas if _importable(name, MAX_OPSET, frozenset()))
     return sorted(names)
 
 
 def _importable(op_type: str, opset: int, inside: frozenset[str]) -> bool:
     """Whether an ONNX operator has an importer, or a definition of such; tried with float inputs where it depends."""
-    if op_type in CONTROL_FLOW or ("", op_type) in IMPORTERS:
+    if op_type in CONTROL_FLOW.keys() | OPERATORS or ("", op_type) in IMPORTERS:
         return True
     schema = schema_of(op_type, "", opset)
     if schema is None or schema.deprecated or not has_definition(schema) or op_type in inside:
@@ -72,8 +75,8 @@ def _importable(op_type: str, opset: int, inside: frozenset[str]) -> bool:
     node = NodeProto(op_type=op_type, input=inputs, output=["output"])
     floats = type_proto(TensorProto.FLOAT, (1, 1))
     function = definition(schema, node, opset, [floats.SerializeToString()] * len(inputs))
-    if function is None:
-        return False
+    if function is None:  # what was tried is no example of its inputs or attributes
+        return op_type not in REFUSED
     sets = operator_sets(function.opset_import)
     return all(
         not inner.domain and _importable(inner.op_type, sets.get("", opset), inside | {op_type})

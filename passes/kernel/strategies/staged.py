@@ -14,9 +14,9 @@ from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from aotc.dialects.builder import Reader, Scalar, Writer
+from aotc.dialects.graph.compound.staged import Stage, StagedOp
 from aotc.dialects.graph.interfaces import AnchorOp, ShapeError, shape_of
 from aotc.dialects.graph.schedules import Schedule, schedule_of
-from aotc.dialects.graph.staged import Stage, StagedOp
 from aotc.passes.kernel.builders.expressions import Expressions
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder

@@ -81,7 +81,7 @@ def test_faults_outside_of_passes(
     monkeypatch.setattr(Emission, "info", property(failing))
     assert run(["compile", model, "-o", str(tmp_path / "out")]) == EXIT_INTERNAL
     assert "internal error in what is written; KeyError: 'sizes'" in capsys.readouterr().err
-    monkeypatch.setattr("aotc.frontend.onnx.supported_operators", lambda: 1 // 0)
+    monkeypatch.setattr("aotc.frontend.onnx.support", lambda: 1 // 0)
     assert run(["ops"]) == EXIT_INTERNAL
     assert "internal error in aotc ops; ZeroDivisionError" in capsys.readouterr().err
 

@@ -52,7 +52,7 @@ def test_an_input_without_a_rank() -> None:
         ({"input_shapes": {"z": (1,)}}, "--input-shape z: there is no such input; the inputs are x, m"),
         ({"input_shapes": {"m": (1, 2, 3)}}, "--input-shape m=1,2,3: the input has 2 dimensions, not 3: [batch, seq]"),
         ({"input_shapes": {"x": (1, 2, 9)}}, "--input-shape x=1,2,9: the model fixes the shape [batch, seq, 8]"),
-        ({"input_shapes": {"x": (1, -2, 8)}}, "a dimension is at least 1"),
+        ({"input_shapes": {"x": (1, -2, 8)}}, "a dimension is at least 0"),
         ({"dims": {"seq": 3}, "input_shapes": {"m": (1, 2)}}, "seq is 2 here and 3 elsewhere"),
         ({"input_shapes": {"x": (1, 2, 8), "m": (1, 3)}}, "seq is 3 here and 2 elsewhere"),
     ],
@@ -66,8 +66,6 @@ def test_contradictions_are_usage_errors(options: dict[str, dict[str, object]], 
 def test_sizes_are_bounded() -> None:
     with pytest.raises(CompileError, match="2\\^31 or more"):
         Imported(TWO, dims={"batch": 1 << 20, "seq": 1 << 20})
-    with pytest.raises(CompileError, match="input 'x' has no elements"):
-        Imported(parse("g (float[0, 3] x) => (float[0, 3] y) { y = Relu(x) }"))
 
 
 def test_operators_without_an_importer_are_reported_with_open_dimensions() -> None:

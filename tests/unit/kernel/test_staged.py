@@ -20,9 +20,9 @@ from xdsl.ir import Operation, Region, SSAValue
 from xdsl.parser import Parser
 
 from aotc.compiler.lowering import new_context
+from aotc.dialects.graph.compound.staged import StagedOp, stages_of
 from aotc.dialects.graph.interfaces import AnchorOp, shape_of
 from aotc.dialects.graph.schedules import MatmulSchedule, RowSchedule, Schedule, ScheduleAttr, WindowSchedule
-from aotc.dialects.graph.staged import StagedOp, stages_of
 from aotc.dialects.graph.structure import ConstantOp, YieldOp
 from aotc.passes.fuse.groups import copy_group
 from aotc.passes.kernel.nests.tile_walk import Plan, Walk

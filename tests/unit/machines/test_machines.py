@@ -17,7 +17,7 @@ from xdsl.parser import Parser
 from aotc.compiler.lowering import new_context
 from aotc.dialects.aot import ThreadOp
 from aotc.dialects.constants import constant_bytes
-from aotc.dialects.graph.staged import StagedOp
+from aotc.dialects.graph.compound.staged import StagedOp
 from aotc.machines.families import CORTEX_M4, FAMILIES, HOSTED, X86_AVX2, X86_AVX512
 from aotc.machines.machine import Core, Machine, ThreadCosts
 from aotc.machines.targets import TARGETS, binding, core_of, lookup

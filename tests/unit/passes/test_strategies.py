@@ -13,10 +13,10 @@ from kernel_program import lowered
 from xdsl.dialects.builtin import IntAttr
 from xdsl.ir import Attribute
 
+from aotc.dialects.graph.compound.staged import StagedOp
 from aotc.dialects.graph.interfaces import AnchorOp, GraphOp
 from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, ScheduleAttr, StrassenAttr, WinogradAttr
-from aotc.dialects.graph.staged import StagedOp
 from aotc.machines.families import X86_AVX2, X86_AVX512
 from aotc.machines.machine import Machine
 from aotc.passes.kernel import strategies, strategy

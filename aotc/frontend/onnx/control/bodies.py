@@ -13,12 +13,14 @@ from xdsl.ir import Attribute, Block, BlockArgument, OpResult, SSAValue
 
 from aotc.dialects.constants import known_array
 from aotc.dialects.dtypes import numpy_dtype
-from aotc.dialects.graph.control import ControlOp, LoopOp
+from aotc.dialects.graph.compound.control import ControlOp, LoopOp
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of, shape_of
 from aotc.dialects.graph.structure import ConstantOp, YieldOp
 from aotc.errors import CompileError, Problem
 from aotc.frontend.onnx.bodies import free_names
-from aotc.frontend.onnx.scopes import POISON, Scope, Value, name_value
+from aotc.frontend.onnx.parts.sequences import Given, Items
+from aotc.frontend.onnx.registry import Bound
+from aotc.frontend.onnx.scopes import POISON, Poison, Scope, Value, name_value
 from aotc.model.weights import Array, WeightStore
 
 
@@ -30,6 +32,8 @@ class Bodies(Protocol):
     problems: list[Problem]
     imported: int
     """Nodes that have been imported."""
+    bounds: dict[SSAValue, Bound]
+    """Values with as many parts as the data say."""
 
     def body(self, nodes: Sequence[NodeProto], outputs: Sequence[str], scope: Scope) -> None:
         """Import the nodes that the outputs depend on, where the import is."""
@@ -58,10 +62,16 @@ class Bodies(Protocol):
 
 def captured(value: Value, scope: Scope) -> Value:
     """A value of the body around a region, in the region: a constant again, another one as an argument."""
-    if not isinstance(value, SSAValue) or scope.captures is None:
+    if scope.captures is None or value is None or isinstance(value, Poison):
         return value
+    if isinstance(value, Items):
+        return Items(tuple(_captured(each, scope, scope.captures) for each in value.values))
+    return _captured(value, scope, scope.captures)
+
+
+def _captured(value: SSAValue, scope: Scope, captures: dict[SSAValue, SSAValue]) -> SSAValue:
     is_constant = isinstance(value, OpResult) and isinstance(value.op, ConstantOp)
-    inside = scope.copies if is_constant else scope.captures
+    inside = scope.copies if is_constant else captures
     if value not in inside:
         if isinstance(value, OpResult) and isinstance(value.op, ConstantOp):
             scope.block.add_op(copy := value.op.clone())
@@ -119,7 +129,7 @@ class ControlNode(ABC):
     bodies: Bodies
     node: NodeProto
     name: str
-    inputs: Sequence[SSAValue | None]
+    inputs: Sequence[Given]
     scope: Scope
     opset: int
 
@@ -162,7 +172,18 @@ class ControlNode(ABC):
         if len(found) < len(outputs):
             if None in results:
                 self._fail("an output of its body is left out")
+            if any(isinstance(value, Items) for value in results):
+                self._fail(
+                    "an output of its body is a sequence", "only tensors come out of what is decided at run time"
+                )
             return None
+        bounded = [output for output, value in zip(outputs, found, strict=True) if value in self.bodies.bounds]
+        if bounded:
+            self._fail(
+                f"the output {bounded[0]!r} of its body has as many parts as the data say",
+                "what reads it could not tell how many",
+                "fix what the condition or the trip count depends on with --constant NAME=VALUE",
+            )
         block.add_op(YieldOp(found))
         region = RegionBody(block, inner)
         region.drop_unused()
@@ -182,6 +203,12 @@ class ControlNode(ABC):
         """The only element of a constant; None where it is computed at run time, or left out."""
         array = known_array(value, self.bodies.store) if isinstance(value, SSAValue) else None
         return None if array is None or array.size != 1 else array.item()
+
+    def _tensor(self, value: Given, what: str) -> SSAValue | None:
+        """An input that is no sequence."""
+        if isinstance(value, Items):
+            self._fail(f"{what} is a sequence", "only tensors go on from one iteration to the next at run time")
+        return value
 
     def _is_known(self, body: GraphProto, values: Sequence[Value]) -> bool:
         """Whether the body computes from constants only."""
@@ -206,10 +233,11 @@ class ControlNode(ABC):
             self._fail(f"the attribute {name} is missing", fix="the model is invalid: export it again")
         return found
 
-    def _refuse_sequences(self, body: GraphProto) -> None:
+    def _refuse_sequences(self, body: GraphProto, fix: str = "") -> None:
         for value in (*body.input, *body.output):
             if (kind := value.type.WhichOneof("value")) not in (None, "tensor_type"):
-                self._fail(f"{value.name!r} of its body is no tensor but of {kind}", "only tensors are supported")
+                why = "only tensors go on from one iteration to the next at run time"
+                self._fail(f"{value.name!r} of its body is no tensor but of {kind}", why, fix)
 
     def _fail(self, what: str, why: str = "", fix: str = "") -> NoReturn:
         raise CompileError(Problem(what, self.name, self.node.op_type, why, fix))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from xdsl.ir import Region
+from xdsl.ir import Region, SSAValue
 
 from aotc.dialects.constants import known_array
-from aotc.dialects.graph.control import IfOp, yield_of
+from aotc.dialects.graph.compound.control import IfOp, yield_of
 from aotc.frontend.onnx.control.bodies import ControlNode
 from aotc.frontend.onnx.scopes import Value
 
@@ -18,8 +18,8 @@ class If(ControlNode):
 
     def values(self) -> Sequence[Value]:
         condition = self.inputs[0]
-        if condition is None:
-            self._fail("input 0 is missing", "the operator requires it")
+        if not isinstance(condition, SSAValue):
+            self._fail("input 0 is no tensor", "the operator requires a condition")
         known = known_array(condition, self.bodies.store)
         if known is not None and known.size == 1:
             branch = self._attribute("then_branch" if known.item() else "else_branch")

@@ -11,12 +11,13 @@ from onnx import GraphProto
 from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import Region, SSAValue
 
-from aotc.dialects.graph.control import MOST_TRIPS, LoopOp, yield_of
+from aotc.dialects.graph.compound.control import MOST_TRIPS, LoopOp, yield_of
 from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.movement import ConcatOp, ReshapeOp
 from aotc.dialects.graph.structure import YieldOp
 from aotc.errors import CompileError
 from aotc.frontend.onnx.control.bodies import ControlNode
+from aotc.frontend.onnx.parts.sequences import Given
 from aotc.frontend.onnx.scopes import Poison, Value
 
 MOST_UNROLLED = 32
@@ -28,7 +29,6 @@ class Loop(ControlNode):
 
     def values(self) -> Sequence[Value]:
         body = self._attribute("body")
-        self._refuse_sequences(body)
         count, condition, *carried = [*self.inputs, None, None][: max(2, len(self.inputs))]
         trips, begins = self._known(count), condition is None or self._known(condition)
         can_unroll = begins is not None and (count is None or trips is not None)
@@ -91,10 +91,13 @@ class Loop(ControlNode):
         return [*carried, *(self.bodies.folded(ConcatOp.get(column, axis=0), self.name) for column in scanned)]
 
     def _rolled(
-        self, body: GraphProto, count: SSAValue | None, condition: SSAValue | None, carried: Sequence[SSAValue | None]
+        self, body: GraphProto, given_count: Given, given_condition: Given, carried: Sequence[Given]
     ) -> Sequence[Value]:
         """A loop with a region."""
-        states = [value for value in carried if value is not None]
+        self._refuse_sequences(body, "fix the trip count and the condition with --constant NAME=VALUE")
+        count = self._tensor(given_count, "the trip count")
+        condition = self._tensor(given_condition, "the condition")
+        states = [value for each in carried if (value := self._tensor(each, "a carried value")) is not None]
         if len(states) < len(carried):
             self._fail("a carried value is left out", "every one must have a value to begin with")
         kinds = [TensorType(i64, []), *(value.type for value in states)]

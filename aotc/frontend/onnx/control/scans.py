@@ -9,7 +9,7 @@ from onnx import GraphProto
 from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import Block, Region, SSAValue
 
-from aotc.dialects.graph.control import LoopOp, yield_of
+from aotc.dialects.graph.compound.control import LoopOp, yield_of
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.movement import TransposeOp
 from aotc.dialects.graph.structure import YieldOp
@@ -28,7 +28,7 @@ class Scan(ControlNode):
         given = list(self.inputs)
         if self.opset < 9 and given and given.pop(0) is not None:
             self._fail("sequence_lens is not supported", "every sequence must be as long as the tensor")
-        values = [value for value in given if value is not None]
+        values = [value for each in given if (value := self._tensor(each, "an input")) is not None]
         if len(values) < len(given):
             self._fail("an input is left out", "the operator requires it")
         count = int(attributes.get("num_scan_inputs", 0))

@@ -11,7 +11,7 @@ from aotc.dialects.graph.elementwise import AddOp, DivOp, MulOp, SubOp
 from aotc.dialects.graph.functions import ExpOp
 from aotc.dialects.graph.interfaces import element_type_of
 from aotc.dialects.graph.logical import CompareOp, WhereOp
-from aotc.frontend.onnx.expressions import cast, require_broadcast, scalar, widen
+from aotc.frontend.onnx.expressions import cast, require_broadcast, require_fit, reshape, scalar, widen
 from aotc.frontend.onnx.registry import Node, onnx_op
 
 
@@ -40,8 +40,13 @@ def celu(node: Node) -> SSAValue:
 
 @onnx_op("PRelu")
 def prelu(node: Node) -> SSAValue:
-    require_broadcast(node, 1, node.shape(0), "the operand")
-    return _leaky(node, node.input(0), node.input(1))
+    shape, slope = node.shape(0), node.input(1)
+    if node.opset < 7 and len(shape) > 1:  # one for each channel, or one for all
+        slope = reshape(node, slope, [*node.shape(1), *[1] * (len(shape) - 2)])
+        require_fit(node, slope, shape)
+    else:
+        require_broadcast(node, 1, shape, "the operand")
+    return _leaky(node, node.input(0), slope)
 
 
 @onnx_op("Shrink")

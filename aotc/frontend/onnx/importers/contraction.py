@@ -12,6 +12,7 @@ from aotc.dialects.graph.convolution import ConvOp, ConvTransposeOp
 from aotc.dialects.graph.elementwise import AddOp, DivOp, MulOp, SubOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.matmul import MatMulOp
+from aotc.dialects.graph.matrices.determinant import DeterminantOp
 from aotc.frontend.onnx.expressions import cast, require_broadcast, reshape, scalar
 from aotc.frontend.onnx.importers.window import window_attributes
 from aotc.frontend.onnx.registry import Node, onnx_op
@@ -36,6 +37,11 @@ def gemm(node: Node) -> SSAValue:
     if beta != 1.0:
         addend = node.emit(MulOp, addend, scalar(node, beta, product))
     return node.emit(AddOp, product, addend)
+
+
+@onnx_op("Det")
+def determinant(node: Node) -> SSAValue:
+    return node.emit(DeterminantOp, node.input(0))
 
 
 @onnx_op("MatMul")

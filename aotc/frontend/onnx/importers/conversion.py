@@ -5,18 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from onnx import TensorProto
 from xdsl.ir import Attribute, SSAValue
 
 from aotc.dialects.dtypes import is_minifloat, numpy_dtype
+from aotc.dialects.graph.bits import BitCastOp
 from aotc.dialects.graph.conversion import CastOp
-from aotc.dialects.graph.interfaces import element_type_of
+from aotc.dialects.graph.elementwise import DivOp, SubOp
+from aotc.dialects.graph.interfaces import element_type_of, shape_of
+from aotc.dialects.graph.logical import CompareOp, WhereOp
 from aotc.dialects.graph.movement import BroadcastOp
-from aotc.frontend.onnx.expressions import cast
+from aotc.frontend.onnx.expressions import cast, reshape, scalar, widen
+from aotc.frontend.onnx.importers.signal.random import random
 from aotc.frontend.onnx.registry import Node, onnx_op
+from aotc.frontend.onnx.tensors import DTYPES
 
 
 @onnx_op("Cast")
 def cast_to_attribute(node: Node) -> SSAValue:
+    to = node.attr("to")
+    if node.opset < 6:  # by name
+        if to not in {TensorProto.DataType.Name(code) for code in DTYPES}:
+            node.fail(f"to = {to!r} is no element type")
+        node.attributes["to"] = TensorProto.DataType.Value(to)
     return _cast(node, node.type_attr("to"))
 
 
@@ -44,6 +55,11 @@ def _cast(node: Node, to: Attribute) -> SSAValue:
     )
 
 
+@onnx_op("BitCast")
+def bit_cast(node: Node) -> SSAValue:
+    return node.emit(BitCastOp, node.input(0), to=node.type_attr("to"))
+
+
 @onnx_op("Identity")
 def identity(node: Node) -> SSAValue:
     return node.input(0)
@@ -54,10 +70,26 @@ def dropout(node: Node) -> Sequence[SSAValue | None]:
     if node.optional(2) is not None and node.constant_input(2, "training_mode").any():
         ratio = node.known(1)
         if ratio is None or ratio.any():
-            node.fail("training mode is not supported", "it drops elements at random", "export for inference")
+            return _dropped(node)
+    if node.opset < 7 and not node.attr("is_test", 0):
+        return _dropped(node)
     x = node.input(0)
     if len(node.outputs) < 2 or not node.outputs[1]:
         return [x]
     # What the mask says at inference: all kept, before version 12 (in onnxruntime) nothing at all.
     kept = np.full((), node.opset >= 12, np.bool_ if node.opset >= 10 else numpy_dtype(node.element_type(0)))
     return [x, node.emit(BroadcastOp, node.constant(kept), shape=list(node.shape(0)))]
+
+
+def _dropped(node: Node) -> Sequence[SSAValue]:
+    """Dropout while training: a share of the elements, drawn at random, is 0, the others are larger by as much."""
+    x = node.input(0)
+    wide = widen(node, x)
+    given = node.optional(1)
+    ratio = scalar(node, node.attr("ratio", 0.5), wide)
+    if given is not None:
+        ratio = cast(node, reshape(node, given, []), element_type_of(wide))
+    drawn = random(node, shape_of(x), element_type_of(wide))
+    kept = node.emit(CompareOp, drawn, ratio, how="ge")
+    scaled = node.emit(DivOp, wide, node.emit(SubOp, scalar(node, 1, wide), ratio))
+    return [cast(node, node.emit(WhereOp, kept, scaled, scalar(node, 0, wide)), element_type_of(x)), kept]

@@ -11,7 +11,7 @@ from aotc.dialects.graph import elementwise as arithmetic
 from aotc.dialects.graph import functions, logical
 from aotc.dialects.graph.interfaces import GraphOp, shape_of
 from aotc.frontend.onnx.expressions import cast as cast_to
-from aotc.frontend.onnx.expressions import scalar, widen
+from aotc.frontend.onnx.expressions import require_fit, reshape, scalar, widen
 from aotc.frontend.onnx.registry import Node, onnx_op
 
 _UNARY: dict[str, type[GraphOp]] = {
@@ -62,6 +62,24 @@ _COMPARISONS = {"Equal": "eq", "Greater": "gt", "GreaterOrEqual": "ge", "Less": 
 _EXTREMA: dict[str, type[GraphOp]] = {"Max": arithmetic.MaxOp, "Min": arithmetic.MinOp}
 
 
+def _pair(node: Node) -> tuple[SSAValue, SSAValue]:
+    """Two operands. Before version 7 only the second one broadcasts, where the attribute `broadcast` says so: to axes
+    of the first from `axis` on, by default to the last."""
+    x, y = node.input(0), node.input(1)
+    if node.opset >= 7:
+        return x, y
+    shape, own = node.shape(0), node.shape(1)
+    if not node.attr("broadcast", 0):
+        if own != shape:
+            node.fail(f"{list(shape)} and {list(own)} have different shapes, and broadcast is 0")
+        return x, y
+    axis = node.attr("axis")
+    first = len(shape) - len(own) if axis is None else axis % max(len(shape), 1)
+    y = reshape(node, y, [*own, *[1] * max(len(shape) - first - len(own), 0)])
+    require_fit(node, y, shape)
+    return x, y
+
+
 @onnx_op(*_UNARY)
 def unary(node: Node) -> SSAValue:
     return node.emit(_UNARY[node.op_type], node.input(0))
@@ -69,12 +87,12 @@ def unary(node: Node) -> SSAValue:
 
 @onnx_op(*_BINARY)
 def binary(node: Node) -> SSAValue:
-    return node.emit(_BINARY[node.op_type], node.input(0), node.input(1))
+    return node.emit(_BINARY[node.op_type], *_pair(node))
 
 
 @onnx_op(*_COMPARISONS)
 def comparison(node: Node) -> SSAValue:
-    return node.emit(logical.CompareOp, node.input(0), node.input(1), how=_COMPARISONS[node.op_type])
+    return node.emit(logical.CompareOp, *_pair(node), how=_COMPARISONS[node.op_type])
 
 
 @onnx_op(*_EXTREMA)
@@ -105,7 +123,7 @@ def mod(node: Node) -> SSAValue:
 
 @onnx_op("Pow")
 def power(node: Node) -> SSAValue:
-    x, exponent = node.input(0), node.known(1)
+    (x, y), exponent = _pair(node), node.known(1)
     if exponent is not None and exponent.size == 1 and exponent.ndim <= len(shape_of(x)):
         match float(exponent.reshape(())):
             case 1.0:
@@ -116,7 +134,7 @@ def power(node: Node) -> SSAValue:
                 return node.emit(arithmetic.MulOp, node.emit(arithmetic.MulOp, x, x), x)
             case _:
                 pass
-    return node.emit(arithmetic.PowOp, x, node.input(1))
+    return node.emit(arithmetic.PowOp, x, y)
 
 
 @onnx_op("BitShift")

@@ -10,8 +10,7 @@ from xdsl.ir import SSAValue
 
 from aotc.dialects.graph.conversion import CastOp
 from aotc.dialects.graph.elementwise import AddOp
-from aotc.dialects.graph.indexing import GatherElementsOp, GatherNdOp, GatherOp
-from aotc.dialects.graph.interfaces import shape_of
+from aotc.dialects.graph.indexing import GatherElementsOp, GatherNdOp, GatherOp, ReverseSequenceOp, UpdateCacheOp
 from aotc.dialects.graph.logical import CompareOp, WhereOp
 from aotc.dialects.graph.scatter import ScatterElementsOp, ScatterNdOp, TopKOp
 from aotc.dialects.graph.shapes import normalize_axis
@@ -88,20 +87,20 @@ def one_hot(node: Node) -> SSAValue:
     return node.emit(WhereOp, node.emit(CompareOp, indices, classes, how="eq"), on, off)
 
 
-@onnx_op("Compress")
-def compress(node: Node) -> SSAValue:
-    condition = node.constant_input(1, "the condition").reshape(-1)
-    x, axis = node.input(0), node.attr("axis")
-    if axis is None:
-        x, axis = reshape(node, x, [math.prod(node.shape(0))]), 0
-    axis = normalize_axis(axis, len(shape_of(x)))
-    if condition.size > shape_of(x)[axis]:
-        node.fail(f"the condition has {condition.size} elements, axis {axis} of {list(shape_of(x))} has fewer")
-    return node.emit(GatherOp, x, node.constant(np.flatnonzero(condition)), axis=axis)
+@onnx_op("ReverseSequence")
+def reverse_sequence(node: Node) -> SSAValue:
+    batch, time = node.attr("batch_axis", 1), node.attr("time_axis", 0)
+    return node.emit(ReverseSequenceOp, node.input(0), node.input(1), batch=batch, time=time)
 
 
-@onnx_op("NonZero")
-def non_zero(node: Node) -> SSAValue:
-    x = node.constant_input(0, "the operand")
-    node.require_room(x.size * max(x.ndim, 1), np.int64)
-    return node.constant(np.array(np.nonzero(x.reshape(x.shape or (1,))), np.int64)[: x.ndim])
+@onnx_op("TensorScatter")
+def tensor_scatter(node: Node) -> SSAValue:
+    shape, mode = node.shape(0), node.attr("mode", "linear")
+    if mode not in ("linear", "circular"):
+        node.fail(f"mode is {mode!r}", "it must be linear or circular")
+    starts = node.optional(2)
+    if starts is None:
+        starts = node.constant(np.zeros(shape[:1], np.int64))
+    axis = normalize_axis(node.attr("axis", -2), len(shape))
+    circular = True if mode == "circular" else None
+    return node.emit(UpdateCacheOp, node.input(0), node.input(1), starts, axis=axis, circular=circular)

@@ -35,7 +35,13 @@ def expand(node: Node) -> SSAValue:
 
 @onnx_op("Tile")
 def tile(node: Node) -> SSAValue:
-    shape, repeats = node.shape(0), [int(count) for count in node.constant_input(1, "the repeats")]
+    shape = node.shape(0)
+    if node.opset < 6:  # one axis
+        axis = normalize_axis(int(node.constant_input(2, "the axis").reshape(())), len(shape))
+        count = int(node.constant_input(1, "the number of tiles").reshape(()))
+        repeats = [count if each == axis else 1 for each in range(len(shape))]
+    else:
+        repeats = [int(count) for count in node.constant_input(1, "the repeats")]
     if len(repeats) != len(shape) or any(count < 0 for count in repeats):
         node.fail(f"repeats {repeats} must be one count for each axis of {list(shape)}")
     if all(count == 1 for count in repeats):
@@ -56,7 +62,7 @@ def tile(node: Node) -> SSAValue:
 @onnx_op("Concat")
 def concat(node: Node) -> SSAValue:
     parts = [node.input(position) for position in range(len(node.inputs))]
-    axis = normalize_axis(node.attr("axis"), len(node.shape(0)))
+    axis = normalize_axis(node.attr("axis", 1), len(node.shape(0)))
     return parts[0] if len(parts) == 1 else node.emit(ConcatOp, parts, axis=axis)
 
 
@@ -66,7 +72,7 @@ def split(node: Node) -> list[SSAValue | None]:
     axis = normalize_axis(node.attr("axis", 0), len(shape))
     extent, count = shape[axis], len(node.outputs)
     sizes: list[int] | None = node.attr("split")
-    if node.opset >= 13 and node.optional(1) is not None:
+    if (node.opset >= 13 or node.opset < 2) and node.optional(1) is not None:
         sizes = [int(size) for size in node.constant_input(1, "the sizes")]
     if sizes is None:
         if node.attr("num_outputs", count) != count:
@@ -136,7 +142,7 @@ def pad(node: Node) -> SSAValue:
     x, shape, mode = node.input(0), node.shape(0), node.attr("mode", "constant")
     axes = list(range(len(shape)))
     if node.opset < 11:
-        given: list[int] = node.attr("pads", [])
+        given: list[int] = node.attr("pads", []) if node.opset >= 2 else node.attr("paddings", [])
         value = node.constant(node.attr("value", 0.0), numpy_dtype(node.element_type(0)))
     else:
         given = [int(amount) for amount in node.constant_input(1, "the pads").reshape(-1)]

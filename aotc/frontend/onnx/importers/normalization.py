@@ -10,6 +10,7 @@ from xdsl.ir import SSAValue
 
 from aotc.dialects.graph.elementwise import AbsOp, AddOp, DivOp, MulOp, PowOp, SubOp
 from aotc.dialects.graph.functions import SqrtOp
+from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.logical import CompareOp, WhereOp
 from aotc.dialects.graph.movement import PadOp, SliceOp
 from aotc.dialects.graph.normalization import BatchNormOp, NormalizeOp, SoftmaxOp
@@ -135,11 +136,11 @@ def lp_normalization(node: Node) -> SSAValue:
 
 
 @onnx_op("BatchNormalization")
-def batch_normalization(node: Node) -> SSAValue:
-    if node.attr("training_mode", 0) or any(node.outputs[1:]):
-        node.fail("training mode is not supported", "it computes the statistics", "export the model for inference")
+def batch_normalization(node: Node) -> SSAValue | Sequence[SSAValue]:
     epsilon = float(node.attr("epsilon", 1e-5))
     x, *parameters = (node.input(position) for position in range(5))
+    if node.attr("training_mode", 0) or any(node.outputs[1:]) or (node.opset < 7 and not node.attr("is_test", 0)):
+        return _normalized_by_batch(node, epsilon)
     if node.attr("spatial", 1):
         return node.emit(BatchNormOp, x, *parameters, epsilon=epsilon)
     # version 7: one of each for every element of a sample
@@ -147,6 +148,33 @@ def batch_normalization(node: Node) -> SSAValue:
     deviation = node.emit(SqrtOp, node.emit(AddOp, variance, scalar(node, epsilon, variance)))
     normal = node.emit(DivOp, node.emit(SubOp, x, mean), deviation)
     return _affine(node, normal, scale, bias)
+
+
+def _normalized_by_batch(node: Node, epsilon: float) -> Sequence[SSAValue]:
+    """Training: by the mean and variance of each channel in this batch, which the running ones follow."""
+    x, scale, bias, *running = (node.input(position) for position in range(5))
+    if not node.attr("spatial", 1):
+        node.fail("training with spatial = 0 is not supported", fix="export the model for inference")
+    shape = shape_of(x)
+    others = [axis for axis in range(len(shape)) if axis != 1]
+    wide = widen(node, x)
+    mean = node.emit(ReduceOp, wide, kind="mean", axes=others, keepdims=False)
+    apart = node.emit(SubOp, wide, reshape(node, mean, [shape[1], *[1] * (len(shape) - 2)]))
+    variance = node.emit(ReduceOp, node.emit(MulOp, apart, apart), kind="mean", axes=others, keepdims=False)
+    kind = element_type_of(x)
+    own = [cast(node, each, kind) for each in (mean, variance)]
+    parameters = [cast(node, each, kind) for each in (scale, bias)]
+    y = node.emit(BatchNormOp, x, *parameters, *own, epsilon=epsilon)
+    momentum = node.attr("momentum", 0.9)
+    moved: list[SSAValue] = []
+    for before, now in zip(running, (mean, variance), strict=True):
+        now = cast(node, now, element_type_of(before))
+        parts = [
+            node.emit(MulOp, each, scalar(node, factor, each))
+            for each, factor in ((before, momentum), (now, 1 - momentum))
+        ]
+        moved.append(node.emit(AddOp, *parts))
+    return [y, *moved, *own]
 
 
 @onnx_op("LRN")

@@ -19,7 +19,10 @@ from aotc.frontend.onnx.registry import Node, onnx_op
 
 @onnx_op("Upsample")
 def upsample(node: Node) -> SSAValue:
-    scales = node.attr("scales") if node.opset < 9 else node.constant_input(1, "the scales").tolist()
+    if node.opset < 7:
+        scales = [1.0, 1.0, node.attr("height_scale"), node.attr("width_scale")]
+    else:
+        scales = node.attr("scales") if node.opset < 9 else node.constant_input(1, "the scales").tolist()
     return _resize(node, _scaled(node, scales, "asymmetric"), "simple")
 
 

@@ -76,7 +76,8 @@ def eye_like(node: Node) -> SSAValue:
 @onnx_op("Reshape")
 def reshape_(node: Node) -> SSAValue:
     source = node.shape(0)
-    target = [int(extent) for extent in node.constant_input(1, "the shape")]
+    given = node.attr("shape") if node.opset < 5 else node.constant_input(1, "the shape")
+    target = [int(extent) for extent in given]
     if not node.attr("allowzero", 0):
         if any(extent == 0 and axis >= len(source) for axis, extent in enumerate(target)):
             node.fail(f"shape {target} copies an axis that {list(source)} does not have")

@@ -1,0 +1,1 @@
+"""Operators of signals, random numbers, and sets of what the data say."""

@@ -1,0 +1,138 @@
+"""Fourier transforms, as products with constant matrices, and what belongs to spectra.
+
+A complex tensor has a last axis of two elements, a real one of one.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from aotc.dialects.dtypes import numpy_dtype
+from aotc.dialects.graph.elementwise import MulOp
+from aotc.dialects.graph.indexing import GatherOp
+from aotc.dialects.graph.interfaces import element_type_of, shape_of
+from aotc.dialects.graph.matmul import MatMulOp
+from aotc.dialects.graph.movement import TransposeOp
+from aotc.dialects.graph.shapes import normalize_axis
+from aotc.frontend.onnx.expressions import reshape
+from aotc.frontend.onnx.importers.movement import cut
+from aotc.frontend.onnx.registry import Node, onnx_op
+from aotc.frontend.onnx.tensors import dtype_of
+from aotc.model.weights import Array
+
+
+@onnx_op("DFT")
+def dft(node: Node) -> SSAValue:
+    shape = node.shape(0)
+    if node.opset >= 20:
+        given = node.optional(2)
+        axis = -2 if given is None else int(node.constant_input(2, "the axis").reshape(()))
+    else:
+        axis = node.attr("axis", 1)
+    axis = normalize_axis(axis, len(shape))
+    if axis == len(shape) - 1 or shape[-1] not in (1, 2):
+        node.fail(f"the input {list(shape)} must have another last axis than {axis}, of one or two elements")
+    inverse, one_sided = bool(node.attr("inverse", 0)), bool(node.attr("onesided", 0))
+    default = 2 * (shape[axis] - 1) if inverse and one_sided else shape[axis]
+    length = default if node.optional(1) is None else int(node.constant_input(1, "the length").reshape(()))
+    return _transform(node, node.input(0), axis, length, inverse, one_sided)
+
+
+@onnx_op("STFT")
+def stft(node: Node) -> SSAValue:
+    shape = node.shape(0)
+    step = int(node.constant_input(1, "the step between frames").reshape(()))
+    window = node.optional(2)
+    if node.optional(3) is not None:
+        length = int(node.constant_input(3, "the length of frames").reshape(()))
+    elif window is not None:
+        (length,) = shape_of(window)
+    else:
+        node.fail("neither a window nor the length of frames is there")
+    signal = reshape(node, node.input(0), [*shape, 1]) if len(shape) == 2 else node.input(0)
+    batch, samples, parts = shape_of(signal)
+    if step < 1 or not 1 <= length <= samples:
+        node.fail(f"frames of {length} by steps of {step} do not lie in {samples} samples")
+    places = np.arange((samples - length) // step + 1)[:, None] * step + np.arange(length)
+    frames = node.emit(GatherOp, signal, node.constant(places, np.int64), axis=1)
+    if window is not None:
+        if shape_of(window) != (length,):
+            node.fail(f"the window {list(shape_of(window))} must have the {length} elements of a frame")
+        frames = node.emit(MulOp, frames, reshape(node, window, [length, 1]))
+    assert shape_of(frames) == (batch, places.shape[0], length, parts)
+    return _transform(node, frames, 2, length, inverse=False, one_sided=bool(node.attr("onesided", 1)))
+
+
+def _transform(node: Node, x: SSAValue, axis: int, length: int, inverse: bool, one_sided: bool) -> SSAValue:
+    """The transform of `x` along an axis: rows of its elements times one matrix."""
+    shape = shape_of(x)
+    if length < 1:
+        node.fail(f"a transform of length {length}", fix="use a positive one")
+    used = min(shape[axis], length // 2 + 1 if inverse and one_sided else length)
+    x = cut(node, x, {axis: (0, 1, used)})
+    dtype = numpy_dtype(element_type_of(x))
+    parts = 1 if inverse and one_sided else 2
+    count = length // 2 + 1 if one_sided and not inverse else length
+    node.require_room(used * shape[-1] * count * parts, dtype)
+    matrix = _matrix(used, shape[-1], length, count, inverse, one_sided)
+    last = len(shape) - 2
+    order = [*(each for each in range(last + 1) if each != axis), axis, last + 1]
+    if axis != last:
+        x = node.emit(TransposeOp, x, permutation=order)
+    outer = shape_of(x)[:last]
+    rows = reshape(node, x, [math.prod(outer), used * shape[-1]])
+    product = node.emit(MatMulOp, rows, node.constant(matrix.astype(dtype)))
+    result = reshape(node, product, [*outer, count, parts])
+    if axis == last:
+        return result
+    return node.emit(TransposeOp, result, permutation=[order.index(each) for each in range(len(order))])
+
+
+def _matrix(used: int, given: int, length: int, count: int, inverse: bool, one_sided: bool) -> Array:
+    """[used * given, count * parts]: from real (and imaginary) parts of the input to those of the result."""
+    turns = (np.arange(used)[:, None] * np.arange(count)) % length
+    angle = 2 * np.pi / length * turns
+    cosine, sine = np.cos(angle), np.sin(angle)
+    if not inverse:
+        sine = -sine
+    if inverse:
+        cosine, sine = cosine / length, sine / length
+    if inverse and one_sided:  # the other half of the spectrum is the conjugate of this
+        twice = np.full(used, 2.0)
+        twice[0] = 1
+        if length % 2 == 0 and used == length // 2 + 1:
+            twice[-1] = 1
+        pairs = np.stack([cosine * twice[:, None], -sine * twice[:, None]], axis=1)
+        return pairs[:, :given].reshape(used * given, count)
+    real = np.stack([cosine, sine], axis=-1)
+    imaginary = np.stack([-sine, cosine], axis=-1)
+    return np.stack([real, imaginary], axis=1)[:, :given].reshape(used * given, count * 2)
+
+
+@onnx_op("MelWeightMatrix")
+def mel_weight_matrix(node: Node) -> SSAValue:
+    names = ("the number of bins", "the length", "the sample rate", "the lower edge", "the upper edge")
+    bins, length, rate, lower, upper = (
+        node.constant_input(position, name).reshape(()).item() for position, name in enumerate(names)
+    )
+    rows = int(length) // 2 + 1
+    node.require_room(rows * int(bins), np.float64)
+    low, high = (2595 * math.log10(1 + edge / 700) for edge in (lower, upper))
+    edges = low + np.arange(int(bins) + 2) * ((high - low) / (int(bins) + 2))
+    places = np.floor((int(length) + 1) * 700 * (10 ** (edges / 2595) - 1) / rate).astype(np.int64)
+    if places.min() < 0 or places.max() > rows:
+        node.fail(f"the edges {lower} and {upper} Hz are not within the spectrum of {rate} samples a second")
+    result = np.zeros((rows, int(bins)))
+    index = np.arange(rows)
+    for column, (left, center, right) in enumerate(zip(places, places[1:], places[2:], strict=False)):
+        if left == center:
+            result[center, column] = 1
+        else:
+            rising = (index >= left) & (index <= center)
+            result[rising, column] = (index[rising] - left) / (center - left)
+        falling = (index >= center) & (index < right)
+        result[falling, column] = (right - index[falling]) / max(right - center, 1)
+    return node.constant(result.astype(dtype_of(node.attr("output_datatype", 1))))

@@ -1,0 +1,90 @@
+"""Random numbers. A node without a seed has one that follows from its name: each run of a model gives the same."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import IntegerType, f32, i64
+from xdsl.ir import Attribute, SSAValue
+
+from aotc.dialects.dtypes import is_float
+from aotc.dialects.graph.elementwise import MinOp
+from aotc.dialects.graph.generators.random import RandomOp
+from aotc.dialects.graph.interfaces import shape_of
+from aotc.dialects.graph.logical import CompareOp
+from aotc.dialects.graph.normalization import SoftmaxOp
+from aotc.dialects.graph.reduction import CumulativeOp, ReduceOp
+from aotc.frontend.onnx.expressions import cast, reshape
+from aotc.frontend.onnx.registry import Node, onnx_op
+
+
+def random(
+    node: Node,
+    shape: Sequence[int],
+    kind: Attribute,
+    how: str = "uniform",
+    low: float = 0.0,
+    high: float = 1.0,
+) -> SSAValue:
+    """Random floats from the seed of a node."""
+    options = {"distribution": how, "low": float(low), "high": float(high), "seed": seed_of(node)}
+    return node.emit(RandomOp, **options, shape=list(shape), to=kind)
+
+
+def seed_of(node: Node) -> int:
+    """The attribute `seed`, by its bits, or a checksum of the node's name and output; 63 bits."""
+    given = node.attr("seed")
+    if given is None:
+        return zlib.crc32(f"{node.name}/{node.outputs[0]}".encode("utf-8", "replace"))
+    bits = struct.pack("<d", float(given))
+    return int.from_bytes(bits, "little") & (2**63 - 1)
+
+
+def _kind(node: Node, default: Attribute) -> Attribute:
+    kind = default if node.attr("dtype") is None else node.type_attr("dtype")
+    if not is_float(kind):
+        node.fail(f"random numbers of type {kind}", "they are floats", "give dtype")
+    return kind
+
+
+@onnx_op("RandomUniform", "RandomUniformLike")
+def random_uniform(node: Node) -> SSAValue:
+    low, high = node.attr("low", 0.0), node.attr("high", 1.0)
+    if node.op_type == "RandomUniform":
+        return random(node, node.attr("shape"), _kind(node, f32), "uniform", low, high)
+    return random(node, node.shape(0), _kind(node, node.element_type(0)), "uniform", low, high)
+
+
+@onnx_op("RandomNormal", "RandomNormalLike")
+def random_normal(node: Node) -> SSAValue:
+    mean, scale = node.attr("mean", 0.0), node.attr("scale", 1.0)
+    if node.op_type == "RandomNormal":
+        return random(node, node.attr("shape"), _kind(node, f32), "normal", mean, scale)
+    return random(node, node.shape(0), _kind(node, node.element_type(0)), "normal", mean, scale)
+
+
+@onnx_op("Bernoulli")
+def bernoulli(node: Node) -> SSAValue:
+    x = node.input(0)
+    drawn = random(node, shape_of(x), node.element_type(0))
+    to = node.element_type(0) if node.attr("dtype") is None else node.type_attr("dtype")
+    return cast(node, node.emit(CompareOp, drawn, x, how="lt"), to)
+
+
+@onnx_op("Multinomial")
+def multinomial(node: Node) -> SSAValue:
+    """The first class up to which the probabilities add up to more than a uniform number."""
+    x, samples = node.input(0), node.attr("sample_size", 1)
+    if len(shape_of(x)) != 2 or samples < 1:
+        node.fail(f"the input {list(shape_of(x))} must be a matrix, and sample_size {samples} positive")
+    batch, classes = shape_of(x)
+    sums = node.emit(CumulativeOp, node.emit(SoftmaxOp, x, axes=[1]), kind="sum", axis=1)
+    drawn = random(node, [batch, samples, 1], node.element_type(0))
+    below = node.emit(CompareOp, reshape(node, sums, [batch, 1, classes]), drawn, how="le")
+    kind = IntegerType(32) if node.attr("dtype") is None else node.type_attr("dtype")
+    number = node.emit(ReduceOp, cast(node, below, i64), kind="sum", axes=[2], keepdims=False)
+    last = node.constant(np.array(classes - 1, np.int64))
+    return cast(node, node.emit(MinOp, number, last), kind)

@@ -1,0 +1,57 @@
+"""Regions of pictures, and boxes."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import f32, i64
+from xdsl.ir import SSAValue
+
+from aotc.dialects.graph.selection.suppression import SuppressOp
+from aotc.dialects.graph.vision.regions import RoiAlignOp, RoiMaxOp
+from aotc.frontend.onnx.expressions import cast, reshape
+from aotc.frontend.onnx.registry import Node, onnx_op
+
+
+@onnx_op("RoiAlign")
+def roi_align(node: Node) -> SSAValue:
+    default = "half_pixel" if node.opset >= 16 else "output_half_pixel"
+    where, mode = node.attr("coordinate_transformation_mode", default), node.attr("mode", "avg")
+    if where not in ("half_pixel", "output_half_pixel"):
+        node.fail(f"coordinate_transformation_mode is {where!r}", "it must be half_pixel or output_half_pixel")
+    if mode not in ("avg", "max"):
+        node.fail(f"mode is {mode!r}", "it must be avg or max")
+    return node.emit(
+        RoiAlignOp,
+        node.input(0),
+        node.input(1),
+        node.input(2),
+        size=[node.attr("output_height", 1), node.attr("output_width", 1)],
+        scale=float(node.attr("spatial_scale", 1.0)),
+        ratio=node.attr("sampling_ratio", 0),
+        half_pixel=True if where == "half_pixel" else None,
+        maximum=True if mode == "max" else None,
+    )
+
+
+@onnx_op("MaxRoiPool")
+def max_roi_pool(node: Node) -> SSAValue:
+    scale = float(node.attr("spatial_scale", 1.0))
+    return node.emit(RoiMaxOp, node.input(0), node.input(1), size=node.attr("pooled_shape"), scale=scale)
+
+
+@onnx_op("NonMaxSuppression")
+def non_max_suppression(node: Node) -> SSAValue:
+    """At most as many boxes as there are; fewer where the greatest number of a class is a constant."""
+    count = node.shape(0)[1] if len(node.shape(0)) == 3 else 0
+    most, known = node.optional(2), node.known(2)
+    limit = count if most is not None else 0  # the default is none at all
+    if known is not None and known.size == 1:
+        most, limit = None, min(max(int(known.reshape(())), 0), count)
+    options = [most, node.optional(3), node.optional(4)]
+    kinds = (i64, f32, f32)
+    singles = [
+        None if v is None else cast(node, reshape(node, v, [1]), kind) for v, kind in zip(options, kinds, strict=True)
+    ]
+    boxes, scores = node.input(0), node.input(1)
+    centered = True if node.attr("center_point_box", 0) else None
+    selected, length, *_ = node.emit_all(SuppressOp, boxes, scores, *singles, limit=limit, centered=centered)
+    return node.bounded(selected, 0, length)

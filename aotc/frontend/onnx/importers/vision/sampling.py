@@ -1,0 +1,103 @@
+"""Pictures sampled at computed places, and put together from windows."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from aotc.dialects.dtypes import numpy_dtype
+from aotc.dialects.graph.elementwise import AddOp
+from aotc.dialects.graph.interfaces import shape_of
+from aotc.dialects.graph.matmul import MatMulOp
+from aotc.dialects.graph.movement import BroadcastOp, PadOp
+from aotc.dialects.graph.scatter import ScatterElementsOp
+from aotc.dialects.graph.vision.deformation import DeformOp
+from aotc.dialects.graph.vision.folding import FoldOp
+from aotc.dialects.graph.vision.sampling import GridSampleOp
+from aotc.frontend.onnx.expressions import reshape
+from aotc.frontend.onnx.importers.movement import cut
+from aotc.frontend.onnx.importers.window import window_attributes
+from aotc.frontend.onnx.registry import Node, onnx_op
+
+_GRID_MODES = {"bilinear": "linear", "bicubic": "cubic"}
+"""What version 16 calls modes that later ones call otherwise."""
+
+
+@onnx_op("GridSample")
+def grid_sample(node: Node) -> SSAValue:
+    mode = node.attr("mode", "linear")
+    return node.emit(
+        GridSampleOp,
+        node.input(0),
+        node.input(1),
+        mode=_GRID_MODES.get(mode, mode),
+        padding=node.attr("padding_mode", "zeros"),
+        align_corners=True if node.attr("align_corners", 0) else None,
+    )
+
+
+@onnx_op("DeformConv")
+def deform_conv(node: Node) -> SSAValue:
+    x, weight = node.shape(0), node.shape(1)
+    if len(weight) != len(x) or len(x) < 3:
+        node.fail(f"W {list(weight)} must have the rank of X {list(x)}, 3 or more")
+    kernel = list(weight[2:])
+    if (given := node.attr("kernel_shape", kernel)) != kernel:
+        node.fail(f"kernel_shape is {given}, W has {kernel}")
+    group = node.attr("group", 1)
+    if group < 1 or weight[0] % group or weight[1] * group != x[1]:
+        node.fail(f"W {list(weight)} in {group} groups does not fit X {list(x)}")
+    windows = window_attributes(node, x[2:], kernel)
+    columns = node.emit(DeformOp, node.input(0), node.input(2), node.optional(4), kernel=kernel, **windows)
+    if shape_of(node.input(2))[1] != node.attr("offset_group", 1) * math.prod(kernel) * len(kernel):
+        node.fail(f"offset_group is {node.attr('offset_group', 1)}, the offsets are {list(node.shape(2))}")
+    outer = shape_of(columns)[3:]
+    taps = weight[1] * math.prod(kernel)
+    columns = reshape(node, columns, [x[0], group, taps, math.prod(outer)])
+    rows = reshape(node, node.input(1), [group, weight[0] // group, taps])
+    result = reshape(node, node.emit(MatMulOp, rows, columns), [x[0], weight[0], *outer])
+    bias = node.optional(3)
+    if bias is None:
+        return result
+    return node.emit(AddOp, result, reshape(node, bias, [weight[0], *[1] * len(outer)]))
+
+
+@onnx_op("Col2Im")
+def col2im(node: Node) -> SSAValue:
+    image = [int(extent) for extent in node.constant_input(1, "the shape of the image").reshape(-1)]
+    kernel = [int(extent) for extent in node.constant_input(2, "the shape of the blocks").reshape(-1)]
+    windows = window_attributes(node, image, kernel)
+    return node.emit(FoldOp, node.input(0), image=image, kernel=kernel, **windows)
+
+
+@onnx_op("MaxUnpool")
+def max_unpool(node: Node) -> SSAValue:
+    x, kernel = node.shape(0), node.attr("kernel_shape")
+    if len(kernel) != len(x) - 2 or node.shape(1) != x:
+        node.fail(f"kernel_shape {kernel} and indices {list(node.shape(1))} must fit X {list(x)}")
+    windows = window_attributes(node, x[2:], kernel)
+    axes, pads = len(kernel), windows["pads"]
+    inferred = list(x[:2])
+    for axis, (extent, size, stride) in enumerate(zip(x[2:], kernel, windows["strides"], strict=True)):
+        inferred.append((extent - 1) * stride - pads[axis] - pads[axes + axis] + size)
+    if any(extent < 0 for extent in inferred):
+        node.fail(f"pads {pads} remove more than there is of {list(x)}")
+    zero = node.constant(np.zeros((), numpy_dtype(node.element_type(0))))
+    zeros = node.emit(BroadcastOp, zero, shape=[math.prod(inferred)])
+    flat = [reshape(node, node.input(position), [math.prod(x)]) for position in (1, 0)]
+    filled = reshape(node, node.emit(ScatterElementsOp, zeros, *flat, axis=0, reduction="none"), inferred)
+    if node.optional(2) is None:
+        return filled
+    # indices are into the tensor without output_shape; what that has more is zero, at the end of each axis
+    wanted = [int(extent) for extent in node.constant_input(2, "the shape of the output").reshape(-1)]
+    if len(wanted) != len(inferred):
+        node.fail(f"output_shape {wanted} must have an extent for each axis of {inferred}")
+    filled = cut(
+        node, filled, {axis: (0, 1, min(pair)) for axis, pair in enumerate(zip(wanted, inferred, strict=True))}
+    )
+    more = [max(want - have, 0) for want, have in zip(wanted, inferred, strict=True)]
+    if not any(more):
+        return filled
+    return node.emit(PadOp, filled, None, pads=[*[0] * len(more), *more], mode="constant")

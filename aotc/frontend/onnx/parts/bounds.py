@@ -1,0 +1,160 @@
+"""Values with as many parts along an axis as the data say: what carries them on, and what cannot.
+
+Such a value is as long as it may become; a count, computed with it, says how much of it there is. What comes after
+that is of no meaning, so only operators that treat each part by itself may read it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NoReturn
+
+from xdsl.ir import SSAValue
+
+from aotc.dialects.graph.interfaces import shape_of
+from aotc.dialects.graph.shapes import normalize_axis
+from aotc.errors import CompileError, Problem
+from aotc.frontend.onnx.registry import Bound, Node
+
+_ELEMENTWISE = frozenset(
+    (
+        *(
+            "Abs",
+            "Add",
+            "And",
+            "BitwiseAnd",
+            "BitwiseNot",
+            "BitwiseOr",
+            "BitwiseXor",
+            "Cast",
+            "CastLike",
+            "Ceil",
+            "Clip",
+        ),
+        *("Cos", "Div", "Equal", "Erf", "Exp", "Floor", "Greater", "GreaterOrEqual", "Identity", "IsInf", "IsNaN"),
+        *("LeakyRelu", "Less", "LessOrEqual", "Log", "Max", "Min", "Mod", "Mul", "Neg", "Not", "Or", "Pow"),
+        *("Reciprocal", "Relu", "Round", "Sigmoid", "Sign", "Sin", "Sqrt", "Sub", "Tanh", "Where", "Xor"),
+    )
+)
+_RESHAPING = frozenset(("Flatten", "Reshape", "Squeeze", "Unsqueeze"))
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """An operator that reads bounded values."""
+
+    node: Node
+    bounds: Sequence[Bound | None]
+
+    def refuse(self, why: str = "") -> NoReturn:
+        position = next(place for place, bound in enumerate(self.bounds) if bound is not None)
+        bound = self.bounds[position]
+        assert bound is not None
+        most = self.node.shape(position)[bound.axis]
+        what = f"input {position} has up to {most} parts along axis {bound.axis}, as many as the data say"
+        fix = "end the model before it, or fix what it depends on with --constant NAME=VALUE"
+        self.node.fail(what, why or "the operator would take all of them as data", fix)
+
+    def carried(self, results: Sequence[SSAValue]) -> Bound:
+        """The bound of the results. Raises CompileError."""
+        op_type = self.node.op_type
+        if self.node.domain:
+            self.refuse()
+        if op_type in _ELEMENTWISE:
+            return self._elementwise(len(shape_of(results[0])))
+        positions = [place for place, bound in enumerate(self.bounds) if bound is not None]
+        if op_type == "Concat" and len(positions) == len(self.bounds):
+            return self._concat()
+        if op_type in ("Gather", "GatherND") and positions == [1]:
+            return self._gathered()
+        if positions != [0]:
+            self.refuse()
+        bound = self.bounds[0]
+        assert bound is not None
+        shape = self.node.shape(0)
+        axis: int | None = None
+        if op_type == "Transpose":
+            permutation = self.node.attr("perm", list(range(len(shape)))[::-1])
+            axis = [normalize_axis(each, len(shape)) for each in permutation].index(bound.axis)
+        elif op_type in _RESHAPING:
+            axis = _same_place(shape, bound.axis, shape_of(results[0]))
+        elif op_type == "Gather":
+            chosen = normalize_axis(self.node.attr("axis", 0), len(shape))
+            axis = None if chosen == bound.axis else bound.axis
+            if axis is not None and chosen < axis:
+                axis += len(self.node.shape(1)) - 1
+        elif op_type == "Slice" and bound.axis not in self._sliced(len(shape)):
+            axis = bound.axis
+        elif op_type in ("Split", "Softmax", "LogSoftmax") and self.node.opset >= 13:
+            default = 0 if op_type == "Split" else -1
+            axis = None if normalize_axis(self.node.attr("axis", default), len(shape)) == bound.axis else bound.axis
+        if axis is None:
+            self.refuse()
+        return replace(bound, axis=axis)
+
+    def _elementwise(self, rank: int) -> Bound:
+        found = {
+            (bound.axis - len(self.node.shape(place)) + rank, bound.count)
+            for place, bound in enumerate(self.bounds)
+            if bound is not None
+        }
+        if len(found) > 1:
+            self.refuse("its inputs have different numbers of parts")
+        ((axis, count),) = found
+        for place, bound in enumerate(self.bounds):
+            if bound is None and self.node.optional(place) is not None:
+                shape = self.node.shape(place)
+                own = axis - rank + len(shape)
+                if own >= 0 and shape[own] != 1:
+                    self.refuse("another input has a fixed number of parts")
+        return Bound(axis, count)
+
+    def _concat(self) -> Bound:
+        axis = normalize_axis(self.node.attr("axis"), len(self.node.shape(0)))
+        found = {(bound.axis, bound.count) for bound in self.bounds if bound is not None}
+        if len(found) > 1 or axis == next(iter(found))[0]:
+            self.refuse("the parts would not be side by side")
+        return Bound(*next(iter(found)))
+
+    def _gathered(self) -> Bound:
+        bound = self.bounds[1]
+        assert bound is not None
+        if self.node.op_type == "Gather":
+            return replace(bound, axis=bound.axis + normalize_axis(self.node.attr("axis", 0), len(self.node.shape(0))))
+        if self.node.attr("batch_dims", 0) or bound.axis == len(self.node.shape(1)) - 1:
+            self.refuse()
+        return bound
+
+    def _sliced(self, rank: int) -> set[int]:
+        """The axes that a slice cuts."""
+        if self.node.opset < 10:
+            axes = self.node.attr("axes", list(range(len(self.node.attr("starts")))))
+        elif self.node.optional(3) is not None:
+            axes = self.node.constant_input(3, "the axes").tolist()
+        else:
+            axes = list(range(len(self.node.constant_input(1, "the starts"))))
+        return {normalize_axis(axis, rank) for axis in axes}
+
+
+def _same_place(source: Sequence[int], axis: int, target: Sequence[int]) -> int | None:
+    """The axis of a reshaped tensor that is the whole of one of the source."""
+    before = math.prod(source[:axis])
+    for place, extent in enumerate(target):
+        if extent == source[axis] and math.prod(target[:place]) == before:
+            return place
+    return None
+
+
+def carry(node: Node, bounds: Sequence[Bound | None], results: Sequence[SSAValue]) -> Bound:
+    """The bound of the results of a node that reads values with `bounds`, one for each input; raises CompileError where
+    its operator does not treat each part by itself."""
+    return _Reader(node, bounds).carried(results)
+
+
+def refuse(name: str, op_type: str) -> NoReturn:
+    """Raise the problem of a node with a body that reads such a value."""
+    what = "an input has as many parts as the data say"
+    fix = "end the model before it, or fix what it depends on with --constant NAME=VALUE"
+    raise CompileError(Problem(what, name, op_type, "its body would take all of them as data", fix))

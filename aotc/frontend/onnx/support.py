@@ -1,0 +1,165 @@
+"""What can be said of each ONNX operator: from which versions on, with which element types, within which limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from onnx import defs
+from onnx.defs import OpSchema
+
+from aotc.frontend.onnx.operators import MAX_OPSET, REFUSED, domain_of, qualified
+from aotc.frontend.onnx.registry import IMPORTERS, load_importers
+from aotc.frontend.onnx.signature import ONNX_NAMES
+from aotc.frontend.onnx.summary import supported_operators
+
+_BOUNDED = (
+    "the result is as long as it may become, and a further output `NAME_count` says how much of it there is; what comes"
+    " after that is -1 in indices; only operators that treat each part by itself may read it"
+)
+_GENERATOR = (
+    "SplitMix64 of the element's position and the seed; without a seed, one that follows from the node's name: every"
+    " run gives the same numbers"
+)
+_SEQUENCE = (
+    "sequences have a known length; one among the inputs is the inputs `NAME_0`, `NAME_1` and so on, as many as"
+    " `--input-shape` names, one among the outputs is as many outputs"
+)
+_OPTIONAL = "an optional among the inputs is taken as given"
+_MATRIX = "a product with a constant matrix: the weights grow with the square of the length"
+
+
+def _constant(what: str) -> str:
+    return f"{what} must be known when compiling: a constant of the model, or `--constant`"
+
+
+LIMITS: dict[str, str] = {
+    "Bernoulli": _GENERATOR,
+    "CenterCropPad": _constant("the shape"),
+    "Col2Im": _constant("image_shape and block_shape"),
+    "Compress": _BOUNDED,
+    "ConcatFromSequence": _SEQUENCE,
+    "ConstantOfShape": _constant("the shape"),
+    "CumProd": _constant("the axis"),
+    "CumSum": _constant("the axis"),
+    "DFT": f"{_MATRIX}; {_constant('length and axis')}",
+    "Dropout": f"{_constant('training_mode')}; in training {_GENERATOR}",
+    "Expand": _constant("the shape"),
+    "If": _constant("the condition"),
+    "Loop": _constant("trip count and conditions"),
+    "MaxUnpool": _constant("output_shape"),
+    "MelWeightMatrix": _constant("every input"),
+    "Multinomial": _GENERATOR,
+    "NonMaxSuppression": f"{_BOUNDED}; the bound is lower where max_output_boxes_per_class is known when compiling",
+    "NonZero": _BOUNDED,
+    "OneHot": _constant("the depth"),
+    "Optional": _OPTIONAL,
+    "OptionalGetElement": _OPTIONAL,
+    "OptionalHasElement": _OPTIONAL,
+    "Pad": _constant("the pads"),
+    "RandomNormal": _GENERATOR,
+    "RandomNormalLike": _GENERATOR,
+    "RandomUniform": _GENERATOR,
+    "RandomUniformLike": _GENERATOR,
+    "Range": _constant("start, limit and delta"),
+    "Reshape": _constant("the shape"),
+    "Resize": _constant("scales, sizes and the region"),
+    "STFT": f"{_MATRIX}; {_constant('frame_step and frame_length')}",
+    "SequenceAt": _SEQUENCE,
+    "SequenceConstruct": _SEQUENCE,
+    "SequenceEmpty": _SEQUENCE,
+    "SequenceErase": _SEQUENCE,
+    "SequenceInsert": _SEQUENCE,
+    "SequenceLength": _SEQUENCE,
+    "SequenceMap": _SEQUENCE,
+    "Slice": _constant("starts, ends, axes and steps"),
+    "Split": _constant("the sizes"),
+    "SplitToSequence": f"{_SEQUENCE}; {_constant('the sizes')}",
+    "Squeeze": _constant("the axes"),
+    "TfIdfVectorizer": "of numbers, not of strings",
+    "Tile": _constant("the repeats"),
+    "TopK": _constant("K"),
+    "Unique": f"{_BOUNDED}; the time grows with the square of the number of elements",
+    "Unsqueeze": _constant("the axes"),
+    "Upsample": _constant("the scales"),
+}
+"""ONNX operator -> what is to be known of it."""
+
+SHORT = {
+    "bfloat16": "bf16",
+    "double": "f64",
+    "float": "f32",
+    "float16": "f16",
+}
+"""Names of element types as they are on the page."""
+
+_ORDER = list(ONNX_NAMES.values())
+
+
+@dataclass(frozen=True)
+class Support:
+    """A row of the page."""
+
+    operator: str
+    """With its domain unless it is that of ONNX."""
+    versions: tuple[int, ...]
+    """The versions of its operator set that changed it; none where ONNX has no such operator."""
+    types: tuple[str, ...]
+    """The element types of the first input (or output) that the standard allows and the compiler has."""
+    limits: str
+    refused: str = ""
+    """Why the compiler has no meaning for it, and what to do instead; empty where it has."""
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain data."""
+        return asdict(self)
+
+
+def support() -> list[Support]:
+    """Every operator that can be imported, and every one of ONNX that cannot; by domain and name."""
+    load_importers()
+    known = set(supported_operators())
+    schemas: dict[str, list[OpSchema]] = {}
+    for schema in defs.get_all_schemas_with_history():
+        domain = domain_of(schema.domain)
+        if not domain or (domain, schema.name) in IMPORTERS:
+            schemas.setdefault(qualified(schema.name, domain), []).append(schema)
+    rows = [_row(name, schemas.get(name, []), name in known) for name in sorted({*schemas, *known})]
+    return [row for row in rows if row is not None]
+
+
+def _row(name: str, schemas: list[OpSchema], known: bool) -> Support | None:
+    newest = max(schemas, key=lambda schema: schema.since_version, default=None)
+    if newest is not None and newest.since_version > MAX_OPSET:
+        return None
+    versions = tuple(sorted(schema.since_version for schema in schemas if not schema.deprecated))
+    if not known and (newest is None or newest.deprecated):
+        return None
+    types = () if newest is None else tuple(dict.fromkeys(_types(newest)))
+    if known:
+        return Support(name, versions, types, LIMITS.get(name, ""))
+    refusal = REFUSED.get(name)
+    return Support(name, versions, types, "", "no importer" if refusal is None else "; ".join(refusal))
+
+
+def _types(schema: OpSchema) -> Iterator[str]:
+    parameters = [*schema.inputs, *schema.outputs]
+    allowed = set(parameters[0].types) if parameters else set[str]()
+    for name in _ORDER:
+        if f"tensor({name})" in allowed or f"seq(tensor({name}))" in allowed:
+            yield SHORT.get(name, name)
+
+
+def text_of(row: Support) -> str:
+    """A row as lines for a terminal."""
+    lines = [row.operator]
+    if row.refused:
+        lines.append(f"  not supported: {row.refused}")
+    if row.versions:
+        lines.append(f"  versions  {', '.join(map(str, row.versions))}")
+    if row.types:
+        lines.append(f"  types     {', '.join(row.types)}")
+    if row.limits:
+        lines.append(f"  limits    {row.limits}")
+    return "\n".join(lines)

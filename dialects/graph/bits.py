@@ -1,0 +1,120 @@
+"""The bits of elements seen as those of another type."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, IntegerType, TensorType, f32, f64, i1, i32, i64
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+
+from aotc.dialects.builder import Builder, Reader, Scalar
+from aotc.dialects.dtypes import ELEMENT_TYPES, is_encoded, is_float, is_narrow_float, numpy_dtype
+from aotc.dialects.graph.interfaces import Array, ElementOp, ShapeError, element_type_of, shape_of
+
+_U8, _U32, _U64 = (ELEMENT_TYPES[f"uint{width}"] for width in (8, 32, 64))
+
+
+@irdl_op_definition
+class BitCastOp(ElementOp):
+    """The bits of x as elements of type `to`, which is as wide. A NaN of 16 bits may lose its payload."""
+
+    name = "graph.bit_cast"
+    x = operand_def(TensorType)
+    to = prop_def(Attribute)
+    result = result_def(TensorType)
+    MOVES: ClassVar[bool] = True
+
+    def infer_types(self) -> Sequence[TensorType]:
+        kind = element_type_of(self.x)
+        if self.to not in ELEMENT_TYPES.values():
+            raise ShapeError(f"{self.to} is no element type")
+        if _width(kind) != _width(self.to):
+            raise ShapeError(f"{kind} has {_width(kind)} bits, {self.to} {_width(self.to)}")
+        return [TensorType(self.to, shape_of(self.x))]
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        kinds = (element_type_of(self.x), self.to)
+        if any(is_encoded(kind) for kind in kinds) or self.to == i1:
+            return None
+        return [np.ascontiguousarray(operands[0]).view(numpy_dtype(self.to)).reshape(operands[0].shape)]
+
+    def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+        value, kind = reads[0](index), element_type_of(self.x)
+        return value if kind == self.to else _from_bits(b, _bits(b, value, kind), self.to)
+
+
+def _width(kind: Attribute) -> int:
+    """The bits of an element; a boolean is a byte."""
+    if kind == i1:
+        return 8
+    if isinstance(kind, IntegerType):
+        return kind.width.data
+    return getattr(kind, "bitwidth")  # noqa: B009 - every float type has it, their base class does not
+
+
+def _bits(b: Builder, value: Scalar, kind: Attribute) -> Scalar:
+    """An element as an unsigned integer: of 64 bits, or of 32 for all that are narrower."""
+    if isinstance(kind, Float16Type):
+        return _bits_of_half(b, b.scalar(b.insert(arith.BitcastOp(value.ssa, i32)), _U32))
+    if isinstance(kind, BFloat16Type):
+        return b.shift_right(b.scalar(b.insert(arith.BitcastOp(value.ssa, i32)), _U32), b.const(16, _U32))
+    if is_float(kind) and not is_encoded(kind):
+        wide = kind == f64
+        return b.scalar(b.insert(arith.BitcastOp(value.ssa, i64 if wide else i32)), _U64 if wide else _U32)
+    if is_encoded(kind):
+        return b.cast(b.scalar(value.ssa, _U8), _U32) & (2 ** _width(kind) - 1)
+    if _width(kind) == 64:
+        return b.cast(value, _U64)
+    bits = b.cast(value, _U32)
+    return bits if _width(kind) == 32 else bits & (2 ** _width(kind) - 1)
+
+
+def _from_bits(b: Builder, bits: Scalar, kind: Attribute) -> Scalar:
+    """The element with these bits."""
+    if isinstance(kind, Float16Type):
+        return _half_of_bits(b, bits)
+    if is_narrow_float(kind):
+        bits = b.shift_left(bits, b.const(16, _U32))
+        return b.scalar(b.insert(arith.BitcastOp(bits.ssa, f32)), f32)
+    if is_encoded(kind):
+        if isinstance(kind, IntegerType) and kind not in (ELEMENT_TYPES["uint4"], ELEMENT_TYPES["uint2"]):
+            by = b.const(32 - _width(kind), i32)  # the byte of memory is extended
+            bits = b.shift_right(b.shift_left(b.cast(bits, i32), by), by)
+        return b.scalar(b.cast(bits, _U8).ssa, kind)
+    if is_float(kind):
+        return b.scalar(b.insert(arith.BitcastOp(bits.ssa, kind)), kind)
+    return b.cast(bits, kind)
+
+
+_MANTISSA, _REBIAS = 13, 112 << 23
+"""What an f32 has more of than an f16: bits of the mantissa, and in the exponent."""
+
+
+def _bits_of_half(b: Builder, bits: Scalar) -> Scalar:
+    """The code of an f16 from that of the f32 with its value."""
+    sign = b.shift_right(bits, b.const(16, _U32)) & 0x8000
+    size = bits & 0x7FFFFFFF
+    drop = b.const(_MANTISSA, _U32)
+    normal = b.shift_right(size - _REBIAS, drop)
+    special = b.shift_right(size, drop) & 0x3FF | 0x7C00
+    value = b.scalar(b.insert(arith.BitcastOp(size.ssa, f32)), f32)
+    tiny = b.compare("lt", size, 113 << 23)
+    subnormal = b.cast(b.cast(b.select(tiny, value, 0.0) * 2.0**24, i32), _U32)
+    code = b.select(tiny, subnormal, b.select(b.compare("ge", size, 0x7F800000), special, normal))
+    return code | sign
+
+
+def _half_of_bits(b: Builder, bits: Scalar) -> Scalar:
+    """The f32 with the value of the f16 of this code."""
+    sign = b.shift_left(bits & 0x8000, b.const(16, _U32))
+    size = bits & 0x7FFF
+    moved = b.shift_left(size, b.const(_MANTISSA, _U32))
+    code = b.select(b.compare("ge", size, 0x7C00), moved | 0x7F800000, moved + _REBIAS) | sign
+    wide = b.scalar(b.insert(arith.BitcastOp(code.ssa, f32)), f32)
+    small = b.cast(b.cast(size, i32), f32) * 2.0**-24
+    small = b.select(b.compare("eq", sign, 0), small, -small)
+    return b.select(b.compare("lt", size, 0x400), small, wide)

@@ -1,0 +1,1 @@
+"""Tensors that are computed from nothing but attributes: random numbers."""

@@ -1,0 +1,84 @@
+"""Random numbers from a counter: element i is a function of the seed and of i alone, the same by every route.
+
+The generator is SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014), whose state
+after n steps is seed + n * gamma, so that any element can be computed first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import I64, DenseArrayBase, Float64Type, FloatAttr, IntegerAttr, StringAttr, TensorType, i64
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, prop_def, result_def
+
+from aotc.dialects.builder import Builder, Reader, Scalar
+from aotc.dialects.dtypes import ELEMENT_TYPES, compute_type, is_float
+from aotc.dialects.graph.interfaces import ElementOp, ShapeError
+from aotc.dialects.graph.shapes import linearize
+
+GAMMA = 0x9E3779B97F4A7C15
+_MIX = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
+_LAST = 31
+_WORD = ELEMENT_TYPES["uint64"]
+
+
+def word(b: Builder, seed: int, number: Scalar) -> Scalar:
+    """Number `number`, from 0 on, of the sequence of 64-bit words that `seed` begins."""
+    value = (b.cast(b.cast(number, i64), _WORD) + 1) * GAMMA + seed % 2**64
+    for shift, factor in _MIX:
+        value = (value ^ b.shift_right(value, b.const(shift, _WORD))) * factor
+    return value ^ b.shift_right(value, b.const(_LAST, _WORD))
+
+
+def words(seed: int, count: int) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+    """The first words of the sequence."""
+    with np.errstate(over="ignore"):
+        value = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(GAMMA) + np.uint64(seed % 2**64)
+        for shift, factor in _MIX:
+            value = (value ^ (value >> np.uint64(shift))) * np.uint64(factor)
+        return value ^ (value >> np.uint64(_LAST))
+
+
+def unit(b: Builder, bits: Scalar, kind: Attribute) -> Scalar:
+    """The upper bits of a word as a float of `kind` in [0, 1)."""
+    width = 53 if isinstance(kind, Float64Type) else 24
+    upper = b.shift_right(bits, b.const(64 - width, _WORD))
+    return b.cast(b.cast(upper, i64), kind) * 2.0**-width
+
+
+@irdl_op_definition
+class RandomOp(ElementOp):
+    """Random numbers of element type `to` and shape `shape`.
+
+    `distribution` is uniform, from `low` on and below `high`; or normal, of mean `low` and standard deviation `high`
+    (Box and Muller, 1958: two words an element). A float of 64 bits has 53 random bits, others have 24.
+    """
+
+    name = "graph.random"
+    distribution = prop_def(StringAttr)
+    seed = prop_def(IntegerAttr[I64])
+    low = prop_def(FloatAttr[Float64Type])
+    high = prop_def(FloatAttr[Float64Type])
+    shape = prop_def(DenseArrayBase.constr(i64))
+    to = prop_def(Attribute)
+    result = result_def(TensorType)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        if self.distribution.data not in ("uniform", "normal"):
+            raise ShapeError(f'the distribution must be uniform or normal, found "{self.distribution.data}"')
+        if not is_float(self.to) or any(extent < 0 for extent in self.ints("shape")):
+            raise ShapeError(f"random numbers are floats of some shape, found {self.to}, {list(self.ints('shape'))}")
+        return [TensorType(self.to, self.ints("shape"))]
+
+    def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+        kind, seed = compute_type(self.to), self.seed.value.data
+        low, high = self.low.value.data, self.high.value.data
+        position = linearize(b, index, self.ints("shape"))
+        if self.distribution.data == "uniform":
+            return unit(b, word(b, seed, position), kind) * (high - low) + low
+        radius = b.math("sqrt", b.math("log", 1 - unit(b, word(b, seed, position * 2), kind)) * -2.0)
+        angle = unit(b, word(b, seed, position * 2 + 1), kind) * (2 * math.pi)
+        return radius * b.math("cos", angle) * high + low

@@ -1,0 +1,68 @@
+"""How often runs of items occur in sequences of items (n-grams)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import I64, IntegerAttr, TensorType, f32, i1, i64
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+
+from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
+from aotc.dialects.graph.indexing import require_indices
+from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, element_type_of, shape_of
+
+
+@irdl_op_definition
+class CountGramsOp(LoopNestOp):
+    """How often each of `grams` [G, L] occurs along the last axis of x [.., n]: result [.., G], as f32.
+
+    A gram is the first `lengths` [G] of its row. Its items may be up to `skips` items apart, all of them equally far; a
+    single item counts once.
+    """
+
+    name = "graph.count_grams"
+    x = operand_def(TensorType)
+    grams = operand_def(TensorType)
+    lengths = operand_def(TensorType)
+    skips = prop_def(IntegerAttr[I64])
+    result = result_def(TensorType)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        x, grams = shape_of(self.x), shape_of(self.grams)
+        if not x or len(grams) != 2 or shape_of(self.lengths) != grams[:1] or self.skips.value.data < 0:
+            raise ShapeError(f"grams must be a matrix with a length for each row, found {list(grams)} for {list(x)}")
+        require_indices(self.x)
+        if any(element_type_of(value) != i64 for value in (self.grams, self.lengths)):
+            raise ShapeError("grams and lengths must be i64")
+        return [TensorType(f32, [*x[:-1], grams[0]])]
+
+    def operations(self) -> int:
+        return math.prod(shape_of(self.result)) * shape_of(self.x)[-1] * (1 + self.skips.value.data)
+
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        items, skips = shape_of(self.x)[-1], self.skips.value.data
+
+        def body(index: list[Scalar]) -> None:
+            *outer, gram = index
+            length = reads[2]([gram])
+            distances = b.cast(b.select(b.compare("gt", length, 1), b.const(1 + skips, i64), 1), INDEX)
+
+            def start(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+                distance, first = at[0] + 1, at[1]
+                last = b.cast(first, i64) + (length - 1) * b.cast(distance, i64)
+                fits = b.compare("lt", last, items)
+
+                def matches() -> list[Scalar]:
+                    def item(place: list[Scalar], same: list[Scalar]) -> list[Scalar]:
+                        found = b.cast(reads[0]([*outer, first + place[0] * distance]), i64)
+                        return [same[0] & b.compare("eq", found, reads[1]([gram, place[0]]))]
+
+                    (same,) = b.reduce([(0, b.cast(length, INDEX))], [b.const(1, i1)], item)
+                    return [b.select(same, b.const(1, f32), 0.0)]
+
+                return [carried[0] + b.when(fits, matches, lambda: [b.const(0, f32)])[0]]
+
+            writes[0](index, b.reduce([(0, distances), (0, items)], [b.const(0, f32)], start)[0])
+
+        b.parallel_for(shape_of(self.result), body)

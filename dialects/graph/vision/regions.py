@@ -1,0 +1,186 @@
+"""Regions of a picture, each pooled to one size (Mask R-CNN, arXiv:1703.06870; Fast R-CNN, arXiv:1504.08083)."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, Float64Type, FloatAttr, IntegerAttr, TensorType, i64
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
+
+from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
+from aotc.dialects.dtypes import compute_type
+from aotc.dialects.graph.elementwise import Domain
+from aotc.dialects.graph.indexing import require_indices
+from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
+
+
+class RegionsOp(LoopNestOp, ABC):
+    """x [N, C, H, W] pooled in `size` bins in each of the regions [R, columns] (`rois`): result [R, C, *size].
+
+    Coordinates are multiplied by `scale`. A batch outside of x is taken as the nearest.
+    """
+
+    size = prop_def(DenseArrayBase.constr(i64))
+    scale = prop_def(FloatAttr[Float64Type])
+    result = result_def(TensorType)
+    COLUMNS: ClassVar[int]
+
+    def infer_types(self) -> Sequence[TensorType]:
+        x, regions, size = shape_of(self.operands[0]), shape_of(self.operands[1]), self.ints("size")
+        if len(x) != 4 or 0 in x[1:] or len(size) != 2 or min(size) < 1:
+            raise ShapeError(f"x must be [N, C, H, W] and the size two extents, found {list(x)} and {list(size)}")
+        if len(regions) != 2 or regions[1] != self.COLUMNS:
+            raise ShapeError(f"regions must be [R, {self.COLUMNS}], found {list(regions)}")
+        if x[0] == 0 and regions[0]:
+            raise ShapeError(f"{list(x)} has no picture")
+        kind = common_element_type(self.operands[0], self.operands[1])
+        Domain.FLOAT.require(kind, "x")
+        return [TensorType(kind, [regions[0], x[1], *size])]
+
+    def batch(self, b: Builder, given: Scalar) -> Scalar:
+        """A picture's index as one inside x."""
+        count = shape_of(self.operands[0])[0]
+        index = b.cast(given, i64)
+        b.guard(lambda: b.compare("ge", index, 0) & b.compare("lt", index, count))
+        return b.cast(b.min(b.max(index, 0), count - 1), INDEX)
+
+
+@irdl_op_definition
+class RoiAlignOp(RegionsOp):
+    """Regions [R, 4] (x1, y1, x2, y2), each in the picture `batches` [R] says.
+
+    Each bin is the mean, or with `maximum` the greatest, of samples on a regular grid: of `ratio` x `ratio`, or, where
+    that is 0, of as many as the bin has elements. A sample is linear between four elements, with `maximum` the greatest
+    of the four terms. With `half_pixel` element i lies from i to i + 1, without a region is at least one element wide.
+    """
+
+    name = "graph.roi_align"
+    x = operand_def(TensorType)
+    rois = operand_def(TensorType)
+    batches = operand_def(TensorType)
+    ratio = prop_def(IntegerAttr[I64])
+    half_pixel = opt_prop_def(BoolAttr)
+    maximum = opt_prop_def(BoolAttr)
+    COLUMNS: ClassVar[int] = 4
+
+    def infer_types(self) -> Sequence[TensorType]:
+        require_indices(self.batches)
+        if shape_of(self.batches) != shape_of(self.rois)[:1]:
+            raise ShapeError(f"batches must be one for each region, found {list(shape_of(self.batches))}")
+        if self.ratio.value.data < 0:
+            raise ShapeError(f"the ratio must not be negative, found {self.ratio.value.data}")
+        return super().infer_types()
+
+    def operations(self) -> int:
+        return 8 * math.prod(shape_of(self.result)) * max(self.ratio.value.data, 1) ** 2
+
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        size, ratio = self.ints("size"), self.ratio.value.data
+        extents = shape_of(self.x)[2:]
+        kind = compute_type(element_type_of(self.x))
+        offset = 0.5 if self.flag("half_pixel") else 0.0
+        zero, maximum = b.const(0, kind), self.flag("maximum")
+
+        def body(index: list[Scalar]) -> None:
+            region, channel, *bins = index
+            batch = self.batch(b, reads[2]([region]))
+            starts: list[Scalar] = []
+            widths: list[Scalar] = []
+            counts: list[Scalar] = []
+            for axis in range(2):
+                low, high = (
+                    reads[1]([region, b.index(place)]) * self.scale.value.data - offset
+                    for place in (1 - axis, 3 - axis)
+                )
+                whole = high - low if self.flag("half_pixel") else b.max(high - low, 1.0)
+                widths.append(whole / size[axis])
+                starts.append(low + b.cast(b.cast(bins[axis], i64), kind) * widths[axis])
+                count = b.math("ceil", widths[axis]) if not ratio else b.const(ratio, kind)
+                # a region of this many elements would be no region of a picture
+                counts.append(b.cast(b.min(b.max(count, 0.0), 2.0**20), i64))
+            grid = [b.cast(count, INDEX) for count in counts]
+            steps = [width / b.cast(count, kind) for width, count in zip(widths, counts, strict=True)]
+
+            def sample(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+                places = [
+                    start + (b.cast(b.cast(i, i64), kind) + 0.5) * step
+                    for start, i, step in zip(starts, at, steps, strict=True)
+                ]
+                terms = self._terms(b, lambda where: reads[0]([batch, channel, *where]), places, extents)
+                if not maximum:
+                    return [carried[0] + (((terms[0] + terms[1]) + terms[2]) + terms[3]), carried[1]]
+                best = b.max(b.max(terms[0], terms[1]), b.max(terms[2], terms[3]))
+                first = b.compare("eq", carried[1], 0)
+                return [b.select(first, best, b.max(carried[0], best)), b.index(1)]
+
+            total, _ = b.reduce([(0, grid[0]), (0, grid[1])], [zero, b.index(0)], sample)
+            if not maximum:
+                total = total / b.cast(b.max(counts[0] * counts[1], 1), kind)
+            writes[0](index, total)
+
+        b.parallel_for(shape_of(self.result), body)
+
+    def _terms(self, b: Builder, read: Reader, places: Sequence[Scalar], extents: Sequence[int]) -> list[Scalar]:
+        """The weighted elements of one sample: top left, top right, bottom left, bottom right."""
+        zero = b.const(0, places[0].dtype)
+        outside: Scalar | None = None
+        taps: list[list[tuple[Scalar, Scalar]]] = []
+        for place, extent in zip(places, extents, strict=True):
+            beyond = ~(b.compare("ge", place, -1.0) & b.compare("le", place, float(extent)))
+            outside = beyond if outside is None else outside | beyond
+            inner = b.min(b.max(place, 0.0), extent - 1.0)
+            inner = b.select(beyond, zero, inner)
+            low = b.cast(inner, i64)
+            high = b.min(low + 1, extent - 1)
+            part = inner - b.cast(low, place.dtype)
+            taps.append([(b.cast(low, INDEX), 1 - part), (b.cast(high, INDEX), part)])
+        assert outside is not None
+        values = lambda: [read([y, x]) * (wy * wx) for y, wy in taps[0] for x, wx in taps[1]]  # noqa: E731
+        return b.when(outside, lambda: [zero] * 4, values)
+
+
+@irdl_op_definition
+class RoiMaxOp(RegionsOp):
+    """Regions [R, 5] (picture, x1, y1, x2, y2), the ends inclusive, rounded to elements; each bin is its greatest
+    element, 0 where it has none."""
+
+    name = "graph.roi_max"
+    x = operand_def(TensorType)
+    rois = operand_def(TensorType)
+    COLUMNS: ClassVar[int] = 5
+
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        size, extents = self.ints("size"), shape_of(self.x)[2:]
+        kind = compute_type(element_type_of(self.x))
+        zero = b.const(0, kind)
+
+        def rounded(region: Scalar, column: int) -> Scalar:
+            place = reads[1]([region, b.index(column)]) * self.scale.value.data
+            far = b.min(b.max(place, -(2.0**30)), 2.0**30)
+            magnitude = b.math("floor", b.abs(far) + 0.5)  # half away from zero
+            return b.select(b.compare("lt", far, 0), -magnitude, magnitude)
+
+        def body(index: list[Scalar]) -> None:
+            region, channel, *bins = index
+            batch = self.batch(b, reads[1]([region, b.index(0)]))
+            bounds: list[tuple[Scalar, Scalar]] = []
+            for axis, extent in enumerate(extents):
+                start, end = rounded(region, 2 - axis), rounded(region, 4 - axis)
+                width = b.max(end - start + 1, 1.0) / size[axis]
+                place = b.cast(b.cast(bins[axis], i64), kind)
+                low = b.math("floor", place * width) + start
+                high = b.math("ceil", (place + 1) * width) + start
+                low, high = (b.cast(b.cast(b.min(b.max(e, 0.0), float(extent)), i64), INDEX) for e in (low, high))
+                bounds.append((low, high))
+            some = b.compare("lt", bounds[0][0], bounds[0][1]) & b.compare("lt", bounds[1][0], bounds[1][1])
+
+            def greatest() -> list[Scalar]:
+                first = reads[0]([batch, channel, bounds[0][0], bounds[1][0]])
+                return b.reduce(bounds, [first], lambda at, best: [b.max(best[0], reads[0]([batch, channel, *at]))])
+
+            writes[0](index, b.when(some, greatest, lambda: [zero])[0])
+
+        b.parallel_for(shape_of(self.result), body)

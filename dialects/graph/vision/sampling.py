@@ -1,0 +1,193 @@
+"""Reading a picture between its elements.
+
+A place along an axis is a float: element i lies at i. What is outside is zero, the nearest element inside (`border`),
+or mirrored at the edges (`reflection`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from operator import and_
+
+from xdsl.dialects.builtin import BoolAttr, StringAttr, TensorType, i64
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
+
+from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
+from aotc.dialects.dtypes import compute_type, is_float
+from aotc.dialects.graph.elementwise import Domain
+from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.shapes import inside
+
+MODES = {"nearest": 1, "linear": 2, "cubic": 4}
+"""How many elements along an axis a sample is made of."""
+PADDINGS = ("zeros", "border", "reflection")
+_CUBIC = -0.75
+"""The parameter a of cubic convolution (Keys, 1981), as PyTorch has it."""
+
+_FAR = 2.0**30
+"""Places are kept within this distance of 0, so that they are integers of 32 bits: farther is outside anyway."""
+
+
+def place_index(b: Builder, place: Scalar) -> Scalar:
+    """A whole number, within `_FAR`, as a signed i64; NaN is far outside."""
+    near = b.compare("ge", place, -_FAR) & b.compare("le", place, _FAR)
+    return b.cast(b.select(near, place, -_FAR), i64)
+
+
+def bilinear(b: Builder, read: Reader, places: Sequence[Scalar], shape: Sequence[int]) -> Scalar:
+    """The sample of `read` at `places`, linear along each axis, where what is outside of `shape` is zero."""
+    taps = [_linear_taps(b, place) for place in places]
+    return _weighted(b, taps, lambda index: _or_zero(b, read, index, shape, places[0]))
+
+
+def _or_zero(b: Builder, read: Reader, index: Sequence[Scalar], shape: Sequence[int], like: Scalar) -> Scalar:
+    valid = reduce(and_, (inside(b, i, extent) for i, extent in zip(index, shape, strict=True)))
+    zero = b.const(0, like.dtype)
+    at = [b.cast(i, INDEX) for i in index]
+    return b.when(valid, lambda: [b.cast(read(at), like.dtype)], lambda: [zero])[0]
+
+
+Tap = tuple[Scalar, "Scalar | None"]
+"""An index along an axis, and the weight of what is there; None is 1."""
+
+
+def _linear_taps(b: Builder, place: Scalar) -> list[Tap]:
+    low = b.math("floor", place)
+    first, part = place_index(b, low), place - low
+    return [(first, 1 - part), (first + 1, part)]
+
+
+def _cubic_taps(b: Builder, place: Scalar) -> list[Tap]:
+    low = b.math("floor", place)
+    first, part = place_index(b, low), place - low
+
+    def near(x: Scalar) -> Scalar:
+        return ((_CUBIC + 2) * x - (_CUBIC + 3)) * x * x + 1
+
+    def far(x: Scalar) -> Scalar:
+        return ((_CUBIC * x - 5 * _CUBIC) * x + 8 * _CUBIC) * x - 4 * _CUBIC
+
+    weights = [far(part + 1), near(part), near(1 - part), far(2 - part)]
+    return [(first + (offset - 1), weight) for offset, weight in enumerate(weights)]
+
+
+def _weighted(b: Builder, taps: Sequence[Sequence[Tap]], read: Callable[[list[Scalar]], Scalar]) -> Scalar:
+    """The sum over all combinations of taps, one axis after the other, the last innermost."""
+
+    def along(axis: int, index: list[Scalar]) -> Scalar:
+        if axis == len(taps):
+            return read(index)
+        parts = [(along(axis + 1, [*index, place]), weight) for place, weight in taps[axis]]
+        scaled = [value if weight is None else value * weight for value, weight in parts]
+        return reduce(lambda a, c: a + c, scaled)
+
+    return along(0, [])
+
+
+@irdl_op_definition
+class GridSampleOp(LoopNestOp):
+    """x [N, C, D1, .., Dk] sampled at the places of grid [N, o1, .., ok, k]: result [N, C, o1, .., ok].
+
+    The last axis of the grid holds a place along each axis of x, that of the last axis first, from -1 to 1 between the
+    edges of x, or, with `align_corners`, between the centres of its first and last elements. `mode` is nearest (ties to
+    even), linear or cubic, `padding` zeros, border or reflection.
+    """
+
+    name = "graph.grid_sample"
+    x = operand_def(TensorType)
+    grid = operand_def(TensorType)
+    mode = prop_def(StringAttr)
+    padding = prop_def(StringAttr)
+    align_corners = opt_prop_def(BoolAttr)
+    result = result_def(TensorType)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        x, grid = shape_of(self.x), shape_of(self.grid)
+        if self.mode.data not in MODES:
+            raise ShapeError(f'the mode must be {", ".join(MODES)}, found "{self.mode.data}"')
+        if self.padding.data not in PADDINGS:
+            raise ShapeError(f'the padding must be {", ".join(PADDINGS)}, found "{self.padding.data}"')
+        if len(x) < 3 or len(grid) != len(x) or grid[0] != x[0] or grid[-1] != len(x) - 2:
+            raise ShapeError(f"grid must be [{x[0] if x else 'N'}, .., {len(x) - 2}], found {list(grid)} for {list(x)}")
+        if 0 in x[2:] and 0 not in grid:
+            raise ShapeError(f"{list(x)} has no element to sample")
+        Domain.FLOAT.require(element_type_of(self.grid), "grid")
+        if self.mode.data != "nearest":
+            Domain.FLOAT.require(element_type_of(self.x), "x")
+        return [TensorType(element_type_of(self.x), [*x[:2], *grid[1:-1]])]
+
+    def operations(self) -> int:
+        taps = MODES[self.mode.data] ** (len(shape_of(self.x)) - 2)
+        count = 2 * taps
+        for extent in shape_of(self.result):
+            count *= extent
+        return count
+
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        axes = shape_of(self.x)[2:]
+        kind = compute_type(element_type_of(self.x))
+
+        def body(index: list[Scalar]) -> None:
+            batch, channel, *at = index
+            places = [
+                self._place(b, reads[1]([batch, *at, b.index(len(axes) - 1 - axis)]), extent)
+                for axis, extent in enumerate(axes)
+            ]
+            taps = [self._taps(b, place) for place in places]
+
+            def read(where: list[Scalar]) -> Scalar:
+                if self.padding.data == "zeros":
+                    valid = reduce(and_, (inside(b, i, extent) for i, extent in zip(where, axes, strict=True)))
+                    found = [b.cast(i, INDEX) for i in where]
+                    element = lambda: [reads[0]([batch, channel, *found])]  # noqa: E731
+                    return b.when(valid, element, lambda: [b.const(0, kind)])[0]
+                found = [self._inside(b, i, extent) for i, extent in zip(where, axes, strict=True)]
+                return reads[0]([batch, channel, *found])
+
+            if is_float(kind):
+                taps = [[(i, None if w is None else b.cast(w, kind)) for i, w in each] for each in taps]
+            writes[0](index, _weighted(b, taps, read))
+
+        b.parallel_for(shape_of(self.result), body)
+
+    def _place(self, b: Builder, given: Scalar, extent: int) -> Scalar:
+        """A place of the grid as one of x, and, but with zeros, one that is not outside."""
+        place = (given + 1) * ((extent - 1) / 2) if self.flag("align_corners") else ((given + 1) * extent - 1) * 0.5
+        if self.mode.data == "nearest":
+            place = b.math("roundeven", place)
+        low, high = (0.0, extent - 1.0) if self.flag("align_corners") else (-0.5, extent - 0.5)
+        outside = b.compare("lt", place, low) | b.compare("gt", place, high)
+        if self.padding.data == "border" and self.mode.data != "cubic":  # there each element is the nearest inside
+            return b.select(outside, b.min(b.max(place, 0.0), extent - 1.0), place)
+        if self.padding.data == "reflection":
+            return b.select(outside, self._reflected(b, place, low, high), place)
+        return place
+
+    def _reflected(self, b: Builder, place: Scalar, low: float, high: float) -> Scalar:
+        """A place mirrored at `low` and `high` until it is between them."""
+        span = high - low
+        if span <= 0:
+            return b.const(low, place.dtype)
+        period = b.const(2 * span, place.dtype)
+        rest = b.rem(b.abs(place - low), period)
+        return b.select(b.compare("gt", rest, span), period - rest, rest) + low
+
+    def _taps(self, b: Builder, place: Scalar) -> list[Tap]:
+        match self.mode.data:
+            case "linear":
+                return _linear_taps(b, place)
+            case "cubic":
+                return _cubic_taps(b, place)
+            case _:
+                return [(place_index(b, place), None)]
+
+    def _inside(self, b: Builder, index: Scalar, extent: int) -> Scalar:
+        """An index of a tap as one inside x: the nearest, or mirrored at the edge beyond which it is."""
+        if self.padding.data == "reflection":
+            edge = 0 if self.flag("align_corners") else 1
+            below = -index - edge
+            above = (2 * extent - 2 + edge) - index
+            index = b.select(b.compare("lt", index, 0), below, index)
+            index = b.select(b.compare("ge", index, extent), above, index)
+        return b.cast(b.min(b.max(index, 0), extent - 1), INDEX)

@@ -1,0 +1,88 @@
+"""The cases that the onnx package has: of every operator, and of small models made by exporters."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from harness import Array
+from onnx import ModelProto, OptionalProto, SequenceProto, TensorProto, TypeProto, numpy_helper
+from onnx.backend.test.case.test_case import TestCase
+
+KINDS = ("node", "simple", "pytorch-converted", "pytorch-operator", "light")
+"""What the package calls its groups of cases; `node` has those of single operators."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model with inputs and outputs that were recorded with it."""
+
+    kind: str
+    name: str
+    source: TestCase
+
+    @cached_property
+    def model(self) -> ModelProto:
+        return self.source.model or onnx.load(Path(self.source.model_dir or "", "model.onnx"))
+
+    def data(self) -> Iterator[tuple[dict[str, Any], list[Any]]]:
+        """The inputs by name, without those left out, and the outputs of each recorded run; a sequence is a list."""
+        known = {tensor.name for tensor in self.model.graph.initializer}
+        inputs = [value for value in self.model.graph.input if self.kind == "node" or value.name not in known]
+        outputs = self.model.graph.output
+        for given, expected in self.source.data_sets or self._files():
+            feed = {v.name: _value(x, v.type) for v, x in zip(inputs, given, strict=False) if x is not None}
+            yield feed, [_value(x, v.type) for v, x in zip(outputs, expected, strict=True)]
+
+    def _files(self) -> Iterator[tuple[Sequence[Any], Sequence[Any]]]:
+        graph = self.model.graph
+        for folder in sorted(Path(self.source.model_dir or "").glob("test_data_set_*")):
+            yield _read(folder, "input", graph.input), _read(folder, "output", graph.output)
+
+
+def load_cases(kinds: Sequence[str] = KINDS[:1]) -> list[Case]:
+    """The cases of these kinds, sorted; models that would have to be downloaded are not among them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the cases provoke overflows on purpose
+        from onnx.backend.test.loader import load_model_tests
+
+        found = [Case(kind, case.name, case) for kind in kinds for case in load_model_tests(kind=kind)]
+    return sorted((each for each in found if each.source.url is None), key=lambda each: (each.kind, each.name))
+
+
+def _read(folder: Path, what: str, values: Sequence[onnx.ValueInfoProto]) -> list[Any]:
+    count = len(list(folder.glob(f"{what}_*.pb")))
+    found: list[Any] = []
+    for number, value in zip(range(count), values, strict=False):
+        message = {"sequence_type": SequenceProto, "optional_type": OptionalProto}.get(
+            value.type.WhichOneof("value") or "", TensorProto
+        )()
+        message.ParseFromString((folder / f"{what}_{number}.pb").read_bytes())
+        found.append(message)
+    return found
+
+
+def _value(given: Any, kind: TypeProto) -> Any:
+    """An array, a list of them for a sequence, None for an optional that is empty."""
+    match given:
+        case TensorProto():
+            return numpy_helper.to_array(given)
+        case SequenceProto():
+            return [np.asarray(each) for each in numpy_helper.to_list(given)]
+        case OptionalProto():
+            return _value(numpy_helper.to_optional(given), kind)
+        case list():
+            return [_value(each, kind) for each in given]
+        case None:
+            return None
+        case _:
+            return np.asarray(given)
+
+
+__all__ = ["KINDS", "Array", "Case", "load_cases"]

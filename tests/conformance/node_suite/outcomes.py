@@ -1,0 +1,206 @@
+"""What becomes of a case: it is compiled as a user would, run on the recorded inputs, and its outputs are compared."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import onnx
+from harness import assert_close, reference
+from node_suite.cases import Case
+from onnx import ModelProto
+
+import aotc
+from aotc.errors import AotcError
+from aotc.executor import CompiledModel
+from aotc.measuring.routes import build_shared
+
+EXPECTED = Path(__file__).parent / "expected_failures.toml"
+AT_RUN_TIME = "run time"
+"""What every refusal says that goes away once an input is a constant."""
+FLAGS = ("-std=c99", "-O1", "-ffp-contract=off", "-fPIC", "-shared")
+"""How C is built: quickly."""
+
+Status = Literal["passed", "failed", "skipped"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a case, with the reason where it did not pass."""
+
+    name: str
+    status: Status
+    reason: str = ""
+    constants: tuple[str, ...] = ()
+    """Inputs that were given as constants, because they are shapes, axes and the like."""
+    departs: bool = False
+    """Whether the outputs are those of onnxruntime and not those recorded."""
+
+
+@dataclass(frozen=True)
+class Route:
+    """How a case is compiled: `jit` (LLVM, in this process) or `c`, at a level, for a target."""
+
+    name: Literal["jit", "c"] = "jit"
+    optimize: str = "2"
+    target: str | None = None
+
+    def compiled(
+        self, model: ModelProto, constants: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]
+    ) -> CompiledModel:
+        """The model, ready to run; `shapes` are those of the tensors of sequences. Raises AotcError."""
+        options: dict[str, Any] = {
+            "optimize": self.optimize,
+            "constants": dict(constants),
+            "input_shapes": dict(shapes),
+        }
+        if self.target is not None:
+            options["target"] = self.target
+        if self.name == "jit":
+            return aotc.compile(model, **options)
+        with tempfile.TemporaryDirectory(prefix="aotc-") as folder:
+            path = Path(folder) / "model.onnx"
+            onnx.save(model, path)
+            written = aotc.compile_to(path, folder, emit=("c",), weights="embedded", **options)
+            return aotc.load(build_shared(next(each for each in written.files if each.suffix == ".c"), FLAGS))
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """An output of which only so many parts along an axis mean anything."""
+
+    value: Any
+    count: int
+
+    def like(self, expected: Any) -> Any:
+        """These parts along the first axis where that gives the shape of `expected`; else the whole."""
+        for axis in range(self.value.ndim):
+            cut = self.value[(slice(None),) * axis + (slice(self.count),)]
+            if cut.shape == expected.shape and self.count <= self.value.shape[axis]:
+                return cut
+        return self.value
+
+
+@cache
+def expected_failures() -> dict[str, str]:
+    """Names of cases (patterns of whole names) that do not pass, and why."""
+    groups = tomllib.loads(EXPECTED.read_text(encoding="utf-8"))["group"]
+    return {pattern: group["reason"] for group in groups for pattern in group["cases"]}
+
+
+def expected_reason(name: str) -> str | None:
+    """Why a case is not expected to pass; None where it must."""
+    found = (reason for pattern, reason in expected_failures().items() if re.fullmatch(pattern, name))
+    return next(found, None)
+
+
+def outcome(case: Case, route: Route) -> Outcome:
+    """What becomes of a case, beside the committed list: an unexpected pass has failed, an expected failure is
+    skipped."""
+    found = attempt(case, route)
+    reason = expected_reason(case.name)
+    if reason is None:
+        return found
+    if found.status == "passed":
+        return replace(found, status="failed", reason=f"it passes, and is listed as failing: {reason}")
+    return replace(found, status="skipped", reason=reason)
+
+
+def attempt(case: Case, route: Route) -> Outcome:
+    """What becomes of a case by itself."""
+    departs, constants = False, ()
+    try:
+        for feed, expected in case.data():
+            constants, outputs = _run(case.model, feed, route)
+            departs = departs or not _agrees(case, feed, outputs, expected)
+    except AotcError as error:
+        return Outcome(case.name, "failed", str(error))
+    except Exception as error:
+        words = str(error).strip().replace("\n", " ")
+        return Outcome(case.name, "failed", f"{type(error).__name__}: {words[:600]}", constants)
+    return Outcome(case.name, "passed", "", constants, departs)
+
+
+def _run(model: ModelProto, feed: Mapping[str, Any], route: Route) -> tuple[tuple[str, ...], list[Any]]:
+    """The inputs that had to be constants, and the outputs in order."""
+    names: tuple[str, ...] = ()
+    sequences = {name: value for name, value in feed.items() if isinstance(value, list)}
+    items = {f"{name}_{place}": item for name, value in sequences.items() for place, item in enumerate(value)}
+    shapes = {name: item.shape for name, item in items.items()}
+    shapes |= {name: feed[name].shape for name in open_inputs(model) if name in feed}
+    whole = feed
+    feed = {name: value for name, value in feed.items() if name not in sequences} | items
+    try:
+        compiled = route.compiled(model, {}, shapes)
+    except AotcError as error:
+        names = known_inputs(whole)
+        if AT_RUN_TIME not in str(error) or not names:
+            raise
+        compiled = route.compiled(model, {name: feed[name] for name in names}, shapes)
+    given = {name: value for name, value in feed.items() if name not in names}
+    return names, _cut_to_counts(compiled(given))
+
+
+def _cut_to_counts(outputs: Mapping[str, Any]) -> list[Any]:
+    """The outputs in order, those that have a count beside them with it."""
+    counts = {name: int(outputs[f"{name}_count"]) for name in outputs if f"{name}_count" in outputs}
+    beside = {f"{name}_count" for name in counts}
+    whole = {name: value for name, value in outputs.items() if name not in beside}
+    return [_Counted(value, counts[name]) if name in counts else value for name, value in whole.items()]
+
+
+def open_inputs(model: ModelProto) -> list[str]:
+    """The tensors among the inputs whose shape the model leaves open."""
+    initializers = {tensor.name for tensor in model.graph.initializer}
+    return [
+        value.name
+        for value in model.graph.input
+        if value.name not in initializers
+        and any(not dim.HasField("dim_value") for dim in value.type.tensor_type.shape.dim)
+    ]
+
+
+def known_inputs(feed: Mapping[str, Any]) -> tuple[str, ...]:
+    """The inputs that may be shapes, axes and the like: integers and single numbers of at most one axis, and what
+    follows the first input in such a form."""
+    found: list[str] = []
+    for position, (name, value) in enumerate(feed.items()):
+        small = isinstance(value, np.ndarray) and value.ndim <= 1
+        if small and (position or value.ndim == 0 or value.dtype == np.int64):
+            found.append(name)
+    return tuple(found)
+
+
+def _agrees(case: Case, feed: Mapping[str, Any], outputs: Sequence[Any], expected: Sequence[Any]) -> bool:
+    """Whether the outputs are those recorded; False where they are those of onnxruntime instead. Raises AssertionError
+    where they are neither."""
+    flat = [part for value in expected for part in (value if isinstance(value, list) else [value])]
+    try:
+        _compare(outputs, flat, case.source.rtol)
+    except AssertionError:
+        found = reference(case.model, feed)
+        if found is None:
+            raise
+        _compare(outputs, found)
+        return False
+    return True
+
+
+def _compare(outputs: Sequence[Any], expected: Sequence[Any], relative: float = 0.0) -> None:
+    """Raise AssertionError where an output is not as expected, by our tolerance nor by a relative one of floats."""
+    assert len(outputs) == len(expected), f"{len(outputs)} outputs, expected {len(expected)}"
+    for position, (actual, value) in enumerate(zip(outputs, expected, strict=True)):
+        actual = actual.like(value) if isinstance(actual, _Counted) else actual
+        try:
+            assert_close(f"output {position}", actual, value)
+        except AssertionError:
+            if (actual.dtype, actual.shape) != (value.dtype, value.shape) or value.dtype.kind != "f":
+                raise
+            np.testing.assert_allclose(actual, value, rtol=relative, err_msg=f"output {position}")

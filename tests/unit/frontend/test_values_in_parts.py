@@ -1,0 +1,169 @@
+"""Values with as many parts as the data say, sequences and optionals, and what early versions had otherwise."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx.parser
+import pytest
+from onnx import ModelProto
+from onnx_text import Imported, parse
+
+import aotc
+from aotc.errors import CompileError, Problem, gathered
+
+X = np.arange(12, dtype=np.float32).reshape(3, 4) % 5
+
+
+def model(text: str, opset: int = 17) -> ModelProto:
+    return onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : {opset}]>\n{text}')
+
+
+def refused(text: str, **options: object) -> str:
+    with pytest.raises(CompileError) as caught:
+        Imported(parse(text), **options)
+    return str(caught.value)
+
+
+COUNTED = "g (float[3, 4] x, float[12, 2] t) => (y) { z = NonZero(x) c = Transpose(z) "
+
+
+def test_each_part_by_itself_carries_the_count() -> None:
+    text = "g (float[3, 4] x, float[4, 2] t) => (y, v, w) { z = NonZero(x) k = Constant<value_int=1>() "
+    text += "y = Gather(z, k) v = Gather(t, y) q = Mul(v, v) o = Constant<value_ints=[0]>() w = Unsqueeze(q, o) }"
+    t = np.arange(8, dtype=np.float32).reshape(4, 2)
+    found = aotc.compile(model(text))({"x": X, "t": t})
+    assert list(found) == ["y", "v", "w", "y_count", "v_count", "w_count"]
+    count = int(np.count_nonzero(X))
+    columns = np.nonzero(X)[1]
+    assert {int(found[f"{name}_count"]) for name in "yvw"} == {count} and count < 12
+    np.testing.assert_array_equal(found["y"][:count], columns)
+    assert (found["y"][count:] == -1).all()
+    np.testing.assert_array_equal(found["v"][:count], t[columns])
+    np.testing.assert_array_equal(found["w"][0, :count], t[columns] ** 2)
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        "y = ReduceSum(z) }",
+        "y = Shape(z) }",
+        "y = Concat<axis=1>(z, z) }",
+        "a = Constant<value_ints=[0]>() b = Constant<value_ints=[1]>() y = Slice(z, a, b, b) }",
+        "f = Cast<to=1>(c) y = Add(f, t) }",
+        "f = Cast<to=1>(z) y = Softmax<axis=1>(f) }",
+        "k = Constant<value_int=3>() y = Gather<axis=1>(z, k) }",
+        "s = Constant<value_ints=[4, 6]>() y = Reshape(z, s) }",
+        "n = Neg(x) p = NonZero(n) y = Add(z, p) }",
+    ],
+)
+def test_what_takes_all_parts_as_data_is_refused(nodes: str) -> None:
+    shown = refused(COUNTED + nodes)
+    assert "as many as the data say" in shown and "--constant NAME=VALUE" in shown
+
+
+def test_a_constant_has_a_known_count() -> None:
+    found = aotc.compile(
+        model("g (float[1] x) => (z, s) { k = Constant<value_ints=[0, 7, 9]>() z = NonZero(k) s = Add(x, x) }")
+    )
+    outputs = found(np.zeros(1, np.float32))
+    np.testing.assert_array_equal(outputs["z"], [[1, 2]])
+    assert "z_count" not in outputs
+
+
+def test_sequences_are_their_tensors() -> None:
+    text = "g (float[2, 6] x) => (float[] a, b, n, seq(float[2, 3]) s) { "
+    text += "k = Constant<value_int=3>() s = SplitToSequence<axis=1>(x, k)"
+    text += " i = Constant<value_int=-1>() a = SequenceAt(s, i) r = SequenceErase(s, i) u = SequenceInsert(r, a, i)"
+    text += " b = ConcatFromSequence<axis=0, new_axis=1>(u) n = SequenceLength(u) }"
+    x = np.arange(12, dtype=np.float32).reshape(2, 6)
+    found = aotc.compile(model(text))(x)
+    assert list(found) == ["a", "b", "n", "s_0", "s_1"]
+    np.testing.assert_array_equal(found["b"], [x[:, 3:], x[:, :3]])
+    assert int(found["n"]) == 2
+    np.testing.assert_array_equal(found["s_1"], x[:, 3:])
+
+
+def test_a_sequence_among_the_inputs_has_the_length_of_the_shapes_given() -> None:
+    text = "g (seq(float[N]) q) => (y) { y = ConcatFromSequence<axis=0>(q) }"
+    assert "q_0=N,... " in refused(text)
+    compiled = aotc.compile(model(text), input_shapes={"q_0": (2,), "q_1": (3,)})
+    np.testing.assert_array_equal(
+        compiled(q_0=np.ones(2, np.float32), q_1=np.zeros(3, np.float32))["y"], [1, 1, 0, 0, 0]
+    )
+
+
+@pytest.mark.parametrize(
+    ("nodes", "what"),
+    [
+        ("s = SequenceConstruct(x, x) y = SequenceAt(s, two) }", "position 2 is out of range for 2"),
+        ("s = SequenceEmpty() y = ConcatFromSequence<axis=0>(s) }", "the sequence is empty"),
+        ("s = SequenceConstruct(x) y = Relu(s) }", "the operator takes tensors"),
+        ("y = SequenceLength(x) }", "its first input is no sequence"),
+        ("o = Optional<type=float>() y = OptionalGetElement(o) }", "its output 'o' is not supported"),
+        ("s = SplitToSequence(x, four) y = SequenceLength(s) }", "do not cut axis 0 of 3"),
+    ],
+)
+def test_what_sequences_are_not(nodes: str, what: str) -> None:
+    head = "g (float[3] x) => (y) { two = Constant<value_int=2>() four = Constant<value_ints=[2, 2]>() "
+    assert what in refused(head + nodes)
+
+
+# Refusals
+
+
+def test_an_operator_is_refused_once() -> None:
+    shown = refused("g (float[2] x) => (y) { [a] b = Scan_(x) [c] d = Scan_(b) [e] f = Other_(x) y = Add(d, f) }")
+    first, second = shown.splitlines()
+    assert first.startswith("Scan_: 2 nodes, first a: operator Scan_ is not supported")
+    assert second.startswith("e (Other_): ")
+
+
+def test_problems_of_several_nodes_are_gathered_only_where_they_are_alike() -> None:
+    alike = [Problem("what", name, "Op") for name in ("a", "b")]
+    assert [str(each) for each in gathered([*alike, Problem("else", "c", "Op"), Problem("what", "d")])] == [
+        "Op: 2 nodes, first a: what",
+        "c (Op): else",
+        "d: what",
+    ]
+
+
+def test_what_depends_on_no_input_is_not_said_to_be_computed_at_run_time() -> None:
+    text = "g (float[4] x) => (y) { r = RandomUniform<shape=[1]>() k = Cast<to=7>(r) y = Reshape(x, k) }"
+    shown = refused(text)
+    assert "not known when compiling" in shown and "of constants only" in shown and "run time" not in shown
+    assert "computed at run time" in refused("g (float[4] x, int64[1] k) => (y) { y = Reshape(x, k) }")
+
+
+def test_refusals_say_what_works() -> None:
+    graph = "g (uint8[9] p) => (y) { y = ImageDecoder(p) }"
+    with pytest.raises(CompileError, match="decode it before the model"):
+        aotc.compile(model(graph, 20))
+
+
+# Early versions
+
+
+def test_early_versions_broadcast_where_they_say_so() -> None:
+    text = "g (float[2, 3, 4] x, float[3] s) => (y) { y = Add<broadcast=1, axis=1>(x, s) }"
+    x, s = np.zeros((2, 3, 4), np.float32), np.array([1, 2, 3], np.float32)
+    np.testing.assert_array_equal(aotc.compile(model(text, 6))({"x": x, "s": s})["y"], x + s[:, None])
+    with pytest.raises(CompileError, match="broadcast is 0"):
+        aotc.compile(model(text.replace("broadcast=1, ", ""), 6))
+    with pytest.raises(CompileError, match="does not broadcast"):
+        aotc.compile(model(text.replace("axis=1", "axis=2"), 6))
+
+
+@pytest.mark.parametrize(
+    ("opset", "text", "expected"),
+    [
+        (1, 'g (float[3, 4] x) => (y) { y = Cast<to="INT32">(x) }', X.astype(np.int32)),
+        (1, "g (float[3, 4] x) => (y) { y = Reshape<shape=[4, 3]>(x) }", X.reshape(4, 3)),
+        (1, "g (float[3, 4] x) => (y) { y = Pad<paddings=[0, 1, 0, 0]>(x) }", np.pad(X, [(0, 0), (1, 0)])),
+        (6, "g (float[3, 4] x) => (y) { y = Dropout<is_test=1, ratio=0.5>(x) }", X),
+        (1, "g (float[3, 4] x) => (y) { y = Concat(x, x) }", np.concatenate([X, X], 1)),
+    ],
+)
+def test_forms_of_early_versions(opset: int, text: str, expected: np.ndarray) -> None:
+    found = aotc.compile(model(text, opset))(X)["y"]
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found, expected)
