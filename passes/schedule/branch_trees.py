@@ -50,9 +50,11 @@ class BranchTreesPass(ModulePass):
 def _branch(op: TreeLeavesOp, store: WeightStore) -> None:
     tables = [known_array(value, store) for value in op.operands[1:]]
     known = [table for table in tables if table is not None]
-    if len(known) < len(tables) or not _can_branch(*known[:4]):
+    if len(known) < len(tables):
         return
     features, thresholds, children, roots, *missing = known
+    if not _can_branch(features, thresholds, children, roots):
+        return
     new = BranchingTreesOp.get(
         op.x,
         features=features.tolist(),

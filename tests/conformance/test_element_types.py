@@ -26,6 +26,13 @@ REFUSED = {f"tensor({TensorProto.DataType.Name(code).lower()})" for code in UNSU
 EXCEPTIONS = {
     ("Attention", "T1"): "ONNX's own definition multiplies Q, K and V of different types, which MatMul does not take",
     ("Attention", "T2"): "the same",
+    ("BitCast", "T1"): "the example's result has elements of 32 bits: those of other widths have other shapes",
+    ("Col2Im", "T", "bool"): "overlapping columns are added, and the standard does not say what a sum of booleans is",
+    **{
+        ("GridSample", "T1", dtype): "the standard does not say to which integer an interpolation rounds"
+        for dtype in ("bool", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)))
+    },
+    ("Scan", "V"): "the example's body adds, which Add does not do with every type",
     ("DequantizeLinear", "T2", "float8_e8m0fnu"): "without output_dtype the result has the scale's type, no result's",
 }
 """Operator, type variable and type (or all) that the compiler refuses, and why."""

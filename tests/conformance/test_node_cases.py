@@ -1,4 +1,4 @@
-"""The onnx package's own cases, compiled in process as users do; `python -m tests.conformance` says more.
+"""The onnx package's own cases, compiled in process without schedules; `python -m tests.conformance` says more.
 
 A case on the list of expected failures must fail: what is mended leaves the list.
 """

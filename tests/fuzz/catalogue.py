@@ -17,6 +17,31 @@ NOT_DRAWN = {
     "Upsample": "deprecated since version 10",
     "SwiGLU": "not in the operator sets that onnxruntime has",
     "CausalConvWithState": "not in the operator sets that onnxruntime has",
+    **dict.fromkeys(
+        ("Col2Im", "DFT", "DeformConv", "GridSample", "MaxRoiPool", "MelWeightMatrix", "RoiAlign", "STFT"),
+        "tests/conformance/operators has its attributes and types",
+    ),
+    **dict.fromkeys(
+        ("Det", "MaxUnpool", "NonMaxSuppression", "ReverseSequence", "TfIdfVectorizer", "Unique"),
+        "tests/conformance/operators has its attributes and types",
+    ),
+    **dict.fromkeys(
+        ("RotaryEmbedding", "SimplifiedLayerNormalization"), "tests/conformance has its attributes and types"
+    ),
+    **dict.fromkeys(("LinearAttention", "Scan"), "tests/support/random_control.py has models with loops at random"),
+    **dict.fromkeys(
+        ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"),
+        "the generator of random numbers is ours",
+    ),
+    **dict.fromkeys(
+        ("ConcatFromSequence", "Optional", "OptionalGetElement", "OptionalHasElement", "SequenceAt", "SequenceMap"),
+        "nothing is computed: sequences are gone when a model is imported",
+    ),
+    **dict.fromkeys(
+        ("SequenceConstruct", "SequenceEmpty", "SequenceErase", "SequenceInsert", "SequenceLength", "SplitToSequence"),
+        "nothing is computed: sequences are gone when a model is imported",
+    ),
+    **dict.fromkeys(("BitCast", "TensorScatter"), "not in the operator sets that onnxruntime has"),
 }
 """Operators without a drawer, and why."""
 

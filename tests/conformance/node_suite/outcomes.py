@@ -49,7 +49,7 @@ class Route:
     """How a case is compiled: `jit` (LLVM, in this process) or `c`, at a level, for a target."""
 
     name: Literal["jit", "c"] = "jit"
-    optimize: str = "2"
+    optimize: str = "0"
     target: str | None = None
 
     def compiled(
@@ -198,9 +198,14 @@ def _compare(outputs: Sequence[Any], expected: Sequence[Any], relative: float = 
     assert len(outputs) == len(expected), f"{len(outputs)} outputs, expected {len(expected)}"
     for position, (actual, value) in enumerate(zip(outputs, expected, strict=True)):
         actual = actual.like(value) if isinstance(actual, _Counted) else actual
-        try:
-            assert_close(f"output {position}", actual, value)
-        except AssertionError:
-            if (actual.dtype, actual.shape) != (value.dtype, value.shape) or value.dtype.kind != "f":
-                raise
-            np.testing.assert_allclose(actual, value, rtol=relative, err_msg=f"output {position}")
+        compare(f"output {position}", actual, value, relative)
+
+
+def compare(name: str, actual: Any, expected: Any, relative: float = 0.0) -> None:
+    """Raise AssertionError where a tensor is not as expected, by our tolerance nor by a relative one of floats."""
+    try:
+        assert_close(name, actual, expected)
+    except AssertionError:
+        if (actual.dtype, actual.shape) != (expected.dtype, expected.shape) or expected.dtype.kind != "f":
+            raise
+        np.testing.assert_allclose(actual, expected, rtol=relative, err_msg=name)
