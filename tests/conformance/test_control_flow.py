@@ -53,7 +53,6 @@ def test_as_onnxruntime(case: Case, tmp_path: Path) -> None:
     [
         {"interface_api": "packed", "operator_api": "packed", "workspace": "caller", "weights": "caller"},
         {"interface_api": "packed", "operator_api": "cpacked"},
-        {"io": "workspace"},
         {"interface_api": "micro"},
         {"resource_handle": True, "workspace": "caller"},
         {"interface_api": "packed", "operator_api": "unpacked", "threads": 2},
