@@ -7,7 +7,18 @@ from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, IntegerType, TensorType, f32, f64, i1, i32, i64
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    FixedBitwidthType,
+    Float16Type,
+    IntegerType,
+    TensorType,
+    f32,
+    f64,
+    i1,
+    i32,
+    i64,
+)
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
@@ -51,9 +62,8 @@ def _width(kind: Attribute) -> int:
     """The bits of an element; a boolean is a byte."""
     if kind == i1:
         return 8
-    if isinstance(kind, IntegerType):
-        return kind.width.data
-    return getattr(kind, "bitwidth")  # noqa: B009 - every float type has it, their base class does not
+    assert isinstance(kind, FixedBitwidthType)
+    return kind.bitwidth
 
 
 def _bits(b: Builder, value: Scalar, kind: Attribute) -> Scalar:

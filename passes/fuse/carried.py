@@ -9,7 +9,7 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from aotc.dialects.graph.compound.control import IfOp, LoopOp, yield_of
 from aotc.dialects.graph.interfaces import is_view, viewed_whole
 from aotc.dialects.graph.structure import CopyOp, FusedOp
-from aotc.passes.fuse.groups import make_group
+from aotc.passes.fuse.groups import in_order, make_group
 from aotc.passes.fuse.reads import in_place
 
 
@@ -46,6 +46,7 @@ def _settle_loop(loop: LoopOp) -> dict[SSAValue, SSAValue]:
     over an operand of their operation, with the operand.
     """
     block, end = loop.block, yield_of(loop.block)
+    ops = [op for op in block.ops if op is not end]
     after: dict[Operation, set[Operation]] = {}
     copied: list[int] = []
     taken_over: dict[SSAValue, SSAValue] = {}
@@ -59,13 +60,13 @@ def _settle_loop(loop: LoopOp) -> dict[SSAValue, SSAValue]:
         wanted = {op: set(others) for op, others in after.items()}
         wanted.setdefault(producer, set()).update(before := set(_readers(argument)))
         wanted[producer].discard(producer)
-        if (producer in before and not _may_overwrite(producer, source, argument)) or _ordered(block, wanted) is None:
+        if (producer in before and not _may_overwrite(producer, source, argument)) or in_order(ops, wanted) is None:
             copied.append(position)
             continue
         after = wanted
         if producer in before:
             taken_over[source] = argument
-    order = _ordered(block, after)
+    order = in_order(ops, after)
     assert order is not None
     for op in order:
         op.detach()
@@ -154,31 +155,3 @@ def _is_of(value: SSAValue, argument: BlockArgument) -> bool:
     while isinstance(value, OpResult) and is_view(value.op):
         value = value.op.operands[0]
     return value is argument
-
-
-def _ordered(block: Block, after: dict[Operation, set[Operation]]) -> Sequence[Operation] | None:
-    """The operations of `block` but its terminator, each after those whose results it reads and those that it must come
-    `after`, otherwise in the order they are in; None where there is no such order."""
-    ops = [op for op in block.ops if op is not block.last_op]
-    open_ops: set[Operation] = set()
-    placed: dict[Operation, None] = {}
-    for root in ops:
-        pending = [root]
-        while pending:
-            op = pending[-1]
-            if op in placed:
-                pending.pop()
-                continue
-            needed = [value.op for value in op.operands if isinstance(value, OpResult) and value.op.parent is block]
-            needed += sorted(after.get(op, ()), key=ops.index)
-            missing = [other for other in needed if other not in placed]
-            if not missing:
-                pending.pop()
-                open_ops.discard(op)
-                placed[op] = None
-                continue
-            if op in open_ops and any(other in open_ops for other in missing):
-                return None
-            open_ops.add(op)
-            pending.append(missing[0])
-    return list(placed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 
@@ -86,9 +86,22 @@ def copy_group(ops: Sequence[Operation]) -> tuple[Block, list[SSAValue], dict[SS
 
 def sort_operations(block: Block) -> None:
     """Put every operation of `block` after the ones it needs, otherwise keeping the order."""
-    ops = list(block.ops)
-    placed: set[Operation] = set()
-    order: list[Operation] = []
+    ops, order = list(block.ops), in_order(list(block.ops))
+    assert order is not None
+    if order != ops:
+        for op in ops:
+            op.detach()
+        block.add_ops(order)
+
+
+def in_order(
+    ops: Sequence[Operation], after: Mapping[Operation, Collection[Operation]] | None = None
+) -> list[Operation] | None:
+    """The operations of a block, each after those among them whose results it reads and those that it must come
+    `after`, otherwise in the order they are in; None where there is no such order."""
+    place = {op: number for number, op in enumerate(ops)}
+    waiting: set[Operation] = set()
+    placed: dict[Operation, None] = {}
     for root in ops:
         pending = [root]
         while pending:
@@ -96,16 +109,16 @@ def sort_operations(block: Block) -> None:
             if op in placed:
                 pending.pop()
                 continue
-            needed = [
-                v.op for v in op.operands if isinstance(v, OpResult) and v.op not in placed and v.op.parent is block
-            ]
-            if needed:
-                pending.extend(reversed(needed))
-            else:
+            needed = [value.op for value in op.operands if isinstance(value, OpResult) and value.op in place]
+            needed += sorted((after or {}).get(op, ()), key=place.__getitem__)
+            missing = [other for other in needed if other not in placed]
+            if not missing:
                 pending.pop()
-                placed.add(op)
-                order.append(op)
-    if order != ops:
-        for op in ops:
-            op.detach()
-        block.add_ops(order)
+                waiting.discard(op)
+                placed[op] = None
+                continue
+            if op in waiting and any(other in waiting for other in missing):
+                return None
+            waiting.add(op)
+            pending.append(missing[0])
+    return list(placed)

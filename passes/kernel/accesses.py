@@ -80,6 +80,11 @@ class Accesses:
     """For each result, scratch buffers included."""
 
 
+def element_by_element(op: AnchorOp) -> Accesses:
+    """The accesses of a nest without tiles: anything can be fused into it."""
+    return Accesses(tuple(() for _ in (*op.operands, *op.scratch())), tuple(() for _ in op.results))
+
+
 def traced(op: AnchorOp, nest: Nest) -> Accesses | None:
     """The accesses of `nest`, which computes `op`, recorded while it writes into a block that is dropped; None where it
     raises NotVectorizable."""

@@ -33,3 +33,17 @@ def many_instructions() -> Executable:
         ib.emit_goto(1)
         ib.emit_ret(ib.r(2))
     return ib.get()
+
+
+def emit_fibonacci(ib: ExecBuilder, name: str) -> None:
+    """The body of the function `name`, which calls itself: Fibonacci's number of r(0)."""
+    more = ib.label()
+    ib.emit_call("vm.builtin.less", [ib.r(0), ib.imm(2)], dst=ib.r(1))
+    ib.emit_if(ib.r(1), more)
+    ib.emit_ret(ib.r(0))
+    ib.place(more)
+    for register, less in ((1, 1), (2, 2)):
+        ib.emit_call("vm.builtin.sub", [ib.r(0), ib.imm(less)], dst=ib.r(register))
+        ib.emit_call(name, [ib.r(register)], dst=ib.r(register))
+    ib.emit_call("vm.builtin.add", [ib.r(1), ib.r(2)], dst=ib.r(1))
+    ib.emit_ret(ib.r(1))

@@ -138,7 +138,10 @@ class RoiAlignOp(RegionsOp):
             part = inner - b.cast(low, place.dtype)
             taps.append([(b.cast(low, INDEX), 1 - part), (b.cast(high, INDEX), part)])
         assert outside is not None
-        values = lambda: [read([y, x]) * (wy * wx) for y, wy in taps[0] for x, wx in taps[1]]  # noqa: E731
+
+        def values() -> list[Scalar]:
+            return [read([y, x]) * (wy * wx) for y, wy in taps[0] for x, wx in taps[1]]
+
         return b.when(outside, lambda: [zero] * 4, values)
 
 

@@ -139,9 +139,8 @@ class GridSampleOp(LoopNestOp):
             def read(where: list[Scalar]) -> Scalar:
                 if self.padding.data == "zeros":
                     valid = reduce(and_, (inside(b, i, extent) for i, extent in zip(where, axes, strict=True)))
-                    found = [b.cast(i, INDEX) for i in where]
-                    element = lambda: [reads[0]([batch, channel, *found])]  # noqa: E731
-                    return b.when(valid, element, lambda: [b.const(0, kind)])[0]
+                    place = [batch, channel, *(b.cast(i, INDEX) for i in where)]
+                    return b.when(valid, lambda: [reads[0](place)], lambda: [b.const(0, kind)])[0]
                 found = [self._inside(b, i, extent) for i, extent in zip(where, axes, strict=True)]
                 return reads[0]([batch, channel, *found])
 

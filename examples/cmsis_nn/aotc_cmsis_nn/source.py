@@ -24,13 +24,21 @@ def _dims(shape: Sequence[int]) -> str:
     return f"{{{', '.join(map(str, shape))}}}"
 
 
-def _tile(pair: object) -> str:
-    height, width = pair  # type: ignore[misc]
+def _pair(kernel: ExternalKernel, name: str) -> tuple[int, int]:
+    """A setting of two integers."""
+    found = kernel.settings[name]
+    assert isinstance(found, tuple)
+    first, second = found
+    return first, second
+
+
+def _tile(kernel: ExternalKernel, name: str) -> str:
+    height, width = _pair(kernel, name)
     return f"{{{width}, {height}}}"
 
 
 def _clamp(kernel: ExternalKernel) -> str:
-    low, high = kernel.settings["clamp"]  # type: ignore[misc]
+    low, high = _pair(kernel, "clamp")
     return f"{{{low}, {high}}}"
 
 
@@ -88,9 +96,9 @@ def _conv(kernel: ExternalKernel) -> str:
         multiplier=f" {output[-1] // x.shape[-1]}," if depthwise else "",
         input_offset=settings["input_offset"],
         output_offset=settings["output_offset"],
-        stride=_tile(settings["stride"]),
-        padding=_tile(settings["padding"]),
-        dilation=_tile(settings["dilation"]),
+        stride=_tile(kernel, "stride"),
+        padding=_tile(kernel, "padding"),
+        dilation=_tile(kernel, "dilation"),
         clamp=_clamp(kernel),
         scratch=scratch,
         size=size,
@@ -109,7 +117,7 @@ def _fully_connected(kernel: ExternalKernel) -> str:
 def _pool(kernel: ExternalKernel) -> str:
     x = kernel.arguments[0]
     output = next(each.shape for each in kernel.arguments if each.use == "result")
-    height, width = kernel.settings["kernel"]  # type: ignore[misc]
+    height, width = _pair(kernel, "kernel")
     scratch, size = _scratch(kernel)
     mean = kernel.kernel == "mean_pool"
     needed = f"arm_avgpool_s8_get_buffer_size({output[2]}, {x.shape[3]})"
@@ -118,8 +126,8 @@ def _pool(kernel: ExternalKernel) -> str:
         output=_dims(output),
         height=height,
         width=width,
-        stride=_tile(kernel.settings["stride"]),
-        padding=_tile(kernel.settings["padding"]),
+        stride=_tile(kernel, "stride"),
+        padding=_tile(kernel, "padding"),
         clamp=_clamp(kernel),
         scratch=scratch,
         size=size,

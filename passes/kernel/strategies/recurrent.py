@@ -14,7 +14,7 @@ from aotc.dialects.graph.recurrent.lines import ScalarLines
 from aotc.dialects.graph.recurrent.recurrence import RecurrenceOp
 from aotc.dialects.graph.schedules import RecurrenceSchedule, Schedule, SumsSchedule, schedule_of
 from aotc.machines.machine import Core, Machine
-from aotc.passes.kernel.accesses import Accesses
+from aotc.passes.kernel.accesses import Accesses, element_by_element
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.costs.products import product_schedule
 from aotc.passes.kernel.layouts import Layouts
@@ -77,7 +77,7 @@ class ScalarRecurrenceStrategy(KernelStrategy[RecurrenceOp]):
         return Prologue.STORED
 
     def accesses(self, op: RecurrenceOp, schedule: SumsSchedule) -> Accesses | None:
-        return Accesses(tuple(() for _ in (*op.operands, *op.scratch())), tuple(() for _ in op.results))
+        return element_by_element(op)
 
     def nest(
         self,

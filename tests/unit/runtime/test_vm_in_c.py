@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from test_runtime import RUNTIME, build
 from test_runtime import pytestmark as pytestmark
-from vm_programs import many_instructions
+from vm_programs import emit_fibonacci, many_instructions
 
 from aotc.vm import ExecBuilder, Executable, ShapeTuple, VirtualMachine, VMError, place
 
@@ -63,19 +63,7 @@ def call(name: str, operands: Callable[[ExecBuilder], Sequence[Any]], num_inputs
 
 
 def fibonacci() -> Executable:
-    def emit(ib: ExecBuilder) -> None:
-        more = ib.label()
-        ib.emit_call("vm.builtin.less", [ib.r(0), ib.imm(2)], dst=ib.r(1))
-        ib.emit_if(ib.r(1), more)
-        ib.emit_ret(ib.r(0))
-        ib.place(more)
-        for register, less in ((1, 1), (2, 2)):
-            ib.emit_call("vm.builtin.sub", [ib.r(0), ib.imm(less)], dst=ib.r(register))
-            ib.emit_call("main", [ib.r(register)], dst=ib.r(register))
-        ib.emit_call("vm.builtin.add", [ib.r(1), ib.r(2)], dst=ib.r(1))
-        ib.emit_ret(ib.r(1))
-
-    return function(emit, 1)
+    return function(lambda ib: emit_fibonacci(ib, "main"), 1)
 
 
 def test_g4_recursion_and_jumps(program: Path, tmp_path: Path) -> None:

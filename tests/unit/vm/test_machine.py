@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
+from vm_programs import emit_fibonacci
 
 import aotc
 from aotc.vm import Allocator, ExecBuilder, Executable, ShapeTuple, VirtualMachine, VMError, place, register
@@ -80,16 +81,7 @@ def test_g1_a_program_whose_length_and_shapes_are_known_when_it_runs() -> None:
 def test_g4_recursion() -> None:
     ib = ExecBuilder()
     with ib.function("fib", num_inputs=1):
-        more = ib.label()
-        ib.emit_call("vm.builtin.less", [ib.r(0), ib.imm(2)], dst=ib.r(1))
-        ib.emit_if(ib.r(1), more)
-        ib.emit_ret(ib.r(0))
-        ib.place(more)
-        for register_, less in ((1, 1), (2, 2)):
-            ib.emit_call("vm.builtin.sub", [ib.r(0), ib.imm(less)], dst=ib.r(register_))
-            ib.emit_call("fib", [ib.r(register_)], dst=ib.r(register_))
-        ib.emit_call("vm.builtin.add", [ib.r(1), ib.r(2)], dst=ib.r(1))
-        ib.emit_ret(ib.r(1))
+        emit_fibonacci(ib, "fib")
     with ib.function("down", num_inputs=1):
         ib.emit_call("down", [ib.r(0)], dst=ib.r(0))
         ib.emit_ret(ib.r(0))

@@ -28,7 +28,7 @@ from aotc.dialects.graph.packed.interleaved import InterleaveWordsOp
 from aotc.dialects.graph.quantized.accumulation import AccumulatingOp
 from aotc.dialects.graph.schedules import Schedule, SumsSchedule, schedule_of
 from aotc.machines.machine import Core
-from aotc.passes.kernel.accesses import Accesses
+from aotc.passes.kernel.accesses import Accesses, element_by_element
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.costs.sums import depthwise_schedule, runs_schedule, sums_schedule
 from aotc.passes.kernel.layouts import Blocked, Layouts
@@ -50,7 +50,7 @@ class SumsStrategy(KernelStrategy[Sum]):
         return Prologue.STORED
 
     def accesses(self, op: Sum, schedule: SumsSchedule) -> Accesses | None:
-        return Accesses(tuple(() for _ in op.operands), tuple(() for _ in op.results))
+        return element_by_element(op)
 
 
 def _applies(op: AccumulatingOp, core: Core, x: SSAValue, weight: SSAValue) -> bool:

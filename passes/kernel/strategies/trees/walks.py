@@ -16,7 +16,7 @@ from aotc.dialects.graph.structure import ConstantOp
 from aotc.dialects.graph.trees.leaves import TreeLeavesOp
 from aotc.dialects.graph.trees.packed import PackedTreeLeavesOp, PackTreesOp
 from aotc.machines.machine import Core, Machine
-from aotc.passes.kernel.accesses import Accesses
+from aotc.passes.kernel.accesses import Accesses, element_by_element
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.layouts import Layouts
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
@@ -88,7 +88,7 @@ class PackedWalkStrategy(KernelStrategy[PackedTreeLeavesOp]):
         return Prologue.STORED
 
     def accesses(self, op: PackedTreeLeavesOp, schedule: TreeSchedule) -> Accesses | None:
-        return Accesses(tuple(() for _ in (*op.operands, *op.scratch())), tuple(() for _ in op.results))
+        return element_by_element(op)
 
     def nest(
         self,
@@ -132,7 +132,7 @@ class WalkStrategy(KernelStrategy[TreeLeavesOp]):
         return Prologue.STORED
 
     def accesses(self, op: TreeLeavesOp, schedule: TreeSchedule) -> Accesses | None:
-        return Accesses(tuple(() for _ in op.operands), ((),))
+        return element_by_element(op)
 
     def nest(
         self,

@@ -50,20 +50,21 @@ def _kind(node: Node, default: Attribute) -> Attribute:
     return kind
 
 
+def _drawn(node: Node, how: str, first: float, second: float) -> SSAValue:
+    """Random numbers of a given shape, or of that of the first input."""
+    if node.op_type.endswith("Like"):
+        return random(node, node.shape(0), _kind(node, node.element_type(0)), how, first, second)
+    return random(node, node.attr("shape"), _kind(node, f32), how, first, second)
+
+
 @onnx_op("RandomUniform", "RandomUniformLike")
 def random_uniform(node: Node) -> SSAValue:
-    low, high = node.attr("low", 0.0), node.attr("high", 1.0)
-    if node.op_type == "RandomUniform":
-        return random(node, node.attr("shape"), _kind(node, f32), "uniform", low, high)
-    return random(node, node.shape(0), _kind(node, node.element_type(0)), "uniform", low, high)
+    return _drawn(node, "uniform", node.attr("low", 0.0), node.attr("high", 1.0))
 
 
 @onnx_op("RandomNormal", "RandomNormalLike")
 def random_normal(node: Node) -> SSAValue:
-    mean, scale = node.attr("mean", 0.0), node.attr("scale", 1.0)
-    if node.op_type == "RandomNormal":
-        return random(node, node.attr("shape"), _kind(node, f32), "normal", mean, scale)
-    return random(node, node.shape(0), _kind(node, node.element_type(0)), "normal", mean, scale)
+    return _drawn(node, "normal", node.attr("mean", 0.0), node.attr("scale", 1.0))
 
 
 @onnx_op("Bernoulli")
