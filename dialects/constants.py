@@ -52,6 +52,11 @@ def constant_bytes(module: ModuleOp) -> int:
     return sum(math.prod(shape_of(value)) * byte_width(element_type_of(value)) for value in values)
 
 
+def key_of(value: SSAValue) -> str | None:
+    """The WeightStore key of a constant that is not inline."""
+    return value.op.key if isinstance(value, OpResult) and isinstance(value.op, ConstantOp) else None
+
+
 def known_array(value: SSAValue | Operation, store: WeightStore) -> Array | None:
     """The value of an SSA value that a `graph.constant` defines, else None."""
     owner = value.owner if isinstance(value, OpResult) else value

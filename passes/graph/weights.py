@@ -1,9 +1,10 @@
-"""Constants in passes: their keys, and erasing unused ones."""
+"""Constants in passes: names for new ones, and erasing unused ones."""
 
 from __future__ import annotations
 
-from xdsl.ir import Block, OpResult, SSAValue
+from xdsl.ir import Block
 
+from aotc.dialects.constants import key_of
 from aotc.dialects.graph.interfaces import GraphOp
 from aotc.dialects.graph.structure import ConstantOp
 
@@ -12,11 +13,6 @@ def constant_name(op: GraphOp) -> str:
     """The key for a constant made of `op`: that of a constant it reads, else `constant`."""
     keys = [key for operand in op.operands if (key := key_of(operand)) is not None]
     return keys[0] if keys else "constant"
-
-
-def key_of(value: SSAValue) -> str | None:
-    """The WeightStore key of a constant that is not inline."""
-    return value.op.key if isinstance(value, OpResult) and isinstance(value.op, ConstantOp) else None
 
 
 def erase_unused_constants(block: Block) -> None:

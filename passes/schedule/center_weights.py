@@ -29,7 +29,7 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from aotc.dialects.constants import constant_op, known_array
+from aotc.dialects.constants import constant_op, key_of, known_array
 from aotc.dialects.graph.compound.control import graph_blocks
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.elementwise import AddOp, MulOp
@@ -38,7 +38,6 @@ from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.quantized.flip import UI8
 from aotc.machines.targets import machine_of
 from aotc.model.weights import WeightStore
-from aotc.passes.graph.weights import erase_unused_constants, key_of
 
 _LEAST, _MOST = np.iinfo(np.int8).min, np.iinfo(np.int8).max
 
@@ -59,7 +58,6 @@ class CenterWeightsPass(ModulePass):
             for each in list(block.ops):
                 if isinstance(each, ConvOp | MatMulOp) and each.sums_integers:
                     _center(each, store)
-            erase_unused_constants(block)
 
 
 def _center(op: ConvOp | MatMulOp, store: WeightStore) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import Block, SSAValue
 
-from aotc.dialects.constants import constant_op, known_array
+from aotc.dialects.constants import constant_op, key_of, known_array
 from aotc.dialects.graph.conversion import DequantizeOp
 from aotc.dialects.graph.convolution import ConvolutionOp, ConvTransposeOp
 from aotc.dialects.graph.elementwise import AddOp, MulOp, SubOp
@@ -26,7 +26,6 @@ from aotc.passes.graph.quantization.epilogues import (
     epilogue,
 )
 from aotc.passes.graph.quantization.values import Quantized, Weights, as_type, narrowest, quantized, weights
-from aotc.passes.graph.weights import key_of
 
 SumOp: TypeAlias = ConvolutionOp | MatMulOp
 
