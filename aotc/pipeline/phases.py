@@ -45,20 +45,20 @@ def _fixed(pipeline: str) -> Callable[[CompileOptions], str]:
 
 
 def _graph(options: CompileOptions) -> str:
-    means, fixed, notes = "", "", ""
+    raising, fixed, notes = "{most-bits=8}", "", ""
     doubles = options.requantize == "fixed"
     if not is_vectorized(options):
         long_multiply = _flag(core_of(options.target).long_multiply)
         requantization = f"fix-requantization{{long-multiply={long_multiply} doubling={_flag(doubles)}}}"
         fixed = f"tabulate-quantized,fix-arithmetic,fix-softmax,{requantization},"
-        means, notes = f"{{means={_flag(doubles)}}}", "{requantization=true}"
+        raising, notes = f"{{means={_flag(doubles)}}}", "{requantization=true}"
     elif doubles:
         why = f"kernels for {options.target} at -O{options.optimize} are in vector registers, where floats are fast"
         raise UsageError(Problem("--requantize fixed", why=why, fix="use -O0 or -Os, or a target without vectors"))
     return (
         "annotate-quantization,infer-shapes,fold-constants{quantized=false},canonicalize,simplify-control-flow,"
         "fold-batch-norm,shrink-constants,eliminate-transposes,absorb-transposes,fold-constants{quantized=false},"
-        f"canonicalize,cse,raise-functions,raise-normalization,raise-quantization{means},{fixed}fold-constants,"
+        f"canonicalize,cse,raise-functions,raise-normalization,raise-quantization{raising},{fixed}fold-constants,"
         f"canonicalize,cse,dce,note-floats{notes}"
     )
 
@@ -87,9 +87,10 @@ def _scheduled(options: CompileOptions) -> str:
     table = "" if options.tuned is None else f' table="{options.tuned}"'
     choose = f'choose-schedule{{target="{options.target}"{table}}}'
     algorithms = f'choose-algorithms{{target="{options.target}" accuracy={options.accuracy}{table}}}'
-    signs = f'center-weights{{target="{options.target}"}},flip-signs{{target="{options.target}"}}'
+    target = f'{{target="{options.target}"}}'
+    bytes_ = f"center-weights{target},multiply-in-floats{target},flip-signs{target}"
     return (
-        f"{signs},{algorithms},{choose},widen-operands,assign-layouts,fold-constants,prove-narrow-pairs,canonicalize,"
+        f"{bytes_},{algorithms},{choose},widen-operands,assign-layouts,fold-constants,prove-narrow-pairs,canonicalize,"
         f"cse,{choose},dce"
     )
 

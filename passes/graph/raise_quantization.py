@@ -39,7 +39,7 @@ from aotc.dialects.graph.conversion import QuantizeOp
 from aotc.dialects.graph.convolution import ConvolutionOp
 from aotc.dialects.graph.interfaces import GraphOp
 from aotc.dialects.graph.matmul import MatMulOp
-from aotc.dialects.graph.quantized.accumulation import AccumulatingOp
+from aotc.dialects.graph.quantized.accumulation import MOST_BITS, AccumulatingOp
 from aotc.model.locations import fuse_locations
 from aotc.model.weights import WeightStore
 from aotc.passes.graph.quantization.movement import raise_movement, same_integers
@@ -57,13 +57,17 @@ class RaiseQuantizationPass(ModulePass):
     """Whether all means are sums of integers, those too where errors of floats decide what the model's are: for cores
     on which floats are slow, or missing."""
 
+    most_bits: int = MOST_BITS
+    """Of operands of sums that are no constants: 8 for cores with vectors, which have registers for sums of products of
+    bytes and of floats."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         store = WeightStore.of(ctx)
         for block in graph_blocks(op):
-            _rewrite(block, Constants(block, store), means=self.means)
+            _rewrite(block, Constants(block, store), self)
 
 
-def _rewrite(block: Block, constants: Constants, *, means: bool) -> None:
+def _rewrite(block: Block, constants: Constants, options: RaiseQuantizationPass) -> None:
     for op in list(block.ops):
         if not isinstance(op, GraphOp) or op.parent is not block:
             continue
@@ -71,16 +75,16 @@ def _rewrite(block: Block, constants: Constants, *, means: bool) -> None:
             if (value := same_integers(op, constants)) is not None:
                 Rewriter.replace_op(op, [], [value])
             continue
-        if (raised := _raised(op, constants, means=means)) is not None:
+        if (raised := _raised(op, constants, options)) is not None:
             _put_in_place(raised)
 
 
-def _raised(op: GraphOp, constants: Constants, *, means: bool) -> Raised | None:
+def _raised(op: GraphOp, constants: Constants, options: RaiseQuantizationPass) -> Raised | None:
     if isinstance(op, AccumulatingOp) and op.sums_integers:
         return None
     if isinstance(op, ConvolutionOp | MatMulOp):
-        return raise_sum(op, constants)
-    return raise_mean(op, constants, always=means) or raise_movement(op, constants)
+        return raise_sum(op, constants, most_bits=options.most_bits)
+    return raise_mean(op, constants, always=options.means) or raise_movement(op, constants)
 
 
 def _put_in_place(raised: Raised) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
-from xdsl.dialects.builtin import f32, i32
+from xdsl.dialects.builtin import IntegerType, f32, i32
 from xdsl.ir import Block, SSAValue
 
 from aotc.dialects.constants import constant_op, key_of, known_array
@@ -17,6 +17,7 @@ from aotc.dialects.graph.elementwise import AddOp, MulOp, SubOp
 from aotc.dialects.graph.interfaces import Array, GraphOp, element_type_of, shape_of
 from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.movement import ReshapeOp
+from aotc.dialects.graph.quantized.accumulation import MOST_BITS
 from aotc.dialects.graph.quantized.requantization import RequantizeOp
 from aotc.model.weights import WeightStore
 from aotc.passes.graph.quantization.epilogues import (
@@ -75,18 +76,19 @@ class Constants:
         return self.of(array, key_of(given.source) or "weight")
 
 
-def raise_sum(op: SumOp, constants: Constants) -> Raised | None:
-    """`op` and what follows it, on integers; None where its operands stand for none, or sums would not fit i32."""
+def raise_sum(op: SumOp, constants: Constants, *, most_bits: int = MOST_BITS) -> Raised | None:
+    """`op` and what follows it, on integers; None where its operands stand for none, where one that is no constant is
+    wider than `most_bits`, or sums would not fit i32."""
     store = constants.store
     x, y = quantized(op.operands[0], store), None
-    if x is None:
+    if x is None or _bits(x.value) > most_bits:
         return None
     known = weights(op.operands[1], store)
     if known is None and (isinstance(op, ConvolutionOp) or (y := quantized(op.operands[1], store)) is None):
         return None
     if x.offset is not None and not (known is not None and _is_by_rows(op, x.offset)):
         return None
-    if y is not None and y.offset is not None:
+    if y is not None and (y.offset is not None or _bits(y.value) > most_bits):
         return None
     right = y if known is None else known
     assert right is not None
@@ -281,6 +283,12 @@ def _scale_of_results(op: SumOp, known: Weights) -> Array | None:
     if isinstance(op, ConvTransposeOp):
         return np.tile(scale, op.groups) if known.axis == 1 else None
     return scale if known.axis == 0 else None
+
+
+def _bits(integers: SSAValue) -> int:
+    kind = element_type_of(integers)
+    assert isinstance(kind, IntegerType)
+    return kind.width.data
 
 
 def _wrapped(total: Array) -> Array:
