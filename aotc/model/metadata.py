@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from functools import cache
 from typing import Any, TypeVar
 
 METADATA_VERSION = 1
@@ -27,6 +28,15 @@ class TensorInfo:
 
 
 @dataclass(frozen=True)
+class BufferArgument:
+    """A buffer that a kernel is called with: its name in C, dtype name, shape; an extent of the run time is -1."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class KernelInfo:
     """One kernel function: its C symbol, the ONNX nodes it computes (of every call), how often it is called, and the
     bytes of its own workspace, its inputs and outputs, and the constants it is given, of its largest call."""
@@ -39,6 +49,10 @@ class KernelInfo:
     constant_bytes: int = 0
     codegen: str = ""
     """The code generator from outside that made it; empty: it was compiled with the model."""
+    inputs: tuple[BufferArgument, ...] = ()
+    """What it reads, in the order of its arguments; nothing where one function serves calls of several shapes."""
+    outputs: tuple[BufferArgument, ...] = ()
+    """What follows, and it writes: its results, then its scratch memory."""
 
 
 @dataclass(frozen=True)
@@ -200,13 +214,18 @@ def from_json(text: str) -> ModelInfo:
             members,
             inputs=tuple(_build(TensorInfo, item) for item in members["inputs"]),
             outputs=tuple(_build(TensorInfo, item) for item in members["outputs"]),
-            kernels=tuple(_build(KernelInfo, item) for item in members["kernels"]),
+            kernels=tuple(_kernel(item) for item in members["kernels"]),
             plan=_build(PlanInfo, plan, buffers=tuple(_build(BufferInfo, item) for item in plan["buffers"])),
             footprint=None if footprint is None else _footprint(footprint),
             origin=None if origin is None else _build(Origin, origin),
         )
     except (KeyError, TypeError, RecursionError) as error:
         raise ValueError(f"this is no metadata of a compiled model: {error!r}") from error
+
+
+def _kernel(members: Mapping[str, Any]) -> KernelInfo:
+    ends = {end: tuple(_build(BufferArgument, item) for item in members.get(end, ())) for end in ("inputs", "outputs")}
+    return _build(KernelInfo, members, **ends)
 
 
 def _footprint(members: Mapping[str, Any]) -> Footprint:
@@ -216,6 +235,10 @@ def _footprint(members: Mapping[str, Any]) -> Footprint:
 
 def _build(kind: type[_T], members: Mapping[str, Any], **parts: object) -> _T:
     """An instance of dataclass `kind` from JSON members, arrays as tuples; `parts` are ready."""
-    names = [item.name for item in fields(kind)]  # pyright: ignore[reportArgumentType]
-    values = {name: members[name] for name in names if name in members and name not in parts}
+    values = {name: members[name] for name in _names(kind) if name in members and name not in parts}
     return kind(**{name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}, **parts)
+
+
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(item.name for item in fields(kind))

@@ -19,6 +19,7 @@ from aotc.dialects.aot.contract import (
     kernels,
     model_name,
     nodes_in_floats,
+    parameters_of,
     plan_of,
     sizes_of,
     tensors_of,
@@ -30,7 +31,7 @@ from aotc.dialects.aot.contract import (
 from aotc.dialects.dtypes import numpy_dtype
 from aotc.model.conventions import CALL_PACKED
 from aotc.model.locations import node_names
-from aotc.model.metadata import KernelInfo, ModelInfo, TensorInfo
+from aotc.model.metadata import BufferArgument, KernelInfo, ModelInfo, TensorInfo
 from aotc.model.naming import c_identifier
 
 
@@ -101,8 +102,15 @@ def _kernels(module: ModuleOp) -> tuple[KernelInfo, ...]:
         external = EXTERNAL.get(kernel)
         codegen = "" if external is None else external.codegen
         count = len(calls.get(symbol, ()))
-        found.append(KernelInfo(symbol, nodes[symbol], count, sizes.workspace, sizes.io, sizes.constant, codegen))
+        totals = sizes.workspace, sizes.io, sizes.constant
+        ends = _buffers(kernel, "input"), _buffers(kernel, "output")
+        found.append(KernelInfo(symbol, nodes[symbol], count, *totals, codegen, *ends))
     return tuple(found)
+
+
+def _buffers(kernel: FuncOp, io: str) -> tuple[BufferArgument, ...]:
+    given = parameters_of(kernel) or ()
+    return tuple(BufferArgument(each.name, each.dtype, each.shape) for each in given if each.io == io)
 
 
 def _calls(module: ModuleOp) -> dict[str, list[CallOp]]:

@@ -168,6 +168,24 @@ def argument_of(value: BlockArgument) -> Argument:
     return Argument(function.arg_attrs.data[value.index])
 
 
+# --- parameters of kernels -------------------------------------------------------------------------------------------
+
+_PARAMETERS: Final = Field[tuple[DictionaryAttr, ...]]("aot.parameters", _dictionaries, ArrayAttr)
+
+
+def parameters_of(kernel: FuncOp) -> list[Tensor] | None:
+    """What a kernel is called with, in order, after `interface`: its operands ("input"), then what it writes
+    ("output"), scratch memory last; named as in C, an extent of the run time is -1. None where one function serves
+    calls of several shapes."""
+    found = _PARAMETERS.get(kernel)
+    return None if found is None else [Argument(each).tensor() for each in found]
+
+
+def set_parameters(kernel: FuncOp, parameters: Iterable[Argument] | None) -> None:
+    """Record what a kernel is called with, whatever its arguments become: each with `name`, `dtype`, `io`, `shape`."""
+    _PARAMETERS.set(kernel, None if parameters is None else tuple(each.dictionary() for each in parameters))
+
+
 # --- inputs and outputs ----------------------------------------------------------------------------------------------
 
 
