@@ -54,9 +54,11 @@ class Emission:
         """
         from aotc.emit.c.files import emit_c
         from aotc.machines.features import needed
+        from aotc.pipeline.model_info import constants
 
         options = self.compilation.options
-        info = replace(self.compilation.info(), features=needed(options.target))
+        arrays = constants(self.compilation.module, self.compilation.store)
+        info = replace(self.compilation.info(), features=needed(options.target), constants=arrays)
         native = bool(NATIVE_KINDS & {*options.emit})
         budget = options.flash is not None or options.stack is not None
         if options.cc is not None:
@@ -188,12 +190,12 @@ def _shared(emission: Emission) -> Iterable[Artifact]:
 
 
 def _mlf(emission: Emission) -> Iterable[Artifact]:
-    from aotc.dialects.aot.contract import weight_offsets
+    from aotc.dialects.aot.contract import places_in_blob
     from aotc.emit.model_library import model_library
 
     kinds = [kind for kind in emission.compilation.options.emit if kind not in ("mlf", "header")] or ["c"]
     store, module = emission.compilation.store, emission.compilation.module
-    archive = model_library(_made(emission, kinds), emission.info, store.blob(weight_offsets(module)))
+    archive = model_library(_made(emission, kinds), emission.info, store.blob(places_in_blob(module)))
     return [emission.artifact("aotc", NONE, f"{emission.name}.tar", archive)]
 
 

@@ -56,6 +56,17 @@ class KernelInfo:
 
 
 @dataclass(frozen=True)
+class ConstantInfo:
+    """One array of weights: its name, numpy's and ml_dtypes' name of its elements, shape, and where it is in the blob
+    `NAME.weights.bin`, in bytes; that is a file of the model's, or of its archive where weights are embedded."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    offset: int
+
+
+@dataclass(frozen=True)
 class BufferInfo:
     """One planned buffer: bytes, offset in the arena, first and last step it lives in (inclusive), nodes."""
 
@@ -165,6 +176,8 @@ class ModelInfo:
     """What the processor must have beyond the base of its architecture, in LLVM's words (`aotc.machines.features`)."""
     in_floats: tuple[str, ...] = ()
     """The nodes of a quantised model that compute with dequantised numbers."""
+    constants: tuple[ConstantInfo, ...] = ()
+    """The arrays of weights; nothing where no files were made."""
     origin: Origin | None = None
     """None where it is not known: of a module that was not compiled from a model."""
     version: int = METADATA_VERSION
@@ -197,6 +210,8 @@ def to_json(info: ModelInfo, artifacts: Sequence[Mapping[str, Any]] = ()) -> str
         del members["features"]
     if not info.in_floats:
         del members["in_floats"]
+    if not info.constants:
+        del members["constants"]
     if info.origin is None:
         del members["origin"]
     return json.dumps(members, indent=2) + "\n"
@@ -215,6 +230,7 @@ def from_json(text: str) -> ModelInfo:
             inputs=tuple(_build(TensorInfo, item) for item in members["inputs"]),
             outputs=tuple(_build(TensorInfo, item) for item in members["outputs"]),
             kernels=tuple(_kernel(item) for item in members["kernels"]),
+            constants=tuple(_build(ConstantInfo, item) for item in members.get("constants", ())),
             plan=_build(PlanInfo, plan, buffers=tuple(_build(BufferInfo, item) for item in plan["buffers"])),
             footprint=None if footprint is None else _footprint(footprint),
             origin=None if origin is None else _build(Origin, origin),

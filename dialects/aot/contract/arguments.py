@@ -150,14 +150,18 @@ def set_signature(function: FuncOp, arguments: Iterable[Argument], results: Sequ
     function.properties.pop("res_attrs", None)
 
 
-def append_argument(function: FuncOp, kind: Attribute, given: Argument, hint: str) -> BlockArgument:
-    """A new last argument; its attributes are recorded at once, results stay as they are."""
-    block = function.body.block
-    both = [*arguments_of(function), given]
-    argument = block.insert_arg(kind, len(block.args))
+def insert_argument(function: FuncOp, place: int, kind: Attribute, given: Argument, hint: str) -> BlockArgument:
+    """A new argument before the one at `place`; its attributes are recorded at once, results stay as they are."""
+    attributes = arguments_of(function)
+    argument = function.body.block.insert_arg(kind, place)
     argument.name_hint = hint
-    set_signature(function, both, function.function_type.outputs.data)
+    set_signature(function, [*attributes[:place], given, *attributes[place:]], function.function_type.outputs.data)
     return argument
+
+
+def append_argument(function: FuncOp, kind: Attribute, given: Argument, hint: str) -> BlockArgument:
+    """A new last argument, as `insert_argument` makes it."""
+    return insert_argument(function, len(function.body.block.args), kind, given, hint)
 
 
 def argument_of(value: BlockArgument) -> Argument:
