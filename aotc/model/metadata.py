@@ -177,7 +177,7 @@ class ModelInfo:
     in_floats: tuple[str, ...] = ()
     """The nodes of a quantised model that compute with dequantised numbers."""
     constants: tuple[ConstantInfo, ...] = ()
-    """The arrays of weights; nothing where no files were made."""
+    """The arrays of weights; only in files."""
     origin: Origin | None = None
     """None where it is not known: of a module that was not compiled from a model."""
     version: int = METADATA_VERSION
@@ -193,7 +193,7 @@ class ModelInfo:
         return self.workspace_bytes + (self.io_bytes if self.io == "caller" else 0)
 
 
-def to_json(info: ModelInfo, artifacts: Sequence[Mapping[str, Any]] = ()) -> str:
+def to_json(info: ModelInfo, artifacts: Sequence[Mapping[str, Any]] = (), *, indent: int | None = 2) -> str:
     """The metadata as one JSON object, ASCII, keys in the order of the classes; ends in a newline.
 
     `artifacts` are what there is of the model, each as `Artifact.described` has it.
@@ -214,7 +214,7 @@ def to_json(info: ModelInfo, artifacts: Sequence[Mapping[str, Any]] = ()) -> str
         del members["constants"]
     if info.origin is None:
         del members["origin"]
-    return json.dumps(members, indent=2) + "\n"
+    return json.dumps(members, indent=indent) + "\n"
 
 
 def from_json(text: str) -> ModelInfo:
@@ -251,8 +251,12 @@ def _footprint(members: Mapping[str, Any]) -> Footprint:
 
 def _build(kind: type[_T], members: Mapping[str, Any], **parts: object) -> _T:
     """An instance of dataclass `kind` from JSON members, arrays as tuples; `parts` are ready."""
-    values = {name: members[name] for name in _names(kind) if name in members and name not in parts}
-    return kind(**{name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}, **parts)
+    values: dict[str, object] = parts
+    for name in _names(kind):
+        if name in members and name not in parts:
+            value = members[name]
+            values[name] = tuple(value) if isinstance(value, list) else value
+    return kind(**values)
 
 
 @cache
