@@ -14,11 +14,13 @@ import shutil
 import struct
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import EntryPoint
 from math import prod
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 from zipfile import BadZipFile
 
 import numpy as np
@@ -29,7 +31,18 @@ from aotc.model.artifacts import METADATA, Artifact, ArtifactSet
 from aotc.model.dlpack import DLPACK_TYPES, dtype_of
 from aotc.vm import Executable
 
+if TYPE_CHECKING:
+    from aotc.model.metadata import BufferArgument, TensorInfo
+
 Inspector: TypeAlias = Callable[[Artifact], str]
+
+
+@dataclass(frozen=True)
+class WithMetadata:
+    """A view that needs what NAME.json says of the artefact's set, which is None where there is none."""
+
+    show: Callable[[Artifact, Artifact | None], str]
+
 
 _AR, _AR_HEADER = b"!<arch>\n", 60
 _SHOWN = 8
@@ -63,13 +76,16 @@ def inspectors(artifact: Artifact, metadata: Artifact | None = None) -> dict[str
         for name, inspector in _all():
             of, _, method = name.rpartition(".")
             if of == subject:
-                found.setdefault(method, inspector)
-    if suffix == ".bin":
-        found = {"arrays": lambda blob: _weights(blob, metadata), **found}
+                view = partial(_shown, inspector, metadata) if isinstance(inspector, WithMetadata) else inspector
+                found.setdefault(method, view)
     return found
 
 
-def _all() -> Iterator[tuple[str, Inspector]]:
+def _shown(inspector: WithMetadata, metadata: Artifact | None, artifact: Artifact) -> str:
+    return inspector.show(artifact, metadata)
+
+
+def _all() -> Iterator[tuple[str, Inspector | WithMetadata]]:
     yield from INSPECTORS.items()
     for point in extensions.points(extensions.INSPECTORS):
         if (found := extensions.load(point, _check)) is not None:
@@ -210,9 +226,28 @@ def _members(archive: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def _weights(artifact: Artifact, metadata: Artifact | None) -> str:
+    return _constants(artifact.read(), _needed(metadata))
+
+
+def _needed(metadata: Artifact | None) -> Artifact:
     if metadata is None:
-        raise ValueError("no NAME.json beside it says what is in it; --as bytes needs none")
-    return _constants(artifact.read(), metadata)
+        raise ValueError("no NAME.json beside it says what is in it; other views need none")
+    return metadata
+
+
+def _signatures(artifact: Artifact, metadata: Artifact | None) -> str:
+    """A line for the entry and for each operator: inputs, and what is written."""
+    from aotc.model.conventions import entry_symbol
+    from aotc.model.metadata import from_json
+
+    info = from_json(_needed(metadata).text())
+    functions = [(entry_symbol(info.name, info.interface_api), info.inputs, info.outputs)]
+    functions += [(kernel.symbol, kernel.inputs, kernel.outputs) for kernel in info.kernels]
+    return "\n".join(f"{symbol}: {_tensors(inputs)} -> {_tensors(outputs)}" for symbol, inputs, outputs in functions)
+
+
+def _tensors(given: Sequence[TensorInfo] | Sequence[BufferArgument]) -> str:
+    return ", ".join(f"{each.name} {each.dtype}{list(each.shape)}" for each in given)
 
 
 def _constants(blob: bytes, metadata: Artifact) -> str:
@@ -286,9 +321,10 @@ def _bytecode_stats(artifact: Artifact) -> str:
     return Executable.from_bytes(artifact.read()).stats()
 
 
-INSPECTORS: dict[str, Inspector] = {
+INSPECTORS: dict[str, Inspector | WithMetadata] = {
     ".json.pretty": _json,
     ".json.plan": _plan,
+    ".json.signatures": lambda described: _signatures(described, described),
     ".json.weights": _placed_constants,
     ".c.functions": _c_functions,
     ".c.text": _text,
@@ -300,11 +336,16 @@ INSPECTORS: dict[str, Inspector] = {
     ".mlir.functions": _mlir_functions,
     ".mlir.text": _text,
     ".o.functions": _object,
+    ".o.signatures": WithMetadata(_signatures),
     ".o.disassembly": _disassembly,
     ".a.members": _archive,
     ".a.functions": _archive_functions,
+    ".a.signatures": WithMetadata(_signatures),
     ".so.symbols": _library,
+    ".so.functions": _object,
+    ".so.signatures": WithMetadata(_signatures),
     ".so.disassembly": _disassembly,
+    ".bin.arrays": WithMetadata(_weights),
     ".bin.bytes": _bytes,
     ".npz.arrays": _npz,
     ".tar.artifacts": _model_library,

@@ -74,7 +74,7 @@ class Emission:
 
     @property
     def _features(self) -> tuple[str, ...]:
-        """What the processor must have for all that is linked, also for what is made outside for a target of its own."""
+        """What the processor must have for all that is linked, what is made outside for its own target, too."""
         from aotc.machines.features import needed
 
         native = [each.target for each in self.external if each.loader == NATIVE and each.target]

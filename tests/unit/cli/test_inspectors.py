@@ -50,6 +50,9 @@ def test_f14_every_kind_has_a_view(written: Path) -> None:
         ("libm.a", "functions", "aotc_m_run"),
         ("libm.a", "members", " m.o"),
         ("m.so", "symbols", "aotc_m_json"),
+        ("m.so", "functions", " aotc_m_run"),
+        ("m.so", "signatures", "aotc_m_run: input_1 float32[1, 49, 10, 1] -> Identity float32[1, 12]\naotc_m_"),
+        ("m.json", "signatures", "[1, 12] -> out float32[1, 12]"),
         ("m.ll", "functions", "i32 aotc_m_run(ptr %"),
         ("m.c", "functions", "int32_t aotc_m_run("),
         ("m.json", None, '"name": "m"'),
@@ -66,7 +69,7 @@ def test_f14_every_kind_has_a_view(written: Path) -> None:
     ],
 )
 def test_f14_f15_what_a_view_shows(written: Path, file: str, method: str | None, expected: str) -> None:
-    assert expected in inspect(read(written / file), method)
+    assert expected in inspect(read(written / file), method, read(written / "m.json"))
 
 
 @pytest.mark.parametrize(("weights", "kinds"), [("caller", ("c", "mlf")), ("embedded", ("object", "mlf"))])
@@ -99,7 +102,7 @@ def test_f14_weights_by_name(
         assert blob[start : start + array.nbytes] == array.tobytes()
         (tmp_path / "m.json").unlink()
         assert run(["inspect", str(tmp_path / "m.weights.bin")]) == 2
-        assert "no NAME.json beside it says what is in it; --as bytes" in capsys.readouterr().err
+        assert "no NAME.json beside it says what is in it" in capsys.readouterr().err
         assert run(["inspect", str(tmp_path / "m.weights.bin"), "--as", "bytes"]) == 0
 
 
@@ -129,7 +132,7 @@ def test_the_command(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["inspect", str(written / "m.o"), "--json"]) == 0
     assert "aotc_m_run" in json.loads(capsys.readouterr().out)["text"]
     assert run(["inspect", str(written / "m.o"), "--as", "nonsense"]) == 2
-    assert "m.o has no such view; use functions, disassembly" in capsys.readouterr().err
+    assert "m.o has no such view; use functions, signatures, disassembly" in capsys.readouterr().err
     assert run(["inspect", str(written), "--as", "functions"]) == 2
     assert "is a folder; name a file in it" in capsys.readouterr().err
     assert run(["inspect", str(written / "m.so")]) == 0
