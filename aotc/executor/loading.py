@@ -191,7 +191,7 @@ def check_features(what: str, info: ModelInfo) -> None:
         Problem(
             f"{what} was compiled for a processor with {', '.join(info.features)}",
             why=f"this one has {', '.join(found) or 'none of these'}, and not {', '.join(missing)}",
-            fix="compile the model on this machine, or with a --target that it has",
+            fix="compile the model on this machine, or with another --target",
         )
     )
 

@@ -21,7 +21,7 @@ import aotc
 import aotc.backend
 
 x = np.zeros((1, 3), np.float32)
-model = aotc.compile("model.onnx", dims={"batch": 1}, optimize=3, threads=2)
+model = aotc.compile("model.onnx", target="x86-64-v3", dims={"batch": 1}, optimize=3, threads=2)
 y: np.ndarray = model({"x": x})["y"]
 y = model(x=x)["y"]
 step = model.bind({"x": x}, outputs={"y": y})
