@@ -36,7 +36,7 @@ def recorded() -> tuple[str, np.ndarray, str, np.ndarray]:
 
 @pytest.fixture(scope="module", params=["in process", "loaded", "packed, loaded"])
 def module(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> CompiledModel:
-    """A15: what was compiled in process and what was exported and loaded again have one interface."""
+    """What was compiled in process and what was exported and loaded again have one interface."""
     if request.param == "in process":
         return aotc.compile(MODEL / "model.onnx", name="my_mod")
     folder = tmp_path_factory.mktemp("my_mod")
@@ -48,7 +48,8 @@ def module(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 def test_e2_the_model_by_name_on_a_device_is_an_executor(
     module: CompiledModel, recorded: tuple[str, np.ndarray, str, np.ndarray]
 ) -> None:
-    """E1, E3, E6, E7, E20: inputs by name or position; buffers are the executor's, as the signature says."""
+    """A15: compiled in process, or exported and loaded again. E1, E3, E6, E7, E20: inputs by name or position; buffers
+    are the executor's, as the signature says."""
     name, x, output, expected = recorded
     executor = module["my_mod"](aotc.cpu())
     assert executor.get_input(name).shape == x.shape and executor.get_input(name).dtype == x.dtype
@@ -260,7 +261,7 @@ def test_e5_the_runner_and_its_symbol_are_marked_in_the_ir() -> None:
 
 @pytest.mark.parametrize("target", ["c --runtime=aot", "c -runtime=c --link-params", "llvm -executor=aot"])
 def test_d9_conventions_are_options_and_no_part_of_the_target(target: str, tmp_path: Path) -> None:
-    """A10: `--runtime`, `--interface-api` and the others stand beside `--target`."""
+    """A10, E24: `--runtime`, `--interface-api` and the others stand beside `--target`."""
     with pytest.raises(UsageError, match="target"):
         aotc.compile_to(MODEL / "model.onnx", tmp_path, target=target)
     assert {"runtime", "interface_api", "operator_api", "workspace", "weights", "target"} <= set(vars(CompileOptions()))
