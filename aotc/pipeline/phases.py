@@ -87,9 +87,9 @@ def _scheduled(options: CompileOptions) -> str:
     table = "" if options.tuned is None else f' table="{options.tuned}"'
     choose = f'choose-schedule{{target="{options.target}"{table}}}'
     algorithms = f'choose-algorithms{{target="{options.target}" accuracy={options.accuracy}{table}}}'
-    flips = f'flip-signs{{target="{options.target}"}}'
+    signs = f'center-weights{{target="{options.target}"}},flip-signs{{target="{options.target}"}}'
     return (
-        f"{flips},{algorithms},{choose},widen-operands,assign-layouts,fold-constants,prove-narrow-pairs,canonicalize,"
+        f"{signs},{algorithms},{choose},widen-operands,assign-layouts,fold-constants,prove-narrow-pairs,canonicalize,"
         f"cse,{choose},dce"
     )
 

@@ -48,6 +48,7 @@ UNIVERSE = Universe(
         "shrink-constants": _lazy("aotc.passes.graph.shrink_constants", "ShrinkConstantsPass"),
         # schedule
         "offload-operations": _lazy("aotc.passes.schedule.offload_operations", "OffloadOperationsPass"),
+        "center-weights": _lazy("aotc.passes.schedule.center_weights", "CenterWeightsPass"),
         "flip-signs": _lazy("aotc.passes.schedule.flip_signs", "FlipSignsPass"),
         "prove-narrow-pairs": _lazy("aotc.passes.schedule.prove_narrow_pairs", "ProveNarrowPairsPass"),
         "choose-algorithms": _lazy("aotc.passes.schedule.choose_algorithms", "ChooseAlgorithmsPass"),

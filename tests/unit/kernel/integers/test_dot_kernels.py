@@ -64,10 +64,11 @@ PRODUCTS = [(1, 64, 10), (7, 33, 40), (20, 4, 16), (5, 130, 7), (3, 33, 20), (33
 class Cases:
     """One model of all of them side by side; an input and an output each."""
 
-    def __init__(self, kind: type[np.generic], *, most: int = 128) -> None:
-        """`most` is the greatest magnitude of a weight."""
+    def __init__(self, kind: type[np.generic], *, most: int = 128, offsets: bool = False) -> None:
+        """`most` is the greatest magnitude of a weight; with `offsets` weights are uint8, with a zero point for each
+        channel or column."""
         self._random = np.random.default_rng(7)
-        self._kind, self._most = kind, most
+        self._kind, self._most, self._offsets = kind, most, offsets
         self.feed: dict[str, Array] = {}
         self.expected: dict[str, Array] = {}
         self._nodes: list[NodeProto] = []
@@ -101,12 +102,23 @@ class Cases:
         return np.where(self._random.random(shape) < 0.3, extreme, values).astype(kind)
 
     def _weight(self, shape: Sequence[int]) -> Array:
+        if self._offsets:
+            return self._any(shape, np.uint8)
         return np.clip(self._any(shape, np.int8), -self._most, min(self._most, 127)).astype(np.int8)
 
-    def _add(self, op: str, x: Array, weight: Array, sums: Array, bias: Array | None, **attributes: Any) -> None:
+    def _zero_points(self, channels: int) -> Array:
+        """Of the weights: those of some channels fit i8 without them, and some of the others do not."""
+        if not self._offsets:
+            return np.zeros(channels, np.int8)
+        return self._random.choice([0, 77, 128, 255], channels).astype(np.uint8)
+
+    def _add(
+        self, op: str, x: Array, weights: tuple[Array, Array], sums: Array, bias: Array | None, **attributes: Any
+    ) -> None:
         """A node, and what becomes of its `sums` [.., channels along axis 1 or the last..]."""
+        weight, points = weights
         number, axis = self.count, 1 if op == "QLinearConv" else sums.ndim - 1
-        scale = self._random.uniform(0.5, 1.5, sums.shape[axis] if op == "QLinearConv" else ()).astype(np.float32)
+        scale = self._random.uniform(0.5, 1.5, points.shape).astype(np.float32)
         point, to = self._point, self._kind(self._random.integers(0, 20))
         y_scale = np.float32(max(np.abs(sums).max() / 90, 1))
         given = {
@@ -114,7 +126,7 @@ class Cases:
             "xz": point,
             "w": weight,
             "ws": scale,
-            "wz": np.zeros(scale.shape, np.int8),
+            "wz": points,
             "ys": y_scale,
             "yz": to,
         } | ({} if bias is None else {"b": bias})
@@ -132,7 +144,7 @@ class Cases:
     def _convolution(self, of: Convolution) -> None:
         self._point = self._any((), self._kind)[()] if self.count % 3 else self._kind(0)
         x = self._any((2 if self.count % 4 == 0 else 1, of.channels, *of.spatial), self._kind)
-        weight = self._weight((of.outputs, of.channels // of.groups, *of.kernel))
+        weight, points = self._weight((of.outputs, of.channels // of.groups, *of.kernel)), self._zero_points(of.outputs)
         bias = self._random.integers(-9999, 9999, of.outputs).astype(np.int32)
         rank = len(of.spatial)
         shifted = x.astype(np.int64) - int(self._point)
@@ -142,6 +154,7 @@ class Cases:
             for extent, k, dilation, stride in zip(padded.shape[2:], of.kernel, of.dilations, of.strides, strict=True)
         ]
         sums = np.zeros((x.shape[0], of.outputs, *positions), np.int64)
+        counted = weight.astype(np.int64) - points.astype(np.int64).reshape([-1] + [1] * (rank + 1))
         inputs, outputs = of.channels // of.groups, of.outputs // of.groups
         for group in range(of.groups):
             rows = slice(group * outputs, (group + 1) * outputs)
@@ -151,12 +164,12 @@ class Cases:
                     for tap, dilation, stride, count in zip(taps, of.dilations, of.strides, positions, strict=True)
                 )
                 seen = padded[(slice(None), slice(group * inputs, (group + 1) * inputs), *window)]
-                sums[:, rows] += np.einsum("nc...,mc->nm...", seen, weight[(rows, slice(None), *taps)].astype(np.int64))
+                sums[:, rows] += np.einsum("nc...,mc->nm...", seen, counted[(rows, slice(None), *taps)])
         sums += bias.reshape(-1, *[1] * rank)
         self._add(
             "QLinearConv",
             x,
-            weight,
+            (weight, points),
             sums,
             bias,
             strides=of.strides,
@@ -167,9 +180,9 @@ class Cases:
 
     def _product(self, m: int, k: int, n: int) -> None:
         self._point = self._any((), self._kind)[()]
-        x, weight = self._any((2, m, k), self._kind), self._weight((k, n))
-        sums = (x.astype(np.int64) - int(self._point)) @ weight.astype(np.int64)
-        self._add("QLinearMatMul", x, weight, sums, None)
+        x, weight, points = self._any((2, m, k), self._kind), self._weight((k, n)), self._zero_points(n)
+        sums = (x.astype(np.int64) - int(self._point)) @ (weight.astype(np.int64) - points.astype(np.int64))
+        self._add("QLinearMatMul", x, (weight, points), sums, None)
 
 
 def _equal(found: dict[str, Array], cases: Cases) -> None:
@@ -195,10 +208,21 @@ def test_exact_without_a_dot_product_of_bytes(target: str, most: int, tmp_path: 
     _equal(aotc.load(tmp_path / "m.so")(cases.feed), cases)
 
 
+@pytest.mark.parametrize("target", ["host", "x86-64-v3"])
+def test_exact_where_weights_have_zero_points(target: str, tmp_path: Path) -> None:
+    if not _AVX2:
+        pytest.skip("no AVX2 here")
+    cases = Cases(np.uint8, offsets=True)
+    aotc.compile_to(cases.model(), tmp_path, name="m", emit="shared", target=target)
+    _equal(aotc.load(tmp_path / "m.so")(cases.feed), cases)
+
+
+@pytest.mark.parametrize("offsets", [False, True])
 @pytest.mark.parametrize("target", ["x86-64-v3", "aarch64"])
-def test_all_are_dot_products(target: str, tmp_path: Path) -> None:
-    cases = Cases(np.int8)
+def test_all_are_dot_products(target: str, offsets: bool, tmp_path: Path) -> None:
+    cases = Cases(np.int8, offsets=offsets)
     aotc.compile_to(cases.model(), tmp_path, name="m", target=target, stop_after="schedule")
     (text,) = (path.read_text() for path in tmp_path.glob("*.mlir"))
-    assert text.count("graph.blocked_dot_") + text.count("graph.packed_dot_") == cases.count
+    most = cases.count * (2 if offsets else 1)  # sums of what weights see, where these have a zero point
+    assert cases.count <= text.count("graph.blocked_dot_") + text.count("graph.packed_dot_") <= most
     assert "tensor<64x24x3x3xi" not in text and "xi16" not in text  # weights stay bytes
