@@ -49,6 +49,10 @@ _SHOWN = 8
 """Values of a constant that are shown."""
 
 
+_DAMAGED = (ValueError, TypeError, KeyError, IndexError, OverflowError, EOFError, struct.error, BadZipFile)
+"""What reading files raises that are not what they should be."""
+
+
 def inspect(artifact: Artifact, method: str | None = None, metadata: Artifact | None = None) -> str:
     """The artefact as `method` shows it; some views need the `metadata` of its set.
 
@@ -64,7 +68,7 @@ def inspect(artifact: Artifact, method: str | None = None, metadata: Artifact | 
         raise UsageError(problem)
     try:
         return views[chosen](artifact)
-    except (ValueError, KeyError, IndexError, EOFError, struct.error, BadZipFile) as error:
+    except _DAMAGED as error:
         raise UsageError(Problem(f"{artifact.name} cannot be shown as {chosen}", why=str(error))) from error
 
 

@@ -240,8 +240,9 @@ def from_json(text: str) -> ModelInfo:
 
 
 def _kernel(members: Mapping[str, Any]) -> KernelInfo:
-    ends = {end: tuple(_build(BufferArgument, item) for item in members.get(end, ())) for end in ("inputs", "outputs")}
-    return _build(KernelInfo, members, **ends)
+    ends = {end: members[end] for end in ("inputs", "outputs") if end in members}
+    buffers = {end: tuple(_build(BufferArgument, item) for item in given) for end, given in ends.items()}
+    return _build(KernelInfo, members, **buffers)
 
 
 def _footprint(members: Mapping[str, Any]) -> Footprint:

@@ -108,7 +108,11 @@ def test_f14_weights_by_name(
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("dtype", "object"), ("shape", [-1]), ("shape", [1 << 40]), ("offset", -8), ("offset", 1 << 40)],
+    [
+        *(("dtype", value) for value in ("object", [])),
+        *(("shape", [value]) for value in (-1, 1 << 40, 1 << 70, "a")),
+        *(("offset", value) for value in (-8, 1 << 40, "a")),
+    ],
 )
 def test_weights_that_are_not_there_are_no_crash(
     field: str, value: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]
