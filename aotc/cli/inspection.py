@@ -10,7 +10,7 @@ from typing import Any
 
 from aotc.compiler.reuse import kept_set
 from aotc.errors import Problem, UsageError
-from aotc.model.artifacts import NONE, Artifact
+from aotc.model.artifacts import METADATA, NONE, Artifact
 from aotc.model.metadata import from_json
 
 _MODELS = (".onnx", ".so")
@@ -28,20 +28,21 @@ def view(path: Path, method: str | None) -> str | None:
     artifact = Artifact("", NONE, path.name, b"")
     if method is None and (path.suffix in _MODELS or not inspectors(artifact)):
         return None
-    codegen = _codegen(path)
-    return inspect(Artifact(codegen, NONE, path.name, path.read_bytes()), method)
+    codegen, metadata = _listed(path)
+    return inspect(Artifact(codegen, NONE, path.name, path.read_bytes()), method, metadata)
 
 
-def _codegen(path: Path) -> str:
-    """Who made a file, as the metadata of a model beside it says."""
+def _listed(path: Path) -> tuple[str, Artifact | None]:
+    """Who made a file, and the metadata of a model beside it that says so."""
     for listing in sorted(path.parent.glob("*.json")):
         try:
-            for each in json.loads(listing.read_text(encoding="utf-8")).get("artifacts", ()):
+            content = listing.read_bytes()
+            for each in json.loads(content).get("artifacts", ()):
                 if each["name"] == path.name:
-                    return str(each["codegen"])
+                    return str(each["codegen"]), Artifact("aotc", METADATA, listing.name, content)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             continue
-    return ""
+    return "", None
 
 
 def describe(path: Path) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,7 +12,8 @@ from typing import TYPE_CHECKING, Literal, Unpack
 from aotc.compiler.keywords import in_python_terms
 from aotc.compiler.lowering import Source, import_source, read_once, run_phases, uncollected
 from aotc.errors import Problem, UsageError
-from aotc.machines.targets import is_host
+from aotc.machines import processor
+from aotc.machines.targets import is_host, lookup
 from aotc.model.faults import explained
 from aotc.model.files import write_files
 from aotc.pipeline.compilation import Compilation
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from aotc.model.metadata import ModelInfo
 
 _NOT_IN_PROCESS = (
-    *("emit", "target", "split", "weights_section", "workspace_section", "selftest", "selftest_outputs"),
+    *("emit", "split", "weights_section", "workspace_section", "selftest", "selftest_outputs"),
     *("ram", "flash", "stack", "cc", "stop_after"),
 )
 """Options without a meaning for a model that is called where it is compiled."""
@@ -87,8 +89,9 @@ def compile(source: Source, **options: Unpack[InProcessOptions]) -> CompiledMode
     """Compile a model in this process and return it ready to run.
 
     `source` is a path, the bytes of a model or a ModelProto; options are those of `aotc compile` with underscores,
-    except those about files, memory and other machines, which belong to `compile_to`. No C compiler is needed, unless
-    `offload` has kernels of code generators from outside linked.
+    except those about files and memory, which belong to `compile_to`. A `target` is a processor that this one has all
+    of. No C compiler is needed but for linking, with a `target` or with kernels of code generators from outside
+    (`offload`).
     Raises CompileError with one problem for each thing that is not supported, FileNotFoundError, UsageError.
     """
     chosen = CompileOptions.of(**options)
@@ -96,9 +99,20 @@ def compile(source: Source, **options: Unpack[InProcessOptions]) -> CompiledMode
     if elsewhere := [name for name in _NOT_IN_PROCESS if getattr(chosen, name) != getattr(default, name)]:
         what = "nothing is written, and the code is for this machine"
         raise UsageError([Problem(f"{name} in `compile`", why=what, fix="use `compile_to`") for name in elsewhere])
-    if chosen.offload:  # their kernels are linked
+    if not is_host(chosen.target):
+        _require_here(chosen.target)
+    if chosen.offload or not is_host(chosen.target):
         return _built(source, replace(in_process(chosen), emit=("object",)), None)[0].load()
     return _in_process(source, chosen).load()
+
+
+def _require_here(spec: str) -> None:
+    """Raise UsageError for a target of another kind of machine; which features this one has is found when loading."""
+    target = lookup(spec)
+    here = processor.architecture()
+    if not target.triple.startswith(f"{here}-") or target.freestanding or sys.platform not in target.triple:
+        what = f"the code runs where it is compiled, on {here}"
+        raise UsageError(Problem(f"--target {spec} in `compile`", why=what, fix="use `compile_to`"))
 
 
 def _in_process(source: Source, options: CompileOptions) -> ArtifactSet:

@@ -14,29 +14,51 @@ import shutil
 import struct
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import EntryPoint
+from math import prod
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 from zipfile import BadZipFile
 
 import numpy as np
 
 from aotc.errors import Problem, UsageError
 from aotc.model import extensions
-from aotc.model.artifacts import Artifact, ArtifactSet
+from aotc.model.artifacts import METADATA, Artifact, ArtifactSet
+from aotc.model.dlpack import DLPACK_TYPES, dtype_of
 from aotc.vm import Executable
 
+if TYPE_CHECKING:
+    from aotc.model.metadata import BufferArgument, TensorInfo
+
 Inspector: TypeAlias = Callable[[Artifact], str]
+
+
+@dataclass(frozen=True)
+class WithMetadata:
+    """A view that needs what NAME.json says of the artefact's set, which is None where there is none."""
+
+    show: Callable[[Artifact, Artifact | None], str]
+
 
 _AR, _AR_HEADER = b"!<arch>\n", 60
 _SHOWN = 8
 """Values of a constant that are shown."""
 
 
-def inspect(artifact: Artifact, method: str | None = None) -> str:
-    """The artefact as `method` shows it. Raises UsageError where there is no such view of it or it cannot be read."""
-    views = inspectors(artifact)
+_DAMAGED = (ValueError, TypeError, KeyError, IndexError, OverflowError, EOFError, struct.error, BadZipFile)
+"""What reading files raises that are not what they should be."""
+
+
+def inspect(artifact: Artifact, method: str | None = None, metadata: Artifact | None = None) -> str:
+    """The artefact as `method` shows it; some views need the `metadata` of its set.
+
+    Raises UsageError where there is no such view of it or it cannot be read.
+    """
+    views = inspectors(artifact, metadata)
     if not views:
         why = f"{artifact.name.rpartition('.')[2] or 'no'} is no suffix that something is known of"
         raise UsageError(Problem(f"{artifact.name} cannot be shown", why=why))
@@ -46,23 +68,28 @@ def inspect(artifact: Artifact, method: str | None = None) -> str:
         raise UsageError(problem)
     try:
         return views[chosen](artifact)
-    except (ValueError, KeyError, IndexError, EOFError, struct.error, BadZipFile) as error:
+    except _DAMAGED as error:
         raise UsageError(Problem(f"{artifact.name} cannot be shown as {chosen}", why=str(error))) from error
 
 
-def inspectors(artifact: Artifact) -> dict[str, Inspector]:
-    """The views of an artefact by method, the one to begin with first."""
+def inspectors(artifact: Artifact, metadata: Artifact | None = None) -> dict[str, Inspector]:
+    """The views of an artefact by method, the one to begin with first; `metadata` is that of its set."""
     suffix = "." + artifact.name.rpartition(".")[2]
     found: dict[str, Inspector] = {}
     for subject in (artifact.codegen, suffix):
         for name, inspector in _all():
             of, _, method = name.rpartition(".")
             if of == subject:
-                found.setdefault(method, inspector)
+                view = partial(_shown, inspector, metadata) if isinstance(inspector, WithMetadata) else inspector
+                found.setdefault(method, view)
     return found
 
 
-def _all() -> Iterator[tuple[str, Inspector]]:
+def _shown(inspector: WithMetadata, metadata: Artifact | None, artifact: Artifact) -> str:
+    return inspector.show(artifact, metadata)
+
+
+def _all() -> Iterator[tuple[str, Inspector | WithMetadata]]:
     yield from INSPECTORS.items()
     for point in extensions.points(extensions.INSPECTORS):
         if (found := extensions.load(point, _check)) is not None:
@@ -101,6 +128,18 @@ def _llvm_arguments(text: str) -> str:
     return ", ".join(f"{each['kind']} {each['name']}" for each in _LLVM_ARGUMENT.finditer(text))
 
 
+def _llvm_assembly(artifact: Artifact) -> str:
+    """What LLVM makes of the text for its own target; each function says for which processor."""
+    from aotc.machines.targets import binding
+
+    llvm = binding()
+    try:
+        module = llvm.parse_assembly(artifact.text())
+        return llvm.Target.from_triple(module.triple).create_target_machine().emit_assembly(module)
+    except RuntimeError as error:
+        raise ValueError(f"LLVM refuses it: {error}") from error
+
+
 def _c_functions(artifact: Artifact) -> str:
     return "\n".join(" ".join(found["head"].split()) for found in _C_FUNCTION.finditer(artifact.text()))
 
@@ -135,7 +174,7 @@ def _object(artifact: Artifact) -> str:
 
 
 def _disassembly(artifact: Artifact) -> str:
-    """By the system's objdump: llvmlite has no disassembler."""
+    """By the system's objdump: llvmlite's LLVM has no disassembler, only one for text of LLVM (`_llvm_assembly`)."""
     tools = ("llvm-objdump", "objdump", "arm-none-eabi-objdump", "riscv64-unknown-elf-objdump")
     why = "it was not found"
     with tempfile.TemporaryDirectory(prefix="aotc-") as folder:
@@ -190,7 +229,52 @@ def _members(archive: bytes) -> Iterator[tuple[str, bytes]]:
 # --- data ------------------------------------------------------------------------------------------------------------
 
 
-def _weights(artifact: Artifact) -> str:
+def _weights(artifact: Artifact, metadata: Artifact | None) -> str:
+    return _constants(artifact.read(), _needed(metadata))
+
+
+def _needed(metadata: Artifact | None) -> Artifact:
+    if metadata is None:
+        raise ValueError("no NAME.json beside it says what is in it; other views need none")
+    return metadata
+
+
+def _signatures(artifact: Artifact, metadata: Artifact | None) -> str:
+    """A line for the entry and for each operator: inputs, and what is written."""
+    from aotc.model.conventions import entry_symbol
+    from aotc.model.metadata import from_json
+
+    info = from_json(_needed(metadata).text())
+    functions = [(entry_symbol(info.name, info.interface_api), info.inputs, info.outputs)]
+    functions += [(kernel.symbol, kernel.inputs, kernel.outputs) for kernel in info.kernels]
+    return "\n".join(f"{symbol}: {_tensors(inputs)} -> {_tensors(outputs)}" for symbol, inputs, outputs in functions)
+
+
+def _tensors(given: Sequence[TensorInfo] | Sequence[BufferArgument]) -> str:
+    return ", ".join(f"{each.name} {each.dtype}{list(each.shape)}" for each in given)
+
+
+def _constants(blob: bytes, metadata: Artifact) -> str:
+    """A line for each array of weights in their blob."""
+    from aotc.model.metadata import from_json
+
+    lines: list[str] = []
+    for each in from_json(metadata.text()).constants:
+        if each.dtype not in DLPACK_TYPES or min(each.shape, default=0) < 0 or each.offset < 0:
+            raise ValueError(f"{metadata.name} describes no array by {each}")
+        array = np.frombuffer(blob, dtype_of(each.dtype), prod(each.shape), each.offset).reshape(each.shape)
+        lines.append(_array_line(each.name, array))
+    return "\n".join(lines)
+
+
+def _placed_constants(artifact: Artifact) -> str:
+    from aotc.model.metadata import from_json
+
+    found = from_json(artifact.text()).constants
+    return "\n".join(f"{each.offset:>10} {each.name}: {each.dtype} {list(each.shape)}" for each in found)
+
+
+def _bytes(artifact: Artifact) -> str:
     blob = np.frombuffer(artifact.read(), np.uint8)
     values, counts = np.unique(blob, return_counts=True)
     common = ", ".join(f"{values[i]:#04x} {counts[i]}" for i in np.argsort(-counts, kind="stable")[:_SHOWN])
@@ -198,13 +282,23 @@ def _weights(artifact: Artifact) -> str:
 
 
 def _npz(artifact: Artifact) -> str:
-    lines: list[str] = []
     with np.load(io.BytesIO(artifact.read()), allow_pickle=False) as arrays:
-        for name in arrays.files:
-            array = arrays[name]
-            ends = f"{array.min()} .. {array.max()}" if array.size and array.dtype.kind in "iufb" else ""
-            lines.append(f"{name}: {array.dtype} {list(array.shape)} {ends}".rstrip())
-    return "\n".join(lines)
+        return "\n".join(_array_line(name, arrays[name]) for name in arrays.files)
+
+
+def _array_line(name: str, array: np.ndarray) -> str:
+    """Name, element type, shape and range of an array."""
+    values = array.astype(np.float32) if array.dtype.name in DLPACK_TYPES and array.dtype.kind == "V" else array
+    ends = f"{values.min()} .. {values.max()}" if values.size and values.dtype.kind in "iufb" else ""
+    return f"{name}: {array.dtype} {list(array.shape)} {ends}".rstrip()
+
+
+def _archived_weights(artifact: Artifact) -> str:
+    from aotc.emit.model_library import read_model_library, read_parameters
+
+    archive = artifact.read()
+    described = read_model_library(archive).by_loader()[METADATA][0]
+    return _constants(read_parameters(archive), described)
 
 
 def _model_library(artifact: Artifact) -> str:
@@ -231,26 +325,35 @@ def _bytecode_stats(artifact: Artifact) -> str:
     return Executable.from_bytes(artifact.read()).stats()
 
 
-INSPECTORS: dict[str, Inspector] = {
+INSPECTORS: dict[str, Inspector | WithMetadata] = {
     ".json.pretty": _json,
     ".json.plan": _plan,
+    ".json.signatures": lambda described: _signatures(described, described),
+    ".json.weights": _placed_constants,
     ".c.functions": _c_functions,
     ".c.text": _text,
     ".h.text": _text,
     ".ll.functions": _llvm_functions,
+    ".ll.assembly": _llvm_assembly,
     ".ll.text": _text,
     ".s.text": _text,
     ".mlir.functions": _mlir_functions,
     ".mlir.text": _text,
     ".o.functions": _object,
+    ".o.signatures": WithMetadata(_signatures),
     ".o.disassembly": _disassembly,
     ".a.members": _archive,
     ".a.functions": _archive_functions,
+    ".a.signatures": WithMetadata(_signatures),
     ".so.symbols": _library,
+    ".so.functions": _object,
+    ".so.signatures": WithMetadata(_signatures),
     ".so.disassembly": _disassembly,
-    ".bin.bytes": _weights,
+    ".bin.arrays": WithMetadata(_weights),
+    ".bin.bytes": _bytes,
     ".npz.arrays": _npz,
     ".tar.artifacts": _model_library,
+    ".tar.weights": _archived_weights,
     ".vm.text": _bytecode,
     ".vm.python": _bytecode_python,
     ".vm.stats": _bytecode_stats,

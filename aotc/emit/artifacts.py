@@ -53,10 +53,11 @@ class Emission:
         For shared libraries alone, which run where stacks are large, the stack is measured only if it has a budget.
         """
         from aotc.emit.c.files import emit_c
-        from aotc.machines.features import needed
+        from aotc.pipeline.model_info import constants
 
         options = self.compilation.options
-        info = replace(self.compilation.info(), features=needed(options.target))
+        arrays = constants(self.compilation.module, self.compilation.store)
+        info = replace(self.compilation.info(), features=self._features, constants=arrays)
         native = bool(NATIVE_KINDS & {*options.emit})
         budget = options.flash is not None or options.stack is not None
         if options.cc is not None:
@@ -70,6 +71,15 @@ class Emission:
 
         stack = options.stack is not None or not native or bool((NATIVE_KINDS - {"shared"}) & {*options.emit})
         return replace(info, footprint=measure_footprint(self.native, info, estimate=not native, stack=stack))
+
+    @property
+    def _features(self) -> tuple[str, ...]:
+        """What the processor must have for all that is linked, what is made outside for its own target, too."""
+        from aotc.machines.features import needed
+
+        native = [each.target for each in self.external if each.loader == NATIVE and each.target]
+        targets = dict.fromkeys((self.compilation.options.target, *native))
+        return tuple(dict.fromkeys(feature for target in targets for feature in needed(target)))
 
     @cached_property
     def c_files(self) -> Files:
@@ -188,12 +198,12 @@ def _shared(emission: Emission) -> Iterable[Artifact]:
 
 
 def _mlf(emission: Emission) -> Iterable[Artifact]:
-    from aotc.dialects.aot.contract import weight_offsets
+    from aotc.dialects.aot.contract import places_in_blob
     from aotc.emit.model_library import model_library
 
     kinds = [kind for kind in emission.compilation.options.emit if kind not in ("mlf", "header")] or ["c"]
     store, module = emission.compilation.store, emission.compilation.module
-    archive = model_library(_made(emission, kinds), emission.info, store.blob(weight_offsets(module)))
+    archive = model_library(_made(emission, kinds), emission.info, store.blob(places_in_blob(module)))
     return [emission.artifact("aotc", NONE, f"{emission.name}.tar", archive)]
 
 

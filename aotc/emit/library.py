@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
@@ -55,7 +56,8 @@ def linked(artifacts: ArtifactSet) -> bytes:
     objects += _compiled([part for part in parts if part.name.endswith(".c")], artifacts)
     if info.operator_api == "packed":
         objects += _compiled([_runtime(parts[0].target, name) for name in _REGISTRY[:1]], artifacts)
-    objects.append(data_object(json_symbol(info.name), to_json(info).encode() + b"\0", target))
+    described = to_json(replace(info, constants=()), indent=None)  # read at each load: no more than loading needs
+    objects.append(data_object(json_symbol(info.name), described.encode() + b"\0", target))
     if info.interface_api == "packed" and target.pointer_width == 64:
         objects.append(tvm_ffi_object(info, target))
     if info.weights == "external":

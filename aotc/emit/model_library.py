@@ -9,6 +9,8 @@ from __future__ import annotations
 import io
 import json
 import tarfile
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import replace
 from math import prod
 from typing import Any
@@ -34,6 +36,7 @@ _FOLDERS = {
 }
 _OTHERS = "codegen/other/"
 """What code generators from outside make."""
+_PARAMETERS = "parameters/{}.weights.bin"
 _LARGEST = 1 << 34
 """Bytes of a member that is read."""
 
@@ -44,7 +47,7 @@ def model_library(artifacts: ArtifactSet, info: ModelInfo, weights: bytes | byte
     `weights` are in `parameters/` also where the code embeds them.
     """
     members = {_path(artifact): artifact.read() for artifact in artifacts}
-    members.setdefault(f"parameters/{info.name}.weights.bin", bytes(weights))
+    members.setdefault(_PARAMETERS.format(info.name), bytes(weights))
     metadata = _metadata(info, artifacts)
     members["metadata.json"] = (json.dumps(metadata, indent=2) + "\n").encode()
     stream = io.BytesIO()
@@ -58,6 +61,22 @@ def model_library(artifacts: ArtifactSet, info: ModelInfo, weights: bytes | byte
 
 def read_model_library(archive: bytes) -> ArtifactSet:
     """The set that `model_library` wrote. Raises ValueError where there is none."""
+    with _members(archive) as read:
+        listed: list[dict[str, Any]] = json.loads(read("metadata.json"))["aotc"]["artifacts"]
+        unread = [described_as(each, b"") for each in listed]
+        return ArtifactSet(tuple(replace(each, content=read(_path(each))) for each in unread))
+
+
+def read_parameters(archive: bytes) -> bytes:
+    """The blob of weights that `model_library` wrote, be they embedded in the code or not. Raises ValueError."""
+    with _members(archive) as read:
+        (name,) = json.loads(read("metadata.json"))["modules"]
+        return read(_PARAMETERS.format(name))
+
+
+@contextmanager
+def _members(archive: bytes) -> Generator[Callable[[str], bytes]]:
+    """What reads a file of the archive by its path."""
     try:
         with tarfile.open(fileobj=io.BytesIO(archive), mode="r:") as opened:
             files = {member.name: member for member in opened if member.isfile() and member.size < _LARGEST}
@@ -67,9 +86,7 @@ def read_model_library(archive: bytes) -> ArtifactSet:
                 assert stream is not None
                 return stream.read()
 
-            listed: list[dict[str, Any]] = json.loads(content("metadata.json"))["aotc"]["artifacts"]
-            unread = [described_as(each, b"") for each in listed]
-            return ArtifactSet(tuple(replace(each, content=content(_path(each))) for each in unread))
+            yield content
     except (tarfile.TarError, KeyError, TypeError, ValueError, EOFError, RecursionError) as error:
         raise ValueError(f"this is no model library of ours: {error!r}") from error
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import numpy as np
 
@@ -156,11 +157,7 @@ def load(path: str | os.PathLike[str], threads: int | None = None) -> CompiledMo
 
 def _load(library: Path, threads: int | None) -> CompiledModel:
     names = _exported(library)
-    # A name of its own for each load: the dynamic loader would take a rewritten file for the one it knows.
-    with tempfile.TemporaryDirectory(prefix="aotc-") as folder:
-        link = Path(folder) / library.name
-        link.symlink_to(library.resolve())
-        handle = ctypes.CDLL(str(link))
+    handle = _opened(library)
     info = _read_info(library, names, handle)
     check_features(str(library), info)
     if threads is not None and threads != info.threads:
@@ -175,6 +172,16 @@ def _load(library: Path, threads: int | None) -> CompiledModel:
     return ArtifactSet(_carried(handle, artifacts_symbol(info.name))).loaded_on(host)
 
 
+def _opened(library: Path) -> ctypes.CDLL:
+    """The library, under a name of its own: the dynamic loader would take a rewritten file for the one it knows."""
+    link = Path(tempfile.gettempdir(), f"aotc-{uuid4().hex}-{library.name[-64:]}")
+    link.symlink_to(library.resolve())
+    try:
+        return ctypes.CDLL(str(link))
+    finally:
+        link.unlink()
+
+
 def check_features(what: str, info: ModelInfo) -> None:
     """Raise UsageError where this processor lacks something that the code of a library was compiled for."""
     found = here()
@@ -184,7 +191,7 @@ def check_features(what: str, info: ModelInfo) -> None:
         Problem(
             f"{what} was compiled for a processor with {', '.join(info.features)}",
             why=f"this one has {', '.join(found) or 'none of these'}, and not {', '.join(missing)}",
-            fix="compile the model on this machine, or with a --target that it has",
+            fix="compile the model on this machine, or with another --target",
         )
     )
 

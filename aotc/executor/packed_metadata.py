@@ -12,14 +12,15 @@ from aotc.executor.native import NativeModel
 from aotc.executor.step import RunError
 from aotc.model.conventions import entry_symbol, model_symbol
 from aotc.model.dlpack import DLPACK_TYPES, HANDLE_CODE
-from aotc.model.metadata import METADATA_VERSION, KernelInfo, ModelInfo, PlanInfo, TensorInfo
+from aotc.model.metadata import METADATA_VERSION, BufferArgument, KernelInfo, ModelInfo, PlanInfo, TensorInfo
 
 _NAMES: Final = {described: name for name, described in DLPACK_TYPES.items()}
 
 
 @dataclass(frozen=True)
 class ParameterInfo:
-    """An input or output: its name in the ONNX model, the same as a C identifier, shape and dtype."""
+    """An input or output: its name in the ONNX model, for an operator in its C; the same as a C identifier, shape and
+    dtype."""
 
     relay_name_hint: str
     tir_name_hint: str
@@ -29,8 +30,9 @@ class ParameterInfo:
 
 @dataclass(frozen=True)
 class FunctionInfo:
-    """A function: its symbol, its parameters (inputs, then outputs; none are given for operators), and sizes in bytes
-    of its workspace, of its inputs and outputs, and of its constants."""
+    """A function: its symbol, its parameters (inputs, then outputs; those of an operator with its scratch memory, and
+    none where it serves calls of several shapes), and sizes in bytes of its workspace, of its inputs and outputs, and
+    of its constants."""
 
     function_name: str
     params: tuple[ParameterInfo, ...]
@@ -83,11 +85,14 @@ def described(info: ModelInfo) -> ModuleMetadata:
         info.io_bytes,
         info.weights_bytes,
     )
-    operators = [
-        FunctionInfo(kernel.symbol, (), 0, 0, kernel.workspace_bytes, kernel.io_bytes, kernel.constant_bytes)
-        for kernel in info.kernels
-    ]
+    operators = [_operator(kernel) for kernel in info.kernels]
     return ModuleMetadata(METADATA_VERSION, (entry, *operators), info.name)
+
+
+def _operator(kernel: KernelInfo) -> FunctionInfo:
+    params = tuple(ParameterInfo(b.name, b.name, b.shape, b.dtype) for b in (*kernel.inputs, *kernel.outputs))
+    sizes = kernel.workspace_bytes, kernel.io_bytes, kernel.constant_bytes
+    return FunctionInfo(kernel.symbol, params, len(kernel.inputs), len(kernel.outputs), *sizes)
 
 
 _CALLER_WORKSPACE, _CALLER_WEIGHTS = 1, 2
@@ -121,13 +126,17 @@ def info_of(descriptor: int) -> ModelInfo:
         workspace_alignment=_CACHE_LINE,
         weights_bytes=entry.constant_size_bytes,
         io_bytes=entry.io_size_bytes,
-        kernels=tuple(
-            KernelInfo(
-                each.function_name, (), 0, each.workspace_size_bytes, each.io_size_bytes, each.constant_size_bytes
-            )
-            for each in operators
-        ),
+        kernels=tuple(_kernel(each) for each in operators),
         plan=PlanInfo(entry.workspace_size_bytes, 0, False, _CACHE_LINE, (), ()),
+    )
+
+
+def _kernel(operator: FunctionInfo) -> KernelInfo:
+    buffers = tuple(BufferArgument(each.tir_name_hint, each.dtype, each.shape) for each in operator.params)
+    sizes = operator.workspace_size_bytes, operator.io_size_bytes, operator.constant_size_bytes
+    first_output = operator.num_inputs
+    return KernelInfo(
+        operator.function_name, (), 0, *sizes, inputs=buffers[:first_output], outputs=buffers[first_output:]
     )
 
 

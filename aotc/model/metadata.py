@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from functools import cache
 from typing import Any, TypeVar
 
 METADATA_VERSION = 1
@@ -27,6 +28,15 @@ class TensorInfo:
 
 
 @dataclass(frozen=True)
+class BufferArgument:
+    """A buffer that a kernel is called with: its name in C, dtype name, shape; an extent of the run time is -1."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class KernelInfo:
     """One kernel function: its C symbol, the ONNX nodes it computes (of every call), how often it is called, and the
     bytes of its own workspace, its inputs and outputs, and the constants it is given, of its largest call."""
@@ -39,6 +49,21 @@ class KernelInfo:
     constant_bytes: int = 0
     codegen: str = ""
     """The code generator from outside that made it; empty: it was compiled with the model."""
+    inputs: tuple[BufferArgument, ...] = ()
+    """What it reads, in the order of its arguments; nothing where one function serves calls of several shapes."""
+    outputs: tuple[BufferArgument, ...] = ()
+    """What follows, and it writes: its results, then its scratch memory."""
+
+
+@dataclass(frozen=True)
+class ConstantInfo:
+    """One array of weights: its name, numpy's and ml_dtypes' name of its elements, shape, and where it is in the blob
+    `NAME.weights.bin`, in bytes; that is a file of the model's, or of its archive where weights are embedded."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    offset: int
 
 
 @dataclass(frozen=True)
@@ -151,6 +176,8 @@ class ModelInfo:
     """What the processor must have beyond the base of its architecture, in LLVM's words (`aotc.machines.features`)."""
     in_floats: tuple[str, ...] = ()
     """The nodes of a quantised model that compute with dequantised numbers."""
+    constants: tuple[ConstantInfo, ...] = ()
+    """The arrays of weights; only in files."""
     origin: Origin | None = None
     """None where it is not known: of a module that was not compiled from a model."""
     version: int = METADATA_VERSION
@@ -166,7 +193,7 @@ class ModelInfo:
         return self.workspace_bytes + (self.io_bytes if self.io == "caller" else 0)
 
 
-def to_json(info: ModelInfo, artifacts: Sequence[Mapping[str, Any]] = ()) -> str:
+def to_json(info: ModelInfo, artifacts: Sequence[Mapping[str, Any]] = (), *, indent: int | None = 2) -> str:
     """The metadata as one JSON object, ASCII, keys in the order of the classes; ends in a newline.
 
     `artifacts` are what there is of the model, each as `Artifact.described` has it.
@@ -183,9 +210,11 @@ def to_json(info: ModelInfo, artifacts: Sequence[Mapping[str, Any]] = ()) -> str
         del members["features"]
     if not info.in_floats:
         del members["in_floats"]
+    if not info.constants:
+        del members["constants"]
     if info.origin is None:
         del members["origin"]
-    return json.dumps(members, indent=2) + "\n"
+    return json.dumps(members, indent=indent) + "\n"
 
 
 def from_json(text: str) -> ModelInfo:
@@ -200,13 +229,20 @@ def from_json(text: str) -> ModelInfo:
             members,
             inputs=tuple(_build(TensorInfo, item) for item in members["inputs"]),
             outputs=tuple(_build(TensorInfo, item) for item in members["outputs"]),
-            kernels=tuple(_build(KernelInfo, item) for item in members["kernels"]),
+            kernels=tuple(_kernel(item) for item in members["kernels"]),
+            constants=tuple(_build(ConstantInfo, item) for item in members.get("constants", ())),
             plan=_build(PlanInfo, plan, buffers=tuple(_build(BufferInfo, item) for item in plan["buffers"])),
             footprint=None if footprint is None else _footprint(footprint),
             origin=None if origin is None else _build(Origin, origin),
         )
     except (KeyError, TypeError, RecursionError) as error:
         raise ValueError(f"this is no metadata of a compiled model: {error!r}") from error
+
+
+def _kernel(members: Mapping[str, Any]) -> KernelInfo:
+    ends = {end: members[end] for end in ("inputs", "outputs") if end in members}
+    buffers = {end: tuple(_build(BufferArgument, item) for item in given) for end, given in ends.items()}
+    return _build(KernelInfo, members, **buffers)
 
 
 def _footprint(members: Mapping[str, Any]) -> Footprint:
@@ -216,6 +252,14 @@ def _footprint(members: Mapping[str, Any]) -> Footprint:
 
 def _build(kind: type[_T], members: Mapping[str, Any], **parts: object) -> _T:
     """An instance of dataclass `kind` from JSON members, arrays as tuples; `parts` are ready."""
-    names = [item.name for item in fields(kind)]  # pyright: ignore[reportArgumentType]
-    values = {name: members[name] for name in names if name in members and name not in parts}
-    return kind(**{name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}, **parts)
+    values: dict[str, object] = parts
+    for name in _names(kind):
+        if name in members and name not in parts:
+            value = members[name]
+            values[name] = tuple(value) if isinstance(value, list) else value
+    return kind(**values)
+
+
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(item.name for item in fields(kind))

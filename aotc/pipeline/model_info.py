@@ -19,6 +19,8 @@ from aotc.dialects.aot.contract import (
     kernels,
     model_name,
     nodes_in_floats,
+    parameters_of,
+    places_in_blob,
     plan_of,
     sizes_of,
     tensors_of,
@@ -30,8 +32,9 @@ from aotc.dialects.aot.contract import (
 from aotc.dialects.dtypes import numpy_dtype
 from aotc.model.conventions import CALL_PACKED
 from aotc.model.locations import node_names
-from aotc.model.metadata import KernelInfo, ModelInfo, TensorInfo
+from aotc.model.metadata import BufferArgument, ConstantInfo, KernelInfo, ModelInfo, TensorInfo
 from aotc.model.naming import c_identifier
+from aotc.model.weights import WeightStore
 
 
 def model_info(module: ModuleOp) -> ModelInfo:
@@ -63,6 +66,12 @@ def model_info(module: ModuleOp) -> ModelInfo:
         threads=threads_of(module),
         in_floats=tuple(nodes_in_floats(module)),
     )
+
+
+def constants(module: ModuleOp, store: WeightStore) -> tuple[ConstantInfo, ...]:
+    """The arrays of weights that the model of `module` needs, in the order of their blob (`places_in_blob`)."""
+    places = places_in_blob(module).items()
+    return tuple(ConstantInfo(key, store[key].dtype.name, store[key].shape, offset) for key, offset in places)
 
 
 def _memory_alignment(module: ModuleOp) -> int:
@@ -101,8 +110,15 @@ def _kernels(module: ModuleOp) -> tuple[KernelInfo, ...]:
         external = EXTERNAL.get(kernel)
         codegen = "" if external is None else external.codegen
         count = len(calls.get(symbol, ()))
-        found.append(KernelInfo(symbol, nodes[symbol], count, sizes.workspace, sizes.io, sizes.constant, codegen))
+        totals = sizes.workspace, sizes.io, sizes.constant
+        ends = _buffers(kernel, "input"), _buffers(kernel, "output")
+        found.append(KernelInfo(symbol, nodes[symbol], count, *totals, codegen, *ends))
     return tuple(found)
+
+
+def _buffers(kernel: FuncOp, io: str) -> tuple[BufferArgument, ...]:
+    given = parameters_of(kernel) or ()
+    return tuple(BufferArgument(each.name, each.dtype, each.shape) for each in given if each.io == io)
 
 
 def _calls(module: ModuleOp) -> dict[str, list[CallOp]]:

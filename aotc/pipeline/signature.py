@@ -21,6 +21,7 @@ class InProcessOptions(TypedDict, total=False):
     """What `aotc.compile` takes."""
 
     name: Annotated[str | None, "the model's name in symbols (default: the file's)"]
+    target: Annotated[str, "a name from `aotc targets` or triple[:cpu[:features]]"]
     interface_api: Annotated[Literal["packed", "c", "micro", ""], "convention of the entry"]
     operator_api: Annotated[Literal["packed", "cpacked", "unpacked", ""], "convention of the operators inside"]
     runtime: Annotated[Literal["c", "host"], "who calls it: bare C, or the host executor"]
@@ -55,7 +56,6 @@ class FileOptions(InProcessOptions, total=False):
     """What `aotc.compile_to` takes."""
 
     emit: Annotated[str | Sequence[str], "kinds of artefacts: c, header, object, shared, ..."]
-    target: Annotated[str, "a name from `aotc targets` or triple[:cpu[:features]]"]
     split: Annotated[bool, "write the operators, exported, to NAME_operators.c"]
     weights_section: Annotated[str | None, "linker section of the weights in objects"]
     workspace_section: Annotated[str | None, "linker section of the workspace in objects"]

@@ -79,7 +79,7 @@ int32_t AOTCCallPacked(const AOTCFunctionEntry *functions, const char *name, voi
 /* --- metadata --- */
 
 typedef struct {
-  const char *relay_name_hint; /* the tensor's name in the ONNX model */
+  const char *relay_name_hint; /* the tensor's name in the ONNX model; of an operator's parameter as below */
   const char *tir_name_hint;   /* the same as a C identifier */
   const int64_t *shape;        /* NULL when ndim is 0 */
   int64_t ndim;
@@ -88,7 +88,7 @@ typedef struct {
 
 typedef struct {
   const char *function_name;
-  const AOTCParameterInfo *params; /* inputs, then outputs; NULL for an operator */
+  const AOTCParameterInfo *params; /* inputs, then outputs; of an operator its scratch memory is the last of these */
   int32_t num_inputs;
   int32_t num_outputs;
   int64_t workspace_size_bytes;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import gcd
 from typing import cast
 
@@ -27,16 +28,19 @@ from aotc.dialects.aot.contract import (
     kernels,
     plan_of,
     set_arguments,
+    set_parameters,
     set_sizes,
     workspace_alignment,
 )
-from aotc.dialects.dtypes import byte_width
+from aotc.dialects.dtypes import byte_width, dtype_name
+from aotc.model.naming import c_variable
 
 _VIEWS = (memref.ViewOp, memref.ReinterpretCastOp, memref.CastOp)
 
 
 def record_buffer_attributes(module: ModuleOp) -> None:
-    """Say which buffer arguments of the entry and of every kernel are only read, overlap nothing, and are aligned.
+    """Say which buffer arguments of the entry and of every kernel are only read, overlap nothing, and are aligned, and
+    what the buffers of a kernel are, whatever its arguments become.
 
     A kernel's arguments do not overlap unless the plan says that they may alias, and are as aligned as at the least
     aligned of its calls. An entry promises only what its documentation asks of the caller: outputs overlap nothing, and
@@ -55,12 +59,33 @@ def record_buffer_attributes(module: ModuleOp) -> None:
                 noalias, given.may_alias = not given.may_alias, False
                 _record(given, position not in written[symbol], noalias, align)
         set_arguments(kernel, attributes)
+        _record_parameters(kernel, attributes)
     outputs = _written(main, written)
     attributes = arguments_of(main)
     for position, (argument, given) in enumerate(zip(main.args, attributes, strict=True)):
         if isinstance(argument.type, MemRefType):
             _record(given, position not in outputs, given.io == "output", _natural_alignment(argument.type))
     set_arguments(main, attributes)
+
+
+def _record_parameters(kernel: FuncOp, attributes: Sequence[Argument]) -> None:
+    """Keep names, element types and shapes of a kernel's buffers; what it writes comes last."""
+    kinds = kernel.function_type.inputs
+    first_output = len(kinds) - len(IN_PLACE.get(kernel) or ())
+    hints = [None for _ in kinds] if kernel.is_declaration else [argument.name_hint for argument in kernel.args]
+    taken: set[str] = set()
+    found: list[Argument] = []
+    for position, (kind, given) in enumerate(zip(kinds, attributes, strict=True)):
+        if isinstance(kind, MemRefType):
+            is_output = position >= first_output
+            unnamed = "scratch" if given.scratch else "out" if is_output else f"x{position}"
+            name = c_variable(hints[position] or unnamed, taken)
+            taken.add(name)
+            dtype = given.dtype or dtype_name(kind.element_type)
+            each = Argument(name=name, dtype=dtype, io="output" if is_output else "input")
+            each.shape = tuple(-1 if extent == DYNAMIC_INDEX else extent for extent in kind.get_shape())
+            found.append(each)
+    set_parameters(kernel, found)
 
 
 def _record_sizes(module: ModuleOp, main: FuncOp) -> None:

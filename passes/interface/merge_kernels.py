@@ -50,7 +50,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from aotc.dialects.aot import BufferOp, WordLoadOp
-from aotc.dialects.aot.contract import Argument, Sizes, append_argument, kernels, set_sizes, sizes_of
+from aotc.dialects.aot.contract import Argument, Sizes, append_argument, kernels, set_parameters, set_sizes, sizes_of
 from aotc.model.locations import fuse_locations
 
 MOST_PARAMETERS = 24
@@ -138,6 +138,7 @@ class _Form:
         self._parts: list[Hashable] = []
         alike = self.function.clone_without_regions()
         set_sizes(alike, Sizes())
+        set_parameters(alike, None)
         self._attributes(alike, ["sym_name"])
         self._block(self.function.body.block)
         self.key = tuple(self._parts)
@@ -258,6 +259,7 @@ def _merge(forms: Sequence[_Form]) -> None:
             _pass(call, first.function, [column[number] for column in parameters])
     largest = [sizes_of(form.function) for form in forms]
     set_sizes(first.function, Sizes(*map(max, *((each.workspace, each.io, each.constant) for each in largest))))
+    set_parameters(first.function, None)  # each call has shapes of its own
     first.function.location = fuse_locations(form.function.location for form in forms)
     for form in others:
         form.function.detach()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from xdsl.builder import Builder
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
@@ -29,10 +31,12 @@ from aotc.dialects.aot import (
 )
 from aotc.dialects.aot.contract import (
     Argument,
+    Sizes,
     Tensor,
     arguments_of,
     kernels,
     model_name,
+    parameters_of,
     set_convention,
     set_signature,
     sizes_of,
@@ -47,15 +51,13 @@ def add_metadata(module: ModuleOp, main: FuncOp, run: str) -> tuple[str, str]:
     """Add the tables for the entry `run` and the operators; returns the symbols of the metadata and of its getter."""
     name = model_name(module)
     metadata, getter = operator_symbol(name, "metadata"), operator_symbol(name, "get_model_metadata")
+    tables = _Tables(name)
     tensors = [given.tensor() for given in arguments_of(main) if given.io in ("input", "output")]
-    params = operator_symbol(name, "params")
-    functions = [_function_row(run, params if tensors else None, tensors, _sizes(main))]
-    functions += [_function_row(kernel.sym_name.data, None, [], _sizes(kernel)) for kernel in kernels(module)]
+    functions = [tables.function(run, tensors, sizes_of(main))]
+    for kernel in kernels(module):
+        functions.append(tables.function(kernel.sym_name.data, parameters_of(kernel) or (), sizes_of(kernel)))
     block = module.body.block
-    if tensors:
-        shapes, rows = _parameter_rows(name, tensors)
-        block.add_ops(shapes)
-        block.add_op(GlobalOp(params, StructType("AOTCParameterInfo"), rows))
+    block.add_ops(tables.globals)
     infos = operator_symbol(name, "infos")
     block.add_op(GlobalOp(infos, StructType("AOTCFunctionInfo"), functions))
     version, count = integers(i32, METADATA_VERSION, len(functions))
@@ -65,37 +67,47 @@ def add_metadata(module: ModuleOp, main: FuncOp, run: str) -> tuple[str, str]:
     return metadata, getter
 
 
-def _parameter_rows(name: str, tensors: list[Tensor]) -> tuple[list[GlobalOp], list[Attribute]]:
-    """The rows of the inputs and outputs in the order of the entry's arguments, and the tables of their shapes."""
-    shapes: list[GlobalOp] = []
-    rows: list[Attribute] = []
-    taken = {"workspace", "weights", "resource_handle"}
-    for position, tensor in enumerate(tensors):
-        extents, dtype = tensor.shape, DLType.of(tensor.dtype)
-        symbol = c_identifier(tensor.name, taken)
-        taken.add(symbol)
-        where: Attribute = UnitAttr()
-        if extents:
-            shapes.append(GlobalOp(operator_symbol(name, f"shape_{position}"), i64, integers(i64, *extents)))
-            where = SymbolRefAttr(shapes[-1].sym_name.data)
-        code, bits = integers(i8, dtype.code, dtype.bits)
-        (lanes,) = integers(i16, dtype.lanes)
-        (ndim,) = integers(i64, len(extents))
-        rows.append(ArrayAttr([StringAttr(tensor.name), StringAttr(symbol), where, ndim, code, bits, lanes]))
-    return shapes, rows
+class _Tables:
+    """Constant tables of shapes and of parameters; those that are alike are one."""
 
+    def __init__(self, name: str) -> None:
+        self.globals: list[GlobalOp] = []
+        self._name = name
+        self._shapes: dict[tuple[int, ...], str] = {}
+        self._parameters: dict[tuple[Attribute, ...], str] = {}
 
-def _sizes(function: FuncOp) -> list[Attribute]:
-    """Bytes of workspace, inputs and outputs, and constants, as `record_buffer_attributes` left them."""
-    sizes = sizes_of(function)
-    return integers(i64, sizes.workspace, sizes.io, sizes.constant)
+    def function(self, symbol: str, tensors: Sequence[Tensor], sizes: Sizes) -> Attribute:
+        """The row of a function: its parameters, inputs, then outputs; bytes of workspace, these, and constants."""
+        io = [tensor.io for tensor in tensors]
+        counts = integers(i32, io.count("input"), io.count("output"))
+        rows = tuple(self._rows(tensors))
+        if rows and rows not in self._parameters:
+            self._parameters[rows] = operator_symbol(self._name, f"params_{len(self._parameters)}")
+            self.globals.append(GlobalOp(self._parameters[rows], StructType("AOTCParameterInfo"), rows))
+        where: Attribute = SymbolRefAttr(self._parameters[rows]) if rows else UnitAttr()
+        return ArrayAttr(
+            [StringAttr(symbol), where, *counts, *integers(i64, sizes.workspace, sizes.io, sizes.constant)]
+        )
 
+    def _rows(self, tensors: Sequence[Tensor]) -> Iterator[Attribute]:
+        taken = {"workspace", "weights", "resource_handle"}
+        for tensor in tensors:
+            dtype = DLType.of(tensor.dtype)
+            symbol = c_identifier(tensor.name, taken)
+            taken.add(symbol)
+            code, bits = integers(i8, dtype.code, dtype.bits)
+            (lanes,) = integers(i16, dtype.lanes)
+            (ndim,) = integers(i64, len(tensor.shape))
+            names = StringAttr(tensor.name), StringAttr(symbol)
+            yield ArrayAttr([*names, self._shape(tensor.shape), ndim, code, bits, lanes])
 
-def _function_row(symbol: str, params: str | None, tensors: list[Tensor], sizes: list[Attribute]) -> Attribute:
-    io = [tensor.io for tensor in tensors]
-    counts = integers(i32, io.count("input"), io.count("output"))
-    where: Attribute = UnitAttr() if params is None else SymbolRefAttr(params)
-    return ArrayAttr([StringAttr(symbol), where, *counts, *sizes])
+    def _shape(self, extents: tuple[int, ...]) -> Attribute:
+        if not extents:
+            return UnitAttr()
+        if extents not in self._shapes:
+            self._shapes[extents] = operator_symbol(self._name, f"shape_{len(self._shapes)}")
+            self.globals.append(GlobalOp(self._shapes[extents], i64, integers(i64, *extents)))
+        return SymbolRefAttr(self._shapes[extents])
 
 
 def _getter(symbol: str, metadata: str) -> FuncOp:

@@ -29,11 +29,12 @@ from xdsl.passes import ModulePass
 
 from aotc.dialects.aot import WeightOp, WeightsOp
 from aotc.dialects.aot.contract import (
+    IN_PLACE,
     WEIGHT_LAYOUT,
     Argument,
     WeightLayout,
-    append_argument,
     entry,
+    insert_argument,
     kernels,
     model_name,
     weights_place,
@@ -104,14 +105,16 @@ def _order(block: Block) -> None:
 
 
 def _pass_to_kernels(module: ModuleOp) -> None:
-    """Turn each weight inside a kernel into a last argument of the kernel and of all its calls."""
+    """Turn each weight inside a kernel into a last operand of the kernel, before its results, and of all its calls."""
     calls: dict[str, list[CallOp]] = {}
     for call in module.walk():
         if isinstance(call, CallOp):
             calls.setdefault(call.callee.string_value(), []).append(call)
     for kernel in kernels(module):
         for weight in [each for each in kernel.walk() if isinstance(each, WeightOp)]:
-            argument = append_argument(kernel, weight.result.type, Argument(), weight.result.name_hint or "weight")
+            place = len(kernel.args) - len(IN_PLACE.get(kernel) or ())
+            hint = weight.result.name_hint or "weight"
+            argument = insert_argument(kernel, place, weight.result.type, Argument(), hint)
             weight.result.replace_all_uses_with(argument)
             weight.detach()
             for call in calls.get(kernel.sym_name.data, ()):
@@ -119,5 +122,5 @@ def _pass_to_kernels(module: ModuleOp) -> None:
                 assert block is not None
                 copy = weight.clone()
                 block.insert_op_before(copy, call)
-                call.operands = [*call.operands, copy.result]
+                call.operands = [*call.operands[:place], copy.result, *call.operands[place:]]
             weight.erase()

@@ -73,6 +73,7 @@ def test_d15_calls_are_checked_and_outputs_do_not_depend_on_conventions(
 def test_d25_operators_without_tensor_structures_compute_the_same(
     model: Path, reference: dict[str, str], tmp_path: Path, arguments: str, emit: str
 ) -> None:
+    """D8: whether arguments are packed, and whether they are tensors, are two choices."""
     choice = Conventions("packed", "cpacked", operator_arguments=arguments)
     sources = compile_model(model, tmp_path, choice, emit)
     assert run(tmp_path, choice, sources) == reference[emit]

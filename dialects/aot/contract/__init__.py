@@ -3,8 +3,9 @@
 Nobody else spells these names: passes, emitters and the pipeline use the accessors here, which say what an attribute
 means and from which phase on it holds. By who carries them:
 
-- `arguments`: the arguments of the entry and of kernels (`aot.name`, `aot.dtype`, `aot.io`, `aot.noalias`, ...), and
-  the inputs and outputs that are in the workspace (`aot.tensors`);
+- `arguments`: the arguments of the entry and of kernels (`aot.name`, `aot.dtype`, `aot.io`, `aot.noalias`, ...),
+  what these are whatever they become (`aot.parameters`), and the inputs and outputs that are in the workspace
+  (`aot.tensors`);
 - `functions`: the entry and the kernels (`aot.entry`, `aot.kernel`, `aot.in_place`, `aot.convention`, ...), and what
   is in them (`aot.nonpositive`, `aot.loop`);
 - `module`: the model as a whole (`aot.name`, `aot.interface`, `aot.threads`, `aot.plan`, ...);
@@ -21,8 +22,11 @@ from aotc.dialects.aot.contract.arguments import (
     argument_of,
     arguments_of,
     has_tensors_in_workspace,
+    insert_argument,
+    parameters_of,
     results_of,
     set_arguments,
+    set_parameters,
     set_results,
     set_signature,
     set_tensors_in_workspace,
@@ -84,6 +88,7 @@ from aotc.dialects.aot.contract.weights import (
     MINIMUM_BLOB,
     WEIGHT_LAYOUT,
     WeightLayout,
+    places_in_blob,
     weight_offsets,
     weight_sizes,
 )
@@ -120,6 +125,7 @@ __all__ = [
     "has_external_weights",
     "has_plan",
     "has_tensors_in_workspace",
+    "insert_argument",
     "interface_api",
     "is_entry",
     "is_in_region",
@@ -134,12 +140,15 @@ __all__ = [
     "model_name_or",
     "nodes_in_floats",
     "operator_arguments",
+    "parameters_of",
+    "places_in_blob",
     "plan_of",
     "results_of",
     "set_arguments",
     "set_convention",
     "set_interface",
     "set_nodes_in_floats",
+    "set_parameters",
     "set_plan",
     "set_results",
     "set_signature",

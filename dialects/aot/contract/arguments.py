@@ -150,14 +150,18 @@ def set_signature(function: FuncOp, arguments: Iterable[Argument], results: Sequ
     function.properties.pop("res_attrs", None)
 
 
-def append_argument(function: FuncOp, kind: Attribute, given: Argument, hint: str) -> BlockArgument:
-    """A new last argument; its attributes are recorded at once, results stay as they are."""
-    block = function.body.block
-    both = [*arguments_of(function), given]
-    argument = block.insert_arg(kind, len(block.args))
+def insert_argument(function: FuncOp, place: int, kind: Attribute, given: Argument, hint: str) -> BlockArgument:
+    """A new argument before the one at `place`; its attributes are recorded at once, results stay as they are."""
+    attributes = arguments_of(function)
+    argument = function.body.block.insert_arg(kind, place)
     argument.name_hint = hint
-    set_signature(function, both, function.function_type.outputs.data)
+    set_signature(function, [*attributes[:place], given, *attributes[place:]], function.function_type.outputs.data)
     return argument
+
+
+def append_argument(function: FuncOp, kind: Attribute, given: Argument, hint: str) -> BlockArgument:
+    """A new last argument, as `insert_argument` makes it."""
+    return insert_argument(function, len(function.body.block.args), kind, given, hint)
 
 
 def argument_of(value: BlockArgument) -> Argument:
@@ -166,6 +170,24 @@ def argument_of(value: BlockArgument) -> Argument:
     if not isinstance(function, FuncOp) or function.arg_attrs is None:
         return Argument()
     return Argument(function.arg_attrs.data[value.index])
+
+
+# --- parameters of kernels -------------------------------------------------------------------------------------------
+
+_PARAMETERS: Final = Field[tuple[DictionaryAttr, ...]]("aot.parameters", _dictionaries, ArrayAttr)
+
+
+def parameters_of(kernel: FuncOp) -> list[Tensor] | None:
+    """What a kernel is called with, in order, after `interface`: its operands ("input"), then what it writes
+    ("output"), scratch memory last; named as in C, an extent of the run time is -1. None where one function serves
+    calls of several shapes."""
+    found = _PARAMETERS.get(kernel)
+    return None if found is None else [Argument(each).tensor() for each in found]
+
+
+def set_parameters(kernel: FuncOp, parameters: Iterable[Argument] | None) -> None:
+    """Record what a kernel is called with, whatever its arguments become: each with `name`, `dtype`, `io`, `shape`."""
+    _PARAMETERS.set(kernel, None if parameters is None else tuple(each.dictionary() for each in parameters))
 
 
 # --- inputs and outputs ----------------------------------------------------------------------------------------------

@@ -14,6 +14,9 @@ from aotc.dialects.aot.contract.functions import entry, kernels
 from aotc.dialects.aot.memory import WeightOp
 from aotc.dialects.dtypes import byte_width
 
+_ALIGNMENT: Final = 8
+"""Bytes that suffice for every element type."""
+
 Offsets = Mapping[str, int]
 """Where arrays of the WeightStore lie in a blob, in bytes, by key."""
 
@@ -72,6 +75,19 @@ def weight_offsets(module: ModuleOp) -> Offsets:
     """Where in the blob each weight is that is not embedded; nothing before `interface`, and where all are."""
     layout = WEIGHT_LAYOUT.get(module)
     return {} if layout is None else layout.offsets
+
+
+def places_in_blob(module: ModuleOp) -> Offsets:
+    """Where each weight is in one blob of them all, after `interface`: that of the model or, where they are embedded,
+    the one that is written for tools."""
+    if (layout := WEIGHT_LAYOUT.get(module)) is not None:
+        return layout.offsets
+    offsets: dict[str, int] = {}
+    end = 0
+    for key, size in weight_sizes(module).items():
+        offsets[key] = -(-end // _ALIGNMENT) * _ALIGNMENT
+        end = offsets[key] + size
+    return offsets
 
 
 def weight_sizes(module: ModuleOp) -> dict[str, int]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -19,6 +19,7 @@ from aotc import Artifact
 from aotc.dialects.dtypes import dtype_name
 from aotc.dialects.graph.elementwise import NegOp, ReluOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
+from aotc.machines.targets import binding, lookup
 from aotc.model.codegens import Claim, ExternalKernel, Operand
 
 SCRATCH = 64
@@ -74,6 +75,45 @@ class ByName:
         return [Artifact("test-by-name", "test-by-name", f"{name}.neg", content.encode(), "flash")]
 
 
+class Objects:
+    """relu and negation of float32 by LLVM, an object for each, for two processors with settings of their own."""
+
+    linkable = True
+    bodies: Mapping[str, tuple[str, str]] = {
+        "relu": ("x86-64", "%p = fcmp ogt float %v, 0.0\n  %r = select i1 %p, float %v, float 0.0"),
+        "neg": ("x86-64-v3", "%r = fsub float 0.0, %v"),
+    }
+
+    def claim(self, op: Operation, target: str, ctx: Context) -> Claim | None:
+        if not isinstance(op, ReluOp | NegOp) or dtype_name(element_type_of(op.operands[0])) != "float32":
+            return None
+        settings = {"count": prod(shape_of(op.operands[0]))}
+        return Claim("relu" if isinstance(op, ReluOp) else "neg", [Operand(op.operands[0])], settings=settings)
+
+    def generate(self, kernels: Sequence[ExternalKernel], name: str, target: str) -> Sequence[Artifact]:
+        return [self._object(kernel, *self.bodies[kernel.kernel], name) for kernel in kernels]
+
+    def _object(self, kernel: ExternalKernel, target: str, body: str, name: str) -> Artifact:
+        text = f"""define i32 @{kernel.symbol}(ptr %x, ptr %out) {{
+head:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %head ], [ %j, %loop ]
+  %from = getelementptr float, ptr %x, i64 %i
+  %v = load float, ptr %from
+  {body}
+  %to = getelementptr float, ptr %out, i64 %i
+  store float %r, ptr %to
+  %j = add i64 %i, 1
+  %more = icmp ne i64 %j, {kernel.settings["count"]}
+  br i1 %more, label %loop, label %done
+done:
+  ret i32 0
+}}"""
+        image = lookup(target).machine().emit_object(binding().parse_assembly(text))
+        return Artifact("test-objects", "native", f"{name}_{kernel.kernel}.o", image, "flash", target)
+
+
 class Nothing:
     """Claims every relu, and gives the artefact of somebody else."""
 
@@ -111,4 +151,4 @@ def _negate(count: int) -> Any:
     return _PACKED(call)
 
 
-LINKED, BY_NAME, NOTHING = Linked(), ByName(), Nothing()
+LINKED, BY_NAME, OBJECTS, NOTHING = Linked(), ByName(), Objects(), Nothing()

@@ -6,12 +6,15 @@ import json
 import subprocess
 from pathlib import Path
 
+import numpy as np
+import onnx
 import pytest
 
 import aotc
 from aotc.cli.main import run
 from aotc.compiler.inspectors import INSPECTORS, inspect, inspectors
 from aotc.model.artifacts import Artifact, ArtifactSet
+from aotc.model.dlpack import dtype_of
 from aotc.pipeline.options import KINDS
 
 MODEL = Path(__file__).parents[2] / "models/data/kws_float/model.onnx"
@@ -35,8 +38,8 @@ def read(path: Path) -> Artifact:
 def test_f14_every_kind_has_a_view(written: Path) -> None:
     assert {path.suffix for path in written.iterdir()} == {f".{name.split('.')[1]}" for name in INSPECTORS}
     for path in written.iterdir():
-        for method in inspectors(read(path)):
-            assert inspect(read(path), method), (path, method)
+        for method in inspectors(read(path), read(written / "m.json")):
+            assert inspect(read(path), method, read(written / "m.json")), (path, method)
 
 
 @pytest.mark.parametrize(
@@ -47,6 +50,9 @@ def test_f14_every_kind_has_a_view(written: Path) -> None:
         ("libm.a", "functions", "aotc_m_run"),
         ("libm.a", "members", " m.o"),
         ("m.so", "symbols", "aotc_m_json"),
+        ("m.so", "functions", " aotc_m_run"),
+        ("m.so", "signatures", "aotc_m_run: input_1 float32[1, 49, 10, 1] -> Identity float32[1, 12]\naotc_m_"),
+        ("m.json", "signatures", "[1, 12] -> out float32[1, 12]"),
         ("m.ll", "functions", "i32 aotc_m_run(ptr %"),
         ("m.c", "functions", "int32_t aotc_m_run("),
         ("m.json", None, '"name": "m"'),
@@ -57,11 +63,66 @@ def test_f14_every_kind_has_a_view(written: Path) -> None:
         ("m.vm", None, "call  aotc_m_"),
         ("m.vm", "python", "with ib.function('main', num_inputs=2):"),
         ("m.vm", "stats", "Globals (#1): [main]"),
-        ("m.weights.bin", None, "bytes\nmost frequent: 0x"),
+        ("m.ll", "assembly", "\naotc_m_run:"),
+        ("m.json", "weights", ": float32 ["),
+        ("m.weights.bin", "bytes", "bytes\nmost frequent: 0x"),
     ],
 )
 def test_f14_f15_what_a_view_shows(written: Path, file: str, method: str | None, expected: str) -> None:
-    assert expected in inspect(read(written / file), method)
+    assert expected in inspect(read(written / file), method, read(written / "m.json"))
+
+
+@pytest.mark.parametrize(("weights", "kinds"), [("caller", ("c", "mlf")), ("embedded", ("object", "mlf"))])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int8"])
+def test_f14_weights_by_name(
+    weights: str, kinds: tuple[str, ...], dtype: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Names, shapes and ranges: of the blob by the JSON beside it, and of an archive, which has the weights always."""
+    kind = onnx.helper.np_dtype_to_tensor_dtype(dtype_of(dtype))
+    ends = [onnx.helper.make_tensor_value_info(name, kind, [2, 3]) for name in "xy"]
+    array = np.array([[3, -5, 2], [1, 0, 7]]).astype(dtype_of(dtype))
+    initializers = [
+        onnx.numpy_helper.from_array(values, name) for name, values in (("large", array), ("row", array[0]))
+    ]
+    nodes = [onnx.helper.make_node("Mul", ["x", "large"], ["m"]), onnx.helper.make_node("Add", ["m", "row"], ["y"])]
+    graph = onnx.helper.make_graph(nodes, "g", ends[:1], ends[1:], initializers)
+    opset = [onnx.helper.make_opsetid("", 21)]
+    model = onnx.helper.make_model(graph, opset_imports=opset, ir_version=10)
+    aotc.compile_to(model, tmp_path, name="m", emit=kinds, weights=weights)
+    files = [("m.tar", ["--as", "weights"])] + ([("m.weights.bin", [])] if weights == "caller" else [])
+    point = "" if dtype == "int8" else ".0"
+    expected = [f"large: {dtype} [2, 3] -5{point} .. 7{point}", f"row: {dtype} [3] -5{point} .. 3{point}"]
+    for name, how in files:
+        assert run(["inspect", str(tmp_path / name), *how]) == 0
+        assert sorted(capsys.readouterr().out.splitlines()) == expected
+    blob = (tmp_path / "m.weights.bin").read_bytes() if weights == "caller" else None
+    placed = {each["name"]: each for each in json.loads((tmp_path / "m.json").read_text())["constants"]}
+    if blob is not None:
+        start = placed["large"]["offset"]
+        assert blob[start : start + array.nbytes] == array.tobytes()
+        (tmp_path / "m.json").unlink()
+        assert run(["inspect", str(tmp_path / "m.weights.bin")]) == 2
+        assert "no NAME.json beside it says what is in it" in capsys.readouterr().err
+        assert run(["inspect", str(tmp_path / "m.weights.bin"), "--as", "bytes"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        *(("dtype", value) for value in ("object", [])),
+        *(("shape", [value]) for value in (-1, 1 << 40, 1 << 70, "a")),
+        *(("offset", value) for value in (-8, 1 << 40, "a")),
+    ],
+)
+def test_weights_that_are_not_there_are_no_crash(
+    field: str, value: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    aotc.compile_to(MODEL, tmp_path, name="m", weights="caller", optimize="0")
+    listing = json.loads((tmp_path / "m.json").read_text())
+    listing["constants"][0][field] = value
+    (tmp_path / "m.json").write_text(json.dumps(listing))
+    assert run(["inspect", str(tmp_path / "m.weights.bin")]) == 2
+    assert "m.weights.bin cannot be shown as arrays" in capsys.readouterr().err
 
 
 def test_functions_are_those_of_nm(written: Path) -> None:
@@ -75,7 +136,7 @@ def test_the_command(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["inspect", str(written / "m.o"), "--json"]) == 0
     assert "aotc_m_run" in json.loads(capsys.readouterr().out)["text"]
     assert run(["inspect", str(written / "m.o"), "--as", "nonsense"]) == 2
-    assert "m.o has no such view; use functions, disassembly" in capsys.readouterr().err
+    assert "m.o has no such view; use functions, signatures, disassembly" in capsys.readouterr().err
     assert run(["inspect", str(written), "--as", "functions"]) == 2
     assert "is a folder; name a file in it" in capsys.readouterr().err
     assert run(["inspect", str(written / "m.so")]) == 0
@@ -95,7 +156,7 @@ def test_an_entry_of_the_cache(
     assert "is no entry of the cache" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", ["m.json", "m.tar", "m.npz", "m.a", "m.o"])
+@pytest.mark.parametrize("name", ["m.json", "m.tar", "m.npz", "m.a", "m.o", "m.bin"])
 def test_what_is_damaged_is_no_crash(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for content in (b"", b"\x7fELF\x02\x01", b"!<arch>\nshort", b"PK\x03\x04", b"{"):
         (tmp_path / name).write_bytes(content)

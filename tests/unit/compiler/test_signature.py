@@ -7,8 +7,13 @@ import pydoc
 from dataclasses import fields
 from typing import get_type_hints
 
+import numpy as np
+import onnx.parser
+import pytest
+
 import aotc
 from aotc.compiler.driver import _NOT_IN_PROCESS  # pyright: ignore[reportPrivateUsage]
+from aotc.machines import processor
 from aotc.pipeline.options import CHOICES, CompileOptions
 from aotc.pipeline.signature import FileOptions, InProcessOptions
 
@@ -35,3 +40,17 @@ def test_help_shows_every_option() -> None:
         assert all(f"\n        {name}: " in text for name in names)
     assert "emit" not in inspect.signature(aotc.compile).parameters
     assert inspect.signature(aotc.compile_to).parameters["emit"].default == ("c",)
+
+
+def test_a_target_in_this_process_is_one_that_it_runs_on() -> None:
+    text = '<ir_version: 10, opset_import: ["" : 21]> m (float[2,3] x) => (float[2,3] y) { y = Neg(x) }'
+    model, x = onnx.parser.parse_model(text), np.ones((2, 3), np.float32)
+    baseline = {"x86_64": "x86-64", "aarch64": "aarch64", "riscv64": "rv64gc"}.get(processor.architecture())
+    if baseline is not None:
+        compiled = aotc.compile(model, target=baseline)
+        assert np.array_equal(compiled(x)["y"], -x) and compiled.metadata.features == ()
+        assert aotc.InferenceSession(model, target=baseline).run(None, {"x": x})[0].sum() == -6
+    elsewhere = "rv64gc" if processor.architecture() == "aarch64" else "aarch64"
+    for target in (elsewhere, "cortex-m4", "wasm32"):
+        with pytest.raises(aotc.UsageError, match=rf"target=\"{target}\" in `compile`; .*use `compile_to`"):
+            aotc.compile(model, target=target)

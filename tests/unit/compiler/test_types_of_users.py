@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[3]
 
 RIGHT = """
@@ -19,7 +21,7 @@ import aotc
 import aotc.backend
 
 x = np.zeros((1, 3), np.float32)
-model = aotc.compile("model.onnx", dims={"batch": 1}, optimize=3, threads=2)
+model = aotc.compile("model.onnx", target="x86-64-v3", dims={"batch": 1}, optimize=3, threads=2)
 y: np.ndarray = model({"x": x})["y"]
 y = model(x=x)["y"]
 step = model.bind({"x": x}, outputs={"y": y})
@@ -81,3 +83,35 @@ def test_what_is_wrong_is_one(tmp_path: Path) -> None:
     assert len(found) == len(WRONG)
     for message, expected in zip(found, WRONG.values(), strict=True):
         assert expected in message
+
+
+WRONG_TO_MYPY = (
+    'keyword argument "optimise" for "compile"',
+    'Argument "threads" to "compile" has incompatible type "str"; expected "int"',
+    'Argument "interface_api" to "compile_to" has incompatible type',
+    'keyword argument "dim" for "InferenceSession"',
+    'Argument "outputs" to "bind" of "CompiledModel" has incompatible type "int"',
+    'Missing positional argument "value" in call to "set_input_zero_copy"',
+    'Module has no attribute "nonsense"',
+)
+"""The lines of WRONG, each with its error."""
+
+
+def test_mypy(tmp_path: Path) -> None:
+    """Another checker, strict, on the same two files; of the package it takes what it needs, as of one installed."""
+    pytest.importorskip("mypy", reason="mypy is not installed: types are checked by basedpyright alone")
+    (tmp_path / "right.py").write_text(RIGHT)
+    (tmp_path / "wrong.py").write_text("\n".join(["import aotc", *WRONG]))
+    options = ["--strict", "--follow-imports=silent", "--no-error-summary", "--hide-error-context"]
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", *options, "--cache-dir", tmp_path / "cache", "right.py", "wrong.py"],
+        cwd=tmp_path,
+        env=os.environ | {"MYPYPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    found = [line for line in done.stdout.splitlines() if ": error: " in line]
+    assert len(found) == len(WRONG_TO_MYPY), done.stdout + done.stderr
+    for number, (line, expected) in enumerate(zip(found, WRONG_TO_MYPY, strict=True), 2):
+        assert line.startswith(f"wrong.py:{number}: ") and expected in line

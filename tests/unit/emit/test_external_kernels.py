@@ -12,6 +12,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import aotc
+from aotc.compiler.inspectors import inspect
 from aotc.emit.external import external_kernels
 from aotc.emit.model_library import read_model_library
 from aotc.executor.step import RunError
@@ -98,6 +99,25 @@ def test_f12_f19_f20_f21_artefacts_of_two_targets(model: bytes, tmp_path: Path) 
     kept = read_model_library(artifacts["m.tar"].read())
     assert "m_relu.c" in kept
     _check(kept.load())
+    _check(aotc.load(artifacts.export_library(tmp_path / "m.so")))
+
+
+def test_f20_two_processors_with_settings_of_their_own(model: bytes, tmp_path: Path) -> None:
+    """F19, F20: LLVM's code for two processors beside that for a third, each object apart, under its own target."""
+    artifacts = aotc.build(model, name="m", emit="object", target="x86-64-v2", offload="test-objects")
+    listed = {each["name"]: each["target"] for each in json.loads(artifacts["m.json"].read())["artifacts"]}
+    expected = {"m_relu.o": "x86-64", "m_neg.o": "x86-64-v3"}
+    assert listed == expected | dict.fromkeys(("m.o", "m.h", "m.json"), "x86-64-v2")
+    groups = {target: [each.name for each in group] for target, group in artifacts.by_target().items()}
+    assert {target: names for target, names in groups.items() if target != "x86-64-v2"} == {
+        target: [name] for name, target in expected.items()
+    }
+    assert {"avx2", "fma"} <= {*artifacts.metadata.features}, "what any of it needs, the processor must have"
+    code = {name: inspect(artifacts[name], "disassembly") for name in expected}
+    assert "vmovss" in code["m_neg.o"] and "movss" in code["m_relu.o"] and "vmovss" not in code["m_relu.o"]
+    artifacts.write(tmp_path / "folder")
+    assert ArtifactSet.read(tmp_path / "folder").by_target() == artifacts.by_target()
+    _check(artifacts.load())
     _check(aotc.load(artifacts.export_library(tmp_path / "m.so")))
 
 

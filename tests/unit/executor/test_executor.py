@@ -104,8 +104,11 @@ def test_metadata_survives_json() -> None:
     assert from_json(json.dumps({**members, "extra": 1})) == INFO
     with pytest.raises(ValueError, match="version 99"):
         from_json(json.dumps({**members, "version": 99}))
-    with pytest.raises(ValueError, match="no metadata"):
-        from_json("{}")
+    wrong = [{}, {**members, "constants": [1]}, {**members, "kernels": ["a"]}, {**members, "kernels": [[]]}]
+    wrong += [{**members, "kernels": [{**members["kernels"][0], "inputs": given}]} for given in (3, ["x"], [{}])]
+    for each in wrong:
+        with pytest.raises(ValueError, match="no metadata"):
+            from_json(json.dumps(each))
 
 
 def test_call_by_name_and_position(model: executor.CompiledModel) -> None:

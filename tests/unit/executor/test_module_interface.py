@@ -36,7 +36,7 @@ def recorded() -> tuple[str, np.ndarray, str, np.ndarray]:
 
 @pytest.fixture(scope="module", params=["in process", "loaded", "packed, loaded"])
 def module(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> CompiledModel:
-    """A15: what was compiled in process and what was exported and loaded again have one interface."""
+    """What was compiled in process and what was exported and loaded again have one interface."""
     if request.param == "in process":
         return aotc.compile(MODEL / "model.onnx", name="my_mod")
     folder = tmp_path_factory.mktemp("my_mod")
@@ -48,7 +48,8 @@ def module(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 def test_e2_the_model_by_name_on_a_device_is_an_executor(
     module: CompiledModel, recorded: tuple[str, np.ndarray, str, np.ndarray]
 ) -> None:
-    """E1, E3, E6, E7, E20: inputs by name or position; buffers are the executor's, as the signature says."""
+    """A15: compiled in process, or exported and loaded again. E1, E3, E6, E7, E20: inputs by name or position; buffers
+    are the executor's, as the signature says."""
     name, x, output, expected = recorded
     executor = module["my_mod"](aotc.cpu())
     assert executor.get_input(name).shape == x.shape and executor.get_input(name).dtype == x.dtype
@@ -114,7 +115,9 @@ def test_e16_a_packed_library_says_itself_what_it_is(tmp_path: Path) -> None:
     compiled = aotc.compile_to(MODEL / "model.onnx", tmp_path, name="my_mod", interface_api="packed")
     assert compiled.info is not None
     source, kernel = tmp_path / "my_mod.c", compiled.info.kernels[0]
-    row = f'{{"{kernel.symbol}", NULL, 0, 0, {kernel.workspace_bytes}, {kernel.io_bytes}, {kernel.constant_bytes}}}'
+    counts = f"{len(kernel.inputs)}, {len(kernel.outputs)}"
+    sizes = f"{kernel.workspace_bytes}, {kernel.io_bytes}, {kernel.constant_bytes}"
+    row = f'{{"{kernel.symbol}", aotc_my_mod_params_1, {counts}, {sizes}}}'
     text = source.read_text()
     assert text.count(row) == 1
     source.write_text(text.replace(row, '{"aotc_other", NULL, 0, 0, 1, 2, 3}'))
@@ -123,6 +126,50 @@ def test_e16_a_packed_library_says_itself_what_it_is(tmp_path: Path) -> None:
     assert changed == FunctionInfo("aotc_other", (), 0, 0, 1, 2, 3)
     assert (entry, *rest) == (lambda first, _, *others: (first, *others))(*described(compiled.info).functions)
     assert entry.num_inputs == entry.num_outputs == 1 and entry.params[0].shape == (1, 49, 10, 1)
+
+
+@pytest.mark.parametrize("name", ["ic_resnet_float", "ic_resnet_int8"])
+def test_e11_operators_are_called_as_their_parameters_say(name: str, tmp_path: Path) -> None:
+    """E11: names, element types and shapes of each operator are in the tables, inputs first, scratch memory last; these
+    are what the operator checks."""
+    packed = {"interface_api": "packed", "operator_api": "packed", "runtime": "host"}
+    aotc.compile_to(MODEL.parent / name / "model.onnx", tmp_path, name="m", emit=("c", "shared"), **packed)
+    model = aotc.load(tmp_path / "m.so")
+    native: NativeModel = getattr(model, "_native")  # noqa: B009
+    table = _Model.from_address(native.symbol("aotc_m_model_packed") or 0)
+    _, *operators = model["get_model_metadata"]().functions
+    assert any(function.workspace_size_bytes for function in operators) == (name == "ic_resnet_float")
+    for function in operators:
+        address = table.functions[_names(table).index(function.function_name)].function
+        call = ctypes.CFUNCTYPE(ctypes.c_int32)(address)
+        arrays = [np.zeros(each.shape, each.dtype) for each in function.params]
+        assert len(arrays) == function.num_inputs + function.num_outputs and function.num_outputs > 0
+        assert call(*CONVENTIONS["packed"](arrays, [], [])) == 0
+        for position, array in enumerate(arrays):
+            for wrong in (array[None], array.view(f"V{array.itemsize}").view(_other(array.dtype))):
+                given = [wrong if place == position else each for place, each in enumerate(arrays)]
+                assert call(*CONVENTIONS["packed"](given, [], [])) == -1
+        named = [each.tir_name_hint for each in function.params]
+        assert len(set(named)) == len(named) and all(name in (tmp_path / "m.c").read_text() for name in named)
+
+
+def _other(dtype: np.dtype) -> str:
+    """An element type of the same width."""
+    return f"uint{8 * dtype.itemsize}" if dtype.kind != "u" else f"int{8 * dtype.itemsize}"
+
+
+@pytest.mark.parametrize("operators", ["unpacked", "cpacked"])
+def test_e14_functions_that_became_one_are_listed_once(operators: str, tmp_path: Path) -> None:
+    """With -Os kernels that are alike are one, which has no shapes of its own; tables and JSON say the same (E13)."""
+    options = {"interface_api": "packed", "operator_api": operators, "target": "x86-64", "optimize": "s"}
+    aotc.compile_to(MODEL.parent / "ic_resnet_int8/model.onnx", tmp_path, name="m", emit=("c", "shared"), **options)
+    model = aotc.load(tmp_path / "m.so")
+    metadata = model["get_model_metadata"]()
+    assert metadata == described(model.metadata)
+    _, *functions = metadata.functions
+    assert any(not function.params for function in functions) == (operators == "unpacked")
+    text = (tmp_path / "m.c").read_text()
+    assert all(f"static AOTC_OPERATOR int32_t {function.function_name}(" in text for function in functions)
 
 
 @pytest.mark.parametrize("memory", ["internal", "caller"])
@@ -214,7 +261,7 @@ def test_e5_the_runner_and_its_symbol_are_marked_in_the_ir() -> None:
 
 @pytest.mark.parametrize("target", ["c --runtime=aot", "c -runtime=c --link-params", "llvm -executor=aot"])
 def test_d9_conventions_are_options_and_no_part_of_the_target(target: str, tmp_path: Path) -> None:
-    """A10: `--runtime`, `--interface-api` and the others stand beside `--target`."""
+    """A10, E24: `--runtime`, `--interface-api` and the others stand beside `--target`."""
     with pytest.raises(UsageError, match="target"):
         aotc.compile_to(MODEL / "model.onnx", tmp_path, target=target)
     assert {"runtime", "interface_api", "operator_api", "workspace", "weights", "target"} <= set(vars(CompileOptions()))

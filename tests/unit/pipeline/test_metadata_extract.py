@@ -8,7 +8,7 @@ from xdsl.universe import Universe
 
 from aotc.dialects.aot.contract import plan_of, set_plan
 from aotc.errors import CompileError
-from aotc.model.metadata import KernelInfo, ModelInfo, TensorInfo, from_json, to_json
+from aotc.model.metadata import BufferArgument, KernelInfo, ModelInfo, TensorInfo, from_json, to_json
 from aotc.pipeline.model_info import model_info
 from aotc.pipeline.phases import PassRunner
 
@@ -59,10 +59,11 @@ def test_the_same_in_every_convention(interface_api: str, operator_api: str) -> 
     assert info.outputs == (TensorInfo("größe", info.outputs[0].symbol, "uint8", (2,), 0.5, -3),)
     assert info.outputs[0].symbol.isidentifier() and info.outputs[0].symbol.isascii()
     assert (info.workspace_bytes, info.workspace_alignment, info.weights_bytes, info.io_bytes) == (32, 16, 16, 34)
-    assert info.kernels == (
-        KernelInfo("aotc_toy_scale_0", ("größe_0", "Mul_1"), 2, 0, 64, 16),
-        KernelInfo("aotc_toy_sum_0", ("Sum_2", "Cast_3"), 1, 0, 34, 0),
-    )
+    x, w, o = (BufferArgument(name, "float32", shape) for name, shape in (("x", (2, 4)), ("w", (4,)), ("o", (2, 4))))
+    (scale, total) = info.kernels
+    assert scale == KernelInfo("aotc_toy_scale_0", ("größe_0", "Mul_1"), 2, 0, 64, 16, inputs=(x, w), outputs=(o,))
+    o = BufferArgument("o", "int8", (2,))
+    assert total == KernelInfo("aotc_toy_sum_0", ("Sum_2", "Cast_3"), 1, 0, 34, 0, inputs=(x,), outputs=(o,))
     assert info.plan.order == ("größe_0", "Mul_1", "Sum_2+Cast_3")
     assert [(b.name, b.first, b.last, b.nodes) for b in info.plan.buffers] == [("größe_0", 0, 2, ("größe_0", "Mul_1"))]
     assert from_json(to_json(info)) == info and to_json(info).isascii()

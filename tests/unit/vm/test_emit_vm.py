@@ -25,7 +25,7 @@ def artifacts() -> ArtifactSet:
 
 
 def test_g13_the_file_runs_on_the_library(artifacts: ArtifactSet, tmp_path: Path) -> None:
-    """A12: kernels and entry come from one compilation; packed operators are found by the machine."""
+    """A12, E25: kernels and entry come from one compilation; packed operators are found by the machine."""
     artifacts.write(tmp_path)
     library = aotc.load(tmp_path / "m.so")
     main = VirtualMachine(Executable.load(tmp_path / "m.vm"), library)["main"]

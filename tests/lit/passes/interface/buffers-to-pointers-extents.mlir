@@ -24,7 +24,7 @@ builtin.module attributes {aot.name = "m"} {
 // CHECK-NEXT:   %0 = arith.index_cast %x_dim0 : i32 to index
 // CHECK-NEXT:   %1 = arith.index_cast %x_dim1 : i32 to index
 // CHECK:        func.call @scale_0(%x, %{{.*}}, %{{.*}}) : (!aot.ptr<f32>, i32, i32) -> i32
-// CHECK:      func.func private @scale_0(%a: !aot.ptr<f32> {{{.*}}}, %a_dim0: i32 {aot.dim = 0 : i64}, %a_dim1: i32 {aot.dim = 1 : i64}) -> i32
+// CHECK:      func.func private @scale_0(%a: !aot.ptr<f32> {{{.*}}}, %a_dim0: i32 {aot.dim = 0 : i64}, %a_dim1: i32 {aot.dim = 1 : i64}) -> i32 {{.*}}aot.parameters = [{aot.name = "a", aot.dtype = "float32", aot.io = "input", aot.shape = array<i64: -1, -1>}]
 // CHECK-NEXT:   %[[N:.*]] = arith.index_cast %a_dim0 : i32 to index
 // CHECK-NEXT:   %[[M:.*]] = arith.index_cast %a_dim1 : i32 to index
 // CHECK-NEXT:   %a_1 = aot.buffer %a : !aot.ptr<f32> to memref<?xf32>

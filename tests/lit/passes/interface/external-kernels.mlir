@@ -21,6 +21,7 @@
 // PACKED: func.func private @aotc_m_dsp_fir_0(!aot.ptr<i8>, !aot.ptr<f32>, !aot.ptr<i8>, !aot.ptr<i8>) -> i32
 // PACKED-SAME: aot.arguments = [{aot.dtype = "uint8", aot.readonly, aot.noalias, {{.*}}aot.shape = array<i64: 8>}, {aot.dtype = "float32", aot.noalias, {{.*}}}, {aot.dtype = "int8", aot.scratch, aot.noalias, {{.*}}}, {aot.io = "resource_handle"}]
 // PACKED-SAME: aot.convention = #aot<convention unpacked>, aot.workspace_bytes = 32 : i64, aot.io_bytes = 40 : i64
+// PACKED-SAME: aot.parameters = [{aot.name = "x0", aot.dtype = "uint8", aot.io = "input", aot.shape = array<i64: 8>}, {aot.name = "out", {{.*}}aot.io = "output", {{.*}}}, {aot.name = "scratch", aot.dtype = "int8", aot.io = "output", aot.shape = array<i64: 32>}]
 // PACKED: func.func private @aotc_m_py_f_0(!aot.ptr<f32>
 // PACKED-SAME: aot.convention = #aot<convention packed>
 // PACKED: [[S:%.*]] = func.call @aotc_m_dsp_fir_0({{.*}}) : (!aot.ptr<i8>, !aot.ptr<f32>, !aot.ptr<i8>, !aot.ptr<i8>) -> i32

@@ -12,10 +12,12 @@ builtin.module attributes {aot.name = "m"} {
     func.call @conv_0(%x, %c, %b, %y) : (memref<4xf32>, memref<3xi8>, memref<2x4xf32>, memref<4xf32>) -> ()
     func.return
   }
-  func.func private @conv_0(%x: memref<4xf32>, %a: memref<3xi8>, %b: memref<2x4xf32>, %y: memref<4xf32>) attributes {aot.kernel} {
+  func.func private @conv_0(%x: memref<4xf32>, %a: memref<3xi8>, %b: memref<2x4xf32>, %y: memref<4xf32>) attributes {aot.kernel, aot.in_place = [[]]} {
     %t = aot.weight "table" : memref<5xi16>
     %c0 = arith.constant 0 : index
     %0 = memref.load %t[%c0] : memref<5xi16>
+    %1 = arith.sitofp %0 : i16 to f32
+    memref.store %1, %y[%c0] : memref<4xf32>
     func.return
   }
 }
@@ -31,9 +33,9 @@ builtin.module attributes {aot.name = "m"} {
 // CHECK-NEXT:   %c = memref.view %weights[%2][] : memref<50xi8> to memref<3xi8>
 // CHECK-NEXT:   %3 = arith.constant 40 : index
 // CHECK-NEXT:   %t = memref.view %weights[%3][] : memref<50xi8> to memref<5xi16>
-// CHECK-NEXT:   func.call @conv_0(%x, %a, %b, %y, %t)
-// CHECK:        func.call @conv_0(%x, %c, %b, %y, %{{.*}})
-// CHECK:      func.func private @conv_0({{.*}}, %t: memref<5xi16>)
+// CHECK-NEXT:   func.call @conv_0(%x, %a, %b, %t, %y)
+// CHECK:        func.call @conv_0(%x, %c, %b, %{{.*}}, %y)
+// CHECK:      func.func private @conv_0({{.*}}, %t: memref<5xi16>, %y: memref<4xf32>)
 // CHECK-NOT:    aot.weight
 
 // EMBEDDED-NOT: aot.weight_layout

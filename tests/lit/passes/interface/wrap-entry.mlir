@@ -12,7 +12,7 @@ builtin.module attributes {aot.name = "m", aot.plan = {peak_bytes = 64 : i64, lo
     func.call @sum_0(%x, %y) : (memref<2x4xi8>, memref<f32>) -> ()
     func.return
   }
-  func.func private @sum_0(%a: memref<2x4xi8>, %b: memref<f32>) attributes {aot.kernel} {
+  func.func private @sum_0(%a: memref<2x4xi8> {aot.dtype = "uint8"}, %b: memref<f32>) attributes {aot.kernel, aot.in_place = [[]]} {
     func.return
   }
 }
@@ -42,8 +42,9 @@ builtin.module attributes {aot.name = "m", aot.plan = {peak_bytes = 64 : i64, lo
 // PACKED:       %[[S:.*]] = func.call @aotc_m_run(%{{.*}}, %{{.*}}, %[[WS]], %resource_handle)
 // PACKED-NEXT:  func.return %[[S]] : i32
 // PACKED:     aot.global @aotc_m_shape_0 : i64 = [2 : i64, 4 : i64] {sym_visibility = "private"}
-// PACKED-NEXT: aot.global @aotc_m_params : !aot.struct<"AOTCParameterInfo"> = {{\[}}["in:0", "in_0", @aotc_m_shape_0, 2 : i64, 1 : i8, 8 : i8, 1 : i16], ["y", "y", unit, 0 : i64, 2 : i8, 32 : i8, 1 : i16]] {sym_visibility = "private"}
-// PACKED-NEXT: aot.global @aotc_m_infos : !aot.struct<"AOTCFunctionInfo"> = {{\[}}["aotc_m_run_packed", @aotc_m_params, 1 : i32, 1 : i32, 64 : i64, 12 : i64, 0 : i64], ["aotc_m_sum_0", unit, 0 : i32, 0 : i32, 0 : i64, 12 : i64, 0 : i64]] {sym_visibility = "private"}
+// PACKED-NEXT: aot.global @aotc_m_params_0 : !aot.struct<"AOTCParameterInfo"> = {{\[}}["in:0", "in_0", @aotc_m_shape_0, 2 : i64, 1 : i8, 8 : i8, 1 : i16], ["y", "y", unit, 0 : i64, 2 : i8, 32 : i8, 1 : i16]] {sym_visibility = "private"}
+// PACKED-NEXT: aot.global @aotc_m_params_1 : !aot.struct<"AOTCParameterInfo"> = {{\[}}["a", "a", @aotc_m_shape_0, 2 : i64, 1 : i8, 8 : i8, 1 : i16], ["b", "b", unit, 0 : i64, 2 : i8, 32 : i8, 1 : i16]] {sym_visibility = "private"}
+// PACKED-NEXT: aot.global @aotc_m_infos : !aot.struct<"AOTCFunctionInfo"> = {{\[}}["aotc_m_run_packed", @aotc_m_params_0, 1 : i32, 1 : i32, 64 : i64, 12 : i64, 0 : i64], ["aotc_m_sum_0", @aotc_m_params_1, 1 : i32, 1 : i32, 0 : i64, 12 : i64, 0 : i64]] {sym_visibility = "private"}
 // PACKED-NEXT: aot.global @aotc_m_metadata : !aot.struct<"AOTCMetadata"> = {{\[}}[1 : i32, @aotc_m_infos, "m", 2 : i32]] {sym_visibility = "private"}
 // PACKED-NEXT: func.func private @aotc_m_get_model_metadata(
 // PACKED:     aot.global @aotc_m_functions : !aot.struct<"AOTCFunctionEntry"> = {{\[}}["run", @aotc_m_run_packed], ["get_model_metadata", @aotc_m_get_model_metadata], ["aotc_m_sum_0", @aotc_m_sum_0], [unit, unit]] {sym_visibility = "private"}

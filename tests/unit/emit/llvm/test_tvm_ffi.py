@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -171,3 +172,20 @@ def test_the_package_itself(folder: Path, expected: np.ndarray) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert [float(each) for each in done.stdout.split()] == expected.reshape(-1).tolist()
+
+
+def test_the_example_of_the_page(tmp_path: Path) -> None:
+    """docs/abi.md shows how the package calls a model."""
+    pytest.importorskip("tvm_ffi", reason="apache-tvm-ffi is not installed: its own loader is not tried")
+    root = Path(__file__).parents[4]
+    (example,) = re.findall(r"^```python\n(.*?)^```", (root / "docs/abi.md").read_text(), re.MULTILINE | re.DOTALL)
+    data = root / "tests/models/data/kws_float"
+    packed = {"interface_api": "packed", "runtime": "host"}
+    aotc.compile_to(data / "model.onnx", tmp_path / "out", name="kws", emit="shared", **packed)
+    before = f"import numpy as np, tvm_ffi\n(x,) = np.load({str(data / 'inputs.npz')!r}).values()\n"
+    before += f"(wanted,) = np.load({str(data / 'outputs.npz')!r}).values()\ny = np.zeros_like(wanted)\n"
+    after = "np.testing.assert_allclose(y, wanted, rtol=1e-4, atol=1e-5)\n"
+    done = subprocess.run(
+        [sys.executable, "-c", before + example + after], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
