@@ -44,7 +44,10 @@ class _Trees:
     """Tree, node, target, weight."""
 
 
-def _grown(d: Draft, count: int, features: int, targets: int, modes: tuple[str, ...], low: float) -> _Trees:
+def _grown(
+    d: Draft, count: int, features: int, targets: int, modes: tuple[str, ...], low: float, whole: bool
+) -> _Trees:
+    """Trees; with `whole`, each leaf has a weight for every target."""
     found = _Trees()
     missing = d.number(0, 1)
 
@@ -53,7 +56,7 @@ def _grown(d: Draft, count: int, features: int, targets: int, modes: tuple[str, 
         place = len(found.rows)
         if depth == 0 or d.chance(0.2):
             found.rows.append((tree, node, 0, 0.0, "LEAF", 0, 0, 0))
-            for target in range(targets) if targets > 1 and d.chance(0.3) else [d.number(0, targets - 1)]:
+            for target in range(targets) if whole or d.chance(0.3) else [d.number(0, targets - 1)]:
                 found.weights.append((tree, node, target, float(np.float32(d.rng.uniform(low, 1)))))
             return node + 1
         found.rows.append((tree, node, 0, 0.0, "", 0, 0, 0))
@@ -75,7 +78,8 @@ def _old_trees(op_type: str, d: Draft) -> None:
     classifies = op_type == "TreeEnsembleClassifier"
     features, targets = d.number(1, 5), d.number(1, 3)
     modes = d.pick(((d.pick(MODES),), MODES[:4], MODES))
-    trees = _grown(d, d.number(1, 12), features, targets, modes, 0.1 if classifies else -1)
+    whole = targets == 1 or d.chance(0.4)
+    trees = _grown(d, d.number(1, 12), features, targets, modes, 0.1 if classifies else -1, whole)
     kind = "class" if classifies else "target"
     names = ("treeids", "nodeids", "featureids", "values", "modes", "truenodeids", "falsenodeids")
     rows = list(zip(*trees.rows, strict=True))
@@ -92,7 +96,7 @@ def _old_trees(op_type: str, d: Draft) -> None:
         some["classlabels_int64s"] = [int(n) for n in d.rng.permutation(9)[: max(targets, 2)]]
     else:
         some |= {"n_targets": targets, "aggregate_function": d.pick(("SUM", "SUM", "AVERAGE", "MIN", "MAX"))}
-    if d.chance(0.4):
+    if whole and d.chance(0.6):  # to a target that a row does not reach onnxruntime does not add it
         some["base_values"] = _floats(d, max(targets, 2) if classifies else targets)
     x = _features(d, features, exact=True)
     d.add(op_type, [x], 2 if classifies else 1, domain=LEARNED, **some)
