@@ -17,9 +17,9 @@ def _fourier(d: Draft) -> None:
     if d.opset < 17:
         raise Refused("a later operator")
     shape = (d.number(1, 3), *(d.number(2, 9) for _ in range(d.number(1, 2))), d.number(1, 2))
-    x = d.fresh(d.pick(("float32", "float32", "float64")), shape, constant=False)
+    some: dict[str, Any] = {"inverse": d.number(0, 1)}  # of doubles onnxruntime divides by a float
+    x = d.fresh(d.pick(("float32", "float32", "float32" if some["inverse"] else "float64")), shape, constant=False)
     axis = d.number(1, x.rank - 2)
-    some: dict[str, Any] = {"inverse": d.number(0, 1)}
     if x.shape[-1] == 1 and not some["inverse"] and d.chance(0.5):
         some["onesided"] = 1
     length = d.known(np.array(d.number(2, 12))) if d.chance(0.4) else None
