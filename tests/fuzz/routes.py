@@ -223,6 +223,8 @@ def routes() -> tuple[Route, ...]:
         Route("strict", 4, _in_process(accuracy="strict")),
         Route("threads", 4, _in_process(threads=3)),
         Route("verify-each", 1, _in_process(verify_each=True)),
+        Route("check-indices", 1, _in_process(check_indices=True)),
+        Route("check-indices on threads", 1, _in_process(check_indices=True, threads=2)),
     ]
     levels = {"x86-64": "sse2", "x86-64-v2": "sse4_2", "x86-64-v3": "avx2", "x86-64-v4": "avx512vl"}
     if sys.platform != "linux":

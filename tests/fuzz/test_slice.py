@@ -157,6 +157,37 @@ def test_minimised() -> None:
     assert check(small, [DEFAULT]) == "default"
 
 
+def test_a_count_says_how_much_of_an_output_there_is() -> None:
+    draft = Draft(np.random.default_rng(0), 21)
+    x = draft.known(np.array([[1, 0, 2], [0, 0, 3]], np.float32), constant=False)
+    draft.add("NonZero", [x], how="steps")
+    specimen = draft.finish(0)
+    (name,) = specimen.outputs
+    found = DEFAULT.run(specimen)
+    assert found[name].shape == (2, 6)
+    compared(specimen, found)
+    with pytest.raises(Wrong, match="expected int64"):
+        compared(specimen, found | {f"{name}_count": np.array(2)})
+    with pytest.raises(Wrong, match="off by"):
+        compared(specimen, found | {name: found[name] + 1})
+
+
+def test_models_with_sequences_get_smaller() -> None:
+    """What is in a sequence is no value that could be given instead; all of it stays or goes."""
+    for seed in range(20):
+        draft = Draft(np.random.default_rng(seed), 21)
+        try:
+            DRAWERS["SequenceInsert"](draft)
+            draft.add("Neg", [draft.take(("float32",))])
+        except Refused:
+            continue
+        specimen = draft.finish(seed)
+        small = minimised(specimen, lambda each: any(node.op_type == "SequenceInsert" for node in each.nodes))
+        assert {"Neg"} & {node.op_type for node in specimen.nodes} and check(small, [DEFAULT]) == "default"
+        return
+    raise AssertionError("refused twenty times")
+
+
 def test_a_case_that_dies_hangs_or_leaves_files() -> None:
     runner = Runner(_bad, 3)
     try:
