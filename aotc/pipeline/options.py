@@ -142,9 +142,6 @@ class CompileOptions:
         if self.threads > 1 and self.export_operators:
             why = "an operator is called by all threads of the model's entry together, not by the application"
             return [Problem(f"{flag} with --export-operators", why=why, fix="use --threads 1")]
-        if self.threads > 1 and self.check_indices:
-            why = "a thread that leaves an operator would keep the others waiting"
-            return [Problem(f"{flag} with --check-indices", why=why, fix="use --threads 1")]
         if self.threads > 1 and self.profile:
             return [Problem(f"{flag} with a profile", why="kernels are timed on one thread", fix="use --threads 1")]
         return []

@@ -94,17 +94,32 @@ def _simplify_conditional(op: IfOp, store: WeightStore) -> None:
 
 
 @dataclass(eq=False)
-class _Carried:
-    first: SSAValue
-    argument: BlockArgument
+class _Yielded:
+    """What the region yields, and what becomes of it."""
+
     use: Use
-    """Where the region yields the next one."""
+    """Where the region yields it."""
     result: OpResult
 
     @property
-    def following(self) -> SSAValue:
+    def value(self) -> SSAValue:
         """What the region yields."""
         return self.use.operation.operands[self.use.index]
+
+
+@dataclass(eq=False)
+class _Carried(_Yielded):
+    """What the next iteration gets."""
+
+    first: SSAValue
+    argument: BlockArgument
+
+
+@dataclass(eq=False)
+class _Stacked(_Yielded):
+    """A slice of a result."""
+
+    backward: bool
 
 
 @dataclass(eq=False)
@@ -112,19 +127,6 @@ class _Scanned:
     tensor: SSAValue
     argument: BlockArgument
     backward: bool
-
-
-@dataclass(eq=False)
-class _Stacked:
-    use: Use
-    """Where the region yields a slice."""
-    result: OpResult
-    backward: bool
-
-    @property
-    def value(self) -> SSAValue:
-        """What the region yields."""
-        return self.use.operation.operands[self.use.index]
 
 
 class _Loop:
@@ -137,7 +139,7 @@ class _Loop:
         self.condition = op.condition
         end = yield_of(op.block)
         uses = [Use(end, place) for place in range(len(end.values))][int(op.condition is not None) :]
-        self.carried = list(map(_Carried, op.carried, op.carried_arguments, uses, op.last_carried))
+        self.carried = list(map(_Carried, uses, op.last_carried, op.carried, op.carried_arguments))
         self.scanned = list(map(_Scanned, op.scanned, op.slices, op.backward("scanned_backward", len(op.scanned))))
         self.captured = list(zip(op.captured, op.captured_arguments, strict=True))
         self.stacked = list(
@@ -146,7 +148,7 @@ class _Loop:
 
     def simplify(self) -> None:
         self._know()
-        for each in [each for each in self.carried if each.following is each.argument]:
+        for each in [each for each in self.carried if each.value is each.argument]:
             each.result.replace_all_uses_with(each.first)
             self.carried.remove(each)
             self.captured.append((each.first, each.argument))
@@ -156,7 +158,7 @@ class _Loop:
         self.stacked = [each for each in self.stacked if each.result.first_use is not None]
         self.carried = [each for each in self.carried if each.result.first_use or each.argument.first_use]
         condition = [] if self.condition is None else [self.op.next_condition]
-        yielded = [*condition, *(each.following for each in self.carried), *(each.value for each in self.stacked)]
+        yielded = [*condition, *(each.value for each in (*self.carried, *self.stacked))]
         end = yield_of(self.op.block)
         self.op.block.add_op(following := YieldOp([value for value in yielded if value is not None]))
         end.detach()
@@ -237,7 +239,7 @@ class _Loop:
                     argument.replace_all_uses_with(values[argument])
             _move_out(op.block, op)
             for each in self.carried:
-                each.result.replace_all_uses_with(each.following)
+                each.result.replace_all_uses_with(each.value)
             for each in self.stacked:
                 each.result.replace_all_uses_with(self._reshaped(each.value, shape_of(each.result)))
         op.detach()

@@ -345,7 +345,9 @@ class Accesses:
 
 _ARITHMETIC = (arith.RemUIOp, arith.ExtSIOp)
 """Operations that have no effect, though xDSL does not declare it."""
-_HARMLESS = (ReturnOp, scf.YieldOp, scf.ReduceOp, scf.ReduceReturnOp, aot.PrefetchOp)
+_HARMLESS = (ReturnOp, scf.YieldOp, scf.ReduceOp, scf.ReduceReturnOp, aot.PrefetchOp, aot.RequireOp)
+"""What touches no buffer. A thread that `aot.require` stops leaves its share of a phase, for which nobody waits: the
+others end theirs, and the call ends with the phase."""
 
 
 def _may_alias(buffer: SSAValue) -> bool:

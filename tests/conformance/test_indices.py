@@ -9,7 +9,8 @@ import onnx.parser
 import pytest
 
 from aotc.compiler.driver import lower
-from aotc.errors import AotcError, UsageError
+from aotc.dialects.aot.contract import arguments_of, kernels
+from aotc.errors import AotcError
 from aotc.measuring.routes import open_model
 from aotc.pipeline.options import CompileOptions
 
@@ -59,8 +60,53 @@ def test_indices_out_of_range(route: str, optimize: str, tmp_path: Path) -> None
     np.testing.assert_array_equal(clamped["e"], np.concatenate([FEED["x"][:4], FEED["u"][1:]]))
 
 
-def test_checks_are_for_one_thread(tmp_path: Path) -> None:
+LARGE = """<ir_version: 8, opset_import: ["" : 17]>
+g (float[500, 400] x, int64[300] i, int32[200, 400] j, int64[3000, 2] k, int64[200, 400] s, float[200, 400] u,
+    int64[200, 1] t) => (a, b, c, d, e) {
+    a = Gather(x, i)
+    b = GatherElements(x, j)
+    c = GatherND(x, k)
+    d = ScatterElements(x, s, u)
+    e = ScatterND(x, t, u)
+}"""
+
+
+def _large_feed() -> dict[str, np.ndarray]:
+    rows = RANDOM.permutation(500)[:200, None]
+    return {
+        "x": RANDOM.standard_normal((500, 400)).astype(np.float32),
+        "i": RANDOM.integers(-500, 500, 300),
+        "j": RANDOM.integers(-500, 500, (200, 400)).astype(np.int32),
+        "k": np.stack([RANDOM.integers(-500, 500, 3000), RANDOM.integers(-400, 400, 3000)], 1),
+        "s": np.repeat(rows, 400, 1),
+        "u": RANDOM.standard_normal((200, 400)).astype(np.float32),
+        "t": rows,
+    }
+
+
+@pytest.mark.parametrize(("route", "threads"), [("jit", 2), ("jit", 3), ("c", 2)])
+def test_each_thread_checks_its_share(route: str, threads: int, tmp_path: Path) -> None:
+    """Wherever an index is out of range, all threads come back with the status, and the next call is right again."""
     path = tmp_path / "indices.onnx"
-    onnx.save(onnx.parser.parse_model(MODEL), path)
-    with pytest.raises(UsageError, match="--threads 2 with --check-indices"):
-        lower(str(path), CompileOptions.of(check_indices=True, threads=2))
+    onnx.save(onnx.parser.parse_model(LARGE), path)
+    checked = open_model(str(path), route, CompileOptions(check_indices=True, threads=threads))
+    free = open_model(str(path), "jit", CompileOptions())
+    feed = _large_feed()
+    expected = free(feed)
+    for name in "ijkst":
+        for place in (0, -1):
+            wrong = {**feed, name: feed[name].copy()}
+            wrong[name].flat[place] = 500
+            with pytest.raises(AotcError, match="returned -1"):
+                checked(wrong)
+        for output, value in checked(feed).items():
+            np.testing.assert_array_equal(value, expected[output], output)
+
+
+def test_kernels_that_check_are_shared() -> None:
+    model = onnx.parser.parse_model(LARGE)
+    one, other = (
+        [kernel.sym_name.data for kernel in kernels(module) if "thread" in {each.name for each in arguments_of(kernel)}]
+        for module in (lower(model, CompileOptions(check_indices=check, threads=2)).module for check in (True, False))
+    )
+    assert one == other and len(one) > 3

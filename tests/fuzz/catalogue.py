@@ -4,44 +4,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from fuzz import draw_elementwise, draw_movement, draw_products, draw_rows
 from fuzz.drafts import Draft, Drawer, Specimen
+from fuzz.drawers import control, elementwise, learned, microsoft, movement, products, rows, selection, signals, vision
 from fuzz.oracle import Refused
 
 DRAWERS: dict[str, Drawer] = (
-    draw_elementwise.DRAWERS | draw_movement.DRAWERS | draw_products.DRAWERS | draw_rows.DRAWERS
+    elementwise.DRAWERS
+    | movement.DRAWERS
+    | products.DRAWERS
+    | rows.DRAWERS
+    | control.DRAWERS
+    | selection.DRAWERS
+    | vision.DRAWERS
+    | signals.DRAWERS
+    | learned.DRAWERS
+    | microsoft.DRAWERS
 )
 
 NOT_DRAWN = {
-    "Scatter": "deprecated since version 11 of the operator set",
-    "Upsample": "deprecated since version 10",
-    "SwiGLU": "not in the operator sets that onnxruntime has",
-    "CausalConvWithState": "not in the operator sets that onnxruntime has",
-    **dict.fromkeys(
-        ("Col2Im", "DFT", "DeformConv", "GridSample", "MaxRoiPool", "MelWeightMatrix", "RoiAlign", "STFT"),
-        "tests/conformance/operators has its attributes and types",
-    ),
-    **dict.fromkeys(
-        ("Det", "MaxUnpool", "NonMaxSuppression", "ReverseSequence", "TfIdfVectorizer", "Unique"),
-        "tests/conformance/operators has its attributes and types",
-    ),
-    **dict.fromkeys(
-        ("RotaryEmbedding", "SimplifiedLayerNormalization"), "tests/conformance has its attributes and types"
-    ),
-    **dict.fromkeys(("LinearAttention", "Scan"), "tests/support/random_control.py has models with loops at random"),
-    **dict.fromkeys(
-        ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"),
-        "the generator of random numbers is ours",
-    ),
-    **dict.fromkeys(
-        ("ConcatFromSequence", "Optional", "OptionalGetElement", "OptionalHasElement", "SequenceAt", "SequenceMap"),
-        "nothing is computed: sequences are gone when a model is imported",
-    ),
-    **dict.fromkeys(
-        ("SequenceConstruct", "SequenceEmpty", "SequenceErase", "SequenceInsert", "SequenceLength", "SplitToSequence"),
-        "nothing is computed: sequences are gone when a model is imported",
-    ),
-    **dict.fromkeys(("BitCast", "TensorScatter"), "not in the operator sets that onnxruntime has"),
+    "ai.onnx.ml.ZipMap": "its result is a sequence of maps, which is a warning and a table of positions",
 }
 """Operators without a drawer, and why."""
 

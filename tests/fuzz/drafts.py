@@ -7,7 +7,7 @@ whatever the operator; where a result jumps, or little of it is left, the node i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 from onnx import ModelProto, NodeProto, ValueInfoProto, helper, numpy_helper
 
 from aotc.dialects.dtypes import number_kind, numpy_dtype
-from fuzz.oracle import Array, Node, Refused, make_model, onnx_type
+from fuzz.oracle import Array, Part, Refused, make_model, onnx_type
 
 FLOATS = ("float32", "float32", "float32", "float64", "float16")
 SIGNED = ("int8", "int16", "int32", "int64")
@@ -25,7 +25,9 @@ NUMBERS = (*FLOATS, *INTEGERS)
 RARE = ("bfloat16", "int4", "uint4", "int2", "uint2", "float8_e4m3fn", "float8_e5m2")
 ANY = (*NUMBERS, "bool")
 
-OPSETS = (13, 15, 17, 18, 19, 20, 21, 22, 23, 24, 26)
+OPSETS = (8, 9, 10, 11, 12, 13, 15, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26)
+MICROSOFT, LEARNED, TRAINING = "com.microsoft", "ai.onnx.ml", "ai.onnx.preview.training"
+"""Domains of operators."""
 MOST_ELEMENTS = 6000
 
 SMOOTH, FAST, MOVES, STEPS = "smooth", "fast", "moves", "steps"
@@ -54,6 +56,8 @@ class Value:
     constant: bool = False
     fixed: bool = False
     """Whether it is read like an attribute, so that nothing may move it."""
+    last: bool = False
+    """Whether no drawer takes it unasked: integers that may be off, or as many parts as the data say."""
 
     @property
     def dtype(self) -> str:
@@ -87,7 +91,8 @@ class Specimen:
     nodes: list[NodeProto]
     values: dict[str, Value]
     outputs: list[str]
-    opset: int
+    versions: Mapping[str, int]
+    """Domain -> version of its operator set."""
     symbolic: frozenset[str] = frozenset()
     """Inputs whose first extent has a name in the model."""
     seed: int = 0
@@ -124,8 +129,12 @@ class Specimen:
             if value.constant and value.name in self.needed()
         ]
         results = [self.values[name] for name in self.outputs]
-        outputs = [helper.make_tensor_value_info(v.name, onnx_type(v.array), v.shape) for v in results]
-        return make_model(self.nodes, infos, outputs, fixed, self.opset)
+        shapes = [None if v.last else v.shape for v in results]
+        outputs = [
+            helper.make_tensor_value_info(v.name, onnx_type(v.array), shape)
+            for v, shape in zip(results, shapes, strict=True)
+        ]
+        return make_model(self.nodes, infos, outputs, fixed, self.versions)
 
 
 @dataclass
@@ -136,11 +145,12 @@ class Draft:
     opset: int = 0
     values: list[Value] = field(default_factory=list[Value])
     nodes: list[NodeProto] = field(default_factory=list[NodeProto])
-    own: bool = False
-    """Whether something in it is nobody's but our own loops' result."""
+    versions: dict[str, int] = field(default_factory=dict[str, int])
+    """Domain -> version of its operator set."""
 
     def __post_init__(self) -> None:
         self.opset = self.opset or int(self.pick(OPSETS))
+        self.versions = {"": self.opset, MICROSOFT: 1, LEARNED: self.pick((1, 2, 3, 4, 5)), TRAINING: 1}
 
     # --- chance ---
 
@@ -200,7 +210,7 @@ class Draft:
 
     def find(self, fits: Callable[[Value], bool]) -> Value | None:
         """Some value there is, those of nodes more often than inputs."""
-        found = [value for value in self.values if fits(value) and value.array.size]
+        found = [value for value in self.values if value.array.size and not value.last and fits(value)]
         made = {name for node in self.nodes for name in node.output}
         later = [value for value in found if value.name in made]
         if not found:
@@ -254,40 +264,69 @@ class Draft:
 
     # --- nodes ---
 
+    def later(self, version: int) -> None:
+        """What comes is of a version that onnxruntime does not have: a model without nodes may be. Raises Refused."""
+        if self.opset < version:
+            if self.nodes or self.opset < OPSETS[-1]:
+                raise Refused("a later operator")
+            self.opset = self.versions[""] = version
+
     def add(
         self,
         op_type: str,
         inputs: Sequence[Value | None],
-        outputs: int = 1,
+        outputs: int | Sequence[bool] = 1,
         how: str = SMOOTH,
         domain: str = "",
         captured: Sequence[Value] = (),
+        own: bool = False,
+        slack: float = 0.0,
         **attributes: Any,
     ) -> list[Value]:
-        """A node, whose graphs read `captured` too; its results are values from now on. Raises Refused."""
+        """A node, whose graphs read `captured` too; its results are values from now on. Raises Refused.
+
+        `outputs`: how many, or which of them there are. With `own`, our unscheduled loops say what comes out. By
+        `slack` a result may be off however it was computed, and nothing reads it then.
+        """
         number = len(self.nodes)
-        names = [f"v{number}_{place}" for place in range(outputs)]
+        present = [True] * outputs if isinstance(outputs, int) else outputs
+        names = [f"v{number}_{place}" if there else "" for place, there in enumerate(present)]
         given = [value.name if value is not None else "" for value in inputs]
         node = helper.make_node(op_type, given, names, name=f"{op_type}_{number}", domain=domain, **attributes)
-        operands = {value.name: value for value in (*inputs, *captured) if value is not None}
-        if how == STEPS and any(value.error for value in operands.values()):
+        operands = [value for value in (*inputs, *captured) if value is not None]
+        return self.put([node], [name for name in names if name], operands, how, own, slack)
+
+    def put(
+        self,
+        nodes: Sequence[NodeProto],
+        outputs: Sequence[str],
+        operands: Sequence[Value],
+        how: str = SMOOTH,
+        own: bool = False,
+        slack: float = 0.0,
+    ) -> list[Value]:
+        """Nodes that are computed together, and which tensors of theirs are values from now on. Raises Refused."""
+        given = {value.name: value for value in operands}
+        if how == STEPS and any(value.error for value in operands):
             raise Refused("a step of a value that is not exact")
-        runner = Node(
-            node, {n: v.array for n, v in operands.items()}, {n for n, v in operands.items() if v.constant}, self.opset
-        )
-        results = runner.run({name: value.array for name, value in operands.items()})
+        constant = {value.name for value in operands if value.constant}
+        part = Part(nodes, outputs, {n: v.array for n, v in given.items()}, constant, self.versions, own)
+        results = part.run({name: value.array for name, value in given.items()})
         if any(array.size > 4 * MOST_ELEMENTS for array in results):
             raise Refused("too large")
         if any(array.size == 0 for array in results) and not self.chance(0.05):
             raise Refused("empty")
-        errors = self._errors(runner, operands, results, how)
-        made = [Value(name, array, error) for name, array, error in zip(names, results, errors, strict=True)]
-        self.nodes.append(node)
+        errors = self._errors(part, given, results, how)
+        last = slack > 0 or any(value.last for value in operands)
+        made = [
+            Value(name, array, max(error, slack), last=last)
+            for name, array, error in zip(outputs, results, errors, strict=True)
+        ]
+        self.nodes += nodes
         self.values += made
-        self.own |= runner.own
         return made
 
-    def _errors(self, runner: Node, operands: dict[str, Value], results: list[Array], how: str) -> list[float]:
+    def _errors(self, runner: Part, operands: dict[str, Value], results: list[Array], how: str) -> list[float]:
         """How far each result may be off."""
         for array in results:
             if is_float(array) and not np.isfinite(array.astype(np.float64)).all():
@@ -329,12 +368,12 @@ class Draft:
     def finish(self, seed: int) -> Specimen:
         """The model: its outputs are what nobody reads, and some of the rest."""
         read = {name for node in self.nodes for name in reads(node)}
-        made = [name for node in self.nodes for name in node.output]
-        outputs = [name for name in made if name not in read or self.chance(0.1)]
         values = {value.name: value for value in self.values}
+        made = [name for node in self.nodes for name in node.output if name in values]
+        outputs = [name for name in made if name not in read or self.chance(0.1)]
         outputs = [name for name in outputs if values[name].array.size] or outputs
         symbolic = frozenset(name for name, v in values.items() if not v.constant) if self.chance(0.05) else frozenset()
-        return Specimen(self.nodes, values, outputs, self.opset, symbolic, seed)
+        return Specimen(self.nodes, values, outputs, self.versions, symbolic, seed)
 
 
 def _difference(one: Array, other: Array) -> float:

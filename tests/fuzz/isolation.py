@@ -99,7 +99,8 @@ class Runner:
         return Outcome(*answer, time.monotonic() - start)
 
     def _start(self) -> None:
-        context = multiprocessing.get_context("spawn")
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(["fuzz.cases"])  # imported once for all processes
         self._connection, theirs = context.Pipe()
         self._folder = tempfile.TemporaryDirectory(prefix="aotc-fuzz-", ignore_cleanup_errors=True)
         self._process = context.Process(target=_serve, args=(theirs, self._case, self._folder.name), daemon=False)

@@ -30,11 +30,13 @@ def _smaller(specimen: Specimen) -> list[Specimen]:
         # its results are given instead; those that were outputs are outputs no longer
         outputs = [name for name in specimen.outputs if name not in node.output]
         rest = made[:place] + made[place + 1 :]
-        if outputs and rest:
+        given = {name for name in node.output if name} <= specimen.values.keys()  # sequences are not
+        if outputs and rest and given:
             found.append(replace(specimen, nodes=rest, outputs=outputs))
     for node in made:  # an earlier value as the only output
-        if len(made) > 1 and list(node.output) != specimen.outputs:
-            found.append(replace(specimen, outputs=[node.output[0]]))
+        tensors = [name for name in node.output if name in specimen.values]
+        if len(made) > 1 and tensors and list(node.output) != specimen.outputs:
+            found.append(replace(specimen, outputs=tensors[:1]))
     if specimen.symbolic:
         found.append(replace(specimen, symbolic=frozenset()))
     shrunk = [without_dead_nodes(each) for each in found]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,12 +31,13 @@ def make_model(
     inputs: Sequence[ValueInfoProto],
     outputs: Sequence[ValueInfoProto],
     initializers: Sequence[TensorProto],
-    opset: int,
+    versions: Mapping[str, int],
 ) -> ModelProto:
-    """A model of the operators of ONNX, and of those of onnxruntime's domain."""
+    """A model of operators from those sets of `versions` that it needs, ONNX's among them."""
     graph = helper.make_graph(nodes, "graph", inputs, outputs, initializers)
-    sets = [helper.make_opsetid("", opset)]
-    return helper.make_model(graph, opset_imports=sets, ir_version=11 if opset > 22 else 10)
+    domains = {"", *(node.domain for node in nodes)}
+    sets = [helper.make_opsetid(domain, versions[domain]) for domain in sorted(domains)]
+    return helper.make_model(graph, opset_imports=sets, ir_version=11 if versions[""] > 22 else 10)
 
 
 def _native(array: Array) -> bool:
@@ -44,16 +45,24 @@ def _native(array: Array) -> bool:
     return array.dtype.isbuiltin == 1
 
 
-class Node:
-    """A node on arrays of given shapes."""
+class Part:
+    """Some nodes on arrays of given shapes; with `own` they are computed by our unscheduled loops."""
 
-    def __init__(self, node: NodeProto, inputs: dict[str, Array], constant: set[str], opset: int) -> None:
-        self._node, self._opset = node, opset
+    def __init__(
+        self,
+        nodes: Sequence[NodeProto],
+        outputs: Sequence[str],
+        inputs: dict[str, Array],
+        constant: set[str],
+        versions: Mapping[str, int],
+        own: bool = False,
+    ) -> None:
+        self._nodes, self._outputs, self._versions = nodes, outputs, versions
         self._fixed = {name for name, array in inputs.items() if name in constant or not _native(array)}
         self._shapes = {name: array for name, array in inputs.items() if name not in self._fixed}
         self._session: Any = None
-        self.own = False
-        """Whether our unscheduled loops compute it, because onnxruntime does not."""
+        self.own = own
+        """Whether our unscheduled loops compute it, because onnxruntime does not, or not these numbers."""
 
     def run(self, inputs: dict[str, Array]) -> list[Array]:
         """The outputs. Raises Refused."""
@@ -74,8 +83,8 @@ class Node:
     def _model(self, inputs: dict[str, Array]) -> ModelProto:
         infos = [helper.make_tensor_value_info(n, onnx_type(a), a.shape) for n, a in self._shapes.items()]
         fixed = [numpy_helper.from_array(inputs[name], name) for name in inputs if name in self._fixed]
-        outputs = [ValueInfoProto(name=name) for name in self._node.output if name]
-        return make_model([self._node], infos, outputs, fixed, self._opset)
+        outputs = [ValueInfoProto(name=name) for name in self._outputs]
+        return make_model(self._nodes, infos, outputs, fixed, self._versions)
 
     def _open(self, inputs: dict[str, Array]) -> Any:
         self._session = open_session(self._model(inputs))
@@ -87,7 +96,7 @@ class Node:
         except aotc.AotcError as error:
             raise Refused(str(error)) from None
         outputs = compiled({name: inputs[name] for name in self._shapes})
-        return [outputs[name] for name in self._node.output if name]
+        return [outputs[name] for name in self._outputs]
 
 
 def open_session(model: ModelProto) -> Any:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -16,6 +18,7 @@ from typing import Any
 import numpy as np
 
 import aotc
+from aotc.dialects.dtypes import numpy_dtype
 from aotc.machines import processor
 from fuzz.drafts import Specimen
 from fuzz.oracle import Array
@@ -69,10 +72,30 @@ def _library(target: str, **options: Any) -> Callable[[Specimen], dict[str, Arra
     return run
 
 
-def main_program(specimen: Specimen) -> str:
+@dataclass(frozen=True)
+class _Output:
+    """An output that a compiled model has."""
+
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+
+    @property
+    def nbytes(self) -> int:
+        """Its bytes."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+
+def _results(folder: Path) -> list[_Output]:
+    """The outputs of the model in a folder, counts among them, as its metadata say."""
+    found = json.loads((folder / "m.json").read_text())["outputs"]
+    return [_Output(each["name"], numpy_dtype(each["dtype"]), tuple(each["shape"])) for each in found]
+
+
+def main_program(specimen: Specimen, outputs: Sequence[_Output]) -> str:
     """A program that reads every input, runs the model and writes every output."""
     sizes = [array.nbytes for array in specimen.feed().values()]
-    results = [specimen.values[name].array.nbytes for name in specimen.outputs]
+    results = [each.nbytes for each in outputs]
     buffers = [f"static uint64_t x{k}[{size // 8 + 1}];" for k, size in enumerate(sizes)]
     buffers += [f"static uint64_t y{k}[{(size + _CANARY) // 8 + 1}];" for k, size in enumerate(results)]
     reads = [f"    get(x{k}, {size});" for k, size in enumerate(sizes)]
@@ -113,16 +136,15 @@ def _inputs(specimen: Specimen) -> bytes:
     return b"".join(np.ascontiguousarray(array).tobytes() for array in specimen.feed().values())
 
 
-def _outputs(specimen: Specimen, data: bytes) -> dict[str, Array]:
+def _read(outputs: Sequence[_Output], data: bytes) -> dict[str, Array]:
     """What a program wrote, by output. Raises Wrong where it wrote behind one."""
     found: dict[str, Array] = {}
     position = 0
-    for name in specimen.outputs:
-        like = specimen.values[name].array
-        end = position + like.nbytes
-        found[name] = np.frombuffer(data[position:end], like.dtype).reshape(like.shape)
+    for each in outputs:
+        end = position + each.nbytes
+        found[each.name] = np.frombuffer(data[position:end], each.dtype).reshape(each.shape)
         if data[end : end + _CANARY] != b"\xa5" * _CANARY:
-            raise Wrong(f"{name}: {len(data)} bytes of output, something written behind it")
+            raise Wrong(f"{each.name}: {len(data)} bytes of output, something written behind it")
         position = end + _CANARY
     return found
 
@@ -136,13 +158,14 @@ def _c(
         with tempfile.TemporaryDirectory(prefix="aotc-fuzz-") as name:
             folder = Path(name)
             aotc.compile_to(source(specimen), folder, name="m", target=target, dims=specimen.dims(), **options)
-            (folder / "main.c").write_text(_HOSTED + main_program(specimen) + _HOSTED_END)
+            outputs = _results(folder)
+            (folder / "main.c").write_text(_HOSTED + main_program(specimen, outputs) + _HOSTED_END)
             common = ["gcc", "-ffp-contract=off", *flags, *SANITIZERS]
             _tool([*common, *(warnings or ("-std=c99",)), "-c", "m.c"], folder)
             _tool([*common, "-w", "main.c", "m.o", "-o", "program", "-lm"], folder)
             # addresses are not limited here: the sanitizer reserves terabytes of them
             command = ["sh", "-c", "ulimit -S -v unlimited; exec ./program"]
-            return _outputs(specimen, _tool(command, folder, _inputs(specimen)))
+            return _read(outputs, _tool(command, folder, _inputs(specimen)))
 
     return run
 
@@ -156,7 +179,8 @@ def _board(name: str) -> Callable[[Specimen], dict[str, Array]]:
         with tempfile.TemporaryDirectory(prefix="aotc-fuzz-") as place:
             folder = Path(place)
             aotc.compile_to(source(specimen), folder, name="m", target=board.target, dims=specimen.dims(), optimize="s")
-            (folder / "main.c").write_text(_ON_BOARD + main_program(specimen) + _ON_BOARD_END)
+            outputs = _results(folder)
+            (folder / "main.c").write_text(_ON_BOARD + main_program(specimen, outputs) + _ON_BOARD_END)
             try:
                 program = rig.build(
                     *(board, folder), model=[folder / "m.c"], program=[folder / "main.c"], program_flags=["-w"]
@@ -165,7 +189,7 @@ def _board(name: str) -> Callable[[Specimen], dict[str, Array]]:
                 rig.run(program)
             except rig.BoardError as error:
                 raise Wrong(str(error)[-2000:]) from None
-            return _outputs(specimen, (folder / "outputs.bin").read_bytes())
+            return _read(outputs, (folder / "outputs.bin").read_bytes())
 
     return run
 
@@ -199,6 +223,8 @@ def routes() -> tuple[Route, ...]:
         Route("strict", 4, _in_process(accuracy="strict")),
         Route("threads", 4, _in_process(threads=3)),
         Route("verify-each", 1, _in_process(verify_each=True)),
+        Route("check-indices", 1, _in_process(check_indices=True)),
+        Route("check-indices on threads", 1, _in_process(check_indices=True, threads=2)),
     ]
     levels = {"x86-64": "sse2", "x86-64-v2": "sse4_2", "x86-64-v3": "avx2", "x86-64-v4": "avx512vl"}
     if sys.platform != "linux":
@@ -231,10 +257,21 @@ def _flags() -> frozenset[str]:
     return frozenset(next((line for line in lines if line.startswith("flags")), "").split()) | {processor.identity()}
 
 
+def _counted(name: str, outputs: Mapping[str, Array], shape: tuple[int, ...]) -> Array:
+    """An output; of one that comes as long as it may become, what its count says that there is."""
+    array = outputs[name]
+    if f"{name}_count" not in outputs or array.ndim != len(shape):
+        return array
+    count = int(outputs[f"{name}_count"])
+    fits = [axis for axis, extent in enumerate(shape) if extent == count <= array.shape[axis]]
+    axis = next((axis for axis in fits if array.shape[axis] != count), None)
+    return array if axis is None else np.take(array, range(count), axis)
+
+
 def compared(specimen: Specimen, outputs: Mapping[str, Array]) -> None:
     """Raise Wrong where an output is not what onnxruntime computes, within what rounding may change."""
     for name in specimen.outputs:
-        expected, actual = specimen.values[name], outputs[name]
+        expected, actual = specimen.values[name], _counted(name, outputs, specimen.values[name].shape)
         if (actual.dtype, actual.shape) != (expected.array.dtype, expected.shape):
             what = f"{actual.dtype} {actual.shape}, expected {expected.dtype} {expected.shape}"
             raise Wrong(f"{name}: {what}")

@@ -302,7 +302,8 @@ class _Importer:
             bounds = [None if value is None else self.bounds.get(value) for value in tensors]
             if any(bounds):
                 results = [value for value in found if value is not None]
-                self.bounds.update(dict.fromkeys(results, carry(seen, bounds, results)))
+                if (bound := carry(seen, bounds, results)) is not None:
+                    self.bounds.update(dict.fromkeys(results, bound))
             return found
         return self._definition(node, name, inputs, scope.sets)
 

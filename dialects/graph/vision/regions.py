@@ -104,22 +104,29 @@ class RoiAlignOp(RegionsOp):
             grid = [b.cast(count, INDEX) for count in counts]
             steps = [width / b.cast(count, kind) for width, count in zip(widths, counts, strict=True)]
 
-            def sample(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+            def terms(at: list[Scalar]) -> list[Scalar]:
                 places = [
                     start + (b.cast(b.cast(i, i64), kind) + 0.5) * step
                     for start, i, step in zip(starts, at, steps, strict=True)
                 ]
-                terms = self._terms(b, lambda where: reads[0]([batch, channel, *where]), places, extents)
-                if not maximum:
-                    return [carried[0] + (((terms[0] + terms[1]) + terms[2]) + terms[3]), carried[1]]
-                best = b.max(b.max(terms[0], terms[1]), b.max(terms[2], terms[3]))
-                first = b.compare("eq", carried[1], 0)
-                return [b.select(first, best, b.max(carried[0], best)), b.index(1)]
+                return self._terms(b, lambda where: reads[0]([batch, channel, *where]), places, extents)
 
-            total, _ = b.reduce([(0, grid[0]), (0, grid[1])], [zero, b.index(0)], sample)
-            if not maximum:
-                total = total / b.cast(b.max(counts[0] * counts[1], 1), kind)
-            writes[0](index, total)
+            def add(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+                first, second, third, fourth = terms(at)
+                return [carried[0] + (((first + second) + third) + fourth)]
+
+            def greater(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+                first, second, third, fourth = terms(at)
+                best = b.max(b.max(first, second), b.max(third, fourth))
+                return [b.select(b.compare("eq", carried[1], 0), best, b.max(carried[0], best)), b.index(1)]
+
+            samples = [(0, grid[0]), (0, grid[1])]
+            if maximum:
+                result, _ = b.reduce(samples, [zero, b.index(0)], greater)
+            else:
+                (total,) = b.reduce(samples, [zero], add)
+                result = total / b.cast(b.max(counts[0] * counts[1], 1), kind)
+            writes[0](index, result)
 
         b.parallel_for(shape_of(self.result), body)
 

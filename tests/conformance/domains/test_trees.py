@@ -85,6 +85,22 @@ def test_regressors_of_several_targets_have_post_transforms(transform: str) -> N
     compare(ml_model("TreeEnsembleRegressor", 1, feed, **attributes), feed)
 
 
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_a_single_target_has_no_post_transform_but_probit(transform: str) -> None:
+    random = np.random.default_rng(8)
+    trees = draw_trees(random, trees=1, depth=3, features=4, modes=["BRANCH_LEQ"], targets=[[0]], low=0.2)
+    trees.leaf_weights = [[(target, weight * 0.9) for target, weight in each] for each in trees.leaf_weights]
+    feed = {"x": draw_rows(random, 20, 4, "float32")}
+    attributes = as_version_3(trees, "target") | {"n_targets": 1, "post_transform": transform}
+    compare(ml_model("TreeEnsembleRegressor", 1, feed, **attributes), feed)
+    inner = draw_trees(
+        random, trees=1, depth=2, features=4, modes=["BRANCH_LEQ"], targets=[[0]], low=0.2, only_leaves=False
+    )
+    inner.leaf_weights = [[(target, weight * 0.9) for target, weight in each] for each in inner.leaf_weights]
+    numbered = as_version_5(inner, "float32") | {"n_targets": 1, "post_transform": TRANSFORMS.index(transform)}
+    compare(ml_model("TreeEnsemble", 5, feed, **numbered), feed)
+
+
 @pytest.mark.parametrize("dtype", ["float64", "int64", "int32"])
 def test_other_types_of_features(dtype: str) -> None:
     """onnxruntime has no regressors of integers."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,8 +85,8 @@ def agrees_with_onnxruntime(each: Draft, absolute: float = 0.0) -> None:
                 assert_close(f"-O{level} {value.name}", actual, reference_value)
 
 
-def is_the_same_in_c(drafts: Iterable[Draft], folder: Path) -> None:
-    """All in one model, by way of C and a C compiler: the bits are those of LLVM's code in process."""
+def _together(drafts: Iterable[Draft], path: Path) -> dict[str, Array]:
+    """All in one model, which is written to `path`, and what it reads."""
     whole: ModelProto | None = None
     feed: dict[str, Array] = {}
     for number, each in enumerate(drafts):
@@ -96,8 +97,32 @@ def is_the_same_in_c(drafts: Iterable[Draft], folder: Path) -> None:
         else:
             for field in ("node", "input", "output", "initializer"):
                 getattr(whole.graph, field).extend(getattr(model.graph, field))
-    path = folder / "drafts.onnx"
+    assert whole is not None
     onnx.save(whole, path)
+    return feed
+
+
+def is_the_same_in_c(drafts: Iterable[Draft], folder: Path) -> None:
+    """All in one model, by way of C and a C compiler: the bits are those of LLVM's code in process."""
+    path = folder / "drafts.onnx"
+    feed = _together(drafts, path)
     by_c, by_llvm = (open_model(str(path), route, CompileOptions())(feed) for route in ("c", "jit"))
     for name, array in by_c.items():
         assert array.tobytes() == by_llvm[name].tobytes(), name
+
+
+WARNINGS = (
+    *("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-pedantic", "-Wvla", "-Wstrict-prototypes"),
+    *("-Wmissing-prototypes", "-Werror"),
+)
+
+
+def has_no_warnings_in_c(drafts: Iterable[Draft], folder: Path) -> None:
+    """All in one model: its C for cores without vectors is clean under the warnings of docs/abi.md."""
+    path = folder / "drafts.onnx"
+    _together(drafts, path)
+    for level in ("0", "2", "s"):
+        made = aotc.compile_to(path, folder / level, name="m", target="rv64gc", optimize=level)
+        command = ["gcc", *WARNINGS, "-fsyntax-only", str(made.files[0])]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr[-2000:]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from drafts import Draft, agrees_with_onnxruntime, draft, is_the_same_in_c
+from drafts import Draft, agrees_with_onnxruntime, draft, has_no_warnings_in_c, is_the_same_in_c
 from harness import Array
 
 import aotc
@@ -107,6 +107,10 @@ def all_drafts() -> list[Draft]:
 @pytest.mark.parametrize("each", all_drafts(), ids=str)
 def test_pictures(each: Draft) -> None:
     agrees_with_onnxruntime(each)
+
+
+def test_pictures_in_c_without_warnings(tmp_path: Path) -> None:
+    has_no_warnings_in_c(all_drafts(), tmp_path)
 
 
 def test_pictures_in_c(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from drafts import Draft, agrees_with_onnxruntime, draft, is_the_same_in_c
+from drafts import Draft, agrees_with_onnxruntime, draft, has_no_warnings_in_c, is_the_same_in_c
 from harness import Array
 from onnx import TensorProto
 
@@ -65,6 +65,10 @@ def every() -> list[Draft]:
 @pytest.mark.parametrize("each", every(), ids=str)
 def test_selection(each: Draft) -> None:
     agrees_with_onnxruntime(each)
+
+
+def test_selection_in_c_without_warnings(tmp_path: Path) -> None:
+    has_no_warnings_in_c(every(), tmp_path)
 
 
 def test_selection_in_c(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import onnx.parser
 import pytest
-from drafts import Draft, agrees_with_onnxruntime, draft, is_the_same_in_c
+from drafts import Draft, agrees_with_onnxruntime, draft, has_no_warnings_in_c, is_the_same_in_c
 from harness import Array
 
 import aotc
@@ -57,6 +57,10 @@ def test_the_inverse_of_one_side(length: int) -> None:
 
 def test_transforms_in_c(tmp_path: Path) -> None:
     is_the_same_in_c([each for each in transforms() if each.opset == 20], tmp_path)
+
+
+def test_transforms_in_c_without_warnings(tmp_path: Path) -> None:
+    has_no_warnings_in_c([each for each in transforms() if each.opset == 20], tmp_path)
 
 
 def test_mel_weights() -> None:

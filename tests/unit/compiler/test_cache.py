@@ -18,7 +18,7 @@ from aotc.compiler import cache, driver
 from aotc.machines import processor
 from aotc.pipeline.options import CompileOptions
 
-MODEL = Path(__file__).parents[2] / "models" / "data" / "ic_resnet_int8" / "model.onnx"
+MODEL = Path(__file__).parents[2] / "models" / "data" / "micro_speech_int8" / "model.onnx"
 
 
 @pytest.fixture

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import onnx.parser
 import pytest
@@ -43,9 +45,30 @@ def test_each_part_by_itself_carries_the_count() -> None:
 
 
 @pytest.mark.parametrize(
+    ("op_type", "function"),
+    [
+        ("Softplus", lambda x: np.log1p(np.exp(x))),
+        ("Elu<alpha=0.5>", lambda x: np.where(x < 0, 0.5 * np.expm1(x), x)),
+        ("HardSigmoid", lambda x: np.clip(0.2 * x + 0.5, 0, 1)),
+        ("ThresholdedRelu", lambda x: np.where(x > 1, x, 0)),
+        ("Identity", lambda x: x),
+    ],
+)
+def test_what_an_operator_becomes_says_whether_it_is_by_element(op_type: str, function: Any) -> None:
+    """However many operations it becomes, and whatever it is called."""
+    text = f"g (float[3, 4] x) => (y) {{ z = NonZero(x) f = Cast<to=1>(z) y = {op_type}(f) }}"
+    found = aotc.compile(model(text))(X)
+    count = int(found["y_count"])
+    np.testing.assert_allclose(found["y"][:, :count], function(np.array(np.nonzero(X), np.float32)), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
     "nodes",
     [
         "y = ReduceSum(z) }",
+        "f = Cast<to=1>(z) y = LpNormalization(f) }",
+        "s = Constant<value_ints=[2, 12]>() y = Expand(z, s) }",
+        "y = Size(z) }",
         "y = Shape(z) }",
         "y = Concat<axis=1>(z, z) }",
         "a = Constant<value_ints=[0]>() b = Constant<value_ints=[1]>() y = Slice(z, a, b, b) }",

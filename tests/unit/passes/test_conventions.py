@@ -60,7 +60,7 @@ def test_d5_the_output_for_the_executor_is_packed_inside_and_out_by_default() ->
 
 
 def test_d5_packed_output_runs_in_the_executor(tmp_path: Path) -> None:
-    model = Path(__file__).parents[2] / "models" / "data" / "ic_resnet_int8" / "model.onnx"
+    model = Path(__file__).parents[2] / "models" / "data" / "kws_int8" / "model.onnx"
     aotc.compile_to(model, tmp_path, name="m", emit=("shared", "c"), runtime="host")
     text = (tmp_path / "m.c").read_text()
     assert "aotc_m_run_packed(void *args, void *arg_type_ids, int32_t num_args" in " ".join(text.split())

@@ -11,34 +11,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
+from aotc.dialects.graph.elementwise import BroadcastOp
 from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.shapes import normalize_axis
 from aotc.errors import CompileError, Problem
 from aotc.frontend.onnx.registry import Bound, Node
 
-_ELEMENTWISE = frozenset(
-    (
-        *(
-            "Abs",
-            "Add",
-            "And",
-            "BitwiseAnd",
-            "BitwiseNot",
-            "BitwiseOr",
-            "BitwiseXor",
-            "Cast",
-            "CastLike",
-            "Ceil",
-            "Clip",
-        ),
-        *("Cos", "Div", "Equal", "Erf", "Exp", "Floor", "Greater", "GreaterOrEqual", "Identity", "IsInf", "IsNaN"),
-        *("LeakyRelu", "Less", "LessOrEqual", "Log", "Max", "Min", "Mod", "Mul", "Neg", "Not", "Or", "Pow"),
-        *("Reciprocal", "Relu", "Round", "Sigmoid", "Sign", "Sin", "Sqrt", "Sub", "Tanh", "Where", "Xor"),
-    )
-)
 _RESHAPING = frozenset(("Flatten", "Reshape", "Squeeze", "Unsqueeze"))
+
+
+class _NotElementwise(Exception):
+    """An operation takes more than the element at its place."""
 
 
 @dataclass(frozen=True)
@@ -57,14 +42,16 @@ class _Reader:
         fix = "end the model before it, or fix what it depends on with --constant NAME=VALUE"
         self.node.fail(what, why or "the operator would take all of them as data", fix)
 
-    def carried(self, results: Sequence[SSAValue]) -> Bound:
-        """The bound of the results. Raises CompileError."""
+    def carried(self, results: Sequence[SSAValue]) -> Bound | None:
+        """The bound of the results, None where they have nothing of the parts. Raises CompileError."""
         op_type = self.node.op_type
         if self.node.domain:
             self.refuse()
-        if op_type in _ELEMENTWISE:
+        if self._is_elementwise(results):
             return self._elementwise(len(shape_of(results[0])))
         positions = [place for place, bound in enumerate(self.bounds) if bound is not None]
+        if op_type == "CastLike" and positions == [1]:  # of which it takes the type
+            return None
         if op_type == "Concat" and len(positions) == len(self.bounds):
             return self._concat()
         if op_type in ("Gather", "GatherND") and positions == [1]:
@@ -93,6 +80,27 @@ class _Reader:
         if axis is None:
             self.refuse()
         return replace(bound, axis=axis)
+
+    def _is_elementwise(self, results: Sequence[SSAValue]) -> bool:
+        """Whether what the node became computes each element of the results from those at its place."""
+        given = {value: bound is not None for value, bound in zip(self.node.inputs, self.bounds, strict=True)}
+        depends = {value: bounded for value, bounded in given.items() if value is not None}
+
+        def visit(value: SSAValue) -> bool:
+            """Whether a value depends on a bounded one. Raises _NotElementwise."""
+            if value not in depends:
+                op = value.owner
+                operands = [visit(operand) for operand in op.operands] if isinstance(op, Operation) else []
+                depends[value] = any(operands)
+                if depends[value] and not isinstance(op, BroadcastOp):
+                    raise _NotElementwise
+            return depends[value]
+
+        try:
+            found = [visit(value) for value in results]
+        except _NotElementwise:
+            return False
+        return all(found)
 
     def _elementwise(self, rank: int) -> Bound:
         found = {
@@ -147,9 +155,9 @@ def _same_place(source: Sequence[int], axis: int, target: Sequence[int]) -> int 
     return None
 
 
-def carry(node: Node, bounds: Sequence[Bound | None], results: Sequence[SSAValue]) -> Bound:
-    """The bound of the results of a node that reads values with `bounds`, one for each input; raises CompileError where
-    its operator does not treat each part by itself."""
+def carry(node: Node, bounds: Sequence[Bound | None], results: Sequence[SSAValue]) -> Bound | None:
+    """The bound of the results of a node that reads values with `bounds`, one for each input; None where they have none
+    of the parts. Raises CompileError where its operator does not treat each part by itself."""
     return _Reader(node, bounds).carried(results)
 
 

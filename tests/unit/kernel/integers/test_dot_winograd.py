@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from case_model import Array
+from case_model import Array, CaseModel, tensor
 from onnx import ModelProto, TensorProto, helper, numpy_helper, save
 from xdsl.dialects.builtin import f64, i32
 
+from aotc.dialects.graph.shapes import ceil_div
 from aotc.machines.families import X86_AVX2, X86_AVX512
 from aotc.machines.targets import lookup, machine_of
 from aotc.measuring.routes import open_model
@@ -124,6 +125,54 @@ def test_sums_are_exact(route: str, target: str, tmp_path: Path) -> None:
     found = run(inputs)
     for name, expected in results.items():
         np.testing.assert_array_equal(found[name], expected, err_msg=name)
+
+
+LANES, WIDTH, TILE = 8, 16, 2
+
+
+def _plain(number: int, case: Case, model: CaseModel) -> None:
+    """The operation of a case without a schedule, on operands as `assign-layouts` packs them."""
+    x, weight, bias = case.integers()
+    n, channels, height, width = x.shape
+    blocks, outputs, steps = ceil_div(channels, LANES), ceil_div(case.outputs, WIDTH) * WIDTH, ceil_div(channels, 2)
+    filled = np.pad(x, [(0, 0), (0, blocks * LANES - channels), (0, 0), (0, 0)], constant_values=77)
+    pairs = np.pad(weight, [(0, outputs - case.outputs), (0, 2 * steps - channels), (0, 0), (0, 0)])
+    pairs = pairs.reshape(-1, WIDTH, steps, 2, 3, 3).transpose(0, 4, 5, 2, 1, 3)
+    operands = [
+        np.ascontiguousarray(np.moveaxis(filled.reshape(n, blocks, LANES, height, width), 2, -1)),
+        np.ascontiguousarray(pairs.reshape(-1, 1, 3, 3, steps, 2 * WIDTH)),
+        np.pad(bias, (0, -case.outputs % LANES)),
+    ]
+    kinds = [model.input(f"x{number}_{k}", array) for k, array in enumerate(operands)]
+    top, left, bottom, right = case.pads
+    positions = height + top + bottom - 2, width + left + right - 2
+    size, tiles = (TILE + 2) ** 2, ceil_div(positions[1], TILE) | 1
+    kind = tensor((n, ceil_div(case.outputs, LANES), *positions, LANES), "i32")
+    scratch = tensor((size, tiles, (blocks | 1) * LANES), "i16"), tensor((size, tiles, WIDTH), "i32")
+    results = ", ".join([kind, *scratch, tensor((size, steps | 1, 2 * WIDTH), "i16")])
+    attributes = ", ".join(
+        [
+            f"pads = array<i64: {', '.join(map(str, case.pads))}>",
+            f"channels = {channels} : i64, outputs = {case.outputs} : i64, x_zero_point = {case.zero_point} : i64",
+            f"output_tile = {TILE} : i64, tile_rows = 1 : i64",
+        ]
+    )
+    y, given = f"%plain{number}", ", ".join(f"%x{number}_{k}" for k in range(3))
+    values = f"{y}, {y}_v, {y}_p, {y}_f"
+    model.body.append(f"{values} = graph.winograd_conv {given} {{{attributes}}} : ({', '.join(kinds)}) -> ({results})")
+    model.output(f"plain{number}", y, kind)
+
+
+@pytest.mark.parametrize("route", ["jit", "c"])
+def test_its_definition_in_scalar_loops_is_exact(route: str, tmp_path: Path) -> None:
+    model = CaseModel("winograd")
+    for number, case in enumerate(CASES):
+        _plain(number, case, model)
+    found = model.run(route, tmp_path)
+    for number, case in enumerate(CASES):
+        y = np.moveaxis(found[f"plain{number}"], -1, 2)
+        sums = y.reshape(y.shape[0], -1, *y.shape[3:])[:, : case.outputs]
+        np.testing.assert_array_equal(sums, case.sums(), err_msg=str(case))
 
 
 def test_it_needs_products_of_pairs() -> None:

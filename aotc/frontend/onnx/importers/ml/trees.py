@@ -76,7 +76,14 @@ def tree_ensemble_regressor(node: Node) -> SSAValue:
         node.fail(f"base_values has {base.size} values for {targets} targets")
     if base.size == targets:
         scores = node.emit(AddOp, scores, node.constant(base.astype(numpy_dtype(element_type_of(scores)))))
-    return transformed(node, cast(node, scores, f32))
+    return _of_targets(node, cast(node, scores, f32))
+
+
+def _of_targets(node: Node, scores: SSAValue) -> SSAValue:
+    """Scores [rows, targets] after the post transform. As onnxruntime does, a single target has none but PROBIT."""
+    if shape_of(scores)[1] == 1 and transform_name(node) != "PROBIT":
+        return scores
+    return transformed(node, scores)
 
 
 @onnx_op("TreeEnsemble", domain=_DOMAIN)
@@ -85,7 +92,7 @@ def tree_ensemble(node: Node) -> SSAValue:
     if not 0 <= number < len(_AGGREGATES):
         node.fail(f"aggregate_function = {number} is not supported", fix=f"use 0 to {len(_AGGREGATES) - 1}")
     scores = _Scores(node, _version_5(node), node.attr("n_targets", 1), list(_AGGREGATES)[number]).scores()
-    return transformed(node, scores)
+    return _of_targets(node, scores)
 
 
 @onnx_op("TreeEnsembleClassifier", domain=_DOMAIN)

@@ -7,12 +7,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from onnx import TensorProto, helper, numpy_helper
+from onnx import numpy_helper
 
 from aotc.dialects.dtypes import ELEMENT_TYPES
 from aotc.frontend.onnx.tensors import ONNX_TYPES
 from fuzz.drafts import ANY, FLOATS, MOVES, NUMBERS, RARE, SMOOTH, STEPS, Draft, Drawer, Value
-from fuzz.oracle import Refused, onnx_type
+from fuzz.oracle import Refused
 
 MOVED = (*ANY, *FLOATS, *RARE)
 
@@ -45,14 +45,22 @@ def _flatten(d: Draft) -> None:
     d.add("Flatten", [x], how=MOVES, axis=d.number(-x.rank, x.rank))
 
 
+def _listed(
+    d: Draft, op_type: str, x: Value, name: str, numbers: list[int], outputs: int = 1, **some: Any
+) -> list[Value]:
+    """A node with numbers that are an attribute before version 13, and an input since."""
+    if d.opset < 13:
+        return d.add(op_type, [x], outputs, how=MOVES, **({name: numbers} if numbers else {}), **some)
+    return d.add(op_type, [x, d.indices(*numbers)] if numbers else [x], outputs, how=MOVES, **some)
+
+
 def _squeeze(d: Draft) -> None:
     x = d.take(MOVED, ranks=(1, 5))
     if (ones := [axis for axis, extent in enumerate(x.shape) if extent == 1]) and d.chance(0.8):
         chosen = [axis - (x.rank if d.chance(0.3) else 0) for axis in ones if d.chance(0.7)]
-        d.add("Squeeze", [x, d.indices(*chosen)] if chosen else [x], how=MOVES)
+        _listed(d, "Squeeze", x, "axes", chosen)
     elif x.rank < 5:
-        place = d.number(0, x.rank)
-        (y,) = d.add("Unsqueeze", [x, d.indices(place)], how=MOVES)
+        (y,) = _listed(d, "Unsqueeze", x, "axes", [d.number(0, x.rank)])
         d.add("Squeeze", [y], how=MOVES)
 
 
@@ -60,7 +68,7 @@ def _unsqueeze(d: Draft) -> None:
     x = d.take(MOVED, ranks=(0, 3))
     count = d.number(1, 2)
     axes = [int(axis) for axis in d.rng.choice(x.rank + count, count, replace=False)]
-    d.add("Unsqueeze", [x, d.indices(*(axis - (x.rank + count) * d.number(0, 1) for axis in axes))], how=MOVES)
+    _listed(d, "Unsqueeze", x, "axes", [axis - (x.rank + count) * d.number(0, 1) for axis in axes])
 
 
 def _concat(d: Draft) -> None:
@@ -86,7 +94,7 @@ def _split(d: Draft) -> None:
         return
     cuts = sorted(int(k) for k in d.rng.choice(size - 1, count - 1, replace=False) + 1) if count > 1 else []
     sizes = [b - a for a, b in zip([0, *cuts], [*cuts, size], strict=True)]
-    d.add("Split", [x, d.indices(*sizes)], count, how=MOVES, axis=axis)
+    _listed(d, "Split", x, "split", sizes, count, axis=axis)
 
 
 def _slice(d: Draft) -> None:
@@ -102,6 +110,11 @@ def _slice(d: Draft) -> None:
         starts.append(low if step > 0 else high)
         ends.append(high if step > 0 else low)
         steps.append(step)
+    if d.opset < 10:
+        if any(step != 1 for step in steps):
+            raise Refused("a later form")
+        d.add("Slice", [x], how=MOVES, starts=starts, ends=ends, axes=axes)
+        return
     given = [d.indices(*numbers) for numbers in (starts, ends, axes, steps)]
     d.add("Slice", [x, *given], how=MOVES)
 
@@ -112,6 +125,9 @@ def _pad(d: Draft) -> None:
     pads: list[int] = []
     for _ in range(2):
         pads += [d.number(-1 if mode == "constant" and n > 2 else 0, min(3, max(n - 1, 0))) for n in x.shape]
+    if d.opset < 11:
+        d.add("Pad", [x], how=MOVES, mode=mode, pads=pads, **({"value": 2.0} if d.chance(0.5) else {}))
+        return
     value = [d.known(d.array(x.dtype, ()))] if mode == "constant" and d.chance(0.6) else []
     d.add("Pad", [x, d.indices(*pads), *value], how=MOVES, mode=mode)
 
@@ -207,7 +223,41 @@ def _scatter_elements(op_type: str, d: Draft) -> None:
     updates = d.fresh(x.dtype, shape)
     kinds = ("none", "add", "mul", *(("min", "max") if d.opset >= 18 else ())) if d.opset >= 16 else ("none",)
     reduction = {"reduction": d.pick(kinds)} if d.opset >= 16 and op_type == "ScatterElements" else {}
+    if (op_type == "Scatter") != (d.opset < 11):
+        raise Refused("of another version")
     d.add(op_type, [x, d.known(indices, d.chance(0.4)), updates], how=SMOOTH, axis=axis, **reduction)
+
+
+def _tensor_scatter(d: Draft) -> None:
+    """Lines of a cache from where each batch says; onnxruntime does not have it."""
+    if d.opset < 24:
+        raise Refused("a later operator")
+    rank = d.number(3, 4)
+    x = d.fresh(d.pick(("float32", "float32", "int8", "float64")), d.shape(rank), constant=False)
+    axis = d.number(1, rank - 1)
+    lines = d.number(1, x.shape[axis])
+    update = d.fresh(x.dtype, [lines if place == axis else n for place, n in enumerate(x.shape)])
+    mode = d.pick(("linear", "circular"))
+    most = x.shape[axis] - (lines if mode == "linear" else 1)
+    begins = [d.fresh("int64", (x.shape[0],), 0, most)] if d.chance(0.8) else []
+    d.add("TensorScatter", [x, update, *begins], how=MOVES, own=True, mode=mode, axis=axis - rank * d.number(0, 1))
+
+
+_OF_BITS = {8: ("int8", "uint8"), 16: ("int16", "uint16", "float16"), 32: ("int32", "uint32", "float32")}
+
+
+def _bit_cast(d: Draft) -> None:
+    if d.opset < 26:
+        raise Refused("a later operator")
+    names = _OF_BITS[d.pick((8, 16, 32))]
+    x = d.fresh(d.pick(names), d.shape(), 0, 100, constant=False)
+    target = d.pick(names)
+    wanted = x.array.view(target) if x.rank else x.array.reshape(1).view(target).reshape(())
+    if target.startswith("float") and not np.isfinite(wanted.astype(np.float64)).all():
+        raise Refused("not finite")
+    (y,) = d.add("BitCast", [x], how=STEPS, own=True, to=ONNX_TYPES[ELEMENT_TYPES[target]])
+    if y.array.tobytes() != wanted.tobytes():
+        raise AssertionError(f"BitCast from {x.dtype} to {target}: other bits")
 
 
 def _one_hot(d: Draft) -> None:
@@ -215,14 +265,6 @@ def _one_hot(d: Draft) -> None:
     indices = d.fresh("int64", d.shape(high=3), -depth, depth - 1)
     ends = d.known(d.array(d.pick(("float32", "int64", "int32")), (2,)))
     d.add("OneHot", [indices, d.known(np.array(depth)), ends], how=MOVES, axis=d.number(-1, indices.rank))
-
-
-def _compress(d: Draft) -> None:
-    x = d.take(ANY, ranks=(1, 4))
-    axis = d.axis(x)
-    mask = d.array("bool", (x.shape[axis],))
-    mask[d.number(0, len(mask) - 1)] = True
-    d.add("Compress", [x, d.known(mask)], how=MOVES, axis=axis)
 
 
 def _range(d: Draft) -> None:
@@ -254,45 +296,6 @@ def _crop(d: Draft) -> None:
     d.add("CenterCropPad", [x, d.indices(*(d.extent() for _ in x.shape))], how=MOVES)
 
 
-def _non_zero(d: Draft) -> None:
-    d.add("NonZero", [d.known(d.array(d.pick(("float32", "bool", "int64")), d.shape(low=1, high=3), 0, 1))], how=STEPS)
-
-
-def _if(d: Draft) -> None:
-    """Branches of one node each that read a value of the graph around them."""
-    x = d.take(("float32",), ranks=(0, 3))
-    condition = d.known(np.array(d.chance(0.5)), d.chance(0.6))
-    branches: dict[str, Any] = {}
-    for name in ("then_branch", "else_branch"):
-        result = helper.make_tensor_value_info(f"{name}_{len(d.nodes)}", onnx_type(x.array), x.shape)
-        node = helper.make_node(d.pick(("Relu", "Neg", "Identity")), [x.name], [result.name], name=result.name)
-        branches[name] = helper.make_graph([node], name, [], [result])
-    d.add("If", [condition], captured=[x], **branches)
-
-
-def _loop(d: Draft) -> None:
-    """Some rounds, their number known, of one node on a carried value, which is put together as well."""
-    x = d.take(("float32",), ranks=(0, 3))
-    count, condition = d.known(np.array(d.number(1, 3), np.int64)), d.known(np.array(True))
-    prefix = f"round_{len(d.nodes)}_"
-    place, goes_on, carried, after, column = (prefix + name for name in ("i", "if", "in", "out", "kept"))
-    given = [
-        helper.make_tensor_value_info(place, TensorProto.INT64, []),
-        helper.make_tensor_value_info(goes_on, TensorProto.BOOL, []),
-        helper.make_tensor_value_info(carried, onnx_type(x.array), x.shape),
-    ]
-    made = [
-        helper.make_tensor_value_info(prefix + "on", TensorProto.BOOL, []),
-        *(helper.make_tensor_value_info(name, onnx_type(x.array), x.shape) for name in (after, column)),
-    ]
-    nodes = [
-        helper.make_node("Identity", [goes_on], [prefix + "on"]),
-        helper.make_node(d.pick(("Relu", "Neg", "Abs")), [carried], [after]),
-        helper.make_node("Identity", [after], [column]),
-    ]
-    d.add("Loop", [count, condition, x], outputs=2, body=helper.make_graph(nodes, "body", given, made))
-
-
 DRAWERS: dict[str, Drawer] = {
     "Transpose": _transpose,
     "Reshape": _reshape,
@@ -312,16 +315,14 @@ DRAWERS: dict[str, Drawer] = {
     "GatherElements": _gather_elements,
     "GatherND": _gather_nd,
     "ScatterND": _scatter_nd,
-    "ScatterElements": partial(_scatter_elements, "ScatterElements"),
-    "If": _if,
-    "Loop": _loop,
+    **{name: partial(_scatter_elements, name) for name in ("ScatterElements", "Scatter")},
+    "TensorScatter": _tensor_scatter,
+    "BitCast": _bit_cast,
     "OneHot": _one_hot,
-    "Compress": _compress,
     "Range": _range,
     "Constant": _constant,
     "ConstantOfShape": _constant_of_shape,
     "EyeLike": _eye,
     "CenterCropPad": _crop,
-    "NonZero": _non_zero,
 }
 """Operator -> what draws it."""

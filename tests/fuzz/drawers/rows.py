@@ -27,7 +27,7 @@ def _reduce(kind: str, d: Draft) -> None:
     how = STEPS if x.dtype in integers else SMOOTH
     if not axes or d.chance(0.15):
         d.add(f"Reduce{kind}", [x], how=how, **some)
-    elif kind == "Sum" or d.opset >= 18:
+    elif d.opset >= (13 if kind == "Sum" else 18):
         d.add(f"Reduce{kind}", [x, d.indices(*axes)], how=how, **some)
     else:
         d.add(f"Reduce{kind}", [x], how=how, axes=axes, **some)
@@ -98,8 +98,12 @@ def _mean_variance(d: Draft) -> None:
 def _top_k(d: Draft) -> None:
     x = d.take((*WIDE, "int32", "int64"), ranks=(1, 4), exact=True)
     axis = d.axis(x)
-    k = d.known(np.array([d.number(1, x.shape[axis])]))
-    d.add("TopK", [x, k], 2, how=STEPS, axis=axis, largest=d.number(0, 1), sorted=1)
+    count = d.number(1, x.shape[axis])
+    if d.opset < 10:
+        d.add("TopK", [x], 2, how=STEPS, axis=axis, k=count)
+        return
+    k = d.known(np.array([count]))
+    d.add("TopK", [x, k], 2, how=STEPS, axis=axis, **({"largest": d.number(0, 1), "sorted": 1} if d.opset > 10 else {}))
 
 
 def _running(op_type: str, d: Draft) -> None:
@@ -122,7 +126,7 @@ def _signal(op_type: str, d: Draft) -> None:
     if d.opset < 17:
         raise Refused("a later operator")
     some = {"output_datatype": ONNX_TYPES[ELEMENT_TYPES["float16"]]} if d.chance(0.3) else {}
-    d.add(op_type, [d.known(np.array(d.number(2, 30)))], periodic=d.number(0, 1), **some)
+    d.add(op_type, [d.known(np.array(d.number(3, 30)))], periodic=d.number(0, 1), **some)
 
 
 DRAWERS: dict[str, Drawer] = {

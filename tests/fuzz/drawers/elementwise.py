@@ -118,6 +118,9 @@ def _where(d: Draft) -> None:
 
 def _clip(d: Draft) -> None:
     x = d.take(NUMBERS)
+    if d.opset < 11:
+        d.add("Clip", [x], min=-1.5, max=1.25)
+        return
     low, high = (d.known(d.array(x.dtype, (), *ends)) for ends in ((-3, 1), (1, 3)))
     d.add("Clip", [x, low if d.chance(0.7) else None, high if d.chance(0.7) else None])
 
@@ -139,6 +142,14 @@ def _cast(d: Draft) -> None:
 def _cast_like(d: Draft) -> None:
     x, like = d.take(FLOATS, 0, 4, exact=True, bounded=True), d.take(ANY)
     d.add("CastLike", [x, like], how=STEPS if like.dtype not in FLOATS else SMOOTH)
+
+
+def _swiglu(d: Draft) -> None:
+    """Of a later version than onnxruntime has."""
+    d.later(28)
+    x = d.take(("float32", "float32", "float16"))
+    y = d.fresh(x.dtype, x.shape)
+    d.add("SwiGLU", [x, y], own=True, **({"alpha": 1.3} if d.chance(0.5) else {}))
 
 
 def _identity(op_type: str, d: Draft) -> None:
@@ -210,6 +221,7 @@ DRAWERS: dict[str, Drawer] = {
     "BitShift": _shift,
     "Where": _where,
     "Clip": _clip,
+    "SwiGLU": _swiglu,
     "PRelu": _prelu,
     "Cast": _cast,
     "CastLike": _cast_like,
