@@ -27,6 +27,14 @@ class TensorInfo:
 
 
 @dataclass(frozen=True)
+class StateInfo(TensorInfo):
+    """What the workspace keeps from one call to the next: an input of the ONNX model, and its `output` that is the next
+    value; where it is in bytes from the start of the workspace is its offset."""
+
+    output: str = ""
+
+
+@dataclass(frozen=True)
 class KernelInfo:
     """One kernel function: its C symbol, the ONNX nodes it computes (of every call), how often it is called, and the
     bytes of its own workspace, its inputs and outputs, and the constants it is given, of its largest call."""
@@ -51,6 +59,8 @@ class BufferInfo:
     first: int
     last: int
     nodes: tuple[str, ...]
+    kept: bool = False
+    """Whether it is a state, which the workspace keeps from one call to the next."""
 
 
 @dataclass(frozen=True)
@@ -151,6 +161,9 @@ class ModelInfo:
     """What the processor must have beyond the base of its architecture, in LLVM's words (`aotc.machines.features`)."""
     in_floats: tuple[str, ...] = ()
     """The nodes of a quantised model that compute with dequantised numbers."""
+    states: tuple[StateInfo, ...] = ()
+    """What the workspace keeps from one call to the next: inputs and outputs of the ONNX model that callers do not see.
+    """
     origin: Origin | None = None
     """None where it is not known: of a module that was not compiled from a model."""
     version: int = METADATA_VERSION
@@ -177,6 +190,11 @@ def to_json(info: ModelInfo, artifacts: Sequence[Mapping[str, Any]] = ()) -> str
     for kernel in members["kernels"]:  # what goes without saying
         if not kernel["codegen"]:
             del kernel["codegen"]
+    for buffer in members["plan"]["buffers"]:
+        if not buffer["kept"]:
+            del buffer["kept"]
+    if not info.states:
+        del members["states"]
     if info.threads == 1:
         del members["threads"]
     if not info.features:
@@ -200,6 +218,7 @@ def from_json(text: str) -> ModelInfo:
             members,
             inputs=tuple(_build(TensorInfo, item) for item in members["inputs"]),
             outputs=tuple(_build(TensorInfo, item) for item in members["outputs"]),
+            states=tuple(_build(StateInfo, item) for item in members.get("states", ())),
             kernels=tuple(_build(KernelInfo, item) for item in members["kernels"]),
             plan=_build(PlanInfo, plan, buffers=tuple(_build(BufferInfo, item) for item in plan["buffers"])),
             footprint=None if footprint is None else _footprint(footprint),

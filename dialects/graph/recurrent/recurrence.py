@@ -7,7 +7,7 @@ are what must be done step by step. Its state lives in scratch buffers of its ke
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import (
@@ -123,6 +123,15 @@ class RecurrenceOp(LoopNestOp, ABC):
 
     def scratch(self) -> Sequence[OpResult]:
         return self.results[1 + self.STATES :]
+
+    def states(self) -> Sequence[SSAValue | None]:
+        """What the states are before the first step."""
+        return [self.initial_h]
+
+    def overwrites(self) -> Mapping[int, int]:
+        # the initial states of a line are read before its first step, the last ones written after all of them
+        places = {value: place for place, value in enumerate(self.operands)}
+        return {result: places[value] for result, value in enumerate(self.states(), 1) if value is not None}
 
     def operations(self) -> int:
         steps, batch, units = self.sizes
