@@ -19,7 +19,9 @@ _MAPPINGS: dict[str, tuple[str, Callable[[str], str]]] = {
 }
 """Flags that are given once for each entry of a mapping: the keyword, and how its values are written."""
 
-_ENTRY = re.compile(r"--(dim|input-shape|constant|state)(?: ([^\s=:;]+)(?:=(\[[^\]]*\]|[\w,]*,\.\.\.|[^\s;:]*[^\s;:,.]))?)?")
+_ENTRY = re.compile(
+    r"--(dim|input-shape|constant|state)(?: ([^\s=:;]+)(?:=(\[[^\]]*\]|[\w,]*,\.\.\.|[^\s;:]*[^\s;:,.]))?)?"
+)
 _FLAG = re.compile(r"--([a-z]+(?:-[a-z]+)*)(?: ([\w|.-]*[\w-]))?")
 _NAMES = frozenset(field.name for field in fields(CompileOptions))
 

@@ -127,7 +127,8 @@ def _import(source: Source, options: CompileOptions) -> Compilation:
     from aotc.model.weights import WeightStore
 
     ctx = new_context()
-    model, values = release(freeze(load_model(source), options.constants), options.state.values())
+    model, values = release(load_model(source), options.state.values())
+    model = freeze(model, options.constants)
     name = options.name
     if name is None and isinstance(source, str | os.PathLike):
         name = Path(source).stem

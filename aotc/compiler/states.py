@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 
 
-def mark_states(
-    module: ModuleOp, states: Mapping[str, str], values: Mapping[str, Array], store: WeightStore
-) -> None:
+def mark_states(module: ModuleOp, states: Mapping[str, str], values: Mapping[str, Array], store: WeightStore) -> None:
     """Say of the entry which results, by name, are which arguments at the next call.
 
     `values` are what arguments are at first; zeros of those that have none. Raises UsageError with one problem for each

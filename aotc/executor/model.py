@@ -44,8 +44,8 @@ _FUNCTIONS: Final = (
 class CompiledModel:
     """A compiled model: code and weights, and workspaces for as many calls as there are at once.
 
-    Threads may call one instance, and make bound calls of it, at the same time; each call has its own workspace. A model
-    with states has one, and calls, bound ones too, follow each other and go on where the last one ended. What
+    Threads may call one instance, and make bound calls of it, at the same time; each call has its own workspace. A
+    model with states has one, and calls, bound ones too, follow each other and go on where the last one ended. What
     `set_input`, `run` and `get_output` work on is one set of buffers: threads that take turns at these get each
     other's values, so each has a `clone()`.
 

@@ -75,7 +75,12 @@ def share_in_place(program: Program, order: Sequence[int]) -> list[Block]:
     for position, number in enumerate(order):
         for result, operand in program.steps[number].in_place:
             born = lifetimes[result][0] == position and chain_of[result] == result
-            if not born or program.storages[result].role is Role.STATE or program.storages[operand].role is not Role.ARENA or lifetimes[operand][1] != position:
+            if (
+                not born
+                or program.storages[result].role is Role.STATE
+                or program.storages[operand].role is not Role.ARENA
+                or lifetimes[operand][1] != position
+            ):
                 continue
             head = chain_of[operand]
             if chains[head][-1] != operand:
