@@ -152,8 +152,8 @@ def _interface(options: CompileOptions) -> str:
     return (
         f"select-calling-convention{{{selection}}},mangle-symbols{{export-operators={exported}}}"
         f"{bytecode},place-weights{{alignment={_alignment(options, 8)}}},buffers-to-pointers,lower-calls,"
-        f"{threads}add-reset,add-selftest,wrap-entry{{packed-wrapper={_flag(options.packed_wrapper)}}},simplify-functions{merge},"
-        f"unroll-tiles{profile}"
+        f"{threads}add-reset,add-selftest,wrap-entry{{packed-wrapper={_flag(options.packed_wrapper)}}},"
+        f"simplify-functions{merge},unroll-tiles{profile}"
     )
 
 

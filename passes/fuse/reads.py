@@ -88,12 +88,15 @@ def in_place(block: Block, outputs: Sequence[SSAValue]) -> InPlace:
 
     def fits(arg: SSAValue, position: int) -> bool:
         how, output = reads.get(arg), outputs[position]
-        if how is None or shape_of(arg) != shape_of(output):
-            return False
-        if byte_width(element_type_of(arg)) != byte_width(element_type_of(output)):
-            return False
-        together = how.aligned and all(nests[other] == nests[position] for other in how.outputs)
-        return together or (arg, output) in overwritten
+        return (
+            how is not None
+            and shape_of(arg) == shape_of(output)
+            and byte_width(element_type_of(arg)) == byte_width(element_type_of(output))
+            and (
+                (how.aligned and all(nests[other] == nests[position] for other in how.outputs))
+                or (arg, output) in overwritten
+            )
+        )
 
     return [[arg.index for arg in block.args if fits(arg, position)] for position in range(len(outputs))]
 

@@ -144,8 +144,8 @@ def _purpose(info: ModelInfo, symbol: str) -> str:
         )
     if symbol == reset_symbol(info.name):
         return (
-            "/* Gives the states their first values: before the first run, and to begin again. Between runs the workspace\n"
-            " * keeps them: nothing else may write there. Returns 0. */\n"
+            "/* Gives the states their first values: before the first run, and to begin again. Between runs the\n"
+            " * workspace keeps them, each at its OFFSET. Returns 0. */\n"
         )
     if any(symbol == kernel.symbol for kernel in info.kernels):
         return "/* An operator. Returns 0 on success. */\n"

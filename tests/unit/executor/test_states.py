@@ -76,7 +76,8 @@ CASES = {
         {"one": np.int64([1]), "end": np.int64([5]), "zero": np.int64([0])},
     ),
     "never changes": Case(
-        "(float[4] x, float[4] h) => (float[4] y, float[4] hn) { u = Unsqueeze(h, zero) hn = Squeeze(u, zero) y = Add(x, h) }",
+        "(float[4] x, float[4] h) => (float[4] y, float[4] hn)"
+        " { u = Unsqueeze(h, zero) hn = Squeeze(u, zero) y = Add(x, h) }",
         {"hn": "h"},
         {"h": np.float32([1, 2, 3, 4]), "zero": np.int64([0])},
     ),
