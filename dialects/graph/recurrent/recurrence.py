@@ -174,6 +174,8 @@ class Steps:
         self._positions = {value: place for place, value in reversed(list(enumerate(values)))}
         self._writes = dict(zip(op.results, writes, strict=True))
         self.kind = compute_type(element_type_of(op.x))
+        self.number: Scalar = b.index(0)
+        """How many steps have been made."""
 
     def reader(self, value: SSAValue) -> Reader:
         """The reader of an operand or of a scratch buffer."""
@@ -195,6 +197,7 @@ class Steps:
         op.start(self)
 
         def step(number: Scalar) -> None:
+            self.number = number
             op.step(self, length - 1 - number if op.flag("reverse") else number)
 
         b.sequential_range(0, length, 1, step)
@@ -224,6 +227,7 @@ class Steps:
         """Emit the products of a state with a matrix: columns of `sums` from `first` on."""
         write = self.writer(self.op.sums)
         self.line.multiply(
+            self.number,
             self.reader(state),
             self.reader(matrix),
             shape_of(matrix),
