@@ -8,7 +8,7 @@ from typing import Any
 
 from aotc.model.known_tensors import parse_constants
 from aotc.model.limits import MOST_EXPANDED
-from aotc.pipeline.options import CHOICES, CompileOptions, parse_dims, parse_shapes
+from aotc.pipeline.options import CHOICES, CompileOptions, parse_dims, parse_shapes, parse_states
 
 _CONVENTIONS = {
     "interface_api": "convention of the entry (default: packed with --runtime host, else c)",
@@ -49,6 +49,13 @@ def add_shape_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="INPUT=VALUE|FILE.npz",
         help="make an input a constant: a number, a list as [1, 2], or the array of its name in a file",
+    )
+    parser.add_argument(
+        "--state",
+        action="append",
+        default=[],
+        metavar="OUTPUT=INPUT",
+        help="keep an output inside, as an input of the next call; callers see neither (docs/state.md)",
     )
     growth = parser.add_argument_group("limits", "How much a small model may grow in the compiler.")
     growth.add_argument(
@@ -180,5 +187,5 @@ def options_from(arguments: argparse.Namespace, **overrides: Any) -> CompileOpti
 
         given["tuned"] = table or str(tuning_table())
     given |= {"dims": parse_dims(arguments.dim), "input_shapes": parse_shapes(arguments.input_shape)}
-    given |= {"constants": parse_constants(arguments.constant)}
+    given |= {"constants": parse_constants(arguments.constant), "state": parse_states(arguments.state)}
     return CompileOptions.of(**given | overrides)

@@ -154,6 +154,12 @@ def build_parser() -> argparse.ArgumentParser:
         help="what is right: onnxruntime, or our operators' own scalar loops without schedules (default: onnxruntime, "
         "loops where it lacks an operator)",
     )
+    verify.add_argument(
+        "--steps",
+        type=int,
+        metavar="N",
+        help="compare N calls one after the other, on other random values each (default: 4 with --state, else 1)",
+    )
     verify.add_argument("--per-op", action="store_true", help="name the first operator whose result differs")
     verify.add_argument("--bisect", action="store_true", help="name the first pass after which the outputs differ")
     add_compile_options(verify)

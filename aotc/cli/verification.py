@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from aotc.cli.commands import print_json
 from aotc.cli.comparison import Comparison, compare, cut_to_counts
 from aotc.cli.progress import progress
 from aotc.compiler.checking.recordings import read_inputs
-from aotc.compiler.checking.reference import reference_outputs, reference_session
+from aotc.compiler.checking.reference import first_values, reference_sequence, reference_session
 from aotc.compiler.lowering import read_once
 from aotc.errors import EXIT_OK, EXIT_WRONG, Problem, UsageError
 from aotc.measuring.differences import first_operator, first_pass, loops_outputs
@@ -27,8 +27,12 @@ from aotc.pipeline.options import CompileOptions
 if TYPE_CHECKING:
     from onnx import ModelProto
 
+    from aotc.model.metadata import StateInfo
+
 Array = np.ndarray[Any, Any]
 Arrays = Mapping[str, Array]
+_STEPS: Final = 4
+"""Calls one after the other that are compared where states go from one to the next."""
 
 
 @dataclass(frozen=True)
@@ -42,15 +46,21 @@ class _Reference:
 
     def outputs(self, model: Any, inputs: Arrays) -> dict[str, Array]:
         """The outputs by name; `model` is a file or a ModelProto."""
+        return self.sequence(model, [inputs], ())[0]
+
+    def sequence(self, model: Any, steps: Sequence[Arrays], states: Sequence[StateInfo]) -> list[dict[str, Array]]:
+        """The outputs by name of calls one after the other, which keep the `states`."""
         if self.kind == "loops":
-            return loops_outputs(model, self.options, inputs)
+            return loops_outputs(model, self.options, steps)
         whole = isinstance(
             model, str | os.PathLike
         )  # else every value is an output: its optimiser does not survive that
         if isinstance(model, ModelFile):
             model = model.reread()
         session = reference_session(model if whole else model.SerializeToString(), optimize=whole)
-        return reference_outputs(session, inputs, self.options.constants)
+        hidden = {state.output for state in states}
+        found = reference_sequence(session, steps, states, self.options.constants)
+        return [{name: array for name, array in each.items() if name not in hidden} for each in found]
 
     def __str__(self) -> str:
         name = "our operators' own loops" if self.kind == "loops" else self.kind
@@ -60,6 +70,8 @@ class _Reference:
 def verify_command(arguments: argparse.Namespace) -> int:
     """Run and compare; with `--per-op` and `--bisect` say where the first difference is."""
     options = options_from(arguments)
+    if arguments.steps is not None and arguments.steps < 1:
+        raise UsageError(Problem(f"--steps {arguments.steps}", why="there is nothing to compare", fix="use 1 or more"))
     source: Any = read_once(arguments.model, options)
 
     def differs(name: str, actual: Array, right: Array) -> str:
@@ -70,24 +82,31 @@ def verify_command(arguments: argparse.Namespace) -> int:
         model = open_model(source, arguments.emit, options, report, arguments.loader)
         if report is not None:
             report("reference")
-        inputs = read_inputs(arguments.inputs, model.inputs)
-        reference, expected = _expected(arguments, source, options, inputs)
-        actual = cut_to_counts(model(inputs), expected)
-        comparisons = [
+        count = arguments.steps or (_STEPS if model.states else 1)
+        steps = [read_inputs(arguments.inputs, model.inputs, step) for step in range(count)]
+        reference, expected = _expected(arguments, source, options, steps, model.states)
+        found = [
             compare(name, actual[name], right, rtol=arguments.rtol, atol=arguments.atol)
-            for name, right in expected.items()
+            for inputs, outputs in zip(steps, expected, strict=True)
+            for actual in [cut_to_counts(model(inputs), outputs)]
+            for name, right in outputs.items()
+        ]
+        comparisons = [
+            max((each for each in found if each.name == name), key=lambda each: (not each.ok, each.excess))
+            for name in expected[0]
         ]
         wrong = [comparison for comparison in comparisons if not comparison.ok]
         where: dict[str, str] = {}
         if arguments.per_op:
-            where["per_op"] = _per_op(arguments, source, options, reference, inputs, differs)
+            alone, given = replace(options, state={}), {**first_values(model.states), **steps[0]}
+            where["per_op"] = _per_op(arguments, source, alone, replace(reference, options=alone), given, differs)
         if arguments.bisect and wrong:
 
             def differ(outputs: Arrays) -> bool:
-                outputs = cut_to_counts(outputs, expected)
-                return any(differs(name, outputs[name], right) for name, right in expected.items())
+                outputs = cut_to_counts(outputs, expected[0])
+                return any(differs(name, outputs[name], right) for name, right in expected[0].items())
 
-            where["bisect"] = first_pass(source, options, differ, inputs)
+            where["bisect"] = first_pass(source, options, differ, steps[0])
     if arguments.json:
         print_json(
             {"ok": not wrong, "reference": reference.kind, "outputs": [_json(each) for each in comparisons], **where}
@@ -107,13 +126,17 @@ def verify_command(arguments: argparse.Namespace) -> int:
 
 
 def _expected(
-    arguments: argparse.Namespace, source: Any, options: CompileOptions, inputs: Arrays
-) -> tuple[_Reference, dict[str, Array]]:
-    """The reference and its outputs; onnxruntime if it is asked for, or can compute them."""
+    arguments: argparse.Namespace,
+    source: Any,
+    options: CompileOptions,
+    steps: Sequence[Arrays],
+    states: Sequence[StateInfo],
+) -> tuple[_Reference, list[dict[str, Array]]]:
+    """The reference and its outputs of each step; onnxruntime if it is asked for, or can compute them."""
     if arguments.reference != "loops":
         reference = _Reference("onnxruntime", options)
         try:
-            return reference, reference.outputs(source, inputs)
+            return reference, reference.sequence(source, steps, states)
         except UsageError as error:
             if arguments.reference == "onnxruntime":
                 raise
@@ -124,7 +147,7 @@ def _expected(
         what = "there is nothing to compare with"
         raise UsageError(Problem(what, why=why or "-O0 is the reference", fix="leave -O0 out, or use --emit c"))
     reference = _Reference("loops", options, why)
-    return reference, reference.outputs(source, inputs)
+    return reference, reference.sequence(source, steps, states)
 
 
 def _per_op(

@@ -76,9 +76,8 @@ def _add_selftest(compilation: Compilation, source: Source) -> None:
     if outputs is None:
         outputs = reference_values(compilation, source, inputs)
     if outputs is None:
-        outputs = compile(source, dims=options.dims, input_shapes=options.input_shapes, constants=options.constants)(
-            inputs
-        )
+        same = {name: getattr(options, name) for name in ("dims", "input_shapes", "constants", "state")}
+        outputs = compile(source, **same)(inputs)
     attach_selftest(compilation, inputs, outputs)
 
 

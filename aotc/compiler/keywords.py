@@ -15,10 +15,13 @@ _MAPPINGS: dict[str, tuple[str, Callable[[str], str]]] = {
     "dim": ("dims", lambda text: text),
     "input-shape": ("input_shapes", lambda text: f"({text.replace(',', ', ')}{'' if ',' in text else ','})"),
     "constant": ("constants", lambda text: text),
+    "state": ("state", lambda text: f'"{text}"'),
 }
 """Flags that are given once for each entry of a mapping: the keyword, and how its values are written."""
 
-_ENTRY = re.compile(r"--(dim|input-shape|constant)(?: ([^\s=:;]+)(?:=(\[[^\]]*\]|[\w,]*,\.\.\.|[^\s;:]*[^\s;:,.]))?)?")
+_ENTRY = re.compile(
+    r"--(dim|input-shape|constant|state)(?: ([^\s=:;]+)(?:=(\[[^\]]*\]|[\w,]*,\.\.\.|[^\s;:]*[^\s;:,.]))?)?"
+)
 _FLAG = re.compile(r"--([a-z]+(?:-[a-z]+)*)(?: ([\w|.-]*[\w-]))?")
 _NAMES = frozenset(field.name for field in fields(CompileOptions))
 

@@ -72,6 +72,8 @@ def import_source(source: Source, options: CompileOptions, report: Callable[[str
         if options.threads > 1 and not target.threads:
             flags = f"--threads {options.threads} with --target {options.target}"
             raise UsageError(Problem(flags, why="there are no POSIX threads", fix="use --threads 1 or a Linux target"))
+    if options.state and options.start_at is not None:
+        raise UsageError(Problem("--state with --start-at", why="IR keeps the states it was made with"))
     if options.tuned is not None:
         TuningTable.read(options.tuned).require(lookup(options.target).cpu)
     first, last = _first_and_last(options)
@@ -120,11 +122,13 @@ def _first_and_last(options: CompileOptions) -> tuple[int, int]:
 
 
 def _import(source: Source, options: CompileOptions) -> Compilation:
-    from aotc.frontend.onnx import freeze, import_model, load_model
+    from aotc.compiler.states import mark_states
+    from aotc.frontend.onnx import freeze, import_model, load_model, release
     from aotc.model.weights import WeightStore
 
     ctx = new_context()
-    model = freeze(load_model(source), options.constants)
+    model, values = release(load_model(source), options.state.values())
+    model = freeze(model, options.constants)
     name = options.name
     if name is None and isinstance(source, str | os.PathLike):
         name = Path(source).stem
@@ -136,6 +140,7 @@ def _import(source: Source, options: CompileOptions) -> Compilation:
     module = import_model(
         model, ctx, dims=dict(options.dims), input_shapes=shapes, name=name, max_nodes=options.max_nodes
     )
+    mark_states(module, options.state, values, store)
     return Compilation(options, ctx, module, store, "import")
 
 

@@ -22,7 +22,7 @@ _NOTHING: Final = (
     *("ram", "flash", "stack", "cc", "stop_after", "dump_phases", "print_ir_after_all", "verify_each", "time_passes"),
 )
 """Options that decide nothing of the code."""
-_SINGULAR: Final = {"dims": "dim", "input_shapes": "input-shape", "constants": "constant"}
+_SINGULAR: Final = {"dims": "dim", "input_shapes": "input-shape", "constants": "constant", "state": "state"}
 _FILES: Final = ("selftest", "selftest_outputs")
 """Files whose content is in the code, and whose paths are nobody's business."""
 _LONGEST: Final = 64
@@ -68,7 +68,7 @@ def _spelled(options: CompileOptions) -> list[str]:
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, int):
+    if isinstance(value, int | str):
         return str(value)
     if isinstance(value, tuple):
         return ",".join(map(str, value))

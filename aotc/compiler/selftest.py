@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
 from aotc.compiler.checking.recordings import read_arrays
@@ -57,7 +58,7 @@ def reference_values(
 
     None where it is not installed; it also has no arrays of types beyond numpy's.
     """
-    wanted = _signature(compilation)
+    wanted = (*_signature(compilation), _states(compilation))
     if find_spec("onnxruntime") is None or any(tensor.dtype.isbuiltin != 1 for side in wanted for tensor in side):
         return None
     import onnx
@@ -65,7 +66,10 @@ def reference_values(
     model = source.SerializeToString() if isinstance(source, onnx.ModelProto) else source
     if isinstance(model, ModelFile):
         model = model.reread()
-    return reference_outputs(reference_session(model), inputs, compilation.options.constants)
+    session = reference_session(model)
+    named = {value.name for value in session.get_overridable_initializers()}
+    first = {each.name: np.zeros(each.shape, each.dtype) for each in wanted[-1] if each.name not in named}
+    return reference_outputs(session, {**inputs, **first}, compilation.options.constants)
 
 
 def attach_selftest(compilation: Compilation, inputs: Mapping[str, Array], outputs: Mapping[str, Array]) -> None:
@@ -81,11 +85,24 @@ def attach_selftest(compilation: Compilation, inputs: Mapping[str, Array], outpu
 
 
 def _signature(compilation: Compilation) -> tuple[list[_Tensor], list[_Tensor]]:
-    """The inputs and outputs of the entry after `import`."""
+    """The inputs and outputs of the entry after `import`, without what is state."""
     main = entry(compilation.module)
-    inputs = zip(main.function_type.inputs, arguments_of(main), strict=True)
-    outputs = zip(main.function_type.outputs, results_of(main), strict=True)
-    return [_tensor(*each) for each in inputs], [_tensor(*each) for each in outputs]
+    results, states = results_of(main), _state_places(main)
+    inputs = enumerate(zip(main.function_type.inputs, arguments_of(main), strict=True))
+    outputs = zip(main.function_type.outputs, results, strict=True)
+    fed = [_tensor(*each) for place, each in inputs if place not in states]
+    return fed, [_tensor(*each) for each in outputs if each[1].state_of is None]
+
+
+def _states(compilation: Compilation) -> list[_Tensor]:
+    """What the entry keeps from one call to the next, as the inputs that it is in the model."""
+    main = entry(compilation.module)
+    arguments = arguments_of(main)
+    return [_tensor(main.function_type.inputs.data[place], arguments[place]) for place in sorted(_state_places(main))]
+
+
+def _state_places(main: FuncOp) -> set[int]:
+    return {each.state_of for each in results_of(main) if each.state_of is not None}
 
 
 def _tensor(kind: Attribute, given: Argument) -> _Tensor:

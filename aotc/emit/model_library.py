@@ -106,6 +106,8 @@ def _metadata(info: ModelInfo, artifacts: ArtifactSet) -> dict[str, object]:
         "inputs": {tensor.name: _tensor(tensor) for tensor in info.inputs},
         "outputs": {tensor.name: _tensor(tensor) for tensor in info.outputs},
     }
+    if info.states:
+        main["states"] = {state.name: _tensor(state) | {"offset": state.offset} for state in info.states}
     operators = [
         {
             "function_name": kernel.symbol,

@@ -24,7 +24,7 @@ from aotc.executor.native import Array, NativeModel, aligned_bytes
 from aotc.executor.packed_metadata import info_of
 from aotc.machines.features import here
 from aotc.model.artifacts import JIT, LIBRARY, NATIVE, PARAMETERS, Artifact, ArtifactSet
-from aotc.model.conventions import artifacts_symbol, entry_symbol, json_symbol, model_symbol
+from aotc.model.conventions import artifacts_symbol, entry_symbol, json_symbol, model_symbol, reset_symbol
 from aotc.model.files import write_files
 from aotc.model.metadata import ModelInfo, from_json
 
@@ -67,7 +67,8 @@ class Loaded:
         """The model, ready to run. Raises ValueError where it cannot be called."""
         address = self.find(entry_symbol(self.info.name, self.info.interface_api))
         weights = self.weights if self.weights is not None and self.weights.nbytes else None
-        return CompiledModel(NativeModel(self.info, address, weights, self.owner, self._added))
+        reset = self.find(reset_symbol(self.info.name)) if self.info.states else None
+        return CompiledModel(NativeModel(self.info, address, weights, self.owner, self._added, reset))
 
 
 class Linked:
@@ -115,9 +116,11 @@ class InMemory:
             fix = "build it with emit=('object',)"
             raise UsageError(Problem(f"{info.name} cannot be loaded by jit", why="there is no object file", fix=fix))
         check_features(info.name, info)
-        mine = entry_symbol(info.name, info.interface_api)
+        mine = [entry_symbol(info.name, info.interface_api)]
+        if info.states:
+            mine.append(reset_symbol(info.name))
         pooled = images[0].loader == JIT and info.threads > 1
-        library = load_model_object(images[0].read(), [mine, *self._exports], info.threads, pooled)
+        library = load_model_object(images[0].read(), [*mine, *self._exports], info.threads, pooled)
         return Loaded(info, library.address, library, _parameters(artifacts))
 
     def link(self, artifacts: ArtifactSet) -> bytes:
@@ -234,7 +237,10 @@ def _read_info(library: Path, names: Sequence[str], handle: ctypes.CDLL) -> Mode
     described = [name for name in names if name.startswith(prefix) and name.endswith(suffix)]
     if len(described) != 1:
         raise ValueError(f"{library} has no metadata of a model, and there is no {beside.name} beside it")
-    return info_of(ctypes.addressof(ctypes.c_char.in_dll(handle, described[0])))
+    info = info_of(ctypes.addressof(ctypes.c_char.in_dll(handle, described[0])))
+    if reset_symbol(info.name) in names:
+        raise ValueError(f"{library} keeps states, of which only {beside.name} knows, and that is not beside it")
+    return info
 
 
 def _carried(handle: ctypes.CDLL, symbol: str) -> tuple[Artifact, ...]:

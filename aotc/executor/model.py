@@ -14,7 +14,7 @@ from aotc.executor.display import as_html
 from aotc.executor.native import Array, NativeModel
 from aotc.executor.packed_functions import packed_functions
 from aotc.executor.packed_metadata import ModuleMetadata, module_metadata
-from aotc.executor.step import Step, failed, taken
+from aotc.executor.step import Step, Workspaces
 from aotc.executor.tensors import (
     ByName,
     checked,
@@ -29,7 +29,7 @@ from aotc.executor.tensors import (
 )
 from aotc.executor.timing import Timing, measure
 from aotc.model.dlpack import dtype_of
-from aotc.model.metadata import ModelInfo, PlanInfo, TensorInfo
+from aotc.model.metadata import ModelInfo, PlanInfo, StateInfo, TensorInfo
 
 T = TypeVar("T")
 
@@ -44,7 +44,8 @@ _FUNCTIONS: Final = (
 class CompiledModel:
     """A compiled model: code and weights, and workspaces for as many calls as there are at once.
 
-    Threads may call one instance, and make bound calls of it, at the same time; each call has its own workspace. What
+    Threads may call one instance, and make bound calls of it, at the same time; each call has its own workspace. A
+    model with states has one, and calls, bound ones too, follow each other and go on where the last one ended. What
     `set_input`, `run` and `get_output` work on is one set of buffers: threads that take turns at these get each
     other's values, so each has a `clone()`.
 
@@ -54,8 +55,7 @@ class CompiledModel:
 
     def __init__(self, native: NativeModel) -> None:
         self._native = native
-        self._idle: list[Array | None] = [native.new_workspace()]
-        """Workspaces that nobody uses. Taking one off a list, or putting it back, is one step for all threads."""
+        self._workspaces = Workspaces(native)
         self._dtypes = {t.dtype: dtype_of(t.dtype) for t in (*self.inputs, *self.outputs)}
         self._turn = Lock()
         """Held while the model's own buffers are made, read or written."""
@@ -86,8 +86,24 @@ class CompiledModel:
         return self._native.info.plan
 
     def clone(self) -> CompiledModel:
-        """Another instance with the same code and weights, and buffers of its own for `set_input` and `get_output`."""
+        """Another instance with the same code and weights, and buffers of its own for `set_input` and `get_output`, and
+        with states of its own, which have their first values.
+
+        Raises ValueError where the states are in the memory of a library, of which there is one.
+        """
+        if self.metadata.states and self.metadata.workspace != "caller":
+            what = f"{self.metadata.name} keeps its states in the static memory of its library"
+            raise ValueError(f"{what} and cannot be cloned; compile it with workspace='caller'")
         return CompiledModel(self._native)
+
+    @property
+    def states(self) -> tuple[StateInfo, ...]:
+        """What calls leave for the next one."""
+        return self._native.info.states
+
+    def reset(self) -> None:
+        """Give the states their first values, as they are when the model is new; nothing where there are none."""
+        self._workspaces.reset()
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
@@ -111,13 +127,7 @@ class CompiledModel:
         """
         arrays = [a if is_plain(a) else a.copy() for a in self._arrays(inputs, named)]
         outputs = self._new(self.outputs)
-        workspace = taken(self._idle, self._native)
-        try:
-            status = self._native.call_on(arrays, outputs, workspace)()
-        finally:
-            self._idle.append(workspace)
-        if status:
-            raise failed(self.metadata.name, status)
+        self._workspaces.run(arrays, outputs)
         return {t.name: array for t, array in zip(self.outputs, outputs, strict=True)}
 
     def bind(self, /, *inputs: Any, outputs: ByName | None = None, **named: Any) -> Step:
@@ -143,7 +153,7 @@ class CompiledModel:
         self, inputs: Sequence[Array], outputs: Sequence[Array], copies: Sequence[tuple[Array, Array]] = ()
     ) -> Step:
         require_apart(self.inputs, inputs, self.outputs, outputs)
-        return Step(self._native, self._idle, inputs, outputs, copies)
+        return Step(self._native, self._workspaces, inputs, outputs, copies)
 
     def _results(self, outputs: ByName) -> list[Array]:
         """The caller's arrays for the outputs, in order; new ones where there are none."""

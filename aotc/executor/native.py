@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from aotc.executor.conventions import CONVENTIONS
+from aotc.executor.conventions import CONVENTIONS, address_of
 from aotc.model.metadata import ModelInfo
 
 Array = np.ndarray[Any, Any]
@@ -42,7 +42,8 @@ class NativeModel:
 
     `address` is the entry function in the convention of `info.interface_api`; `weights` the blob that a model with
     `info.weights == "caller"` is given at each call; `owner` keeps the code (an engine, a library) in memory;
-    `added` are functions that the code calls and nobody else keeps.
+    `added` are functions that the code calls and nobody else keeps; `reset` is the address of the function that gives
+    the states their first values, where there are states.
     """
 
     info: ModelInfo
@@ -50,6 +51,7 @@ class NativeModel:
     weights: Array | None = None
     owner: object = None
     added: Sequence[object] = ()
+    reset: int | None = None
     _function: Callable[..., int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -62,6 +64,8 @@ class NativeModel:
             raise ValueError(f"{info.name} cannot be called: {why}; compile it with io='caller'")
         # Without argument types: `encode` makes ctypes values, and converting each at each call takes longer.
         object.__setattr__(self, "_function", ctypes.CFUNCTYPE(ctypes.c_int32)(self.address))
+        if (self.reset is None) != (not info.states):
+            raise ValueError(f"{info.name} has {len(info.states)} states, and a function that resets them otherwise")
         given = 0 if self.weights is None else self.weights.nbytes
         if info.weights == "caller" and given < info.weights_bytes:
             raise ValueError(f"{info.name} takes {info.weights_bytes} bytes of weights from its caller, got {given}")
@@ -87,9 +91,19 @@ class NativeModel:
         if self.info.weights == "caller":
             from_caller.append(_NOTHING if self.weights is None else self.weights)
         arguments = CONVENTIONS[self.info.interface_api](inputs, outputs, from_caller)
+        return self._on(self._function, arguments, workspace)
+
+    def reset_on(self, workspace: Array | None) -> Call:
+        """A call that gives the states in a workspace their first values. Only where there are states."""
+        assert self.reset is not None
+        function = ctypes.CFUNCTYPE(ctypes.c_int32)(self.reset)
+        arguments = [] if workspace is None else [ctypes.c_void_p(address_of(workspace))]
+        return self._on(function, arguments, workspace)
+
+    def _on(self, function: Callable[..., int], arguments: Sequence[Any], workspace: Array | None) -> Call:
         if workspace is not None or self.info.workspace_bytes == 0:
-            return partial(self._function, *arguments)
-        return _alone(self._function, arguments, _LOCKS.setdefault(self.address, threading.Lock()))
+            return partial(function, *arguments)
+        return _alone(function, arguments, _LOCKS.setdefault(self.address, threading.Lock()))
 
 
 def _alone(function: Callable[..., int], arguments: Sequence[Any], lock: threading.Lock) -> Call:

@@ -17,38 +17,92 @@ class RunError(AotcError):
     exit_code = EXIT_WRONG
 
 
+class Workspaces:
+    """The workspaces of one instance of a model: as many as there are calls at once, or where they keep states one,
+    with the calls one after the other."""
+
+    def __init__(self, native: NativeModel) -> None:
+        self._native = native
+        self._idle: list[Array | None] = [native.new_workspace()]
+        """Workspaces that nobody uses. Taking one off a list, or putting it back, is one step for all threads."""
+        self._kept: tuple[Array | None, Lock] | None = None
+        """The one that has the states, and who may use it."""
+        if native.info.states:
+            self._kept = self._idle.pop(), Lock()
+            self.reset()
+
+    def reset(self) -> None:
+        """Give the states their first values. Raises RunError."""
+        if self._kept is not None:
+            workspace, lock = self._kept
+            with lock:
+                self._require(self._native.reset_on(workspace)())
+
+    def lend(self) -> tuple[Array | None, Lock]:
+        """A workspace that nobody else has, or the one for all, and the lock to hold during a call."""
+        return (self._taken(), Lock()) if self._kept is None else self._kept
+
+    def _taken(self) -> Array | None:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return self._native.new_workspace()
+
+    def give_back(self, workspace: Array | None) -> None:
+        """Take back what was lent."""
+        if self._kept is None:
+            self._idle.append(workspace)
+
+    def run(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+        """One call on these buffers. Raises RunError."""
+        if self._kept is not None:
+            workspace, lock = self._kept
+            with lock:
+                self._require(self._native.call_on(inputs, outputs, workspace)())
+            return
+        workspace = self._taken()
+        try:
+            self._require(self._native.call_on(inputs, outputs, workspace)())
+        finally:
+            self._idle.append(workspace)
+
+    def _require(self, status: int) -> None:
+        if status:
+            raise failed(self._native.info.name, status)
+
+
 class Step:
     """A call on fixed buffers: `step()` reads the bound inputs, runs, and overwrites `step.outputs`.
 
-    A step has a workspace of its own. Calls from several threads wait for each other, and each overwrites the outputs
-    that the one before returned: threads that read them at their own pace have a step each.
+    A step has a workspace of its own, but that of a model with states is the model's. Calls from several threads wait
+    for each other, and each overwrites the outputs that the one before returned: threads that read them at their own
+    pace have a step each.
     """
 
-    __slots__ = ("_acquire", "_call", "_copies", "_idle", "_keep", "_name", "_release", "_workspace", "outputs")
+    __slots__ = ("_acquire", "_call", "_copies", "_keep", "_name", "_release", "_workspace", "_workspaces", "outputs")
 
     def __init__(
         self,
         native: NativeModel,
-        idle: list[Array | None],
+        workspaces: Workspaces,
         inputs: Sequence[Array],
         outputs: Sequence[Array],
         copies: Sequence[tuple[Array, Array]],
     ) -> None:
-        """`idle` are workspaces that nobody uses: one of them is the step's while it lives."""
+        """One of the `workspaces` is the step's while it lives."""
         self.outputs = {t.name: array for t, array in zip(native.info.outputs, outputs, strict=True)}
         """{output name: array}; the same arrays at every call."""
         self._name = native.info.name
         self._copies = copies
         self._keep = (inputs, outputs, native)
-        self._idle = idle
-        self._workspace = taken(idle, native)
+        self._workspaces = workspaces
+        self._workspace, lock = workspaces.lend()
         self._call = native.call_on(inputs, outputs, self._workspace)
-        lock = Lock()
         self._acquire, self._release = lock.acquire, lock.release  # `with lock` takes twice as long
 
     def __del__(self) -> None:
         if hasattr(self, "_workspace"):
-            self._idle.append(self._workspace)
+            self._workspaces.give_back(self._workspace)
 
     def __call__(self) -> dict[str, Array]:
         self._acquire()
@@ -61,14 +115,6 @@ class Step:
             return self.outputs
         finally:
             self._release()
-
-
-def taken(idle: list[Array | None], native: NativeModel) -> Array | None:
-    """A workspace that nobody else has: an idle one, else a new one."""
-    try:
-        return idle.pop()
-    except IndexError:
-        return native.new_workspace()
 
 
 def failed(name: str, status: int) -> RunError:

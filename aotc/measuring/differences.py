@@ -27,10 +27,12 @@ Run = Callable[["ModelProto", Arrays], Arrays]
 """Computes the outputs of a model."""
 
 
-def loops_outputs(source: Any, options: CompileOptions, inputs: Arrays) -> dict[str, Array]:
-    """The outputs by each operator's own scalar loops in process: what an operator means, without schedules."""
+def loops_outputs(source: Any, options: CompileOptions, steps: Sequence[Arrays]) -> list[dict[str, Array]]:
+    """The outputs of calls one after the other by each operator's own scalar loops in process: what an operator means,
+    without schedules."""
     plain = replace(in_process(options), optimize="0", tuned=None, threads=1)
-    return compiled_in_process(lower(source, plain))(inputs)
+    model = compiled_in_process(lower(source, plain))
+    return [model(inputs) for inputs in steps]
 
 
 @dataclass(frozen=True)

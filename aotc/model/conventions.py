@@ -213,6 +213,11 @@ def operator_symbol(name: str, kernel: str) -> str:
     return f"{PREFIX}_{name}_{kernel}"
 
 
+def reset_symbol(name: str) -> str:
+    """The function of model `name` that gives its states their first values: `aotc_kws_reset`."""
+    return operator_symbol(name, "reset")
+
+
 def json_symbol(name: str) -> str:
     """The JSON metadata of model `name` as a C string, in shared libraries of the host: `aotc_kws_json`."""
     return f"{PREFIX}_{name}_json"

@@ -28,6 +28,14 @@ class TensorInfo:
 
 
 @dataclass(frozen=True)
+class StateInfo(TensorInfo):
+    """What the workspace keeps from one call to the next: an input of the ONNX model, and its `output` that is the next
+    value; where it is in bytes from the start of the workspace is its offset."""
+
+    output: str = ""
+
+
+@dataclass(frozen=True)
 class BufferArgument:
     """A buffer that a kernel is called with: its name in C, dtype name, shape; an extent of the run time is -1."""
 
@@ -76,6 +84,8 @@ class BufferInfo:
     first: int
     last: int
     nodes: tuple[str, ...]
+    kept: bool = False
+    """Whether it is a state, which the workspace keeps from one call to the next."""
 
 
 @dataclass(frozen=True)
@@ -178,6 +188,9 @@ class ModelInfo:
     """The nodes of a quantised model that compute with dequantised numbers."""
     constants: tuple[ConstantInfo, ...] = ()
     """The arrays of weights; only in files."""
+    states: tuple[StateInfo, ...] = ()
+    """What the workspace keeps from one call to the next: inputs and outputs of the ONNX model that callers do not see.
+    """
     origin: Origin | None = None
     """None where it is not known: of a module that was not compiled from a model."""
     version: int = METADATA_VERSION
@@ -204,6 +217,11 @@ def to_json(info: ModelInfo, artifacts: Sequence[Mapping[str, Any]] = (), *, ind
     for kernel in members["kernels"]:  # what goes without saying
         if not kernel["codegen"]:
             del kernel["codegen"]
+    for buffer in members["plan"]["buffers"]:
+        if not buffer["kept"]:
+            del buffer["kept"]
+    if not info.states:
+        del members["states"]
     if info.threads == 1:
         del members["threads"]
     if not info.features:
@@ -229,6 +247,7 @@ def from_json(text: str) -> ModelInfo:
             members,
             inputs=tuple(_build(TensorInfo, item) for item in members["inputs"]),
             outputs=tuple(_build(TensorInfo, item) for item in members["outputs"]),
+            states=tuple(_build(StateInfo, item) for item in members.get("states", ())),
             kernels=tuple(_kernel(item) for item in members["kernels"]),
             constants=tuple(_build(ConstantInfo, item) for item in members.get("constants", ())),
             plan=_build(PlanInfo, plan, buffers=tuple(_build(BufferInfo, item) for item in plan["buffers"])),

@@ -38,7 +38,7 @@ def plan_lines(plan: PlanInfo, sizes: Mapping[str, int], width: int | None) -> l
             buffer.name if width is None else shortened(buffer.name, 20),
             f"{buffer.offset:,}",
             f"{buffer.size:,}",
-            f"{buffer.first}-{buffer.last}",
+            "kept" if buffer.kept else f"{buffer.first}-{buffer.last}",
         )
         for buffer in plan.buffers
     ]

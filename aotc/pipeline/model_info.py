@@ -11,6 +11,7 @@ from aotc.dialects.aot import StringOp
 from aotc.dialects.aot.contract import (
     EXTERNAL,
     WEIGHT_LAYOUT,
+    State,
     Tensor,
     convention,
     entry,
@@ -23,6 +24,7 @@ from aotc.dialects.aot.contract import (
     places_in_blob,
     plan_of,
     sizes_of,
+    states_of,
     tensors_of,
     threads_of,
     weight_sizes,
@@ -32,7 +34,7 @@ from aotc.dialects.aot.contract import (
 from aotc.dialects.dtypes import numpy_dtype
 from aotc.model.conventions import CALL_PACKED
 from aotc.model.locations import node_names
-from aotc.model.metadata import BufferArgument, ConstantInfo, KernelInfo, ModelInfo, TensorInfo
+from aotc.model.metadata import BufferArgument, ConstantInfo, KernelInfo, ModelInfo, StateInfo, TensorInfo
 from aotc.model.naming import c_identifier
 from aotc.model.weights import WeightStore
 
@@ -65,6 +67,7 @@ def model_info(module: ModuleOp) -> ModelInfo:
         io="workspace" if has_tensors_in_workspace(main) else "caller",
         threads=threads_of(module),
         in_floats=tuple(nodes_in_floats(module)),
+        states=_states(states_of(main), taken),
     )
 
 
@@ -88,6 +91,16 @@ def _tensors(tensors: list[Tensor], io: str, taken: set[str]) -> tuple[TensorInf
             taken.add(symbol)
             quantization = each.scale, each.zero_point
             found.append(TensorInfo(each.name, symbol, each.dtype, each.shape, *quantization, each.offset))
+    return tuple(found)
+
+
+def _states(states: list[State], taken: set[str]) -> tuple[StateInfo, ...]:
+    found: list[StateInfo] = []
+    for each in states:
+        symbol = c_identifier(each.name, taken)
+        taken.add(symbol)
+        tensor = each.name, symbol, each.dtype, each.shape, each.scale, each.zero_point, each.offset
+        found.append(StateInfo(*tensor, each.output))
     return tuple(found)
 
 

@@ -80,6 +80,8 @@ class CompileOptions:
     input_shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     constants: Mapping[str, KnownTensor] = field(default_factory=dict[str, KnownTensor])
     """Inputs that are constants of the compiled model."""
+    state: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Outputs, by name, that the workspace keeps as inputs of the next call, neither of which callers see."""
     max_constants: int = MOST_COMPUTED
     """Bytes that constants which the compiler computes, by importing and folding, may take beside the model's own."""
     max_nodes: int = MOST_EXPANDED
@@ -155,6 +157,9 @@ class CompileOptions:
             return [Problem(flag, why=why, fix="use --interface-api packed --operator-api cpacked")]
         if self.io == "workspace":
             return [Problem(f"{flag} with --io workspace", why="it is given its tensors", fix="use --io caller")]
+        if self.state:
+            why = "the workspace of bytecode lives as long as a call"
+            return [Problem(f"{flag} with --state", why=why, fix="leave out either: hand the states on yourself")]
         if self.threads > 1:
             why = "bytecode calls operators on one thread"
             return [Problem(f"{flag} with --threads {self.threads}", why=why, fix="use --threads 1")]
@@ -187,6 +192,8 @@ class CompileOptions:
             }
         if constants := changes.get("constants"):
             changes["constants"] = {name: KnownTensor.of(value, name) for name, value in dict(constants).items()}
+        if state := changes.get("state"):
+            changes["state"] = {str(output): str(source) for output, source in dict(state).items()}
         if (level := changes.get("optimize")) is not None:
             changes["optimize"] = str(level)
         return CompileOptions(**changes) if base is None else replace(base, **changes)
@@ -216,6 +223,19 @@ def parse_dims(items: Sequence[str]) -> dict[str, int]:
         if not name or not value.isdigit() or int(value) < 1:
             raise UsageError(Problem(f"--dim {item}", why="not NAME=SIZE with a size of 1 or more"))
         result[name] = int(value)
+    return result
+
+
+def parse_states(items: Sequence[str]) -> dict[str, str]:
+    """{"h_out": "h_in"} from ["h_out=h_in"]; raises UsageError."""
+    result: dict[str, str] = {}
+    for item in items:
+        output, _, source = item.partition("=")
+        if not output or not source:
+            raise UsageError(Problem(f"--state {item}", why="not OUTPUT=INPUT"))
+        if result.get(output, source) != source:
+            raise UsageError(Problem(f"--state {item}", why=f"{output} is the next value of {result[output]} already"))
+        result[output] = source
     return result
 
 

@@ -42,6 +42,7 @@ class InProcessOptions(TypedDict, total=False):
     dims: Annotated[Mapping[str, int], 'fix symbolic dimensions: {"batch": 4}']
     input_shapes: Annotated[Mapping[str, Sequence[int]], 'fix shapes of inputs: {"x": (1, 3, 224, 224)}']
     constants: Annotated[Mapping[str, Any], 'make inputs constants: {"n": 4}']
+    state: Annotated[Mapping[str, str], 'keep outputs as inputs of the next call: {"h_out": "h_in"}']
     max_constants: Annotated[Size, 'the most that constants computed by the compiler may take: bytes, or "256M"']
     max_nodes: Annotated[int, "the most nodes that calls of functions are expanded to"]
     check_indices: Annotated[bool, "return a status where an index of the inputs is out of range"]

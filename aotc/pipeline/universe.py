@@ -85,6 +85,7 @@ UNIVERSE = Universe(
         "buffers-to-pointers": _lazy("aotc.passes.interface.buffers_to_pointers", "BuffersToPointersPass"),
         "lower-calls": _lazy("aotc.passes.interface.lower_calls", "LowerCallsPass"),
         "run-on-threads": _lazy("aotc.passes.interface.run_on_threads", "RunOnThreadsPass"),
+        "add-reset": _lazy("aotc.passes.interface.add_reset", "AddResetPass"),
         "add-selftest": _lazy("aotc.passes.interface.add_selftest", "AddSelftestPass"),
         "merge-kernels": _lazy("aotc.passes.interface.merge_kernels", "MergeKernelsPass"),
         "wrap-entry": _lazy("aotc.passes.interface.wrap_entry", "WrapEntryPass"),

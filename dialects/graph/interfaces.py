@@ -379,6 +379,11 @@ class AnchorOp(GraphOp, ABC):
         """
         return ()
 
+    def overwrites(self) -> Mapping[int, int]:
+        """For results that may be written over an operand of their shape: the position of that operand, by that of the
+        result. No element of it is read after the element at its place has been written."""
+        return {}
+
     ALGORITHM: ClassVar[str] = "algorithm"
     """The attribute that names the algorithm by which an operation is computed, if not by its definition."""
 

@@ -10,7 +10,7 @@ without it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import and_
 
@@ -48,6 +48,9 @@ class ScatterOp(LoopNestOp, ABC):
         require_indices(self.indices)
         self.check()
         return [TensorType(element_type_of(self.x), shape_of(self.x))]
+
+    def overwrites(self) -> Mapping[int, int]:
+        return {0: 0}
 
     def combine(self, b: Builder, old: Scalar, update: Scalar) -> Scalar:
         """One update of an element."""

@@ -1,16 +1,30 @@
-"""Values that a loop carries: written where the last ones are, which nobody reads any more by then."""
+"""Values that a loop, or the entry from call to call, carries: written where the last ones are, which nobody reads any
+more by then."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
+from aotc.dialects.aot.contract import carried_by_entry, results_of
 from aotc.dialects.graph.compound.control import IfOp, LoopOp, yield_of
 from aotc.dialects.graph.interfaces import is_view, viewed_whole
 from aotc.dialects.graph.structure import CopyOp, FusedOp
 from aotc.passes.fuse.groups import in_order, make_group
 from aotc.passes.fuse.reads import in_place
+
+
+def carried_at(block: Block, position: int) -> BlockArgument | None:
+    """The argument of a block whose next value is the operand of its terminator at `position`; None for all others."""
+    match block.parent_op():
+        case LoopOp() as loop:
+            return loop.carried_at(position)
+        case FuncOp() as main:
+            return carried_by_entry(main, position)
+        case _:
+            return None
 
 
 def is_only_read_by(value: SSAValue, op: Operation) -> bool:
@@ -25,33 +39,37 @@ def is_only_read_by(value: SSAValue, op: Operation) -> bool:
 
 
 def settle_control_flow(blocks: Sequence[Block]) -> None:
-    """See that loops can write what they carry where the last values are, and copy what conditionals hand on where its
-    place is another.
+    """See that loops, and the entry, can write what they carry where the last values are, and copy what conditionals
+    hand on where its place is another.
 
     `blocks` are in order, outer ones first; every operation in them that is no view is in a group already, or stays.
     """
     taken_over: dict[SSAValue, SSAValue] = {}
     for block in blocks:
+        main = block.parent_op()
+        if isinstance(main, FuncOp) and any(each.state_of is not None for each in results_of(main)):
+            taken_over.update(_settle_carried(block))
         for op in block.ops:
             if isinstance(op, LoopOp):
-                taken_over.update(_settle_loop(op))
+                taken_over.update(_settle_carried(op.block))
             elif isinstance(op, IfOp):
                 taken_over.update(_settle_conditional(op, taken_over))
 
 
-def _settle_loop(loop: LoopOp) -> dict[SSAValue, SSAValue]:
-    """Have the region compute every next carried value after the last read of the carried one, or copy it at the end.
+def _settle_carried(block: Block) -> dict[SSAValue, SSAValue]:
+    """Have a block compute every next carried value after the last read of the carried one, or copy it at the end.
 
-    Every value that the region yields is a result of its own of one operation. Returns the results that are written
+    Every value that the block ends with is a result of its own of one operation. Returns the results that are written
     over an operand of their operation, with the operand.
     """
-    block, end = loop.block, yield_of(loop.block)
+    end = block.last_op
+    assert end is not None
     ops = [op for op in block.ops if op is not end]
     after: dict[Operation, set[Operation]] = {}
     copied: list[int] = []
     taken_over: dict[SSAValue, SSAValue] = {}
-    for position, value in enumerate(end.values):
-        argument, source = loop.carried_at(position), viewed_whole(value)
+    for position, value in enumerate(end.operands):
+        argument, source = carried_at(block, position), viewed_whole(value)
         if argument is None or source is argument:
             continue
         source = _written_first(source)

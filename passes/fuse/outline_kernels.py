@@ -2,9 +2,10 @@
 
 Views (reshapes, contiguous slices) and constants stay in the entry, and so do concatenations whose parts kernels can
 write in their places (`part_offsets`). An output of the model that is an input, a constant or another output is copied;
-so it is in every region of control flow, where outputs are what it yields. What a loop carries is computed after the
-last read of what it carried before, or copied (`carried`). `aot.in_place` says for each result which operands' buffers
-it may take over. What a code generator from outside computes becomes a declaration, which `aot.external` is about.
+so it is in every region of control flow, where outputs are what it yields. What a loop carries, and a state that the
+entry keeps, is computed after the last read of what it was before, or copied (`carried`). `aot.in_place` says for each
+result which operands' buffers it may take over. What a code generator from outside computes becomes a declaration,
+which `aot.external` is about.
 
 Before:
 ```mlir
@@ -63,7 +64,7 @@ from aotc.dialects.graph.interfaces import (
 from aotc.dialects.graph.structure import ConstantOp, CopyOp, FusedOp, YieldOp
 from aotc.errors import CompileError, Problem
 from aotc.model.locations import fuse_locations, node_names
-from aotc.passes.fuse.carried import is_only_read_by, settle_control_flow
+from aotc.passes.fuse.carried import carried_at, is_only_read_by, settle_control_flow
 from aotc.passes.fuse.groups import make_group
 from aotc.passes.fuse.reads import in_place
 from aotc.passes.kernel.signature import block_signature
@@ -122,7 +123,7 @@ def _separate_outputs(block: Block) -> set[SSAValue]:
         if _is_computed(source) and source not in taken:
             taken.add(source)
             continue
-        if isinstance(parent, LoopOp) and source is parent.carried_at(position):
+        if source is carried_at(block, position):
             continue
         if not (isinstance(parent, IfOp) and isinstance(source, BlockArgument)):
             end.operands[position] = _copied(value, end)

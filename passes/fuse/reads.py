@@ -72,20 +72,30 @@ def operand_reads(op: ElementOp, operand: SSAValue, result: Reads) -> Reads:
 def in_place(block: Block, outputs: Sequence[SSAValue]) -> InPlace:
     """For each output the positions of the block arguments whose buffer it may take over.
 
-    Each element of such an argument is read only while the same element of the output is computed. Outputs are stored
-    together only when they are written by one nest, so all that read the argument must be.
+    Each element of such an argument is read only while the same element of the output is computed, or an anchor that
+    has its result there says that it may be overwritten. Outputs are stored together only when they are written by one
+    nest, so all that read the argument must be.
     """
     reads = reads_of(list(block.ops), outputs)
+    anchors = [op for op in block.ops if isinstance(op, AnchorOp)]
+    overwritten = {
+        (op.operands[operand], op.results[result])
+        for op in anchors
+        for result, operand in op.overwrites().items()
+        if op.operands[operand].has_one_use()
+    }
     nests = [_nest(block, output) for output in outputs]
 
     def fits(arg: SSAValue, position: int) -> bool:
         how, output = reads.get(arg), outputs[position]
         return (
             how is not None
-            and how.aligned
             and shape_of(arg) == shape_of(output)
             and byte_width(element_type_of(arg)) == byte_width(element_type_of(output))
-            and all(nests[other] == nests[position] for other in how.outputs)
+            and (
+                (how.aligned and all(nests[other] == nests[position] for other in how.outputs))
+                or (arg, output) in overwritten
+            )
         )
 
     return [[arg.index for arg in block.args if fits(arg, position)] for position in range(len(outputs))]

@@ -24,6 +24,7 @@ from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from aotc.dialects.aot.contract import arguments_of, entries
 from aotc.dialects.constants import constant_op, folded, weight_keys
 from aotc.dialects.graph.compound.control import graph_blocks
 from aotc.dialects.graph.interfaces import GraphOp
@@ -56,8 +57,9 @@ class FoldConstantsPass(ModulePass):
                         constant.location = each.location
                     Rewriter.replace_op(each, constants, [constant.result for constant in constants])
             erase_unused_constants(block)
-        # a module's attributes name arrays, too: a self-test's values
+        # attributes name arrays, too: those of the module a self-test's values, of its entry the first ones of states
         named = {text.data for text in _strings(DictionaryAttr(op.attributes))}
+        named |= {key for main in entries(op) for each in arguments_of(main) if (key := each.initial) is not None}
         store.discard(set(store) - weight_keys(op) - named)
 
 

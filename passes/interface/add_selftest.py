@@ -20,14 +20,14 @@ becomes
     aot.check %wrong
 ```
 Outputs get room at the end of the workspace; with inputs and outputs in the workspace they are used where they are.
-The function takes what else the entry takes (workspace, weights, resource handle) and returns 0, the entry's status, or
-the number of the first element that differs, counted from 1 through all outputs. Floats may differ by their tolerance,
-quantised integers of up to 16 bits by one unit, others not at all.
+States are reset first. The function takes what else the entry takes (workspace, weights, resource handle) and returns
+0, the entry's status, or the number of the first element that differs, counted from 1 through all outputs. Floats may
+differ by their tolerance, quantised integers of up to 16 bits by one unit, others not at all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import prod
 from typing import cast
@@ -47,7 +47,7 @@ from xdsl.dialects.builtin import (
     i32,
 )
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
@@ -65,11 +65,13 @@ from aotc.dialects.aot.contract import (
     set_signature,
     set_sizes,
     sizes_of,
+    states_of,
     tensors_of,
 )
 from aotc.dialects.dtypes import byte_width, element_type, storage_type
-from aotc.model.conventions import operator_symbol
+from aotc.model.conventions import operator_symbol, reset_symbol
 from aotc.model.metadata import BufferInfo
+from aotc.passes.interface.element_loops import copy_elements, element_loop
 
 
 @dataclass(frozen=True)
@@ -132,7 +134,7 @@ class _Selftest:
         plan = replace(plan, peak_bytes=end, lower_bound_bytes=lower_bound, buffers=tuple(buffers))
         set_plan(self.module, plan)
         set_sizes(self.main, replace(sizes_of(self.main), workspace=end))
-        for op in [op for op in self.main.walk() if isinstance(op, WorkspaceOp)]:
+        for op in [op for op in self.module.walk() if isinstance(op, WorkspaceOp)]:
             larger = WorkspaceOp(end)
             larger.result.name_hint = op.result.name_hint
             assert op.parent is not None
@@ -158,12 +160,16 @@ class _Selftest:
         if self.inside:
             for tensor, buffer in zip(self.tensors, buffers, strict=True):
                 if tensor.io == "input" and tensor.count:
-                    _copy(build, _recorded(build, tensor), buffer, tensor)
+                    copy_elements(build, _recorded(build, tensor), buffer, tensor.count)
         passed = iter(buffers)
         values = [
             given[others[n]] if n in others else _data(build, next(passed), argument.type)
             for n, argument in enumerate(self.main.args)
         ]
+        if states_of(self.main):
+            workspace = [given[io] for io in others.values() if io == "workspace"]
+            reset = CallOp(reset_symbol(model_name(self.module)), workspace, [i32])
+            build.insert(CheckOp(build.insert(reset).results[0]))
         status = build.insert(CallOp(self.main.sym_name.data, values, [i32])).results[0]
         build.insert(CheckOp(status))
         number = 0
@@ -221,29 +227,13 @@ def _data(build: Builder, buffer: SSAValue, kind: Attribute) -> SSAValue:
     return build.insert(DataOp(buffer)).result
 
 
-# --- loops -----------------------------------------------------------------------------------------------------------
-
-
-def _loop(build: Builder, count: int, initial: Sequence[SSAValue]) -> tuple[scf.ForOp, Builder]:
-    """A loop over `count` elements, and where its body is built; the caller ends it with a yield."""
-    bounds = [build.insert(arith.ConstantOp(IntegerAttr.from_index_int_value(n))).result for n in (0, count, 1)]
-    block = Block(arg_types=[bounds[0].type, *(value.type for value in initial)])
-    loop = build.insert(scf.ForOp(bounds[0], bounds[1], bounds[2], initial, Region(block)))
-    return loop, Builder(InsertPoint.at_end(block))
-
-
-def _copy(build: Builder, source: SSAValue, destination: SSAValue, tensor: _Tensor) -> None:
-    loop, body = _loop(build, tensor.count, [])
-    index = loop.body.block.args[0]
-    value = body.insert(memref.LoadOp.get(source, [index])).res
-    body.insert(memref.StoreOp.get(value, destination, [index]))
-    body.insert(scf.YieldOp())
+# --- comparisons -----------------------------------------------------------------------------------------------------
 
 
 def _first_difference(build: Builder, tensor: _Tensor, got: SSAValue, want: SSAValue, before: int) -> SSAValue:
     """The number of the first element that differs, `before` elements having come before the tensor; 0 for none."""
     zero = build.insert(arith.ConstantOp.from_int_and_width(0, 32)).result
-    loop, body = _loop(build, tensor.count, [zero])
+    loop, body = element_loop(build, tensor.count, [zero])
     index, found = loop.body.block.args
     values = [body.insert(memref.LoadOp.get(buffer, [index])).res for buffer in (got, want)]
     differs = _differs(body, tensor, *values)

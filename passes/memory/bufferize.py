@@ -1,5 +1,7 @@
 """Give every tensor a buffer: kernels write into arguments, the entry allocates, outputs are the caller's.
 
+A state, an argument that has the value of a result at the next call, is one buffer for both: `aot.io = "state"`.
+
 Control flow becomes `scf.if`, `scf.for` and `scf.while`, whose regions write into the buffers of the results: that of a
 carried value is one for all iterations, and what is scanned or stacked is read and written where it lies, as views at
 an offset of the iteration.
@@ -185,8 +187,9 @@ class _Entry:
         self.old = function.body.block
         end = self.old.last_op
         assert isinstance(end, ReturnOp)
-        self.outputs = list(end.operands)
-        self.block = Block(arg_types=[buffer_type(value) for value in (*self.old.args, *self.outputs)])
+        self.results = list(zip(end.operands, results_of(function), strict=True))
+        outputs = [value for value, given in self.results if given.state_of is None]
+        self.block = Block(arg_types=[buffer_type(value) for value in (*self.old.args, *outputs)])
         self.head = self.block
         self.buffers: dict[SSAValue, SSAValue] = {}
         self.conditions: dict[LoopOp, SSAValue] = {}
@@ -196,13 +199,19 @@ class _Entry:
 
     def run(self) -> None:
         """Write the new body, and replace the old one."""
-        arguments = [*_for("input", arguments_of(self.function)), *_for("output", results_of(self.function))]
-        inputs = len(self.old.args)
+        arguments = [*_for("input", arguments_of(self.function))]
         for arg, new in zip(self.old.args, self.block.args, strict=False):
             new.name_hint = arg.name_hint
             self.buffers[arg] = new
-        for value, out in zip(self.outputs, self.block.args[inputs:], strict=True):
-            out.name_hint = value.name_hint
+        for value, given in self.results:
+            if (place := given.state_of) is None:
+                out = self.block.args[len(arguments)]
+                out.name_hint = value.name_hint
+                arguments += _for("output", [given])
+            else:
+                out = self.block.args[place]
+                arguments[place].next_name = given.name
+                arguments[place].io = "state"
             self._claim(value, out)
         self._operations(self.old)
         self.block.add_op(ReturnOp())

@@ -25,7 +25,8 @@ builtin.module attributes {aot.plan = {peak_bytes = 256, ..., order = ["Conv_0",
 A result takes over the buffer of an operand that dies at the call where the kernel's `aot.in_place` allows it; an
 output of the entry may hold intermediates before it is written. `order` is `given`, `least-memory`, or `auto` for the
 better of both. With `io=workspace` inputs and outputs are buffers of the workspace, too, alive from the start and to
-the end; they leave the signature, and the entry says in `aot.tensors` what and where they are. A region of control flow
+the end; they leave the signature, and the entry says in `aot.tensors` what and where they are. So do states, whatever
+`io` is: `aot.states` says where, and nothing else is ever there. A region of control flow
 is planned by itself, the buffers around it staying where they are; its own ones lie in a part of the workspace that is
 one buffer of the block around, the same for both regions of a conditional. The planner itself is
 `aotc.passes.memory.planner`.
@@ -57,11 +58,13 @@ from aotc.dialects.aot import WorkspaceOp
 from aotc.dialects.aot.contract import (
     IN_PLACE,
     Argument,
+    Io,
     arguments_of,
     is_entry,
     set_arguments,
     set_plan,
     set_signature,
+    set_states,
     set_tensors_in_workspace,
 )
 from aotc.dialects.dtypes import byte_width
@@ -96,8 +99,7 @@ class PlanMemoryPass(ModulePass):
                 entry.read(self.alignment, self.order, self.in_place)
                 set_plan(op, _report(entry, tensors))
                 _rewrite(entry)
-                if self.io == "workspace":
-                    _move_to_workspace(function, entry, tensors)
+                _move_to_workspace(function, entry, tensors, inside=self.io == "workspace")
 
 
 def _tensors(function: FuncOp, entry: _Block, *, inside: bool) -> dict[int, Argument]:
@@ -106,7 +108,7 @@ def _tensors(function: FuncOp, entry: _Block, *, inside: bool) -> dict[int, Argu
     for argument, given in zip(function.args, arguments_of(function), strict=True):
         if isinstance(argument.type, MemRefType):
             tensors[len(entry.roots)] = given
-            entry.add_tensor(argument, is_output=given.io == "output", inside=inside)
+            entry.add_tensor(argument, given.io, inside=inside)
     return tensors
 
 
@@ -226,9 +228,12 @@ class _Block:
         pairs = zip(plan.blocks, plan.placement.offsets, strict=True)
         return {storage: base + offset for block, offset in pairs for storage in block.storages}
 
-    def add_tensor(self, argument: SSAValue, *, is_output: bool, inside: bool) -> None:
-        """Add an input or output of the entry, `inside` the workspace or not."""
-        if inside:
+    def add_tensor(self, argument: SSAValue, io: Io | None, *, inside: bool) -> None:
+        """Add an input or output of the entry, `inside` the workspace or not, or a state."""
+        is_output = io == "output"
+        if io == "state":
+            self._add(argument, Role.STATE)
+        elif inside:
             self._add(argument, Role.ARENA, from_start=not is_output, to_end=is_output)
         else:
             self._add(argument, Role.OUTPUT if is_output else Role.FIXED)
@@ -352,7 +357,8 @@ def _report(entry: _Block, tensors: Mapping[int, Argument]) -> PlanInfo:
             name = _unique(label if given is None else given.name or "buffer", taken)
             first = firsts[each.first] if firsts else 0
             last = lasts[min(each.last, len(lasts) - 1)] if lasts else 0
-            buffers.append(BufferInfo(name, offsets[each.storages[0]], each.size, first, last, nodes))
+            kept = given is not None and given.io == "state"
+            buffers.append(BufferInfo(name, offsets[each.storages[0]], each.size, first, last, nodes, kept))
 
     number(entry, 0)
     placement = entry.planned.placement
@@ -430,17 +436,23 @@ def _rewrite_block(block: _Block, base: int, workspace: WorkspaceOp | None, head
             _rewrite_block(inner, 0 if call.arena is None else offsets[call.arena], workspace, head)
 
 
-def _move_to_workspace(function: FuncOp, entry: _Block, tensors: Mapping[int, Argument]) -> None:
-    """Remove the inputs and outputs, which are in the workspace now, from the signature, but keep their attributes."""
+def _move_to_workspace(function: FuncOp, entry: _Block, tensors: Mapping[int, Argument], *, inside: bool) -> None:
+    """Remove the states, and where they are `inside` the inputs and outputs, which are in the workspace now, from the
+    signature, but keep their attributes."""
+    moved = {storage: given for storage, given in tensors.items() if inside or given.io == "state"}
+    if not inside and not moved:
+        return
     offsets = entry.offsets(0)
     attributes = arguments_of(function)
-    for storage, given in tensors.items():
+    for storage, given in moved.items():
         root = entry.roots[storage]
         assert root is not None
         given.shape = _memref(root).get_shape()
         given.offset = offsets[storage]
-    set_tensors_in_workspace(function, tensors.values())
-    for storage in reversed(list(tensors)):
+    set_states(function, [given for given in moved.values() if given.io == "state"])
+    if inside:
+        set_tensors_in_workspace(function, [given for given in moved.values() if given.io != "state"])
+    for storage in reversed(list(moved)):
         argument = entry.roots[storage]
         assert isinstance(argument, BlockArgument)
         del attributes[argument.index]

@@ -15,7 +15,7 @@ from aotc.dialects.dtypes import numpy_dtype
 from aotc.errors import BudgetError, Problem
 from aotc.machines.helpers import helper_stack
 from aotc.machines.targets import is_host, lookup
-from aotc.model.metadata import Footprint, ModelInfo
+from aotc.model.metadata import BufferInfo, Footprint, ModelInfo
 
 if TYPE_CHECKING:
     from aotc.pipeline.compilation import Compilation
@@ -55,13 +55,17 @@ def _ram_problem(info: ModelInfo, allowed: int, is_quantised: bool) -> Problem:
         return Problem(f"{total}, --ram allows {allowed:,}", why=why, fix=_smaller(is_quantised))
     live = {step: [buffer for buffer in buffers if buffer.first <= step <= buffer.last] for step in steps}
     peak = max(steps, key=lambda step: sum(buffer.size for buffer in live[step]))
-    names = _largest(("/".join(buffer.nodes) or buffer.name, buffer.size) for buffer in live[peak])
+    names = _largest((_buffer_name(buffer), buffer.size) for buffer in live[peak])
     step = info.plan.order[peak] if peak < len(info.plan.order) else "the end"
     return Problem(
         f"{total} (arena {info.workspace_bytes:,}, inputs and outputs {info.io_bytes:,}), --ram allows {allowed:,}",
         why=f"at step {peak} ({step}) the arena holds {names}",
         fix=_smaller(is_quantised),
     )
+
+
+def _buffer_name(buffer: BufferInfo) -> str:
+    return f"the state {buffer.name}" if buffer.kept else "/".join(buffer.nodes) or buffer.name
 
 
 def _smaller(is_quantised: bool) -> str:

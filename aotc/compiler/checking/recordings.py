@@ -19,19 +19,23 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 
 
-def read_inputs(path: str | None, expected: Sequence[TensorInfo]) -> dict[str, Array]:
-    """The arrays of an npz file, or without one seeded random values for each input. Raises OSError, UsageError."""
+def read_inputs(path: str | None, expected: Sequence[TensorInfo], step: int = 0) -> dict[str, Array]:
+    """The arrays of an npz file, or without one seeded random values for each input, others for each `step`.
+
+    Raises OSError, UsageError.
+    """
     if path is None:
-        return {info.name: random_array(info) for info in expected}
+        return {info.name: random_array(info, step) for info in expected}
     return read_arrays(path, {info.name: (numpy_dtype(info.dtype), info.shape) for info in expected})
 
 
-def random_array(info: TensorInfo) -> Array:
+def random_array(info: TensorInfo, step: int = 0) -> Array:
     """Reproducible values for an input: standard normal floats, small non-negative integers, coin tosses.
 
     Floats without a sign are positive.
     """
-    generator = np.random.default_rng(zlib.crc32(info.name.encode()))
+    seed = zlib.crc32(info.name.encode())
+    generator = np.random.default_rng((seed, step) if step else seed)
     dtype = numpy_dtype(info.dtype)
     match number_kind(dtype):
         case "i" | "u":

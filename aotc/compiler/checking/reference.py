@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from aotc.dialects.dtypes import numpy_dtype
 from aotc.errors import Problem, UsageError
 
 if TYPE_CHECKING:
     from aotc.model.known_tensors import KnownTensor
+    from aotc.model.metadata import StateInfo
 
 Array = np.ndarray[Any, Any]
 
@@ -47,6 +49,31 @@ def reference_session(model: str | os.PathLike[str] | bytes, threads: int = 1, *
     except Exception as error:  # its errors have no common class
         why = str(error).strip().partition("\n")[0]
         raise UsageError(Problem("onnxruntime cannot load the model", why=why)) from error
+
+
+def reference_sequence(
+    session: Any,
+    steps: Sequence[Mapping[str, Array]],
+    states: Sequence[StateInfo],
+    constants: Mapping[str, KnownTensor] | None = None,
+) -> list[dict[str, Array]]:
+    """The outputs of runs one after the other, each of which is given the `states` that the last one left.
+
+    At first these are what the model says, else zeros. Raises as `reference_outputs`.
+    """
+    named = {value.name for value in session.get_overridable_initializers()}
+    kept = first_values([state for state in states if state.name not in named])
+    found: list[dict[str, Array]] = []
+    for inputs in steps:
+        outputs = reference_outputs(session, {**inputs, **kept}, constants)
+        kept = {state.name: outputs[state.output] for state in states}
+        found.append(outputs)
+    return found
+
+
+def first_values(states: Sequence[StateInfo]) -> dict[str, Array]:
+    """Zeros for each of the states, by name."""
+    return {state.name: np.zeros(state.shape, numpy_dtype(state.dtype)) for state in states}
 
 
 def reference_outputs(

@@ -18,6 +18,7 @@ from aotc.model.conventions import (
     entry_symbol,
     model_symbol,
     operator_symbol,
+    reset_symbol,
     supported_symbol,
     weights_symbol,
     workspace_symbol,
@@ -78,6 +79,7 @@ def header_text(
         _model_macros(prefix, info),
         *(_tensor_macros(f"{prefix}_INPUT_{i}", "Input", i, tensor) for i, tensor in enumerate(info.inputs)),
         *(_tensor_macros(f"{prefix}_OUTPUT_{i}", "Output", i, tensor) for i, tensor in enumerate(info.outputs)),
+        *(_tensor_macros(f"{prefix}_STATE_{i}", "State", i, tensor) for i, tensor in enumerate(info.states)),
         '#ifdef __cplusplus\nextern "C" {\n#endif\n',
         *(f"{_purpose(info, prototype.symbol)}{prototype.declaration()};\n" for prototype in prototypes),
         *(f"/* The descriptor. */\n{descriptor.declaration()}" for descriptor in descriptors),
@@ -102,7 +104,9 @@ def _model_macros(prefix: str, info: ModelInfo) -> str:
         "WEIGHTS_SIZE": str(info.weights_bytes),
         "IO_SIZE": str(info.io_bytes),
     }
-    offset = ", OFFSET from the start of the workspace" if info.io == "workspace" else ""
+    if info.states:
+        macros["NUM_STATES"] = str(len(info.states))
+    offset = ", OFFSET from the start of the workspace" if info.io == "workspace" or info.states else ""
     return f"/* SIZE and ALIGNMENT are in bytes, LENGTH in elements{offset}. */\n" + _defines(prefix, macros)
 
 
@@ -137,6 +141,11 @@ def _purpose(info: ModelInfo, symbol: str) -> str:
         return (
             "/* Runs the model on recorded inputs. 0: the outputs are as recorded; n > 0: their n-th element is not;\n"
             " * n < 0: the model failed with that status. */\n"
+        )
+    if symbol == reset_symbol(info.name):
+        return (
+            "/* Gives the states their first values: before the first run, and to begin again. Between runs the\n"
+            " * workspace keeps them, each at its OFFSET. Returns 0. */\n"
         )
     if any(symbol == kernel.symbol for kernel in info.kernels):
         return "/* An operator. Returns 0 on success. */\n"

@@ -4,7 +4,7 @@
 """
 
 from aotc.frontend.onnx.external import external_files
-from aotc.frontend.onnx.freezing import freeze
+from aotc.frontend.onnx.freezing import freeze, release
 from aotc.frontend.onnx.importer import import_model
 from aotc.frontend.onnx.load import Model, load_model
 from aotc.frontend.onnx.summary import summarize, supported_operators
@@ -17,6 +17,7 @@ __all__ = [
     "freeze",
     "import_model",
     "load_model",
+    "release",
     "summarize",
     "support",
     "supported_operators",

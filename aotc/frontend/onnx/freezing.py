@@ -1,18 +1,19 @@
-"""Inputs that become constants of the model: what `--constant` says of shapes, axes and whatever else may be known."""
+"""Inputs that become constants of the model: what `--constant` says of shapes, axes and whatever else may be known; and
+the other way round."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
 from onnx import TensorProto, ValueInfoProto
 
 from aotc.dialects.dtypes import number_kind
-from aotc.errors import Problem, UsageError
+from aotc.errors import CompileError, Problem, UsageError
 from aotc.frontend.onnx.dims import declared_shape, shape_text
 from aotc.frontend.onnx.load import Model
-from aotc.frontend.onnx.tensors import TensorError, dtype_of, raw_size
+from aotc.frontend.onnx.tensors import TensorError, dtype_of, raw_size, read_tensor
 from aotc.model.known_tensors import KnownTensor
 from aotc.model.weights import Array
 
@@ -50,6 +51,29 @@ def freeze(model: Model, constants: Mapping[str, KnownTensor]) -> Model:
     return replace(model, proto=proto, payloads=payloads)
 
 
+def release(model: Model, names: Collection[str]) -> tuple[Model, dict[str, Array]]:
+    """The model where those of `names` that are inputs and initializers at once are inputs only, and their values.
+
+    Raises CompileError where such a value cannot be read.
+    """
+    inputs = {value.name for value in model.proto.graph.input}
+    found: dict[str, Array] = {}
+    for tensor in model.proto.graph.initializer:
+        if tensor.name in inputs and tensor.name in names:
+            try:
+                found[tensor.name] = read_tensor(tensor, model.folder, model.payloads.get(tensor.name))
+            except TensorError as error:
+                raise CompileError(Problem(f"the initializer {tensor.name!r}: {error}")) from error
+    if not found:
+        return model, found
+    proto = type(model.proto)()
+    proto.CopyFrom(model.proto)
+    kept = [tensor for tensor in proto.graph.initializer if tensor.name not in found]
+    del proto.graph.initializer[:]
+    proto.graph.initializer.extend(kept)
+    return replace(model, proto=proto), found
+
+
 def _typed(constant: KnownTensor, value: ValueInfoProto) -> Array:
     """The array for the input `value`; raises TensorError where it cannot be that."""
     dtype = dtype_of(value.type.tensor_type.elem_type)
@@ -77,4 +101,4 @@ def _fits(shape: tuple[int, ...], declared: tuple[int | str | None, ...]) -> boo
     return len(shape) == len(declared) and all(agreeing())
 
 
-__all__ = ["freeze"]
+__all__ = ["freeze", "release"]

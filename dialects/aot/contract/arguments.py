@@ -13,8 +13,8 @@ from xdsl.ir import Attribute, BlockArgument
 from aotc.dialects.aot.contract.fields import Field, Mark, integer, integers, real, text, text_of
 from aotc.errors import CompileError
 
-Io: TypeAlias = Literal["input", "output", "workspace", "weights", "resource_handle"]
-"""What an argument of the entry is for."""
+Io: TypeAlias = Literal["input", "output", "state", "workspace", "weights", "resource_handle"]
+"""What an argument of the entry is for; a state is read and written, and leaves the signature in `plan`."""
 
 
 def _io_of(attribute: Attribute) -> Io | None:
@@ -39,10 +39,16 @@ class Argument:
     """As `scale`."""
     io: Field[Io] = Field("aot.io", _io_of, StringAttr)
     """Of the entry, from `bufferize` on: what the argument is for. `interface` adds those that are no tensors."""
+    state_of = integer("aot.state_of")
+    """Of a result of the entry, from `import` to `bufferize`: the argument that has its value at the next call."""
+    next_name = text("aot.next")
+    """Of a state, from `bufferize` on: the ONNX name of the output that is its next value."""
+    initial = text("aot.initial")
+    """Of an argument that is a state, from `import` on: the key of its first value; zeros where there is none."""
     may_alias = Mark("aot.may_alias")
     """Of a kernel, after `plan`: it is called with one buffer here and as another argument. `interface` removes it."""
     offset = integer("aot.offset")
-    """Of a tensor in the workspace, from `plan` on: where it is, in bytes."""
+    """Of a tensor in the workspace, as every state is, from `plan` on: where it is, in bytes."""
     shape = integers("aot.shape")
     """Of the entry's tensors, when a pointer no longer says it: after `interface`, and of tensors in the workspace from
     `plan` on."""
@@ -100,6 +106,26 @@ class Tensor:
     zero_point: int | None
     offset: int | None
     """Bytes from the start of the workspace; None where it is no part of that."""
+
+
+@dataclass(frozen=True)
+class State:
+    """What the entry keeps in the workspace from one call to the next, from `plan` on."""
+
+    name: str
+    """Of the input that it was in the model."""
+    output: str
+    """The name of the output that is its next value."""
+    dtype: str
+    shape: tuple[int, ...]
+    offset: int
+    """Bytes from the start of the workspace."""
+    initial: str | None
+    """The key of its first value in the WeightStore; None for zeros."""
+    scale: float | None
+    """Of its affine quantisation, None where it has none."""
+    zero_point: int | None
+    """As `scale`."""
 
 
 # --- signatures ------------------------------------------------------------------------------------------------------
@@ -211,6 +237,40 @@ def tensors_of(main: FuncOp) -> list[Tensor]:
     inside = _TENSORS.get(main)
     given = arguments_of(main) if inside is None else [Argument(each) for each in inside]
     return [each.tensor() for each in given if each.io in ("input", "output")]
+
+
+_STATES: Final = Field[tuple[DictionaryAttr, ...]]("aot.states", _dictionaries, ArrayAttr)
+
+
+def states_of(main: FuncOp) -> list[State]:
+    """The states of the entry, in the order of the inputs that they were; from `plan` on."""
+    return [_state(Argument(each)) for each in _STATES.get(main) or ()]
+
+
+def set_states(main: FuncOp, states: Sequence[Argument]) -> None:
+    """Say what the entry keeps in the workspace: with `shape` and `offset`."""
+    _STATES.set(main, tuple(each.dictionary() for each in states) or None)
+
+
+def _state(given: Argument) -> State:
+    name = Argument.name.require(given, "a state")
+    where = f"the state {name}"
+    return State(
+        name,
+        Argument.next_name.require(given, where),
+        Argument.dtype.require(given, where),
+        Argument.shape.require(given, where),
+        Argument.offset.require(given, where),
+        given.initial,
+        given.scale,
+        given.zero_point,
+    )
+
+
+def carried_by_entry(main: FuncOp, position: int) -> BlockArgument | None:
+    """The argument of the entry that has the value of the result at `position` at the next call, before `bufferize`."""
+    place = results_of(main)[position].state_of
+    return None if place is None else main.args[place]
 
 
 def shares_workspace(module: ModuleOp) -> bool:

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     ModuleOp,
     StringAttr,
+    UnitAttr,
     f64,
 )
 from xdsl.dialects.func import FuncOp
@@ -209,6 +210,7 @@ def _buffer(given: Mapping[str, Attribute]) -> BufferInfo:
         first=_integer(given["first"]),
         last=_integer(given["last"]),
         nodes=_texts(given["nodes"]),
+        kept="kept" in given,
     )
 
 
@@ -231,6 +233,7 @@ def _plan_attribute(plan: PlanInfo) -> Attribute:
                         "last": integer_attribute(buffer.last),
                         "nodes": _strings(buffer.nodes),
                     }
+                    | ({"kept": UnitAttr()} if buffer.kept else {})
                 )
                 for buffer in plan.buffers
             ),

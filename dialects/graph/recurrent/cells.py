@@ -166,6 +166,9 @@ class LstmOp(RecurrenceOp):
         more = [("initial_c", self.initial_c, (batch, units)), ("peepholes", self.peepholes, (3 * units,))]
         return [*super().vectors(), *more]
 
+    def states(self) -> Sequence[SSAValue | None]:
+        return [self.initial_h, self.initial_c]
+
     def _buffers(self) -> Sequence[int]:
         units = self.sizes[2]
         return [units, units, self.columns]

@@ -40,12 +40,19 @@ class Line(ABC):
 
     @abstractmethod
     def multiply(
-        self, left: Reader, weight: Reader, shape: Sequence[int], columns: int, dtype: Attribute, write: Writer
+        self,
+        step: Scalar,
+        left: Reader,
+        weight: Reader,
+        shape: Sequence[int],
+        columns: int,
+        dtype: Attribute,
+        write: Writer,
     ) -> None:
         """The products of `left` [line, k] with each of `columns` of a matrix, given to `write` [line, column].
 
-        `weight` reads the matrix, which has the `shape` [columns, k], or [panels, k, width] where it is packed by
-        `pack_columns`.
+        It is done once in each `step`, in any order of the columns. `weight` reads the matrix, which has the `shape`
+        [columns, k], or [panels, k, width] where it is packed by `pack_columns`.
         """
 
 
@@ -73,7 +80,14 @@ class _ScalarLine(Line):
         self.b.sequential_range(0, units, 1, lambda unit: body(self.first, unit))
 
     def multiply(
-        self, left: Reader, weight: Reader, shape: Sequence[int], columns: int, dtype: Attribute, write: Writer
+        self,
+        step: Scalar,
+        left: Reader,
+        weight: Reader,
+        shape: Sequence[int],
+        columns: int,
+        dtype: Attribute,
+        write: Writer,
     ) -> None:
         b, depth = self.b, shape[1]
 

@@ -7,7 +7,7 @@ are what must be done step by step. Its state lives in scratch buffers of its ke
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import (
@@ -124,6 +124,15 @@ class RecurrenceOp(LoopNestOp, ABC):
     def scratch(self) -> Sequence[OpResult]:
         return self.results[1 + self.STATES :]
 
+    def states(self) -> Sequence[SSAValue | None]:
+        """What the states are before the first step."""
+        return [self.initial_h]
+
+    def overwrites(self) -> Mapping[int, int]:
+        # the initial states of a line are read before its first step, the last ones written after all of them
+        places = {value: place for place, value in enumerate(self.operands)}
+        return {result: places[value] for result, value in enumerate(self.states(), 1) if value is not None}
+
     def operations(self) -> int:
         steps, batch, units = self.sizes
         return 2 * steps * batch * units * sum(columns for _, columns in self.matrices())
@@ -165,6 +174,8 @@ class Steps:
         self._positions = {value: place for place, value in reversed(list(enumerate(values)))}
         self._writes = dict(zip(op.results, writes, strict=True))
         self.kind = compute_type(element_type_of(op.x))
+        self.number: Scalar = b.index(0)
+        """How many steps have been made."""
 
     def reader(self, value: SSAValue) -> Reader:
         """The reader of an operand or of a scratch buffer."""
@@ -186,6 +197,7 @@ class Steps:
         op.start(self)
 
         def step(number: Scalar) -> None:
+            self.number = number
             op.step(self, length - 1 - number if op.flag("reverse") else number)
 
         b.sequential_range(0, length, 1, step)
@@ -215,6 +227,7 @@ class Steps:
         """Emit the products of a state with a matrix: columns of `sums` from `first` on."""
         write = self.writer(self.op.sums)
         self.line.multiply(
+            self.number,
             self.reader(state),
             self.reader(matrix),
             shape_of(matrix),

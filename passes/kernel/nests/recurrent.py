@@ -1,8 +1,8 @@
 """Recurrent layers on register tiles: products of a state with packed weights, and gates of many units at once.
 
 The steps follow each other, so nothing is repeated that could be done for several of them: a step streams each matrix
-once, panel by panel, for all lines of a tile, with the sums of a panel in registers. Sums go through a scratch buffer
-as small as a line of the batch, so that gates are computed in vectors of units whatever their number is.
+once, panel by panel, back and forth, for all lines of a tile, with the sums of a panel in registers. Sums go through a
+scratch buffer as small as a line of the batch, so that gates are computed in vectors of units whatever their number is.
 """
 
 from __future__ import annotations
@@ -69,15 +69,32 @@ class _TileLine(Line):
         self._for_columns(units, self._lines.schedule.units, tiles)
 
     def multiply(
-        self, left: Reader, weight: Reader, shape: Sequence[int], columns: int, dtype: Attribute, write: Writer
+        self,
+        step: Scalar,
+        left: Reader,
+        weight: Reader,
+        shape: Sequence[int],
+        columns: int,
+        dtype: Attribute,
+        write: Writer,
     ) -> None:
         b, schedule = self._lines.b, self._lines.schedule
         width = schedule.nr * schedule.lanes
         if len(shape) != 3 or shape[2] != width:
             raise NotVectorizable("the weight is not packed into panels of the width of the register tile")
         products = MatmulSchedule(schedule.lanes, schedule.mr, schedule.nr, schedule.unroll)
+        last = columns // width * width - width
+        """The first column of the last whole panel."""
+
+        def turned(first: Scalar) -> Scalar:
+            """Panels in one order at even steps and in the other at odd ones: what a step reads last is still in the
+            cache, of a matrix larger than that, too, and the next one reads it first."""
+            is_even = b.compare("eq", b.rem(step, b.index(2)), 0)
+            return b.select(is_even, first, b.index(last) - first)
 
         def tiles(tile: Tile, first: Scalar, lanes: int) -> None:
+            if last > 0 and tile.shape[-2] * lanes == width and tile.valid is None:
+                first = turned(first)
             row, panel = tile.index(b, self.first, {0: 1}), first / b.index(width)
             within = tile.index(b, 0, {-2: lanes, -1: 1})
 

@@ -10,10 +10,13 @@ from typing import TypeVar
 from xdsl.ir import SSAValue
 
 from aotc.dialects.builder import Reader, Scalar, Writer
-from aotc.dialects.dtypes import byte_width
+from aotc.dialects.dtypes import byte_width, compute_type
+from aotc.dialects.graph.elementwise import MulOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.matmul import MatMulOp
+from aotc.dialects.graph.movement import ReshapeOp
 from aotc.dialects.graph.packed.matmul import PackColumnsOp, PackedMatMulOp, ProductOp
+from aotc.dialects.graph.reduction import ReduceOp
 from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, ScheduleAttr, schedule_of
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.machines.machine import Machine
@@ -113,12 +116,17 @@ class MatMulStrategy(ProductStrategy[MatMulOp]):
     def lay_out(self, op: MatMulOp, layouts: Layouts) -> SSAValue | None:
         """Pack the right matrix into panels where it is constant (at compile time) or transposed (when the model runs).
 
-        Without packing, the reduction is not blocked.
+        Without packing, the reduction is not blocked. Packing what one row is multiplied with takes longer than the
+        product, which is done without where the terms of a column are neighbours.
         """
         schedule, transposed = schedule_of(op), op.flag("transpose_rhs")
         if not isinstance(schedule, MatmulSchedule):
             return None
         packed = transposed or layouts.is_constant(op.rhs)
+        if transposed and not layouts.is_constant(op.rhs) and self._is_one_row(op):
+            terms = layouts.add(MulOp.get(op.lhs, op.rhs))
+            sums = layouts.add(ReduceOp.get(terms, kind="sum", axes=[-1]))
+            return layouts.add(ReshapeOp.get(sums, shape=shape_of(op.result)))
         if schedule.kc is not None and (not packed or schedule.kc >= op.sizes()[-1]):
             schedule = replace(schedule, kc=None)
             op.attributes[ScheduleAttr.KEY] = ScheduleAttr.of(schedule)
@@ -134,6 +142,11 @@ class MatMulStrategy(ProductStrategy[MatMulOp]):
             partials=schedule.kc is not None,
         )
         return layouts.scheduled(product, schedule)
+
+    def _is_one_row(self, op: MatMulOp) -> bool:
+        """Whether the left matrix is one row, of elements that are not widened to be added up."""
+        kind = element_type_of(op.lhs)
+        return op.sizes()[1] == 1 and not op.flag("transpose_lhs") and compute_type(kind) == kind
 
     def nest(
         self,

@@ -63,7 +63,7 @@ def _plan_order(program: Program, order: Sequence[int], alignment: int, in_place
 def share_nothing(program: Program, order: Sequence[int]) -> list[Block]:
     """A block for each storage of the arena that is used."""
     lifetimes = program.lifetimes(order).items()
-    arena = [(s, lifetime) for s, lifetime in lifetimes if program.storages[s].role is Role.ARENA]
+    arena = [(s, lifetime) for s, lifetime in lifetimes if program.storages[s].role in (Role.ARENA, Role.STATE)]
     return [Block((s,), program.storages[s].size, first, last, None) for s, (first, last) in arena]
 
 
@@ -74,7 +74,8 @@ def share_in_place(program: Program, order: Sequence[int]) -> list[Block]:
     chain_of = dict.fromkeys(chains, -1) | {s: s for s in chains}
     for position, number in enumerate(order):
         for result, operand in program.steps[number].in_place:
-            born = lifetimes[result][0] == position and chain_of[result] == result
+            is_free = program.storages[result].role is not Role.STATE
+            born = is_free and lifetimes[result][0] == position and chain_of[result] == result
             if not born or program.storages[operand].role is not Role.ARENA or lifetimes[operand][1] != position:
                 continue
             head = chain_of[operand]

@@ -16,6 +16,8 @@ class Role(Enum):
     """The caller's: defined only when the program is done, so it may serve as scratch before."""
     FIXED = "fixed"
     """Inputs and weights: never written."""
+    STATE = "state"
+    """Ours to place, and kept from the end of the program to its next start: it shares memory with nothing."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,8 @@ class Program:
         for number, storage in enumerate(self.storages):
             if storage.from_start:
                 lifetimes[number] = (0, lifetimes.get(number, (0, 0))[1])
+            if storage.role is Role.STATE:
+                lifetimes[number] = (0, len(order))
             if storage.to_end:
                 lifetimes[number] = (lifetimes.get(number, (0, 0))[0], len(order))
         return lifetimes

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnx.parser
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
@@ -117,6 +118,17 @@ def test_every_mode_passes(
     options = {"interface_api": interface, "workspace": workspace, "weights": weights, "io": io}
     aotc.compile_to(model, tmp_path, emit=emit, selftest=inputs, **options)
     assert run_c(tmp_path, workspace=workspace, weights=weights, handle=interface == "micro") == 0
+
+
+@pytest.mark.parametrize(("emit", "workspace"), [("c", "internal"), ("object", "caller")])
+def test_states_are_reset_first(tmp_path: Path, emit: str, workspace: str) -> None:
+    """With first values that no memory has by chance; they are not among the recorded inputs, nor the next ones."""
+    text = """<ir_version: 8, opset_import: ["" : 17]> g (float[2] x, float[2] s) => (float[2] y, float[2] t)
+    <float[2] s = {3.0, -4.0}> { t = Add(x, s) y = Tanh(t) }"""
+    np.savez(tmp_path / "in.npz", x=np.float32([0.5, 0.25]))
+    options = {"selftest": str(tmp_path / "in.npz"), "state": {"t": "s"}, "workspace": workspace, "name": "m"}
+    aotc.compile_to(onnx.parser.parse_model(text), tmp_path / "out", emit=(emit, "header"), **options)
+    assert run_c(tmp_path / "out", workspace=workspace) == 0
 
 
 def test_packed_models_test_themselves_without_the_runtime(model: Path, tmp_path: Path) -> None:

@@ -1,0 +1,103 @@
+"""Add a function that gives the states, which the workspace keeps from one call to the next, their first values.
+
+```mlir
+func.func @aotc_kws_run(%x: !aot.ptr<f32> {aot.io = "input", ..}, ..) -> i32
+    attributes {aot.states = [{aot.name = "h", aot.offset = 64, aot.shape = array<i64: 8>, ..}], ..} {
+  %ws = aot.workspace : memref<256xi8>
+  ..
+```
+becomes
+```mlir
+func.func @aotc_kws_run(..) -> i32 { .. }
+func.func @aotc_kws_reset() -> i32 {
+  %ws = aot.workspace : memref<256xi8>
+  %h = memref.view %ws[%c64][] : memref<256xi8> to memref<8xf32>
+  scf.for %i = .. { memref.store %zero, %h[%i] }      // or what `aot.weight` of `aot.initial` has there
+  func.return %c0 : i32
+}
+```
+Where the workspace is the caller's, it is the function's argument. Constants of first values are not the model's
+weights: they stay embedded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, IntegerType, MemRefType, ModuleOp, i32
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from aotc.dialects.aot import VOID_PTR, BufferOp, WeightOp, WorkspaceOp
+from aotc.dialects.aot.contract import (
+    Argument,
+    State,
+    entry,
+    model_name,
+    plan_of,
+    set_signature,
+    states_of,
+    workspace_alignment,
+    workspace_place,
+)
+from aotc.dialects.dtypes import element_type, storage_type
+from aotc.model.conventions import reset_symbol
+from aotc.passes.interface.element_loops import copy_elements, fill_elements
+
+
+@dataclass(frozen=True)
+class AddResetPass(ModulePass):
+    """See the module; without states nothing happens."""
+
+    name = "add-reset"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if states := states_of(entry(op)):
+            op.body.block.add_op(_reset(op, states))
+
+
+def _reset(module: ModuleOp, states: list[State]) -> FuncOp:
+    given = workspace_place(module) == "caller"
+    function = FuncOp(reset_symbol(model_name(module)), ([VOID_PTR] if given else [], [i32]))
+    block = function.body.block
+    build = Builder(InsertPoint.at_end(block))
+    holder = WorkspaceOp(plan_of(module).peak_bytes)
+    if given:
+        argument = Argument(io="workspace")
+        argument.align, argument.noalias = workspace_alignment(module), True
+        set_signature(function, [argument], [i32])
+        block.args[0].name_hint = "workspace"
+        arena = build.insert(BufferOp(block.args[0], holder.result.type)).result
+    else:
+        arena = build.insert(holder).result
+    for state in states:
+        if count := prod(state.shape):
+            _restore(build, arena, state, count)
+    build.insert(ReturnOp(build.insert(arith.ConstantOp.from_int_and_width(0, 32)).result))
+    return function
+
+
+def _restore(build: Builder, arena: SSAValue, state: State, count: int) -> None:
+    """Store the first value of one state."""
+    kind = MemRefType(storage_type(element_type(state.dtype)), [count])
+    place = build.insert(arith.ConstantOp(IntegerAttr.from_index_int_value(state.offset)))
+    buffer = build.insert(memref.ViewOp(arena, place, [], kind)).result
+    if state.initial is None:
+        fill_elements(build, build.insert(arith.ConstantOp(_zero(kind.element_type))).result, buffer, count)
+        return
+    first = build.insert(WeightOp(state.initial, kind)).result
+    first.name_hint = "first"
+    copy_elements(build, first, buffer, count)
+
+
+def _zero(kind: Attribute) -> IntegerAttr | FloatAttr:
+    if isinstance(kind, IntegerType):
+        return IntegerAttr(0, kind)
+    assert isinstance(kind, AnyFloat)
+    return FloatAttr(0.0, kind)
