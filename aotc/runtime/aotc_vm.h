@@ -1,7 +1,7 @@
 /* The virtual machine: runs executables of bytecode (docs/vm.md) where they lie, in memory that the caller gives.
  *
- * aotc_vm.c checks and runs them, aotc_vm_builtins.c has the functions vm.builtin.*. C99, no libc, no heap but a hook
- * of the application's, no recursion. What AOTCVM_Open has accepted reads and writes nothing but that memory and what
+ * aotc_vm.c runs them, aotc_vm_check.c checks and links those that are not part of the program, aotc_vm_builtins.c has
+ * the functions vm.builtin.*. C99, no libc, no heap but a hook of the application's, no recursion. What AOTCVM_Open has accepted reads and writes nothing but that memory and what
  * packed functions are given.
  */
 #ifndef AOTC_VM_H_
@@ -91,9 +91,10 @@ aotc_error_t AOTCVM_Open(AOTCVM *vm, const void *executable, size_t size, const 
 /* The number of a function of the executable. */
 aotc_error_t AOTCVM_Find(const AOTCVM *vm, const char *name, uint32_t *function);
 
-/* Calls a function. What it returns, where that is not an argument, lives until the next call of this machine. */
-aotc_error_t AOTCVM_Call(AOTCVM *vm, uint32_t function, const AOTCVMValue *arguments, uint32_t num_arguments,
-                         AOTCVMValue *result);
+/* Calls a function with `count` arguments as packed functions take them. What it returns, where that is not one of
+ * them, lives until the next call of this machine. */
+aotc_error_t AOTCVM_Call(AOTCVM *vm, uint32_t function, const AOTCValue *values, const int32_t *type_codes,
+                         uint32_t count, AOTCVMValue *result);
 
 /* `size` bytes at a multiple of 64 that live until the next call, for functions named vm.*; NULL: there are none. */
 void *AOTCVM_Allocate(AOTCVM *vm, uint64_t size);

@@ -27,7 +27,7 @@ def bytecode_table(executable: Executable, model: str) -> str:
         f"/* The entry of {model} as bytecode, for aotc_vm.c:",
         " *",
         f" *     AOTCVM_Start(&vm, {table}, {functions}, memory, sizeof memory);",
-        f" *     AOTCVM_Call(&vm, {executable.global_funcs.index(main)}, arguments, {main.num_args}, &result);",
+        f" *     AOTCVM_Call(&vm, {executable.global_funcs.index(main)}, values, type_codes, {main.num_args}, &result);",
         " *",
         f" * {executable.workspace_bytes} bytes of the memory are its workspace.",
         " */",

@@ -49,7 +49,7 @@ extern const uint64_t MODEL(vm)[];
 extern const AOTCPackedFunction MODEL(vm_functions)[];
 static uint64_t memory[BYTECODE_MEMORY / 8];
 static AOTCVM vm;
-static AOTCVMValue arguments[2], result;
+static AOTCVMValue result;
 #endif
 
 static void run(void)
@@ -62,11 +62,7 @@ static void run(void)
         status = AOTCVM_Start(&vm, MODEL(vm), MODEL(vm_functions), memory, sizeof memory);
         if (status != 0) return;
     }
-    for (int i = 0; i < 2; i++) {
-        arguments[i].value = values[i];
-        arguments[i].type_code = codes[i];
-    }
-    status = AOTCVM_Call(&vm, 0, arguments, 2, &result);
+    status = AOTCVM_Call(&vm, 0, values, codes, 2, &result);
 #else
     status = MODEL(run_packed)(values, codes, 2, NULL, NULL, NULL);
 #endif

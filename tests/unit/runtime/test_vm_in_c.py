@@ -22,7 +22,7 @@ HERE = Path(__file__).parent
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    sources = [RUNTIME / name for name in ("aotc_vm.c", "aotc_vm_builtins.c", "aotc_registry.c")]
+    sources = [RUNTIME / name for name in ("aotc_vm.c", "aotc_vm_check.c", "aotc_vm_builtins.c", "aotc_registry.c")]
     return build(tmp_path_factory.mktemp("vm"), HERE / "vm.c", *sources)
 
 
