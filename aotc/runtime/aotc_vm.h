@@ -18,7 +18,8 @@ enum {
   kAOTCNull = 4,
   kAOTCDataType = 5, /* v_int64: code | bits << 8 | lanes << 16 */
   kAOTCShape = 64,   /* v_handle: int64_t, the number of dimensions, then the extents */
-  kAOTCStorage = 65  /* v_handle: AOTCVMStorage */
+  kAOTCStorage = 65, /* v_handle: AOTCVMStorage */
+  kAOTCView = 66     /* room for a view, which the built-in functions look into */
 };
 
 /* More of aotc_error_t. */
@@ -107,9 +108,9 @@ extern const AOTCFunctionEntry AOTCVM_Builtins[];
 
 /* The name of the function behind vm.builtin.NAME is AOTCVM_NAME. */
 #define AOTCVM_EACH_BUILTIN(DO)                                                                                  \
-  DO(add) DO(alloc_shape_heap) DO(alloc_storage) DO(alloc_tensor) DO(and) DO(div) DO(equal) DO(extent) DO(less)   \
-  DO(load_shape) DO(make_shape) DO(match_shape) DO(max) DO(min) DO(move) DO(mul) DO(read) DO(shape_of)            \
-  DO(store_shape) DO(sub) DO(view) DO(write)
+  DO(add) DO(alloc_shape_heap) DO(alloc_storage) DO(alloc_tensor) DO(alloc_view) DO(and) DO(div) DO(equal)         \
+  DO(extent) DO(less) DO(load_shape) DO(make_shape) DO(match_shape) DO(match_tensor) DO(max) DO(min) DO(move)      \
+  DO(mul) DO(read) DO(shape_of) DO(store_shape) DO(sub) DO(view) DO(view_in) DO(write)
 #define AOTCVM_DECLARE(name)                                                                                     \
   int32_t AOTCVM_##name(void *args, void *arg_type_ids, int32_t num_args, void *out_ret_value, void *out_ret_tcode, \
                         void *resource_handle);

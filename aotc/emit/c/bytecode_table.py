@@ -22,12 +22,12 @@ def bytecode_table(executable: Executable, model: str) -> str:
     symbols = ["NULL" if name in own else _symbol(name) for name in executable.func_names] or ["NULL"]
     blob = executable.to_bytes()
     words = np.frombuffer(blob + bytes(-len(blob) % 8), "<u8").tolist()
-    main = executable.function("main")
+    number, inputs = executable.global_funcs.index(executable.function("main")), executable.function("main").num_args
     lines = [
         f"/* The entry of {model} as bytecode, for aotc_vm.c:",
         " *",
         f" *     AOTCVM_Start(&vm, {table}, {functions}, memory, sizeof memory);",
-        f" *     AOTCVM_Call(&vm, {executable.global_funcs.index(main)}, values, type_codes, {main.num_args}, &result);",
+        f" *     AOTCVM_Call(&vm, {number}, values, type_codes, {inputs}, &result);",
         " *",
         f" * {executable.workspace_bytes} bytes of the memory are its workspace.",
         " */",
