@@ -143,6 +143,8 @@ class ModelInfo:
     plan: PlanInfo
     io: str = "caller"
     """Where inputs and outputs are: "caller" or "workspace"."""
+    executor: str = "aot"
+    """Whether the entry is code, or bytecode which a machine runs: "aot" or "vm"."""
     threads: int = 1
     """How many threads run a call together."""
     footprint: Footprint | None = None
@@ -177,6 +179,8 @@ def to_json(info: ModelInfo, artifacts: Sequence[Mapping[str, Any]] = ()) -> str
     for kernel in members["kernels"]:  # what goes without saying
         if not kernel["codegen"]:
             del kernel["codegen"]
+    if info.executor == "aot":
+        del members["executor"]
     if info.threads == 1:
         del members["threads"]
     if not info.features:

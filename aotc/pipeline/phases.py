@@ -146,13 +146,14 @@ def _interface(options: CompileOptions) -> str:
     )
     profile = ",profile-kernels" if options.profile else ""
     merge = ",merge-kernels,simplify-functions" if options.optimize == "s" else ""
-    bytecode = ",convert-entry-to-vm{keep=true},allocate-registers" if "vm" in options.emit else ""
+    bytecode = ",convert-entry-to-vm{keep=true},allocate-registers" if options.has_bytecode else ""
+    leave = "leave-entry," if options.executor == "vm" else ""
     exported = _flag(options.export_operators or options.split or bool(bytecode))
     threads = "run-on-threads," if options.threads > 1 else ""
     return (
         f"select-calling-convention{{{selection}}},mangle-symbols{{export-operators={exported}}}"
         f"{bytecode},place-weights{{alignment={_alignment(options, 8)}}},buffers-to-pointers,lower-calls,"
-        f"{threads}add-selftest,wrap-entry{{packed-wrapper={_flag(options.packed_wrapper)}}},simplify-functions{merge},"
+        f"{threads}add-selftest,wrap-entry{{packed-wrapper={_flag(options.packed_wrapper)}}},{leave}simplify-functions{merge},"
         f"unroll-tiles{profile}"
     )
 
