@@ -185,7 +185,8 @@ def _static(emission: Emission) -> Iterable[Artifact]:
 def _shared(emission: Emission) -> Iterable[Artifact]:
     from aotc.emit.library import linked
 
-    library = linked(ArtifactSet((*_object(emission), *emission.external)))
+    entry = _vm(emission) if emission.info.executor == "vm" else ()
+    library = linked(ArtifactSet((*_object(emission), *entry, *emission.external)))
     image = emission.artifact("llvm", LIBRARY, f"{emission.name}.so", library, FLASH)
     return [image, *emission.described(emission.beside)]
 

@@ -142,7 +142,8 @@ def _in_bytecode(module: ModuleOp) -> dict[str, int]:
     found: dict[str, int] = {}
     for op in module.walk() if entry(module).is_declaration else ():
         if isinstance(op, vm.ConstantOp) and isinstance(weight := op.value, DenseResourceAttr):
-            assert isinstance(kind := weight.get_type(), TensorType)
+            kind = weight.get_type()
+            assert isinstance(kind, TensorType)
             size = prod(kind.get_shape()) * numpy_dtype(kind.element_type).itemsize
             found[weight.resource_handle.data] = size
     return found
