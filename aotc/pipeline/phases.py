@@ -153,8 +153,8 @@ def _interface(options: CompileOptions) -> str:
     return (
         f"select-calling-convention{{{selection}}},mangle-symbols{{export-operators={exported}}}"
         f"{bytecode},place-weights{{alignment={_alignment(options, 8)}}},buffers-to-pointers,lower-calls,"
-        f"{threads}add-selftest,wrap-entry{{packed-wrapper={_flag(options.packed_wrapper)}}},{leave}simplify-functions{merge},"
-        f"unroll-tiles{profile}"
+        f"{threads}add-selftest,wrap-entry{{packed-wrapper={_flag(options.packed_wrapper)}}},{leave}"
+        f"simplify-functions{merge},unroll-tiles{profile}"
     )
 
 

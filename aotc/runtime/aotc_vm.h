@@ -1,8 +1,8 @@
 /* The virtual machine: runs executables of bytecode (docs/vm.md) where they lie, in memory that the caller gives.
  *
  * aotc_vm.c runs them, aotc_vm_check.c checks and links those that are not part of the program, aotc_vm_builtins.c has
- * the functions vm.builtin.*. C99, no libc, no heap but a hook of the application's, no recursion. What AOTCVM_Open has accepted reads and writes nothing but that memory and what
- * packed functions are given.
+ * the functions vm.builtin.*. C99, no libc, no heap but a hook of the application's, no recursion. What AOTCVM_Open has
+ * accepted reads and writes nothing but that memory and what packed functions are given.
  */
 #ifndef AOTC_VM_H_
 #define AOTC_VM_H_

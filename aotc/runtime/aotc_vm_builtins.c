@@ -228,12 +228,11 @@ FUNCTION(match_shape, 2) {
 
 FUNCTION(match_tensor, 2) {
   const DLTensor *tensor = TensorAt(c, 0);
-  int32_t i;
+  int32_t i, dtype;
 
   if (!Is(c, 0, kAOTCDLTensorHandle) || !Is(c, 1, kAOTCDataType) || tensor == NULL) return kAOTCVMErrorWrongType;
-  if ((tensor->dtype.code | tensor->dtype.bits << 8 | (int32_t)tensor->dtype.lanes << 16) != (int32_t)c.values[1].v_int64) {
-    return kAOTCVMErrorWrongType;
-  }
+  dtype = tensor->dtype.code | tensor->dtype.bits << 8 | (int32_t)tensor->dtype.lanes << 16;
+  if (dtype != (int32_t)c.values[1].v_int64) return kAOTCVMErrorWrongType;
   if (tensor->device.device_type != kDLCPU || tensor->device.device_id != 0 || tensor->data == NULL ||
       tensor->strides != NULL || tensor->byte_offset != 0 || tensor->ndim != c.count - 2) {
     return kAOTCVMErrorWrongValue;
