@@ -34,11 +34,15 @@ fuzz: $(VENV)/.dev
 mutants: $(VENV)/.dev
 	$(BIN)/python tests/mutants/run.py --jobs $(JOBS)
 
-# All cases of the onnx package, by LLVM and by C.
+# All cases of the onnx package, by LLVM and by C, and those with control flow by both executors.
+KINDS := simple pytorch-converted pytorch-operator light
 conformance: $(VENV)/.dev
 	$(BIN)/python -m tests.conformance --summary --jobs $(JOBS)
 	$(BIN)/python -m tests.conformance --summary --jobs $(JOBS) --route c
 	$(BIN)/python -m tests.conformance --summary --jobs $(JOBS) -O 0
+	$(BIN)/python -m tests.conformance --summary --jobs $(JOBS) --executor vm --control-flow
+	$(BIN)/python -m tests.conformance --summary --jobs $(JOBS) --executor vm --control-flow --route c
+	$(BIN)/python -m tests.conformance --summary --jobs $(JOBS) $(KINDS:%=--kind %)
 
 # Hashes of all that models compile to; `make -s fingerprints > OLD.txt`, and later `make fingerprints COMPARE=OLD.txt`.
 fingerprints: $(VENV)/.dev

@@ -20,6 +20,7 @@ _CONVENTIONS = {
     "weights": "in the file, in NAME.weights.bin, or the caller's",
     "io": "inputs and outputs are the caller's, or at offsets of the workspace",
     "operator_arguments": "what cpacked operators are given",
+    "executor": "the entry is compiled to code, or to bytecode that a machine runs (docs/vm.md)",
 }
 _SWITCHES = {
     "--resource-handle": "give a `c` entry and its operators a handle of the application's as last argument",

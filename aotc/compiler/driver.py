@@ -179,6 +179,8 @@ def _built(
 
 def in_process(options: CompileOptions) -> CompileOptions:
     """`options` for code that is called where it is compiled."""
+    if options.executor == "vm":
+        return replace(options, operator_api="cpacked", emit=("vm",))
     return replace(
         options, interface_api="c", operator_api="unpacked", workspace="caller", weights="caller", io="caller"
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from aotc.errors import CompileError, Problem
 from aotc.machines.targets import is_host, lookup
 from aotc.model.artifacts import (
+    BYTECODE,
     FLASH,
     HOST,
     JIT,
@@ -60,6 +61,8 @@ class Emission:
         info = replace(self.compilation.info(), features=self._features, constants=arrays)
         native = bool(NATIVE_KINDS & {*options.emit})
         budget = options.flash is not None or options.stack is not None
+        if options.executor == "vm":  # most of it is the machine
+            return info
         if options.cc is not None:
             from aotc.emit.c.measure import compiled_footprint
 
@@ -134,11 +137,11 @@ class Emission:
         if name.endswith(".bin"):
             return self.artifact("aotc", PARAMETERS, name, content, FLASH)
         if name.endswith(".c"):
-            return replace(self.artifact("c", NATIVE, name, content, FLASH), flags=self._flags)
-        return replace(self.artifact("c", NONE, name, content), flags=self._flags)
+            return replace(self.artifact("c", NATIVE, name, content, FLASH), flags=self.flags)
+        return replace(self.artifact("c", NONE, name, content), flags=self.flags)
 
     @cached_property
-    def _flags(self) -> tuple[str, ...]:
+    def flags(self) -> tuple[str, ...]:
         """What a compiler of C is to be told: language, processor, level, contraction, libraries."""
         from aotc.machines.compilers import compiler_flags, host_flags
 
@@ -192,7 +195,8 @@ def _static(emission: Emission) -> Iterable[Artifact]:
 def _shared(emission: Emission) -> Iterable[Artifact]:
     from aotc.emit.library import linked
 
-    library = linked(ArtifactSet((*_object(emission), *emission.external)))
+    entry = _vm(emission) if emission.info.executor == "vm" else ()
+    library = linked(ArtifactSet((*_object(emission), *entry, *emission.external)))
     image = emission.artifact("llvm", LIBRARY, f"{emission.name}.so", library, FLASH)
     return [image, *emission.described(emission.beside)]
 
@@ -209,14 +213,16 @@ def _mlf(emission: Emission) -> Iterable[Artifact]:
 
 def _vm(emission: Emission) -> Iterable[Artifact]:
     from aotc.emit.bytecode import executable_of
-    from aotc.emit.c.bytecode_table import bytecode_table
+    from aotc.emit.c.bytecode_table import bytecode_table, packed_entry
 
     executable = executable_of(emission.compilation.module, emission.compilation.store)
-    table = bytecode_table(executable, emission.name)
-    return [
-        emission.artifact("aotc", NONE, f"{emission.name}.vm", executable.to_bytes()),
-        emission.artifact("c", NONE, f"{emission.name}_vm.c", table, FLASH),
-    ]
+    name = f"{emission.name}_vm.c"
+    if emission.compilation.options.executor != "vm":
+        table = emission.artifact("c", NONE, name, bytecode_table(executable, emission.name), FLASH)
+    else:
+        source = bytecode_table(executable, emission.name) + packed_entry(executable, emission.name)
+        table = replace(emission.artifact("aotc", NATIVE, name, source, FLASH), flags=emission.flags)
+    return [emission.artifact("aotc", BYTECODE, f"{emission.name}.vm", executable.to_bytes()), table]
 
 
 _EMITTERS: dict[str, Callable[[Emission], Iterable[Artifact]]] = {
@@ -241,7 +247,7 @@ def _made(emission: Emission, kinds: Collection[str]) -> ArtifactSet:
     """The artefacts of `kinds`, whatever their order."""
     found: dict[str, Artifact] = {}
     for kind, make in _EMITTERS.items():
-        if kind in kinds:
+        if kind in kinds or (kind == "vm" and emission.info.executor == "vm" and CODE_KINDS & {*kinds}):
             found |= {artifact.name: artifact for artifact in make(emission)}
     if CODE_KINDS & {*kinds}:
         for artifact in emission.external:
@@ -261,12 +267,16 @@ def listed(artifacts: Iterable[Artifact], info: ModelInfo) -> ArtifactSet:
 
 
 def in_process(compilation: Compilation) -> ArtifactSet:
-    """What this process needs to run a model with a typed (`c`) entry that takes its memory from its caller."""
+    """What this process needs to run a model with a typed (`c`) entry that takes its memory from its caller, or with an
+    entry in bytecode."""
     from aotc.dialects.aot.contract import weight_offsets
     from aotc.emit.llvm.jit import host_object
 
     emission, info = Emission(compilation), compilation.info()
     image = emission.artifact("llvm", JIT, f"{info.name}.o", host_object(compilation), FLASH)
+    if info.executor == "vm":
+        bytecode = next(iter(_vm(emission)))
+        return listed([image, bytecode, emission.artifact("aotc", METADATA, f"{info.name}.json", b"")], info)
     blob = bytes(compilation.store.blob(weight_offsets(compilation.module)))
     weights = emission.artifact("aotc", PARAMETERS, f"{info.name}.weights.bin", blob, FLASH)
     return listed([image, weights, emission.artifact("aotc", METADATA, f"{info.name}.json", b"")], info)

@@ -26,8 +26,11 @@ _CACHE_LINE = 64
 """Bytes of which the address of weights is a multiple, as the longest vectors want."""
 _LINKING = ("-l", "-L", "-Wl,")
 """What flags for the linker begin with."""
-_REGISTRY = ("aotc_registry.c", "aotc_runtime.h", "aotc_packed.h", "aotc_micro.h")
+_REGISTRY = "aotc_registry.c"
 """The runtime of what calls operators by name."""
+_MACHINE = ("aotc_vm.c", "aotc_vm_builtins.c")
+"""The runtime of entries in bytecode."""
+_HEADERS = ("aotc_runtime.h", "aotc_packed.h", "aotc_micro.h", "aotc_vm.h", "aotc_vm_format.h")
 
 
 def native_parts(artifacts: ArtifactSet) -> tuple[Artifact, ...]:
@@ -54,8 +57,9 @@ def linked(artifacts: ArtifactSet) -> bytes:
     target = lookup(parts[0].target)
     objects = [part.read() for part in parts if not part.name.endswith(".c")]
     objects += _compiled([part for part in parts if part.name.endswith(".c")], artifacts)
-    if info.operator_api == "packed":
-        objects += _compiled([_runtime(parts[0].target, name) for name in _REGISTRY[:1]], artifacts)
+    needed = (_REGISTRY,) if info.operator_api == "packed" else ()
+    needed += _MACHINE if info.executor == "vm" else ()
+    objects += _compiled([_runtime(parts[0].target, name) for name in needed], artifacts)
     described = to_json(replace(info, constants=()), indent=None)  # read at each load: no more than loading needs
     objects.append(data_object(json_symbol(info.name), described.encode() + b"\0", target))
     if info.interface_api == "packed" and target.pointer_width == 64:
@@ -79,13 +83,13 @@ def _runtime(target: str, name: str) -> Artifact:
 def _compiled(sources: Sequence[Artifact], artifacts: ArtifactSet) -> list[bytes]:
     """The objects of files of C, whose headers are in the set or in the runtime."""
     headers = {each.name: each.content for each in artifacts if each.name.endswith((".h", ".c"))}
-    headers |= {name: files("aotc.runtime").joinpath(name).read_bytes() for name in _REGISTRY if name.endswith(".h")}
+    headers |= {name: files("aotc.runtime").joinpath(name).read_bytes() for name in _HEADERS}
     objects: list[bytes] = []
     with tempfile.TemporaryDirectory(prefix="aotc-") as folder:
         for source in sources:
             write_files(Path(folder), {**headers, source.name: source.content})
             flags = [flag for flag in source.flags if not flag.startswith(_LINKING)]
-            flags += [] if source.codegen in _ALTERNATIVES else ["-fvisibility=hidden"]
+            flags += [] if source.codegen in (*_ALTERNATIVES, "aotc") else ["-fvisibility=hidden"]
             command = ["cc", "-c", "-fPIC", *flags, source.name, "-o", "out.o"]
             try:
                 done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)

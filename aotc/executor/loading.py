@@ -23,7 +23,7 @@ from aotc.executor.model import CompiledModel
 from aotc.executor.native import Array, NativeModel, aligned_bytes
 from aotc.executor.packed_metadata import info_of
 from aotc.machines.features import here
-from aotc.model.artifacts import JIT, LIBRARY, NATIVE, PARAMETERS, Artifact, ArtifactSet
+from aotc.model.artifacts import BYTECODE, JIT, LIBRARY, NATIVE, PARAMETERS, Artifact, ArtifactSet
 from aotc.model.conventions import artifacts_symbol, entry_symbol, json_symbol, model_symbol, reset_symbol
 from aotc.model.files import write_files
 from aotc.model.metadata import ModelInfo, from_json
@@ -45,6 +45,8 @@ class Loaded:
     owner: object
     """Keeps the code in memory."""
     weights: Array | None = None
+    bytecode: bytes | None = None
+    """The entry, where no code of it was loaded."""
     _added: list[object] = field(default_factory=list[object])
 
     def add(self, functions: Mapping[str, Any]) -> None:
@@ -65,6 +67,14 @@ class Loaded:
 
     def model(self) -> CompiledModel:
         """The model, ready to run. Raises ValueError where it cannot be called."""
+        if self.bytecode is not None:
+            from aotc.executor.bytecode import BytecodeModel
+            from aotc.vm import Executable
+
+            executable = Executable.from_bytes(self.bytecode)
+            return CompiledModel(
+                BytecodeModel(self.info, 0, None, self.owner, self._added, executable=executable, find=self.find)
+            )
         address = self.find(entry_symbol(self.info.name, self.info.interface_api))
         weights = self.weights if self.weights is not None and self.weights.nbytes else None
         reset = self.find(reset_symbol(self.info.name)) if self.info.states else None
@@ -116,12 +126,23 @@ class InMemory:
             fix = "build it with emit=('object',)"
             raise UsageError(Problem(f"{info.name} cannot be loaded by jit", why="there is no object file", fix=fix))
         check_features(info.name, info)
+        if info.executor == "vm":
+            return self._with_bytecode(info, images[0].read(), groups[BYTECODE][0].read())
         mine = [entry_symbol(info.name, info.interface_api)]
         if info.states:
             mine.append(reset_symbol(info.name))
         pooled = images[0].loader == JIT and info.threads > 1
         library = load_model_object(images[0].read(), [*mine, *self._exports], info.threads, pooled)
         return Loaded(info, library.address, library, _parameters(artifacts))
+
+    def _with_bytecode(self, info: ModelInfo, image: bytes, bytecode: bytes) -> Loaded:
+        """The operators; the entry that descriptors point to is not in memory."""
+        from aotc.emit.llvm.jit import load_object
+
+        operators = [kernel.symbol for kernel in info.kernels]
+        nowhere = {entry_symbol(info.name, info.interface_api): 0}
+        library = load_object(image, [*operators, *self._exports], nowhere)
+        return Loaded(info, library.address, library, bytecode=bytecode)
 
     def link(self, artifacts: ArtifactSet) -> bytes:
         """Refused: says why."""

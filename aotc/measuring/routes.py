@@ -43,7 +43,7 @@ def open_model(
 
     if os.fspath(source).endswith(".so"):
         return load(source)
-    default = CompileOptions()
+    default = CompileOptions(executor=options.executor)
     asked = [name for name in _CONVENTIONS if getattr(options, name) != getattr(default, name)]
     if loader == "jit" and (asked or route != "jit"):
         flags = ", ".join(f"--{name.replace('_', '-')}" for name in asked) or f"--emit {route}"

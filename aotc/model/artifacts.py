@@ -35,11 +35,13 @@ JIT: Final = "jit"
 """An object for this process alone, which is run where it lies in memory."""
 PARAMETERS: Final = "parameters"
 """The blob of weights that are not in the code."""
+BYTECODE: Final = "bytecode"
+"""The entry as an executable of the virtual machine; what runs in this process without a linker needs it."""
 NONE: Final = "none"
 """Nothing loads it: headers, text to be read, archives for a linker."""
 
 CODE: Final = (NATIVE, LIBRARY, JIT)
-_HANDLED: Final = (METADATA, *CODE, PARAMETERS, NONE)
+_HANDLED: Final = (METADATA, *CODE, PARAMETERS, BYTECODE, NONE)
 
 FLASH: Final = "flash"
 """It becomes part of the program, or lies beside it in memory that is only read."""

@@ -178,6 +178,8 @@ class ModelInfo:
     plan: PlanInfo
     io: str = "caller"
     """Where inputs and outputs are: "caller" or "workspace"."""
+    executor: str = "aot"
+    """Whether the entry is code, or bytecode which a machine runs: "aot" or "vm"."""
     threads: int = 1
     """How many threads run a call together."""
     footprint: Footprint | None = None
@@ -222,6 +224,8 @@ def to_json(info: ModelInfo, artifacts: Sequence[Mapping[str, Any]] = (), *, ind
             del buffer["kept"]
     if not info.states:
         del members["states"]
+    if info.executor == "aot":
+        del members["executor"]
     if info.threads == 1:
         del members["threads"]
     if not info.features:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from math import prod
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import DenseResourceAttr, ModuleOp, TensorType
 from xdsl.dialects.func import CallOp, FuncOp
 
+from aotc.dialects import vm
 from aotc.dialects.aot import StringOp
 from aotc.dialects.aot.contract import (
     EXTERNAL,
@@ -65,6 +66,7 @@ def model_info(module: ModuleOp) -> ModelInfo:
         kernels=_kernels(module),
         plan=plan,
         io="workspace" if has_tensors_in_workspace(main) else "caller",
+        executor="vm" if main.is_declaration else "aot",
         threads=threads_of(module),
         in_floats=tuple(nodes_in_floats(module)),
         states=_states(states_of(main), taken),
@@ -134,11 +136,15 @@ def _buffers(kernel: FuncOp, io: str) -> tuple[BufferArgument, ...]:
     return tuple(BufferArgument(each.name, each.dtype, each.shape) for each in given if each.io == io)
 
 
-def _calls(module: ModuleOp) -> dict[str, list[CallOp]]:
-    calls: dict[str, list[CallOp]] = {}
+def _calls(module: ModuleOp) -> dict[str, list[CallOp | vm.CallOp]]:
+    """The calls of each function by the entry, in bytecode where it is no code."""
+    calls: dict[str, list[CallOp | vm.CallOp]] = {}
+    in_bytecode = entry(module).is_declaration
     for op in module.walk():
         if isinstance(op, CallOp):
             calls.setdefault(_callee(op), []).append(op)
+        elif isinstance(op, vm.CallOp) and in_bytecode:
+            calls.setdefault(op.callee.data, []).append(op)
     return calls
 
 
@@ -157,7 +163,19 @@ def _body_nodes(kernel: FuncOp) -> list[str]:
 def _weights_bytes(module: ModuleOp) -> int:
     """Bytes of the constants: of the blob `place-weights` laid out, else of every array referred to, once."""
     layout = WEIGHT_LAYOUT.get(module)
-    return sum(weight_sizes(module).values()) if layout is None else layout.size
+    return sum((weight_sizes(module) | _in_bytecode(module)).values()) if layout is None else layout.size
+
+
+def _in_bytecode(module: ModuleOp) -> dict[str, int]:
+    """Bytes of each weight that an entry in bytecode has, by key."""
+    found: dict[str, int] = {}
+    for op in module.walk() if entry(module).is_declaration else ():
+        if isinstance(op, vm.ConstantOp) and isinstance(weight := op.value, DenseResourceAttr):
+            kind = weight.get_type()
+            assert isinstance(kind, TensorType)
+            size = prod(kind.get_shape()) * numpy_dtype(kind.element_type).itemsize
+            found[weight.resource_handle.data] = size
+    return found
 
 
 def _nbytes(tensor: TensorInfo) -> int:

@@ -27,6 +27,7 @@ CHOICES: dict[str, tuple[str, ...]] = conventions.CHOICES | {
     "optimize": ("0", "1", "2", "3", "s"),
     "accuracy": ("fast", "strict"),
     "requantize": ("exact", "fixed"),
+    "executor": ("aot", "vm"),
 }
 """Options of fixed choice, by field name."""
 
@@ -51,6 +52,8 @@ class CompileOptions:
     workspace: str = "internal"
     weights: str = "embedded"
     io: str = "caller"
+    executor: str = "aot"
+    """Whether the entry is compiled to code, or to bytecode which a machine runs."""
     operator_arguments: str = "tensors"
     resource_handle: bool = False
     packed_wrapper: bool = False
@@ -100,9 +103,11 @@ class CompileOptions:
 
     def __post_init__(self) -> None:
         if not self.interface_api:
-            object.__setattr__(self, "interface_api", default_interface(self.runtime))
+            default = "packed" if self.executor == "vm" else default_interface(self.runtime)
+            object.__setattr__(self, "interface_api", default)
         if not self.operator_api:
-            object.__setattr__(self, "operator_api", default_operators(self.interface_api, self.runtime))
+            default = default_operators(self.interface_api, self.runtime)
+            object.__setattr__(self, "operator_api", "cpacked" if self.executor == "vm" else default)
         problems = [
             Problem(f"--{name.replace('_', '-')} {value}", why="unknown value", fix="choose from " + ", ".join(choices))
             for name, choices in CHOICES.items()
@@ -133,7 +138,7 @@ class CompileOptions:
             why = "a profile runs the model in the memory of this process, and those kernels are linked"
             flags = f"--offload {','.join(self.offload)} with a profile"
             problems.append(Problem(flags, why=why, fix="leave out the code generators"))
-        problems += self._thread_problems() + self._bytecode_problems()
+        problems += self._thread_problems() + self._executor_problems() + self._bytecode_problems()
         if problems:
             raise UsageError(problems)
 
@@ -148,10 +153,42 @@ class CompileOptions:
             return [Problem(f"{flag} with a profile", why="kernels are timed on one thread", fix="use --threads 1")]
         return []
 
-    def _bytecode_problems(self) -> list[Problem]:
-        if "vm" not in self.emit:
+    @property
+    def has_bytecode(self) -> bool:
+        """Whether the entry is compiled to bytecode, for the machine or beside the code."""
+        return self.executor == "vm" or "vm" in self.emit
+
+    def _executor_problems(self) -> list[Problem]:
+        """What a machine between the application and the operators has no room for."""
+        if self.executor != "vm":
             return []
-        flag = "--emit vm"
+        others = {
+            "interface_api": ("packed", "the machine is given its tensors as packed functions are"),
+            "workspace": ("internal", "the machine has memory of its own"),
+            "weights": ("embedded", "they are part of the bytecode"),
+            "packed_wrapper": (False, "its entry is packed"),
+            "resource_handle": (False, "packed functions have one anyway"),
+            "selftest": (None, "it calls an entry that is compiled"),
+            "profile": (False, "it counts in an entry that is compiled"),
+            "offload": ((), "what makes kernels from outside does not make them packed functions"),
+            "ram": (None, "what the machine needs is not measured"),
+            "flash": (None, "what the machine needs is not measured"),
+            "stack": (None, "what the machine needs is not measured"),
+            "cc": (None, "it compiles the operators alone, and not the machine"),
+        }
+        problems: list[Problem] = []
+        for name, (allowed, why) in others.items():
+            if (value := getattr(self, name)) != allowed:
+                flag = "a profile" if name == "profile" else f"--{name.replace('_', '-')}"
+                given = "" if isinstance(value, bool) else f" {','.join(value) if isinstance(value, tuple) else value}"
+                fix = f"use {flag} {allowed}" if isinstance(allowed, str) else f"leave out {flag}"
+                problems.append(Problem(f"{flag}{given} with --executor vm", why=why, fix=f"{fix}, or --executor aot"))
+        return problems
+
+    def _bytecode_problems(self) -> list[Problem]:
+        if not self.has_bytecode:
+            return []
+        flag = "--executor vm" if self.executor == "vm" else "--emit vm"
         if self.operator_api == "unpacked" or self.operator_arguments != "tensors":
             why = "bytecode calls operators with tensors, as packed functions"
             return [Problem(flag, why=why, fix="use --interface-api packed --operator-api cpacked")]

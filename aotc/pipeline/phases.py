@@ -147,13 +147,14 @@ def _interface(options: CompileOptions) -> str:
     )
     profile = ",profile-kernels" if options.profile else ""
     merge = "simplify-functions,merge-kernels," if options.optimize == "s" else ""
-    bytecode = ",convert-entry-to-vm{keep=true},allocate-registers" if "vm" in options.emit else ""
+    bytecode = ",convert-entry-to-vm{keep=true},allocate-registers" if options.has_bytecode else ""
+    leave = "leave-entry," if options.executor == "vm" else ""
     exported = _flag(options.export_operators or options.split or bool(bytecode))
     threads = "run-on-threads," if options.threads > 1 else ""
     return (
         f"select-calling-convention{{{selection}}},mangle-symbols{{export-operators={exported}}}"
         f"{bytecode},place-weights{{alignment={_alignment(options, 8)}}},buffers-to-pointers,lower-calls,"
-        f"{threads}add-reset,add-selftest,{merge}wrap-entry{{packed-wrapper={_flag(options.packed_wrapper)}}},"
+        f"{threads}add-reset,add-selftest,{merge}wrap-entry{{packed-wrapper={_flag(options.packed_wrapper)}}},{leave}"
         f"simplify-functions,unroll-tiles{profile}"
     )
 

@@ -28,6 +28,7 @@ class InProcessOptions(TypedDict, total=False):
     workspace: Annotated[Literal["internal", "caller"], "the arena is a static array, or the caller's"]
     weights: Annotated[Literal["embedded", "external", "caller"], "in the code, in NAME.weights.bin, or the caller's"]
     io: Annotated[Literal["caller", "workspace"], "inputs and outputs are the caller's, or in the workspace"]
+    executor: Annotated[Literal["aot", "vm"], "the entry is compiled to code, or to bytecode that a machine runs"]
     operator_arguments: Annotated[Literal["tensors", "values", "pointers"], "what cpacked operators are given"]
     resource_handle: Annotated[bool, "give a `c` entry and its operators a handle of the application's"]
     packed_wrapper: Annotated[bool, "export a packed entry beside a typed one"]

@@ -89,6 +89,7 @@ UNIVERSE = Universe(
         "add-selftest": _lazy("aotc.passes.interface.add_selftest", "AddSelftestPass"),
         "merge-kernels": _lazy("aotc.passes.interface.merge_kernels", "MergeKernelsPass"),
         "wrap-entry": _lazy("aotc.passes.interface.wrap_entry", "WrapEntryPass"),
+        "leave-entry": _lazy("aotc.passes.interface.leave_entry", "LeaveEntryPass"),
         "profile-kernels": _lazy("aotc.passes.interface.profile_kernels", "ProfileKernelsPass"),
         # lower
         "convert-entry-to-vm": _lazy("aotc.passes.lower.convert_entry_to_vm", "ConvertEntryToVMPass"),

@@ -1,8 +1,8 @@
 /* The virtual machine: runs executables of bytecode (docs/vm.md) where they lie, in memory that the caller gives.
  *
- * aotc_vm.c checks and runs them, aotc_vm_builtins.c has the functions vm.builtin.*. C99, no libc, no heap but a hook
- * of the application's, no recursion. What AOTCVM_Open has accepted reads and writes nothing but that memory and what
- * packed functions are given.
+ * aotc_vm.c runs them, aotc_vm_check.c checks and links those that are not part of the program, aotc_vm_builtins.c has
+ * the functions vm.builtin.*. C99, no libc, no heap but a hook of the application's, no recursion. What AOTCVM_Open has
+ * accepted reads and writes nothing but that memory and what packed functions are given.
  */
 #ifndef AOTC_VM_H_
 #define AOTC_VM_H_
@@ -18,7 +18,8 @@ enum {
   kAOTCNull = 4,
   kAOTCDataType = 5, /* v_int64: code | bits << 8 | lanes << 16 */
   kAOTCShape = 64,   /* v_handle: int64_t, the number of dimensions, then the extents */
-  kAOTCStorage = 65  /* v_handle: AOTCVMStorage */
+  kAOTCStorage = 65, /* v_handle: AOTCVMStorage */
+  kAOTCView = 66     /* room for a view, which the built-in functions look into */
 };
 
 /* More of aotc_error_t. */
@@ -91,9 +92,10 @@ aotc_error_t AOTCVM_Open(AOTCVM *vm, const void *executable, size_t size, const 
 /* The number of a function of the executable. */
 aotc_error_t AOTCVM_Find(const AOTCVM *vm, const char *name, uint32_t *function);
 
-/* Calls a function. What it returns, where that is not an argument, lives until the next call of this machine. */
-aotc_error_t AOTCVM_Call(AOTCVM *vm, uint32_t function, const AOTCVMValue *arguments, uint32_t num_arguments,
-                         AOTCVMValue *result);
+/* Calls a function with `count` arguments as packed functions take them. What it returns, where that is not one of
+ * them, lives until the next call of this machine. */
+aotc_error_t AOTCVM_Call(AOTCVM *vm, uint32_t function, const AOTCValue *values, const int32_t *type_codes,
+                         uint32_t count, AOTCVMValue *result);
 
 /* `size` bytes at a multiple of 64 that live until the next call, for functions named vm.*; NULL: there are none. */
 void *AOTCVM_Allocate(AOTCVM *vm, uint64_t size);
@@ -106,9 +108,9 @@ extern const AOTCFunctionEntry AOTCVM_Builtins[];
 
 /* The name of the function behind vm.builtin.NAME is AOTCVM_NAME. */
 #define AOTCVM_EACH_BUILTIN(DO)                                                                                  \
-  DO(add) DO(alloc_shape_heap) DO(alloc_storage) DO(alloc_tensor) DO(and) DO(div) DO(equal) DO(extent) DO(less)   \
-  DO(load_shape) DO(make_shape) DO(match_shape) DO(max) DO(min) DO(move) DO(mul) DO(read) DO(shape_of)            \
-  DO(store_shape) DO(sub) DO(view) DO(write)
+  DO(add) DO(alloc_shape_heap) DO(alloc_storage) DO(alloc_tensor) DO(alloc_view) DO(and) DO(div) DO(equal)         \
+  DO(extent) DO(less) DO(load_shape) DO(make_shape) DO(match_shape) DO(match_tensor) DO(max) DO(min) DO(move)      \
+  DO(mul) DO(read) DO(shape_of) DO(store_shape) DO(sub) DO(view) DO(view_in) DO(write)
 #define AOTCVM_DECLARE(name)                                                                                     \
   int32_t AOTCVM_##name(void *args, void *arg_type_ids, int32_t num_args, void *out_ret_value, void *out_ret_tcode, \
                         void *resource_handle);

@@ -3,6 +3,7 @@
 #include "aotc_vm.h"
 
 #define MOST_HEAP 65536
+#define MOST_DIMENSIONS 32
 
 typedef struct {
   AOTCVM *vm;
@@ -88,9 +89,8 @@ static int32_t NewShape(Call c, int32_t ndim, int64_t **extents) {
   return Return(c, kAOTCShape, shape);
 }
 
-/* A tensor of a data type as constants have it; the shape is at `extents`, which stays. */
-static int32_t NewTensor(Call c, void *data, int64_t dtype, int32_t ndim, int64_t *extents) {
-  DLTensor *tensor = (DLTensor *)AOTCVM_Allocate(c.vm, sizeof(DLTensor));
+/* Makes a tensor of a data type as constants have it what is returned; the shape is at `extents`, which stays. */
+static int32_t Describe(Call c, DLTensor *tensor, void *data, int64_t dtype, int32_t ndim, int64_t *extents) {
   if (tensor == NULL) return kAOTCErrorOutOfMemory;
   tensor->data = data;
   tensor->device.device_type = kDLCPU;
@@ -103,6 +103,10 @@ static int32_t NewTensor(Call c, void *data, int64_t dtype, int32_t ndim, int64_
   tensor->strides = NULL;
   tensor->byte_offset = 0;
   return Return(c, kAOTCDLTensorHandle, tensor);
+}
+
+static int32_t NewTensor(Call c, void *data, int64_t dtype, int32_t ndim, int64_t *extents) {
+  return Describe(c, (DLTensor *)AOTCVM_Allocate(c.vm, sizeof(DLTensor)), data, dtype, ndim, extents);
 }
 
 /* The bytes of a tensor; UINT64_MAX where they are 4 GiB or more, or an extent is. */
@@ -222,6 +226,24 @@ FUNCTION(match_shape, 2) {
   return kAOTCErrorNone;
 }
 
+FUNCTION(match_tensor, 2) {
+  const DLTensor *tensor = TensorAt(c, 0);
+  int32_t i, dtype;
+
+  if (!Is(c, 0, kAOTCDLTensorHandle) || !Is(c, 1, kAOTCDataType) || tensor == NULL) return kAOTCVMErrorWrongType;
+  dtype = tensor->dtype.code | tensor->dtype.bits << 8 | (int32_t)tensor->dtype.lanes << 16;
+  if (dtype != (int32_t)c.values[1].v_int64) return kAOTCVMErrorWrongType;
+  if (tensor->device.device_type != kDLCPU || tensor->device.device_id != 0 || tensor->data == NULL ||
+      tensor->strides != NULL || tensor->byte_offset != 0 || tensor->ndim != c.count - 2) {
+    return kAOTCVMErrorWrongValue;
+  }
+  for (i = 2; i < c.count; ++i) {
+    if (!Is(c, i, kAOTCInt)) return kAOTCVMErrorWrongType;
+    if (tensor->shape == NULL || tensor->shape[i - 2] != c.values[i].v_int64) return kAOTCVMErrorWrongValue;
+  }
+  return kAOTCErrorNone;
+}
+
 /* --- memory --- */
 
 FUNCTION(alloc_storage, 2) {
@@ -263,26 +285,57 @@ FUNCTION(alloc_tensor, 4) {
   return NewTensor(c, storage->data + offset, dtype, (int32_t)ndim, extents);
 }
 
-FUNCTION(view, 3) {
-  const DLTensor *tensor = TensorAt(c, 0);
-  int64_t offset = c.values[1].v_int64, dtype = c.values[2].v_int64, *extents;
-  int32_t i, ndim = c.count - 3;
+/* Room for one view at a time, which the machine alone makes. */
+typedef struct {
+  int64_t ndim;
+  DLTensor tensor;
+} View;
+
+/* The extents of a view, behind it. */
+static int64_t *Extents(View *view) { return (int64_t *)(void *)((uint8_t *)view + (sizeof(View) + 7) / 8 * 8); }
+
+static View *NewView(Call c, int64_t ndim) {
+  View *view = (View *)AOTCVM_Allocate(c.vm, (sizeof(View) + 7) / 8 * 8 + (uint64_t)ndim * 8);
+  if (view != NULL) view->ndim = ndim;
+  return view;
+}
+
+/* The view that arguments from number `first` on describe: tensor, offset, data type, extents. */
+static int32_t ViewIn(Call c, View *view, int32_t first) {
+  const DLTensor *tensor = TensorAt(c, first);
+  int64_t offset = c.values[first + 1].v_int64, dtype = c.values[first + 2].v_int64;
+  int32_t i, ndim = c.count - first - 3;
   uint64_t bytes, most;
 
-  if (!Is(c, 0, kAOTCDLTensorHandle) || !Is(c, 1, kAOTCInt) || !Is(c, 2, kAOTCDataType)) return kAOTCVMErrorWrongType;
-  if (tensor->strides != NULL || tensor->dtype.lanes != 1) return kAOTCVMErrorWrongValue;
-  extents = (int64_t *)AOTCVM_Allocate(c.vm, (uint64_t)(ndim + 1) * 8);
-  if (extents == NULL) return kAOTCErrorOutOfMemory;
-  for (i = 0; i < ndim; ++i) {
-    if (!Is(c, i + 3, kAOTCInt)) return kAOTCVMErrorWrongType;
-    extents[i] = c.values[i + 3].v_int64;
+  if (!Is(c, first, kAOTCDLTensorHandle) || !Is(c, first + 1, kAOTCInt) || !Is(c, first + 2, kAOTCDataType)) {
+    return kAOTCVMErrorWrongType;
   }
-  bytes = Bytes(dtype, ndim, extents);
+  if (tensor->strides != NULL || tensor->dtype.lanes != 1) return kAOTCVMErrorWrongValue;
+  if (view == NULL) return kAOTCErrorOutOfMemory;
+  for (i = 0; i < ndim; ++i) {
+    if (!Is(c, first + 3 + i, kAOTCInt)) return kAOTCVMErrorWrongType;
+  }
   most = Bytes((int64_t)tensor->dtype.bits << 8, tensor->ndim, tensor->shape);
+  for (i = 0; i < ndim; ++i) Extents(view)[i] = c.values[first + 3 + i].v_int64;
+  bytes = Bytes(dtype, ndim, Extents(view));
   if (offset < 0 || bytes > most || (uint64_t)offset > most - bytes || !IsAligned(offset, dtype)) {
     return kAOTCVMErrorWrongValue;
   }
-  return NewTensor(c, (uint8_t *)tensor->data + tensor->byte_offset + offset, dtype, ndim, extents);
+  return Describe(c, &view->tensor, (uint8_t *)tensor->data + tensor->byte_offset + offset, dtype, ndim, Extents(view));
+}
+
+FUNCTION(view, 3) { return ViewIn(c, NewView(c, c.count - 3), 0); }
+
+FUNCTION(alloc_view, 1) {
+  if (!Is(c, 0, kAOTCInt)) return kAOTCVMErrorWrongType;
+  if (c.values[0].v_int64 < 0 || c.values[0].v_int64 > MOST_DIMENSIONS) return kAOTCVMErrorWrongValue;
+  return Return(c, kAOTCView, NewView(c, c.values[0].v_int64));
+}
+
+FUNCTION(view_in, 4) {
+  View *view = (View *)c.values[0].v_handle;
+  if (!Is(c, 0, kAOTCView)) return kAOTCVMErrorWrongType;
+  return view->ndim == c.count - 4 ? ViewIn(c, view, 1) : kAOTCVMErrorWrongValue;
 }
 
 /* --- values --- */

@@ -15,8 +15,9 @@ from typing import Any, Final
 import numpy as np
 
 from aotc.vm.errors import OperandError
+from aotc.vm.file_format import MOST_DIMENSIONS
 from aotc.vm.registry import register
-from aotc.vm.values import UNSET, Array, ShapeTuple, Storage, VMState
+from aotc.vm.values import UNSET, Array, ShapeTuple, Storage, ViewSlot, VMState
 
 MOST_HEAP: Final = 1 << 16
 """Elements of a shape heap."""
@@ -160,6 +161,17 @@ def match_shape(value: Any, heap: Any, *pairs: Any) -> None:
             raise OperandError(2 + 2 * axis, f"{code} is no code of match_shape")
 
 
+@register("vm.builtin.match_tensor")
+def match_tensor(value: Any, dtype: Any, *extents: Any) -> None:
+    """Check that a value is a contiguous tensor of a data type and these extents."""
+    kind = _dtype(dtype, 1)
+    shape = tuple(_size(extent, position) for position, extent in enumerate(extents, 2))
+    if not isinstance(value, np.ndarray) or value.dtype != kind or value.shape != shape:
+        raise OperandError(0, f"expected a tensor {kind.name}{list(shape)}, got {_kind(value)}")
+    if not value.flags.c_contiguous:
+        raise OperandError(0, f"expected a contiguous tensor, got one with strides {value.strides}")
+
+
 # --- memory ----------------------------------------------------------------------------------------------------------
 
 
@@ -204,6 +216,23 @@ def view(tensor: Any, offset: Any, dtype: Any, *extents: Any) -> Array:
     if start % kind.itemsize:
         raise OperandError(1, f"byte {start} is no multiple of {kind.itemsize}, the size of {kind.name}")
     return tensor.reshape(-1).view(np.uint8)[start:end].view(kind).reshape(shape)
+
+
+@register("vm.builtin.alloc_view")
+def alloc_view(ndim: Any) -> ViewSlot:
+    """Room for a view of `ndim` dimensions."""
+    return ViewSlot(_size(ndim, 0, MOST_DIMENSIONS))
+
+
+@register("vm.builtin.view_in")
+def view_in(slot: Any, tensor: Any, offset: Any, dtype: Any, *extents: Any) -> Array:
+    """A view in room of its own, in which it takes the place of the one before."""
+    if not isinstance(slot, ViewSlot) or slot.ndim != len(extents):
+        raise OperandError(0, f"expected room for a view of {len(extents)} dimensions, got {_kind(slot)}")
+    try:
+        return view(tensor, offset, dtype, *extents)
+    except OperandError as error:
+        raise OperandError(error.position + 1, str(error)) from error
 
 
 # --- values ----------------------------------------------------------------------------------------------------------

@@ -9,12 +9,14 @@ from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
+
 from aotc.errors import FileError, Problem
 from aotc.model.files import write_files
 from aotc.vm import listings
 from aotc.vm.checks import is_name, problems_of
 from aotc.vm.errors import VMError
-from aotc.vm.file_format import Tables, read, write
+from aotc.vm.file_format import DATA_ALIGNMENT, Tables, read, write
 from aotc.vm.instructions import (
     MOST_CONSTANTS,
     MOST_NAMES,
@@ -130,8 +132,9 @@ class Executable:
 
     @staticmethod
     def from_bytes(blob: bytes | bytearray | memoryview) -> Executable:
-        """What `to_bytes` wrote; constants are views of `blob`. Raises VMError, whatever the bytes are."""
-        tables, workspace = read(memoryview(blob))
+        """What `to_bytes` wrote; constants are views of `blob`, or of a copy where it is not at a multiple of a cache
+        line, as kernels want them. Raises VMError, whatever the bytes are."""
+        tables, workspace = read(_aligned(memoryview(blob)))
         functions = tuple(VMFunction(*row) for row in tables.functions)
         executable = Executable(functions, tables.constants, tables.names, tables.words, tables.offsets)
         if executable.workspace_bytes != workspace:
@@ -148,7 +151,9 @@ class Executable:
     def load(path: str | os.PathLike[str]) -> Executable:
         """Read what `save` wrote, on whatever machine. Raises VMError, and OSError where it cannot be read."""
         try:
-            blob = Path(path).read_bytes()
+            with Path(path).open("rb") as stream:
+                blob = _memory(os.fstat(stream.fileno()).st_size)
+                blob = blob[: stream.readinto(blob)]
         except OSError as error:
             raise FileError(Problem(f"{path} cannot be read", why=error.strerror or str(error))) from error
         try:
@@ -219,3 +224,19 @@ def _of_instruction(
             what = f"{where} has constant {operand.value} as operand {position} of {callee}"
             count = len(executable.constants)
             yield Problem(what, node=function.name, why=f"there are {count}", fix="add it with add_constant")
+
+
+def _aligned(blob: memoryview) -> memoryview:
+    """The bytes where they are, or in memory at a multiple of DATA_ALIGNMENT."""
+    if not len(blob) or np.frombuffer(blob, np.uint8).ctypes.data % DATA_ALIGNMENT == 0:
+        return blob
+    copy = _memory(len(blob))
+    copy[:] = blob
+    return copy
+
+
+def _memory(size: int) -> memoryview:
+    """Bytes at a multiple of DATA_ALIGNMENT."""
+    memory = np.empty(size + DATA_ALIGNMENT, np.uint8)
+    start = -memory.ctypes.data % DATA_ALIGNMENT
+    return memory[start : start + size].data

@@ -43,6 +43,13 @@ class Storage:
     """uint8, one dimension."""
 
 
+@dataclass(frozen=True)
+class ViewSlot:
+    """Room for one view of so many dimensions at a time; in C, where each view takes memory until the next call."""
+
+    ndim: int
+
+
 @dataclass
 class Statistics:
     """What an allocator has given, in bytes but for the count."""

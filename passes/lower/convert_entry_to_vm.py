@@ -17,16 +17,19 @@ becomes
 vm.func @main(%x: !vm.reg, %y: !vm.reg) {
   %t = vm.place 32 : memref<8xf32>
   %w = vm.constant dense_resource<w> : tensor<8xf32>
+  vm.call "vm.builtin.match_tensor"(%x, %f32, %2, %4) : (!vm.reg, !vm.inline, !vm.inline, !vm.inline) -> ()
+  vm.call "vm.builtin.match_tensor"(%y, %f32, %8) : (!vm.reg, !vm.inline, !vm.inline) -> ()
   %v = vm.call "vm.builtin.view"(%x, %0, %f32, %8) : (!vm.reg, !vm.inline, !vm.inline, !vm.inline) -> !vm.reg
   vm.call "mul_0"(%v, %w, %t) : (!vm.reg, !vm.inline, !vm.inline) -> ()
   vm.call "relu_0"(%t, %y) : (!vm.inline, !vm.reg) -> ()
   vm.return %y : !vm.reg
 }
 ```
-It returns its first output, which it has as an argument like in C. Tensors have the element types that kernels say they
-take: memory does not tell signs. Before `plan-memory` buffers are allocated when the function runs, also those whose
-extents are operands; `scf.if`, `scf.for` and `scf.while` become blocks, what they compute calls of built-in functions.
-With `keep` the entry stays, and the function is called `main`.
+It returns its first output, which it has as an argument like in C, and looks at its arguments first. Tensors have the
+element types that kernels say they take: memory does not tell signs. What takes memory until the function returns is
+made once: views in loops have room of their own for one at a time. Before `plan-memory` buffers are allocated when the
+function runs, also those whose extents are operands; `scf.if`, `scf.for` and `scf.while` become blocks, what they
+compute calls of built-in functions. With `keep` the entry stays, and the function is called `main`.
 """
 
 from __future__ import annotations
@@ -120,6 +123,12 @@ class _Conversion:
         self._body = Region(Block(arg_types=[vm.REGISTER] * len(main.args)))
         self._constants: dict[tuple[type[Operation], Attribute, Attribute | None], vm.PlaceOp | vm.ConstantOp] = {}
         """Places and weights, which are made once, at the head of the function."""
+        self._once_kept: dict[SSAValue, SSAValue] = {}
+        """Places and constants in registers, which are moved there once."""
+        self._head: list[Operation] = []
+        """What the function does once, behind those."""
+        self._loops = 0
+        """How many loops the operation at hand is in."""
         self._first = self._body.block
         self._build = Builder(InsertPoint.at_end(self._first))
 
@@ -133,8 +142,12 @@ class _Conversion:
                 self._output = new
             if isinstance(kind := old.type, MemRefType):
                 self._elements[old] = kind.element_type if argument.dtype is None else element_type(argument.dtype)
+                if argument.io in ("input", "output") and kind.has_static_shape():
+                    dtype, *extents = vm.ConstantOp(self._elements[old]), *map(vm.ImmediateOp, kind.get_shape())
+                    given_as = [new, dtype.result, *(extent.result for extent in extents)]
+                    self._head += [dtype, *extents, vm.CallOp("vm.builtin.match_tensor", given_as, None)]
         self._convert(list(self._main.body.block.ops))
-        Rewriter.insert_op(list(self._constants.values()), InsertPoint.at_start(self._first))
+        Rewriter.insert_op([*self._constants.values(), *self._head], InsertPoint.at_start(self._first))
         made = vm.FuncOp(name, self._body)
         made.location = self._main.location
         return made
@@ -151,16 +164,41 @@ class _Conversion:
 
     def _kept(self, value: SSAValue) -> SSAValue:
         """`value` in a register."""
-        return value if isinstance(value.type, vm.RegisterType) else self._call("move", value)
+        if isinstance(value.type, vm.RegisterType):
+            return value
+        if not isinstance(value.owner, vm.PlaceOp | vm.ConstantOp):
+            return self._call("move", value)
+        if value not in self._once_kept:
+            self._once_kept[value] = self._at_head(vm.CallOp("vm.builtin.move", [value]))
+        return self._once_kept[value]
+
+    def _at_head(self, call: vm.CallOp) -> SSAValue:
+        self._head.append(call)
+        assert call.result is not None
+        return call.result
 
     def _dtype(self, kind: Attribute) -> SSAValue:
         return self._build.insert(vm.ConstantOp(kind)).result
 
-    def _view(self, tensor: SSAValue, element: Attribute, kind: MemRefType, offset: SSAValue | None = None) -> SSAValue:
+    def _view(
+        self,
+        tensor: SSAValue,
+        element: Attribute,
+        kind: MemRefType,
+        offset: SSAValue | None = None,
+        *,
+        again: bool = False,
+    ) -> SSAValue:
+        """A view of a tensor; if `again`, in the room of the one before."""
         start = self._immediate(0) if offset is None else offset
         dtype = self._dtype(element)
         extents = [self._immediate(extent) for extent in kind.get_shape()]
-        return self._call("view", tensor, start, dtype, *extents)
+        if not again:
+            return self._call("view", tensor, start, dtype, *extents)
+        rank = vm.ImmediateOp(len(extents))
+        self._head.append(rank)
+        room = self._at_head(vm.CallOp("vm.builtin.alloc_view", [rank.result]))
+        return self._call("view_in", room, tensor, start, dtype, *extents)
 
     def _buffer(self, buffer: SSAValue, element: Attribute | None = None) -> SSAValue:
         """A buffer as a tensor of elements of this type, of its own if none is given."""
@@ -175,7 +213,7 @@ class _Conversion:
         found = self._values[buffer]
         if element is None or self._elements.get(buffer) == element or not kind.has_static_shape():
             return found
-        return self._view(found, wanted, kind)
+        return self._view(found, wanted, kind, again=self._loops > 0)
 
     def _once(self, op: vm.PlaceOp | vm.ConstantOp, named: SSAValue) -> SSAValue:
         """The value of an operation without operands that will be at the head, or of an equal one."""
@@ -253,7 +291,8 @@ class _Conversion:
             start = self._immediate(op.static_offsets.get_values()[0] * width)
         else:
             start = self._call("mul", self._values[op.offsets[0]], self._immediate(width))
-        self._values[op.result] = self._view(self._buffer(op.source), element, kind, start)
+        again = self._loops > 0 and not _outlives_iteration(op.result)
+        self._values[op.result] = self._view(self._buffer(op.source), element, kind, start, again=again)
         self._elements[op.result] = element
 
     def _allocate(self, op: memref.AllocOp) -> None:
@@ -356,9 +395,11 @@ class _Conversion:
         more = self._call("less", head.args[0], self._values[op.ub])
         self._build.insert(vm.IfOp(more, body, end))
         self._go_on_in(body)
+        self._loops += 1
         last = self._region(op.body.block, head.args)
         following = self._call("add", self._values[op.body.block.args[0]], self._values[op.step])
         carried = [self._kept(self._value(value)) for value in last.operands]
+        self._loops -= 1
         self._build.insert(vm.GotoOp(head, [following, *carried]))
         self._go_on_in(end)
         self._values |= dict(zip(op.res, head.args[1:], strict=True))
@@ -367,14 +408,28 @@ class _Conversion:
         head, body, end = self._block(len(op.arguments)), self._block(0), self._block(0)
         self._goto(head, op.arguments)
         self._go_on_in(head)
+        self._loops += 1
         condition = self._region(op.before_region.block, head.args)
         assert isinstance(condition, scf.ConditionOp)
         passed = [self._kept(self._value(value)) for value in condition.args]
         self._build.insert(vm.IfOp(self._kept(self._values[condition.condition]), body, end))
         self._go_on_in(body)
         self._goto(head, self._region(op.after_region.block, passed).operands)
+        self._loops -= 1
         self._go_on_in(end)
         self._values |= dict(zip(op.res, passed, strict=True))
+
+
+def _outlives_iteration(value: SSAValue) -> bool:
+    """Whether a value of a loop's body is handed on to the next iteration, or out of the loop."""
+    for use in value.uses:
+        parent = use.operation.parent_op()
+        if isinstance(use.operation, scf.YieldOp) and isinstance(parent, scf.IfOp):
+            if _outlives_iteration(parent.results[use.index]):
+                return True
+        elif isinstance(use.operation, scf.YieldOp | scf.ConditionOp | scf.WhileOp | scf.ForOp):
+            return True
+    return False
 
 
 def _is_contiguous(op: memref.ReinterpretCastOp, kind: MemRefType) -> bool:

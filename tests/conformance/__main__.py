@@ -2,6 +2,7 @@
 
     python -m tests.conformance --summary
     python -m tests.conformance --route c --pattern 'test_conv.*'
+    python -m tests.conformance --executor vm --control-flow
 
 The last line is `N passed, N failed, N skipped`: skipped are those of `node_suite/expected_failures.toml`, each with
 its reason; one of these that passes has failed. The exit code is 1 if any has failed.
@@ -36,12 +37,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--route", choices=("jit", "c"), default="jit", help="LLVM in process, or C and a C compiler")
     parser.add_argument("-O", dest="optimize", default="2", help="the level (default: 2, as users get it)")
     parser.add_argument("--target", help="as of `aotc compile`; it must run on this machine")
+    parser.add_argument("--executor", choices=("aot", "vm"), default="aot", help="vm: by both, with equal bits")
+    parser.add_argument("--control-flow", action="store_true", help="only models with If, Loop or Scan")
     parser.add_argument("--kind", action="append", choices=KINDS, help="groups of cases (default: node)")
     parser.add_argument("--pattern", default="", help="only cases whose names have this pattern")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     chosen = parser.parse_args(arguments)
     cases = [case for case in load_cases(chosen.kind or KINDS[:1]) if re.search(chosen.pattern, case.name)]
-    route = Route(chosen.route, chosen.optimize, chosen.target)
+    cases = [case for case in cases if case.has_control_flow or not chosen.control_flow]
+    route = Route(chosen.route, chosen.optimize, chosen.target, chosen.executor)
     outcomes: list[Outcome] = []
     for each in _outcomes(cases, route, chosen.jobs):
         outcomes.append(each)

@@ -22,6 +22,17 @@ def test_node_case(case: Case) -> None:
         pytest.skip(found.reason)
 
 
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if case.has_control_flow], ids=lambda case: case.name.removeprefix("test_")
+)
+def test_control_flow_by_both_executors(case: Case) -> None:
+    """The entry as code and as bytecode: equal bits."""
+    found = outcome(case, Route(executor="vm"))
+    assert found.status != "failed", found.reason
+    if found.status == "skipped":
+        pytest.skip(found.reason)
+
+
 def test_every_expected_failure_is_a_case() -> None:
     unknown = [each for each in expected_failures() if not any(re.fullmatch(each, case.name) for case in CASES)]
     assert not unknown

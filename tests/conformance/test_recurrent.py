@@ -9,18 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from harness import Array, assert_close, reference
-from onnx import save
+from harness import Array, assert_close, assert_same_bits, by_every_route, reference
 from recurrent_cases import GATES, Layer, batch_first, draw, model, time_first
 
 import aotc
-from aotc.compiler.driver import in_process, lower
-from aotc.executor import compiled_in_process
-from aotc.measuring.routes import open_model
-from aotc.pipeline.options import CompileOptions
-
-SCALAR = "rv64gc"
-"""A target without vectors of as wide addresses; what its phases make runs in this process as well."""
 
 
 def layers(op_type: str, dtype: str = "float32", count: int = 10) -> list[list[Layer]]:
@@ -52,24 +44,13 @@ def expected(group: list[Layer]) -> dict[str, Array]:
 def test_as_onnxruntime(op_type: str, tmp_path: Path) -> None:
     for group in layers(op_type):
         proto, feed = model(group)
-        path = tmp_path / "layers.onnx"
-        save(proto, path)
-        scalar = lower(proto, in_process(CompileOptions.of(target=SCALAR)))
-        computed = {
-            "by definition": aotc.compile(proto, optimize=0)(feed),
-            "on vectors": aotc.compile(proto)(feed),
-            "by threads": aotc.compile(proto, threads=2)(feed),
-            "without vectors": compiled_in_process(scalar)(feed),
-            "by C": open_model(str(path), "c", CompileOptions())(feed),
-        }
+        computed = {how: compiled(feed) for how, compiled in by_every_route(proto, tmp_path).items()}
         wanted = expected(group)
         for how, found in computed.items():
             for name, value in wanted.items():
                 number = int(name.rpartition("h" if "_h" in name else "c" if "_c" in name else "Y")[2])
                 assert_close(f"{name} {how}: {group[number]}", found[name], value)
-        for name, value in computed["on vectors"].items():
-            assert value.tobytes() == computed["by C"][name].tobytes(), f"{name}: C and LLVM differ"
-            assert value.tobytes() == computed["by threads"][name].tobytes(), f"{name}: threads change it"
+        assert_same_bits(computed)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float16"])

@@ -18,8 +18,6 @@ import aotc
 DATA = Path(__file__).parents[1] / "models" / "data"
 RUNTIME = Path(aotc.__file__).parent / "runtime"
 _SCRATCH = TemporaryDirectory(prefix="aotc-embedded.")
-BYTECODE_MEMORY = 1024
-"""Bytes that the machine needs beside the workspace: registers, and the tensors of one call."""
 _CODES = {"i": 0, "u": 1, "f": 2}
 
 
@@ -90,7 +88,7 @@ def measure(
     `library` are objects that it is linked with, which count as runtime.
     """
     if kind == "bytecode":
-        options["emit"] = ("c", "vm")
+        options |= {"executor": "vm", "interface_api": "packed", "emit": ("c",)}
     source = compiled(model, board.target, **options)
     chosen = cases(model)[:count]
     folder = Path(mkdtemp(prefix=f"{board.name}.", dir=_SCRATCH.name))
@@ -105,8 +103,6 @@ def measure(
     if kind == "bytecode":
         files.append(source / f"{model}_vm.c")
         runtime = [RUNTIME / "aotc_vm.c", RUNTIME / "aotc_vm_builtins.c"]
-        workspace = report(model, board.target, **options)["workspace_bytes"]
-        defines["BYTECODE_MEMORY"] = str((workspace + BYTECODE_MEMORY) // 8 * 8)
     elif options.get("operator_api") == "packed":
         runtime = [RUNTIME / "aotc_registry.c"]
     for end, array in (("INPUT", chosen[0].input), ("OUTPUT", chosen[0].output)):

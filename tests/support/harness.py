@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnxruntime
-from onnx import ModelProto, TensorProto, numpy_helper
+from onnx import ModelProto, TensorProto, numpy_helper, save
 
 import aotc
+from aotc.compiler.driver import in_process, lower
 from aotc.dialects.dtypes import element_type, is_encoded, number_kind
+from aotc.executor import CompiledModel, compiled_in_process
 from aotc.frontend.onnx.tensors import DTYPES, read_tensor
+from aotc.measuring.routes import open_model
+from aotc.pipeline.options import CompileOptions
 
 Array = np.ndarray[Any, Any]
 Feed = Mapping[str, Array]
 
 TOLERANCES = {"float64": (1e-7, 1e-9), "float32": (1e-4, 1e-6), "float16": (4e-3, 1e-3), "bfloat16": (2e-2, 1e-2)}
 """Allowed difference of floats: relative to the value, and absolute. Everything else, minifloats too, must be equal."""
+
+
+SCALAR = "rv64gc"
+"""A target without vectors of as wide addresses; what its phases make runs in this process as well."""
 
 
 def with_known(model: ModelProto, feed: Feed, names: Sequence[str]) -> ModelProto:
@@ -45,6 +54,27 @@ def run(model: ModelProto, feed: Feed) -> dict[str, Array]:
         else:
             return compiled({name: value for name, value in feed.items() if name not in known})
     raise AssertionError("the last try returns or raises")
+
+
+def by_every_route(model: ModelProto, folder: Path, *, threads: bool = True) -> dict[str, CompiledModel]:
+    """A model by all there is to compute it: in process at two levels, if it is asked for by threads, as it is for
+    processors without vectors, and by C."""
+    path = folder / "model.onnx"
+    save(model, path)
+    ways = {
+        "by definition": aotc.compile(model, optimize=0),
+        "on vectors": aotc.compile(model),
+        "without vectors": compiled_in_process(lower(model, in_process(CompileOptions.of(target=SCALAR)))),
+        "by C": open_model(str(path), "c", CompileOptions()),
+    }
+    return ways | ({"by threads": aotc.compile(model, threads=2)} if threads else {})
+
+
+def assert_same_bits(found: Mapping[str, Feed]) -> None:
+    """Of what `by_every_route` gives, C and threads agree with code on vectors bit for bit."""
+    for how in found.keys() & {"by C", "by threads"}:
+        for name, value in found["on vectors"].items():
+            assert value.tobytes() == found[how][name].tobytes(), f"{name} {how} differs"
 
 
 def reference(model: ModelProto, feed: Feed) -> list[Array] | None:

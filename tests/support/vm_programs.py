@@ -17,6 +17,13 @@ def many_instructions() -> Executable:
         ib.emit_call("vm.builtin.load_shape", [ib.r(2), ib.imm(1), ib.imm(0)], dst=ib.r(3))
         ib.emit_call("vm.builtin.alloc_storage", [ib.vm_state(), ib.imm(4096)], dst=ib.r(4))
         ib.emit_call("vm.builtin.alloc_tensor", [ib.r(4), ib.imm(64), ib.r(3), np.dtype("int16")], dst=ib.r(4))
+        ib.emit_call("vm.builtin.alloc_view", [ib.imm(2)], dst=ib.r(6))
+        ib.emit_call(
+            "vm.builtin.view_in",
+            [ib.r(6), ib.r(4), *map(ib.imm, (4,)), np.dtype("int8"), *map(ib.imm, (2, 3))],
+            dst=ib.r(7),
+        )
+        ib.emit_call("vm.builtin.match_tensor", [ib.r(7), np.dtype("int8"), ib.imm(2), ib.imm(3)])
         ib.emit_if(ib.r(1), end)
         ib.emit_call("vm.builtin.sub", [ib.r(1), ib.imm(1)], dst=ib.r(1))
         ib.emit_call("main", [ib.r(0), ib.r(1)], dst=ib.r(5))

@@ -6,10 +6,15 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from aotc.model.conventions import operator_symbol
+from aotc.model.conventions import entry_symbol, operator_symbol
 from aotc.vm import Executable
+from aotc.vm.instructions import Call
 
 _BUILTIN = "vm.builtin."
+_TENSORS = {"move": 0, "view": 1, "alloc_view": 1}
+"""Built-in functions that take memory for a tensor, and whether for its shape, too."""
+_TENSOR, _VALUE, _FRAME, _LINE = 48, 16, 16, 64
+"""Bytes at most of a DLTensor, of a value with its type, of what lies below registers; and what memory is taken by."""
 _PROTOTYPE = "int32_t {}(void *, void *, int32_t, void *, void *, void *);"
 _MOST_COLUMNS = 120
 
@@ -22,12 +27,12 @@ def bytecode_table(executable: Executable, model: str) -> str:
     symbols = ["NULL" if name in own else _symbol(name) for name in executable.func_names] or ["NULL"]
     blob = executable.to_bytes()
     words = np.frombuffer(blob + bytes(-len(blob) % 8), "<u8").tolist()
-    main = executable.function("main")
+    number, inputs = executable.global_funcs.index(executable.function("main")), executable.function("main").num_args
     lines = [
         f"/* The entry of {model} as bytecode, for aotc_vm.c:",
         " *",
         f" *     AOTCVM_Start(&vm, {table}, {functions}, memory, sizeof memory);",
-        f" *     AOTCVM_Call(&vm, {executable.global_funcs.index(main)}, arguments, {main.num_args}, &result);",
+        f" *     AOTCVM_Call(&vm, {number}, values, type_codes, {inputs}, &result);",
         " *",
         f" * {executable.workspace_bytes} bytes of the memory are its workspace.",
         " */",
@@ -49,6 +54,57 @@ def bytecode_table(executable: Executable, model: str) -> str:
         "};",
     ]
     return "\n".join((*lines, ""))
+
+
+def packed_entry(executable: Executable, model: str) -> str:
+    """The packed function that the application calls: the machine runs `main` in memory that is static, or where the
+    model has no workspace, so that calls may be made at the same time, on the stack."""
+    table, functions = operator_symbol(model, "vm"), operator_symbol(model, "vm_functions")
+    number = executable.global_funcs.index(executable.function("main"))
+    static = executable.workspace_bytes > 0
+    place = "static " if static else ""
+    lines = [
+        "",
+        _PROTOTYPE.format(entry_symbol(model, "packed")),
+        "",
+        f"int32_t {entry_symbol(model, 'packed')}(void *args, void *arg_type_ids, int32_t num_args,",
+        "        void *out_ret_value, void *out_ret_tcode, void *resource_handle)",
+        "{",
+        f"    {place}uint64_t memory[{-(-memory_bytes(executable) // 8)}];",
+        f"    {place}AOTCVM vm;",
+        "    AOTCVMValue result;",
+        "    aotc_error_t status = kAOTCErrorNone;",
+        "    (void)out_ret_value;",
+        "    (void)out_ret_tcode;",
+        *(["    if (vm.executable == NULL)"] if static else []),
+        f"    {'    ' if static else ''}status = AOTCVM_Start(&vm, {table}, {functions}, memory, sizeof memory);",
+        "    if (status != kAOTCErrorNone) return status;",
+        "    vm.resource_handle = resource_handle;",
+        f"    return AOTCVM_Call(&vm, {number}, (const AOTCValue *)args, (const int32_t *)arg_type_ids,",
+        "        (uint32_t)num_args, &result);",
+        "}",
+    ]
+    return "\n".join((*lines, ""))
+
+
+def memory_bytes(executable: Executable) -> int:
+    """What a machine needs at most for a call of `main`, on any target: the workspace, registers, the tensors of one
+    call of a function, and those that live until the end, one for each instruction that makes some."""
+    main = executable.function("main")
+    calls = [each for each in executable.body(main) if isinstance(each, Call)]
+    values = max((len(call.args) for call in calls), default=0) * (_TENSOR + _VALUE)
+    lasting = 0
+    for call in calls:
+        shape = _TENSORS.get(executable.func_names[call.function].removeprefix(_BUILTIN))
+        if shape is not None and call.dst is not None:
+            lasting += _up(_VALUE + _TENSOR + (8 * len(call.args) if shape else 0))
+    names = 2 * len(executable.func_names) + 8
+    frame = _FRAME + main.register_file_size * _VALUE
+    return _LINE + _up(executable.workspace_bytes) + names + frame + values + _LINE + lasting
+
+
+def _up(size: int) -> int:
+    return -(-size // _LINE) * _LINE
 
 
 def _symbol(name: str) -> str:

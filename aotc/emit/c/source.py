@@ -55,8 +55,8 @@ class CSource(Unit):
         return [THREADS[1]] if THREADS_RUN in self._calls else []
 
     def exported(self) -> list[Prototype]:
-        """The functions with external linkage that the file defines."""
-        return [self._prototype(f) for f in self._functions.values() if f.body.blocks and not is_private(f)]
+        """The functions with external linkage that the file defines, or the one with the entry's bytecode."""
+        return [self._prototype(f) for f in self._functions.values() if not is_private(f)]
 
     def descriptors(self) -> list[Descriptor]:
         """The public tables."""
@@ -132,12 +132,12 @@ class CSource(Unit):
         lines: list[str] = []
         for symbol, function in self._functions.items():
             prototype = self._prototype(function)
-            if not function.body.blocks:
-                linkage = None if _provided(function) or symbol not in self._calls else "extern "
-            elif is_private(function):
-                linkage = "static " if symbol in named else None
-            else:
+            if not is_private(function):
                 linkage = "" if alone else None
+            elif not function.body.blocks:
+                linkage = None if _provided(function) or symbol not in self._calls else "extern "
+            else:
+                linkage = "static " if symbol in named else None
             if linkage is not None:
                 head = f"{linkage}{prototype.result} {symbol}("
                 lines.extend(wrapped(head, prototype.parameters or ("void",), ");"))

@@ -9,19 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from harness import Array, assert_close, reference
-from onnx import GraphProto, ModelProto, ValueInfoProto, helper, numpy_helper, save
+from harness import Array, assert_close, assert_same_bits, by_every_route, reference
+from onnx import GraphProto, ModelProto, ValueInfoProto, helper, numpy_helper
 
 import aotc
-from aotc.compiler.driver import in_process, lower
+from aotc.compiler.driver import lower
 from aotc.dialects.dtypes import ELEMENT_TYPES
-from aotc.executor import compiled_in_process
 from aotc.frontend.onnx.tensors import ONNX_TYPES
-from aotc.measuring.routes import open_model
 from aotc.pipeline.options import CompileOptions
-
-SCALAR = "rv64gc"
-"""A target without vectors of as wide addresses; what its phases make runs in this process as well."""
 
 
 @dataclass(frozen=True)
@@ -253,15 +248,7 @@ FAMILIES = {"layers": layers, "products": products, "attention": attentions, "re
 def test_as_onnxruntime(family: str, tmp_path: Path) -> None:
     cases = FAMILIES[family]()
     proto, feed = merged(cases)
-    path = tmp_path / "cases.onnx"
-    save(proto, path)
-    scalar = lower(proto, in_process(CompileOptions.of(target=SCALAR)))
-    found = {
-        "by definition": aotc.compile(proto, optimize=0)(feed),
-        "at the default level": aotc.compile(proto)(feed),
-        "without vectors": compiled_in_process(scalar)(feed),
-        "by C": open_model(str(path), "c", CompileOptions())(feed),
-    }
+    found = {how: compiled(feed) for how, compiled in by_every_route(proto, tmp_path, threads=False).items()}
     for number, each in enumerate(cases):
         values = reference(*each.model())
         assert values is not None, str(each)
@@ -273,8 +260,7 @@ def test_as_onnxruntime(family: str, tmp_path: Path) -> None:
                     continue
                 assert (actual.dtype, actual.shape) == (wanted.dtype, wanted.shape), where
                 np.testing.assert_allclose(actual, wanted, each.tolerance, each.tolerance, err_msg=where)
-    for name, value in found["at the default level"].items():
-        assert value.tobytes() == found["by C"][name].tobytes(), f"{name}: C and LLVM differ"
+    assert_same_bits(found)
 
 
 def test_packed_queries_keys_and_values() -> None:

@@ -7,41 +7,30 @@ from typing import Any
 
 import numpy as np
 import pytest
-from harness import Array, assert_close, reference
+from harness import Array, assert_close, assert_same_bits, by_every_route, reference
 from ml_cases import MODE_NUMBERS, Trees, as_version_3, as_version_5, draw_rows, draw_trees, ml_model
-from onnx import ModelProto, TensorProto, helper, save
+from onnx import ModelProto, TensorProto, helper
 
 import aotc
-from aotc.compiler.driver import in_process, lower
 from aotc.dialects.dtypes import ELEMENT_TYPES
-from aotc.executor import compiled_in_process
 from aotc.frontend.onnx.tensors import ONNX_TYPES
-from aotc.measuring.routes import open_model
-from aotc.pipeline.options import CompileOptions
 
-SCALAR = "rv64gc"
-"""A target without vectors of as wide addresses; what its phases make runs in this process as well."""
 TRANSFORMS = ["NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"]
 
 
-def compare(proto: ModelProto, feed: dict[str, Array], path: Path | None = None) -> None:
-    """Every output is onnxruntime's; with a path, by all routes, which agree bit by bit."""
+def compare(proto: ModelProto, feed: dict[str, Array], folder: Path | None = None) -> None:
+    """Every output is onnxruntime's; with a folder, by all routes, which agree bit by bit."""
     wanted = reference(proto, feed)
     assert wanted is not None
     outputs = [value.name for value in proto.graph.output]
-    found = {"by definition": aotc.compile(proto, optimize=0)(feed)}
-    if path is not None:
-        save(proto, path)
-        scalar = lower(proto, in_process(CompileOptions.of(target=SCALAR)))
-        found["at the default level"] = aotc.compile(proto)(feed)
-        found["without vectors"] = compiled_in_process(scalar)(feed)
-        found["by C"] = open_model(str(path), "c", CompileOptions())(feed)
+    if folder is None:
+        found = {"by definition": aotc.compile(proto, optimize=0)(feed)}
+    else:
+        found = {how: each(feed) for how, each in by_every_route(proto, folder, threads=False).items()}
+        assert_same_bits(found)
     for how, computed in found.items():
         for name, value in zip(outputs, wanted, strict=True):
             assert_close(f"{name} {how}", computed[name], value)
-    if path is not None:
-        for name, value in found["at the default level"].items():
-            assert value.tobytes() == found["by C"][name].tobytes(), f"{name}: C and LLVM differ"
 
 
 def single(random: np.random.Generator, targets: int, modes: list[str], **options: Any) -> Trees:
@@ -73,7 +62,7 @@ def test_regressors(aggregate: str, targets: int, tmp_path: Path) -> None:
     attributes = as_version_3(trees, "target") | {"n_targets": targets, "aggregate_function": aggregate}
     feed = {"x": draw_rows(random, 40, 6, "float32")}
     proto = ml_model("TreeEnsembleRegressor", 3, feed, base_values=base, **attributes)
-    compare(proto, feed, tmp_path / "trees.onnx")
+    compare(proto, feed, tmp_path)
 
 
 @pytest.mark.parametrize("transform", TRANSFORMS[:4])
@@ -130,7 +119,7 @@ def test_features_that_are_cast_from_narrow_integers(dtype: str, tmp_path: Path)
         cast = helper.make_node("Cast", ["i"], ["x"], to=TensorProto.FLOAT)
         proto.graph.node.insert(0, cast)
         proto.graph.input[0].CopyFrom(helper.make_tensor_value_info("i", ONNX_TYPES[ELEMENT_TYPES[dtype]], (30, 5)))
-        compare(proto, feed, tmp_path / "trees.onnx")
+        compare(proto, feed, tmp_path)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -142,7 +131,7 @@ def test_version_5_with_sets(dtype: str, aggregate: int, tmp_path: Path) -> None
     x = draw_rows(random, 50, 5, dtype)
     x[:25] = random.integers(0, 10, (25, 5))  # onnxruntime knows sets of natural numbers only
     feed = {"x": x}
-    compare(ml_model("TreeEnsemble", 5, feed, **attributes), feed, tmp_path / "trees.onnx")
+    compare(ml_model("TreeEnsemble", 5, feed, **attributes), feed, tmp_path)
 
 
 CLASSIFIERS: list[tuple[str, list[int], list[list[int]], float, int]] = [

@@ -31,6 +31,12 @@ class Case:
     def model(self) -> ModelProto:
         return self.source.model or onnx.load(Path(self.source.model_dir or "", "model.onnx"))
 
+    @property
+    def has_control_flow(self) -> bool:
+        """Whether an operator of the model has graphs of its own."""
+        functions = (node for function in self.model.functions for node in function.node)
+        return any(_has_graph(node) for node in (*self.model.graph.node, *functions))
+
     def data(self) -> Iterator[tuple[dict[str, Any], list[Any]]]:
         """The inputs by name, without those left out, and the outputs of each recorded run; a sequence is a list."""
         known = {tensor.name for tensor in self.model.graph.initializer}
@@ -44,6 +50,11 @@ class Case:
         graph = self.model.graph
         for folder in sorted(Path(self.source.model_dir or "").glob("test_data_set_*")):
             yield _read(folder, "input", graph.input), _read(folder, "output", graph.output)
+
+
+def _has_graph(node: onnx.NodeProto) -> bool:
+    kinds = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
+    return any(attribute.type in kinds for attribute in node.attribute)
 
 
 def load_cases(kinds: Sequence[str] = KINDS[:1]) -> list[Case]:

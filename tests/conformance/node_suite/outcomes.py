@@ -18,13 +18,14 @@ from node_suite.cases import Case
 from onnx import ModelProto
 
 import aotc
-from aotc.errors import AotcError
+from aotc.errors import AotcError, CompileError
 from aotc.executor import CompiledModel
 from aotc.measuring.routes import build_shared
 
 EXPECTED = Path(__file__).parent / "expected_failures.toml"
 AT_RUN_TIME = "run time"
 """What every refusal says that goes away once an input is a constant."""
+RUNTIME = Path(aotc.__file__).parent / "runtime"
 FLAGS = ("-std=c99", "-O1", "-ffp-contract=off", "-fPIC", "-shared")
 """How C is built: quickly."""
 
@@ -46,11 +47,13 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Route:
-    """How a case is compiled: `jit` (LLVM, in this process) or `c`, at a level, for a target."""
+    """How a case is compiled: `jit` (LLVM, in this process) or `c`, at a level, for a target, its entry to code or to
+    bytecode."""
 
     name: Literal["jit", "c"] = "jit"
     optimize: str = "0"
     target: str | None = None
+    executor: Literal["aot", "vm"] = "aot"
 
     def compiled(
         self, model: ModelProto, constants: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]
@@ -60,6 +63,7 @@ class Route:
             "optimize": self.optimize,
             "constants": dict(constants),
             "input_shapes": dict(shapes),
+            "executor": self.executor,
         }
         if self.target is not None:
             options["target"] = self.target
@@ -69,7 +73,27 @@ class Route:
             path = Path(folder) / "model.onnx"
             onnx.save(model, path)
             written = aotc.compile_to(path, folder, emit=("c",), weights="embedded", **options)
-            return aotc.load(build_shared(next(each for each in written.files if each.suffix == ".c"), FLAGS))
+            source, *bytecode = (each for each in written.files if each.suffix == ".c")
+            machine = [*bytecode, RUNTIME / "aotc_vm.c", RUNTIME / "aotc_vm_builtins.c"] if bytecode else []
+            return aotc.load(build_shared(source, (*FLAGS, f"-I{RUNTIME}", *map(str, machine))))
+
+    def outputs(
+        self,
+        model: ModelProto,
+        feed: Mapping[str, Any],
+        constants: Sequence[str],
+        shapes: Mapping[str, tuple[int, ...]],
+    ) -> dict[str, Any]:
+        """What the model gives for a feed, of which some inputs are constants; with an entry in bytecode what it gives
+        with a compiled one, bit for bit. Raises AotcError, and AssertionError where the two differ."""
+        known = {name: feed[name] for name in constants}
+        given = {name: value for name, value in feed.items() if name not in constants}
+        found = self.compiled(model, known, shapes)(given)
+        if self.executor == "vm":
+            expected = replace(self, executor="aot").compiled(model, known, shapes)(given)
+            for name, value in expected.items():
+                assert found[name].tobytes() == value.tobytes(), f"{name}: bytecode and code differ"
+        return found
 
 
 @dataclass(frozen=True)
@@ -138,14 +162,13 @@ def _run(model: ModelProto, feed: Mapping[str, Any], route: Route) -> tuple[tupl
     whole = feed
     feed = {name: value for name, value in feed.items() if name not in sequences} | items
     try:
-        compiled = route.compiled(model, {}, shapes)
-    except AotcError as error:
+        outputs = route.outputs(model, feed, names, shapes)
+    except CompileError as error:
         names = known_inputs(whole)
         if AT_RUN_TIME not in str(error) or not names:
             raise
-        compiled = route.compiled(model, {name: feed[name] for name in names}, shapes)
-    given = {name: value for name, value in feed.items() if name not in names}
-    return names, _cut_to_counts(compiled(given))
+        outputs = route.outputs(model, feed, names, shapes)
+    return names, _cut_to_counts(outputs)
 
 
 def _cut_to_counts(outputs: Mapping[str, Any]) -> list[Any]:

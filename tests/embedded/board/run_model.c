@@ -2,8 +2,7 @@
  *
  *     MODEL_HEADER   "kws.h"
  *     MODEL(x)       the name of what the header calls aotc_kws_x
- *     INTERFACE_C | INTERFACE_MICRO | INTERFACE_PACKED, with BYTECODE_MEMORY where aotc_vm.c runs the entry in so many
- *                    bytes of memory
+ *     INTERFACE_C | INTERFACE_MICRO | INTERFACE_PACKED
  *     INPUT_SIZE, OUTPUT_SIZE in bytes, CASES
  *     INPUT_SHAPE, OUTPUT_SHAPE and INPUT_DTYPE, OUTPUT_DTYPE as initialisers, for packed models */
 #include "board.h"
@@ -42,34 +41,12 @@ static DLTensor tensors[2] = {
 static AOTCValue values[2];
 static int32_t codes[2] = {7, 7};
 
-#ifdef BYTECODE_MEMORY
-#include "aotc_vm.h"
-
-extern const uint64_t MODEL(vm)[];
-extern const AOTCPackedFunction MODEL(vm_functions)[];
-static uint64_t memory[BYTECODE_MEMORY / 8];
-static AOTCVM vm;
-static AOTCVMValue arguments[2], result;
-#endif
-
 static void run(void)
 {
     values[0].v_handle = &tensors[0];
     values[1].v_handle = &tensors[1];
     board_mark();
-#ifdef BYTECODE_MEMORY
-    if (vm.executable == NULL) {
-        status = AOTCVM_Start(&vm, MODEL(vm), MODEL(vm_functions), memory, sizeof memory);
-        if (status != 0) return;
-    }
-    for (int i = 0; i < 2; i++) {
-        arguments[i].value = values[i];
-        arguments[i].type_code = codes[i];
-    }
-    status = AOTCVM_Call(&vm, 0, arguments, 2, &result);
-#else
     status = MODEL(run_packed)(values, codes, 2, NULL, NULL, NULL);
-#endif
 }
 
 #endif

@@ -22,7 +22,7 @@ HERE = Path(__file__).parent
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    sources = [RUNTIME / name for name in ("aotc_vm.c", "aotc_vm_builtins.c", "aotc_registry.c")]
+    sources = [RUNTIME / name for name in ("aotc_vm.c", "aotc_vm_check.c", "aotc_vm_builtins.c", "aotc_registry.c")]
     return build(tmp_path_factory.mktemp("vm"), HERE / "vm.c", *sources)
 
 
@@ -104,6 +104,56 @@ def test_g20_shapes_and_memory(program: Path, tmp_path: Path) -> None:
     expected = VirtualMachine(shapes())["main"](np.zeros((3, 5), "float32"))
     assert run(program, tmp_path, shapes(), "main", (3, 5)) == shown(expected) == f"tensor 4x13 {'00' * 52}"
     assert run(program, tmp_path, shapes(), "main", (3, 5, 2)) == "failed -23 0 1"
+
+
+def test_a_view_in_a_loop_takes_no_more_memory(program: Path, tmp_path: Path) -> None:
+    """Without room of its own each takes some until the call ends."""
+
+    def looping(room: bool) -> Executable:
+        def emit(ib: ExecBuilder) -> None:
+            again = ib.label()
+            ib.emit_call("vm.builtin.alloc_view", [ib.imm(1)], dst=ib.r(2))
+            ib.place(again)
+            ib.emit_call("vm.builtin.sub", [ib.r(0), ib.imm(1)], dst=ib.r(0))
+            ib.emit_call("vm.builtin.mul", [ib.r(0), ib.imm(4)], dst=ib.r(3))
+            first = [ib.r(2)] if room else []
+            name = "vm.builtin.view_in" if room else "vm.builtin.view"
+            ib.emit_call(name, [*first, ib.r(1), ib.r(3), np.dtype("float32"), ib.imm(1)], dst=ib.r(4))
+            ib.emit_call("vm.builtin.equal", [ib.r(0), ib.imm(0)], dst=ib.r(3))
+            ib.emit_if(ib.r(3), again)
+            ib.emit_ret(ib.r(4))
+
+        return function(emit, 2)
+
+    assert run(program, tmp_path, looping(True), "main", 4000, (4000, 1)) == f"tensor 1 {'00' * 4}"
+    assert run(program, tmp_path, looping(False), "main", 4000, (4000, 1)).startswith("failed -6 0 ")
+
+
+def test_tensors_are_matched(program: Path, tmp_path: Path) -> None:
+    """Their type and their shape; a view has room for as many dimensions as were asked for."""
+
+    def matching(dtype: str, *extents: int) -> Executable:
+        return call("match_tensor", lambda ib: [ib.r(0), np.dtype(dtype), *map(ib.imm, extents)], 1)
+
+    assert run(program, tmp_path, matching("float32", 3, 5), "main", (3, 5)) == "code 4"
+    for executable, expected in (
+        (matching("int32", 3, 5), "failed -22 0 0"),
+        (matching("float64", 3, 5), "failed -22 0 0"),
+        (matching("float32", 3, 4), "failed -23 0 0"),
+        (matching("float32", 3), "failed -23 0 0"),
+        (matching("float32", 3, 5, 1), "failed -23 0 0"),
+    ):
+        assert run(program, tmp_path, executable, "main", (3, 5)) == expected
+    assert run(program, tmp_path, matching("float32", 3, 5), "main", 7) == "failed -22 0 0"
+    wrong = call("view_in", lambda ib: [ib.r(0), ib.r(0), ib.imm(0), np.dtype("int8"), ib.imm(1)], 1)
+    assert run(program, tmp_path, wrong, "main", (3, 5)) == "failed -22 0 0"
+
+    def other_room(ib: ExecBuilder) -> None:
+        ib.emit_call("vm.builtin.alloc_view", [ib.imm(2)], dst=ib.r(1))
+        ib.emit_call("vm.builtin.view_in", [ib.r(1), ib.r(0), ib.imm(0), np.dtype("int8"), ib.imm(1)], dst=ib.r(1))
+        ib.emit_ret(ib.r(1))
+
+    assert run(program, tmp_path, function(other_room, 1), "main", (3, 5)) == "failed -23 0 1"
 
 
 def test_integers_are_written(program: Path, tmp_path: Path) -> None:

@@ -88,7 +88,9 @@ static int Run(int argc, char **argv) {
   static float zeros[4096];
   static int64_t shapes[8][8];
   static DLTensor tensors[8];
-  AOTCVMValue arguments[8], result;
+  AOTCValue arguments[8];
+  int32_t codes[8];
+  AOTCVMValue result;
   AOTCPackedFunction *functions;
   AOTCVM vm;
   size_t size;
@@ -105,8 +107,8 @@ static int Run(int argc, char **argv) {
     vm.most_jumps = 100000;
     for (i = 4; i < argc; ++i) {
       DLTensor *tensor = &tensors[i - 4];
-      arguments[i - 4].type_code = kAOTCInt;
-      arguments[i - 4].value.v_int64 = strtoll(argv[i], NULL, 10);
+      codes[i - 4] = kAOTCInt;
+      arguments[i - 4].v_int64 = strtoll(argv[i], NULL, 10);
       if (strchr(argv[i], 'x') != NULL) {
         char *at = argv[i];
         memset(tensor, 0, sizeof *tensor);
@@ -117,11 +119,11 @@ static int Run(int argc, char **argv) {
         tensor->dtype.lanes = 1;
         tensor->shape = shapes[i - 4];
         for (; *at != '\0'; at += *at == 'x') tensor->shape[tensor->ndim++] = strtoll(at, &at, 10);
-        arguments[i - 4].value.v_handle = tensor;
-        arguments[i - 4].type_code = kAOTCDLTensorHandle;
+        arguments[i - 4].v_handle = tensor;
+        codes[i - 4] = kAOTCDLTensorHandle;
       }
     }
-    status = AOTCVM_Call(&vm, function, arguments, (uint32_t)(argc - 4), &result);
+    status = AOTCVM_Call(&vm, function, arguments, codes, (uint32_t)(argc - 4), &result);
     if (status != 0) {
       printf("failed %d %u %u\n", status, vm.function, vm.instruction);
     } else {
@@ -138,7 +140,9 @@ static int Run(int argc, char **argv) {
 static int Try(const uint8_t *bytes, size_t size, void *memory) {
   uint8_t *blob = (uint8_t *)malloc(size > 0 ? size : 1);
   AOTCPackedFunction *functions;
-  AOTCVMValue arguments[4], result;
+  AOTCValue arguments[4];
+  int32_t codes[4];
+  AOTCVMValue result;
   AOTCVM vm;
   uint32_t function = 0, unknown, n;
   int found = 0;
@@ -155,15 +159,15 @@ static int Try(const uint8_t *bytes, size_t size, void *memory) {
         for (types = 0; types < 3; ++types) {
           uint32_t i;
           for (i = 0; i < n; ++i) {
-            arguments[i].value.v_int64 = 2;
-            arguments[i].type_code = kAOTCInt;
+            arguments[i].v_int64 = 2;
+            codes[i] = kAOTCInt;
             if (types == 2 || (types == 0 && i == 0)) {
-              arguments[i].value.v_handle = &tensor;
-              arguments[i].type_code = kAOTCDLTensorHandle;
+              arguments[i].v_handle = &tensor;
+              codes[i] = kAOTCDLTensorHandle;
             }
           }
           vm.most_jumps = 100;
-          status = AOTCVM_Call(&vm, function, arguments, n, &result);
+          status = AOTCVM_Call(&vm, function, arguments, codes, n, &result);
           if (status == kAOTCErrorUnknownFunction || status == kAOTCVMErrorWrongArguments) break;
           if (types == 0 && status != 0) found = 1;
         }

@@ -41,7 +41,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "pipeline": BELOW,
     "frontend": BELOW,
     "emit": ("pipeline", "vm", *BELOW),
-    "executor": ("emit", "pipeline", *BELOW),
+    "executor": ("emit", "vm", "pipeline", *BELOW),
     "compiler": ("executor", "emit", "frontend", "vm", *FLOW),
     "aotc": ("compiler", "executor", "model", "errors"),
     "backend": ("compiler", "executor", "errors"),

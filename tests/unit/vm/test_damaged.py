@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import struct
 from typing import Any
 
 import numpy as np
@@ -55,3 +56,13 @@ def test_arguments_of_any_kind(argument: Any) -> None:
     blob = many_instructions().to_bytes()
     for arguments in ((argument, 1), (np.zeros((3, 5)), argument), (argument, argument)):
         assert run(blob, *arguments) in ("failed", "ran")
+
+
+@pytest.mark.parametrize("change", [-64, 64])
+def test_a_workspace_of_another_size_is_refused(change: int) -> None:
+    """Places would lie behind its end; the machine in C takes the size from the header."""
+    blob = bytearray(many_instructions().to_bytes())
+    (size,) = struct.unpack_from("<I", blob, 44)
+    struct.pack_into("<I", blob, 44, max(size + change, 0))
+    with pytest.raises(VMError, match=f"its places end at byte {size}, not {max(size + change, 0)}"):
+        Executable.from_bytes(blob)

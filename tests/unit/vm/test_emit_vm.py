@@ -60,7 +60,7 @@ def test_the_table_in_c_has_the_bytes_of_the_file(artifacts: ArtifactSet, tmp_pa
     sources = [
         tmp_path / "m.c",
         tmp_path / "m_vm.c",
-        *(RUNTIME / f"aotc_{n}.c" for n in ("vm", "vm_builtins", "registry")),
+        *(RUNTIME / f"aotc_{n}.c" for n in ("vm", "vm_check", "vm_builtins", "registry")),
     ]
     command = ["gcc", f"-I{RUNTIME}", f"-I{tmp_path}", "-lm", "-o", tmp_path / "main"]
     subprocess.run(["gcc", *strict, f"-I{RUNTIME}", "-c", tmp_path / "m_vm.c", "-o", tmp_path / "x.o"], check=True)

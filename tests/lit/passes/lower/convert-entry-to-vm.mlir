@@ -1,10 +1,17 @@
 // RUN: aotc-opt %s -p 'convert-entry-to-vm' --split-input-file | filecheck %s
 
-// A straight entry after plan-memory: places, weights, views, calls.
+// A straight entry after plan-memory: places, weights, its arguments looked at, views, calls.
 // CHECK-LABEL: vm.func @main(%x: !vm.reg, %y: !vm.reg) {
 // CHECK-NEXT:    [[W:%.*]] = vm.constant dense_resource<w> : tensor<8xf32>
 // CHECK-NEXT:    [[U:%.*]] = vm.place 48 : memref<1x4xf32>
 // CHECK-NEXT:    [[T:%.*]] = vm.place 32 : memref<8xf32>
+// CHECK-NEXT:    [[XK:%.*]] = vm.constant f32
+// CHECK-NEXT:    [[X0:%.*]] = vm.immediate 2
+// CHECK-NEXT:    [[X1:%.*]] = vm.immediate 4
+// CHECK-NEXT:    vm.call "vm.builtin.match_tensor"(%x, [[XK]], [[X0]], [[X1]])
+// CHECK-NEXT:    [[YK:%.*]] = vm.constant f32
+// CHECK-NEXT:    [[Y0:%.*]] = vm.immediate 8
+// CHECK-NEXT:    vm.call "vm.builtin.match_tensor"(%y, [[YK]], [[Y0]])
 // CHECK-NEXT:    {{%.*}} = vm.immediate 32
 // CHECK-NEXT:    [[O:%.*]] = vm.immediate 0
 // CHECK-NEXT:    [[K:%.*]] = vm.constant f32
@@ -35,6 +42,9 @@ func.func private @relu_0(memref<8xf32>, memref<8xf32>)
 // CHECK-LABEL: vm.func @unsigned(%x: !vm.reg, %y: !vm.reg) {
 // CHECK-NEXT:    [[U:%.*]] = vm.place 0 : memref<4xui8>
 // CHECK-NEXT:    [[T:%.*]] = vm.place 0 : memref<4xi8>
+// CHECK-NEXT:    [[X:%.*]] = vm.constant ui8
+// CHECK:         vm.call "vm.builtin.match_tensor"(%x, [[X]], {{%.*}})
+// CHECK:         vm.call "vm.builtin.match_tensor"(%y
 // CHECK:         [[K:%.*]] = vm.constant i8
 // CHECK:         [[V:%.*]] = vm.call "vm.builtin.view"(%x, {{%.*}}, [[K]], {{%.*}})
 // CHECK-NEXT:    vm.call "f"([[V]], [[U]])
@@ -185,6 +195,38 @@ func.func @rows(%x: memref<4x5xf32>, %n: memref<i64>, %y: memref<5xf32> {aot.io 
   %r = memref.reinterpret_cast %x to offset: [%2], sizes: [5], strides: [1] : memref<4x5xf32> to memref<5xf32>
   func.call @f(%r, %y) : (memref<5xf32>, memref<5xf32>) -> ()
   memref.store %1, %n[] : memref<i64>
+  func.return
+}
+func.func private @f(memref<5xf32>, memref<5xf32>)
+
+// -----
+
+// What is made in every iteration takes memory once: a view has room of its own, unless the next iteration gets it, too;
+// what is in the workspace is moved to a register at the head.
+// CHECK-LABEL: vm.func @views(%x: !vm.reg, %y: !vm.reg) {
+// CHECK:         [[P:%.*]] = vm.place 0 : memref<5xf32>
+// CHECK:         [[KEPT:%.*]] = vm.call "vm.builtin.move"([[P]]) : (!vm.inline) -> !vm.reg
+// CHECK-NEXT:    [[RANK:%.*]] = vm.immediate 1
+// CHECK-NEXT:    [[ROOM:%.*]] = vm.call "vm.builtin.alloc_view"([[RANK]]) : (!vm.inline) -> !vm.reg
+// CHECK:         vm.goto ^[[HEAD:.*]]({{%.*}}, [[KEPT]] : !vm.reg, !vm.reg)
+// CHECK-NEXT:  ^[[HEAD]]([[I:%.*]]: !vm.reg, [[A:%.*]]: !vm.reg):
+// CHECK:         [[V:%.*]] = vm.call "vm.builtin.view_in"([[ROOM]], %x, {{.*}})
+// CHECK-NEXT:    vm.call "f"([[V]], %y)
+// CHECK:         [[W:%.*]] = vm.call "vm.builtin.view"(%x, {{.*}})
+// CHECK:         vm.goto ^[[HEAD]]({{%.*}}, [[W]] : !vm.reg, !vm.reg)
+func.func @views(%x: memref<4x5xf32>, %y: memref<5xf32> {aot.io = "output"}) attributes {aot.entry} {
+  %ws = aot.workspace : memref<32xi8>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %t = memref.view %ws[%c0][] : memref<32xi8> to memref<5xf32>
+  %s = scf.for %i = %c0 to %c4 step %c1 iter_args(%a = %t) -> (memref<5xf32>) {
+    %v = memref.reinterpret_cast %x to offset: [%i], sizes: [5], strides: [1] : memref<4x5xf32> to memref<5xf32>
+    func.call @f(%v, %y) : (memref<5xf32>, memref<5xf32>) -> ()
+    %w = memref.reinterpret_cast %x to offset: [%i], sizes: [5], strides: [1] : memref<4x5xf32> to memref<5xf32>
+    scf.yield %w : memref<5xf32>
+  }
+  func.call @f(%s, %y) : (memref<5xf32>, memref<5xf32>) -> ()
   func.return
 }
 func.func private @f(memref<5xf32>, memref<5xf32>)
