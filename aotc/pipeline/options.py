@@ -6,7 +6,7 @@ import operator
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, Literal
 
 from aotc.errors import Problem, UsageError
 from aotc.model import conventions
@@ -76,7 +76,8 @@ class CompileOptions:
     """How many threads run a call together; results do not depend on it."""
     check_indices: bool = False
     """Whether a call fails with a status where an index known only at run time is out of range."""
-    dims: Mapping[str, int] = field(default_factory=dict[str, int])
+    dims: Mapping[str, int | Literal["any"]] = field(default_factory=dict[str, "int | Literal['any']"])
+    """Values of symbolic dimensions; "any" says that one is meant to be open."""
     input_shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     constants: Mapping[str, KnownTensor] = field(default_factory=dict[str, KnownTensor])
     """Inputs that are constants of the compiled model."""
@@ -182,7 +183,10 @@ class CompileOptions:
             if isinstance(value := changes.get(size), str):
                 changes[size] = parse_size(value, size.replace("_", "-"))
         if dims := changes.get("dims"):
-            changes["dims"] = {name: _size(f"--dim {name}={size}", size) for name, size in dict(dims).items()}
+            changes["dims"] = {
+                name: size if size == "any" else _size(f"--dim {name}={size}", size)
+                for name, size in dict(dims).items()
+            }
         if shapes := changes.get("input_shapes"):
             changes["input_shapes"] = {
                 name: tuple(_size(f"--input-shape {name}={shape}", size) for size in shape)

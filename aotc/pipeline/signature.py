@@ -38,7 +38,7 @@ class InProcessOptions(TypedDict, total=False):
     tuned: Annotated[str | None, "follow the table of this name that `aotc tune` wrote"]
     profile: Annotated[bool, "count what each call of a kernel takes"]
     threads: Annotated[int, "have so many threads run a call together; results do not change"]
-    dims: Annotated[Mapping[str, int], 'fix symbolic dimensions: {"batch": 4}']
+    dims: Annotated[Mapping[str, int | Literal["any"]], 'fix symbolic dimensions: {"batch": 4}; "any": leave it open']
     input_shapes: Annotated[Mapping[str, Sequence[int]], 'fix shapes of inputs: {"x": (1, 3, 224, 224)}']
     constants: Annotated[Mapping[str, Any], 'make inputs constants: {"n": 4}']
     max_constants: Annotated[Size, 'the most that constants computed by the compiler may take: bytes, or "256M"']
