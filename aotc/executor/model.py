@@ -18,7 +18,6 @@ from aotc.executor.step import Step, failed, taken
 from aotc.executor.tensors import (
     ByName,
     checked,
-    describe,
     in_order,
     in_place,
     is_plain,
@@ -96,7 +95,7 @@ class CompiledModel:
         )
 
     def __repr__(self) -> str:
-        sides = (", ".join(describe(t) for t in tensors) for tensors in (self.inputs, self.outputs))
+        sides = (", ".join(map(str, tensors)) for tensors in (self.inputs, self.outputs))
         return f"<CompiledModel {self.metadata.name}: {' -> '.join(sides)}>"
 
     def _repr_html_(self) -> str:

@@ -15,7 +15,10 @@ _T = TypeVar("_T")
 @dataclass(frozen=True)
 class TensorInfo:
     """One input or output: ONNX name, C identifier, dtype name, static shape, affine quantisation if there is one, and
-    where it is in bytes from the start of the workspace if it is there."""
+    where it is in bytes from the start of the workspace if it is there.
+
+    An output with a `counted_axis` is as long along it as it may become; the output NAME_count says how much of it
+    there is."""
 
     name: str
     symbol: str
@@ -24,6 +27,10 @@ class TensorInfo:
     scale: float | None = None
     zero_point: int | None = None
     offset: int | None = None
+    counted_axis: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.dtype}{list(self.shape)}"
 
 
 @dataclass(frozen=True)
@@ -177,6 +184,9 @@ def to_json(info: ModelInfo, artifacts: Sequence[Mapping[str, Any]] = ()) -> str
     for kernel in members["kernels"]:  # what goes without saying
         if not kernel["codegen"]:
             del kernel["codegen"]
+    for tensor in (*members["inputs"], *members["outputs"]):
+        if tensor["counted_axis"] is None:
+            del tensor["counted_axis"]
     if info.threads == 1:
         del members["threads"]
     if not info.features:

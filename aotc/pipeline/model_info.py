@@ -77,8 +77,8 @@ def _tensors(tensors: list[Tensor], io: str, taken: set[str]) -> tuple[TensorInf
         if each.io == io:
             symbol = c_identifier(each.name, taken)
             taken.add(symbol)
-            quantization = each.scale, each.zero_point
-            found.append(TensorInfo(each.name, symbol, each.dtype, each.shape, *quantization, each.offset))
+            more = each.scale, each.zero_point, each.offset, each.counted_axis
+            found.append(TensorInfo(each.name, symbol, each.dtype, each.shape, *more))
     return tuple(found)
 
 

@@ -133,7 +133,7 @@ class _Importer:
             Region(self.block),
         )
         set_arguments(function, arguments)
-        set_results(function, [_tensor(each, result) for each, result in zip(names, results, strict=True)])
+        set_results(function, [self._result(each, result) for each, result in zip(names, results, strict=True)])
         mark_entry(function)
         return model_module([function], c_identifier(name))
 
@@ -183,6 +183,12 @@ class _Importer:
                 results.append(bound.count)
                 names.append(f"{name}_count")
         return results, names
+
+    def _result(self, name: str, value: SSAValue) -> Argument:
+        found = _tensor(name, value)
+        if (bound := self.bounds.get(value)) is not None:
+            found.counted_axis = bound.axis
+        return found
 
     def _unsupported_operators(self) -> list[Problem]:
         """What can be said against the nodes while the shapes are not known."""
