@@ -50,7 +50,7 @@ class _Reference:
         if isinstance(model, ModelFile):
             model = model.reread()
         session = reference_session(model if whole else model.SerializeToString(), optimize=whole)
-        return reference_outputs(session, inputs, self.options.constants)
+        return reference_outputs(session, inputs, self.options.known_constants)
 
     def __str__(self) -> str:
         name = "our operators' own loops" if self.kind == "loops" else self.kind

@@ -68,7 +68,7 @@ def _spelled(options: CompileOptions) -> list[str]:
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, int):
+    if isinstance(value, int | str):
         return str(value)
     if isinstance(value, tuple):
         return ",".join(map(str, value))

@@ -65,7 +65,7 @@ def reference_values(
     model = source.SerializeToString() if isinstance(source, onnx.ModelProto) else source
     if isinstance(model, ModelFile):
         model = model.reread()
-    return reference_outputs(reference_session(model), inputs, compilation.options.constants)
+    return reference_outputs(reference_session(model), inputs, compilation.options.known_constants)
 
 
 def attach_selftest(compilation: Compilation, inputs: Mapping[str, Array], outputs: Mapping[str, Array]) -> None:

@@ -79,8 +79,11 @@ class CompileOptions:
     dims: Mapping[str, int | Literal["any"]] = field(default_factory=dict[str, "int | Literal['any']"])
     """Values of symbolic dimensions; "any" says that one is meant to be open."""
     input_shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
-    constants: Mapping[str, KnownTensor] = field(default_factory=dict[str, KnownTensor])
-    """Inputs that are constants of the compiled model."""
+    constants: Mapping[str, KnownTensor | Literal["any"]] = field(
+        default_factory=dict[str, "KnownTensor | Literal['any']"]
+    )
+    """Inputs that are constants of the compiled model; "any" says that a model is meant to be compiled for each value
+    that arrives."""
     max_constants: int = MOST_COMPUTED
     """Bytes that constants which the compiler computes, by importing and folding, may take beside the model's own."""
     max_nodes: int = MOST_EXPANDED
@@ -135,6 +138,11 @@ class CompileOptions:
         problems += self._thread_problems() + self._bytecode_problems()
         if problems:
             raise UsageError(problems)
+
+    @property
+    def known_constants(self) -> dict[str, KnownTensor]:
+        """The constants that have a value."""
+        return {name: value for name, value in self.constants.items() if isinstance(value, KnownTensor)}
 
     def _thread_problems(self) -> list[Problem]:
         flag = f"--threads {self.threads}"
@@ -193,7 +201,10 @@ class CompileOptions:
                 for name, shape in dict(shapes).items()
             }
         if constants := changes.get("constants"):
-            changes["constants"] = {name: KnownTensor.of(value, name) for name, value in dict(constants).items()}
+            changes["constants"] = {
+                name: value if isinstance(value, str) and value == "any" else KnownTensor.of(value, name)
+                for name, value in dict(constants).items()
+            }
         if (level := changes.get("optimize")) is not None:
             changes["optimize"] = str(level)
         return CompileOptions(**changes) if base is None else replace(base, **changes)

@@ -40,7 +40,7 @@ class InProcessOptions(TypedDict, total=False):
     threads: Annotated[int, "have so many threads run a call together; results do not change"]
     dims: Annotated[Mapping[str, int | Literal["any"]], 'fix symbolic dimensions: {"batch": 4}; "any": leave it open']
     input_shapes: Annotated[Mapping[str, Sequence[int]], 'fix shapes of inputs: {"x": (1, 3, 224, 224)}']
-    constants: Annotated[Mapping[str, Any], 'make inputs constants: {"n": 4}']
+    constants: Annotated[Mapping[str, Any], 'make inputs constants: {"n": 4}; "any": compile for each value of a call']
     max_constants: Annotated[Size, 'the most that constants computed by the compiler may take: bytes, or "256M"']
     max_nodes: Annotated[int, "the most nodes that calls of functions are expanded to"]
     check_indices: Annotated[bool, "return a status where an index of the inputs is out of range"]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -28,11 +28,16 @@ _MOST_ROUTES = 4096
 """Shapes of calls that are remembered; with buckets there are more of them than of what is compiled."""
 
 
+Key: TypeAlias = "tuple[tuple[int, ...] | bytes, ...]"
+"""The shapes of all inputs, and behind them the values of those whose values are compiled for."""
+
+
 @dataclass(eq=False)
 class _Kept:
     """A model that is compiled for fixed shapes."""
 
     model: CompiledModel
+    shapes: Shapes
     used: int
     """When it was called last, on a clock of calls."""
 
@@ -43,9 +48,9 @@ class _Route:
 
     kept: _Kept
     is_plain: bool
-    """The compiled model has these shapes, and its outputs are exact."""
-    padded: Shapes
-    """The shapes of its inputs."""
+    """The compiled model has these inputs, and its outputs are exact."""
+    inputs: Sequence[tuple[int, tuple[int, ...]]]
+    """Of its inputs: which of the caller's, and the shape."""
     outputs: Mapping[str, tuple[int, ...]]
     """The shapes of outputs that are longer than what was asked for."""
 
@@ -54,7 +59,7 @@ class _Route:
         model = self.kept.model
         if self.is_plain:
             return model(*arrays)
-        results = model(*(padded(array, shape) for array, shape in zip(arrays, self.padded, strict=True)))
+        results = model(*(padded(arrays[place], shape) for place, shape in self.inputs))
         for name, shape in self.outputs.items():
             results[name] = cut(results[name], shape)
         return exact(results, model.outputs)
@@ -93,8 +98,10 @@ class Dispatcher:
         self._max_shapes = max_shapes
         self._on_compile = on_compile
         self._clock = count()
-        self._routes: dict[Shapes, _Route] = {}
-        self._kept: dict[Shapes, _Kept] = {}
+        self._values = [place for place, each in enumerate(interface.inputs) if each.name in recipe.values]
+        """The places of the inputs whose values are compiled for."""
+        self._routes: dict[Key, _Route] = {}
+        self._kept: dict[Key, _Kept] = {}
         self._turn = RLock()
         """Held while something is compiled, or the machine runs, which serves one call at a time."""
         self._machine: VirtualMachine | None = None
@@ -102,7 +109,8 @@ class Dispatcher:
     def call(self, values: Sequence[Any]) -> dict[str, Array]:
         """The outputs for inputs in order. Raises TypeError, ValueError, and as compiling does."""
         arrays = [value if isinstance(value, np.ndarray) else as_array(value) for value in values]
-        route = self._routes.get(tuple([array.shape for array in arrays]))  # a list is faster than a generator
+        key: Key = tuple([array.shape for array in arrays])  # a list is faster than a generator
+        route = self._routes.get(self._with_values(key, arrays) if self._values else key)
         if route is None:
             return self._first(arrays)
         route.kept.used = next(self._clock)
@@ -111,7 +119,11 @@ class Dispatcher:
     def at(self, extents: Mapping[str, int]) -> CompiledModel:
         """The compiled model that serves calls with these open dimensions. Raises UsageError, ValueError, and as
         compiling does."""
-        return self._route(self.interface.shapes_at(extents), dict(extents)).kept.model
+        if self._values:
+            names = ", ".join(self.interface.inputs[place].name for place in self._values)
+            raise UsageError(Problem(f"the values of {names} are open", fix="call the model, which compiles for them"))
+        shapes = self.interface.shapes_at(extents)
+        return self._route(shapes, shapes, {}, dict(extents)).kept.model
 
     def bound(self, values: Sequence[Any]) -> tuple[CompiledModel, list[Array]]:
         """The compiled model that has the shapes of these inputs, and the inputs as arrays.
@@ -120,27 +132,26 @@ class Dispatcher:
         has its outputs where they are.
         """
         arrays = [value if isinstance(value, np.ndarray) else as_array(value) for value in values]
-        shapes = tuple(array.shape for array in arrays)
-        route = self._route(shapes, self.interface.extents_in(arrays))
-        if route.padded != shapes:
+        route = self._route_of(arrays)
+        if any(arrays[place].shape != shape for place, shape in route.inputs):
             raise ValueError(
                 f"{self.name} is compiled for the next bucket; bind inputs of its shapes, or call the model"
             )
-        if not route.is_plain:
+        if any(tensor.counted_axis is not None for tensor in route.kept.model.outputs):
             raise ValueError(f"outputs of {self.name} are as long as the data say; call the model, or bind `at(..)`")
-        return route.kept.model, arrays
+        return route.kept.model, [arrays[place] for place, _ in route.inputs]
 
     @property
     def kept(self) -> list[Shapes]:
         """The shapes of inputs that there is code for, the least recently used first."""
         with self._turn:
-            return sorted(self._kept, key=lambda shapes: self._kept[shapes].used)
+            return [each.shapes for each in sorted(self._kept.values(), key=lambda each: each.used)]
 
     # The first call of some shapes
 
     def _first(self, arrays: Sequence[Array]) -> dict[str, Array]:
         """A call through bytecode. What it needs is compiled before, so that errors are what they are."""
-        self._route(tuple(array.shape for array in arrays), self.interface.extents_in(arrays))
+        self._route_of(arrays)
         with self._turn:
             try:
                 return self._running()["main"](*arrays)
@@ -168,13 +179,13 @@ class Dispatcher:
         return {f"{self.name}.kernels": self._kernels}
 
     def _kernels(self, *operands: Any) -> dict[str, Array]:
-        """Compute on inputs; outputs that are given are written, and among those that are returned."""
+        """Compute on inputs; outputs that are given are written, and among those that are returned. The extents behind
+        them are those of the inputs, for kernels that are not compiled for each."""
         interface = self.interface
         inputs = operands[: len(interface.inputs)]
         known = [tensor for tensor in interface.outputs if is_known(tensor)]
         outputs = operands[len(inputs) : len(inputs) + len(known)]
-        extents = dict(zip(interface.dims, operands[len(inputs) + len(outputs) :], strict=True))
-        route = self._route(tuple(each.shape for each in inputs), extents)
+        route = self._route_of(inputs)
         route.kept.used = next(self._clock)
         results = route.run(inputs)
         for tensor, given in zip(known, outputs, strict=True):
@@ -182,21 +193,36 @@ class Dispatcher:
             results[tensor.name] = given
         return results
 
-    def _route(self, shapes: Shapes, extents: Mapping[str, int]) -> _Route:
-        """How calls of these shapes are answered, where the open dimensions are `extents`."""
+    def _with_values(self, shapes: Key, arrays: Sequence[Array]) -> Key:
+        return (*shapes, *(arrays[place].tobytes() for place in self._values))
+
+    def _route_of(self, arrays: Sequence[Array]) -> _Route:
+        """How a call with these inputs is answered. Raises TypeError, ValueError, and as compiling does."""
+        extents = self.interface.extents_in(arrays)
+        shapes = tuple(array.shape for array in arrays)
+        values = {self.interface.inputs[place].name: arrays[place] for place in self._values}
+        return self._route(self._with_values(shapes, arrays), shapes, values, extents)
+
+    def _route(self, key: Key, shapes: Shapes, values: Mapping[str, Array], extents: Mapping[str, int]) -> _Route:
+        """How calls of a key are answered: inputs of these shapes, some of these values, in which the open dimensions
+        are `extents`."""
         with self._turn:
-            if (route := self._routes.get(shapes)) is not None:
+            if (route := self._routes.get(key)) is not None:
                 return route
             rounded = self.buckets.rounded(extents)
             inside = shapes if rounded == extents else self.interface.shapes_at(rounded)
-            kept, news = self._kept.get(inside), None
+            name: Key = (*inside, *key[len(shapes) :])
+            kept, news = self._kept.get(name), None
             if kept is None:
-                kept, news = self._compiled(inside, rounded)
+                news = self._compiled(name, inside, values, rounded)
+                kept = self._kept[name]
             cuts = {} if inside == shapes else self._cuts(extents, rounded)
             counted = any(tensor.counted_axis is not None for tensor in kept.model.outputs)
+            given = [(place, shape) for place, shape in enumerate(inside) if place not in self._values]
             if len(self._routes) >= _MOST_ROUTES:
                 self._routes.clear()
-            route = self._routes[shapes] = _Route(kept, inside == shapes and not counted, inside, cuts)
+            is_plain = inside == shapes and not counted and not self._values
+            route = self._routes[key] = _Route(kept, is_plain, given, cuts)
         if news is not None:
             logger.info("%s for %s in %.3f s", self.name, _listing(news.extents), news.seconds)
             if self._on_compile is not None:
@@ -208,16 +234,19 @@ class Dispatcher:
         pairs = {each.name: (shape_at(each, extents), shape_at(each, rounded)) for each in self.interface.outputs}
         return {name: shape for name, (shape, longer) in pairs.items() if shape is not None and shape != longer}
 
-    def _compiled(self, shapes: Shapes, extents: Mapping[str, int]) -> tuple[_Kept, Specialization]:
+    def _compiled(
+        self, key: Key, shapes: Shapes, values: Mapping[str, Array], extents: Mapping[str, int]
+    ) -> Specialization:
+        """Compile for shapes and values, and keep it in the place of the least recently used."""
         names = [tensor.name for tensor in self.interface.inputs]
-        model, seconds, from_cache = self._recipe.compiled(dict(zip(names, shapes, strict=True)))
+        given = {name: shape for name, shape in zip(names, shapes, strict=True) if name not in values}
+        model, seconds, from_cache = self._recipe.compiled(given, values)
         self._compare(model.outputs, extents)
         while len(self._kept) >= self._max_shapes:
-            oldest = min(self._kept, key=lambda each: self._kept[each].used)
-            gone = self._kept.pop(oldest)
-            self._routes = {key: route for key, route in self._routes.items() if route.kept is not gone}
-        kept = self._kept[shapes] = _Kept(model, next(self._clock))
-        return kept, Specialization(extents, seconds, from_cache)
+            gone = self._kept.pop(min(self._kept, key=lambda each: self._kept[each].used))
+            self._routes = {each: route for each, route in self._routes.items() if route.kept is not gone}
+        self._kept[key] = _Kept(model, shapes, next(self._clock))
+        return Specialization(extents, seconds, from_cache)
 
     def _compare(self, outputs: Sequence[TensorInfo], extents: Mapping[str, int]) -> None:
         """Forget what the model declares of outputs and does not compute. Raises UsageError where buckets need it."""

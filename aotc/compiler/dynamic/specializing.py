@@ -10,11 +10,13 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
 from aotc.compiler import cache
+from aotc.compiler.dynamic.interface import Array
 from aotc.compiler.keywords import in_python_terms
 from aotc.compiler.lowering import Source, import_source, in_process, run_phases, uncollected
 from aotc.compiler.reuse import in_process_set
 from aotc.errors import Problem, UsageError
 from aotc.model.faults import explained
+from aotc.model.known_tensors import KnownTensor
 from aotc.model.model_file import ModelFile
 from aotc.model.naming import c_identifier
 from aotc.pipeline.compilation import Compilation
@@ -64,19 +66,34 @@ class Recipe:
             source = source.SerializeToString()
         self.name = c_identifier(name or "model")
         self._source: Path | bytes = source
-        self._options = replace(in_process(options), name=name, dims={}, input_shapes={})
+        known = options.known_constants
+        self._options = replace(in_process(options), name=name, dims={}, input_shapes={}, constants=known)
+        self.values = frozenset(options.constants.keys() - known.keys())
+        """The inputs whose values are compiled for, not only their shapes."""
         self._content = cache.content_digest(self._source)
 
     def model(self) -> Model:
-        """The model as it is in its file, with the constants of the options. Raises CompileError, OSError."""
+        """The model as it is in its file, with the constants that are known.
+
+        Raises CompileError, OSError, UsageError.
+        """
         from aotc.frontend.onnx import freeze, load_model
 
-        return freeze(load_model(self._source), self._options.constants)
+        model = freeze(load_model(self._source), self._options.constants)
+        known = {tensor.name for tensor in model.proto.graph.initializer}
+        inputs = [value.name for value in model.proto.graph.input if value.name not in known]
+        if unknown := sorted(self.values.difference(inputs)):
+            fix = f"there are {', '.join(inputs)}"
+            raise UsageError([Problem(f"--constant {name}: there is no such input", fix=fix) for name in unknown])
+        return model
 
     @uncollected()
     @in_python_terms()
-    def compiled(self, shapes: Mapping[str, tuple[int, ...]]) -> tuple[CompiledModel, float, bool]:
-        """The model for these shapes of its inputs, the seconds that took, and whether it was in the cache.
+    def compiled(
+        self, shapes: Mapping[str, tuple[int, ...]], values: Mapping[str, Array]
+    ) -> tuple[CompiledModel, float, bool]:
+        """The model for these shapes of its inputs, where others are constants of these values; the seconds that took,
+        and whether it was in the cache.
 
         Raises CompileError, OSError, and UsageError where the file of the model is another by now.
         """
@@ -95,5 +112,7 @@ class Recipe:
             run_phases(compilation)
             return compilation
 
-        artifacts = in_process_set(source, replace(self._options, input_shapes=dict(shapes)), lowered)
+        constants = {name: KnownTensor.of(value, name) for name, value in values.items()}
+        chosen = replace(self._options, input_shapes=dict(shapes), constants={**self._options.constants, **constants})
+        artifacts = in_process_set(source, chosen, lowered)
         return artifacts.load(), perf_counter() - start, not is_new
