@@ -70,6 +70,11 @@ class CompiledModel:
         return self._native.info
 
     @property
+    def name(self) -> str:
+        """The model's name, an identifier."""
+        return self._native.info.name
+
+    @property
     def inputs(self) -> tuple[TensorInfo, ...]:
         """The inputs in order."""
         return self._native.info.inputs
