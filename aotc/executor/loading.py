@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aotc.errors import Problem, UsageError
+from aotc.executor.conventions import address_of
 from aotc.executor.dynamic_symbols import dynamic_symbols
 from aotc.executor.model import CompiledModel
 from aotc.executor.native import Array, NativeModel, aligned_bytes
 from aotc.executor.packed_metadata import info_of
+from aotc.executor.shared_weights import SharedWeights
 from aotc.machines.features import here
 from aotc.model.artifacts import JIT, LIBRARY, NATIVE, PARAMETERS, Artifact, ArtifactSet
 from aotc.model.conventions import artifacts_symbol, entry_symbol, json_symbol, model_symbol
@@ -45,6 +47,7 @@ class Loaded:
     """Keeps the code in memory."""
     weights: Array | None = None
     _added: list[object] = field(default_factory=list[object])
+    """What else is kept in memory."""
 
     def add(self, functions: Mapping[str, Any]) -> None:
         """Have packed functions found by name. Raises UsageError where the code asks for none by name."""
@@ -96,9 +99,10 @@ class Linked:
 class InMemory:
     """An object that is run where LLVM's linker puts it in this process; nothing is written."""
 
-    def __init__(self, exports: Sequence[str] = ()) -> None:
-        """`exports` are symbols that are found beside the entry."""
+    def __init__(self, exports: Sequence[str] = (), shared: SharedWeights | None = None) -> None:
+        """`exports` are symbols that are found beside the entry, `shared` weights that models have in common."""
         self._exports = exports
+        self._shared = SharedWeights() if shared is None else shared
 
     def open(self, artifacts: ArtifactSet) -> Loaded:
         """Load the object of the set. Raises UsageError where there is none."""
@@ -117,7 +121,13 @@ class InMemory:
         mine = entry_symbol(info.name, info.interface_api)
         pooled = images[0].loader == JIT and info.threads > 1
         library = load_model_object(images[0].read(), [mine, *self._exports], info.threads, pooled)
-        return Loaded(info, library.address, library, _parameters(artifacts))
+        if not info.weight_offsets:
+            return Loaded(info, library.address, library, _parameters(artifacts))
+        (parameters,) = artifacts.by_loader()[PARAMETERS]
+        content = parameters.content if isinstance(parameters.content, bytes | mmap.mmap) else parameters.read()
+        weights = self._shared.taken(content, info.weight_offsets)
+        table = np.array([address_of(each) for each in weights], np.uintp)
+        return Loaded(info, library.address, library, table, [weights])
 
     def link(self, artifacts: ArtifactSet) -> bytes:
         """Refused: says why."""

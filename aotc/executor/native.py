@@ -40,8 +40,9 @@ _NOTHING = aligned_bytes(1)
 class NativeModel:
     """What all instances of a model share: code and weights. Immutable, safe to share between threads.
 
-    `address` is the entry function in the convention of `info.interface_api`; `weights` the blob that a model with
-    `info.weights == "caller"` is given at each call; `owner` keeps the code (an engine, a library) in memory;
+    `address` is the entry function in the convention of `info.interface_api`; `weights` the blob, or with
+    `info.weight_offsets` the table of addresses, that a model with `info.weights == "caller"` is given at each call;
+    `owner` keeps the code (an engine, a library) in memory;
     `added` are functions that the code calls and nobody else keeps.
     """
 
@@ -63,7 +64,7 @@ class NativeModel:
         # Without argument types: `encode` makes ctypes values, and converting each at each call takes longer.
         object.__setattr__(self, "_function", ctypes.CFUNCTYPE(ctypes.c_int32)(self.address))
         given = 0 if self.weights is None else self.weights.nbytes
-        if info.weights == "caller" and given < info.weights_bytes:
+        if info.weights == "caller" and not info.weight_offsets and given < info.weights_bytes:
             raise ValueError(f"{info.name} takes {info.weights_bytes} bytes of weights from its caller, got {given}")
 
     def symbol(self, name: str) -> int | None:

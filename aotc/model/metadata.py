@@ -160,6 +160,8 @@ class ModelInfo:
     """The nodes of a quantised model that compute with dequantised numbers."""
     origin: Origin | None = None
     """None where it is not known: of a module that was not compiled from a model."""
+    weight_offsets: tuple[int, ...] = ()
+    """Where in the blob of weights each begins, where the entry is given a table of their addresses in this order."""
     version: int = METADATA_VERSION
 
     @property
@@ -195,6 +197,8 @@ def to_json(info: ModelInfo, artifacts: Sequence[Mapping[str, Any]] = ()) -> str
         del members["in_floats"]
     if info.origin is None:
         del members["origin"]
+    if not info.weight_offsets:
+        del members["weight_offsets"]
     return json.dumps(members, indent=2) + "\n"
 
 

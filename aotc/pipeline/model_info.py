@@ -62,6 +62,7 @@ def model_info(module: ModuleOp) -> ModelInfo:
         io="workspace" if has_tensors_in_workspace(main) else "caller",
         threads=threads_of(module),
         in_floats=tuple(nodes_in_floats(module)),
+        weight_offsets=_offsets_apart(module),
     )
 
 
@@ -69,6 +70,11 @@ def _memory_alignment(module: ModuleOp) -> int:
     """What memory of the caller's is a multiple of: the workspace, and weights where they are the caller's."""
     layout = WEIGHT_LAYOUT.get(module) if weights_place(module) == "caller" else None
     return max(plan_of(module).alignment, 1 if layout is None else layout.alignment)
+
+
+def _offsets_apart(module: ModuleOp) -> tuple[int, ...]:
+    layout = WEIGHT_LAYOUT.get(module)
+    return tuple(layout.order) if layout is not None and layout.apart else ()
 
 
 def _tensors(tensors: list[Tensor], io: str, taken: set[str]) -> tuple[TensorInfo, ...]:

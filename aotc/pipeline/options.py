@@ -30,6 +30,9 @@ CHOICES: dict[str, tuple[str, ...]] = conventions.CHOICES | {
 }
 """Options of fixed choice, by field name."""
 
+INTERNAL = frozenset(("weights_apart",))
+"""Fields of the options that the compiler sets itself."""
+
 MOST_THREADS = 64
 """As `AOTC_THREADS_MAX` of the runtime says."""
 
@@ -88,6 +91,9 @@ class CompileOptions:
     """Bytes that constants which the compiler computes, by importing and folding, may take beside the model's own."""
     max_nodes: int = MOST_EXPANDED
     """How many nodes calls of functions may be expanded to, beside those of the model's graph."""
+    weights_apart: bool = False
+    """Of code in this process: each weight has an address of its own, so that what is compiled of one model for several
+    shapes has weights in common. No choice of users."""
     ram: int | None = None
     flash: int | None = None
     stack: int | None = None
@@ -175,7 +181,7 @@ class CompileOptions:
     @staticmethod
     def of(base: CompileOptions | None = None, **changes: Any) -> CompileOptions:
         """Options from keyword arguments, strings where the command line has strings; TypeError on an unknown one."""
-        known = {item.name for item in fields(CompileOptions)}
+        known = {item.name for item in fields(CompileOptions)} - INTERNAL
         for name in changes:
             if name not in known:
                 raise TypeError(f"unknown option {name!r}; there are {', '.join(sorted(known))}")

@@ -149,9 +149,10 @@ def _interface(options: CompileOptions) -> str:
     bytecode = ",convert-entry-to-vm{keep=true},allocate-registers" if "vm" in options.emit else ""
     exported = _flag(options.export_operators or options.split or bool(bytecode))
     threads = "run-on-threads," if options.threads > 1 else ""
+    apart = " apart=true" if options.weights_apart else ""
     return (
         f"select-calling-convention{{{selection}}},mangle-symbols{{export-operators={exported}}}"
-        f"{bytecode},place-weights{{alignment={_alignment(options, 8)}}},buffers-to-pointers,lower-calls,"
+        f"{bytecode},place-weights{{alignment={_alignment(options, 8)}{apart}}},buffers-to-pointers,lower-calls,"
         f"{threads}add-selftest,wrap-entry{{packed-wrapper={_flag(options.packed_wrapper)}}},simplify-functions{merge},"
         f"unroll-tiles{profile}"
     )

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, fields
 from typing import Annotated, Any, Literal, TypedDict, TypeVar, get_type_hints
 
-from aotc.pipeline.options import CompileOptions
+from aotc.pipeline.options import INTERNAL, CompileOptions
 
 Optimize = Literal["0", "1", "2", "3", "s", 0, 1, 2, 3]
 PathLike = str | os.PathLike[str]
@@ -83,7 +83,7 @@ def with_options(keywords: type, without: Collection[str] = ()) -> Callable[[Fun
         shown = [each for each in own.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
         described: list[str] = []
         for field in fields(CompileOptions):
-            if field.name in without:
+            if field.name in without or field.name in INTERNAL:
                 continue
             hint = hints.get(field.name)
             kind, sentence = (field.type, "") if hint is None else (hint.__origin__, hint.__metadata__[0])

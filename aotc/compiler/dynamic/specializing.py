@@ -15,6 +15,8 @@ from aotc.compiler.keywords import in_python_terms
 from aotc.compiler.lowering import Source, import_source, in_process, run_phases, uncollected
 from aotc.compiler.reuse import in_process_set
 from aotc.errors import Problem, UsageError
+from aotc.executor.loading import InMemory
+from aotc.executor.shared_weights import SharedWeights
 from aotc.model.faults import explained
 from aotc.model.known_tensors import KnownTensor
 from aotc.model.model_file import ModelFile
@@ -67,9 +69,13 @@ class Recipe:
         self.name = c_identifier(name or "model")
         self._source: Path | bytes = source
         known = options.known_constants
-        self._options = replace(in_process(options), name=name, dims={}, input_shapes={}, constants=known)
+        self._options = replace(
+            in_process(options), name=name, dims={}, input_shapes={}, constants=known, weights_apart=True
+        )
         self.values = frozenset(options.constants.keys() - known.keys())
         """The inputs whose values are compiled for, not only their shapes."""
+        self.weights = SharedWeights()
+        """What is equal in all that is compiled."""
         self._content = cache.content_digest(self._source)
 
     def model(self) -> Model:
@@ -115,4 +121,5 @@ class Recipe:
         constants = {name: KnownTensor.of(value, name) for name, value in values.items()}
         chosen = replace(self._options, input_shapes=dict(shapes), constants={**self._options.constants, **constants})
         artifacts = in_process_set(source, chosen, lowered)
-        return artifacts.load(), perf_counter() - start, not is_new
+        model = artifacts.loaded_on(InMemory(shared=self.weights).open(artifacts))
+        return model, perf_counter() - start, not is_new
