@@ -184,13 +184,11 @@ def _take_from_caller(module: ModuleOp, main: FuncOp) -> None:
     if weights_place(module) == "caller":
         layout = WEIGHT_LAYOUT.require(module, "the module")
         given = Argument(io="weights")
-        given.readonly = True
+        given.align, given.readonly = 8 if layout.apart else layout.alignment, True
         if layout.apart:
             _replace_by_elements(main, append_argument(main, PtrType(VOID_PTR), given, "weights"), layout.order)
-            return
-        given.align = layout.alignment
-        pointer = append_argument(main, VOID_PTR, given, "weights")
-        _replace_by_buffer(main, WeightsOp, pointer)
+        else:
+            _replace_by_buffer(main, WeightsOp, append_argument(main, VOID_PTR, given, "weights"))
 
 
 def _replace_by_elements(main: FuncOp, table: SSAValue, order: Sequence[int]) -> None:

@@ -14,7 +14,12 @@ Extent = int | str | None
 
 
 class OpenShapesError(CompileError):
-    """Dimensions of inputs are open, and nothing else is known to stand in the way."""
+    """Dimensions, or values, of inputs are open, and nothing else is known to stand in the way."""
+
+    def __init__(self, problem: Problem, inputs: Sequence[str]) -> None:
+        super().__init__(problem)
+        self.inputs = tuple(inputs)
+        """Their names."""
 
 
 def declared_shape(value: ValueInfoProto) -> tuple[Extent, ...] | None:
@@ -86,7 +91,8 @@ def fix_shapes(
     }
     open_inputs = {name: shape for name, shape in resolved.items() if shape is None or len(fixed[name]) < len(shape)}
     if open_inputs:
-        raise OpenShapesError(_open_problem(open_inputs, {value.name: declared_shape(value) for value in inputs}))
+        declared = {value.name: declared_shape(value) for value in inputs}
+        raise OpenShapesError(_open_problem(open_inputs, declared), list(open_inputs))
     _check_sizes(fixed, readers or {})
     return fixed
 

@@ -9,10 +9,10 @@ from typing import get_type_hints
 
 import aotc
 from aotc.compiler.lowering import NOT_IN_PROCESS
-from aotc.pipeline.options import CHOICES, CompileOptions
+from aotc.pipeline.options import CHOICES, INTERNAL, CompileOptions
 from aotc.pipeline.signature import FileOptions, InProcessOptions
 
-OPTIONS = {field.name for field in fields(CompileOptions)}
+OPTIONS = {field.name for field in fields(CompileOptions)} - INTERNAL
 
 
 def test_every_option_is_typed_and_described() -> None:
