@@ -147,6 +147,11 @@ class Dispatcher:
         with self._turn:
             return [each.shapes for each in sorted(self._kept.values(), key=lambda each: each.used)]
 
+    @property
+    def weights_bytes(self) -> int:
+        """Bytes of the weights of all that is kept, each once."""
+        return self._recipe.weights.nbytes
+
     # The first call of some shapes
 
     def _first(self, arrays: Sequence[Array]) -> dict[str, Array]:

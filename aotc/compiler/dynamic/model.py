@@ -88,6 +88,11 @@ class DynamicModel:
         return [dict(zip(names, shapes, strict=True)) for shapes in self._dispatcher.kept]
 
     @property
+    def weights_bytes(self) -> int:
+        """Bytes of the weights that there are in memory: what is equal for several shapes is there once."""
+        return self._dispatcher.weights_bytes
+
+    @property
     def executable(self) -> Executable:
         """The entry as bytecode: it computes shapes, allocates outputs, and calls kernels with the open dimensions.
         `aotc.vm.VirtualMachine(model.executable, model)` runs it; so does the first call of a shape."""

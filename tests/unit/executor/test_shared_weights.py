@@ -60,7 +60,7 @@ def test_shapes_of_a_model_share_what_is_equal(model: onnx.ModelProto, threads: 
     for n in (8, 9, 8):
         x = np.random.default_rng(n).standard_normal((n, 64)).astype(np.float32)
         np.testing.assert_allclose(dynamic(x)["y"], session.run(None, {"x": x})[0], rtol=1e-4, atol=1e-4)
-        sizes.append(dynamic._dispatcher._recipe.weights.nbytes)
+        sizes.append(dynamic.weights_bytes)
     products = 4 * (64 * 80 + 80 * 96)
     assert sizes[0] >= products + 4 * 8 * 80 and sizes[1] == sizes[2] <= sizes[0] + 4 * 9 * 80 + 64
     apart = dynamic.at({"n": 8}).metadata
