@@ -13,14 +13,14 @@ from aotc.compiler.dynamic.dispatch import Dispatcher
 from aotc.compiler.dynamic.interface import Array, Interface
 from aotc.compiler.dynamic.specializing import Recipe, Specialization
 from aotc.compiler.keywords import in_python_terms
-from aotc.compiler.lowering import in_process_options
+from aotc.compiler.lowering import NOT_IN_PROCESS, in_process_options
 from aotc.executor import CompiledModel
 from aotc.executor.step import Step
 from aotc.executor.tensors import ByName, as_array, in_order, position
 from aotc.model.extents import OpenTensor
 from aotc.model.limits import MAX_SHAPES
 from aotc.pipeline.options import CompileOptions
-from aotc.pipeline.signature import InProcessOptions
+from aotc.pipeline.signature import InProcessOptions, with_options
 from aotc.vm import Executable
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ class DynamicModel:
     work on is one set of arrays, so that threads that take turns at these have a `clone()` each.
     """
 
+    @with_options(InProcessOptions, without=NOT_IN_PROCESS)
     def __init__(
         self,
         source: Source,

@@ -21,7 +21,7 @@ from aotc import CompiledModel, DynamicModel
 from aotc.compiler.dynamic.specializing import Specialization
 from aotc.errors import CompileError, UsageError
 from aotc.model.limits import MAX_SHAPES
-from aotc.vm import VirtualMachine
+from aotc.vm import VirtualMachine, VMError
 
 HEAD = '<ir_version: 10, opset_import: ["" : 18]> '
 PAIR = """m (float[n,s,4] x, float[n,s] mask) => (float[n,s,8] y, float[n,8] pooled)
@@ -453,6 +453,8 @@ def test_g20_the_entry_is_bytecode_that_a_machine_runs(pair: DynamicModel) -> No
     machine = VirtualMachine(pair.executable, pair)
     found = machine["main"](*inputs.values())
     require_equal(found, expected(parsed(PAIR), inputs))
+    with pytest.raises(VMError, match=r"dimension 1 of \[2, 4\] is 4, expected 5"):
+        machine["main"](inputs["x"], np.ones((2, 4), np.float32))
     text = pair.executable.astext()
     for name in ("match_shape", "shapes ", "load_shape", "alloc_storage", "alloc_tensor", "model.kernels"):
         assert name in text

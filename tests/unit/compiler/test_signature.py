@@ -33,5 +33,6 @@ def test_help_shows_every_option() -> None:
         assert shown["threads"].default == 1 and shown["threads"].annotation is int
         text = pydoc.render_doc(function, renderer=pydoc.plaintext)
         assert all(f"\n        {name}: " in text for name in names)
+    assert OPTIONS - set(NOT_IN_PROCESS) <= inspect.signature(aotc.DynamicModel).parameters.keys()
     assert "emit" not in inspect.signature(aotc.compile).parameters
     assert inspect.signature(aotc.compile_to).parameters["emit"].default == ("c",)

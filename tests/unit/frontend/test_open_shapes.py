@@ -126,6 +126,41 @@ def test_what_depends_on_which_is_greater_is_not_told() -> None:
     assert outputs("m (float[n] x) => (int64[] y) { y = NonZero(x) }") == ["int64[...]"]
 
 
+def sliced(start: str, end: str) -> str:
+    """What is told of n elements and a few more from `start` to `end`."""
+    (found,) = outputs(
+        f"""m (float[n] x, float[7] more) => (float[] y)
+        <int64[1] axis = {{0}}, int64[1] one = {{1}}, int64[1] two = {{2}}, int64[1] last = {{-1}},
+         int64[1] far = {{99}}> {{
+          all = Concat<axis = 0>(x, more)
+          n = Shape(x)
+          next = Add(n, two)
+          before = Sub(n, two)
+          y = Slice(all, {start}, {end}, axis)
+        }}"""
+    )
+    return found
+
+
+def test_slices_are_told_where_they_lie_in_the_tensor() -> None:
+    assert sliced("one", "next") == "float32[n + 1]" and sliced("n", "next") == "float32[2]"
+    assert sliced("axis", "last") == "float32[n + 6]" and sliced("two", "last") == "float32[n + 4]"
+    for start, end in (("next", "n"), ("axis", "far"), ("axis", "before"), ("two", "n")):
+        assert sliced(start, end) == "float32[?]"
+
+
+def test_quotients_are_told_where_they_are_rounded_down() -> None:
+    text = """m (float[n] x) => (float[] y, float[] z) <int64[1] two = {2}, int64[1] five = {5}, float one = {1}> {
+      n = Shape(x)
+      half = Div(n, two)
+      less = Sub(n, five)
+      other = Div(less, two)
+      y = Expand(one, half)
+      z = Expand(one, other)
+    }"""
+    assert outputs(text) == ["float32[n//2]", "float32[...]"]
+
+
 def test_what_the_graph_does_not_tell_is_taken_from_declarations_of_known_symbols() -> None:
     sums = "z = Add(x, y) u = Add(x, y) v = Add(x, y)"
     found = outputs(f"m (float[n] x, float[w] y) => (float[w] z, float[k] u, float[7] v) {{ {sums} }}")
