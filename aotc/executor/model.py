@@ -113,7 +113,11 @@ class CompiledModel:
 
         Raises TypeError for a wrong dtype or number of arrays, ValueError for a wrong name or shape.
         """
-        arrays = [a if is_plain(a) else a.copy() for a in self._arrays(inputs, named)]
+        return self.computed(self._arrays(inputs, named))
+
+    def computed(self, arrays: Sequence[Array]) -> dict[str, Array]:
+        """The outputs for inputs in order, whose dtypes and shapes are known to be right: what a call does then."""
+        arrays = [a if is_plain(a) else a.copy() for a in arrays]
         outputs = self._new(self.outputs)
         workspace = taken(self._idle, self._native)
         try:

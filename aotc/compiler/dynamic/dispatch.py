@@ -16,6 +16,7 @@ from aotc.compiler.dynamic.interface import Array, Interface, Shapes, is_known, 
 from aotc.compiler.dynamic.specializing import Recipe, Specialization
 from aotc.errors import AotcError, Problem, UsageError
 from aotc.executor.tensors import as_array
+from aotc.model.dlpack import dtype_of
 from aotc.vm import Executable, VirtualMachine, VMError
 
 if TYPE_CHECKING:
@@ -100,6 +101,9 @@ class Dispatcher:
         self._clock = count()
         self._values = [place for place, each in enumerate(interface.inputs) if each.name in recipe.values]
         """The places of the inputs whose values are compiled for."""
+        self.names = [each.name for each in interface.inputs]
+        """Of the inputs."""
+        self._dtypes = [dtype_of(each.dtype) for each in interface.inputs]
         self._routes: dict[Key, _Route] = {}
         self._kept: dict[Key, _Kept] = {}
         self._turn = RLock()
@@ -114,7 +118,9 @@ class Dispatcher:
         if route is None:
             return self._first(arrays)
         route.kept.used = next(self._clock)
-        return route.kept.model(*arrays) if route.is_plain else route.run(arrays)
+        if route.is_plain and [array.dtype for array in arrays] == self._dtypes:
+            return route.kept.model.computed(arrays)
+        return route.run(arrays)
 
     def at(self, extents: Mapping[str, int]) -> CompiledModel:
         """The compiled model that serves calls with these open dimensions. Raises UsageError, ValueError, and as

@@ -125,6 +125,9 @@ class DynamicModel:
         that differs between inputs, and for one above its last bucket; the first call of a shape as compiling does.
         """
         dispatcher = self._dispatcher
+        given = inputs[0] if len(inputs) == 1 and not named else None
+        if isinstance(given, dict) and [*given] == dispatcher.names:  # the usual call, in the usual order
+            return dispatcher.call([*given.values()])
         return dispatcher.call(in_order(dispatcher.interface.inputs, inputs, named))
 
     def bind(self, /, *inputs: Any, outputs: ByName | None = None, **named: Any) -> Step:
