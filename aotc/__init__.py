@@ -17,6 +17,7 @@ from aotc.model.version import VERSION as __version__
 
 if TYPE_CHECKING:
     from aotc.compiler.driver import build, compile, compile_to
+    from aotc.compiler.dynamic.model import DynamicModel
     from aotc.compiler.session import InferenceSession
     from aotc.errors import AotcError, BudgetError, CompileError, Problem, UsageError
     from aotc.executor import CompiledModel, cpu, load, to_dlpack
@@ -29,6 +30,7 @@ __all__ = [
     "BudgetError",
     "CompileError",
     "CompiledModel",
+    "DynamicModel",
     "InferenceSession",
     "Problem",
     "UsageError",
@@ -47,6 +49,7 @@ _HOME = {
     "build": "aotc.compiler.driver",
     "compile": "aotc.compiler.driver",
     "compile_to": "aotc.compiler.driver",
+    "DynamicModel": "aotc.compiler.dynamic.model",
     "InferenceSession": "aotc.compiler.session",
     "CompiledModel": "aotc.executor",
     "cpu": "aotc.executor",

@@ -7,6 +7,7 @@ __name__)`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from onnx import ModelProto, NodeProto, TypeProto, ValueInfoProto, defs, helper
 from onnx.backend import base
 
 from aotc.compiler.driver import compile
+from aotc.compiler.dynamic.model import DynamicModel
 from aotc.errors import CompileError
 from aotc.executor import CompiledModel
 
@@ -21,9 +23,8 @@ from aotc.executor import CompiledModel
 class Prepared(base.BackendRep):
     """A model, ready to run; `model` is the compiled model behind it."""
 
-    def __init__(self, model: CompiledModel) -> None:
+    def __init__(self, model: CompiledModel | DynamicModel) -> None:
         self.model = model
-        self._outputs = base.namedtupledict("Outputs", [tensor.name for tensor in model.outputs])
 
     def run(self, inputs: Any, **kwargs: Any) -> tuple[Any, ...]:
         """The outputs, a tuple that knows their names, for inputs in order, by name, or for the only one.
@@ -33,7 +34,14 @@ class Prepared(base.BackendRep):
         if kwargs:
             raise TypeError(f"a run has no option {', '.join(kwargs)}")
         given = (inputs,) if isinstance(inputs, Mapping) or not isinstance(inputs, list | tuple) else inputs
-        return self._outputs(*self.model(*given).values())
+        results = self.model(*given)
+        return _outputs(tuple(results))(*results.values())
+
+
+@cache
+def _outputs(names: tuple[str, ...]) -> Any:
+    """The class of tuples whose elements are called by the names of outputs."""
+    return base.namedtupledict("Outputs", list(names))
 
 
 class Backend(base.Backend):

@@ -6,7 +6,7 @@ import argparse
 import math
 import shutil
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,12 +48,23 @@ def run_command(arguments: argparse.Namespace) -> int:
     """`aotc run`."""
     import numpy as np
 
-    from aotc.compiler.checking.recordings import read_inputs
+    from aotc.compiler.checking.recordings import read_inputs, recorded_shapes
+    from aotc.frontend.onnx.dims import OpenShapesError
     from aotc.measuring.routes import open_model
     from aotc.model.files import write_files
+    from aotc.model.model_file import ModelFile
 
+    options = options_from(arguments)
+    source = arguments.model if options.start_at is not None else ModelFile(arguments.model)  # which may be a pipe
     with progress() as report:
-        model = open_model(arguments.model, arguments.emit, options_from(arguments), report, arguments.loader)
+        try:
+            model = open_model(source, arguments.emit, options, report, arguments.loader)
+        except OpenShapesError as error:
+            if arguments.inputs is None:
+                raise
+            given = {name: shape for name, shape in recorded_shapes(arguments.inputs).items() if name in error.inputs}
+            options = replace(options, input_shapes={**given, **options.input_shapes})
+            model = open_model(source, arguments.emit, options, report, arguments.loader)
     outputs = model(read_inputs(arguments.inputs, model.inputs))
     if arguments.outputs is not None:
         from aotc.model.weights import npz_bytes

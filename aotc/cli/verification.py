@@ -59,7 +59,7 @@ class _Reference:
             model = model.reread()
         session = reference_session(model if whole else model.SerializeToString(), optimize=whole)
         hidden = {state.output for state in states}
-        found = reference_sequence(session, steps, states, self.options.constants)
+        found = reference_sequence(session, steps, states, self.options.known_constants)
         return [{name: array for name, array in each.items() if name not in hidden} for each in found]
 
     def __str__(self) -> str:

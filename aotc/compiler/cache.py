@@ -62,16 +62,13 @@ def key_of(source: object, options: CompileOptions, purpose: str) -> str | None:
     digest = hashlib.sha256()
     for part in (purpose, _fingerprint(), _options(options)):
         digest.update(part.encode() + b"\0")
-    if isinstance(source, bytes):
-        digest.update(source)
-    elif isinstance(source, str | os.PathLike):
-        file = source if isinstance(source, ModelFile) else ModelFile(source)
-        if not _add_files(digest, file):
-            return None
-        if options.name is None:
-            digest.update(file.path.stem.encode(errors="surrogateescape") + b"\0")
-    else:
+    if isinstance(source, str | os.PathLike) and not isinstance(source, ModelFile):
+        source = ModelFile(source)
+    if not isinstance(source, bytes | ModelFile) or (content := content_digest(source)) is None:
         return None
+    digest.update(content)
+    if isinstance(source, ModelFile) and options.name is None:
+        digest.update(source.path.stem.encode(errors="surrogateescape") + b"\0")
     if options.tuned is not None:
         table = Path(options.tuned)
         try:
@@ -83,6 +80,16 @@ def key_of(source: object, options: CompileOptions, purpose: str) -> str | None:
     if is_host(options.target):
         digest.update(f"{processor.identity()}\0{sorted(processor.caches().items())}".encode())
     return digest.hexdigest()
+
+
+def content_digest(source: str | os.PathLike[str] | bytes) -> bytes | None:
+    """The SHA-256 of a model file and the external data it names, or of its bytes; None where that is not to be read
+    (compiling says why)."""
+    if isinstance(source, bytes):
+        return hashlib.sha256(source).digest()
+    digest = hashlib.sha256()
+    file = source if isinstance(source, ModelFile) else ModelFile(source)
+    return digest.digest() if _add_files(digest, file) else None
 
 
 def find(key: str) -> dict[str, Content] | None:

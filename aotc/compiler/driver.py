@@ -4,33 +4,38 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from aotc.compiler.keywords import in_python_terms
-from aotc.compiler.lowering import Source, import_source, read_once, run_phases, uncollected
-from aotc.errors import Problem, UsageError
+from aotc.compiler.lowering import (
+    NOT_IN_PROCESS,
+    Source,
+    import_source,
+    in_process,
+    in_process_options,
+    read_once,
+    run_phases,
+    uncollected,
+)
+from aotc.errors import CompileError, Problem, UsageError
 from aotc.machines import processor
 from aotc.machines.targets import is_host, lookup
 from aotc.model.faults import explained
 from aotc.model.files import write_files
+from aotc.model.limits import MAX_SHAPES
 from aotc.pipeline.compilation import Compilation
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.phases import PHASE_NAMES, PassTiming
 from aotc.pipeline.signature import FileOptions, InProcessOptions, with_options
 
 if TYPE_CHECKING:
+    from aotc.compiler.dynamic.specializing import Specialization
     from aotc.executor import CompiledModel
     from aotc.model.artifacts import ArtifactSet
     from aotc.model.metadata import ModelInfo
-
-_NOT_IN_PROCESS = (
-    *("emit", "split", "weights_section", "workspace_section", "selftest", "selftest_outputs"),
-    *("ram", "flash", "stack", "cc", "stop_after"),
-)
-"""Options without a meaning for a model that is called where it is compiled."""
 
 
 @dataclass(frozen=True)
@@ -81,28 +86,46 @@ def _add_selftest(compilation: Compilation, source: Source) -> None:
     attach_selftest(compilation, inputs, outputs)
 
 
-@with_options(InProcessOptions, without=_NOT_IN_PROCESS)
+@with_options(InProcessOptions, without=NOT_IN_PROCESS)
 @uncollected()
 @in_python_terms()
-def compile(source: Source, **options: Unpack[InProcessOptions]) -> CompiledModel:
-    """Compile a model in this process and return it ready to run.
+def compile(
+    source: Source,
+    *,
+    buckets: Sequence[int] | Mapping[str, Sequence[int]] | None = None,
+    max_shapes: int = MAX_SHAPES,
+    on_compile: Callable[[Specialization], None] | None = None,
+    **options: Unpack[InProcessOptions],
+) -> CompiledModel | Any:
+    """Compile a model in this process and return it ready to run: a CompiledModel, or where dimensions of its inputs
+    are open a DynamicModel, which compiles for the shapes that arrive.
 
     `source` is a path, the bytes of a model or a ModelProto; options are those of `aotc compile` with underscores,
     except those about files and memory, which belong to `compile_to`. A `target` is a processor that this one has all
     of. No C compiler is needed but for linking, with a `target` or with kernels of code generators from outside
-    (`offload`).
+    (`offload`). Of a DynamicModel are `buckets`, the extents that are compiled for, `max_shapes`, for how many shapes
+    code is kept, and `on_compile`, which hears of each.
     Raises CompileError with one problem for each thing that is not supported, FileNotFoundError, UsageError.
     """
-    chosen = CompileOptions.of(**options)
-    default = CompileOptions()
-    if elsewhere := [name for name in _NOT_IN_PROCESS if getattr(chosen, name) != getattr(default, name)]:
-        what = "nothing is written, and the code is for this machine"
-        raise UsageError([Problem(f"{name} in `compile`", why=what, fix="use `compile_to`") for name in elsewhere])
+    chosen = in_process_options(**options)
     if not is_host(chosen.target):
         _require_here(chosen.target)
     if chosen.offload or not is_host(chosen.target):
         return _built(source, replace(in_process(chosen), emit=("object",)), None)[0].load()
-    return _in_process(source, chosen).load()
+    source = read_once(source, chosen)
+    try:
+        model = _in_process(source, chosen).load()
+    except CompileError as error:
+        from aotc.frontend.onnx import OpenShapesError
+
+        if not isinstance(error, OpenShapesError):
+            raise
+        from aotc.compiler.dynamic.model import DynamicModel
+
+        return DynamicModel(source, buckets=buckets, max_shapes=max_shapes, on_compile=on_compile, **options)
+    if buckets is not None:
+        raise UsageError(Problem("buckets of a model with fixed shapes", fix="leave them out"))
+    return model
 
 
 def _require_here(spec: str) -> None:
@@ -175,15 +198,6 @@ def _built(
     with explained("what is written"):
         check_budgets(compilation, emission.info)
         return emit(emission), emission.info, tuple(compilation.timings)
-
-
-def in_process(options: CompileOptions) -> CompileOptions:
-    """`options` for code that is called where it is compiled."""
-    if options.executor == "vm":
-        return replace(options, operator_api="cpacked", emit=("vm",))
-    return replace(
-        options, interface_api="c", operator_api="unpacked", workspace="caller", weights="caller", io="caller"
-    )
 
 
 @with_options(FileOptions)

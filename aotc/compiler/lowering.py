@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias, Unpack
 
 from aotc.compiler.origin import origin_of
 from aotc.errors import Problem, UsageError, warn
@@ -22,6 +22,7 @@ from aotc.model.progress import Progress
 from aotc.pipeline.compilation import Compilation
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.phases import PHASES, PassRunner, phase_index, pipeline_of
+from aotc.pipeline.signature import InProcessOptions
 from aotc.pipeline.verification import verify
 
 if TYPE_CHECKING:
@@ -31,6 +32,13 @@ if TYPE_CHECKING:
 
 Source: TypeAlias = "str | os.PathLike[str] | bytes | onnx.ModelProto"
 """A model file, its bytes, a ModelProto; a file of IR where the options have `start_at`."""
+
+
+NOT_IN_PROCESS: Final = (
+    *("emit", "split", "weights_section", "workspace_section", "selftest", "selftest_outputs"),
+    *("ram", "flash", "stack", "cc", "stop_after"),
+)
+"""Options without a meaning for a model that is called where it is compiled."""
 
 
 def read_once(source: Source, options: CompileOptions) -> Source:
@@ -51,6 +59,25 @@ def uncollected() -> Generator[None]:
     finally:
         if enabled:
             gc.enable()
+
+
+def in_process_options(**options: Unpack[InProcessOptions]) -> CompileOptions:
+    """Options for a model that is called where it is compiled. Raises UsageError for those without a meaning there."""
+    chosen = CompileOptions.of(**options)
+    default = CompileOptions()
+    if elsewhere := [name for name in NOT_IN_PROCESS if getattr(chosen, name) != getattr(default, name)]:
+        what = "nothing is written, and the code is for this machine"
+        raise UsageError([Problem(f"{name} in `compile`", why=what, fix="use `compile_to`") for name in elsewhere])
+    return chosen
+
+
+def in_process(options: CompileOptions) -> CompileOptions:
+    """`options` for code that is called where it is compiled."""
+    if options.executor == "vm":
+        return replace(options, operator_api="cpacked", emit=("vm",))
+    return replace(
+        options, interface_api="c", operator_api="unpacked", workspace="caller", weights="caller", io="caller"
+    )
 
 
 def new_context() -> Context:

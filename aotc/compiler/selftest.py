@@ -69,7 +69,7 @@ def reference_values(
     session = reference_session(model)
     named = {value.name for value in session.get_overridable_initializers()}
     first = {each.name: np.zeros(each.shape, each.dtype) for each in wanted[-1] if each.name not in named}
-    return reference_outputs(session, {**inputs, **first}, compilation.options.constants)
+    return reference_outputs(session, {**inputs, **first}, compilation.options.known_constants)
 
 
 def attach_selftest(compilation: Compilation, inputs: Mapping[str, Array], outputs: Mapping[str, Array]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeGuard, Unpack
 import numpy as np
 
 from aotc.compiler.driver import compile
+from aotc.compiler.dynamic.model import DynamicModel
+from aotc.compiler.dynamic.specializing import Specialization
 from aotc.errors import Problem, UsageError
 from aotc.executor import CompiledModel, Step, load
+from aotc.model.extents import OpenTensor, Size, unnamed
 from aotc.pipeline.signature import InProcessOptions
 
 if TYPE_CHECKING:
@@ -30,13 +33,22 @@ _NO_VERSION: Final = (1 << 63) - 1
 _Array = np.ndarray[Any, Any]
 
 
+class SessionOptions(InProcessOptions, total=False):
+    """What `aotc.compile` takes, with what is for open shapes."""
+
+    buckets: Sequence[int] | Mapping[str, Sequence[int]] | None
+    max_shapes: int
+    on_compile: Callable[[Specialization], None] | None
+
+
 @dataclass(frozen=True)
 class NodeArg:
-    """An input or output: its name, its type as onnxruntime writes it (`tensor(float)`), its extents."""
+    """An input or output: its name, its type as onnxruntime writes it (`tensor(float)`), its extents; of those that are
+    open the name, and None where there is none."""
 
     name: str
     type: str
-    shape: list[int]
+    shape: list[int | str | None]
 
 
 @dataclass(frozen=True)
@@ -64,9 +76,10 @@ class InferenceSession:
         path_or_bytes: Source,
         sess_options: Any = None,
         providers: Sequence[str | tuple[str, Mapping[str, Any]]] | None = None,
-        **options: Unpack[InProcessOptions],
+        **options: Unpack[SessionOptions],
     ) -> None:
-        """`options` are those of `aotc.compile`: `dims={"batch": 1}` for a model with symbolic dimensions.
+        """`options` are those of `aotc.compile`: `dims={"batch": 1}` fixes a symbolic dimension, and where some are
+        open, the model is compiled for each shape that arrives.
 
         Of `sess_options`, an `onnxruntime.SessionOptions`, `intra_op_num_threads` counts where it is 2 or more; the
         rest is about how onnxruntime computes. `providers` are a list of what is preferred, as there; computing is on
@@ -83,7 +96,7 @@ class InferenceSession:
         if _is_library(path_or_bytes):
             if others := sorted({*options} - {"threads"}):
                 raise UsageError(Problem(f"{', '.join(others)} with a library", why="it is compiled already"))
-            self.model: CompiledModel = load(path_or_bytes, options.get("threads"))
+            self.model: CompiledModel | DynamicModel = load(path_or_bytes, options.get("threads"))
         else:
             self.model = compile(path_or_bytes, **options)
         self._inputs = [_node_arg(tensor) for tensor in self.model.inputs]
@@ -115,7 +128,7 @@ class InferenceSession:
     def get_modelmeta(self) -> ModelMetadata:
         """What the model file says of itself; it is read for that. Raises OSError where it is not there any more."""
         if _is_library(self._source):
-            return ModelMetadata(graph_name=self.model.metadata.name)
+            return ModelMetadata(graph_name=self.model.name)
         import onnx
 
         if isinstance(self._source, onnx.ModelProto):
@@ -163,7 +176,7 @@ class InferenceSession:
 class IOBinding:
     """Which memory inputs are read from and outputs written to, tensor by tensor. Nothing is copied."""
 
-    def __init__(self, model: CompiledModel) -> None:
+    def __init__(self, model: CompiledModel | DynamicModel) -> None:
         self._model = model
         self._inputs: dict[str, Any] = {}
         self._outputs: dict[str, _Array | None] = {}
@@ -212,7 +225,7 @@ class IOBinding:
             raise ValueError("no run with this binding yet")
         return [self._step.outputs[name].copy() for name in self._outputs]
 
-    def run(self, model: CompiledModel) -> None:
+    def run(self, model: CompiledModel | DynamicModel) -> None:
         """A call of `model`, whose binding this is."""
         if model is not self._model:
             raise ValueError("the binding is another session's")
@@ -229,9 +242,16 @@ def _is_library(source: Source) -> TypeGuard[str | os.PathLike[str]]:
     return isinstance(source, str | os.PathLike) and Path(source).suffix == ".so"
 
 
-def _node_arg(tensor: TensorInfo) -> NodeArg:
+def _node_arg(tensor: TensorInfo | OpenTensor) -> NodeArg:
     name = _NAMES.get(tensor.dtype, tensor.dtype.replace("_", ""))
-    return NodeArg(tensor.name, f"tensor({name})", list(tensor.shape))
+    extents = [_extent(tensor.name, axis, extent) for axis, extent in enumerate(tensor.shape or ())]
+    return NodeArg(tensor.name, f"tensor({name})", extents)
+
+
+def _extent(tensor: str, axis: int, extent: Size | None) -> int | str | None:
+    if extent is None or isinstance(extent, int):
+        return extent
+    return None if str(extent) == unnamed(tensor, axis) else str(extent)
 
 
 def _require_cpu(device_type: str, device_id: int) -> None:

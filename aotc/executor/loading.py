@@ -18,10 +18,12 @@ from uuid import uuid4
 import numpy as np
 
 from aotc.errors import Problem, UsageError
+from aotc.executor.conventions import address_of
 from aotc.executor.dynamic_symbols import dynamic_symbols
 from aotc.executor.model import CompiledModel
 from aotc.executor.native import Array, NativeModel, aligned_bytes
 from aotc.executor.packed_metadata import info_of
+from aotc.executor.shared_weights import SharedWeights
 from aotc.machines.features import here
 from aotc.model.artifacts import BYTECODE, JIT, LIBRARY, NATIVE, PARAMETERS, Artifact, ArtifactSet
 from aotc.model.conventions import artifacts_symbol, entry_symbol, json_symbol, model_symbol, reset_symbol
@@ -48,6 +50,7 @@ class Loaded:
     bytecode: bytes | None = None
     """The entry, where no code of it was loaded."""
     _added: list[object] = field(default_factory=list[object])
+    """What else is kept in memory."""
 
     def add(self, functions: Mapping[str, Any]) -> None:
         """Have packed functions found by name. Raises UsageError where the code asks for none by name."""
@@ -108,9 +111,10 @@ class Linked:
 class InMemory:
     """An object that is run where LLVM's linker puts it in this process; nothing is written."""
 
-    def __init__(self, exports: Sequence[str] = ()) -> None:
-        """`exports` are symbols that are found beside the entry."""
+    def __init__(self, exports: Sequence[str] = (), shared: SharedWeights | None = None) -> None:
+        """`exports` are symbols that are found beside the entry, `shared` weights that models have in common."""
         self._exports = exports
+        self._shared = SharedWeights() if shared is None else shared
 
     def open(self, artifacts: ArtifactSet) -> Loaded:
         """Load the object of the set. Raises UsageError where there is none."""
@@ -133,7 +137,13 @@ class InMemory:
             mine.append(reset_symbol(info.name))
         pooled = images[0].loader == JIT and info.threads > 1
         library = load_model_object(images[0].read(), [*mine, *self._exports], info.threads, pooled)
-        return Loaded(info, library.address, library, _parameters(artifacts))
+        if not info.weight_offsets:
+            return Loaded(info, library.address, library, _parameters(artifacts))
+        (parameters,) = artifacts.by_loader()[PARAMETERS]
+        content = parameters.content if isinstance(parameters.content, bytes | mmap.mmap) else parameters.read()
+        weights = self._shared.taken(content, info.weight_offsets)
+        table = np.array([address_of(each) for each in weights], np.uintp)
+        return Loaded(info, library.address, library, table, _added=[weights])
 
     def _with_bytecode(self, info: ModelInfo, image: bytes, bytecode: bytes) -> Loaded:
         """The operators; the entry that descriptors point to is not in memory."""

@@ -18,7 +18,6 @@ from aotc.executor.step import Step, Workspaces
 from aotc.executor.tensors import (
     ByName,
     checked,
-    describe,
     in_order,
     in_place,
     is_plain,
@@ -71,6 +70,11 @@ class CompiledModel:
         return self._native.info
 
     @property
+    def name(self) -> str:
+        """The model's name, an identifier."""
+        return self._native.info.name
+
+    @property
     def inputs(self) -> tuple[TensorInfo, ...]:
         """The inputs in order."""
         return self._native.info.inputs
@@ -112,7 +116,7 @@ class CompiledModel:
         )
 
     def __repr__(self) -> str:
-        sides = (", ".join(describe(t) for t in tensors) for tensors in (self.inputs, self.outputs))
+        sides = (", ".join(map(str, tensors)) for tensors in (self.inputs, self.outputs))
         return f"<CompiledModel {self.metadata.name}: {' -> '.join(sides)}>"
 
     def _repr_html_(self) -> str:
@@ -125,7 +129,11 @@ class CompiledModel:
 
         Raises TypeError for a wrong dtype or number of arrays, ValueError for a wrong name or shape.
         """
-        arrays = [a if is_plain(a) else a.copy() for a in self._arrays(inputs, named)]
+        return self.computed(self._arrays(inputs, named))
+
+    def computed(self, arrays: Sequence[Array]) -> dict[str, Array]:
+        """The outputs for inputs in order, whose dtypes and shapes are known to be right: what a call does then."""
+        arrays = [a if is_plain(a) else a.copy() for a in arrays]
         outputs = self._new(self.outputs)
         self._workspaces.run(arrays, outputs)
         return {t.name: array for t, array in zip(self.outputs, outputs, strict=True)}

@@ -40,10 +40,10 @@ _NOTHING = aligned_bytes(1)
 class NativeModel:
     """What all instances of a model share: code and weights. Immutable, safe to share between threads.
 
-    `address` is the entry function in the convention of `info.interface_api`; `weights` the blob that a model with
-    `info.weights == "caller"` is given at each call; `owner` keeps the code (an engine, a library) in memory;
-    `added` are functions that the code calls and nobody else keeps; `reset` is the address of the function that gives
-    the states their first values, where there are states.
+    `address` is the entry function in the convention of `info.interface_api`; `weights` the blob, or with
+    `info.weight_offsets` the table of addresses, that a model with `info.weights == "caller"` is given at each call;
+    `owner` keeps the code (an engine, a library) in memory; `added` are functions that the code calls and nobody else
+    keeps; `reset` is the address of the function that gives the states their first values, where there are states.
     """
 
     info: ModelInfo
@@ -67,7 +67,7 @@ class NativeModel:
         if (self.reset is None) != (not info.states):
             raise ValueError(f"{info.name} has {len(info.states)} states, and a function that resets them otherwise")
         given = 0 if self.weights is None else self.weights.nbytes
-        if info.weights == "caller" and given < info.weights_bytes:
+        if info.weights == "caller" and not info.weight_offsets and given < info.weights_bytes:
             raise ValueError(f"{info.name} takes {info.weights_bytes} bytes of weights from its caller, got {given}")
 
     def symbol(self, name: str) -> int | None:

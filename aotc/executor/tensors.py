@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations, product
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -16,7 +16,7 @@ ByName: TypeAlias = "Mapping[str, Any] | Sequence[Any]"
 """Tensors by name, or all of them in order."""
 
 
-def in_order(tensors: Sequence[TensorInfo], positional: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
+def in_order(tensors: Sequence[Named], positional: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
     """The values for inputs `tensors` that a call was given: in order, by keyword, or in one mapping by name.
 
     Raises TypeError for a wrong number of them, ValueError for a wrong name.
@@ -38,16 +38,28 @@ def in_order(tensors: Sequence[TensorInfo], positional: Sequence[Any], named: Ma
     return [given[t.name] for t in tensors]
 
 
+class Named(Protocol):
+    """An input or output, whatever is known of its shape; as text it is its type, `float32[1, 10]`."""
+
+    @property
+    def name(self) -> str:
+        """Its ONNX name."""
+        ...
+
+
+def as_array(value: Any) -> Array:
+    """`value` as an array: where it is, if it has `__dlpack__`."""
+    return from_dlpack(value) if hasattr(value, "__dlpack__") else np.asarray(value)
+
+
 def checked(tensor: TensorInfo, dtype: np.dtype[Any], value: Any) -> Array:
     """`value` as an array: where it is, if it is one or has `__dlpack__`. Raises TypeError for another dtype,
     ValueError for another shape."""
-    array: Array = value
-    if not isinstance(value, np.ndarray):
-        array = from_dlpack(value) if hasattr(value, "__dlpack__") else np.asarray(value)
+    array: Array = value if isinstance(value, np.ndarray) else as_array(value)
     if array.dtype != dtype:
-        raise TypeError(f"{tensor.name!r} has dtype {array.dtype}, expected {describe(tensor)}")
+        raise TypeError(f"{tensor.name!r} has dtype {array.dtype}, expected {tensor}")
     if array.shape != tensor.shape:
-        raise ValueError(f"{tensor.name!r} has shape {list(array.shape)}, expected {describe(tensor)}")
+        raise ValueError(f"{tensor.name!r} has shape {list(array.shape)}, expected {tensor}")
     return array
 
 
@@ -66,7 +78,7 @@ def in_place(tensor: TensorInfo, dtype: np.dtype[Any], value: Any, *, written: b
         raise ValueError(f"{tensor.name!r} is read-only and cannot be written")
     if not is_plain(array):
         what = "aligned" if array.flags.c_contiguous else "contiguous"
-        raise ValueError(f"{tensor.name!r} is not {what}; give one as np.empty makes it, {describe(tensor)}")
+        raise ValueError(f"{tensor.name!r} is not {what}; give one as np.empty makes it, {tensor}")
     return array
 
 
@@ -86,7 +98,7 @@ def is_plain(array: Array) -> bool:
     return array.flags.c_contiguous and array.flags.aligned
 
 
-def position(tensors: Sequence[TensorInfo], which: str | int, side: str) -> int:
+def position(tensors: Sequence[Named], which: str | int, side: str) -> int:
     """Where the tensor of this name or position is. Raises ValueError, IndexError where there is none."""
     if isinstance(which, str):
         for place, tensor in enumerate(tensors):
@@ -98,17 +110,12 @@ def position(tensors: Sequence[TensorInfo], which: str | int, side: str) -> int:
     return which
 
 
-def describe(tensor: TensorInfo) -> str:
-    """`float32[1, 10]`."""
-    return f"{tensor.dtype}{list(tensor.shape)}"
-
-
-def listing(tensors: Sequence[TensorInfo]) -> str:
+def listing(tensors: Sequence[Named]) -> str:
     """All of them with their names, for messages."""
-    return ", ".join(f"{t.name!r} {describe(t)}" for t in tensors) or "none"
+    return ", ".join(f"{t.name!r} {t}" for t in tensors) or "none"
 
 
-def _names_problem(given: Mapping[str, Any], tensors: Sequence[TensorInfo]) -> str:
+def _names_problem(given: Mapping[str, Any], tensors: Sequence[Named]) -> str:
     unknown = [repr(name) for name in given if all(name != t.name for t in tensors)]
     missing = [repr(t.name) for t in tensors if t.name not in given]
     parts = [f"no input {', '.join(unknown)}"] if unknown else []

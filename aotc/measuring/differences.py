@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aotc.compiler.driver import in_process, lower
-from aotc.compiler.lowering import import_source
+from aotc.compiler.driver import lower
+from aotc.compiler.lowering import import_source, in_process
 from aotc.executor import compiled_in_process
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.phases import PHASES, make_passes, phase_index, pipeline_of

@@ -124,7 +124,8 @@ def compile_profiled(
     source: Source, options: CompileOptions, report: Callable[[str], None] | None = None
 ) -> ProfiledModel:
     """Compile a model in this process with a counter for each call of a kernel. Raises as `aotc.compile`."""
-    from aotc.compiler.driver import in_process, lower
+    from aotc.compiler.driver import lower
+    from aotc.compiler.lowering import in_process
 
     return load_profiled(lower(source, in_process(replace(options, profile=True)), report))
 

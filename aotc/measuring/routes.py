@@ -38,7 +38,8 @@ def open_model(
     What is linked is what ships, in the conventions of the options; the route "jit" is in memory, or with conventions
     that takes linking ("native") an object that is linked. `loader` insists on either. Raises AotcError.
     """
-    from aotc.compiler.driver import build_with, in_process, lower
+    from aotc.compiler.driver import build_with, lower
+    from aotc.compiler.lowering import in_process
     from aotc.executor import compiled_in_process, load
 
     if os.fspath(source).endswith(".so"):

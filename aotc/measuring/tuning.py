@@ -17,8 +17,8 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, SSAValue
 
 from aotc.compiler.checking.recordings import read_inputs
-from aotc.compiler.driver import in_process, lower
-from aotc.compiler.lowering import Source, new_context
+from aotc.compiler.driver import lower
+from aotc.compiler.lowering import Source, in_process, new_context
 from aotc.dialects.aot.contract import Argument, mark_entry, model_module, set_results, set_signature
 from aotc.dialects.constants import constant_bytes, constant_op, known_array
 from aotc.dialects.dtypes import dtype_name

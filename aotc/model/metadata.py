@@ -16,7 +16,10 @@ _T = TypeVar("_T")
 @dataclass(frozen=True)
 class TensorInfo:
     """One input or output: ONNX name, C identifier, dtype name, static shape, affine quantisation if there is one, and
-    where it is in bytes from the start of the workspace if it is there."""
+    where it is in bytes from the start of the workspace if it is there.
+
+    An output with a `counted_axis` is as long along it as it may become; the output NAME_count says how much of it
+    there is."""
 
     name: str
     symbol: str
@@ -25,6 +28,10 @@ class TensorInfo:
     scale: float | None = None
     zero_point: int | None = None
     offset: int | None = None
+    counted_axis: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.dtype}{list(self.shape)}"
 
 
 @dataclass(frozen=True)
@@ -195,6 +202,8 @@ class ModelInfo:
     """
     origin: Origin | None = None
     """None where it is not known: of a module that was not compiled from a model."""
+    weight_offsets: tuple[int, ...] = ()
+    """Where in the blob of weights each begins, where the entry is given a table of their addresses in this order."""
     version: int = METADATA_VERSION
 
     @property
@@ -222,6 +231,9 @@ def to_json(info: ModelInfo, artifacts: Sequence[Mapping[str, Any]] = (), *, ind
     for buffer in members["plan"]["buffers"]:
         if not buffer["kept"]:
             del buffer["kept"]
+    for tensor in (*members["inputs"], *members["outputs"], *members["states"]):
+        if tensor["counted_axis"] is None:
+            del tensor["counted_axis"]
     if not info.states:
         del members["states"]
     if info.executor == "aot":
@@ -236,6 +248,8 @@ def to_json(info: ModelInfo, artifacts: Sequence[Mapping[str, Any]] = (), *, ind
         del members["constants"]
     if info.origin is None:
         del members["origin"]
+    if not info.weight_offsets:
+        del members["weight_offsets"]
     return json.dumps(members, indent=indent) + "\n"
 
 

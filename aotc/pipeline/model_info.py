@@ -70,6 +70,7 @@ def model_info(module: ModuleOp) -> ModelInfo:
         threads=threads_of(module),
         in_floats=tuple(nodes_in_floats(module)),
         states=_states(states_of(main), taken),
+        weight_offsets=_offsets_apart(module),
     )
 
 
@@ -85,14 +86,19 @@ def _memory_alignment(module: ModuleOp) -> int:
     return max(plan_of(module).alignment, 1 if layout is None else layout.alignment)
 
 
+def _offsets_apart(module: ModuleOp) -> tuple[int, ...]:
+    layout = WEIGHT_LAYOUT.get(module)
+    return tuple(layout.order) if layout is not None and layout.apart else ()
+
+
 def _tensors(tensors: list[Tensor], io: str, taken: set[str]) -> tuple[TensorInfo, ...]:
     found: list[TensorInfo] = []
     for each in tensors:
         if each.io == io:
             symbol = c_identifier(each.name, taken)
             taken.add(symbol)
-            quantization = each.scale, each.zero_point
-            found.append(TensorInfo(each.name, symbol, each.dtype, each.shape, *quantization, each.offset))
+            more = each.scale, each.zero_point, each.offset, each.counted_axis
+            found.append(TensorInfo(each.name, symbol, each.dtype, each.shape, *more))
     return tuple(found)
 
 
@@ -102,7 +108,7 @@ def _states(states: list[State], taken: set[str]) -> tuple[StateInfo, ...]:
         symbol = c_identifier(each.name, taken)
         taken.add(symbol)
         tensor = each.name, symbol, each.dtype, each.shape, each.scale, each.zero_point, each.offset
-        found.append(StateInfo(*tensor, each.output))
+        found.append(StateInfo(*tensor, output=each.output))
     return tuple(found)
 
 

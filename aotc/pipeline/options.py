@@ -6,7 +6,7 @@ import operator
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, Literal
 
 from aotc.errors import Problem, UsageError
 from aotc.model import conventions
@@ -30,6 +30,9 @@ CHOICES: dict[str, tuple[str, ...]] = conventions.CHOICES | {
     "executor": ("aot", "vm"),
 }
 """Options of fixed choice, by field name."""
+
+INTERNAL = frozenset(("weights_apart",))
+"""Fields of the options that the compiler sets itself."""
 
 MOST_THREADS = 64
 """As `AOTC_THREADS_MAX` of the runtime says."""
@@ -79,16 +82,23 @@ class CompileOptions:
     """How many threads run a call together; results do not depend on it."""
     check_indices: bool = False
     """Whether a call fails with a status where an index known only at run time is out of range."""
-    dims: Mapping[str, int] = field(default_factory=dict[str, int])
+    dims: Mapping[str, int | Literal["any"]] = field(default_factory=dict[str, "int | Literal['any']"])
+    """Values of symbolic dimensions; "any" says that one is meant to be open."""
     input_shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
-    constants: Mapping[str, KnownTensor] = field(default_factory=dict[str, KnownTensor])
-    """Inputs that are constants of the compiled model."""
+    constants: Mapping[str, KnownTensor | Literal["any"]] = field(
+        default_factory=dict[str, "KnownTensor | Literal['any']"]
+    )
+    """Inputs that are constants of the compiled model; "any" says that a model is meant to be compiled for each value
+    that arrives."""
     state: Mapping[str, str] = field(default_factory=dict[str, str])
     """Outputs, by name, that the workspace keeps as inputs of the next call, neither of which callers see."""
     max_constants: int = MOST_COMPUTED
     """Bytes that constants which the compiler computes, by importing and folding, may take beside the model's own."""
     max_nodes: int = MOST_EXPANDED
     """How many nodes calls of functions may be expanded to, beside those of the model's graph."""
+    weights_apart: bool = False
+    """Of code in this process: each weight has an address of its own, so that what is compiled of one model for several
+    shapes has weights in common. No choice of users."""
     ram: int | None = None
     flash: int | None = None
     stack: int | None = None
@@ -141,6 +151,11 @@ class CompileOptions:
         problems += self._thread_problems() + self._executor_problems() + self._bytecode_problems()
         if problems:
             raise UsageError(problems)
+
+    @property
+    def known_constants(self) -> dict[str, KnownTensor]:
+        """The constants that have a value."""
+        return {name: value for name, value in self.constants.items() if isinstance(value, KnownTensor)}
 
     def _thread_problems(self) -> list[Problem]:
         flag = f"--threads {self.threads}"
@@ -205,7 +220,7 @@ class CompileOptions:
     @staticmethod
     def of(base: CompileOptions | None = None, **changes: Any) -> CompileOptions:
         """Options from keyword arguments, strings where the command line has strings; TypeError on an unknown one."""
-        known = {item.name for item in fields(CompileOptions)}
+        known = {item.name for item in fields(CompileOptions)} - INTERNAL
         for name in changes:
             if name not in known:
                 raise TypeError(f"unknown option {name!r}; there are {', '.join(sorted(known))}")
@@ -221,14 +236,20 @@ class CompileOptions:
             if isinstance(value := changes.get(size), str):
                 changes[size] = parse_size(value, size.replace("_", "-"))
         if dims := changes.get("dims"):
-            changes["dims"] = {name: _size(f"--dim {name}={size}", size) for name, size in dict(dims).items()}
+            changes["dims"] = {
+                name: size if size == "any" else _size(f"--dim {name}={size}", size)
+                for name, size in dict(dims).items()
+            }
         if shapes := changes.get("input_shapes"):
             changes["input_shapes"] = {
                 name: tuple(_size(f"--input-shape {name}={shape}", size) for size in shape)
                 for name, shape in dict(shapes).items()
             }
         if constants := changes.get("constants"):
-            changes["constants"] = {name: KnownTensor.of(value, name) for name, value in dict(constants).items()}
+            changes["constants"] = {
+                name: value if isinstance(value, str) and value == "any" else KnownTensor.of(value, name)
+                for name, value in dict(constants).items()
+            }
         if state := changes.get("state"):
             changes["state"] = {str(output): str(source) for output, source in dict(state).items()}
         if (level := changes.get("optimize")) is not None:

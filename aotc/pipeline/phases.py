@@ -151,9 +151,10 @@ def _interface(options: CompileOptions) -> str:
     leave = "leave-entry," if options.executor == "vm" else ""
     exported = _flag(options.export_operators or options.split or bool(bytecode))
     threads = "run-on-threads," if options.threads > 1 else ""
+    apart = " apart=true" if options.weights_apart else ""
     return (
         f"select-calling-convention{{{selection}}},mangle-symbols{{export-operators={exported}}}"
-        f"{bytecode},place-weights{{alignment={_alignment(options, 8)}}},buffers-to-pointers,lower-calls,"
+        f"{bytecode},place-weights{{alignment={_alignment(options, 8)}{apart}}},buffers-to-pointers,lower-calls,"
         f"{threads}add-reset,add-selftest,{merge}wrap-entry{{packed-wrapper={_flag(options.packed_wrapper)}}},{leave}"
         f"simplify-functions,unroll-tiles{profile}"
     )

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, fields
 from typing import Annotated, Any, Literal, TypedDict, TypeVar, get_type_hints
 
-from aotc.pipeline.options import CompileOptions
+from aotc.pipeline.options import INTERNAL, CompileOptions
 
 Optimize = Literal["0", "1", "2", "3", "s", 0, 1, 2, 3]
 PathLike = str | os.PathLike[str]
@@ -40,9 +40,9 @@ class InProcessOptions(TypedDict, total=False):
     tuned: Annotated[str | None, "follow the table of this name that `aotc tune` wrote"]
     profile: Annotated[bool, "count what each call of a kernel takes"]
     threads: Annotated[int, "have so many threads run a call together; results do not change"]
-    dims: Annotated[Mapping[str, int], 'fix symbolic dimensions: {"batch": 4}']
+    dims: Annotated[Mapping[str, int | Literal["any"]], 'fix symbolic dimensions: {"batch": 4}; "any": leave it open']
     input_shapes: Annotated[Mapping[str, Sequence[int]], 'fix shapes of inputs: {"x": (1, 3, 224, 224)}']
-    constants: Annotated[Mapping[str, Any], 'make inputs constants: {"n": 4}']
+    constants: Annotated[Mapping[str, Any], 'make inputs constants: {"n": 4}; "any": compile for each value of a call']
     state: Annotated[Mapping[str, str], 'keep outputs as inputs of the next call: {"h_out": "h_in"}']
     max_constants: Annotated[Size, 'the most that constants computed by the compiler may take: bytes, or "256M"']
     max_nodes: Annotated[int, "the most nodes that calls of functions are expanded to"]
@@ -85,7 +85,7 @@ def with_options(keywords: type, without: Collection[str] = ()) -> Callable[[Fun
         shown = [each for each in own.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
         described: list[str] = []
         for field in fields(CompileOptions):
-            if field.name in without:
+            if field.name in without or field.name in INTERNAL:
                 continue
             hint = hints.get(field.name)
             kind, sentence = (field.type, "") if hint is None else (hint.__origin__, hint.__metadata__[0])

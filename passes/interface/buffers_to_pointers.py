@@ -23,11 +23,13 @@ func.func private @aotc_kws_relu_0(%x: !aot.ptr<f32>, %y: !aot.ptr<f32>) -> i32 
 Legal when the data pointer covers every field of the buffer that is used (a static shape and layout). A dynamic extent
 that is used follows its pointer as an i32; accesses through a layout that is not static row-major are linearised.
 Anything else (a dynamic stride, a view of a dynamic buffer) is an error. A workspace or weights of the caller's become
-pointer arguments behind the tensors. Operators of the packed conventions keep their buffers for `lower-calls`.
+pointer arguments behind the tensors; of weights that are apart, a pointer to a table whose elements point to them.
+Operators of the packed conventions keep their buffers for `lower-calls`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -45,7 +47,18 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from aotc.dialects.aot import VOID_PTR, BufferOp, CheckOp, Convention, DataOp, PtrType, WeightsOp, WorkspaceOp
+from aotc.dialects.aot import (
+    VOID_PTR,
+    BufferOp,
+    CheckOp,
+    Convention,
+    DataOp,
+    ElementOp,
+    PtrCastOp,
+    PtrType,
+    WeightsOp,
+    WorkspaceOp,
+)
 from aotc.dialects.aot.contract import (
     WEIGHT_LAYOUT,
     Argument,
@@ -169,10 +182,30 @@ def _take_from_caller(module: ModuleOp, main: FuncOp) -> None:
         pointer = append_argument(main, VOID_PTR, given, "workspace")
         _replace_by_buffer(main, WorkspaceOp, pointer)
     if weights_place(module) == "caller":
+        layout = WEIGHT_LAYOUT.require(module, "the module")
         given = Argument(io="weights")
-        given.align, given.readonly = WEIGHT_LAYOUT.require(module, "the module").alignment, True
-        pointer = append_argument(main, VOID_PTR, given, "weights")
-        _replace_by_buffer(main, WeightsOp, pointer)
+        given.align, given.readonly = 8 if layout.apart else layout.alignment, True
+        if layout.apart:
+            _replace_by_elements(main, append_argument(main, PtrType(VOID_PTR), given, "weights"), layout.order)
+        else:
+            _replace_by_buffer(main, WeightsOp, append_argument(main, VOID_PTR, given, "weights"))
+
+
+def _replace_by_elements(main: FuncOp, table: SSAValue, order: Sequence[int]) -> None:
+    """Let what are views of the blob, at offsets in `order`, be what the elements of a table point to."""
+    for blob in [op for op in main.walk() if isinstance(op, WeightsOp)]:
+        for view in [use.operation for use in blob.result.uses]:
+            assert isinstance(view, memref.ViewOp) and isinstance(view.byte_shift.owner, arith.ConstantOp)
+            offset = view.byte_shift.owner.value
+            assert isinstance(offset, IntegerAttr) and view.parent is not None
+            address = ElementOp(table, order.index(offset.value.data))
+            pointer = PtrCastOp(address.result, PtrType(view.result.type.element_type))
+            buffer = BufferOp(pointer.result, view.result.type)
+            buffer.result.name_hint = view.result.name_hint
+            view.parent.insert_ops_before([address, pointer, buffer], view)
+            view.result.replace_all_uses_with(buffer.result)
+            _erase(view)
+        _erase(blob)
 
 
 def _replace_by_buffer(main: FuncOp, kind: type[WorkspaceOp | WeightsOp], pointer: SSAValue) -> None:

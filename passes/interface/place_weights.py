@@ -51,6 +51,9 @@ class PlaceWeightsPass(ModulePass):
 
     alignment: int = 8
     """Bytes that every weight in the blob, and the blob itself, is aligned to; 8 is enough for every element type."""
+    apart: bool = False
+    """The caller gives a table of addresses, one for each weight, so that models can have weights in common:
+    `buffers-to-pointers` makes loads of the table of the views of the blob."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         main = entry(op)
@@ -66,7 +69,7 @@ class PlaceWeightsPass(ModulePass):
                 offsets[weight.key.data] = start = -(-end // self.alignment) * self.alignment
                 kind = weight.result.type
                 end = start + kind.element_count() * byte_width(kind.element_type)
-        WEIGHT_LAYOUT.set(op, WeightLayout(end, self.alignment, offsets))
+        WEIGHT_LAYOUT.set(op, WeightLayout(end, self.alignment, offsets, self.apart))
         if not uses:
             return
         block = main.body.block

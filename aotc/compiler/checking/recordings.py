@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
-from zipfile import BadZipFile
+from zipfile import BadZipFile, ZipFile
 
 import ml_dtypes
 import numpy as np
@@ -27,6 +27,24 @@ def read_inputs(path: str | None, expected: Sequence[TensorInfo], step: int = 0)
     if path is None:
         return {info.name: random_array(info, step) for info in expected}
     return read_arrays(path, {info.name: (numpy_dtype(info.dtype), info.shape) for info in expected})
+
+
+def recorded_shapes(path: str) -> dict[str, tuple[int, ...]]:
+    """The shapes of the arrays of an npz file by name, without their elements. Raises OSError, UsageError."""
+    try:
+        with ZipFile(path) as archive:
+            return {
+                name.removesuffix(".npy"): _shape(archive, name) for name in archive.namelist() if name.endswith(".npy")
+            }
+    except (ValueError, EOFError, zlib.error, BadZipFile) as error:
+        raise UsageError(Problem(f"{path} is not an npz file of arrays", why=str(error))) from error
+
+
+def _shape(archive: ZipFile, name: str) -> tuple[int, ...]:
+    with archive.open(name) as member:
+        version = np.lib.format.read_magic(member)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        return read(member)[0]
 
 
 def random_array(info: TensorInfo, step: int = 0) -> Array:

@@ -3,20 +3,24 @@
 `load_model` and `import_model` are the way in; `importers/` holds one function for each operator.
 """
 
+from aotc.frontend.onnx.dims import OpenShapesError
 from aotc.frontend.onnx.external import external_files
 from aotc.frontend.onnx.freezing import freeze, release
 from aotc.frontend.onnx.importer import import_model
 from aotc.frontend.onnx.load import Model, load_model
 from aotc.frontend.onnx.summary import summarize, supported_operators
 from aotc.frontend.onnx.support import Support, support, text_of
+from aotc.frontend.onnx.symbolic.graphs import open_interface
 
 __all__ = [
     "Model",
+    "OpenShapesError",
     "Support",
     "external_files",
     "freeze",
     "import_model",
     "load_model",
+    "open_interface",
     "release",
     "summarize",
     "support",

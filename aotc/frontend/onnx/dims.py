@@ -13,6 +13,15 @@ Extent = int | str | None
 """A dimension as the model declares it: fixed, a symbol, or nothing."""
 
 
+class OpenShapesError(CompileError):
+    """Dimensions, or values, of inputs are open, and nothing else is known to stand in the way."""
+
+    def __init__(self, problem: Problem, inputs: Sequence[str]) -> None:
+        super().__init__(problem)
+        self.inputs = tuple(inputs)
+        """Their names."""
+
+
 def declared_shape(value: ValueInfoProto) -> tuple[Extent, ...] | None:
     """The shape of an input or output as the model declares it; None where it declares not even a rank."""
     kind = value.type.tensor_type
@@ -31,43 +40,59 @@ def shape_text(shape: Sequence[Extent] | None) -> str:
     return "of unknown rank" if shape is None else f"[{', '.join('?' if e is None else str(e) for e in shape)}]"
 
 
-def fix_shapes(
-    inputs: Sequence[ValueInfoProto],
-    dims: Mapping[str, int],
-    input_shapes: Mapping[str, Sequence[int]],
-    readers: Mapping[str, str] | None = None,
-) -> dict[str, tuple[int, ...]]:
-    """The static shape of every input, by name.
+def resolved_shapes(
+    inputs: Sequence[ValueInfoProto], dims: Mapping[str, int | str], input_shapes: Mapping[str, Sequence[int]]
+) -> dict[str, tuple[Extent, ...] | None]:
+    """The shape of every input, by name, as far as the model and the options say.
 
-    `dims` are the values of symbols, `input_shapes` whole shapes by input name (which also fix the symbols in them),
-    `readers` the nodes that read inputs, for messages.
-    Raises UsageError where these contradict the model or each other, CompileError where something stays open; an input
-    without elements costs a warning, since an exporter may have meant an open dimension.
+    `dims` are the values of symbols, "any" where one is meant to be open; `input_shapes` whole shapes by input name,
+    which also fix the symbols in them. Raises UsageError where these contradict the model or each other.
     """
     declared = {value.name: declared_shape(value) for value in inputs}
     problems = list(_unknown_names(declared, dims, input_shapes))
     symbols: dict[str, int] = {}
     for name, value in dims.items():
-        if value < 1:
-            problems.append(Problem(f"--dim {name}={value}: a dimension is at least 1"))
-        symbols[name] = value
+        if isinstance(value, int):
+            if value < 1:
+                problems.append(Problem(f"--dim {name}={value}: a dimension is at least 1"))
+            symbols[name] = value
     for name, given in input_shapes.items():
         problems += _bind(name, declared.get(name), given, symbols)
     if problems:
         raise UsageError(problems)
-    fixed: dict[str, tuple[int, ...]] = {}
-    open_inputs: list[str] = []
+    resolved: dict[str, tuple[Extent, ...] | None] = {}
     for name, shape in declared.items():
         if (given := input_shapes.get(name)) is not None:
-            fixed[name] = tuple(given)
-            continue
-        extents = [symbols.get(e) if isinstance(e, str) else e for e in shape or ()]
-        known = [extent for extent in extents if extent is not None]
-        if shape is None or len(known) < len(extents):
-            open_inputs.append(name)
-        fixed[name] = tuple(known)
+            resolved[name] = tuple(given)
+        else:
+            resolved[name] = None if shape is None else tuple(_resolved(extent, symbols) for extent in shape)
+    return resolved
+
+
+def _resolved(extent: Extent, symbols: Mapping[str, int]) -> Extent:
+    return symbols.get(extent, extent) if isinstance(extent, str) else extent
+
+
+def fix_shapes(
+    inputs: Sequence[ValueInfoProto],
+    dims: Mapping[str, int | str],
+    input_shapes: Mapping[str, Sequence[int]],
+    readers: Mapping[str, str] | None = None,
+) -> dict[str, tuple[int, ...]]:
+    """The static shape of every input, by name.
+
+    `dims` and `input_shapes` are those of `resolved_shapes`, `readers` the nodes that read inputs, for messages.
+    Raises UsageError as `resolved_shapes`, OpenShapesError where something stays open; an input without elements costs
+    a warning, since an exporter may have meant an open dimension.
+    """
+    resolved = resolved_shapes(inputs, dims, input_shapes)
+    fixed = {
+        name: tuple(extent for extent in shape or () if isinstance(extent, int)) for name, shape in resolved.items()
+    }
+    open_inputs = {name: shape for name, shape in resolved.items() if shape is None or len(fixed[name]) < len(shape)}
     if open_inputs:
-        raise CompileError(_open_problem(open_inputs, declared, symbols))
+        declared = {value.name: declared_shape(value) for value in inputs}
+        raise OpenShapesError(_open_problem(open_inputs, declared), list(open_inputs))
     _check_sizes(fixed, readers or {})
     return fixed
 
@@ -80,7 +105,7 @@ def _extent(dim: TensorShapeProto.Dimension) -> Extent:
 
 def _unknown_names(
     declared: Mapping[str, tuple[Extent, ...] | None],
-    dims: Mapping[str, int],
+    dims: Mapping[str, int | str],
     input_shapes: Mapping[str, Sequence[int]],
 ) -> list[Problem]:
     symbols = sorted({e for shape in declared.values() for e in shape or () if isinstance(e, str)})
@@ -117,23 +142,20 @@ def _bind(name: str, shape: tuple[Extent, ...] | None, given: Sequence[int], sym
 
 
 def _open_problem(
-    names: Sequence[str], declared: Mapping[str, tuple[Extent, ...] | None], symbols: Mapping[str, int]
+    resolved: Mapping[str, tuple[Extent, ...] | None], declared: Mapping[str, tuple[Extent, ...] | None]
 ) -> Problem:
     """One problem for all inputs with open dimensions, and the options that close them."""
-    shapes = {name: declared[name] for name in names}
-    missing = dict.fromkeys(
-        e for shape in shapes.values() for e in shape or () if isinstance(e, str) and e not in symbols
-    )
+    missing = dict.fromkeys(e for shape in resolved.values() for e in shape or () if isinstance(e, str))
     options = [f"--dim {symbol}=N" for symbol in missing]
-    for name, shape in shapes.items():
+    for name, shape in resolved.items():
         if shape is None:
             options.append(f"--input-shape {name}=N,...")
         elif None in shape:
-            example = ",".join(str(symbols.get(e, "N") if isinstance(e, str) else e or "N") for e in shape)
+            example = ",".join(str(extent if isinstance(extent, int) and extent else "N") for extent in shape)
             options.append(f"--input-shape {name}={example}")
     return Problem(
         "the shapes of these inputs are open: "
-        + ", ".join(f"{name} {shape_text(shape)}" for name, shape in shapes.items()),
+        + ", ".join(f"{name} {shape_text(declared[name])}" for name in resolved),
         fix=f"fix them with {' '.join(options)}",
     )
 

@@ -5,23 +5,25 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 from onnx import TensorProto, ValueInfoProto
 
 from aotc.dialects.dtypes import number_kind
 from aotc.errors import CompileError, Problem, UsageError
-from aotc.frontend.onnx.dims import declared_shape, shape_text
+from aotc.frontend.onnx.dims import OpenShapesError, declared_shape, shape_text
 from aotc.frontend.onnx.load import Model
 from aotc.frontend.onnx.tensors import TensorError, dtype_of, raw_size, read_tensor
 from aotc.model.known_tensors import KnownTensor
 from aotc.model.weights import Array
 
 
-def freeze(model: Model, constants: Mapping[str, KnownTensor]) -> Model:
+def freeze(model: Model, constants: Mapping[str, KnownTensor | Literal["any"]]) -> Model:
     """The model with the inputs `constants`, by name, as initializers of these values.
 
-    Raises UsageError where there is no such input, or it has another type or shape.
+    Raises UsageError where there is no such input, or it has another type or shape; OpenShapesError where one is meant
+    to be a constant whose value is not known yet.
     """
     if not constants:
         return model
@@ -29,11 +31,15 @@ def freeze(model: Model, constants: Mapping[str, KnownTensor]) -> Model:
     known = {tensor.name for tensor in graph.initializer}
     inputs = {value.name: value for value in graph.input if value.name not in known}
     problems: list[Problem] = []
+    waiting: list[str] = []
     tensors: list[TensorProto] = []
     payloads = dict(model.payloads)
     for name, constant in constants.items():
         if name not in inputs:
             problems.append(Problem(f"--constant {name}: there is no such input", fix=f"there are {', '.join(inputs)}"))
+            continue
+        if not isinstance(constant, KnownTensor):
+            waiting.append(name)
             continue
         try:
             array = _typed(constant, inputs[name])
@@ -45,6 +51,10 @@ def freeze(model: Model, constants: Mapping[str, KnownTensor]) -> Model:
         payloads[name] = array.tobytes()
     if problems:
         raise UsageError(problems)
+    if waiting:
+        options = " ".join(f"--constant {name}=VALUE" for name in waiting)
+        problem = Problem(f"the values of {', '.join(waiting)} are open", fix=f"fix them with {options}")
+        raise OpenShapesError(problem, waiting)
     proto = type(model.proto)()
     proto.CopyFrom(model.proto)
     proto.graph.initializer.extend(tensors)

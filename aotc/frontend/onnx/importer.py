@@ -35,7 +35,7 @@ from aotc.frontend.onnx.attributes import attribute_value
 from aotc.frontend.onnx.bodies import needed, node_name, ordered, subgraphs
 from aotc.frontend.onnx.check import called_function, check_node, function_key
 from aotc.frontend.onnx.control import CONTROL_FLOW, captured
-from aotc.frontend.onnx.dims import contradicts, declared_shape, shape_text
+from aotc.frontend.onnx.dims import OpenShapesError, contradicts, declared_shape, shape_text
 from aotc.frontend.onnx.inputs import read_inputs
 from aotc.frontend.onnx.load import Model
 from aotc.frontend.onnx.operators import (
@@ -73,7 +73,7 @@ def import_model(
     model: Model,
     ctx: Context,
     *,
-    dims: Mapping[str, int] | None = None,
+    dims: Mapping[str, int | str] | None = None,
     input_shapes: Mapping[str, Sequence[int]] | None = None,
     name: str | None = None,
     max_nodes: int = MOST_EXPANDED,
@@ -109,7 +109,7 @@ class _Importer:
         self.max_nodes = max_nodes
         self.bounds: dict[SSAValue, Bound] = {}
 
-    def module(self, dims: Mapping[str, int], input_shapes: Mapping[str, Sequence[int]], name: str) -> ModuleOp:
+    def module(self, dims: Mapping[str, int | str], input_shapes: Mapping[str, Sequence[int]], name: str) -> ModuleOp:
         """The whole model as a module."""
         graph = self.model.proto.graph
         scope = self.top
@@ -133,18 +133,21 @@ class _Importer:
             Region(self.block),
         )
         set_arguments(function, arguments)
-        set_results(function, [_tensor(each, result) for each, result in zip(names, results, strict=True)])
+        set_results(function, [self._result(each, result) for each, result in zip(names, results, strict=True)])
         mark_entry(function)
         return model_module([function], c_identifier(name))
 
     def _arguments(
-        self, graph: GraphProto, scope: Scope, dims: Mapping[str, int], input_shapes: Mapping[str, Sequence[int]]
+        self, graph: GraphProto, scope: Scope, dims: Mapping[str, int | str], input_shapes: Mapping[str, Sequence[int]]
     ) -> list[Argument]:
         """Make the graph's inputs arguments of the block; an initializer among them is a constant."""
         try:
             inputs = read_inputs(graph, scope.tensors, dims, input_shapes)
         except CompileError as error:
-            raise CompileError(gathered([*error.problems, *self._unsupported_operators()])) from None
+            unsupported = self._unsupported_operators()
+            if isinstance(error, OpenShapesError) and not unsupported:
+                raise
+            raise CompileError(gathered([*error.problems, *unsupported])) from None
         arguments: list[Argument] = []
         for given in inputs:
             values: list[SSAValue] = []
@@ -180,6 +183,12 @@ class _Importer:
                 results.append(bound.count)
                 names.append(f"{name}_count")
         return results, names
+
+    def _result(self, name: str, value: SSAValue) -> Argument:
+        found = _tensor(name, value)
+        if (bound := self.bounds.get(value)) is not None:
+            found.counted_axis = bound.axis
+        return found
 
     def _unsupported_operators(self) -> list[Problem]:
         """What can be said against the nodes while the shapes are not known."""

@@ -24,14 +24,30 @@ class Input:
     is_sequence: bool
 
 
-def read_inputs(
-    graph: GraphProto, known: Container[str], dims: Mapping[str, int], input_shapes: Mapping[str, Sequence[int]]
-) -> list[Input]:
-    """The inputs that are not among the `known` names. An optional is taken as given.
+@dataclass(frozen=True)
+class _Parts:
+    """The tensors of each input, the inputs that are sequences, and what stands against them."""
 
-    A sequence is as many tensors as `input_shapes` has for it, called NAME_0, NAME_1 and so on. Raises CompileError
-    with every problem found, UsageError as `fix_shapes`.
-    """
+    tensors: dict[str, list[ValueInfoProto]]
+    sequences: set[str]
+    problems: list[Problem]
+
+    def all(self) -> list[ValueInfoProto]:
+        """Every tensor in order."""
+        return [value for values in self.tensors.values() for value in values]
+
+
+def input_tensors(
+    graph: GraphProto, known: Container[str], input_shapes: Mapping[str, Sequence[int]]
+) -> list[ValueInfoProto]:
+    """The tensors that the inputs of `read_inputs` are. Raises CompileError."""
+    parts = _parts(graph, known, input_shapes)
+    if parts.problems:
+        raise CompileError(parts.problems)
+    return parts.all()
+
+
+def _parts(graph: GraphProto, known: Container[str], input_shapes: Mapping[str, Sequence[int]]) -> _Parts:
     problems: list[Problem] = []
     parts: dict[str, list[ValueInfoProto]] = {}
     sequences: set[str] = set()
@@ -48,27 +64,41 @@ def read_inputs(
             what = f"input {value.name!r} is a sequence of unknown length"
             fix = f"say what it has with --input-shape {value.name}_0=N,... --input-shape {value.name}_1=N,..."
             problems.append(Problem(what, why="each tensor of it is an input of the compiled model", fix=fix))
-    tensors = [value for values in parts.values() for value in values]
-    for value in tensors:
+    found = _Parts(parts, sequences, problems)
+    for value in found.all():
         try:
             if not value.type.HasField("tensor_type"):
                 raise TensorError("only tensors, sequences and optionals of them are supported as inputs")
             dtype_of(value.type.tensor_type.elem_type)
         except TensorError as error:
             problems.append(Problem(f"input {value.name!r}: {error}"))
+    return found
+
+
+def read_inputs(
+    graph: GraphProto, known: Container[str], dims: Mapping[str, int | str], input_shapes: Mapping[str, Sequence[int]]
+) -> list[Input]:
+    """The inputs that are not among the `known` names. An optional is taken as given.
+
+    A sequence is as many tensors as `input_shapes` has for it, called NAME_0, NAME_1 and so on. Raises CompileError
+    with every problem found, which is an OpenShapesError where that is the only one; UsageError as `fix_shapes`.
+    """
+    parts = _parts(graph, known, input_shapes)
     try:
-        shapes = fix_shapes(tensors, dims, input_shapes, readers(graph.node))
+        shapes = fix_shapes(parts.all(), dims, input_shapes, readers(graph.node))
     except CompileError as error:
-        raise CompileError([*problems, *error.problems]) from None
-    if problems:
-        raise CompileError(problems)
+        if not parts.problems:
+            raise
+        raise CompileError([*parts.problems, *error.problems]) from None
+    if parts.problems:
+        raise CompileError(parts.problems)
 
     def kind_of(value: ValueInfoProto) -> TensorType:
         return TensorType(element_type(dtype_of(value.type.tensor_type.elem_type)), shapes[value.name])
 
     return [
-        Input(name, {value.name: kind_of(value) for value in values}, name in sequences)
-        for name, values in parts.items()
+        Input(name, {value.name: kind_of(value) for value in values}, name in parts.sequences)
+        for name, values in parts.tensors.items()
     ]
 
 

@@ -88,7 +88,8 @@ class Aotc(Peer):
     """`aotc.compile`, in the process that runs it."""
 
     def open(self, job: Job) -> AotcSession:
-        from aotc.compiler.driver import in_process, lower
+        from aotc.compiler.driver import lower
+        from aotc.compiler.lowering import in_process
         from aotc.executor import compiled_in_process
 
         return AotcSession(compiled_in_process(lower(str(job.model), in_process(job.options))))

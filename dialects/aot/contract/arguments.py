@@ -47,6 +47,9 @@ class Argument:
     """Of an argument that is a state, from `import` on: the key of its first value; zeros where there is none."""
     may_alias = Mark("aot.may_alias")
     """Of a kernel, after `plan`: it is called with one buffer here and as another argument. `interface` removes it."""
+    counted_axis = integer("aot.counted_axis")
+    """Of an output that is as long along this axis as it may become, from `import` on: the output NAME_count says how
+    much of it there is."""
     offset = integer("aot.offset")
     """Of a tensor in the workspace, as every state is, from `plan` on: where it is, in bytes."""
     shape = integers("aot.shape")
@@ -90,7 +93,7 @@ class Argument:
             raise CompileError(f"{name} is no input or output")
         dtype = Argument.dtype.require(self, where)
         shape = Argument.shape.require(self, where)
-        return Tensor(name, dtype, io, shape, self.scale, self.zero_point, self.offset)
+        return Tensor(name, dtype, io, shape, self.scale, self.zero_point, self.offset, self.counted_axis)
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,8 @@ class Tensor:
     zero_point: int | None
     offset: int | None
     """Bytes from the start of the workspace; None where it is no part of that."""
+    counted_axis: int | None = None
+    """Of an output of which only a part counts: the axis along which the output NAME_count says how much."""
 
 
 @dataclass(frozen=True)

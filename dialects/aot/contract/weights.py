@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, UnitAttr
 from xdsl.ir import Attribute, Operation
 
 from aotc.dialects.aot.contract.fields import Field, integer_attribute, integer_of
@@ -29,6 +29,13 @@ class WeightLayout:
     alignment: int
     """Bytes that the blob and every weight in it is aligned to."""
     offsets: Offsets
+    apart: bool = False
+    """The entry is given a table of addresses, one for each weight in the order of the offsets, and no blob."""
+
+    @property
+    def order(self) -> list[int]:
+        """The offsets in the order of the table."""
+        return sorted(self.offsets.values())
 
 
 def _offsets_of(attribute: Attribute) -> Offsets | None:
@@ -47,15 +54,19 @@ def _layout_of(attribute: Attribute) -> WeightLayout | None:
         return None
     size, alignment = (integer_of(attribute.data[key]) for key in ("size", "alignment"))
     offsets = _offsets_of(attribute.data["offsets"])
-    return None if size is None or alignment is None or offsets is None else WeightLayout(size, alignment, offsets)
+    if size is None or alignment is None or offsets is None:
+        return None
+    return WeightLayout(size, alignment, offsets, "apart" in attribute.data)
 
 
 def _layout_attribute(layout: WeightLayout) -> Attribute:
+    apart: dict[str, Attribute] = {"apart": UnitAttr()} if layout.apart else {}
     return DictionaryAttr(
         {
             "size": integer_attribute(layout.size),
             "alignment": integer_attribute(layout.alignment),
             "offsets": _offsets_attribute(layout.offsets),
+            **apart,
         }
     )
 

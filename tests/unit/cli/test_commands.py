@@ -136,3 +136,19 @@ def test_a_kernel_without_a_body_is_refused(tmp_path: Path, capsys: Capture) -> 
     ir.write_text(text[:start] + declared + text[end + 1 :])
     says = "declares the kernel @neg_0 without a body"
     fails(capsys, 3, "compile", ir, "--start-at", "loops", "-o", tmp_path, says=says)
+
+
+def test_run_takes_open_shapes_from_the_inputs(tmp_path: Path, capsys: Capture) -> None:
+    """Of the inputs whose shapes are open, and only where options do not say them; without inputs it is an error."""
+    head = '<ir_version: 9, opset_import: ["" : 17]> '
+    path = tmp_path / "m.onnx"
+    onnx.save(onnx.parser.parse_model(f"{head} m (float[n] x, float[2] y) => (float[n] z) {{ z = Relu(x) }}"), path)
+    np.savez(tmp_path / "in.npz", x=np.array([-1, 2, 3], np.float32), y=np.zeros(2, np.float32), other=np.zeros(9))
+    done = aotc(capsys, "run", path, "--inputs", tmp_path / "in.npz")
+    assert done.returncode == 0 and done.stdout == "z: float32 [3] [0., 2., 3.]\n"
+    fails(capsys, 3, "run", path, says="the shapes of these inputs are open: x [n]; fix them with --dim n=N")
+    fails(capsys, 2, "run", path, "--inputs", tmp_path / "in.npz", "--dim", "n=4", says="'x' is float32[3]")
+    (tmp_path / "no.npz").write_bytes(b"no archive")
+    fails(capsys, 2, "run", path, "--inputs", tmp_path / "no.npz", says="is not an npz file of arrays")
+    fails(capsys, 4, "run", path, "--inputs", tmp_path / "nowhere.npz", says="nowhere.npz")
+    fails(capsys, 2, "run", path, "--dim", "n=any", says="--dim n=any")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import onnx.parser
 import pytest
 
@@ -30,10 +32,10 @@ def test_flags_as_keywords(flags: str, keywords: str) -> None:
     assert python_terms(flags) == keywords
 
 
-def test_python_callers_are_told_keywords() -> None:
+def test_python_callers_are_told_keywords(tmp_path: Path) -> None:
     model = onnx.parser.parse_model(MODEL)
     with pytest.raises(CompileError, match=r'fix them with dims=\{"n": N\} dims=\{"m": N\}') as caught:
-        aotc.compile(model)
+        aotc.compile_to(model, tmp_path)
     assert "--" not in str(caught.value)
     with pytest.raises(UsageError, match=r"dims=\{\"n\": three\}; 'three' is no integer"):
         aotc.compile(model, dims={"n": "three"})

@@ -12,17 +12,17 @@ import onnx.parser
 import pytest
 
 import aotc
-from aotc.compiler.driver import _NOT_IN_PROCESS  # pyright: ignore[reportPrivateUsage]
+from aotc.compiler.lowering import NOT_IN_PROCESS
 from aotc.machines import processor
-from aotc.pipeline.options import CHOICES, CompileOptions
+from aotc.pipeline.options import CHOICES, INTERNAL, CompileOptions
 from aotc.pipeline.signature import FileOptions, InProcessOptions
 
-OPTIONS = {field.name for field in fields(CompileOptions)}
+OPTIONS = {field.name for field in fields(CompileOptions)} - INTERNAL
 
 
 def test_every_option_is_typed_and_described() -> None:
     assert set(get_type_hints(FileOptions)) == OPTIONS
-    assert set(get_type_hints(InProcessOptions)) == OPTIONS - set(_NOT_IN_PROCESS)
+    assert set(get_type_hints(InProcessOptions)) == OPTIONS - set(NOT_IN_PROCESS)
 
 
 def test_choices_are_those_of_the_command() -> None:
@@ -32,12 +32,13 @@ def test_choices_are_those_of_the_command() -> None:
 
 
 def test_help_shows_every_option() -> None:
-    for function, names in ((aotc.compile, OPTIONS - set(_NOT_IN_PROCESS)), (aotc.compile_to, OPTIONS)):
+    for function, names in ((aotc.compile, OPTIONS - set(NOT_IN_PROCESS)), (aotc.compile_to, OPTIONS)):
         shown = inspect.signature(function).parameters
         assert names <= shown.keys() and "options" not in shown
         assert shown["threads"].default == 1 and shown["threads"].annotation is int
         text = pydoc.render_doc(function, renderer=pydoc.plaintext)
         assert all(f"\n        {name}: " in text for name in names)
+    assert OPTIONS - set(NOT_IN_PROCESS) <= inspect.signature(aotc.DynamicModel).parameters.keys()
     assert "emit" not in inspect.signature(aotc.compile).parameters
     assert inspect.signature(aotc.compile_to).parameters["emit"].default == ("c",)
 

@@ -39,6 +39,14 @@ session = aotc.InferenceSession(b"", dims={"batch": 4}, providers=["CPUExecution
 scores: np.ndarray = session.run(None, {session.get_inputs()[0].name: x})[0]
 exported = aotc.to_dlpack(scores).__dlpack__(max_version=(1, 1))
 files: tuple[Path, ...] = aotc.compile_to("model.onnx", Path("out"), emit=("c", "header"), ram="16K").files
+dynamic = aotc.DynamicModel("model.onnx", dims={"seq": "any"}, buckets=[64, 128], max_shapes=8)
+dynamic.warm({"seq": 64}, {"seq": 128})
+y = dynamic(x)["y"]
+fixed: aotc.CompiledModel = dynamic.at({"seq": 64})
+opened = aotc.compile("model.onnx", buckets={"seq": [64]}, on_compile=lambda found: print(found.seconds))
+assert isinstance(opened, aotc.DynamicModel)
+opened.warm({"seq": 64})
+session = aotc.InferenceSession("model.onnx", max_shapes=4)
 loaded = aotc.load(Path("out/model.so"), threads=1)
 try:
     other = aotc.compile("other.onnx")
@@ -51,6 +59,8 @@ WRONG = {
     'aotc.compile("model.onnx", threads="2")': 'cannot be assigned to parameter "threads" of type "int"',
     'aotc.compile_to("model.onnx", "out", interface_api="fast")': 'parameter "interface_api" of type',
     'aotc.InferenceSession("model.onnx", dim={"batch": 4})': 'No parameter named "dim"',
+    'aotc.DynamicModel("model.onnx", dims={"n": "all"})': 'parameter "dims"',
+    'aotc.DynamicModel("model.onnx").warm(128)': 'parameter "extents"',
     'aotc.load("model.so").bind(outputs=3)': 'parameter "outputs"',
     'aotc.load("model.so").set_input_zero_copy("x")': 'Argument missing for parameter "value"',
     "aotc.nonsense": '"nonsense" is not a known attribute',

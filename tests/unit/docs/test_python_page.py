@@ -18,7 +18,7 @@ BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 def test_the_examples_run(tmp_path: Path) -> None:
     shutil.copy(MODEL, tmp_path / "model.onnx")
-    assert len(BLOCKS) >= 7 == len(re.findall(r"^## ", PAGE, re.MULTILINE)) + 1
+    assert len(BLOCKS) >= 8 == len(re.findall(r"^## ", PAGE, re.MULTILINE)) + 1
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", "\n".join(BLOCKS)],
         cwd=tmp_path,
@@ -29,6 +29,8 @@ def test_the_examples_run(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "<CompiledModel model: float32[1, 49, 10, 1] -> float32[1, 12]>" in done.stdout
+    assert "<DynamicModel model: float32[batch, seq, 4], float32[batch, seq] -> " in done.stdout
+    assert done.stdout.count("{'batch': 1, 'seq': ") == 3
     assert "tensor(float) tfl2onnx" in done.stdout and "1 0 ({'input_1': (1, 49, 10, 1)}" in done.stdout
 
 

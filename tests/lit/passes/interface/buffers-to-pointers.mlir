@@ -1,5 +1,6 @@
 // RUN: aotc-opt %s -p 'select-calling-convention,buffers-to-pointers' | filecheck %s
 // RUN: aotc-opt %s -p 'select-calling-convention{workspace=caller weights=caller},place-weights,buffers-to-pointers' | filecheck %s --check-prefix CALLER
+// RUN: aotc-opt %s -p 'select-calling-convention{workspace=caller weights=caller},place-weights{apart=true},buffers-to-pointers' | filecheck %s --check-prefix APART
 // RUN: aotc-opt %s -p 'select-calling-convention{interface-api=packed operator-api=cpacked},buffers-to-pointers' | filecheck %s --check-prefix PACKED
 
 // D10: a pass of its own after lowering. D1 (A1), D2 (C1): the data pointer. D17: no tensor structure. B20: statuses.
@@ -62,3 +63,10 @@ builtin.module attributes {aot.name = "m", aot.plan = {peak_bytes = 72 : i64, lo
 // PACKED:      func.func @main(%x: !aot.ptr<f32> {{.*}}) -> i32
 // PACKED:        func.call @add_0({{.*}}) : (memref<8xf32>, memref<8xf32>, memref<8xf32>) -> ()
 // PACKED:      func.func private @add_0(%a: memref<8xf32> {{.*}})
+
+// Weights that are apart: the elements of a table point to them.
+// APART:      %weights: !aot.ptr<!aot.ptr<i8>> {aot.io = "weights", aot.align = 8 : i64, aot.readonly}) -> i32
+// APART:        %[[ADDRESS:.*]] = aot.element %weights[0] : !aot.ptr<!aot.ptr<i8>> -> !aot.ptr<i8>
+// APART-NEXT:   %[[POINTER:.*]] = aot.ptr_cast %[[ADDRESS]] : !aot.ptr<i8> to !aot.ptr<f32>
+// APART-NEXT:   %{{.*}} = aot.buffer %[[POINTER]] : !aot.ptr<f32> to memref<8xf32>
+// APART-NOT:    aot.weights

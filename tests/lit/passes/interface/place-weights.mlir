@@ -1,5 +1,6 @@
 // RUN: aotc-opt %s -p 'select-calling-convention{weights=external},place-weights' | filecheck %s
 // RUN: aotc-opt %s -p 'select-calling-convention,place-weights' | filecheck %s --check-prefix EMBEDDED
+// RUN: aotc-opt %s -p 'select-calling-convention{weights=caller},place-weights{apart=true}' | filecheck %s --check-prefix APART
 
 // A9: parameters outside the library. One blob, 8-byte aligned, each array once; a kernel gets its weight passed.
 
@@ -40,3 +41,5 @@ builtin.module attributes {aot.name = "m"} {
 
 // EMBEDDED-NOT: aot.weight_layout
 // EMBEDDED:     aot.weight "conv.1/w" : memref<3xi8>
+
+// APART: aot.weight_layout = {size = 50 : i64, alignment = 8 : i64, offsets = {"conv.1/w" = 0 : i64, b = 8 : i64, table = 40 : i64}, apart}

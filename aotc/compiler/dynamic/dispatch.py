@@ -1,0 +1,283 @@
+"""Calls of a model with open shapes: to what was compiled for their extents, which is made and kept as they arrive."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+from threading import RLock
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from aotc.compiler.dynamic.buckets import Buckets, Given, cut, padded
+from aotc.compiler.dynamic.interface import Array, Interface, Shapes, is_known, shape_at
+from aotc.compiler.dynamic.specializing import Recipe, Specialization
+from aotc.errors import AotcError, Problem, UsageError
+from aotc.executor.tensors import as_array
+from aotc.model.dlpack import dtype_of
+from aotc.vm import Executable, VirtualMachine, VMError
+
+if TYPE_CHECKING:
+    from aotc.executor import CompiledModel
+    from aotc.model.metadata import TensorInfo
+
+logger = logging.getLogger(__name__)
+
+_MOST_ROUTES = 4096
+"""Shapes of calls that are remembered; with buckets there are more of them than of what is compiled."""
+
+
+Key: TypeAlias = "tuple[tuple[int, ...] | bytes, ...]"
+"""The shapes of all inputs, and behind them the values of those whose values are compiled for."""
+
+
+@dataclass(eq=False)
+class _Kept:
+    """A model that is compiled for fixed shapes."""
+
+    model: CompiledModel
+    shapes: Shapes
+    used: int
+    """When it was called last, on a clock of calls."""
+
+
+@dataclass(frozen=True)
+class _Route:
+    """How calls with inputs of some shapes are answered."""
+
+    kept: _Kept
+    is_plain: bool
+    """The compiled model has these inputs, and its outputs are exact."""
+    inputs: Sequence[tuple[int, tuple[int, ...]]]
+    """Of its inputs: which of the caller's, and the shape."""
+    outputs: Mapping[str, tuple[int, ...]]
+    """The shapes of outputs that are longer than what was asked for."""
+
+    def run(self, arrays: Sequence[Array]) -> dict[str, Array]:
+        """The outputs for arrays of these shapes, each as long as the data say."""
+        model = self.kept.model
+        if self.is_plain:
+            return model(*arrays)
+        results = model(*(padded(arrays[place], shape) for place, shape in self.inputs))
+        for name, shape in self.outputs.items():
+            results[name] = cut(results[name], shape)
+        return exact(results, model.outputs)
+
+
+def exact(results: dict[str, Array], outputs: Sequence[TensorInfo]) -> dict[str, Array]:
+    """`results` of a compiled model, where outputs that are as long as they may become are cut to what there is of
+    them, and the counts are left out."""
+    for tensor in outputs:
+        if tensor.counted_axis is not None:
+            found = results[tensor.name]
+            there = int(results.pop(f"{tensor.name}_count"))
+            results[tensor.name] = found[(*(slice(None),) * tensor.counted_axis, slice(there))].copy()
+    return results
+
+
+class Dispatcher:
+    """What all instances of a model with open shapes share. Threads may call it at the same time; what is new to it is
+    compiled by one of them, while calls of known shapes go on."""
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        interface: Interface,
+        buckets: Given,
+        max_shapes: int,
+        on_compile: Callable[[Specialization], None] | None,
+    ) -> None:
+        """Raises UsageError for buckets that cannot be, and fewer than one shape."""
+        if max_shapes < 1:
+            raise UsageError(Problem(f"max_shapes={max_shapes}", why="what is called has to be kept", fix="1 or more"))
+        self.name = recipe.name
+        self.interface = interface
+        self.buckets = Buckets.checked(buckets, interface)
+        self._recipe = recipe
+        self._max_shapes = max_shapes
+        self._on_compile = on_compile
+        self._clock = count()
+        self._values = [place for place, each in enumerate(interface.inputs) if each.name in recipe.values]
+        """The places of the inputs whose values are compiled for."""
+        self.names = [each.name for each in interface.inputs]
+        """Of the inputs."""
+        self._dtypes = [dtype_of(each.dtype) for each in interface.inputs]
+        self._routes: dict[Key, _Route] = {}
+        self._kept: dict[Key, _Kept] = {}
+        self._turn = RLock()
+        """Held while something is compiled, or the machine runs, which serves one call at a time."""
+        self._machine: VirtualMachine | None = None
+
+    def call(self, values: Sequence[Any]) -> dict[str, Array]:
+        """The outputs for inputs in order. Raises TypeError, ValueError, and as compiling does."""
+        arrays = [value if isinstance(value, np.ndarray) else as_array(value) for value in values]
+        key: Key = tuple([array.shape for array in arrays])  # a list is faster than a generator
+        route = self._routes.get(self._with_values(key, arrays) if self._values else key)
+        if route is None:
+            return self._first(arrays)
+        route.kept.used = next(self._clock)
+        if route.is_plain and [array.dtype for array in arrays] == self._dtypes:
+            return route.kept.model.computed(arrays)
+        return route.run(arrays)
+
+    def at(self, extents: Mapping[str, int]) -> CompiledModel:
+        """The compiled model that serves calls with these open dimensions. Raises UsageError, ValueError, and as
+        compiling does."""
+        if self._values:
+            names = ", ".join(self.interface.inputs[place].name for place in self._values)
+            raise UsageError(Problem(f"the values of {names} are open", fix="call the model, which compiles for them"))
+        shapes = self.interface.shapes_at(extents)
+        return self._route(shapes, shapes, {}, dict(extents)).kept.model
+
+    def bound(self, values: Sequence[Any]) -> tuple[CompiledModel, list[Array]]:
+        """The compiled model that has the shapes of these inputs, and the inputs as arrays.
+
+        Raises as `call`, and ValueError where a bucket is larger, or outputs are as long as the data say: a bound call
+        has its outputs where they are.
+        """
+        arrays = [value if isinstance(value, np.ndarray) else as_array(value) for value in values]
+        route = self._route_of(arrays)
+        if any(arrays[place].shape != shape for place, shape in route.inputs):
+            raise ValueError(
+                f"{self.name} is compiled for the next bucket; bind inputs of its shapes, or call the model"
+            )
+        if any(tensor.counted_axis is not None for tensor in route.kept.model.outputs):
+            raise ValueError(f"outputs of {self.name} are as long as the data say; call the model, or bind `at(..)`")
+        return route.kept.model, [arrays[place] for place, _ in route.inputs]
+
+    @property
+    def kept(self) -> list[Shapes]:
+        """The shapes of inputs that there is code for, the least recently used first."""
+        with self._turn:
+            return [each.shapes for each in sorted(self._kept.values(), key=lambda each: each.used)]
+
+    @property
+    def weights_bytes(self) -> int:
+        """Bytes of the weights of all that is kept, each once."""
+        return self._recipe.weights.nbytes
+
+    # The first call of some shapes
+
+    def _first(self, arrays: Sequence[Array]) -> dict[str, Array]:
+        """A call through bytecode. What it needs is compiled before, so that errors are what they are."""
+        self._route_of(arrays)
+        with self._turn:
+            try:
+                return self._running()["main"](*arrays)
+            except VMError as error:
+                if isinstance(error.__cause__, AotcError) and not isinstance(error.__cause__, VMError):
+                    raise error.__cause__ from None
+                raise
+
+    def _running(self) -> VirtualMachine:
+        """The machine that runs the entry, made when it is needed."""
+        from aotc.compiler.dynamic.program import program
+
+        if self._machine is None:
+            self._machine = VirtualMachine(program(self.interface, self.name), self.functions())
+        return self._machine
+
+    @property
+    def executable(self) -> Executable:
+        """The entry as bytecode."""
+        with self._turn:
+            return self._running().executable
+
+    def functions(self) -> dict[str, Callable[..., Any]]:
+        """What the bytecode calls."""
+        return {f"{self.name}.kernels": self._kernels}
+
+    def _kernels(self, *operands: Any) -> dict[str, Array]:
+        """Compute on inputs; outputs that are given are written, and among those that are returned. The extents behind
+        them are those of the inputs, for kernels that are not compiled for each."""
+        interface = self.interface
+        inputs = operands[: len(interface.inputs)]
+        known = [tensor for tensor in interface.outputs if is_known(tensor)]
+        outputs = operands[len(inputs) : len(inputs) + len(known)]
+        route = self._route_of(inputs)
+        route.kept.used = next(self._clock)
+        results = route.run(inputs)
+        for tensor, given in zip(known, outputs, strict=True):
+            given[...] = results[tensor.name]
+            results[tensor.name] = given
+        return results
+
+    def _with_values(self, shapes: Key, arrays: Sequence[Array]) -> Key:
+        return (*shapes, *(arrays[place].tobytes() for place in self._values))
+
+    def _route_of(self, arrays: Sequence[Array]) -> _Route:
+        """How a call with these inputs is answered. Raises TypeError, ValueError, and as compiling does."""
+        extents = self.interface.extents_in(arrays)
+        shapes = tuple(array.shape for array in arrays)
+        values = {self.interface.inputs[place].name: arrays[place] for place in self._values}
+        return self._route(self._with_values(shapes, arrays), shapes, values, extents)
+
+    def _route(self, key: Key, shapes: Shapes, values: Mapping[str, Array], extents: Mapping[str, int]) -> _Route:
+        """How calls of a key are answered: inputs of these shapes, some of these values, in which the open dimensions
+        are `extents`."""
+        with self._turn:
+            if (route := self._routes.get(key)) is not None:
+                return route
+            rounded = self.buckets.rounded(extents)
+            inside = shapes if rounded == extents else self.interface.shapes_at(rounded)
+            name: Key = (*inside, *key[len(shapes) :])
+            kept, news = self._kept.get(name), None
+            if kept is None:
+                news = self._compiled(name, inside, values, rounded)
+                kept = self._kept[name]
+            cuts = {} if inside == shapes else self._cuts(extents, rounded)
+            counted = any(tensor.counted_axis is not None for tensor in kept.model.outputs)
+            given = [(place, shape) for place, shape in enumerate(inside) if place not in self._values]
+            if len(self._routes) >= _MOST_ROUTES:
+                self._routes.clear()
+            is_plain = inside == shapes and not counted and not self._values
+            route = self._routes[key] = _Route(kept, is_plain, given, cuts)
+        if news is not None:
+            logger.info("%s for %s in %.3f s", self.name, _listing(news.extents), news.seconds)
+            if self._on_compile is not None:
+                self._on_compile(news)
+        return route
+
+    def _cuts(self, extents: Mapping[str, int], rounded: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
+        """The shapes of the outputs that are longer where the dimensions are `rounded`."""
+        pairs = {each.name: (shape_at(each, extents), shape_at(each, rounded)) for each in self.interface.outputs}
+        return {name: shape for name, (shape, longer) in pairs.items() if shape is not None and shape != longer}
+
+    def _compiled(
+        self, key: Key, shapes: Shapes, values: Mapping[str, Array], extents: Mapping[str, int]
+    ) -> Specialization:
+        """Compile for shapes and values, and keep it in the place of the least recently used."""
+        names = [tensor.name for tensor in self.interface.inputs]
+        given = {name: shape for name, shape in zip(names, shapes, strict=True) if name not in values}
+        model, seconds, from_cache = self._recipe.compiled(given, values)
+        self._compare(model.outputs, extents)
+        while len(self._kept) >= self._max_shapes:
+            gone = self._kept.pop(min(self._kept, key=lambda each: self._kept[each].used))
+            self._routes = {each: route for each, route in self._routes.items() if route.kept is not gone}
+        self._kept[key] = _Kept(model, shapes, next(self._clock))
+        return Specialization(extents, seconds, from_cache)
+
+    def _compare(self, outputs: Sequence[TensorInfo], extents: Mapping[str, int]) -> None:
+        """Forget what the model declares of outputs and does not compute. Raises UsageError where buckets need it."""
+        found = {tensor.name: tensor for tensor in outputs}
+        wrong: list[str] = []
+        for tensor in self.interface.outputs:
+            actual = found.get(tensor.name)
+            shape = shape_at(tensor, extents)
+            if shape is not None and (actual is None or actual.shape != shape or actual.counted_axis is not None):
+                wrong.append(tensor.name)
+                computed = "a sequence" if actual is None else list(actual.shape)
+                what = f"the model declares the output {tensor.name!r} as {tensor}, and computes {computed}"
+                if self.buckets.of:
+                    fix = "leave out the buckets, or export the model again"
+                    raise UsageError(Problem(what, why="what is padded could not be cut off", fix=fix))
+                logger.warning("%s: %s", self.name, what)
+        if wrong:
+            left = [replace(each, shape=None) if each.name in wrong else each for each in self.interface.outputs]
+            self.interface, self._machine = replace(self.interface, outputs=tuple(left)), None
+
+
+def _listing(extents: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} = {extent}" for name, extent in extents.items()) or "its shapes"

@@ -1,0 +1,223 @@
+"""A model with open shapes as a Python object."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from threading import Lock
+from typing import TYPE_CHECKING, Any, NoReturn, Unpack
+
+import numpy as np
+
+from aotc.compiler.dynamic.buckets import Given
+from aotc.compiler.dynamic.dispatch import Dispatcher
+from aotc.compiler.dynamic.interface import Array, Interface
+from aotc.compiler.dynamic.specializing import Recipe, Specialization
+from aotc.compiler.keywords import in_python_terms
+from aotc.compiler.lowering import NOT_IN_PROCESS, in_process_options
+from aotc.executor import CompiledModel
+from aotc.executor.step import Step
+from aotc.executor.tensors import ByName, as_array, in_order, position
+from aotc.model.extents import OpenTensor
+from aotc.model.limits import MAX_SHAPES
+from aotc.pipeline.options import CompileOptions
+from aotc.pipeline.signature import InProcessOptions, with_options
+from aotc.vm import Executable
+
+if TYPE_CHECKING:
+    from aotc.compiler.lowering import Source
+
+
+class DynamicModel:
+    """A model with open shapes: code for each shape that arrives, made by the first call of it and kept.
+
+    It is called as a CompiledModel: `model({"x": array})`, `model(x=array)`, `model(x0, x1)`. Outputs that are as long
+    as the data say are exact. Threads may call one instance at the same time; what `set_input`, `run` and `get_output`
+    work on is one set of arrays, so that threads that take turns at these have a `clone()` each.
+    """
+
+    @with_options(InProcessOptions, without=NOT_IN_PROCESS)
+    def __init__(
+        self,
+        source: Source,
+        *,
+        buckets: Given = None,
+        max_shapes: int = MAX_SHAPES,
+        on_compile: Callable[[Specialization], None] | None = None,
+        **options: Unpack[InProcessOptions],
+    ) -> None:
+        """`source` and the options are those of `aotc.compile`, which makes one where shapes are open; this makes one
+        of any model.
+
+        `buckets` are the extents that are compiled for, of the one open dimension or by the names of dimensions: others
+        are rounded up, inputs padded with zeros, outputs cut back. That is right where the model has a mask of what is
+        padded, or computes each place for itself. `max_shapes` is for how many shapes code is kept; that of the least
+        recently used goes first. `on_compile` is called after each first call of a shape, with what it took.
+
+        Raises CompileError, OSError, UsageError.
+        """
+        with in_python_terms():
+            self._dispatcher = dispatcher(source, in_process_options(**options), buckets, max_shapes, on_compile)
+        self._turn = Lock()
+        """Held while the instance's own arrays are read or written."""
+        self._own_inputs: dict[str, Array] = {}
+        self._own_outputs: dict[str, Array] = {}
+
+    @property
+    def name(self) -> str:
+        """The model's name, an identifier."""
+        return self._dispatcher.name
+
+    @property
+    def inputs(self) -> tuple[OpenTensor, ...]:
+        """The inputs in order; extents that are open have names."""
+        return self._dispatcher.interface.inputs
+
+    @property
+    def outputs(self) -> tuple[OpenTensor, ...]:
+        """The outputs in order; their extents are expressions of the open dimensions, or not known."""
+        return self._dispatcher.interface.outputs
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        """The names of the open dimensions; one that the model has no name for is called by its place, `x[1]`."""
+        return self._dispatcher.interface.dims
+
+    @property
+    def shapes(self) -> list[dict[str, tuple[int, ...]]]:
+        """The shapes of inputs that there is code for, by name, the least recently used first."""
+        names = [tensor.name for tensor in self.inputs]
+        return [dict(zip(names, shapes, strict=True)) for shapes in self._dispatcher.kept]
+
+    @property
+    def weights_bytes(self) -> int:
+        """Bytes of the weights that there are in memory: what is equal for several shapes is there once."""
+        return self._dispatcher.weights_bytes
+
+    @property
+    def executable(self) -> Executable:
+        """The entry as bytecode: it computes shapes, allocates outputs, and calls kernels with the open dimensions.
+        `aotc.vm.VirtualMachine(model.executable, model)` runs it; so does the first call of a shape."""
+        return self._dispatcher.executable
+
+    def packed_functions(self) -> dict[str, Callable[..., Any]]:
+        """What the bytecode of `executable` calls, by name."""
+        return self._dispatcher.functions()
+
+    def clone(self) -> DynamicModel:
+        """Another instance with the same code and weights, and arrays of its own for `set_input` and `get_output`."""
+        made = object.__new__(DynamicModel)
+        made._dispatcher, made._turn, made._own_inputs, made._own_outputs = self._dispatcher, Lock(), {}, {}
+        return made
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a DynamicModel is code of this process and cannot be pickled or copied; use `clone()`")
+
+    def __repr__(self) -> str:
+        sides = (", ".join(map(str, tensors)) for tensors in (self.inputs, self.outputs))
+        return f"<DynamicModel {self.name}: {' -> '.join(sides)}>"
+
+    # Calls
+
+    def __call__(self, /, *inputs: Any, **named: Any) -> dict[str, Array]:
+        """`model({"x": array})`, `model(x=array)`, or `model(x0, x1)` in order: {output name: new array}.
+
+        Raises TypeError for a wrong dtype or number of arrays, ValueError for a wrong name or shape, for a dimension
+        that differs between inputs, and for one above its last bucket; the first call of a shape as compiling does.
+        """
+        dispatcher = self._dispatcher
+        given = inputs[0] if len(inputs) == 1 and not named else None
+        if isinstance(given, dict) and [*given] == dispatcher.names:  # the usual call, in the usual order
+            return dispatcher.call([*given.values()])
+        return dispatcher.call(in_order(dispatcher.interface.inputs, inputs, named))
+
+    def bind(self, /, *inputs: Any, outputs: ByName | None = None, **named: Any) -> Step:
+        """A call on these arrays, as `CompiledModel.bind`: of the code for their shapes.
+
+        Raises as a call, and ValueError where a bucket is larger than the inputs, or outputs are as long as the data
+        say.
+        """
+        model, arrays = self._dispatcher.bound(in_order(self.inputs, inputs, named))
+        return model.bind(*arrays, outputs=outputs)
+
+    def at(self, extents: Mapping[str, int]) -> CompiledModel:
+        """The code for calls with these open dimensions, `{"seq": 128}`, with its metadata and memory plan; it is kept
+        as that of a call.
+
+        Raises UsageError for a dimension that is missing or not open, ValueError for one above its last bucket, and as
+        compiling does.
+        """
+        return self._dispatcher.at(extents)
+
+    def warm(self, *extents: Mapping[str, int]) -> None:
+        """Compile ahead for each of some extents of the open dimensions: `model.warm({"seq": 64}, {"seq": 128})`.
+
+        Raises as `at`.
+        """
+        for each in extents:
+            self._dispatcher.at(each)
+
+    # The module-based runtime interface, with the names of TVM's GraphExecutor
+
+    def set_input(self, which: str | int | None = None, value: Any = None, /, **inputs: Any) -> None:
+        """Set inputs of `run` to copies of arrays: one by name or position, any number by keyword."""
+        given = {position(self.inputs, name, "input"): each for name, each in inputs.items()}
+        if which is not None:
+            place = position(self.inputs, which, "input")
+            if place in given:
+                raise TypeError(f"two values for {self.inputs[place].name!r}")
+            given[place] = value
+        arrays = {self.inputs[place].name: np.array(_as_array(each)) for place, each in given.items()}
+        with self._turn:
+            self._own_inputs |= arrays
+
+    def get_input(self, which: str | int) -> Array:
+        """The array that an input was set to. Raises ValueError before that: its shape is open."""
+        name = self.inputs[position(self.inputs, which, "input")].name
+        with self._turn:
+            if name not in self._own_inputs:
+                raise ValueError(f"the input {name!r} has not been set, and its shape is open")
+            return self._own_inputs[name]
+
+    def run(self, /, **inputs: Any) -> None:
+        """Run on the inputs set with `set_input`, or given here as there. Raises as a call."""
+        self.set_input(**inputs)
+        with self._turn:
+            self._own_outputs = self(self._own_inputs)
+
+    def get_output(self, which: str | int) -> Array:
+        """A copy of an output of the last `run`. Raises ValueError before the first: its shape is open."""
+        with self._turn:
+            if not self._own_outputs:
+                raise ValueError("no run yet, and the shapes of outputs are open")
+            names = list(self._own_outputs)
+            name = names[which] if isinstance(which, int) and 0 <= which < len(names) else which
+            if not isinstance(name, str) or name not in self._own_outputs:
+                raise ValueError(f"no output {which!r}; the outputs are {', '.join(map(repr, names))}")
+            return self._own_outputs[name].copy()
+
+    def get_num_inputs(self) -> int:
+        """How many inputs there are."""
+        return len(self.inputs)
+
+    def get_num_outputs(self) -> int:
+        """How many outputs there are."""
+        return len(self.outputs)
+
+
+def _as_array(value: Any) -> Array:
+    return value if isinstance(value, np.ndarray) else as_array(value)
+
+
+def dispatcher(
+    source: Source,
+    options: CompileOptions,
+    buckets: Given,
+    max_shapes: int,
+    on_compile: Callable[[Specialization], None] | None,
+) -> Dispatcher:
+    """What a model with open shapes is called through. Raises CompileError, OSError, UsageError."""
+    from aotc.frontend.onnx import open_interface
+
+    recipe = Recipe(source, options)
+    interface = Interface(*open_interface(recipe.model(), options.dims, options.input_shapes))
+    return Dispatcher(recipe, interface, buckets, max_shapes, on_compile)
