@@ -100,6 +100,8 @@ WRONG_TO_MYPY = (
     'Argument "threads" to "compile" has incompatible type "str"; expected "int"',
     'Argument "interface_api" to "compile_to" has incompatible type',
     'keyword argument "dim" for "InferenceSession"',
+    'Dict entry 0 has incompatible type "str": "Literal[\'all\']"',
+    'Argument 1 to "warm" of "DynamicModel" has incompatible type "int"',
     'Argument "outputs" to "bind" of "CompiledModel" has incompatible type "int"',
     'Missing positional argument "value" in call to "set_input_zero_copy"',
     'Module has no attribute "nonsense"',
