@@ -184,7 +184,7 @@ _SUFFIX = {"c": "", "micro": "_micro", "packed": "_packed"}
 """The convention is part of the exported symbols: a caller that was built for another one does not link."""
 
 
-_RUNTIME: Final = ("micro", "packed", "runtime", "threads", "vm")
+_RUNTIME: Final = ("micro", "packed", "runtime", "threads", "vm", "vm_format")
 """Parts of the C runtime: `aotc_threads_run` and `AOTC_PACKED_H_` are its own."""
 
 

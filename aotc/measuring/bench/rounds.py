@@ -19,7 +19,7 @@ import numpy as np
 
 from aotc.errors import AotcError, Problem, UsageError
 from aotc.measuring.bench.peers import OTHERS, PEERS
-from aotc.pipeline.options import CompileOptions
+from aotc.pipeline.options import INTERNAL, CompileOptions
 
 OPEN_TIMEOUT = 600.0
 _ROOT = Path(__file__).resolve().parents[3]
@@ -185,7 +185,7 @@ class _Worker:
             model=str(Path(model).resolve()),
             folder=str(self._folder),
             threads=self._threads,
-            options=asdict(options),
+            options={name: value for name, value in asdict(options).items() if name not in INTERNAL},
             inputs=str(inputs.resolve()),
         )
 
