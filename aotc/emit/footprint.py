@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from aotc.emit.llvm.frames import Frame, frames
+from aotc.emit.llvm.parsing import parsed
 from aotc.emit.llvm.sizes import ObjectSizes, object_sizes
 from aotc.machines.helpers import helper_stack
-from aotc.machines.targets import Target, binding
+from aotc.machines.targets import Target
 from aotc.model.conventions import CALL_PACKED, THREADS_RUN, entry_symbol, operator_symbol, weights_symbol
 from aotc.model.metadata import Footprint, FunctionFootprint, ModelInfo
 from aotc.pipeline.phases import PassTiming
@@ -155,7 +156,7 @@ def _assembly(native: NativeCode) -> str:
         text = str(module)
         groups = set(re.findall(r"^define .*? #(\d+)", text, re.MULTILINE))
         named = "|".join(sorted(groups)) or "none"
-        module = binding().parse_assembly(re.sub(rf"^(attributes #(?:{named}) = {{)", r"\1 uwtable", text, flags=re.M))
+        module = parsed(re.sub(rf"^(attributes #(?:{named}) = {{)", r"\1 uwtable", text, flags=re.M))
     return native.machine.emit_assembly(module)
 
 

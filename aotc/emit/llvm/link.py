@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from aotc.emit.llvm.optimize import optimize
+from aotc.emit.llvm.parsing import parsed
 from aotc.emit.llvm.values import bytes_text
 from aotc.errors import CompileError, Problem, UsageError
-from aotc.machines.targets import Target, binding, lookup
+from aotc.machines.targets import Target, lookup
 
 
 def static_library(members: Mapping[str, bytes], symbols: Mapping[str, Sequence[str]]) -> bytes:
@@ -92,6 +93,6 @@ def data_object(
     place = "" if section is None else f', section "{section}"'
     source = f'target triple = "{target.triple}"\n@{symbol} = constant {constant}{place}, align {alignment}\n'
     machine = target.machine(0)
-    module = binding().parse_assembly(source)
+    module = parsed(source)
     optimize(module, machine, "0")
     return machine.emit_object(module)

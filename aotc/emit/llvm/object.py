@@ -16,10 +16,11 @@ from aotc.dialects.aot.contract import EMBEDDED
 from aotc.emit.llvm.embedded_weights import EmbeddedWeights
 from aotc.emit.llvm.ir import llvm_ir
 from aotc.emit.llvm.optimize import optimize
+from aotc.emit.llvm.parsing import parsed
 from aotc.emit.llvm.support import supported_module
 from aotc.emit.llvm.threads import pool_module
 from aotc.machines.features import needed
-from aotc.machines.targets import Target, binding, lookup
+from aotc.machines.targets import Target, lookup
 from aotc.model.conventions import supported_symbol
 from aotc.pipeline.phases import PassTiming, is_vectorized, to_llvm
 
@@ -87,7 +88,7 @@ class NativeCode:
         with self._timed("llvm-text"):
             text = llvm_ir(self.module, contents, str(self.machine.target_data))
         with self._timed("llvm-optimize"):
-            module = binding().parse_assembly(text)
+            module = parsed(text)
             module.verify()
             # Vectorised kernels are unrolled as they should be. Flash is what a bare board has least of; -O3 asks for
             # speed whatever it costs.
@@ -96,9 +97,9 @@ class NativeCode:
             else:
                 optimize(module, self.machine, self._level, rolled=self.target.freestanding and self._level != "3")
         if self._pool and self.compilation.options.threads > 1:
-            module.link_in(pool_module(self.target, self.machine))
+            module.link_in(pool_module(self.target, self.machine, module))
         if self._features:
-            module.link_in(supported_module(self.compilation.name, self._features, self.target, self.machine))
+            module.link_in(supported_module(self.compilation.name, self._features, self.target, self.machine, module))
         return module
 
     @cached_property
@@ -131,7 +132,7 @@ class NativeCode:
         """Assembly, weights and all."""
         text = self.text
         with self._timed("llvm-assembly"):
-            return self.machine.emit_assembly(binding().parse_assembly(text))
+            return self.machine.emit_assembly(parsed(text))
 
     @property
     def exports(self) -> list[str]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from aotc.emit.llvm.parsing import parsed
 from aotc.machines.features import HWCAP, HWCAP2, Feature, checks, rows_of
-from aotc.machines.targets import Target, binding
+from aotc.machines.targets import Target
 from aotc.model.conventions import supported_symbol
 
 _INSTRUCTIONS = r"""
@@ -27,8 +28,9 @@ define internal void @aotc.xgetbv(ptr %r) noinline nounwind prologue [8 x i8] c"
 host's only. What follows the bytes is never reached; it says that memory is written."""
 
 
-def supported_module(name: str, features: Sequence[str], target: Target, machine: Any) -> Any:
-    """LLVM's module of `aotc_NAME_supported` for a target that has `features`, in code of the architecture's base."""
+def supported_module(name: str, features: Sequence[str], target: Target, machine: Any, beside: Any) -> Any:
+    """LLVM's module of `aotc_NAME_supported` for a target that has `features`, in code of the architecture's base, to
+    be linked into the module `beside`."""
     architecture, rows = rows_of(features)
     x86 = architecture == "x86_64"
     base = ' "target-cpu"="x86-64" "target-features"=""' if x86 else ""
@@ -44,7 +46,7 @@ def supported_module(name: str, features: Sequence[str], target: Target, machine
         lines.append(_INSTRUCTIONS)
     else:
         lines.append(f"declare i{target.pointer_width} @getauxval(i{target.pointer_width})")
-    module = binding().parse_assembly("\n".join(lines))
+    module = parsed("\n".join(lines), beside)
     module.verify()
     return module
 

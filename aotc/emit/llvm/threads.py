@@ -6,7 +6,8 @@ from importlib.resources import files
 from typing import Any
 
 from aotc.emit.llvm.optimize import optimize
-from aotc.machines.targets import Target, binding
+from aotc.emit.llvm.parsing import parsed
+from aotc.machines.targets import Target
 from aotc.model.conventions import THREADS_RUN
 
 SYMBOLS = (THREADS_RUN,)
@@ -20,8 +21,9 @@ _PAUSES = {
 """By architecture: the intrinsic for a loop that waits, and its argument."""
 
 
-def pool_module(target: Target, machine: Any) -> Any:
-    """LLVM's module of the pool for `target`, optimised. Its symbols are hidden; of several copies one is linked."""
+def pool_module(target: Target, machine: Any, beside: Any = None) -> Any:
+    """LLVM's module of the pool for `target`, optimised, to be linked into `beside`. Its symbols are hidden; of several
+    copies one is linked."""
     text = files("aotc.runtime").joinpath("aotc_threads.ll").read_text(encoding="utf-8")
     architecture = target.triple.split("-")[0]
     name, argument = _PAUSES.get("arm" if architecture.startswith(("arm", "thumb")) else architecture, ("", ""))
@@ -32,7 +34,7 @@ def pool_module(target: Target, machine: Any) -> Any:
     else:
         text = text.replace("  PAUSE\n", "")
     header = f'target datalayout = "{machine.target_data}"\ntarget triple = "{target.triple}"\n'
-    module = binding().parse_assembly(header + text)
+    module = parsed(header + text, beside)
     module.verify()
     optimize(module, machine, "1")
     return module

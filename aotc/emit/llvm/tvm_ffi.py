@@ -11,8 +11,9 @@ from __future__ import annotations
 from typing import Final
 
 from aotc.emit.llvm.optimize import optimize
+from aotc.emit.llvm.parsing import parsed
 from aotc.emit.llvm.values import bytes_text
-from aotc.machines.targets import Target, binding
+from aotc.machines.targets import Target
 from aotc.model.conventions import entry_symbol
 from aotc.model.dlpack import HANDLE_CODE, TENSOR_CODE
 from aotc.model.metadata import ModelInfo, TensorInfo
@@ -169,7 +170,7 @@ def tvm_ffi_object(info: ModelInfo, target: Target) -> bytes:
         handle_code=HANDLE_CODE,
     )
     machine = target.machine(2)
-    module = binding().parse_assembly(text)
+    module = parsed(text)
     optimize(module, machine, "s")
     return machine.emit_object(module)
 

@@ -1,0 +1,43 @@
+"""Modules of text, and what LLVM keeps of them."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+
+import pytest
+
+from aotc.emit.llvm.parsing import parsed
+
+_STATM = Path("/proc/self/statm")
+_MEGABYTE = 1 << 20
+
+
+def _resident() -> int:
+    gc.collect()
+    return int(_STATM.read_text().split()[1]) * 4096
+
+
+@pytest.mark.skipif(not _STATM.exists(), reason="no /proc says how much memory there is")
+def test_constants_go_with_their_module() -> None:
+    def text(number: int) -> str:
+        return f'@data = constant [{_MEGABYTE} x i8] c"{str(number) * _MEGABYTE}"\n'
+
+    parsed(text(9))
+    before = _resident()
+    for number in range(8):
+        parsed(text(number))
+    assert _resident() - before < 4 * _MEGABYTE  # of the 8 that there were, and the context that is closed next
+
+
+def test_a_module_that_is_linked_into_another_shares_its_context() -> None:
+    module = parsed("declare i32 @one()\n")
+    module.link_in(parsed("define i32 @one() {\n  ret i32 1\n}\n", module))
+    assert not module.get_function("one").is_declaration
+    copy = module.clone()
+    assert "ret i32 1" in str(copy)
+
+
+def test_text_that_is_none_is_an_error() -> None:
+    with pytest.raises(RuntimeError, match="parsing"):
+        parsed("nonsense")
