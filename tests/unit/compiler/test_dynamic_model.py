@@ -9,6 +9,7 @@ import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -160,7 +161,7 @@ def test_files_have_fixed_shapes(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="buckets of a model with fixed shapes"):
         aotc.compile(parsed(RELU), dims={"n": 3}, buckets=[4])
     with pytest.raises(UsageError, match="emit in `compile`"):
-        DynamicModel(parsed(RELU), emit="object")  # type: ignore[call-arg]
+        DynamicModel(parsed(RELU), **dict[str, Any](emit="object"))
     with pytest.raises(UsageError, match="dump_phases with open shapes"):
         aotc.compile(parsed(RELU), dump_phases=str(tmp_path / "phases"))
 
@@ -461,11 +462,11 @@ def test_g20_the_entry_is_bytecode_that_a_machine_runs(pair: DynamicModel) -> No
         assert name in text
     statistics = machine.state.allocators[0].statistics
     assert statistics.total == 4 * (2 * 5 * 8 + 2 * 8) and statistics.allocations == 2
-    given: list[object] = []
+    given: list[tuple[Any, ...]] = []
     VirtualMachine(pair.executable, {"model.kernels": lambda *operands: given.append(operands)})["main"](
         *inputs.values()
     )
-    x, mask, y, pooled, n, s = given[0]  # type: ignore[misc]
+    x, mask, y, pooled, n, s = given[0]
     assert (x.shape, mask.shape, y.shape, pooled.shape, n, s) == ((2, 5, 4), (2, 5), (2, 5, 8), (2, 8), 2, 5)
 
 

@@ -135,7 +135,7 @@ def test_e11_operators_are_called_as_their_parameters_say(name: str, tmp_path: P
     packed = {"interface_api": "packed", "operator_api": "packed", "runtime": "host"}
     aotc.compile_to(MODEL.parent / name / "model.onnx", tmp_path, name="m", emit=("c", "shared"), **packed)
     model = aotc.load(tmp_path / "m.so")
-    native: NativeModel = getattr(model, "_native")  # noqa: B009
+    native: NativeModel = model._native  # pyright: ignore[reportPrivateUsage]
     table = _Model.from_address(native.symbol("aotc_m_model_packed") or 0)
     _, *operators = model["get_model_metadata"]().functions
     assert any(function.workspace_size_bytes for function in operators) == (name == "ic_resnet_float")
@@ -274,7 +274,7 @@ def test_a_packed_entry_refuses_memory_that_is_not_aligned(emit: str, tmp_path: 
     source = next(path for path in files if path.suffix in (".c", ".so"))
     library = build_shared(source, [*C_FLAGS, f"-I{RUNTIME}"]) if emit == "c" else source
     model = aotc.load(library)
-    native: NativeModel = getattr(model, "_native")  # noqa: B009
+    native: NativeModel = model._native  # pyright: ignore[reportPrivateUsage]
     arrays = [np.zeros(info.shape, info.dtype) for info in model.inputs]
     outputs = [np.zeros(info.shape, info.dtype) for info in model.outputs]
     memory = aligned_bytes(model.metadata.workspace_bytes + 64)

@@ -217,6 +217,13 @@ def test_exact_where_weights_have_zero_points(target: str, tmp_path: Path) -> No
     _equal(aotc.load(tmp_path / "m.so")(cases.feed), cases)
 
 
+@pytest.mark.parametrize(("route", "optimize"), [("c", "2"), ("jit", "0")])
+def test_exact_with_zero_points_in_c_and_without_schedules(route: str, optimize: str, tmp_path: Path) -> None:
+    cases = Cases(np.int8, offsets=True)
+    save(cases.model(), tmp_path / "model.onnx")
+    _equal(open_model(str(tmp_path / "model.onnx"), route, CompileOptions.of(optimize=optimize))(cases.feed), cases)
+
+
 @pytest.mark.parametrize("offsets", [False, True])
 @pytest.mark.parametrize("target", ["x86-64-v3", "aarch64"])
 def test_all_are_dot_products(target: str, offsets: bool, tmp_path: Path) -> None:
