@@ -35,6 +35,14 @@ def widen(array: Array) -> Array:
     return array.astype(_computed_in(array.dtype), copy=False)
 
 
+def ranked(array: Array) -> Array:
+    """The place (i64, same shape) of each element among the distinct ones in ascending order: equal elements have the
+    same, as all NaNs, which come last."""
+    flat = widen(array).reshape(-1)
+    _, places = np.unique(flat, return_inverse=True, equal_nan=True)
+    return places.reshape(array.shape).astype(np.int64)
+
+
 def convert(array: Array, dtype: DType, *, saturate: bool = True, rounding: str = "up") -> Array:
     """`array` as `dtype`, value for value as `LoopBuilder.convert`: defined for every float, NaN and infinities too."""
     if array.dtype == dtype:

@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, StringAttr, Tensor
 from xdsl.ir import OpResult
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
+from aotc.dialects.arrays import ranked
 from aotc.dialects.builder import Builder, Reader, Scalar, ScalarLike, Writer
 from aotc.dialects.dtypes import is_float
 from aotc.dialects.graph.indexing import from_front, require_covered, require_indices
@@ -246,6 +247,13 @@ class TopKOp(Selecting):
     name = "graph.top_k"
     values = result_def(TensorType)
     positions = result_def(TensorType)
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        (x,) = operands
+        axis, k = self.axis.value.data, self.k.value.data
+        ranks = ranked(x) if self.flag("smallest") else -ranked(x)
+        positions = np.take(np.argsort(ranks, axis=axis, kind="stable"), range(k), axis=axis)
+        return [np.take_along_axis(x, positions, axis), positions.astype(np.int64)]
 
 
 class _ScatteringInMemory(ScatterOp, ABC):

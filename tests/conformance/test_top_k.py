@@ -44,3 +44,13 @@ def test_nan_is_greatest_and_equal_elements_keep_their_order(optimize: int) -> N
     found = aotc.compile(proto, optimize=optimize)(feed)
     for output, value in zip(proto.graph.output, expected, strict=True):
         np.testing.assert_array_equal(found[output.name], value, output.name)
+
+
+def test_what_is_known_when_compiling_is_in_the_same_order() -> None:
+    proto, feed = model()
+    expected = reference(proto, feed)
+    assert expected is not None
+    built = aotc.compile(proto, constants=feed)
+    assert not built.inputs, "nothing is left to compute"
+    for output, value in zip(proto.graph.output, expected, strict=True):
+        np.testing.assert_array_equal(built({})[output.name], value, output.name)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from xdsl.dialects.builtin import BoolAttr, TensorType, i1, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
 
+from aotc.dialects.arrays import ranked
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import is_float
-from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import Array, LoopNestOp, ShapeError, element_type_of, shape_of
 
 
 class _Rows:
@@ -62,6 +64,20 @@ class UniqueOp(LoopNestOp):
         if len(x) != 2:
             raise ShapeError(f"x must be a matrix, found {list(x)}")
         return [*[TensorType(i64, [x[0]])] * 3, TensorType(i64, [])]
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        (x,) = operands
+        if not x.size:
+            return None
+        columns = np.stack([ranked(column) for column in x.T], axis=1)
+        _, first, inverse, counts = np.unique(columns, True, True, True, axis=0)
+        if not self.flag("sorted"):
+            found = np.argsort(first)
+            first, counts, inverse = first[found], counts[found], np.argsort(found)[inverse.reshape(-1)]
+        padding = (0, len(x) - len(first))
+        padded = [np.pad(each, padding, constant_values=-1) for each in (first, counts)]
+        results = [padded[0], inverse.reshape(-1), padded[1], np.array(len(first))]
+        return [each.astype(np.int64) for each in results]
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         size = shape_of(self.x)[0]

@@ -33,6 +33,10 @@ def extents() -> Iterator[Draft]:
             yield draft("Unique", 11, few(dtype, 4, 5), outputs=4, sorted=order)
             yield draft("Unique", 11, few(dtype, 6, 2), outputs=4, sorted=order, axis=0)
             yield draft("Unique", 11, few(dtype, 2, 7), outputs=4, sorted=order, axis=-1)
+    for order in (0, 1):
+        for axis in (0, 1):
+            yield draft("Unique", 11, few("int64", 5, 4), outputs=4, sorted=order, axis=axis, constants=[0])
+        yield draft("Unique", 11, few("float32", 5, 2), outputs=4, sorted=order, constants=[0])
 
 
 def grams() -> Iterator[Draft]:

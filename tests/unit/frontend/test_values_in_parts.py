@@ -93,6 +93,13 @@ def test_a_constant_has_a_known_count() -> None:
     assert "z_count" not in outputs
 
 
+def test_distinct_values_of_a_constant_have_a_known_count() -> None:
+    text = (
+        "g (float[1] x) => (s) { k = Constant<value_ints=[7, 3, 7, 9]>() u = Unique(k) n = Shape(u) s = Expand(x, n) }"
+    )
+    np.testing.assert_array_equal(aotc.compile(model(text))(np.ones(1, np.float32))["s"], np.ones(2))
+
+
 def test_sequences_are_their_tensors() -> None:
     text = "g (float[2, 6] x) => (float[] a, b, n, seq(float[2, 3]) s) { "
     text += "k = Constant<value_int=3>() s = SplitToSequence<axis=1>(x, k)"
