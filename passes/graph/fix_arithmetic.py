@@ -35,7 +35,7 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from aotc.dialects.constants import computed_array, known_array
+from aotc.dialects.constants import computed_array
 from aotc.dialects.graph.compound.control import graph_blocks
 from aotc.dialects.graph.conversion import CastOp, QuantizeOp
 from aotc.dialects.graph.elementwise import AddOp, BinaryOp, MulOp, SubOp
@@ -45,7 +45,7 @@ from aotc.dialects.graph.quantized.lookup import LookupOp
 from aotc.dialects.graph.quantized.requantization import RequantizeOp
 from aotc.model.locations import fuse_locations
 from aotc.model.weights import WeightStore
-from aotc.passes.graph.quantization.chains import Chain, evaluated, is_pointwise
+from aotc.passes.graph.quantization.chains import Chain, evaluated, is_number, is_pointwise
 from aotc.passes.graph.quantization.pairs import FixedSum, Numbers, Terms, fixed_sum, product_multiplier
 from aotc.passes.graph.quantization.sums import Constants, Raised
 from aotc.passes.graph.quantization.values import Parameters, dequantized, quantization
@@ -113,7 +113,7 @@ def _arithmetic(op: QuantizeOp, store: WeightStore) -> tuple[BinaryOp, list[Elem
     after: list[ElementOp] = []
     at: ElementOp | None = op
     while at is not None and is_pointwise(at):
-        varying = [value for value in at.operands if (known := known_array(value, store)) is None or known.size != 1]
+        varying = [value for value in at.operands if not is_number(value, store)]
         if len(varying) == 2 and isinstance(at, AddOp | SubOp | MulOp):
             return at, after[::-1]
         if len(varying) != 1 or shape_of(varying[0]) != shape_of(op.result):

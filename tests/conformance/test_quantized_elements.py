@@ -40,6 +40,18 @@ def product_of_two(g: Graph) -> None:
     g.integers(g.node("Mul", *sides), dtype, g.scale(0.02, 0.1))
 
 
+def rescaled(g: Graph) -> None:
+    """By numbers that are quantised themselves, as TFLite has all of them."""
+    dtype = pick(g, np.int8, np.uint8)
+    value = g.real(g.input(dtype, 3, 4, 8), *g.parameters(dtype, g.scale(0.01, 0.05)))
+    for op_type in ("Mul", "Add"):
+        number = g.constant(np.full(pick(g, (), (1,), (1, 1)), g.r.integers(1, 128)).astype(dtype))
+        number = g.real(number, *g.parameters(dtype, g.scale(0.002, 0.02)))
+        scale, point = g.parameters(dtype, g.scale(0.02, 0.1))
+        g.outputs.append(g.node("QuantizeLinear", g.node(op_type, value, number), scale, point))
+        value = g.real(g.outputs[-1], scale, point)
+
+
 def functions_that_meet(g: Graph) -> None:
     """A function of each side before they are added or multiplied, as in a gate."""
     dtype = pick(g, np.int8, np.uint8)
@@ -75,6 +87,7 @@ def long_softmax(g: Graph) -> None:
 CLOSE: tuple[Callable[[Graph], None], ...] = (
     sum_of_two,
     product_of_two,
+    rescaled,
     functions_that_meet,
     mean,
     padded_means,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import SSAValue
 
-from aotc.dialects.constants import known_array
+from aotc.dialects.constants import computed_array
 from aotc.dialects.dtypes import numpy_dtype
 from aotc.dialects.graph.conversion import AffineOp
 from aotc.dialects.graph.interfaces import Array, ElementOp, element_type_of, producer, shape_of
@@ -31,8 +32,7 @@ class Chain:
         if not is_pointwise(op):
             return False
         for value in op.operands:
-            known = known_array(value, self._store)
-            if known is not None and known.size == 1:
+            if is_number(value, self._store):
                 continue
             if shape_of(value) != shape_of(op.results[0]):
                 return False
@@ -75,9 +75,14 @@ def evaluated(ops: Sequence[ElementOp], values: dict[SSAValue, Array], store: We
 def _operand(value: SSAValue, values: dict[SSAValue, Array], store: WeightStore) -> Array:
     if value in values:
         return values[value]
-    constant = known_array(value, store)
+    constant = computed_array(value, store)
     assert constant is not None
     return constant.reshape(())
+
+
+def is_number(value: SSAValue, store: WeightStore) -> bool:
+    """Whether `value` is a constant of one element, as it is or dequantised."""
+    return math.prod(shape_of(value)) == 1 and computed_array(value, store) is not None
 
 
 def is_byte(value: SSAValue) -> bool:
