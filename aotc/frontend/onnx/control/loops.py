@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from onnx import GraphProto
 from xdsl.dialects.builtin import TensorType, i64
-from xdsl.ir import Region, SSAValue
+from xdsl.ir import Block, Region, SSAValue
 
 from aotc.dialects.graph.compound.control import MOST_TRIPS, LoopOp, yield_of
 from aotc.dialects.graph.interfaces import shape_of
@@ -17,6 +17,7 @@ from aotc.dialects.graph.movement import ConcatOp, ReshapeOp
 from aotc.dialects.graph.structure import YieldOp
 from aotc.errors import CompileError
 from aotc.frontend.onnx.control.bodies import ControlNode
+from aotc.frontend.onnx.control.trips import counted_trips
 from aotc.frontend.onnx.parts.sequences import Given
 from aotc.frontend.onnx.scopes import Poison, Value
 
@@ -112,8 +113,11 @@ class Loop(ControlNode):
             count, condition = self._number(0), None
         elif (condition is None or begins) and goes_on:
             condition = None
-        elif condition is None:
-            condition = self._true()
+        elif condition is None or begins:
+            if (trips := self._counted(region.block, count, states)) is not None:
+                count, condition = self._number(trips), None
+            elif condition is None:
+                condition = self._true()
         if condition is None:
             end.operands = end.operands[1:]
         elif shape_of(condition) != shape_of(end.values[0]):
@@ -141,6 +145,13 @@ class Loop(ControlNode):
             captured=list(region.captures),
         )
         return self._inserted(loop)
+
+    def _counted(self, block: Block, count: SSAValue | None, states: Sequence[SSAValue]) -> int | None:
+        """The iterations of a loop that begins, where its condition is known to end it."""
+        most = self._known(count)
+        if count is not None and (most is None or most <= 0):
+            return None
+        return counted_trips(block, states, most, self.bodies.store)
 
     def _reshape_condition(self, end: YieldOp, shape: Sequence[int]) -> None:
         end.detach()
