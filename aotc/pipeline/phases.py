@@ -88,7 +88,7 @@ def _scheduled(options: CompileOptions) -> str:
     choose = f'choose-schedule{{target="{options.target}"{table}}}'
     algorithms = f'choose-algorithms{{target="{options.target}" accuracy={options.accuracy}{table}}}'
     target = f'{{target="{options.target}"}}'
-    bytes_ = f"center-weights{target},multiply-in-floats{target},flip-signs{target}"
+    bytes_ = f"divide-transposed{target},center-weights{target},multiply-in-floats{target},flip-signs{target}"
     return (
         f"{bytes_},{algorithms},{choose},widen-operands,assign-layouts,fold-constants,prove-narrow-pairs,canonicalize,"
         f"cse,{choose},dce"

@@ -49,6 +49,7 @@ UNIVERSE = Universe(
         # schedule
         "offload-operations": _lazy("aotc.passes.schedule.offload_operations", "OffloadOperationsPass"),
         "center-weights": _lazy("aotc.passes.schedule.center_weights", "CenterWeightsPass"),
+        "divide-transposed": _lazy("aotc.passes.schedule.divide_transposed", "DivideTransposedPass"),
         "multiply-in-floats": _lazy("aotc.passes.schedule.multiply_in_floats", "MultiplyInFloatsPass"),
         "flip-signs": _lazy("aotc.passes.schedule.flip_signs", "FlipSignsPass"),
         "prove-narrow-pairs": _lazy("aotc.passes.schedule.prove_narrow_pairs", "ProveNarrowPairsPass"),

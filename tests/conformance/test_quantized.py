@@ -144,7 +144,6 @@ EXACT: dict[str, Callable[[Graph], None]] = {
 def conv_transpose(g: Graph) -> None:
     dtype, rank, group = pick(g, np.int8, np.uint8), pick(g, 1, 2), pick(g, 1, 1, 2)
     kernel, attributes = window(g, rank)
-    attributes["pads"] = [0] * (2 * rank)
     x = g.input(dtype, 1, 2 * group, *(int(n) for n in g.r.integers(3, 6, rank)))
     w, ws, wz, _ = g.weight(1, 2 * group, int(g.r.integers(1, 3)), *kernel)
     if group > 1 and g.initializers[ws].size > 1:
