@@ -163,21 +163,22 @@ def matmul_n_bits(node: Node) -> SSAValue:
         node.fail("g_idx puts the columns of a block elsewhere", fix="export the model without act_order")
     scales = reshape(node, node.input(2), [columns, blocks])
     point = _zero_points(node, columns, blocks, bits)
+    weight = cut(node, weight, {1: (0, 1, depth)})
     real = node.emit(DequantizeOp, weight, scales, point, axis=1, block_size=block, to=element_type_of(scales))
-    if whole > depth:
-        real = cut(node, real, {1: (0, 1, depth)})
     x = node.input(0)
     product = node.emit(MatMulOp, x, cast(node, real, element_type_of(x)), transpose_rhs=True)
     return product if node.optional(5) is None else node.emit(AddOp, product, node.input(5))
 
 
 def _zero_points(node: Node, columns: int, blocks: int, bits: int) -> SSAValue:
-    """[columns, blocks] of u8; the middle of the range where there are none."""
+    """[columns, blocks] of u8, or of the type of the scales; the middle of the range where there are none."""
     given = node.optional(3)
     if given is None:
         return node.constant(np.full([columns, blocks], 1 << (bits - 1), np.uint8))
+    if element_type_of(given) == node.element_type(2):
+        return reshape(node, given, [columns, blocks])
     if numpy_dtype(element_type_of(given)) != np.uint8:
-        node.fail("zero points that are not packed like the weight are not supported", fix="export them as uint8")
+        node.fail("the zero points are neither packed like the weight nor of the type of the scales")
     found = node.constant_input(3, "the zero points").reshape(columns, -1).astype(np.uint32)
     per_byte = 8 // bits
     shifts = np.arange(per_byte, dtype=np.uint32) * bits
