@@ -8,7 +8,7 @@ from typing import cast
 
 import numpy as np
 from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, StringAttr, TensorType, f32, i32, i64
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
 
 from aotc.dialects import arrays
@@ -124,13 +124,15 @@ class AffineOp(ElementOp, ABC):
         """The scale and, if there is one, the zero point for the element at `index`."""
         block = self.block_size.value.data
         axis = self.axis.value.data
-        position = list(index) if block else [index[axis]]
-        if block:
-            position[axis] = position[axis] / block
-        return [
-            read([b.index(0)] * len(shape_of(value)) if _is_single(shape_of(value)) else position)
-            for read, value in zip(reads[1:], self.operands[1:], strict=True)
-        ]
+
+        def place(value: SSAValue) -> list[Scalar]:
+            if _is_single(shape_of(value)):
+                return [b.index(0)] * len(shape_of(value))
+            if not block:
+                return [index[axis]]
+            return [each / block if i == axis % len(index) else each for i, each in enumerate(index)]
+
+        return [read(place(value)) for read, value in zip(reads[1:], self.operands[1:], strict=True)]
 
     def _parameter_arrays(self, operands: Sequence[Array]) -> list[Array]:
         """The scale and the zero point, broadcast to x."""

@@ -133,7 +133,7 @@ class FewBitsMatMulOp(LoopNestOp):
         return tuple(batch), rows, self.columns.value.data, depth
 
     def infer_types(self) -> Sequence[TensorType]:
-        lhs, rhs, scales = (shape_of(value) for value in self.operands[:3])
+        lhs, rhs = shape_of(self.lhs), shape_of(self.rhs)
         if len(lhs) < 2 or len(rhs) != 3 or element_type_of(self.rhs) != i32:
             raise ShapeError(f"operands must be rows and panels of words, found {self.lhs.type} and {self.rhs.type}")
         columns, bits, block = self.columns.value.data, self.bits.value.data, self.block.value.data

@@ -11,7 +11,7 @@ so that a register takes a shift, a mask, a conversion and a multiply-add for ea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import f32
@@ -115,9 +115,7 @@ class FewBitsNest:
                     fields = [self.matrix.elements(b, b.splat(each, tile)) for each in stored]
                     for step in range(min(steps - word * self.matrix.count, self.matrix.count)):
                         x = b.splat(self.left([*outer, lines, at + step]), tile)
-                        products = [
-                            b.fma(x, each[step], total) for each, total in zip(fields, products, strict=True)
-                        ]
+                        products = [b.fma(x, each[step], total) for each, total in zip(fields, products, strict=True)]
                         seen = seen + x if any(point is not None for point in points) else seen
                 return [*products, seen]
 
@@ -155,7 +153,9 @@ class FewBitsNest:
         rows, columns, depth = self.sizes
         kc, lanes = min(self.schedule.kc or depth, depth), self.schedule.lanes
         b = self.b
-        partials = PartialSums(lambda at: read([at[0] + kc, at[1]]), lambda at, value: write([at[0] + kc, at[1]], value))
+        partials = PartialSums(
+            lambda at: read([at[0] + kc, at[1]]), lambda at, value: write([at[0] + kc, at[1]], value)
+        )
 
         def at(index: list[Scalar], c: Segment) -> None:
             *outer, panel = index
