@@ -105,7 +105,7 @@ class FewBitsMatMulOp(LoopNestOp):
     `points` where there are any.
 
     The optional result `panel` is a scratch buffer for `kc` rows of a panel as f32 (as the schedule has it); where K is
-    more than that, followed by M rows of partial sums: [kc, width] or [kc + M, width].
+    more than that, followed by as many rows of partial sums as lhs has in all.
     """
 
     name = "graph.few_bits_matmul"
@@ -155,7 +155,7 @@ class FewBitsMatMulOp(LoopNestOp):
         kc = self.kc.value.data
         if kc < lhs[-1] and (kc % self.count or (kc % block and block % kc)):
             raise ShapeError(f"kc = {kc} is not in whole words and blocks of {block}")
-        return [result, TensorType(f32, [kc + (lhs[-2] if kc < lhs[-1] else 0), rhs[-1]])]
+        return [result, TensorType(f32, [kc + (math.prod(lhs[:-1]) if kc < lhs[-1] else 0), rhs[-1]])]
 
     def verify_(self) -> None:
         super().verify_()

@@ -20,18 +20,18 @@ WIDEST = 4
 
 
 def few_bits_schedule(
-    machine: Machine, rows: int, columns: int, depth: int, count: int, block: int
+    machine: Machine, rows: int, times: int, columns: int, depth: int, count: int, block: int
 ) -> FewBitsSchedule | None:
-    """The schedule of a [rows, depth] x [depth, columns] product, `count` elements of whose matrix are in a word, and
-    share a scale in blocks of `block`.
+    """The schedule of `times` [rows, depth] x [depth, columns] products with one matrix, `count` elements of which are
+    in a word, and share a scale in blocks of `block`.
 
     A few rows take what they multiply out of words in registers. For more rows a panel is unpacked once into memory,
     and what follows is a product of f32.
     """
     lanes = lanes_of_products(machine, f32)
-    if lanes == 1 or 0 in (rows, columns, depth):
+    if lanes == 1 or 0 in (rows, times, columns, depth):
         return None
-    if width := _width(machine, rows, ceil_div(columns, lanes)):
+    if (width := _width(machine, rows, ceil_div(columns, lanes))) and times == 1:
         return FewBitsSchedule(lanes, rows, width)
     plain = product_schedule(machine, f32, rows, columns, depth)
     assert plain is not None
@@ -52,9 +52,13 @@ def _in_blocks(kc: int, depth: int, count: int, block: int) -> int:
     return min(max(kc // unit, 1) * unit if block <= kc or block >= depth else block, depth)
 
 
-def few_bits_cycles(machine: Machine, schedule: FewBitsSchedule, rows: int, columns: int, depth: int) -> float:
-    """Estimated cycles of one core for a [rows, depth] x [depth, columns] product."""
+def few_bits_cycles(
+    machine: Machine, schedule: FewBitsSchedule, rows: int, columns: int, depth: int, times: int
+) -> float:
+    """Estimated cycles of one core for `times` [rows, depth] x [depth, columns] products with one matrix."""
     registers = ceil_div(columns, schedule.lanes)
     unpacked = depth * registers * UNPACKING / machine.tiles.multipliers
-    times = ceil_div(rows, schedule.mr) if schedule.kc is None else 1
-    return times * unpacked + nest_cycles(machine, (schedule.mr, schedule.nr), rows, registers, schedule.kc or depth)
+    unpackings = times * ceil_div(rows, schedule.mr) if schedule.kc is None else 1
+    return unpackings * unpacked + times * nest_cycles(
+        machine, (schedule.mr, schedule.nr), rows, registers, schedule.kc or depth
+    )

@@ -11,20 +11,20 @@ so that a register takes a shift, a mask, a conversion and a multiply-add for ea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import f32
 
 from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.schedules import FewBitsSchedule
-from aotc.dialects.graph.shapes import Segment, ceil_div, segments
+from aotc.dialects.graph.shapes import Segment, ceil_div, linearize, segments
 from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder
 from aotc.passes.kernel.nests.matmul import Block, PartialSums, accumulate, for_blocks
 
 
 @dataclass(frozen=True)
-class FewBitsMatrix:
+class PackedMatrix:
     """How a packed matrix is read."""
 
     bits: int
@@ -58,45 +58,68 @@ class FewBitsMatrix:
         return more if found is None else more + found
 
 
+def line_axis(extents: Sequence[int]) -> int:
+    """The axis along which rows are neighbours: the last one of several."""
+    return max((axis for axis, extent in enumerate(extents) if extent > 1), default=len(extents) - 1)
+
+
 @dataclass(frozen=True)
 class FewBitsNest:
-    """A product of `sizes` (M, N, K) for each index of `batch`."""
+    """A product of rows, of which there are `extents` along some axes, with a matrix: `sizes` are N and K.
+
+    Rows of a register tile are neighbours along the last axis of several, `line_axis`.
+    """
 
     b: TileBuilder
     schedule: FewBitsSchedule
-    batch: Sequence[int]
-    sizes: tuple[int, int, int]
+    extents: Sequence[int]
+    sizes: tuple[int, int]
     left: Reader
-    """At batch index.., row, k."""
-    matrix: FewBitsMatrix
+    """At the index of a row, and k."""
+    matrix: PackedMatrix
     write: Writer
-    """At batch index.., row, column."""
+    """At the index of a row, and column."""
 
     @property
     def _wide(self) -> int:
         return self.schedule.nr * self.schedule.lanes
 
+    @property
+    def _outer(self) -> list[int]:
+        """The extents along the other axes."""
+        axis = line_axis(self.extents)
+        return [*self.extents[:axis], *self.extents[axis + 1 :]]
+
+    def _for_tiles(self, body: Callable[[list[Scalar], Segment, Scalar], None]) -> None:
+        """`body` for the rows of each register tile: the index along the other axes, how many, and the first one."""
+
+        def at(outer: list[Scalar]) -> None:
+            for r in segments(self.extents[line_axis(self.extents)], self.schedule.mr):
+                self.b.parallel_range(0, r.count, 1, lambda row, r=r: body(outer, r, row * r.size + r.start))
+
+        self.b.parallel_for(self._outer, at)
+
+    def _index(self, outer: Sequence[Scalar], line: Scalar) -> list[Scalar]:
+        """The index of a row."""
+        axis = line_axis(self.extents)
+        return [*outer[:axis], line, *outer[axis:]]
+
     def in_registers(self) -> None:
         """Emit the nest that unpacks words in registers."""
-        rows, columns, _ = self.sizes
-        for c in segments(columns, self._wide):
+        for c in segments(self.sizes[0], self._wide):
 
             def at(index: list[Scalar], c: Segment = c) -> None:
-                *outer, panel = index
-                for r in segments(rows, self.schedule.mr):
-                    self.b.parallel_range(
-                        0, r.count, 1, lambda row, r=r: self._tile(outer, r, row * r.size + r.start, c, panel)
-                    )
+                self._for_tiles(lambda outer, r, row: self._tile(outer, r, row, c, index[0]))
 
-            self.b.parallel_for([*self.batch, c.count], at)
+            self.b.parallel_for([c.count], at)
 
     def _tile(self, outer: list[Scalar], r: Segment, row: Scalar, c: Segment, panel: Scalar) -> None:
         """A register tile, as a column of registers for each vector of the panel."""
-        b, lanes, depth = self.b, self.schedule.lanes, self.sizes[2]
+        b, lanes, depth = self.b, self.schedule.lanes, self.sizes[1]
         registers = ceil_div(c.size, lanes)
         panel, first = panel + c.start // self._wide, panel * self._wide + c.start
         tile = Tile((r.size, 1, lanes))
-        lines = tile.index(b, row, {0: 1})
+        lines = self._index(outer, tile.index(b, row, {0: 1}))
         places = [tile.index(b, register * lanes, {2: 1}) for register in range(registers)]
 
         def block(number: Scalar, size: int, sums: list[Scalar]) -> list[Scalar]:
@@ -114,7 +137,7 @@ class FewBitsNest:
                     stored = [self.matrix.words([panel, at / self.matrix.count, place]) for place in places]
                     fields = [self.matrix.elements(b, b.splat(each, tile)) for each in stored]
                     for step in range(min(steps - word * self.matrix.count, self.matrix.count)):
-                        x = b.splat(self.left([*outer, lines, at + step]), tile)
+                        x = b.splat(self.left([*lines, at + step]), tile)
                         products = [b.fma(x, each[step], total) for each, total in zip(fields, products, strict=True)]
                         seen = seen + x if any(point is not None for point in points) else seen
                 return [*products, seen]
@@ -145,36 +168,28 @@ class FewBitsNest:
         for register, part in enumerate(sums):
             total = b.replace(part, total, [0, register])
         column = whole.index(b, first, {-2: lanes, -1: 1})
-        self.write([*outer, whole.index(b, row, {0: 1}), column], total)
+        self.write([*self._index(outer, whole.index(b, row, {0: 1})), column], total)
 
     def unpacked(self, read: Reader, write: Writer) -> None:
         """Emit the nest that unpacks KC steps of a panel at a time into a scratch buffer, which `read` and `write`
         access: rows of the panel, then rows of partial sums."""
-        rows, columns, depth = self.sizes
-        kc, lanes = min(self.schedule.kc or depth, depth), self.schedule.lanes
-        b = self.b
+        columns, depth = self.sizes
+        kc, b = min(self.schedule.kc or depth, depth), self.b
         partials = PartialSums(
             lambda at: read([at[0] + kc, at[1]]), lambda at, value: write([at[0] + kc, at[1]], value)
         )
 
         def at(index: list[Scalar], c: Segment) -> None:
-            *outer, panel = index
-            panel = panel + c.start // self._wide
-            registers = ceil_div(c.size, lanes)
+            panel = index[0] + c.start // self._wide
 
             def part(k: Block) -> None:
-                self._unpack(panel, registers, k, write)
-                for r in segments(rows, self.schedule.mr):
-
-                    def tile(row: Scalar, r: Segment = r) -> None:
-                        self._product(outer, r, row * r.size + r.start, c, panel, k, read, partials)
-
-                    b.parallel_range(0, r.count, 1, tile)
+                self._unpack(panel, ceil_div(c.size, self.schedule.lanes), k, write)
+                self._for_tiles(lambda outer, r, row: self._product(outer, r, row, c, panel, k, read, partials))
 
             for_blocks(b, depth, kc, part)
 
         for c in segments(columns, self._wide):
-            b.sequential_for([*self.batch, c.count], lambda index, c=c: at(index, c))
+            b.sequential_for([c.count], lambda index, c=c: at(index, c))
 
     def _unpack(self, panel: Scalar, registers: int, k: Block, write: Writer) -> None:
         """Steps of a panel as f32: those that share scales after each other."""
@@ -217,15 +232,17 @@ class FewBitsNest:
         """A register tile of the product with what is unpacked of a panel."""
         b, lanes = self.b, self.schedule.lanes
         tile = Tile((r.size, ceil_div(c.size, lanes), lanes), c.size if c.size % lanes else None)
-        across, line = tile.index(b, 0, {-2: lanes, -1: 1}), tile.index(b, row, {0: 1})
+        across, line = tile.index(b, 0, {-2: lanes, -1: 1}), self._index(outer, tile.index(b, row, {0: 1}))
+        extent = self.extents[line_axis(self.extents)]
+        kept = [tile.index(b, linearize(b, [*outer, row], [*self._outer, extent]), {0: 1}), across]
 
         def factors(step: Scalar) -> tuple[Scalar, Scalar]:
-            return self.left([*outer, line, k.start + step]), read([step, across])
+            return self.left([*line, k.start + step]), read([step, across])
 
         total = accumulate(b, self.schedule, f32, tile, k.size, factors)
         if not (k.is_last and k.is_first is True):
-            total = partials.added(b, k, [line, across], total)
+            total = partials.added(b, k, kept, total)
         if k.is_last:
-            self.write([*outer, line, tile.index(b, panel * self._wide, {-2: lanes, -1: 1})], total)
+            self.write([*line, tile.index(b, panel * self._wide, {-2: lanes, -1: 1})], total)
         else:
-            partials.write([line, across], total)
+            partials.write(kept, total)

@@ -25,10 +25,18 @@ from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
 from aotc.passes.kernel.costs.few_bits import few_bits_cycles, few_bits_schedule
 from aotc.passes.kernel.layouts import Layouts
-from aotc.passes.kernel.nests import few_bits
+from aotc.passes.kernel.nests.few_bits import FewBitsNest, PackedMatrix, line_axis
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue
 
 Product = TypeVar("Product", MatMulOp, FewBitsMatMulOp)
+
+
+def _sizes(op: MatMulOp | FewBitsMatMulOp) -> tuple[int, int, int, int]:
+    """How many rows are neighbours, how often there are so many, N and K."""
+    batch, rows, columns, depth = op.sizes()
+    extents = (*batch, rows)
+    lines = extents[line_axis(extents)]
+    return lines, math.prod(extents) // max(lines, 1), columns, depth
 
 
 class _Tiled(KernelStrategy[Product]):
@@ -37,8 +45,8 @@ class _Tiled(KernelStrategy[Product]):
     SCHEDULES: ClassVar[tuple[type[Schedule], ...]] = (FewBitsSchedule,)
 
     def cost(self, op: Product, schedule: FewBitsSchedule, machine: Machine) -> float:
-        batch, *sizes = op.sizes()
-        return math.prod(batch) * few_bits_cycles(machine, schedule, *sizes)
+        rows, times, columns, depth = _sizes(op)
+        return few_bits_cycles(machine, schedule, rows, columns, depth, times)
 
     def candidates(self, op: Product, schedule: FewBitsSchedule, machine: Machine) -> Iterator[Schedule]:
         """Panels of other widths, more words at once, and the other place to unpack to."""
@@ -60,10 +68,10 @@ class FewBitsStrategy(_Tiled[MatMulOp]):
         kind = element_type_of(op.lhs)
         if matrix is None or op.flag("transpose_lhs") or not is_float(kind) or compute_type(kind) != f32:
             return None
-        (_, rows, columns, depth), count = op.sizes(), WORD // matrix.bits
+        count, depth = WORD // matrix.bits, op.sizes()[-1]
         if compute_type(element_type_of(matrix.scales)) != f32 or (matrix.block % count and matrix.block < depth):
             return None
-        return few_bits_schedule(machine, rows, columns, depth, count, matrix.block)
+        return few_bits_schedule(machine, *_sizes(op), count, matrix.block)
 
     def broadcasts(self, op: MatMulOp) -> bool:
         return True
@@ -131,8 +139,7 @@ class FewBitsMatMulStrategy(_Tiled[FewBitsMatMulOp]):
     """`graph.few_bits_matmul`: panels of words are streamed."""
 
     def schedule(self, op: FewBitsMatMulOp, machine: Machine) -> Schedule | None:
-        _, rows, columns, depth = op.sizes()
-        return few_bits_schedule(machine, rows, columns, depth, op.count, op.block.value.data)
+        return few_bits_schedule(machine, *_sizes(op), op.count, op.block.value.data)
 
     def prologue(self, op: FewBitsMatMulOp, operand: int) -> Prologue:
         return Prologue.MOVED if operand == 0 else Prologue.STORED
@@ -147,9 +154,9 @@ class FewBitsMatMulStrategy(_Tiled[FewBitsMatMulOp]):
     ) -> None:
         if shape_of(op.rhs)[-1] != schedule.nr * schedule.lanes:
             raise NotVectorizable("the panels have another width than the register tile")
-        batch, *sizes = op.sizes()
+        batch, rows, *sizes = op.sizes()
         left, words, scales, *others = reads
-        matrix = few_bits.FewBitsMatrix(
+        matrix = PackedMatrix(
             op.bits.value.data,
             op.block.value.data,
             words,
@@ -157,8 +164,8 @@ class FewBitsMatMulStrategy(_Tiled[FewBitsMatMulOp]):
             None if op.points is None else others[0],
             op.point.value.data,
         )
-        rows, columns, depth = sizes
-        nest = few_bits.FewBitsNest(b, schedule, batch, (rows, columns, depth), left, matrix, writes[0])
+        columns, depth = sizes
+        nest = FewBitsNest(b, schedule, (*batch, rows), (columns, depth), left, matrix, writes[0])
         if schedule.kc is None:
             nest.in_registers()
         else:
