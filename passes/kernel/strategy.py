@@ -287,11 +287,8 @@ def algorithms_for(op: GraphOp, machine: Machine) -> list[Attribute]:
 def choose_algorithm(op: GraphOp, machine: Machine) -> Attribute | None:
     """The cheapest algorithm that a strategy of `op` proposes; None: compute it by its definition.
 
-    Where several are proposed, the estimated cycles of their schedules decide. None widens what another strategy keeps
-    packed.
+    Where several are proposed, the estimated cycles of their schedules decide.
     """
-    if any(each.KEEPS_PACKED and each.schedule(op, machine) is not None for each in _able(op)):
-        return None
     proposed = [(each, found) for each in _able(op) if (found := each.algorithm(op, machine))]
     if len(proposed) < 2:
         return proposed[0][1] if proposed else None

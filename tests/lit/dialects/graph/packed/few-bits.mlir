@@ -56,11 +56,11 @@ func.func private @registers(%x: memref<1x64xf32>, %w: memref<1x8x8xi32>, %s: me
 // Without a zero point nothing but products is summed up.
 // LOOPS-LABEL: func.func private @no_point
 // LOOPS-NOT:  arith.addf
-func.func private @no_point(%x: memref<1x8xf32>, %w: memref<1x1x8xi32>, %s: memref<1x1x8xf32>, %y: memref<1x8xf32>) attributes {aot.kernel} {
-  %0 = bufferization.to_tensor %x : memref<1x8xf32> to tensor<1x8xf32>
-  %1 = bufferization.to_tensor %w : memref<1x1x8xi32> to tensor<1x1x8xi32>
+func.func private @no_point(%x: memref<1x16xf32>, %w: memref<1x2x8xi32>, %s: memref<1x1x8xf32>, %y: memref<1x8xf32>) attributes {aot.kernel} {
+  %0 = bufferization.to_tensor %x : memref<1x16xf32> to tensor<1x16xf32>
+  %1 = bufferization.to_tensor %w : memref<1x2x8xi32> to tensor<1x2x8xi32>
   %2 = bufferization.to_tensor %s : memref<1x1x8xf32> to tensor<1x1x8xf32>
-  %3 = graph.few_bits_matmul %0, %1, %2 {columns = 8 : i64, bits = 4 : i64, block = 8 : i64, point = 0.0 : f64, to = f32, schedule = #graph.few_bits_schedule<lanes = 8, mr = 1, nr = 1, unroll = 1>} : (tensor<1x8xf32>, tensor<1x1x8xi32>, tensor<1x1x8xf32>) -> tensor<1x8xf32>
+  %3 = graph.few_bits_matmul %0, %1, %2 {columns = 8 : i64, bits = 4 : i64, block = 16 : i64, point = 0.0 : f64, to = f32, schedule = #graph.few_bits_schedule<lanes = 8, mr = 1, nr = 1, unroll = 1>} : (tensor<1x16xf32>, tensor<1x2x8xi32>, tensor<1x1x8xf32>) -> tensor<1x8xf32>
   bufferization.materialize_in_destination %3 in %y : (tensor<1x8xf32>, memref<1x8xf32>) -> ()
   func.return
 }

@@ -53,7 +53,7 @@ func.func @types(%x: tensor<1x64xf32>) attributes {aot.entry} {
 }
 
 // What a model packs is never widened in memory: no strategy that would is asked where this one is of no use, as for
-// scales of columns that change along them, blocks that are no whole words, f64, a transposed operand.
+// scales of columns that change along them, blocks that are no whole words, f64, scales of f64, a transposed operand.
 // CHECK-LABEL: func.func @others
 // CHECK-NOT:  schedule =
 // CHECK:      func.return
@@ -66,12 +66,14 @@ func.func @others(%x: tensor<1x64xf32>, %y: tensor<1x64xf64>, %z: tensor<64x1xf3
   %0 = graph.unpack %b {bits = 4 : i64} : (tensor<64x32xui8>) -> tensor<64x64xui8>
   %1 = graph.dequantize %0, %s {axis = 1 : i64, block_size = 0 : i64, to = f32} : (tensor<64x64xui8>, tensor<64xf32>) -> tensor<64x64xf32>
   %2 = graph.dequantize %0, %t {axis = 1 : i64, block_size = 12 : i64, to = f32} : (tensor<64x64xui8>, tensor<64x6xf32>) -> tensor<64x64xf32>
-  %3 = graph.dequantize %0, %u {axis = 1 : i64, block_size = 0 : i64, to = f64} : (tensor<64x64xui8>, tensor<f64>) -> tensor<64x64xf64>
+  %3 = graph.dequantize %0, %v {axis = 1 : i64, block_size = 0 : i64, to = f64} : (tensor<64x64xui8>, tensor<f32>) -> tensor<64x64xf64>
   %4 = graph.dequantize %0, %v {axis = 1 : i64, block_size = 0 : i64, to = f32} : (tensor<64x64xui8>, tensor<f32>) -> tensor<64x64xf32>
   %5 = graph.matmul %x, %1 {transpose_rhs = true} : (tensor<1x64xf32>, tensor<64x64xf32>) -> tensor<1x64xf32>
   %6 = graph.matmul %x, %2 {transpose_rhs = true} : (tensor<1x64xf32>, tensor<64x64xf32>) -> tensor<1x64xf32>
   %7 = graph.matmul %y, %3 {transpose_rhs = true} : (tensor<1x64xf64>, tensor<64x64xf64>) -> tensor<1x64xf64>
   %8 = graph.matmul %z, %4 {transpose_lhs = true, transpose_rhs = true} : (tensor<64x1xf32>, tensor<64x64xf32>) -> tensor<1x64xf32>
+  %9 = graph.dequantize %0, %u {axis = 1 : i64, block_size = 0 : i64, to = f32} : (tensor<64x64xui8>, tensor<f64>) -> tensor<64x64xf32>
+  %10 = graph.matmul %x, %9 {transpose_rhs = true} : (tensor<1x64xf32>, tensor<64x64xf32>) -> tensor<1x64xf32>
   func.return
 }
 
