@@ -128,3 +128,26 @@ def test_rows_in_f16(tmp_path: Path) -> None:
     for name, value in zip(g.outputs, wanted, strict=True):
         assert computed[name].dtype == np.float16
         assert np.abs(computed[name].astype(np.float64) - value).max() <= 4e-3 * np.abs(value).max(), name
+
+
+@pytest.mark.parametrize("bits", [2, 4, 8])
+def test_rows_of_a_weight_in_any_order(bits: int) -> None:
+    """g_idx has the block of each; as MatMulNBits is defined: onnxruntime is right in blocks that are whole only."""
+    g, columns, depth, block = Graph(np.random.default_rng(bits), opset=21), 20, 75, 32
+    fields, scales = g.r.integers(0, 2**bits, (columns, 96)), g.r.uniform(0.01, 0.1, (columns, 3)).astype(np.float32)
+    points, groups = g.r.integers(0, 2**bits, (columns, 8)), (g.r.permutation(depth) // block).astype(np.int32)
+    shifts = np.arange(8 // bits) * bits
+    packed, point_bytes = (
+        (each.reshape(columns, -1, 8 // bits) << shifts).sum(axis=-1).astype(np.uint8)
+        for each in (fields, points[:, : -(-3 // (8 // bits)) * (8 // bits)])
+    )
+    given = [packed.reshape(columns, 3, -1), scales.reshape(-1), point_bytes.reshape(-1), groups]
+    x = rows_of(g, depth)
+    attributes = {"N": columns, "K": depth, "bits": bits, "block_size": block}
+    y = g.node("MatMulNBits", x, *map(g.constant, given), domain=MICROSOFT, **attributes)
+    g.outputs.append(y)
+    weight = (fields[:, :depth] - points[:, groups]) * scales[:, groups].astype(np.float64)
+    wanted = g.inputs[x] @ weight.T
+    for level in (0, 3):
+        computed = aotc.compile(g.model(), optimize=level)(g.inputs)[y]
+        assert np.abs(computed - wanted).max() <= CLOSE * np.abs(wanted).max()

@@ -41,9 +41,9 @@ def few_bits_schedule(
 
 def _width(machine: Machine, rows: int, columns: int) -> int:
     """Vectors of columns for which all rows fit the registers, with the sums of a block beside those of all blocks; 0
-    where they do not."""
-    free = machine.registers - _OTHERS - rows
-    return max(min(free // (2 * rows + 1), columns, WIDEST), 0)
+    where they do not. No wider than it takes for as few panels, so that little is missing in the last one."""
+    most = min((machine.registers - _OTHERS - rows) // (2 * rows + 1), WIDEST)
+    return ceil_div(columns, ceil_div(columns, most)) if most > 0 else 0
 
 
 def _in_blocks(kc: int, depth: int, count: int, block: int) -> int:
