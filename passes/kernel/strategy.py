@@ -279,6 +279,14 @@ def choose_schedule(op: GraphOp, core: Core, *, size: bool = False) -> Schedule 
     return min(kept or choices, key=lambda choice: choice.cycles).schedule if choices else None
 
 
+def keeps_packed(op: GraphOp, core: Core) -> bool:
+    """Whether `op` reads constants of few bits that stay packed on `core`: what was measured of its types does not
+    count."""
+    if not isinstance(core, Machine):
+        return False
+    return any(each.KEEPS_PACKED and each.schedule(op, core) is not None for each in _able(op))
+
+
 def algorithms_for(op: GraphOp, machine: Machine) -> list[Attribute]:
     """The algorithms that the strategies of `op` choose from, for a search that measures."""
     return [found for each in _able(op) or (_DEFAULT,) for found in each.algorithms(op, machine)]
