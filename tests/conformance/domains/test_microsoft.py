@@ -305,7 +305,13 @@ BYTES = np.zeros((8, 1, 16), np.uint8)
         pytest.param(
             Case(
                 "MatMulNBits",
-                (f(1, 32), BYTES, f(8), None, np.arange(32, dtype=np.int32) // 16),
+                (
+                    np.ones((1, 32), np.float32),
+                    BYTES,
+                    np.ones(8, np.float32),
+                    None,
+                    np.arange(32, dtype=np.int32) // 16,
+                ),
                 {"K": 32, "N": 8, "bits": 4, "block_size": 32},
                 constants=(1, 4),
             ),
