@@ -153,7 +153,7 @@ class FewBitsMatMulOp(LoopNestOp):
         if self.kc is None:
             return [result]
         kc = self.kc.value.data
-        if kc < lhs[-1] and (kc % self.count or (kc % block and block % kc)):
+        if kc < lhs[-1] and (kc % self.count or (block < lhs[-1] and kc % block and block % kc)):
             raise ShapeError(f"kc = {kc} is not in whole words and blocks of {block}")
         return [result, TensorType(f32, [kc + (math.prod(lhs[:-1]) if kc < lhs[-1] else 0), rhs[-1]])]
 

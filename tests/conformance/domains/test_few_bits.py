@@ -13,6 +13,8 @@ from onnx import save
 from quantized import CASES, MICROSOFT, Array, Graph, pick
 
 import aotc
+from aotc.compiler.driver import lower
+from aotc.dialects.graph.packed.few_bits import FewBitsMatMulOp
 from aotc.machines.targets import lookup
 from aotc.measuring.routes import open_model
 from aotc.pipeline.options import CompileOptions
@@ -85,11 +87,16 @@ def made(make: Callable[[Graph], None], seed: int) -> tuple[Graph, list[Array]]:
     g = Graph(np.random.default_rng(seed), opset=21)
     for _ in range(TOGETHER):
         make(g)
+    return g, reference(g)
+
+
+def reference(g: Graph) -> list[Array]:
+    """What onnxruntime makes of a graph, node by node."""
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
     session = onnxruntime.InferenceSession(g.model().SerializeToString(), options, providers=["CPUExecutionProvider"])
-    return g, session.run(g.outputs, g.inputs)
+    return session.run(g.outputs, g.inputs)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -112,6 +119,40 @@ def test_c_and_llvm_give_the_same_bits(make: Callable[[Graph], None], tmp_path: 
     by_c, by_llvm = (open_model(str(path), route, CompileOptions())(g.inputs) for route in ("c", "jit"))
     for name in g.outputs:
         assert by_c[name].tobytes() == by_llvm[name].tobytes(), name
+
+
+def test_sums_of_parts_of_a_panel() -> None:
+    """Where a panel of all steps would not stay in L2: partial sums, also of batches and on threads."""
+    g = Graph(np.random.default_rng(0), opset=21)
+    for bits, block, batch, rows, columns, depth in (
+        (4, 32, (), 40, 40, 700),
+        (4, 256, (3,), 20, 33, 700),
+        (8, 16, (), 30, 50, 333),
+        (2, 64, (2,), 21, 20, 1000),
+    ):
+        name, blocks = g.name(), -(-depth // block)
+        g.inputs[name] = g.r.standard_normal((*batch, rows, depth)).astype(np.float32)
+        given = [
+            g.constant(g.r.integers(0, 256, (columns, blocks, block * bits // 8)).astype(np.uint8)),
+            g.constant(g.r.uniform(0.01, 0.1, columns * blocks).astype(np.float32)),
+            g.constant(g.r.integers(0, 256, columns * -(-blocks * bits // 8)).astype(np.uint8)),
+        ]
+        attributes = {"N": columns, "K": depth, "bits": bits, "block_size": block, "accuracy_level": 1}
+        g.outputs.append(g.node("MatMulNBits", name, *given, domain=MICROSOFT, **attributes))
+    name, weight = g.name(), g.r.integers(-8, 8, (700, 40)).astype(ml_dtypes.int4)
+    g.inputs[name] = g.r.standard_normal((30, 700)).astype(np.float32)
+    scales = g.constant(g.r.uniform(0.01, 0.1, 40).astype(np.float32))
+    g.outputs.append(g.node("MatMul", name, g.node("DequantizeLinear", g.constant(weight), scales, axis=1)))
+    target = f"{TARGETS[0]}@l2=16K,l3=64K"
+    module = lower(g.model(), CompileOptions(target=target, stop_after="schedule")).module
+    found = [op for op in module.walk() if isinstance(op, FewBitsMatMulOp)]
+    assert len(found) == len(g.outputs)
+    assert all(op.kc is not None and op.kc.value.data < op.sizes()[-1] for op in found)
+    wanted = reference(g)
+    for threads in (1, 2):
+        computed = aotc.compile(g.model(), target=target, threads=threads)(g.inputs)
+        for name, value in zip(g.outputs, wanted, strict=True):
+            assert np.abs(computed[name].astype(np.float64) - value).max() <= CLOSE * np.abs(value).max(), name
 
 
 def test_rows_in_f16(tmp_path: Path) -> None:
