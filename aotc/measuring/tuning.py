@@ -31,7 +31,7 @@ from aotc.machines.tuning_table import DIRECT, TuningTable
 from aotc.measuring.profiling import ProfiledModel, load_profiled, processor
 from aotc.model.locations import node_names
 from aotc.model.weights import Array, WeightStore
-from aotc.passes.kernel.strategy import algorithms_for, choose_algorithm, choose_schedule, strategy_of
+from aotc.passes.kernel.strategy import algorithms_for, choose_algorithm, choose_schedule, keeps_packed, strategy_of
 from aotc.pipeline.compilation import Compilation
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.phases import PHASE_NAMES, PHASES, PassRunner, phase_index, pipeline_of
@@ -104,7 +104,7 @@ def tune(
 
 def _is_measurable(op: AnchorOp, machine: Machine, store: WeightStore) -> bool:
     """Whether there is something to choose, and random values will do for what is not constant."""
-    if choose_schedule(op, machine) is None:
+    if choose_schedule(op, machine) is None or keeps_packed(op, machine):
         return False
     computed = (value for value in op.operands if known_array(value, store) is None)
     return all(dtype_name(element_type_of(value)).startswith("float") for value in computed)

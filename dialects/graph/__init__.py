@@ -30,7 +30,16 @@ from aotc.dialects.graph.compound import control, external, staged
 from aotc.dialects.graph.generators import random
 from aotc.dialects.graph.interfaces import GraphOp
 from aotc.dialects.graph.matrices import determinant
-from aotc.dialects.graph.packed import channels_last, dots, interleaved, narrow, regrouping, strassen, winograd
+from aotc.dialects.graph.packed import (
+    channels_last,
+    dots,
+    few_bits,
+    interleaved,
+    narrow,
+    regrouping,
+    strassen,
+    winograd,
+)
 from aotc.dialects.graph.packed import conv as blocked
 from aotc.dialects.graph.packed import matmul as packed
 from aotc.dialects.graph.packed import window as blocked_window
@@ -62,6 +71,7 @@ _FAMILIES = (
     interleaved,
     channels_last,
     dots,
+    few_bits,
     matmul,
     convolution,
     requantization,

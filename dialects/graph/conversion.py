@@ -8,7 +8,7 @@ from typing import cast
 
 import numpy as np
 from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, StringAttr, TensorType, f32, i32, i64
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
 
 from aotc.dialects import arrays
@@ -73,7 +73,8 @@ class AffineOp(ElementOp, ABC):
     """Affine quantisation of `x` by a scale and a zero point, one pair for each tensor, index of an axis, or block.
 
     The scale is a single element; or has one element per index of `axis`; or has the rank of x and, along `axis`, one
-    element per `block_size` of x's. The zero point, if there is one, has the shape of the scale, or is single like it.
+    element per `block_size` of x's. The zero point, if there is one, has the shape of the scale, or is single like it;
+    that of blocks may be single whatever the scale.
     """
 
     x = operand_def(TensorType)
@@ -88,7 +89,7 @@ class AffineOp(ElementOp, ABC):
         shape, scales = shape_of(self.x), shape_of(self.scale)
         block = self.block_size.value.data
         points = scales if self.zero_point is None else shape_of(self.zero_point)
-        if points != scales and not (_is_single(points) and _is_single(scales)):
+        if points != scales and not (_is_single(points) and (_is_single(scales) or block)):
             raise ShapeError(f"the zero point's shape {points} is not the scale's {scales}")
         if not _is_single(scales) or block:
             axis = normalize_axis(self.axis.value.data, len(shape))
@@ -123,17 +124,15 @@ class AffineOp(ElementOp, ABC):
         """The scale and, if there is one, the zero point for the element at `index`."""
         block = self.block_size.value.data
         axis = self.axis.value.data
-        if _is_single(shape_of(self.scale)):
-            return [
-                read([b.index(0)] * len(shape_of(value)))
-                for read, value in zip(reads[1:], self.operands[1:], strict=True)
-            ]
-        if block:
-            position = list(index)
-            position[axis] = position[axis] / block
-        else:
-            position = [index[axis]]
-        return [read(position) for read in reads[1:]]
+
+        def place(value: SSAValue) -> list[Scalar]:
+            if _is_single(shape_of(value)):
+                return [b.index(0)] * len(shape_of(value))
+            if not block:
+                return [index[axis]]
+            return [each / block if i == axis % len(index) else each for i, each in enumerate(index)]
+
+        return [read(place(value)) for read, value in zip(reads[1:], self.operands[1:], strict=True)]
 
     def _parameter_arrays(self, operands: Sequence[Array]) -> list[Array]:
         """The scale and the zero point, broadcast to x."""
@@ -215,7 +214,7 @@ class QuantizeOp(AffineOp):
 
 @irdl_op_definition
 class DequantizeOp(AffineOp):
-    """(x - zero_point) * scale in the precision of the result."""
+    """(x - zero_point) * scale in the precision of the result; the zero point of blocks may be a float like it."""
 
     name = "graph.dequantize"
 
@@ -227,10 +226,9 @@ class DequantizeOp(AffineOp):
         if is_float(element_type_of(self.x)) and not is_minifloat(element_type_of(self.x)):
             raise ShapeError(f"the operand has element type {element_type_of(self.x)}, expected integer or minifloat")
         Domain.FLOAT.require(self.to, "the result")
-        if self.zero_point is not None and element_type_of(self.zero_point) != element_type_of(self.x):
-            raise ShapeError(
-                f"the zero point has element type {element_type_of(self.zero_point)}, not {element_type_of(self.x)}"
-            )
+        point = None if self.zero_point is None else element_type_of(self.zero_point)
+        if point not in (None, element_type_of(self.x)) and not (self.block_size.value.data and point == self.to):
+            raise ShapeError(f"the zero point has element type {point}, not {element_type_of(self.x)}")
         return super().infer_types()
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
@@ -254,4 +252,5 @@ class DequantizeOp(AffineOp):
 
     def _difference_type(self) -> Attribute:
         """The type in which x - zero_point is computed."""
-        return f32 if is_float(element_type_of(self.x)) else i32
+        kinds = [element_type_of(each) for each in (self.x, self.zero_point) if each is not None]
+        return f32 if any(map(is_float, kinds)) else i32

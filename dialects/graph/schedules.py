@@ -76,6 +76,21 @@ class MatmulSchedule(Schedule):
             raise VerifyException("mc is for the order of columns without kc, in which panels follow each other")
 
 
+@dataclass(frozen=True)
+class FewBitsSchedule(Schedule):
+    """Products with a matrix of integers of few bits, packed in words, on register tiles of MR x NR vectors."""
+
+    mr: int
+    """Rows of a register tile."""
+    nr: int
+    """Vector registers of a row of the tile: NR * lanes columns, the width of a panel of words."""
+    unroll: int = 1
+    """Words in one iteration of the loop over them, or steps in one over a panel that is unpacked."""
+    kc: int | None = None
+    """Steps of the reduction that are unpacked into a scratch buffer, before all rows are multiplied with them; absent:
+    words are unpacked in registers, again for each tile."""
+
+
 def check_partial_sums(op: Operation, partials: SSAValue | None) -> None:
     """Raise VerifyException where the schedule of `op` has a KC but `op` has no buffer for partial sums."""
     schedule = schedule_of(op)
@@ -256,6 +271,11 @@ class MatmulScheduleAttr(ScheduleAttr[MatmulSchedule]):
 
 
 @irdl_attr_definition
+class FewBitsScheduleAttr(ScheduleAttr[FewBitsSchedule]):
+    name = "graph.few_bits_schedule"
+
+
+@irdl_attr_definition
 class InnerProductScheduleAttr(ScheduleAttr[InnerProductSchedule]):
     name = "graph.inner_product_schedule"
 
@@ -302,6 +322,7 @@ class TreeScheduleAttr(ScheduleAttr[TreeSchedule]):
 
 SCHEDULE_ATTRIBUTES = (
     MatmulScheduleAttr,
+    FewBitsScheduleAttr,
     InnerProductScheduleAttr,
     WindowScheduleAttr,
     RowScheduleAttr,

@@ -66,7 +66,8 @@ class KernelStrategy(Generic[Op]):
     """Whether it knows operations that sum up narrow integers (`AccumulatingOp`): no other strategy is asked."""
 
     KEEPS_PACKED: ClassVar[bool] = False
-    """Whether weights of several elements in a byte stay so: no other strategy is asked where there are such."""
+    """Whether constants of few bits stay so in memory: what it proposes is chosen before anything that widens them, and
+    no other strategy is asked where the model packs several elements in a byte."""
 
     TILES: ClassVar[bool] = True
     """Whether `nest` works on tiles, so that only what can be computed on tiles is fused into it."""
@@ -253,6 +254,7 @@ class Choice:
 
     schedule: Schedule
     cycles: float
+    keeps_packed: bool
 
 
 def choose_schedule(op: GraphOp, core: Core, *, size: bool = False) -> Schedule | None:
@@ -271,8 +273,18 @@ def choose_schedule(op: GraphOp, core: Core, *, size: bool = False) -> Schedule 
             why = f"{type(schedule).__name__} is not among its SCHEDULES"
             node = ", ".join(node_names(op.location))
             raise CompileError(Problem(what, node, op.name, why, "list it there"))
-        choices.append(Choice(schedule, strategy.cost(op, schedule, core) if on_vectors else 0))
-    return min(choices, key=lambda choice: choice.cycles).schedule if choices else None
+        cycles = strategy.cost(op, schedule, core) if on_vectors else 0
+        choices.append(Choice(schedule, cycles, strategy.KEEPS_PACKED))
+    kept = [choice for choice in choices if choice.keeps_packed]
+    return min(kept or choices, key=lambda choice: choice.cycles).schedule if choices else None
+
+
+def keeps_packed(op: GraphOp, core: Core) -> bool:
+    """Whether `op` reads constants of few bits that stay packed on `core`: what was measured of its types does not
+    count."""
+    if not isinstance(core, Machine):
+        return False
+    return any(each.KEEPS_PACKED and each.schedule(op, core) is not None for each in _able(op))
 
 
 def algorithms_for(op: GraphOp, machine: Machine) -> list[Attribute]:

@@ -27,7 +27,7 @@ from aotc.dialects.constants import constant_bytes
 from aotc.dialects.graph.interfaces import AnchorOp
 from aotc.machines.targets import machine_of
 from aotc.machines.tuning_table import TuningTable
-from aotc.passes.kernel.strategy import choose_algorithm
+from aotc.passes.kernel.strategy import choose_algorithm, keeps_packed
 from aotc.passes.schedule.measured import measured_algorithm
 
 
@@ -55,6 +55,8 @@ class ChooseAlgorithmsPass(ModulePass):
         table = TuningTable.read(self.table) if self.table else TuningTable()
         for each in op.walk():
             if not isinstance(each, AnchorOp) or AnchorOp.ALGORITHM in each.attributes:
+                continue
+            if keeps_packed(each, machine):
                 continue
             algorithm = measured_algorithm(table, ctx, each) or choose_algorithm(each, machine)
             if isinstance(algorithm, Attribute):

@@ -33,7 +33,7 @@ from aotc.machines.machine import Machine
 from aotc.machines.targets import core_of
 from aotc.machines.tuning_table import TuningTable
 from aotc.passes.kernel.costs.elementwise import elementwise_schedule
-from aotc.passes.kernel.strategy import choose_schedule
+from aotc.passes.kernel.strategy import choose_schedule, keeps_packed
 from aotc.passes.schedule.measured import measured_schedule
 
 
@@ -54,7 +54,8 @@ class ChooseSchedulePass(ModulePass):
         table = TuningTable.read(self.table) if self.table else TuningTable()
         for each in op.walk():
             if isinstance(each, AnchorOp) and ScheduleAttr.KEY not in each.attributes:
-                if (measured := measured_schedule(table, ctx, each)) is not None:
+                measured = None if keeps_packed(each, core) else measured_schedule(table, ctx, each)
+                if measured is not None:
                     each.attributes[ScheduleAttr.KEY] = measured
                 else:
                     _set_schedule(each, ScheduleAttr.KEY, choose_schedule(each, core, size=self.size))

@@ -16,7 +16,7 @@ from xdsl.ir import Attribute
 
 from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.dtypes import byte_width
-from aotc.dialects.graph.schedules import MatmulSchedule
+from aotc.dialects.graph.schedules import FewBitsSchedule, MatmulSchedule
 from aotc.dialects.graph.shapes import LINE, Segment, ceil_div, segments
 from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder
 
@@ -134,7 +134,7 @@ def reduction(
 
 def accumulate(
     b: TileBuilder,
-    schedule: MatmulSchedule,
+    schedule: MatmulSchedule | FewBitsSchedule,
     dtype: Attribute,
     tile: Tile,
     depth: int,

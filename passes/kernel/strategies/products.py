@@ -11,6 +11,7 @@ from aotc.dialects.graph.packed.channels_last import (
 )
 from aotc.dialects.graph.packed.conv import BlockedConvOp, BlockedConvTransposeOp
 from aotc.dialects.graph.packed.dots import BlockedDotConvOp, BlockedDotDepthwiseConvOp, PackedDotMatMulOp
+from aotc.dialects.graph.packed.few_bits import FewBitsMatMulOp
 from aotc.dialects.graph.packed.matmul import PackedMatMulOp
 from aotc.dialects.graph.packed.narrow import NarrowConvolutionOp
 from aotc.dialects.graph.packed.strassen import StrassenMatMulOp
@@ -27,6 +28,7 @@ from aotc.passes.kernel.strategies.integers.dot_conv import BlockedDotConvStrate
 from aotc.passes.kernel.strategies.integers.dot_depthwise import BlockedDotDepthwiseStrategy, DotDepthwiseStrategy
 from aotc.passes.kernel.strategies.integers.dot_matmul import DotMatMulStrategy, PackedDotMatMulStrategy
 from aotc.passes.kernel.strategies.integers.dot_winograd import WinogradDotStrategy
+from aotc.passes.kernel.strategies.integers.few_bits import FewBitsMatMulStrategy, FewBitsStrategy
 from aotc.passes.kernel.strategies.lanes_conv import LanesConvStrategy
 from aotc.passes.kernel.strategies.matmul import MatMulStrategy, PackedMatMulStrategy
 from aotc.passes.kernel.strategies.narrow_conv import NarrowConvolutionStrategy, NarrowConvStrategy
@@ -35,7 +37,14 @@ from aotc.passes.kernel.strategies.winograd import WinogradConvStrategy, Winogra
 from aotc.passes.kernel.strategy import Strategies
 
 STRATEGIES: Strategies = {
-    MatMulOp: (MatMulStrategy(), StrassenStrategy(), DotMatMulStrategy(), InterleavedProductStrategy()),
+    MatMulOp: (
+        MatMulStrategy(),
+        StrassenStrategy(),
+        FewBitsStrategy(),
+        DotMatMulStrategy(),
+        InterleavedProductStrategy(),
+    ),
+    FewBitsMatMulOp: (FewBitsMatMulStrategy(),),
     PackedMatMulOp: (PackedMatMulStrategy(),),
     PackedDotMatMulOp: (PackedDotMatMulStrategy(),),
     StrassenMatMulOp: (StrassenMatMulStrategy(),),

@@ -275,7 +275,9 @@ def test_packed_queries_keys_and_values() -> None:
         assert_close("y_0", aotc.compile(proto)(feed)["y_0"], wanted)
 
 
-@pytest.mark.parametrize("options", [{"optimize": 0}, {"optimize": "s", "target": "cortex-m4f"}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"target": "x86-64-v3"}, {"optimize": 0}, {"optimize": "s", "target": "cortex-m4f"}], ids=str
+)
 def test_weights_of_four_bits_stay_packed(options: dict[str, Any]) -> None:
     columns, depth = 32, 64
     stored = i(0, 256, columns, depth // 32, 16, dtype=np.uint8)
@@ -299,6 +301,22 @@ BYTES = np.zeros((8, 1, 16), np.uint8)
         refused("MatMulNBits", [f(1, 32), BYTES, f(8)], "bits = 3", K=32, N=8, bits=3, block_size=32),
         refused(
             "MatMulNBits", [f(1, 32), BYTES[:4], f(8)], "the weight has 64 bytes", K=32, N=8, bits=4, block_size=32
+        ),
+        pytest.param(
+            Case(
+                "MatMulNBits",
+                (
+                    np.ones((1, 32), np.float32),
+                    BYTES,
+                    np.ones(8, np.float32),
+                    None,
+                    np.arange(32, dtype=np.int32) // 16,
+                ),
+                {"K": 32, "N": 8, "bits": 4, "block_size": 32},
+                constants=(1, 4),
+            ),
+            "g_idx does not put 32 columns",
+            id="MatMulNBits: g_idx",
         ),
         refused("FusedConv", [f(1, 1, 3, 3), f(1, 1, 1, 1)], "activation = Mish", activation="Mish"),
         refused("Attention", [f(1, 2, 4), f(4, 12), f(12)], "4 columns do not divide into 3 heads", num_heads=3),

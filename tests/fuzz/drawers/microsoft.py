@@ -125,15 +125,17 @@ def _dynamic_matmul(op_type: str, d: Draft) -> None:
 
 
 def _few_bits(d: Draft) -> None:
-    bits, block, depth, columns = d.pick((4, 4, 8)), d.pick((16, 32)), d.number(1, 70), d.number(1, 33)
+    bits, block, depth, columns = d.pick((2, 4, 4, 8)), d.pick((16, 32)), d.number(1, 70), d.number(1, 33)
     blocks = -(-depth // block)
     stored = d.known(d.rng.integers(0, 256, (columns, blocks, block * bits // 8)).astype(np.uint8))
     scale = d.fresh("float32", (columns * blocks,), 0.01, 0.1, constant=True)
     point = None
-    if d.chance(0.5):
+    if d.chance(0.2) and bits == 4:  # onnxruntime has none of others
+        point = d.fresh("float32", (columns * blocks,), 0, 15, constant=True)
+    elif d.chance(0.5):
         point = d.known(d.rng.integers(0, 256, columns * -(-blocks * bits // 8)).astype(np.uint8))
     bias = [None, _floats(d, columns)] if d.chance(0.4) else []
-    x = _floats(d, *d.shape(d.number(0, 1)), d.number(1, 5), depth)
+    x = _floats(d, *d.shape(d.number(0, 1)), d.number(1, 9), depth)
     given = [x, stored, scale, point, *bias]
     _add(d, "MatMulNBits", given, how=FAST, K=depth, N=columns, bits=bits, block_size=block)
 

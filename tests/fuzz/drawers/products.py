@@ -26,10 +26,27 @@ def _long(d: Draft) -> int:
 def _matmul(d: Draft) -> None:
     x = d.take(FLOAT, ranks=(1, 4)) if d.chance(0.6) else d.fresh(d.pick(FLOAT), (_long(d), _long(d)))
     k, n = x.shape[-1], _long(d)
+    if x.dtype == "float32" and d.opset >= 21 and d.chance(0.2):
+        d.add("MatMul", [x, _few_bits(d, k, n)], how=FAST)
+        return
     lead = tuple(e if d.chance(0.7) else 1 for e in x.shape[:-2]) if d.chance(0.5) else ()
     shape = (k,) if d.chance(0.1) else (*lead, k, n)
     y = _weight(d, x.dtype, shape)
     d.add("MatMul", [x, y], how=FAST)
+
+
+def _few_bits(d: Draft, *shape: int) -> Value:
+    """A matrix of constants of 4 bits, with a scale for each column or for blocks along either axis."""
+    dtype, axis, block = d.pick(("int4", "uint4")), d.number(0, 1), d.pick((0, 8, 16, 32))
+    if block:
+        scales = tuple(-(-extent // block) if each == axis else extent for each, extent in enumerate(shape))
+    else:
+        axis, scales = 1, (shape[1],)
+    low = 0 if dtype == "uint4" else -8
+    given = [d.fresh(dtype, shape, low, low + 15, constant=True), d.fresh("float32", scales, 0.01, 0.2, constant=True)]
+    if d.chance(0.6):
+        given.append(d.fresh(dtype, scales, low, low + 15, constant=True))
+    return d.add("DequantizeLinear", given, axis=axis, block_size=block)[0]
 
 
 def _gemm(d: Draft) -> None:

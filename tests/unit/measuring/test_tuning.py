@@ -15,7 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 import aotc
 from aotc.compiler.driver import lower
 from aotc.dialects.graph.interfaces import AnchorOp
-from aotc.dialects.graph.schedules import MatmulSchedule, ScheduleAttr, schedule_of, signature
+from aotc.dialects.graph.schedules import FewBitsSchedule, MatmulSchedule, ScheduleAttr, schedule_of, signature
 from aotc.errors import FileError, UsageError
 from aotc.machines.targets import lookup
 from aotc.machines.tuning_table import DIRECT, TuningTable
@@ -147,3 +147,27 @@ def test_a_table_of_another_processor_or_none_is_refused(tmp_path: Path) -> None
 
 
 RELU = '<ir_version: 8, opset_import: ["" : 17]> g (float[4] x) => (float[4] y) { y = Relu(x) }'
+
+
+def test_what_stays_packed_is_not_tuned(tmp_path: Path) -> None:
+    """Of constants of few bits an entry would know the type that they stand for only: it is another operation's."""
+    random = np.random.default_rng(0)
+    q = helper.make_tensor(
+        "q", TensorProto.INT4, [512, 512], random.integers(0, 256, 512 * 256).astype(np.uint8).tobytes(), raw=True
+    )
+    nodes = [helper.make_node("DequantizeLinear", ["q", "s"], ["w"]), helper.make_node("MatMul", ["x", "w"], ["y"])]
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [512, 512])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    constants = [q, numpy_helper.from_array(np.array(0.1, np.float32), "s")]
+    path = tmp_path / "packed.onnx"
+    graph = helper.make_graph(nodes, "g", [x], [y], constants)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), str(path))
+    assert not list(tune(str(path), CompileOptions(), TuningTable()))
+    (product,) = anchors(path, stop_after="graph")
+    other = TuningTable(lookup("host").cpu)
+    other.algorithms[signature(product)] = "#graph.strassen<rows = 128>"
+    other.schedules[signature(product)] = str(ScheduleAttr.of(MatmulSchedule(8, 3, 2, 4, "rows")))
+    table = tmp_path / "table.json"
+    table.write_text(other.text())
+    (scheduled,) = anchors(path, stop_after="schedule", tuned=str(table))
+    assert isinstance(schedule_of(scheduled), FewBitsSchedule)

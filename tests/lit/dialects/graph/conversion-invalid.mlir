@@ -53,3 +53,19 @@ func.func @axis(%x: tensor<4xf32>, %s: tensor<4xf32>) {
   %0 = graph.quantize %x, %s {axis = 2, to = i8} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi8>
   func.return
 }
+
+// -----
+
+// CHECK: the zero point has element type f32, not i8
+func.func @float_zero_point(%x: tensor<4xi8>, %s: tensor<f32>, %z: tensor<f32>) {
+  %0 = graph.dequantize %x, %s, %z {to = f32} : (tensor<4xi8>, tensor<f32>, tensor<f32>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: the zero point's shape () is not the scale's (4,)
+func.func @single_zero_point(%x: tensor<4xi8>, %s: tensor<4xf32>, %z: tensor<i8>) {
+  %0 = graph.dequantize %x, %s, %z {axis = 0, to = f32} : (tensor<4xi8>, tensor<4xf32>, tensor<i8>) -> tensor<4xf32>
+  func.return
+}

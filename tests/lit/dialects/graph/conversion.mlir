@@ -6,11 +6,15 @@
 // CHECK-NEXT: %1 = graph.quantize %x, %s, %z {axis = 1 : i64, block_size = 0 : i64, to = i8} : (tensor<2x4xf32>, tensor<f32>, tensor<i8>) -> tensor<2x4xi8>
 // CHECK-NEXT: %2 = graph.dequantize %1, %b {axis = -1 : i64, block_size = 2 : i64, to = f16} : (tensor<2x4xi8>, tensor<2x2xf16>) -> tensor<2x4xf16>
 // CHECK-NEXT: %3 = graph.dequantize %1, %c {axis = 0 : i64, block_size = 0 : i64, to = f32} : (tensor<2x4xi8>, tensor<2xf32>) -> tensor<2x4xf32>
+// CHECK-NEXT: %4 = graph.dequantize %1, %b, %z {axis = 1 : i64, block_size = 2 : i64, to = f16} : (tensor<2x4xi8>, tensor<2x2xf16>, tensor<i8>) -> tensor<2x4xf16>
+// CHECK-NEXT: %5 = graph.dequantize %1, %b, %b {axis = 1 : i64, block_size = 2 : i64, to = f16} : (tensor<2x4xi8>, tensor<2x2xf16>, tensor<2x2xf16>) -> tensor<2x4xf16>
 func.func @forms(%x: tensor<2x4xf32>, %s: tensor<f32>, %z: tensor<i8>, %b: tensor<2x2xf16>, %c: tensor<2xf32>) {
   %0 = graph.cast %x {to = ui8} : (tensor<2x4xf32>) -> tensor<2x4xui8>
   %1 = graph.quantize %x, %s, %z {axis = 1, block_size = 0, to = i8} : (tensor<2x4xf32>, tensor<f32>, tensor<i8>) -> tensor<2x4xi8>
   %2 = graph.dequantize %1, %b {axis = -1, block_size = 2, to = f16} : (tensor<2x4xi8>, tensor<2x2xf16>) -> tensor<2x4xf16>
   %3 = graph.dequantize %1, %c {axis = 0, block_size = 0, to = f32} : (tensor<2x4xi8>, tensor<2xf32>) -> tensor<2x4xf32>
+  %4 = graph.dequantize %1, %b, %z {axis = 1, block_size = 2, to = f16} : (tensor<2x4xi8>, tensor<2x2xf16>, tensor<i8>) -> tensor<2x4xf16>
+  %5 = graph.dequantize %1, %b, %b {axis = 1, block_size = 2, to = f16} : (tensor<2x4xi8>, tensor<2x2xf16>, tensor<2x2xf16>) -> tensor<2x4xf16>
   func.return
 }
 

@@ -37,19 +37,3 @@ func.func @packed(%x: tensor<100x3xf32>, %n: tensor<70x4xi32>, %r: tensor<20xui8
   %2, %3 = graph.packed_tree_leaves %x, %n, %s {depth = 1 : i64, inner = 33 : i64} : (tensor<100x3xf32>, tensor<70x4xi32>, tensor<3xui8>) -> (tensor<100x3xui8>, tensor<100x3xi32>)
   func.return
 }
-
-// Weights of several elements in a byte stay so: no strategy that would widen them is asked.
-// CHECK-LABEL: func.func @nibbles
-// CHECK:      graph.matmul %x, %{{.*}} {transpose_rhs = true} :
-// CHECK-NEXT: graph.matmul %x, %w {transpose_rhs = true, schedule = #graph.matmul_schedule
-// SCALAR-LABEL: func.func @nibbles
-// SCALAR:      graph.matmul %x, %{{.*}} {transpose_rhs = true} :
-func.func @nibbles(%x: tensor<8x64xf32>, %w: tensor<64x64xf32>) attributes {aot.entry} {
-  %b = graph.constant dense<17> : tensor<64x32xui8>
-  %s = graph.constant dense<0.5> : tensor<f32>
-  %0 = graph.unpack %b {bits = 4 : i64} : (tensor<64x32xui8>) -> tensor<64x64xui8>
-  %1 = graph.dequantize %0, %s {axis = 0 : i64, block_size = 0 : i64, to = f32} : (tensor<64x64xui8>, tensor<f32>) -> tensor<64x64xf32>
-  %2 = graph.matmul %x, %1 {transpose_rhs = true} : (tensor<8x64xf32>, tensor<64x64xf32>) -> tensor<8x64xf32>
-  %3 = graph.matmul %x, %w {transpose_rhs = true} : (tensor<8x64xf32>, tensor<64x64xf32>) -> tensor<8x64xf32>
-  func.return
-}

@@ -12,7 +12,8 @@ from aotc.dialects.dtypes import numpy_dtype
 from aotc.dialects.graph.conversion import DequantizeOp
 from aotc.dialects.graph.elementwise import AddOp, MaxOp, MinOp, MulOp, ReluOp, SubOp
 from aotc.dialects.graph.functions import SigmoidOp, TanhOp
-from aotc.dialects.graph.interfaces import element_type_of, shape_of
+from aotc.dialects.graph.indexing import GatherOp
+from aotc.dialects.graph.interfaces import Array, element_type_of, shape_of
 from aotc.dialects.graph.logical import CompareOp, WhereOp
 from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.movement import TransposeOp
@@ -155,32 +156,52 @@ def matmul_n_bits(node: Node) -> SSAValue:
     if packed.size != columns * blocks * block * bits // 8:
         node.fail(f"the weight has {packed.size} bytes, expected {columns * blocks * block * bits // 8}")
     whole = blocks * block
-    stored = node.constant(packed.reshape(columns, whole * bits // 8).view(np.uint8))
+    x, packed = node.input(0), packed.reshape(columns, whole * bits // 8).view(np.uint8)
+    if (places := _places(node, depth, block)) is not None:
+        fields = _fields(packed, bits)
+        fields[:, :depth] = fields[:, places]
+        shifted = fields.reshape(columns, -1, 8 // bits) << (np.arange(8 // bits, dtype=np.uint8) * np.uint8(bits))
+        packed = np.bitwise_or.reduce(shifted, axis=-1)
+        x = node.emit(GatherOp, x, node.constant(places), axis=len(shape_of(x)) - 1)
+    stored = node.constant(packed)
     weight = node.emit(UnpackOp, stored, bits=bits) if bits < 8 else stored
     weight = reshape(node, weight, [columns, whole])
-    order = node.known(4)
-    if node.optional(4) is not None and (order is None or not (order[:depth] == np.arange(depth) // block).all()):
-        node.fail("g_idx puts the columns of a block elsewhere", fix="export the model without act_order")
     scales = reshape(node, node.input(2), [columns, blocks])
     point = _zero_points(node, columns, blocks, bits)
+    weight = cut(node, weight, {1: (0, 1, depth)})
     real = node.emit(DequantizeOp, weight, scales, point, axis=1, block_size=block, to=element_type_of(scales))
-    if whole > depth:
-        real = cut(node, real, {1: (0, 1, depth)})
-    x = node.input(0)
     product = node.emit(MatMulOp, x, cast(node, real, element_type_of(x)), transpose_rhs=True)
     return product if node.optional(5) is None else node.emit(AddOp, product, node.input(5))
 
 
+def _places(node: Node, depth: int, block: int) -> Array | None:
+    """The rows of the weight in the order in which those of a block are neighbours, by g_idx, which has the block of
+    each; None where they are so already."""
+    if node.optional(4) is None:
+        return None
+    groups = node.constant_input(4, "g_idx").reshape(-1)[:depth]
+    places = np.argsort(groups, kind="stable").astype(np.int64)
+    if groups.size != depth or not (groups[places] == np.arange(depth) // block).all():
+        node.fail(
+            f"g_idx does not put {block} columns into each block", fix="export the model with blocks of equal size"
+        )
+    return None if bool((places == np.arange(depth)).all()) else places
+
+
+def _fields(packed: Array, bits: int) -> Array:
+    """The elements of rows of bytes, the lowest bits first, as u8."""
+    shifts = np.arange(8 // bits, dtype=np.uint8) * np.uint8(bits)
+    return ((packed[:, :, None] >> shifts) & np.uint8((1 << bits) - 1)).reshape(len(packed), -1)
+
+
 def _zero_points(node: Node, columns: int, blocks: int, bits: int) -> SSAValue:
-    """[columns, blocks] of u8; the middle of the range where there are none."""
+    """[columns, blocks] of u8, or of the type of the scales; the middle of the range where there are none."""
     given = node.optional(3)
     if given is None:
         return node.constant(np.full([columns, blocks], 1 << (bits - 1), np.uint8))
+    if element_type_of(given) == node.element_type(2):
+        return reshape(node, given, [columns, blocks])
     if numpy_dtype(element_type_of(given)) != np.uint8:
-        node.fail("zero points that are not packed like the weight are not supported", fix="export them as uint8")
-    found = node.constant_input(3, "the zero points").reshape(columns, -1).astype(np.uint32)
-    per_byte = 8 // bits
-    shifts = np.arange(per_byte, dtype=np.uint32) * bits
-    return node.constant(
-        ((found[:, :, None] >> shifts) & ((1 << bits) - 1)).reshape(columns, -1)[:, :blocks].astype(np.uint8)
-    )
+        node.fail("the zero points are neither packed like the weight nor of the type of the scales")
+    found = node.constant_input(3, "the zero points").reshape(columns, -1)
+    return node.constant(np.ascontiguousarray(_fields(found, bits)[:, :blocks]))

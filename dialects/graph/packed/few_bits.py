@@ -1,0 +1,195 @@
+"""Products with matrices of integers of few bits, scaled in blocks, and their packing: several integers in a word.
+
+A word of 32 bits holds neighbours along the reduction, so that a register of words is as many steps of as many columns
+as it has lanes, each one a shift and a mask away.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+from xdsl.dialects.builtin import I64, BoolAttr, FloatAttr, IntegerAttr, IntegerType, TensorType, f32, i32
+from xdsl.ir import Attribute, OpResult
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    opt_result_def,
+    prop_def,
+    result_def,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from aotc.dialects.arrays import to_blocks
+from aotc.dialects.builder import Builder, Reader, Scalar, Writer
+from aotc.dialects.dtypes import compute_type, is_float
+from aotc.dialects.graph.interfaces import Array, ElementOp, Fusion, LoopNestOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.schedules import FewBitsSchedule, schedule_of
+from aotc.dialects.graph.shapes import ceil_div
+
+WORD = 32
+"""Bits of a word."""
+
+
+@irdl_op_definition
+class PackFewBitsOp(ElementOp):
+    """A matrix [K, N] (with `transpose`: [N, K]) of integers of few bits as panels of words: [ceil(N / width), words,
+    width].
+
+    Bits j * `bits` to (j + 1) * `bits` of word w of a column are its element k = w * 32 / bits + j plus `offset`, which
+    makes it unsigned. What is missing is zero.
+    """
+
+    name = "graph.pack_few_bits"
+    FUSION: ClassVar[Fusion] = Fusion.INJECTIVE
+    ORDERS_WEIGHTS: ClassVar[bool] = True
+    x = operand_def(TensorType)
+    bits = prop_def(IntegerAttr[I64])
+    offset = prop_def(IntegerAttr[I64])
+    width = prop_def(IntegerAttr[I64])
+    transpose = opt_prop_def(BoolAttr)
+    result = result_def(TensorType)
+
+    def infer_types(self) -> Sequence[TensorType]:
+        shape, bits, width = shape_of(self.x), self.bits.value.data, self.width.value.data
+        if len(shape) != 2 or not isinstance(element_type_of(self.x), IntegerType):
+            raise ShapeError(f"the operand must be a matrix of integers, found {self.x.type}")
+        if bits not in (2, 4, 8) or width < 1:
+            raise ShapeError(f"2, 4 or 8 bits in panels of columns, found {bits} bits and width {width}")
+        depth, columns = reversed(shape) if self.flag("transpose") else shape
+        return [TensorType(i32, [ceil_div(columns, width), ceil_div(depth * bits, WORD), width])]
+
+    def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
+        bits, count = self.bits.value.data, WORD // self.bits.value.data
+        x = operands[0].T if self.flag("transpose") else operands[0]
+        fields = (x.astype(np.int16) + np.int16(self.offset.value.data)).astype(np.uint8)
+        fields = np.pad(fields & np.uint8(2**bits - 1), [(0, -len(x) % count), (0, 0)])
+        words = np.zeros((len(fields) // count, x.shape[1]), np.uint32)
+        for place in range(count):
+            words |= fields[place::count].astype(np.uint32) << np.uint32(place * bits)
+        panels = np.moveaxis(to_blocks(words, 1, self.width.value.data), -2, 0)
+        return [np.ascontiguousarray(panels).view(np.int32)]
+
+    def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
+        panel, word, lane = index
+        bits, count = self.bits.value.data, WORD // self.bits.value.data
+        depth, columns = reversed(shape_of(self.x)) if self.flag("transpose") else shape_of(self.x)
+        column = panel * self.width.value.data + lane
+
+        def field(place: int) -> Scalar:
+            k = word * count + place
+            inside = b.compare("lt", k, depth) & b.compare("lt", column, columns)
+            at = [column, k] if self.flag("transpose") else [k, column]
+
+            def value() -> list[Scalar]:
+                return [(b.cast(b.decode(reads[0](at)), i32) + self.offset.value.data) & (2**bits - 1)]
+
+            return b.when(inside, value, lambda: [b.const(0, i32)])[0]
+
+        total = field(0)
+        for place in range(1, count):
+            total = total | b.shift_left(field(place), b.const(place * bits, i32))
+        return total
+
+
+@irdl_op_definition
+class FewBitsMatMulOp(LoopNestOp):
+    """lhs [.., M, K] times a matrix [K, `columns`] packed by `pack_few_bits`: [.., M, columns] of type `to`.
+
+    Element (k, n) of the matrix is (integer - zero point) * scale, both of column n and block k / `block`: `scales` and
+    `points` are panels as of `pack_columns`, [panels, blocks, width]. The zero point is `point`, plus an element of
+    `points` where there are any.
+
+    The optional result `panel` is a scratch buffer for `kc` rows of a panel as f32 (as the schedule has it); where K is
+    more than that, followed by as many rows of partial sums as lhs has in all.
+    """
+
+    name = "graph.few_bits_matmul"
+    lhs = operand_def(TensorType)
+    rhs = operand_def(TensorType)
+    scales = operand_def(TensorType)
+    points = opt_operand_def(TensorType)
+    columns = prop_def(IntegerAttr[I64])
+    bits = prop_def(IntegerAttr[I64])
+    block = prop_def(IntegerAttr[I64])
+    point = prop_def(FloatAttr)
+    to = prop_def(Attribute)
+    kc = opt_prop_def(IntegerAttr[I64])
+    result = result_def(TensorType)
+    panel = opt_result_def(TensorType)
+
+    @property
+    def count(self) -> int:
+        """Elements of a word."""
+        return WORD // self.bits.value.data
+
+    def sizes(self) -> tuple[tuple[int, ...], int, int, int]:
+        """The batch shape, M, the number of columns, and K."""
+        *batch, rows, depth = shape_of(self.lhs)
+        return tuple(batch), rows, self.columns.value.data, depth
+
+    def infer_types(self) -> Sequence[TensorType]:
+        lhs, rhs = shape_of(self.lhs), shape_of(self.rhs)
+        if len(lhs) < 2 or len(rhs) != 3 or element_type_of(self.rhs) != i32:
+            raise ShapeError(f"operands must be rows and panels of words, found {self.lhs.type} and {self.rhs.type}")
+        columns, bits, block = self.columns.value.data, self.bits.value.data, self.block.value.data
+        if bits not in (2, 4, 8) or block < 1 or (block % self.count and block < lhs[-1]):
+            raise ShapeError(f"blocks of {block} elements of {bits} bits are no whole words")
+        if rhs[:2] != (ceil_div(columns, rhs[-1]), ceil_div(lhs[-1] * bits, WORD)):
+            raise ShapeError(f"{list(lhs)} and panels {list(rhs)} of {columns} columns do not multiply")
+        expected = (rhs[0], ceil_div(lhs[-1], block), rhs[-1])
+        for value in self.operands[2:]:
+            if shape_of(value) != expected:
+                raise ShapeError(f"scales and zero points are {list(expected)}, found {list(shape_of(value))}")
+        if compute_type(element_type_of(self.lhs)) != f32 or compute_type(element_type_of(self.scales)) != f32:
+            raise ShapeError(f"rows and scales are f32 or narrower, found {self.lhs.type} and {self.scales.type}")
+        if not is_float(self.to):
+            raise ShapeError(f"the result is of floats, found {self.to}")
+        result = TensorType(self.to, [*lhs[:-1], columns])
+        if self.kc is None:
+            return [result]
+        kc = self.kc.value.data
+        if kc < lhs[-1] and (kc % self.count or (block < lhs[-1] and kc % block and block % kc)):
+            raise ShapeError(f"kc = {kc} is not in whole words and blocks of {block}")
+        return [result, TensorType(f32, [kc + (math.prod(lhs[:-1]) if kc < lhs[-1] else 0), rhs[-1]])]
+
+    def verify_(self) -> None:
+        super().verify_()
+        schedule = schedule_of(self)
+        if isinstance(schedule, FewBitsSchedule) and schedule.kc != (None if self.kc is None else self.kc.value.data):
+            raise VerifyException(f"kc = {schedule.kc} of the schedule is not that of the operation")
+
+    def scratch(self) -> Sequence[OpResult]:
+        return [] if self.panel is None else [self.panel]
+
+    def operations(self) -> int:
+        batch, *sizes = self.sizes()
+        return 2 * math.prod((*batch, *sizes))
+
+    def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
+        batch, rows, columns, depth = self.sizes()
+        width, bits, block = shape_of(self.rhs)[-1], self.bits.value.data, self.block.value.data
+        points = reads[3] if self.points is not None else None
+
+        def body(index: list[Scalar]) -> None:
+            *row, column = index
+            panel, lane = column / width, b.rem(column, b.index(width))
+
+            def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+                (k,) = at
+                shift = b.cast(b.rem(k, b.index(self.count)) * bits, i32)
+                field = b.shift_right(reads[1]([panel, k / self.count, lane]), shift) & (2**bits - 1)
+                place = [panel, k / block, lane]
+                value = b.cast(field, f32) - self.point.value.data
+                if points is not None:
+                    value = value - b.cast(b.decode(points(place)), f32)
+                x = b.cast(reads[0]([*row, k]), f32)
+                return [carried[0] + x * (value * b.cast(reads[2](place), f32))]
+
+            writes[0](index, b.cast(b.reduce([(0, depth)], [b.const(0, f32)], step)[0], self.to))
+
+        b.parallel_for([*batch, rows, columns], body)
