@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from aotc.machines.targets import binding
+
+if TYPE_CHECKING:
+    from llvmlite.binding.newpassmanagers import ModulePassManager
 
 
 def optimize(module: Any, machine: Any, level: str, rolled: bool = False) -> None:
@@ -14,4 +19,20 @@ def optimize(module: Any, machine: Any, level: str, rolled: bool = False) -> Non
     if rolled or level == "s":
         options.loop_unrolling = options.loop_interleaving = options.slp_vectorization = False
     builder = llvm_binding.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(module, builder)
+    with _disposed(builder.getModulePassManager()) as manager:
+        manager.run(module, builder)
+
+
+@contextmanager
+def _disposed(manager: ModulePassManager) -> Generator[ModulePassManager]:
+    """Give back the passes of a manager, some fifty kilobytes.
+
+    llvmlite's class has two bases with a `_dispose`, and the one that does nothing comes first.
+    """
+    from llvmlite.binding.newpassmanagers import NewPassManager
+
+    try:
+        yield manager
+    finally:
+        NewPassManager._dispose(manager)  # pyright: ignore[reportPrivateUsage]
+        manager.detach()
