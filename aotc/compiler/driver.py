@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Literal, Unpack
 
 from aotc.compiler.keywords import in_python_terms
 from aotc.compiler.lowering import (
@@ -32,6 +32,7 @@ from aotc.pipeline.phases import PHASE_NAMES, PassTiming
 from aotc.pipeline.signature import FileOptions, InProcessOptions, with_options
 
 if TYPE_CHECKING:
+    from aotc.compiler.dynamic.model import DynamicModel
     from aotc.compiler.dynamic.specializing import Specialization
     from aotc.executor import CompiledModel
     from aotc.model.artifacts import ArtifactSet
@@ -96,9 +97,10 @@ def compile(
     max_shapes: int = MAX_SHAPES,
     on_compile: Callable[[Specialization], None] | None = None,
     **options: Unpack[InProcessOptions],
-) -> CompiledModel | Any:
+) -> CompiledModel | DynamicModel:
     """Compile a model in this process and return it ready to run: a CompiledModel, or where dimensions of its inputs
-    are open a DynamicModel, which compiles for the shapes that arrive.
+    are open a DynamicModel, which compiles for the shapes that arrive. Type checkers allow what both have, and the rest
+    after `isinstance`; `build(source).load()` is always the first, `DynamicModel(source)` always the second.
 
     `source` is a path, the bytes of a model or a ModelProto; options are those of `aotc compile` with underscores,
     except those about files and memory, which belong to `compile_to`. A `target` is a processor that this one has all

@@ -10,16 +10,12 @@ from __future__ import annotations
 import io
 import json
 import re
-import shutil
 import struct
-import subprocess
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import EntryPoint
 from math import prod
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 from zipfile import BadZipFile
 
@@ -174,21 +170,9 @@ def _object(artifact: Artifact) -> str:
 
 
 def _disassembly(artifact: Artifact) -> str:
-    """By the system's objdump: llvmlite's LLVM has no disassembler, only one for text of LLVM (`_llvm_assembly`)."""
-    tools = ("llvm-objdump", "objdump", "arm-none-eabi-objdump", "riscv64-unknown-elf-objdump")
-    why = "it was not found"
-    with tempfile.TemporaryDirectory(prefix="aotc-") as folder:
-        (Path(folder) / "code").write_bytes(artifact.read())
-        for tool in tools:
-            if shutil.which(tool) is None:
-                continue
-            command = [tool, "-d", "--no-show-raw-insn", "code"]
-            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-            if done.returncode == 0 and "UNKNOWN" not in done.stdout:
-                return done.stdout.replace("code:", f"{artifact.name}:", 1).strip()
-            why = done.stderr.strip() or "it does not know the machine"
-    fix = "install binutils or llvm, or use --emit asm"
-    raise UsageError(Problem(f"{artifact.name} cannot be disassembled by objdump", why=why, fix=fix))
+    from aotc.emit.disassembly import disassembled
+
+    return disassembled(artifact.read(), artifact.name)
 
 
 def _library(artifact: Artifact) -> str:

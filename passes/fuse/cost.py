@@ -13,6 +13,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from aotc.dialects.builder import INDEX, Reader, Scalar
 from aotc.dialects.dtypes import storage_type
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, GraphOp, element_type_of, shape_of
+from aotc.model.memo import Memo
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 from aotc.passes.kernel.costs.trips import trips
 from aotc.passes.kernel.signature import signature
@@ -47,18 +48,19 @@ class _Probe:
         return [reader(buffer, value) for buffer, value in zip(self.buffers, self.values, strict=True)]
 
 
-_element_costs: dict[object, int] = {}
-_anchor_reads: dict[object, tuple[float, ...]] = {}
+_element_costs = Memo[object, int]()
+_anchor_reads = Memo[object, tuple[float, ...]]()
 
 
 def element_cost(op: ElementOp) -> int:
     """Arithmetic operations for one result element, reads and index arithmetic aside."""
-    key = signature(op)
-    if key not in _element_costs:
-        probe = _Probe(op)
-        op.element(probe.b, probe.index[: len(shape_of(op.results[0]))], probe.reads())
-        _element_costs[key] = sum(_weight(inner) for inner in probe.block.walk())
-    return _element_costs[key]
+    return _element_costs.of(signature(op), lambda: _count_element(op))
+
+
+def _count_element(op: ElementOp) -> int:
+    probe = _Probe(op)
+    op.element(probe.b, probe.index[: len(shape_of(op.results[0]))], probe.reads())
+    return sum(_weight(inner) for inner in probe.block.walk())
 
 
 def _discard(index: Sequence[Scalar], value: Scalar) -> None:
@@ -67,16 +69,17 @@ def _discard(index: Sequence[Scalar], value: Scalar) -> None:
 
 def anchor_reads(op: AnchorOp) -> tuple[float, ...]:
     """For each operand, how many elements the loops read in total; infinite where a trip count is not constant."""
-    key = signature(op)
-    if key not in _anchor_reads:
-        probe = _Probe(op)
-        counts = [0.0] * len(op.operands)
-        strategy_of(op).scalar_nest(op, probe.b, probe.reads(), [_discard for _ in op.results])
-        for load in probe.block.walk():
-            if isinstance(load, memref.LoadOp) and load.memref in probe.buffers[: len(counts)]:
-                counts[probe.buffers.index(load.memref)] += _times(load)
-        _anchor_reads[key] = tuple(counts)
-    return _anchor_reads[key]
+    return _anchor_reads.of(signature(op), lambda: _count_reads(op))
+
+
+def _count_reads(op: AnchorOp) -> tuple[float, ...]:
+    probe = _Probe(op)
+    counts = [0.0] * len(op.operands)
+    strategy_of(op).scalar_nest(op, probe.b, probe.reads(), [_discard for _ in op.results])
+    for load in probe.block.walk():
+        if isinstance(load, memref.LoadOp) and load.memref in probe.buffers[: len(counts)]:
+            counts[probe.buffers.index(load.memref)] += _times(load)
+    return tuple(counts)
 
 
 def _weight(op: Operation) -> int:

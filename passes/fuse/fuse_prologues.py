@@ -32,7 +32,7 @@ from aotc.dialects.graph.compound.control import graph_blocks
 from aotc.dialects.graph.interfaces import AnchorOp
 from aotc.dialects.graph.structure import FusedOp
 from aotc.model.weights import WeightStore
-from aotc.passes.fuse.growing import Growth
+from aotc.passes.fuse.growing import Growth, has_producers
 from aotc.passes.fuse.vectorizable import VectorForms
 
 
@@ -47,5 +47,5 @@ class FuseProloguesPass(ModulePass):
         for block in graph_blocks(op):
             position = {each: number for number, each in enumerate(block.ops)}
             for root in reversed(list(position)):
-                if isinstance(root, AnchorOp | FusedOp):
+                if isinstance(root, AnchorOp | FusedOp) and has_producers(root, position):
                     Growth(root, position, several_outputs=False, forms=forms).grow()

@@ -40,6 +40,16 @@ class _Need:
         return _Need(self.reads.merge(other.reads), prologue, max(self.repeated, other.repeated))
 
 
+def has_producers(root: GraphOp | FusedOp, position: Mapping[Operation, int]) -> bool:
+    """Whether any producer of `root` in the block is of those that groups take in: without one, none can grow."""
+    owners = [value.op for value in root.operands if isinstance(value, OpResult)]
+    return any(isinstance(op, ElementOp) and op in position and _may_be_taken_in(op) for op in owners)
+
+
+def _may_be_taken_in(op: ElementOp) -> bool:
+    return is_kernel(op) and op.FUSION in (Fusion.POINTWISE, Fusion.INJECTIVE)
+
+
 class Growth:
     """A group with `root` as its last operation, taking in producers in reverse program order."""
 
@@ -99,7 +109,7 @@ class Growth:
         return make_group(self._in_order(), self.outputs)
 
     def _accepts(self, op: ElementOp) -> bool:
-        if not is_kernel(op) or op.FUSION not in (Fusion.POINTWISE, Fusion.INJECTIVE):
+        if not _may_be_taken_in(op):
             return False
         result = op.results[0]
         need = self._needs[result]

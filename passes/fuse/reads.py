@@ -37,8 +37,11 @@ class Reads:
         return Reads(count, aligned, self.outputs | other.outputs)
 
 
-def reads_of(ops: Sequence[Operation], outputs: Sequence[SSAValue]) -> dict[SSAValue, Reads]:
-    """How `outputs`, computed by `ops` (in order, as one kernel), read every value they need."""
+def reads_of(ops: Sequence[Operation], outputs: Sequence[SSAValue], *, counted: bool = True) -> dict[SSAValue, Reads]:
+    """How `outputs`, computed by `ops` (in order, as one kernel), read every value they need.
+
+    Unless `counted`, how many elements anchors read is unknown: finding out takes writing their loops.
+    """
     reads: dict[SSAValue, Reads] = {}
 
     def add(value: SSAValue, new: Reads) -> None:
@@ -55,8 +58,9 @@ def reads_of(ops: Sequence[Operation], outputs: Sequence[SSAValue]) -> dict[SSAV
                 add(operand, operand_reads(op, operand, needed[0]))
         elif isinstance(op, AnchorOp):
             needing = frozenset[int]().union(*(each.outputs for each in needed))
-            for position, operand in enumerate(op.operands):
-                add(operand, Reads(anchor_reads(op)[position], False, needing))
+            counts = anchor_reads(op) if counted else [math.inf] * len(op.operands)
+            for count, operand in zip(counts, op.operands, strict=True):
+                add(operand, Reads(count, False, needing))
     return reads
 
 
@@ -76,7 +80,7 @@ def in_place(block: Block, outputs: Sequence[SSAValue]) -> InPlace:
     has its result there says that it may be overwritten. Outputs are stored together only when they are written by one
     nest, so all that read the argument must be.
     """
-    reads = reads_of(list(block.ops), outputs)
+    reads = reads_of(list(block.ops), outputs, counted=False)
     anchors = [op for op in block.ops if isinstance(op, AnchorOp)]
     overwritten = {
         (op.operands[operand], op.results[result])

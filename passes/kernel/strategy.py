@@ -30,6 +30,7 @@ from aotc.errors import CompileError, Problem
 from aotc.machines.machine import Core, Machine
 from aotc.model import extensions
 from aotc.model.locations import node_names
+from aotc.model.memo import Memo
 from aotc.passes.kernel.accesses import Accesses, traced
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
@@ -324,7 +325,7 @@ def works_on_tiles(op: Operation) -> bool:
     return is_vectorized(op) and strategy_of(cast(GraphOp, op)).TILES
 
 
-_accesses: dict[tuple[object, ...], Accesses | None] = {}
+_accesses = Memo[tuple[object, ...], Accesses | None]()
 
 
 def accesses_of(op: AnchorOp) -> Accesses | None:
@@ -332,7 +333,4 @@ def accesses_of(op: AnchorOp) -> Accesses | None:
     if (schedule := schedule_of(op)) is None:
         return None
     strategy = strategy_of(op)
-    key = (strategy, signature(op))
-    if key not in _accesses:
-        _accesses[key] = strategy.accesses(op, schedule)
-    return _accesses[key]
+    return _accesses.of((strategy, signature(op)), lambda: strategy.accesses(op, schedule))

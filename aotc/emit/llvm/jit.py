@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-import itertools
 import sys
-import threading
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -60,16 +58,14 @@ def load_object(image: bytes, exports: Iterable[str], imports: Mapping[str, int]
         builder.import_symbol(name, address)
     for name in exports:
         builder.export_symbol(name)
-    with _lock:
-        try:
-            tracker = builder.link(_compiler(), f"aotc{next(_numbers)}")
-        except RuntimeError as error:
-            raise CompileError(Problem("the compiled model cannot be loaded", why=str(error))) from error
+    # An LLJIT keeps the symbols of a library that is gone, so each library has its own, which goes with it. The linker
+    # is JITLink: the older one loses relocations to far symbols.
+    linker = binding().create_lljit_compiler(_linking_machine(), use_jit_link=True)
+    try:
+        tracker = builder.link(linker, "aotc")
+    except RuntimeError as error:
+        raise CompileError(Problem("the compiled model cannot be loaded", why=str(error))) from error
     return JitLibrary(tracker)
-
-
-_lock = threading.Lock()
-_numbers = itertools.count()
 
 
 @lru_cache(maxsize=1)
@@ -90,8 +86,8 @@ _kept: list[JitLibrary] = []
 
 
 @lru_cache(maxsize=1)
-def _compiler() -> Any:
-    """One LLJIT for the process, with JITLink: the older linker loses relocations to far symbols."""
+def _linking_machine() -> Any:
+    """What objects for this process are linked for, with libm in the process."""
     if sys.platform.startswith("linux"):
         ctypes.CDLL("libm.so.6", mode=ctypes.RTLD_GLOBAL)
-    return binding().create_lljit_compiler(lookup("host").machine(jit=True), use_jit_link=True)
+    return lookup("host").machine(jit=True)

@@ -15,7 +15,8 @@ from xdsl.dialects.builtin import ModuleOp
 from aotc.dialects.aot.contract import EMBEDDED
 from aotc.emit.llvm.embedded_weights import EmbeddedWeights
 from aotc.emit.llvm.ir import llvm_ir
-from aotc.emit.llvm.optimize import optimize
+from aotc.emit.llvm.loops import has_scalar_loops
+from aotc.emit.llvm.optimize import optimize, tidy
 from aotc.emit.llvm.parsing import parsed
 from aotc.emit.llvm.support import supported_module
 from aotc.emit.llvm.threads import pool_module
@@ -92,10 +93,12 @@ class NativeCode:
             module.verify()
             # Vectorised kernels are unrolled as they should be. Flash is what a bare board has least of; -O3 asks for
             # speed whatever it costs.
-            if is_vectorized(self.compilation.options):
+            if not is_vectorized(self.compilation.options):
+                optimize(module, self.machine, self._level, rolled=self.target.freestanding and self._level != "3")
+            elif has_scalar_loops(self.compilation.module):
                 optimize(module, self.machine, "1", rolled=True)
             else:
-                optimize(module, self.machine, self._level, rolled=self.target.freestanding and self._level != "3")
+                tidy(module, self.machine)
         if self._pool and self.compilation.options.threads > 1:
             module.link_in(pool_module(self.target, self.machine, module))
         if self._features:

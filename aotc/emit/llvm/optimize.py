@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from aotc.machines.targets import binding
+
+if TYPE_CHECKING:
+    from llvmlite.binding.newpassmanagers import ModulePassManager
 
 
 def optimize(module: Any, machine: Any, level: str, rolled: bool = False) -> None:
@@ -14,4 +19,42 @@ def optimize(module: Any, machine: Any, level: str, rolled: bool = False) -> Non
     if rolled or level == "s":
         options.loop_unrolling = options.loop_interleaving = options.slp_vectorization = False
     builder = llvm_binding.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(module, builder)
+    with _disposed(builder.getModulePassManager()) as manager:
+        manager.run(module, builder)
+
+
+def tidy(module: Any, machine: Any) -> None:
+    """Do what is left to do for kernels whose loops are written as they should run, in place.
+
+    The result is as fast as that of LLVM's first level, in a third of its time: most of that goes into looking for
+    loops to vectorise, version, split or delete, and into simplifying again after each. Values have moved out of loops
+    in `licm` already, and LLVM's code generator moves addresses.
+    """
+    llvm_binding = binding()
+    builder = llvm_binding.create_pass_builder(machine, llvm_binding.create_pipeline_tuning_options())
+    with _disposed(llvm_binding.create_new_module_pass_manager()) as manager:
+        manager.add_always_inliner_pass()
+        manager.add_ipsccp_pass()
+        manager.add_simplify_cfg_pass()
+        manager.add_instruction_combine_pass()
+        manager.add_new_gvn_pass()
+        manager.add_loop_rotate_pass()
+        manager.add_simplify_cfg_pass()
+        manager.add_instruction_combine_pass()
+        manager.add_global_dead_code_eliminate_pass()
+        manager.run(module, builder)
+
+
+@contextmanager
+def _disposed(manager: ModulePassManager) -> Generator[ModulePassManager]:
+    """Give back the passes of a manager, some fifty kilobytes.
+
+    llvmlite's class has two bases with a `_dispose`, and the one that does nothing comes first.
+    """
+    from llvmlite.binding.newpassmanagers import NewPassManager
+
+    try:
+        yield manager
+    finally:
+        NewPassManager._dispose(manager)  # pyright: ignore[reportPrivateUsage]
+        manager.detach()

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
+from aotc.emit.elf import ALLOC, EXECUTE, FUNCTION, MAGIC, NOBITS, WRITE, ElfFile, Section
 from aotc.machines.targets import binding
-
-_NOBITS, _SYMTAB = 8, 2
-_WRITE, _ALLOC, _EXECUTE = 1, 2, 4
-_FUNCTION = 2
 
 
 @dataclass(frozen=True)
@@ -28,60 +23,25 @@ class ObjectSizes:
 
 def object_sizes(image: bytes) -> ObjectSizes:
     """The sizes in an object file: ELF by the flags of its sections, other formats by the sections' names."""
-    return _elf(image) if image.startswith(b"\x7fELF") else _other(image)
+    return _elf(ElfFile(image)) if image.startswith(MAGIC) else _other(image)
 
 
-@dataclass(frozen=True)
-class _Section:
-    kind: int
-    flags: int
-    offset: int
-    size: int
-    link: int
-    entry_size: int
-
-
-def _elf(image: bytes) -> ObjectSizes:
-    wide = image[4] == 2
-    table, entry = struct.unpack_from("<Q" if wide else "<I", image, 40 if wide else 32)[0], 64 if wide else 40
-    (count,) = struct.unpack_from("<H", image, 60 if wide else 48)
-    sections: list[_Section] = []
-    for position in range(table, table + count * entry, entry):
-        _, kind, flags, _, offset, size, link, _, _, entry_size = struct.unpack_from(
-            "<IIQQQQIIQQ" if wide else "<10I", image, position
-        )
-        sections.append(_Section(kind, flags, offset, size, link, entry_size))
+def _elf(file: ElfFile) -> ObjectSizes:
     sizes: dict[Literal["text", "constants", "data", "zeroed"], int]
     sizes = {"text": 0, "constants": 0, "data": 0, "zeroed": 0}
-    for section in sections:
-        if section.flags & _ALLOC:
+    for section in file.sections:
+        if section.flags & ALLOC:
             sizes[_kind(section)] += section.size
-    functions = {
-        name: size
-        for section in sections
-        if section.kind == _SYMTAB
-        for name, size in _functions(image, section, sections[section.link], wide)
-    }
+    functions = {each.name: each.size for each in file.symbols() if each.kind == FUNCTION}
     return ObjectSizes(sizes["text"], sizes["constants"], sizes["data"], sizes["zeroed"], functions)
 
 
-def _kind(section: _Section) -> Literal["text", "constants", "data", "zeroed"]:
-    if section.flags & _EXECUTE:
+def _kind(section: Section) -> Literal["text", "constants", "data", "zeroed"]:
+    if section.flags & EXECUTE:
         return "text"
-    if not section.flags & _WRITE:
+    if not section.flags & WRITE:
         return "constants"
-    return "zeroed" if section.kind == _NOBITS else "data"
-
-
-def _functions(image: bytes, symbols: _Section, names: _Section, wide: bool) -> Iterator[tuple[str, int]]:
-    for position in range(symbols.offset, symbols.offset + symbols.size, symbols.entry_size):
-        if wide:
-            name, info, _, defined, _, size = struct.unpack_from("<IBBHQQ", image, position)
-        else:
-            name, _, size, info, _, defined = struct.unpack_from("<IIIBBH", image, position)
-        if info & 15 == _FUNCTION and defined:
-            start = names.offset + name
-            yield image[start : image.index(b"\0", start)].decode(), size
+    return "zeroed" if section.kind == NOBITS else "data"
 
 
 _CONSTANTS = ("rodata", "__const", ".rdata", "DATA")

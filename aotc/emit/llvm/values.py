@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, cast
 
 from xdsl.dialects import llvm
@@ -29,18 +30,11 @@ from aotc.dialects.aot import is_splat
 from aotc.errors import CompileError, Problem
 
 _FLOAT_NAMES = {Float16Type: "half", BFloat16Type: "bfloat", Float32Type: "float", Float64Type: "double"}
-_type_text: dict[Attribute, str] = {}
 
 
+@lru_cache(maxsize=4096)
 def type_text(kind: Attribute) -> str:
     """A type in LLVM's syntax."""
-    text = _type_text.get(kind)
-    if text is None:
-        text = _type_text[kind] = _format_type(kind)
-    return text
-
-
-def _format_type(kind: Attribute) -> str:
     match kind:
         case IntegerType():
             return f"i{kind.width.data}"

@@ -26,11 +26,12 @@ y: np.ndarray = model({"x": x})["y"]
 y = model(x=x)["y"]
 step = model.bind({"x": x}, outputs={"y": y})
 result: dict[str, np.ndarray] = step()
-executor: aotc.CompiledModel = model.clone()
+executor: aotc.CompiledModel | aotc.DynamicModel = model.clone()
 executor.set_input("x", x)
 executor.set_input(x=x)
 executor.run(x=x)
 out: np.ndarray = executor.get_output(0)
+assert isinstance(executor, aotc.CompiledModel)
 out = executor.get_output(0, out)
 timing = executor.time_evaluator("run", aotc.cpu(), number=3)()
 seconds: float = timing.mean
@@ -46,6 +47,12 @@ fixed: aotc.CompiledModel = dynamic.at({"seq": 64})
 opened = aotc.compile("model.onnx", buckets={"seq": [64]}, on_compile=lambda found: print(found.seconds))
 assert isinstance(opened, aotc.DynamicModel)
 opened.warm({"seq": 64})
+either = aotc.compile("model.onnx", dims={"batch": 1, "seq": "any"}, max_shapes=4)
+y = either.clone()(x)[either.outputs[0].name]
+if isinstance(either, aotc.CompiledModel):
+    print(either.plan.peak_bytes)
+else:
+    print(either.at({"seq": 64}).plan.peak_bytes, either.shapes)
 session = aotc.InferenceSession("model.onnx", max_shapes=4)
 loaded = aotc.load(Path("out/model.so"), threads=1)
 try:
@@ -61,6 +68,8 @@ WRONG = {
     'aotc.InferenceSession("model.onnx", dim={"batch": 4})': 'No parameter named "dim"',
     'aotc.DynamicModel("model.onnx", dims={"n": "all"})': 'parameter "dims"',
     'aotc.DynamicModel("model.onnx").warm(128)': 'parameter "extents"',
+    'aotc.compile("model.onnx").warm({"n": 4})': 'Cannot access attribute "warm" for class "CompiledModel"',
+    'aotc.compile("model.onnx").plan': 'Cannot access attribute "plan" for class "DynamicModel"',
     'aotc.load("model.so").bind(outputs=3)': 'parameter "outputs"',
     'aotc.load("model.so").set_input_zero_copy("x")': 'Argument missing for parameter "value"',
     "aotc.nonsense": '"nonsense" is not a known attribute',
@@ -102,6 +111,8 @@ WRONG_TO_MYPY = (
     'keyword argument "dim" for "InferenceSession"',
     'Dict entry 0 has incompatible type "str": "Literal[\'all\']"',
     'Argument 1 to "warm" of "DynamicModel" has incompatible type "int"',
+    'Item "CompiledModel" of "CompiledModel | DynamicModel" has no attribute "warm"',
+    'Item "DynamicModel" of "CompiledModel | DynamicModel" has no attribute "plan"',
     'Argument "outputs" to "bind" of "CompiledModel" has incompatible type "int"',
     'Missing positional argument "value" in call to "set_input_zero_copy"',
     'Module has no attribute "nonsense"',

@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-import gc
-from pathlib import Path
-
 import pytest
+from memory import resident
 
 from aotc.emit.llvm.parsing import parsed
 
-_STATM = Path("/proc/self/statm")
 _MEGABYTE = 1 << 20
 
 
-def _resident() -> int:
-    gc.collect()
-    return int(_STATM.read_text().split()[1]) * 4096
-
-
-@pytest.mark.skipif(not _STATM.exists(), reason="no /proc says how much memory there is")
 def test_constants_go_with_their_module() -> None:
     def text(number: int) -> str:
         return f'@data = constant [{_MEGABYTE} x i8] c"{str(number) * _MEGABYTE}"\n'
 
     parsed(text(9))
-    before = _resident()
+    before = resident()
     for number in range(8):
         parsed(text(number))
-    assert _resident() - before < 4 * _MEGABYTE  # of the 8 that there were, and the context that is closed next
+    assert resident() - before < 4 * _MEGABYTE  # of the 8 that there were, and the context that is closed next
 
 
 def test_a_module_that_is_linked_into_another_shares_its_context() -> None:
