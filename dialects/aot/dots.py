@@ -96,6 +96,7 @@ TILE_OPERATIONS: tuple[type[Operation], ...] = (
     tiles.TileInsertOp,
     tiles.TileReduceOp,
     tiles.TileShuffleOp,
+    tiles.TilePickOp,
     tiles.TileTransposeOp,
     tiles.TileCompareOp,
     tiles.TileSelectOp,
