@@ -32,6 +32,9 @@ from aotc.dialects.graph.recurrent.activations import ACTIVATIONS
 from aotc.dialects.graph.recurrent.lines import Factors, Line, Lines, ScalarLines, Unit
 from aotc.dialects.graph.shapes import ceil_div
 
+_LEVELS = 255
+"""The greatest number in 8 bits."""
+
 
 class RecurrenceOp(LoopNestOp, ABC):
     """A recurrent layer of H units on sequences of T steps in a batch of B, in one direction.
@@ -139,6 +142,11 @@ class RecurrenceOp(LoopNestOp, ABC):
         return self.columns
 
     @property
+    def alone(self) -> bool:
+        """Whether each line of the batch goes through its steps alone."""
+        return self.lengths is not None
+
+    @property
     def apart(self) -> Sequence[int]:
         """The gates, the last ones, for which the products of the inputs are not added to those of the state at once;
         where a step computes them, they are behind these in `sums`."""
@@ -181,7 +189,7 @@ class RecurrenceOp(LoopNestOp, ABC):
     def nest(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer], lines: Lines) -> None:
         """Emit the whole nest, whose inner loops `lines` writes."""
         batch = self.sizes[1]
-        lines.for_each(batch, self.lengths is not None, lambda line: Steps(self, b, reads, writes, line).run())
+        lines.for_each(batch, self.alone, lambda line: Steps(self, b, reads, writes, line).run())
 
     @abstractmethod
     def start(self, steps: Steps) -> None:
@@ -258,6 +266,40 @@ class Steps:
         """Copy a state to a result that somebody reads."""
         read, write = self.reader(buffer), self.writer(result)
         self.units(lambda row, unit: write([row, unit], read([row, unit])))
+
+    def rounded(self, state: OpResult, buffer: OpResult) -> Scalar:
+        """Fill `buffer` with the integers that stand for a state of this line in 8 bits, less the zero point: the least
+        and the greatest element, and 0, are among what 8 bits hold. Returns their scale. (ONNX: DynamicQuantizeLinear.)
+        """
+        b, read, write = self.b, self.reader(state), self.writer(buffer)
+        zero = b.const(0, self.kind)
+
+        def extend(at: list[Scalar], ends: list[Scalar]) -> list[Scalar]:
+            x = read([self.line.first, at[0]])
+            return [b.min(ends[0], x), b.max(ends[1], x)]
+
+        low, high = b.reduce([(0, self.op.sizes[2])], [zero, zero], extend)
+        extent = high - low
+        scale = b.select(b.compare("eq", extent, 0), b.const(1, self.kind), extent / _LEVELS)
+        point = b.math("roundeven", b.min(b.max(-(low / scale), 0), _LEVELS))
+
+        def unit(row: Scalar, unit: Scalar) -> None:
+            number = b.math("roundeven", read([row, unit]) / scale)
+            write([row, unit], b.min(b.max(number, -point), _LEVELS - point))
+
+        self.units(unit)
+        return scale
+
+    def multiply_rounded(self, state: OpResult, matrix: SSAValue, scale: Scalar, scales: SSAValue) -> None:
+        """Emit the products of a state that is rounded with a matrix of integers, times both scales."""
+        write, factor = self.writer(self.op.sums), self.reader(scales)
+        self.line.multiply(
+            self.number,
+            [Factors(self.reader(state), self.reader(matrix), shape_of(matrix))],
+            self.op.columns,
+            self.kind,
+            lambda index, value: write(index, value * (factor([index[1]]) * scale)),
+        )
 
     def multiply(self, time: Scalar, state: OpResult, matrix: SSAValue, columns: int, first: int = 0) -> None:
         """Emit the products of a state with a matrix: columns of `sums` from `first` on. Those of the inputs at `time`

@@ -13,14 +13,14 @@ func.func @forms(%x: tensor<6x8xf32>, %f: tensor<3xui8>, %t: tensor<3xf32>, %c: 
   func.return
 }
 
-// Two trees in one of two lanes each: node 0 with node 1 as its first child and leaves 2, 0 and 1 in this order; and
-// leaf 1 alone, whose nodes are never greater. Node 0 rules out the first two leaves, node 1 the first one.
+// Two trees in one of two lanes each: node 0 with node 1 as its second child and leaves 1, 2 and 0 in this order; and
+// leaf 1 alone, whose nodes are never greater. Node 0 rules out the first leaf, node 1 the second one.
 // FOLD-LABEL: func.func @packed
-// FOLD: graph.constant dense<{{\[\[}}[7, 0], [1065353216, 2147483647], [-4, 0], [12, 0], [-1056964609, 2147483647], [-2, 0], [2, 1], [0, 0], [1, 0]{{\]\]}}> : tensor<1x9x2xi32>
+// FOLD: graph.constant dense<{{\[\[}}[7, 0], [1065353216, 2147483647], [-2, 0], [12, 0], [-1056964609, 2147483647], [-3, 0], [1, 1], [2, 0], [0, 0]{{\]\]}}> : tensor<1x9x2xi32>
 func.func @packed() -> tensor<1x9x2xi32> attributes {aot.entry} {
   %f = graph.constant dense<[7, 4]> : tensor<2xui8>
   %t = graph.constant dense<[1.0, -0.5]> : tensor<2xf32>
-  %c = graph.constant dense<[[1, 3], [4, 2]]> : tensor<2x2xui8>
+  %c = graph.constant dense<[[3, 1], [4, 2]]> : tensor<2x2xui8>
   %r = graph.constant dense<[0, 3]> : tensor<2xui8>
   %m = graph.constant dense<[false, true]> : tensor<2xi1>
   %0 = graph.pack_tree_masks %f, %t, %c, %r, %m {features = 8 : i64, nodes = 2 : i64, lanes = 2 : i64} : (tensor<2xui8>, tensor<2xf32>, tensor<2x2xui8>, tensor<2xui8>, tensor<2xi1>) -> tensor<1x9x2xi32>
