@@ -79,6 +79,19 @@ def test_trees_of_all_sizes(depth: int, features: int, tmp_path: Path) -> None:
     compare(ml_model("TreeEnsembleRegressor", 3, feed, **attributes), feed, tmp_path)
 
 
+@pytest.mark.parametrize("depth", [1, 4])
+@pytest.mark.parametrize("trees", [2, 70])
+def test_a_single_row(trees: int, depth: int, tmp_path: Path) -> None:
+    """Without vectors a kernel for each of a few trees, and one for many."""
+    random = np.random.default_rng(trees + depth)
+    drawn = draw_trees(
+        random, trees=trees, depth=depth, features=4, modes=["BRANCH_LEQ"], targets=[[0]], only_leaves=False
+    )
+    feed = {"x": draw_rows(random, 1, 4, "float32")}
+    proto = ml_model("TreeEnsembleRegressor", 3, feed, **as_version_3(drawn, "target") | {"n_targets": 1})
+    compare(proto, feed, tmp_path)
+
+
 @pytest.mark.parametrize("missing", ["as zero", "to the first child", "as one"])
 def test_missing_features_that_a_number_stands_for(missing: str, tmp_path: Path) -> None:
     random = np.random.default_rng(1)
