@@ -26,7 +26,6 @@ from xdsl.dialects.builtin import (
     StringAttr,
     VectorType,
     i1,
-    i32,
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -379,31 +378,6 @@ class TileShuffleOp(IRDLOperation):
         count, lanes = tile_shape(self.a)[-1], _ints(self.lanes)
         if len(lanes) != count or any(not 0 <= lane < 2 * count for lane in lanes):
             raise VerifyException(f"{list(lanes)} are not {count} lanes of two registers of so many")
-
-
-@irdl_op_definition
-class TilePickOp(IRDLOperation):
-    """Register by register of L lanes, those of two tiles that `numbers` says, modulo 2 L, counted through both.
-
-    `aot.tile_pick %a, %b, %numbers : vector<3x16xi32>`
-    """
-
-    name = "aot.tile_pick"
-    T: ClassVar = VarConstraint("T", VectorType.constr(AnyAttr()))
-    a = operand_def(T)
-    b = operand_def(T)
-    numbers = operand_def(T)
-    result = result_def(T)
-    traits = traits_def(Pure())
-    assembly_format = "$a `,` $b `,` $numbers attr-dict `:` type($a)"
-
-    def __init__(self, a: SSAValue, b: SSAValue, numbers: SSAValue) -> None:
-        _fill(self, [a, b, numbers], [a.type])
-
-    def verify_(self) -> None:
-        lanes = tile_shape(self.a)[-1]
-        if cast(VectorType[Attribute], self.a.type).element_type != i32 or lanes & (lanes - 1):
-            raise VerifyException(f"lanes are i32, a power of two of them, found {self.a.type}")
 
 
 @irdl_op_definition
