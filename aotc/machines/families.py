@@ -125,15 +125,23 @@ X86_AVX512: Final = Machine(
     winograd=_ZEN5_WINOGRAD,
     strassen=_ZEN5_STRASSEN,
     dot=VPMADDWD,
+    picks=True,  # vpermi2d
 )
 X86_AVX2: Final = replace(
-    X86_AVX512, name="x86-64 with AVX2", l2=512 << 10, vector_bytes=32, registers=16, use=_OF_16, dot=VPMADDUBSW
+    X86_AVX512,
+    name="x86-64 with AVX2",
+    l2=512 << 10,
+    vector_bytes=32,
+    registers=16,
+    use=_OF_16,
+    dot=VPMADDUBSW,
+    picks=False,
 )
 X86_SSE: Final = replace(X86_AVX2, name="x86-64 with SSE2", fma=False, vector_bytes=16, dot=VPMADDWD)
 X86_SSE4: Final = replace(X86_SSE, dot=VPMADDUBSW)
 """Of the same family, with the dot product of SSSE3."""
 
-_OTHERS: Final = replace(X86_AVX512, name="", l2=512 << 10, vector_bytes=16, dot=PORTABLE)
+_OTHERS: Final = replace(X86_AVX512, name="", l2=512 << 10, vector_bytes=16, dot=PORTABLE, picks=False)
 """Costs of families that nobody measured are those of a Zen 5; sizes of caches are common ones."""
 
 ARM64_NEON: Final = replace(_OTHERS, name="AArch64 with NEON")

@@ -263,6 +263,8 @@ class Machine(Core):
     strassen: StrassenCosts
     dot: DotProduct = PORTABLE
     """How sums of products of 8-bit integers are computed."""
+    picks: bool = False
+    """Whether an instruction picks the lanes of a register from two others, by numbers that are in a third."""
     weights_in_l3: bool = False
     """Whether all weights of the model stay in L3 from one inference to the next: of the model rather than of the core,
     and said by `with_weights`."""

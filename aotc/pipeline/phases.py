@@ -81,7 +81,7 @@ def _scheduled(options: CompileOptions) -> str:
     if _is_scheduled_without_vectors(options):
         small = " size=true" if options.optimize == "s" else ""
         choose = f'choose-schedule{{target="{options.target}"{small}}}'
-        return f"{choose},branch-trees,assign-layouts,fold-constants,canonicalize,cse,dce"
+        return f"{choose},branch-trees,project-inputs,assign-layouts,fold-constants,canonicalize,cse,dce"
     if not is_vectorized(options):
         return ""
     table = "" if options.tuned is None else f' table="{options.tuned}"'

@@ -10,6 +10,7 @@ from xdsl.ir import Dialect
 from aotc.dialects.aot.control import CheckOp, FModOp, IsAlignedOp, IsNullOp, RequireOp
 from aotc.dialects.aot.dots import TILE_OPERATIONS, TileDotOp
 from aotc.dialects.aot.memory import BufferOp, DataOp, NullOp, PtrCastOp, StringOp, WeightOp, WeightsOp, WorkspaceOp
+from aotc.dialects.aot.picks import TilePickOp
 from aotc.dialects.aot.profile import CountersOp, TicksOp
 from aotc.dialects.aot.rounding import RoundProductOp
 from aotc.dialects.aot.structures import AddressOp, AllocaOp, ElementOp, FieldOp, SetElementOp, SetFieldOp
@@ -109,6 +110,7 @@ __all__ = [
     "TileDotOp",
     "TileInsertOp",
     "TileLoadOp",
+    "TilePickOp",
     "TileReduceOp",
     "TileSelectOp",
     "TileShuffleOp",

@@ -22,6 +22,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from aotc.dialects.aot import tiles
+from aotc.dialects.aot.picks import TilePickOp
 from aotc.dialects.aot.tiles import tile_shape
 
 _SUMS = 32
@@ -96,6 +97,7 @@ TILE_OPERATIONS: tuple[type[Operation], ...] = (
     tiles.TileInsertOp,
     tiles.TileReduceOp,
     tiles.TileShuffleOp,
+    TilePickOp,
     tiles.TileTransposeOp,
     tiles.TileCompareOp,
     tiles.TileSelectOp,

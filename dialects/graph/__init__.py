@@ -47,7 +47,7 @@ from aotc.dialects.graph.quantized import doubling, fixed_add, flip, lookup, nib
 from aotc.dialects.graph.recurrent import cells
 from aotc.dialects.graph.schedules import ALGORITHM_ATTRIBUTES, SCHEDULE_ATTRIBUTES
 from aotc.dialects.graph.selection import distinct, grams, positions, suppression
-from aotc.dialects.graph.trees import branches, coupling, leaves, sums
+from aotc.dialects.graph.trees import branches, coupling, leaves, masks, sums
 from aotc.dialects.graph.trees import packed as packed_trees
 from aotc.dialects.graph.vision import deformation, folding, regions, sampling
 from aotc.dialects.graph.windows import resampling
@@ -86,6 +86,7 @@ _FAMILIES = (
     leaves,
     coupling,
     packed_trees,
+    masks,
     branches,
     sums,
     strassen,

@@ -193,6 +193,8 @@ class TreeSchedule(Schedule):
     """Steps before it is asked whether all are at a leaf."""
     packed: bool = False
     """Whether `assign-layouts` packs the tables first."""
+    masks: bool = False
+    """Whether they are then masks of leaves, of trees that lie in the lanes of registers: every node is asked."""
     branches: bool = False
     """Whether `branch-trees` makes code of the tables."""
 

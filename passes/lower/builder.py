@@ -263,9 +263,9 @@ class LLVMBuilder:
         """`vector` with another scalar in one lane."""
         return self.op(llvm.InsertElementOp, (vector, scalar, self.constant(lane, i64)), vector.type)
 
-    def extract(self, vector: SSAValue, lane: int) -> SSAValue:
+    def extract(self, vector: SSAValue, lane: int | SSAValue) -> SSAValue:
         """One lane."""
-        operands = (vector, self.constant(lane, i64))
+        operands = (vector, self.constant(lane, i64) if isinstance(lane, int) else lane)
         return self.op(llvm_ext.ExtractElementOp, operands, element(vector.type))
 
     def shuffle(self, a: SSAValue, b: SSAValue, lanes: tuple[int, ...]) -> SSAValue:

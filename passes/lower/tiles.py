@@ -20,6 +20,7 @@ from aotc.dialects.aot import (
     TileCompareOp,
     TileConvertOp,
     TileLoadOp,
+    TilePickOp,
     TileSelectOp,
     TileStoreOp,
 )
@@ -29,6 +30,7 @@ from aotc.passes.lower.builder import alignment, integer, like, width
 from aotc.passes.lower.function import FunctionLowering, Lowerings
 from aotc.passes.lower.memory import element_address, read, write
 
+_ZMM = 512
 _WORD = 32
 """Bits of the narrowest elements that x86 loads under a mask without AVX-512."""
 
@@ -158,6 +160,26 @@ def _shuffle(f: FunctionLowering, op: vector.ShuffleOp) -> None:
     f.set(op.result, f.b.shuffle(f.get(op.v1), f.get(op.v2), lanes))
 
 
+def _pick(f: FunctionLowering, op: TilePickOp) -> None:
+    """The instruction of AVX-512, whose registers are those that pairs are multiplied in; else lane by lane."""
+    b, kind = f.b, op.result.type
+    first, second, numbers = (f.get(value) for value in (op.a, op.b, op.numbers))
+    lanes = _lanes(kind)
+    if lanes * width(first.type) == _ZMM and f"pmaddwd.{_ZMM}" in f.module.dots:
+        operands = (first, numbers, second)
+        f.set(op.result, b.intrinsic("llvm.x86.avx512.vpermi2var.d.512", operands, first.type))
+        return
+    within = b.integer_op(llvm.AndOp, numbers, b.constant(lanes - 1, numbers.type))
+    upper = b.integer_op(llvm.AndOp, numbers, b.constant(lanes, numbers.type))
+    found = b.constant(0, first.type)
+    for lane in range(lanes):
+        place = b.extract(within, lane)
+        low, high = (b.extract(each, place) for each in (first, second))
+        is_low = b.icmp("eq", b.extract(upper, lane), b.constant(0, i32))
+        found = b.insert(found, b.select(is_low, low, high), lane)
+    f.set(op.result, found)
+
+
 def _extract(f: FunctionLowering, op: vector.ExtractOp) -> None:
     if op.dynamic_position or isinstance(op.result.type, VectorType):
         raise CompileError(Problem("vector.extract of anything but one static lane has no LLVM counterpart"))
@@ -187,6 +209,7 @@ LOWERINGS: Lowerings = {
     vector.BroadcastOp: _broadcast,
     vector.ShuffleOp: _shuffle,
     vector.ExtractOp: _extract,
+    TilePickOp: _pick,
     TileCompareOp: _compare,
     TileSelectOp: _select,
     TileConvertOp: _convert,

@@ -1,5 +1,8 @@
 """Write decision trees as branches where their schedule says so: what a node asks stands in the code.
 
+Of a single row each tree is a kernel of its own, unless they are many: compilers would write the code of a tree several
+times, once for each answer to what a tree before it has asked, too.
+
 Before:
 ```mlir
 %f = graph.constant dense<1> : tensor<1xui8>
@@ -25,11 +28,14 @@ from xdsl.rewriter import Rewriter
 
 from aotc.dialects.aot.contract import entries
 from aotc.dialects.constants import known_array
-from aotc.dialects.graph.interfaces import element_type_of
+from aotc.dialects.graph.interfaces import GraphOp, element_type_of, shape_of
+from aotc.dialects.graph.movement import ConcatOp
 from aotc.dialects.graph.schedules import TreeSchedule, schedule_of
 from aotc.dialects.graph.trees.branches import BranchingTreesOp
 from aotc.dialects.graph.trees.leaves import TreeLeavesOp
 from aotc.model.weights import Array, WeightStore
+
+_MOST_KERNELS = 64
 
 
 @dataclass(frozen=True)
@@ -55,19 +61,40 @@ def _branch(op: TreeLeavesOp, store: WeightStore) -> None:
     features, thresholds, children, roots, *missing = known
     if not _can_branch(features, thresholds, children, roots):
         return
-    new = BranchingTreesOp.get(
-        op.x,
-        features=features.tolist(),
-        thresholds=[float(each) for each in thresholds.tolist()],
-        children=children.reshape(-1).tolist(),
-        roots=roots.tolist(),
-        missing=np.flatnonzero(missing[0]).tolist() if missing else None,
-        leaves=op.leaves,
-        to=element_type_of(op.result),
-    )
-    new.location = op.location
-    new.result.name_hint = op.result.name_hint
+    has_nodes = bool((roots < len(features)).all())
+    alone = shape_of(op.x)[0] == 1 and 1 < len(roots) <= _MOST_KERNELS and has_nodes
+    new: list[GraphOp] = []
+    for part in roots[:, None] if alone else [roots]:
+        nodes = _below(children, part)
+        places = np.full(len(features) + op.leaves.value.data, -1, np.int64)
+        places[nodes] = np.arange(len(nodes))
+        places[len(features) :] = np.arange(op.leaves.value.data) + len(nodes)
+        branching = BranchingTreesOp.get(
+            op.x,
+            features=features[nodes].tolist(),
+            thresholds=[float(each) for each in thresholds[nodes].tolist()],
+            children=places[children[nodes].reshape(-1)].tolist(),
+            roots=places[part].tolist(),
+            missing=np.flatnonzero(missing[0][nodes]).tolist() if missing else None,
+            leaves=op.leaves,
+            to=element_type_of(op.result),
+        )
+        new.append(branching)
+    if len(new) > 1:
+        new.append(ConcatOp.get([each.results[0] for each in new], axis=1))
+    for each in new:
+        each.location = op.location
+    new[-1].results[0].name_hint = op.result.name_hint
     Rewriter.replace_op(op, new)
+
+
+def _below(children: Array, roots: Array) -> Array:
+    """The nodes of the trees with these roots, ascending."""
+    count, found, front = len(children), [np.zeros(0, np.int64)], roots.astype(np.int64)
+    while (front := front[front < count]).size:
+        found.append(front)
+        front = children[front].reshape(-1).astype(np.int64)
+    return np.sort(np.concatenate(found))
 
 
 def _can_branch(features: Array, thresholds: Array, children: Array, roots: Array) -> bool:

@@ -34,10 +34,10 @@ class RnnOp(RecurrenceOp):
 
     def step(self, steps: Steps, time: Scalar) -> None:
         y, h = steps.writer(self.y), steps.writer(self.h)
-        steps.multiply(self.h, self.weight, self.columns)
+        steps.multiply(time, self.h, self.weight, self.columns)
 
         def unit(row: Scalar, unit: Scalar) -> None:
-            state = steps.gate(0, steps.input(time, row, unit, 0) + steps.sum(row, unit, 0))
+            state = steps.gate(0, steps.total(time, row, unit, 0))
             h([row, unit], state)
             y([time, row, unit], state)
 
@@ -65,6 +65,8 @@ class GruOp(RecurrenceOp):
     lengths = opt_operand_def(TensorType)
     candidate_weight = opt_operand_def(TensorType)
     candidate_bias = opt_operand_def(TensorType)
+    input_weight = opt_operand_def(TensorType)
+    input_bias = opt_operand_def(TensorType)
     y = result_def(TensorType)
     y_h = result_def(TensorType)
     h = result_def(TensorType)
@@ -89,9 +91,16 @@ class GruOp(RecurrenceOp):
             raise ShapeError("with a candidate_weight the bias of the candidate is part of x")
         return super().infer_types()
 
-    def _buffers(self) -> Sequence[int]:
-        units = self.sizes[2]
-        return [units, 3 * units, *([] if self.gated is None else [units])]
+    @property
+    def products(self) -> int:
+        return 3 * self.sizes[2]
+
+    @property
+    def apart(self) -> Sequence[int]:
+        return [2] if self.candidate_weight is None else []
+
+    def _more_buffers(self) -> Sequence[int]:
+        return [] if self.gated is None else [self.sizes[2]]
 
     def start(self, steps: Steps) -> None:
         steps.set_state(self.h, self.initial_h)
@@ -102,10 +111,10 @@ class GruOp(RecurrenceOp):
         old, bias = steps.reader(self.h), self.candidate_bias
 
         def opened(row: Scalar, unit: Scalar, gate: int) -> Scalar:
-            return steps.gate(0, steps.input(time, row, unit, gate) + steps.sum(row, unit, gate))
+            return steps.gate(0, steps.total(time, row, unit, gate))
 
-        def finish(row: Scalar, unit: Scalar, update: Scalar, term: Scalar) -> None:
-            candidate = steps.gate(1, steps.input(time, row, unit, 2) + term)
+        def finish(row: Scalar, unit: Scalar, update: Scalar, total: Scalar) -> None:
+            candidate = steps.gate(1, total)
             state = (1 - update) * candidate + update * old([row, unit])
             h([row, unit], state)
             y([time, row, unit], state)
@@ -114,9 +123,10 @@ class GruOp(RecurrenceOp):
             term = steps.sum(row, unit, 2)
             if bias is not None:
                 term = term + steps.reader(bias)([unit])
-            finish(row, unit, opened(row, unit, 0), opened(row, unit, 1) * term)
+            total = steps.input(time, row, unit, 2) + opened(row, unit, 1) * term
+            finish(row, unit, opened(row, unit, 0), total)
 
-        steps.multiply(self.h, self.weight, self.columns)
+        steps.multiply(time, self.h, self.weight, self.columns)
         if self.candidate_weight is None or self.gated is None:
             steps.units(reset_after)
             return
@@ -127,8 +137,8 @@ class GruOp(RecurrenceOp):
             gated([row, unit], opened(row, unit, 1) * old([row, unit]))
 
         steps.units(reset_before)
-        steps.multiply(self.gated, self.candidate_weight, units, first=2 * units)
-        steps.units(lambda row, unit: finish(row, unit, steps.sum(row, unit, 0), steps.sum(row, unit, 2)))
+        steps.multiply(time, self.gated, self.candidate_weight, units, first=2 * units)
+        steps.units(lambda row, unit: finish(row, unit, steps.sum(row, unit, 0), steps.total(time, row, unit, 2)))
 
     def end(self, steps: Steps) -> None:
         steps.get_state(self.h, self.y_h)
@@ -139,7 +149,9 @@ class LstmOp(RecurrenceOp):
     """i = f(xi + h Ri + Pi * c), k = f(xf + h Rf + Pf * c), c' = k * c + i * g(xc + h Rc),
     o = f(xo + h Ro + Po * c'), h' = o * h(c').
 
-    `peepholes` [3 * H] are Pi, Po and Pf (0 where absent). With `input_forget`, k = 1 - i.
+    `peepholes` [3 * H] are Pi, Po and Pf (0 where absent). With `input_forget`, k = 1 - i. With `state_scales` [4 * H]
+    the weight are integers: in each step those of a line's state, to which it is rounded in 8 bits, in the scratch
+    buffer `rounded`, are multiplied with them, and the sums with both scales. (com.microsoft DynamicQuantizeLSTM.)
     (F. Gers, N. Schraudolph, J. Schmidhuber: Learning Precise Timing with LSTM Recurrent Networks, 2002.)
     """
 
@@ -153,6 +165,9 @@ class LstmOp(RecurrenceOp):
     lengths = opt_operand_def(TensorType)
     initial_c = opt_operand_def(TensorType)
     peepholes = opt_operand_def(TensorType)
+    input_weight = opt_operand_def(TensorType)
+    input_bias = opt_operand_def(TensorType)
+    state_scales = opt_operand_def(TensorType)
     input_forget = opt_prop_def(BoolAttr)
     y = result_def(TensorType)
     y_h = result_def(TensorType)
@@ -160,18 +175,30 @@ class LstmOp(RecurrenceOp):
     h = result_def(TensorType)
     c = result_def(TensorType)
     sums = result_def(TensorType)
+    rounded = opt_result_def(TensorType)
+
+    @property
+    def alone(self) -> bool:
+        return super().alone or self.state_scales is not None
+
+    def infer_types(self) -> Sequence[TensorType]:
+        if (self.rounded is None) != (self.state_scales is None):
+            raise ShapeError("there must be a buffer `rounded` with state_scales, and only then")
+        if self.state_scales is not None and self.input_weight is not None:
+            raise ShapeError("with state_scales the products of the inputs are in x")
+        return super().infer_types()
+
+    def _more_buffers(self) -> Sequence[int]:
+        return [] if self.rounded is None else [self.sizes[2]]
 
     def vectors(self) -> Sequence[tuple[str, SSAValue | None, tuple[int, ...]]]:
         _, batch, units = self.sizes
         more = [("initial_c", self.initial_c, (batch, units)), ("peepholes", self.peepholes, (3 * units,))]
+        more += [("state_scales", self.state_scales, (4 * units,))]
         return [*super().vectors(), *more]
 
     def states(self) -> Sequence[SSAValue | None]:
         return [self.initial_h, self.initial_c]
-
-    def _buffers(self) -> Sequence[int]:
-        units = self.sizes[2]
-        return [units, units, self.columns]
 
     def start(self, steps: Steps) -> None:
         steps.set_state(self.h, self.initial_h)
@@ -181,11 +208,15 @@ class LstmOp(RecurrenceOp):
         units = self.sizes[2]
         y, h, c = (steps.writer(result) for result in (self.y, self.h, self.c))
         old = steps.reader(self.c)
-        steps.multiply(self.h, self.weight, self.columns)
+        if self.rounded is None or self.state_scales is None:
+            steps.multiply(time, self.h, self.weight, self.columns)
+        else:
+            scale = steps.rounded(self.h, self.rounded)
+            steps.multiply_rounded(self.rounded, self.weight, scale, self.state_scales)
 
         def unit(row: Scalar, unit: Scalar) -> None:
             def opened(gate: int, activation: int, memory: Scalar | None = None, peephole: int = 0) -> Scalar:
-                total = steps.input(time, row, unit, gate) + steps.sum(row, unit, gate)
+                total = steps.total(time, row, unit, gate)
                 if self.peepholes is not None and memory is not None:
                     total = total + steps.reader(self.peepholes)([unit + peephole * units]) * memory
                 return steps.gate(activation, total)

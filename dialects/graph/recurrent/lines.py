@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from xdsl.ir import Attribute
@@ -17,6 +18,17 @@ from aotc.dialects.builder import Builder, Reader, Scalar, Writer
 
 Unit: TypeAlias = "Callable[[Scalar, Scalar], None]"
 """Emits what is computed for a hidden unit, given the indices of its line and of the unit."""
+
+
+@dataclass(frozen=True)
+class Factors:
+    """What is multiplied for each line."""
+
+    left: Reader
+    """[line, k]."""
+    weight: Reader
+    """The matrix, of the `shape` [columns, k], or [panels, k, width] where it is packed by `pack_columns`."""
+    shape: Sequence[int]
 
 
 class Lines(ABC):
@@ -42,17 +54,16 @@ class Line(ABC):
     def multiply(
         self,
         step: Scalar,
-        left: Reader,
-        weight: Reader,
-        shape: Sequence[int],
+        factors: Sequence[Factors],
         columns: int,
         dtype: Attribute,
         write: Writer,
+        start: Reader | None = None,
     ) -> None:
-        """The products of `left` [line, k] with each of `columns` of a matrix, given to `write` [line, column].
+        """The sum of `start` [column] (0 where absent) and of all products, given to `write` [line, column] for each of
+        `columns`.
 
-        It is done once in each `step`, in any order of the columns. `weight` reads the matrix, which has the `shape`
-        [columns, k], or [panels, k, width] where it is packed by `pack_columns`.
+        It is done once in each `step`, in any order of the columns.
         """
 
 
@@ -82,34 +93,19 @@ class _ScalarLine(Line):
     def multiply(
         self,
         step: Scalar,
-        left: Reader,
-        weight: Reader,
-        shape: Sequence[int],
+        factors: Sequence[Factors],
         columns: int,
         dtype: Attribute,
         write: Writer,
+        start: Reader | None = None,
     ) -> None:
-        b, depth = self.b, shape[1]
-
-        def at(column: Scalar, k: Scalar) -> Scalar:
-            if len(shape) == 2:
-                return weight([column, k])
-            width = b.index(shape[2])
-            return weight([column / width, k, b.rem(column, width)])
+        b = self.b
 
         def several(first: Scalar, count: int) -> None:
             places = [first + place for place in range(count)]
-
-            def add(k: Scalar, sums: list[Scalar], steps: int = self._unroll) -> list[Scalar]:
-                for step in range(steps):
-                    x = left([self.first, k + step])
-                    sums = [b.fma(x, at(place, k + step), sum) for place, sum in zip(places, sums, strict=True)]
-                return sums
-
-            whole = depth - depth % self._unroll
-            sums = b.loop(0, whole, self._unroll, [b.const(0, dtype)] * count, add)
-            if whole < depth:
-                sums = add(b.index(whole), sums, depth - whole)
+            sums = [b.const(0, dtype) if start is None else start([place]) for place in places]
+            for each in factors:
+                sums = self._added(each, places, sums)
             for place, total in zip(places, sums, strict=True):
                 write([self.first, place], total)
 
@@ -117,3 +113,23 @@ class _ScalarLine(Line):
         b.sequential_range(0, whole, self._columns, lambda first: several(first, self._columns))
         if whole < columns:
             several(b.index(whole), columns - whole)
+
+    def _added(self, factors: Factors, places: Sequence[Scalar], sums: list[Scalar]) -> list[Scalar]:
+        """`sums` and the products with the columns at `places`."""
+        b, depth = self.b, factors.shape[1]
+
+        def at(column: Scalar, k: Scalar) -> Scalar:
+            if len(factors.shape) == 2:
+                return factors.weight([column, k])
+            width = b.index(factors.shape[2])
+            return factors.weight([column / width, k, b.rem(column, width)])
+
+        def add(k: Scalar, sums: list[Scalar], steps: int = self._unroll) -> list[Scalar]:
+            for step in range(steps):
+                x = factors.left([self.first, k + step])
+                sums = [b.fma(x, at(place, k + step), sum) for place, sum in zip(places, sums, strict=True)]
+            return sums
+
+        whole = depth - depth % self._unroll
+        sums = b.loop(0, whole, self._unroll, sums, add)
+        return add(b.index(whole), sums, depth - whole) if whole < depth else sums

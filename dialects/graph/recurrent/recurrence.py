@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -29,28 +29,35 @@ from aotc.dialects.graph.elementwise import Domain
 from aotc.dialects.graph.indexing import require_indices
 from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, common_element_type, element_type_of, shape_of
 from aotc.dialects.graph.recurrent.activations import ACTIVATIONS
-from aotc.dialects.graph.recurrent.lines import Line, Lines, ScalarLines, Unit
+from aotc.dialects.graph.recurrent.lines import Factors, Line, Lines, ScalarLines, Unit
 from aotc.dialects.graph.shapes import ceil_div
+
+_LEVELS = 255
+"""The greatest number in 8 bits."""
 
 
 class RecurrenceOp(LoopNestOp, ABC):
     """A recurrent layer of H units on sequences of T steps in a batch of B, in one direction.
 
     `x` [T, B, GATES * H] is what the inputs contribute to the gates, biases included; `weight` [columns, H] is what the
-    state is multiplied with, packed by `pack_columns` where it has three axes. `initial_h` [B, H] is 0 where absent.
+    state is multiplied with, packed by `pack_columns` where it has three axes. With `input_weight` [GATES * H, I], `x`
+    are the inputs [T, B, I] themselves, and each step adds the products to `input_bias` [GATES * H] (0 where absent):
+    what is slower, but takes no memory for all steps. `initial_h` [B, H] is 0 where absent.
     `lengths` [B] are the steps of each sequence, from 0 to T (lesser and greater ones count as these); what is behind
     them is not read, and y is 0 there. With `reverse` the last step of a sequence comes first.
 
     `y` [T, B, H] are the states after each step and `y_h` [B, H] those after the last. What is added up for a gate is
     limited to [-clip, clip] before its activation. Activations have each a name, an alpha and a beta (0 where it has
-    none). The further results are scratch buffers, `h` the state in the type that is computed with, `sums` [B, columns]
-    its products.
+    none). The further results are scratch buffers, `h` the state in the type that is computed with, `sums` its products
+    [B, columns], to which those of the inputs are added where a step computes them, or behind which they are.
     """
 
     x = operand_def(TensorType)
     weight = operand_def(TensorType)
     initial_h = opt_operand_def(TensorType)
     lengths = opt_operand_def(TensorType)
+    input_weight = opt_operand_def(TensorType)
+    input_bias = opt_operand_def(TensorType)
     activations = prop_def(ArrayAttr[StringAttr])
     alphas = prop_def(DenseArrayBase.constr(f64))
     betas = prop_def(DenseArrayBase.constr(f64))
@@ -71,9 +78,17 @@ class RecurrenceOp(LoopNestOp, ABC):
     def sizes(self) -> tuple[int, int, int]:
         """T, B and H; raises ShapeError."""
         x = shape_of(self.x)
-        if len(x) != 3 or x[2] % self.GATES:
-            raise ShapeError(f"x must be [steps, batch, {self.GATES} * units], found {list(x)}")
-        return x[0], x[1], x[2] // self.GATES
+        if self.input_weight is None:
+            if len(x) != 3 or x[2] % self.GATES:
+                raise ShapeError(f"x must be [steps, batch, {self.GATES} * units], found {list(x)}")
+            return x[0], x[1], x[2] // self.GATES
+        matrix = shape_of(self.input_weight)
+        if len(x) != 3 or len(matrix) != 2 or matrix[1] != x[2] or matrix[0] % self.GATES:
+            raise ShapeError(
+                f"x and input_weight must be [steps, batch, inputs] and [{self.GATES} * units, inputs],"
+                f" found {list(x)} and {list(matrix)}"
+            )
+        return x[0], x[1], matrix[0] // self.GATES
 
     @property
     def columns(self) -> int:
@@ -87,7 +102,7 @@ class RecurrenceOp(LoopNestOp, ABC):
     def vectors(self) -> Sequence[tuple[str, SSAValue | None, tuple[int, ...]]]:
         """The other operands: names, values and shapes."""
         _, batch, units = self.sizes
-        return [("initial_h", self.initial_h, (batch, units))]
+        return [("initial_h", self.initial_h, (batch, units)), ("input_bias", self.input_bias, (self.GATES * units,))]
 
     def infer_types(self) -> Sequence[TensorType]:
         steps, batch, units = self.sizes
@@ -103,11 +118,15 @@ class RecurrenceOp(LoopNestOp, ABC):
             require_indices(self.lengths)
             if shape_of(self.lengths) != (batch,):
                 raise ShapeError(f"lengths must be [{batch}], found {list(shape_of(self.lengths))}")
+        if self.input_bias is not None and self.input_weight is None:
+            raise ShapeError("without an input_weight the bias is part of x")
         kind = common_element_type(*(value for value in self.operands if value is not self.lengths))
         Domain.FLOAT.require(kind, "x")
         self._check_activations()
         y = [TensorType(kind, [steps, batch, units]), *[TensorType(kind, [batch, units])] * self.STATES]
-        return [*y, *(TensorType(compute_type(kind), [batch, extent]) for extent in self._buffers())]
+        apart = 0 if self.input_weight is None else len(self.apart) * units
+        extents = [*[units] * self.STATES, self.products + apart, *self._more_buffers()]
+        return [*y, *(TensorType(compute_type(kind), [batch, extent]) for extent in extents)]
 
     def _check_activations(self) -> None:
         names = [name.data for name in self.activations]
@@ -117,9 +136,25 @@ class RecurrenceOp(LoopNestOp, ABC):
         if counts != {self.ACTIVATIONS}:
             raise ShapeError(f"there must be {self.ACTIVATIONS} activations, alphas and betas, found {sorted(counts)}")
 
-    def _buffers(self) -> Sequence[int]:
-        """The extents of the scratch buffers, for each line."""
-        return [self.sizes[2], self.columns]
+    @property
+    def products(self) -> int:
+        """How many products with the state `sums` holds of a line."""
+        return self.columns
+
+    @property
+    def alone(self) -> bool:
+        """Whether each line of the batch goes through its steps alone."""
+        return self.lengths is not None
+
+    @property
+    def apart(self) -> Sequence[int]:
+        """The gates, the last ones, for which the products of the inputs are not added to those of the state at once;
+        where a step computes them, they are behind these in `sums`."""
+        return []
+
+    def _more_buffers(self) -> Sequence[int]:
+        """The extents of the scratch buffers behind `sums`, for each line."""
+        return []
 
     def scratch(self) -> Sequence[OpResult]:
         return self.results[1 + self.STATES :]
@@ -135,7 +170,16 @@ class RecurrenceOp(LoopNestOp, ABC):
 
     def operations(self) -> int:
         steps, batch, units = self.sizes
-        return 2 * steps * batch * units * sum(columns for _, columns in self.matrices())
+        inputs = 0 if self.input_weight is None else self.GATES * shape_of(self.x)[2]
+        return 2 * steps * batch * units * (inputs + sum(columns for _, columns in self.matrices()))
+
+    def with_inputs(self, inputs: SSAValue, weight: SSAValue, bias: SSAValue | None) -> Self:
+        """The layer on `inputs` instead of their products; without a schedule."""
+        given = {"x": inputs, "input_weight": weight, "input_bias": bias}
+        operands = [given.get(name, getattr(self, name)) for name, _ in self.get_irdl_definition().operands]
+        properties = {name: value for name, value in self.properties.items() if name != "operandSegmentSizes"}
+        scratch = {name: True for name, _ in self.get_irdl_definition().results if getattr(self, name) is not None}
+        return type(self).get(*operands, **properties, **scratch)
 
     # Loops
 
@@ -145,7 +189,7 @@ class RecurrenceOp(LoopNestOp, ABC):
     def nest(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer], lines: Lines) -> None:
         """Emit the whole nest, whose inner loops `lines` writes."""
         batch = self.sizes[1]
-        lines.for_each(batch, self.lengths is not None, lambda line: Steps(self, b, reads, writes, line).run())
+        lines.for_each(batch, self.alone, lambda line: Steps(self, b, reads, writes, line).run())
 
     @abstractmethod
     def start(self, steps: Steps) -> None:
@@ -223,26 +267,95 @@ class Steps:
         read, write = self.reader(buffer), self.writer(result)
         self.units(lambda row, unit: write([row, unit], read([row, unit])))
 
-    def multiply(self, state: OpResult, matrix: SSAValue, columns: int, first: int = 0) -> None:
-        """Emit the products of a state with a matrix: columns of `sums` from `first` on."""
-        write = self.writer(self.op.sums)
+    def rounded(self, state: OpResult, buffer: OpResult) -> Scalar:
+        """Fill `buffer` with the integers that stand for a state of this line in 8 bits, less the zero point: the least
+        and the greatest element, and 0, are among what 8 bits hold. Returns their scale. (ONNX: DynamicQuantizeLinear.)
+        """
+        b, read, write = self.b, self.reader(state), self.writer(buffer)
+        zero = b.const(0, self.kind)
+
+        def extend(at: list[Scalar], ends: list[Scalar]) -> list[Scalar]:
+            x = read([self.line.first, at[0]])
+            return [b.min(ends[0], x), b.max(ends[1], x)]
+
+        low, high = b.reduce([(0, self.op.sizes[2])], [zero, zero], extend)
+        extent = high - low
+        scale = b.select(b.compare("eq", extent, 0), b.const(1, self.kind), extent / _LEVELS)
+        point = b.math("roundeven", b.min(b.max(-(low / scale), 0), _LEVELS))
+
+        def unit(row: Scalar, unit: Scalar) -> None:
+            number = b.math("roundeven", read([row, unit]) / scale)
+            write([row, unit], b.min(b.max(number, -point), _LEVELS - point))
+
+        self.units(unit)
+        return scale
+
+    def multiply_rounded(self, state: OpResult, matrix: SSAValue, scale: Scalar, scales: SSAValue) -> None:
+        """Emit the products of a state that is rounded with a matrix of integers, times both scales."""
+        write, factor = self.writer(self.op.sums), self.reader(scales)
         self.line.multiply(
             self.number,
-            self.reader(state),
-            self.reader(matrix),
-            shape_of(matrix),
+            [Factors(self.reader(state), self.reader(matrix), shape_of(matrix))],
+            self.op.columns,
+            self.kind,
+            lambda index, value: write(index, value * (factor([index[1]]) * scale)),
+        )
+
+    def multiply(self, time: Scalar, state: OpResult, matrix: SSAValue, columns: int, first: int = 0) -> None:
+        """Emit the products of a state with a matrix: columns of `sums` from `first` on. Those of the inputs at `time`
+        are added, unless they are in x."""
+        op = self.op
+        factors = Factors(self.reader(state), self.reader(matrix), shape_of(matrix))
+        if op.input_weight is None:
+            self._sum([factors], columns, first)
+            return
+        begin = (op.GATES - len(op.apart)) * op.sizes[2]
+        """Of the gates whose inputs are apart."""
+        together = max(min(begin - first, columns), 0)
+        if together:
+            self._sum([self._inputs(time, first), factors], together, first, bias=first)
+        if together < columns:
+            self._sum([_moved(factors, together)], columns - together, first + together)
+            self._sum([self._inputs(time, begin)], columns - together, op.products, bias=begin)
+
+    def _inputs(self, time: Scalar, first: int) -> Factors:
+        """The inputs at `time`, and their weight from column `first` on."""
+        x, weight = self.op.x, self.op.input_weight
+        assert weight is not None
+        read = self.reader(x)
+        return _moved(Factors(lambda index: read([time, *index]), self.reader(weight), shape_of(weight)), first)
+
+    def _sum(self, factors: Sequence[Factors], columns: int, first: int, bias: int | None = None) -> None:
+        """Emit columns of `sums` from `first` on, which begin with the bias of the inputs from column `bias` on."""
+        write, start = self.writer(self.op.sums), None
+        if bias is not None and self.op.input_bias is not None:
+            start = _shifted(self.reader(self.op.input_bias), bias)
+        self.line.multiply(
+            self.number,
+            factors,
             columns,
             self.kind,
             lambda index, value: write([index[0], index[1] + first], value),
+            start,
         )
 
     def input(self, time: Scalar, row: Scalar, unit: Scalar, gate: int) -> Scalar:
-        """What the inputs contribute to a gate."""
-        return self.reader(self.op.x)([time, row, unit + gate * self.op.sizes[2]])
+        """What the inputs contribute to a gate that is `apart`."""
+        units = self.op.sizes[2]
+        if self.op.input_weight is None:
+            return self.reader(self.op.x)([time, row, unit + gate * units])
+        place = self.op.products + self.op.apart.index(gate) * units
+        return self.reader(self.op.sums)([row, unit + place])
 
     def sum(self, row: Scalar, unit: Scalar, gate: int) -> Scalar:
-        """What the state contributes to a gate."""
+        """What the state contributes to a gate that is `apart`."""
         return self.reader(self.op.sums)([row, unit + gate * self.op.sizes[2]])
+
+    def total(self, time: Scalar, row: Scalar, unit: Scalar, gate: int) -> Scalar:
+        """What the inputs and the state contribute to another gate."""
+        if self.op.input_weight is not None:
+            return self.sum(row, unit, gate)
+        return self.input(time, row, unit, gate) + self.sum(row, unit, gate)
 
     def activation(self, number: int, x: Scalar) -> Scalar:
         """An activation of the cell."""
@@ -255,3 +368,16 @@ class Steps:
             limit = self.op.clip.value.data
             x = self.b.min(self.b.max(x, -limit), limit)
         return self.activation(number, x)
+
+
+def _shifted(read: Reader, first: int) -> Reader:
+    """`read` with indices of its first axis counted from `first` on."""
+    return lambda index: read([index[0] + first, *index[1:]])
+
+
+def _moved(factors: Factors, first: int) -> Factors:
+    """With the columns of a matrix from `first` on."""
+    if first == 0:
+        return factors
+    columns, depth = factors.shape
+    return Factors(factors.left, _shifted(factors.weight, first), (columns - first, depth))

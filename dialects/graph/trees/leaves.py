@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.dialects.builtin import I64, IntegerAttr, IntegerType, TensorType
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
 
 from aotc.dialects.builder import INDEX, Builder, Reader, Scalar, Writer
 from aotc.dialects.dtypes import is_encoded, is_float
@@ -40,7 +40,7 @@ class TreeLeavesOp(LoopNestOp):
     children[m, 0], else at children[m, 1]; where `missing` [M] holds, a NaN goes to the first, too. Numbers from M on
     are leaves, the first of them is 0 in the result. The walk begins at roots[r] and takes at most `depth` steps; nodes
     may be shared. There are `leaves` leaves. `features`, `children` and `roots` are within their ranges: they are not
-    checked.
+    checked. No tree has more than `most` nodes, where that is known; then none are shared.
     """
 
     name = "graph.tree_leaves"
@@ -52,6 +52,7 @@ class TreeLeavesOp(LoopNestOp):
     missing = opt_operand_def(TensorType)
     depth = prop_def(IntegerAttr[I64])
     leaves = prop_def(IntegerAttr[I64])
+    most = opt_prop_def(IntegerAttr[I64])
     result = result_def(TensorType)
 
     def infer_types(self) -> Sequence[TensorType]:

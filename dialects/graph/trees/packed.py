@@ -32,6 +32,20 @@ def keys_of(numbers: Array) -> Array:
     return np.where(np.isnan(numbers), np.int32(_LEAST), bits ^ ((bits >> 31) & _LOWER_BITS)).astype(np.int32)
 
 
+def write_keys(b: Builder, read: Reader, write: Writer, row: Scalar, count: int, keys: int) -> None:
+    """Emit the keys of a row of `count` features: one copy of them, or two, in which NaN is above and below all."""
+
+    def feature(number: Scalar) -> None:
+        value = read([row, number])
+        bits = b.scalar(b.insert(BitcastOp((value + 0.0).ssa, i32)), i32)
+        key = bits ^ (b.shift_right(bits, b.const(31, i32)) & _LOWER_BITS)
+        known = b.compare("eq", value, value)
+        for first, missing in zip(range(0, keys, count), (_GREATEST, _LEAST), strict=False):
+            write([row, number + first], b.select(known, key, missing))
+
+    b.sequential_range(0, count, 1, feature)
+
+
 @irdl_op_definition
 class PackTreesOp(GraphOp):
     """The tables of `tree_leaves` as one, [M + leaves, 4] of i32: feature, key of the threshold, both children.
@@ -126,17 +140,7 @@ class PackedTreeLeavesOp(LoopNestOp):
 
     def prepare(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer], row: Scalar) -> None:
         """Emit the keys of a row."""
-        count = shape_of(self.x)[1]
-
-        def feature(number: Scalar) -> None:
-            value = reads[0]([row, number])
-            bits = b.scalar(b.insert(BitcastOp((value + 0.0).ssa, i32)), i32)
-            key = bits ^ (b.shift_right(bits, b.const(31, i32)) & _LOWER_BITS)
-            known = b.compare("eq", value, value)
-            for copy, missing in zip(range(self.copies), (_GREATEST, _LEAST), strict=False):
-                writes[1]([row, number + copy * count], b.select(known, key, missing))
-
-        b.sequential_range(0, count, 1, feature)
+        write_keys(b, reads[0], writes[1], row, shape_of(self.x)[1], shape_of(self.keys)[1])
 
     def walker(self, b: Builder, reads: Sequence[Reader], row: Scalar) -> Walk:
         """The walk of one row of x, whose keys are there, to be written with `b`."""

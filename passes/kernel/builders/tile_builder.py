@@ -162,6 +162,10 @@ class TileBuilder(LoopBuilder):
         of `a`."""
         return Scalar(self, a.dtype, self.emit(aot.TileShuffleOp(a.ssa, c.ssa, lanes)))
 
+    def pick(self, a: Scalar, c: Scalar, numbers: Scalar) -> Scalar:
+        """Lanes of two tiles of i32 by their `numbers` (`aot.tile_pick`)."""
+        return Scalar(self, a.dtype, self.emit(aot.TilePickOp(a.ssa, c.ssa, numbers.ssa)))
+
     def total(self, kind: Reduction, a: Scalar) -> Scalar:
         """All elements of a tile reduced to one scalar (see `aot.tile_reduce` for the order)."""
         return Scalar(self, a.dtype, self.emit(aot.TileReduceOp(kind, a.ssa)))
@@ -358,8 +362,11 @@ class TileBuilder(LoopBuilder):
         if not is_tile(a):
             return super().rounded(a)
         shifted = self.add(a, self.const(_ROUNDING, a.dtype))
-        bits = self.emit(arith.BitcastOp(shifted.ssa, tile_type(tile_shape(a.ssa), i32)))
-        return self.sub(Scalar(self, i32, bits), self.const(_ROUNDING_BITS, i32))
+        return self.sub(self.bits_of(shifted), self.const(_ROUNDING_BITS, i32))
+
+    def bits_of(self, a: Scalar) -> Scalar:
+        """The bits of a tile of f32 as i32."""
+        return Scalar(self, i32, self.emit(arith.BitcastOp(a.ssa, tile_type(tile_shape(a.ssa), i32))))
 
     def pow(self, a: Scalar, exponent: Scalar) -> Scalar:
         """A multiple of 1/4 is computed by roots and products, within 2 units in the last place."""

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute
 
 from aotc.dialects.builder import Reader, Scalar, Writer
-from aotc.dialects.graph.recurrent.lines import Line, Lines, Unit
+from aotc.dialects.graph.recurrent.lines import Factors, Line, Lines, Unit
 from aotc.dialects.graph.schedules import MatmulSchedule, RecurrenceSchedule
 from aotc.dialects.graph.shapes import ceil_div, segments
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
@@ -71,17 +71,20 @@ class _TileLine(Line):
     def multiply(
         self,
         step: Scalar,
-        left: Reader,
-        weight: Reader,
-        shape: Sequence[int],
+        factors: Sequence[Factors],
         columns: int,
         dtype: Attribute,
         write: Writer,
+        start: Reader | None = None,
     ) -> None:
         b, schedule = self._lines.b, self._lines.schedule
         width = schedule.nr * schedule.lanes
+        (first, *more), shape = factors, factors[0].shape
+        if more or start is not None:
+            raise NotVectorizable("the inputs are multiplied in each step")
         if len(shape) != 3 or shape[2] != width:
             raise NotVectorizable("the weight is not packed into panels of the width of the register tile")
+        left, weight = first.left, first.weight
         products = MatmulSchedule(schedule.lanes, schedule.mr, schedule.nr, schedule.unroll)
         last = columns // width * width - width
         """The first column of the last whole panel."""
@@ -98,10 +101,10 @@ class _TileLine(Line):
             row, panel = tile.index(b, self.first, {0: 1}), first / b.index(width)
             within = tile.index(b, 0, {-2: lanes, -1: 1})
 
-            def factors(k: Scalar) -> tuple[Scalar, Scalar]:
+            def pair(k: Scalar) -> tuple[Scalar, Scalar]:
                 return left([row, k]), weight([panel, k, within])
 
-            total = accumulate(b, products, dtype, tile, shape[1], factors)
+            total = accumulate(b, products, dtype, tile, shape[1], pair)
             write([row, tile.index(b, first, {-2: lanes, -1: 1})], total)
 
         self._for_columns(columns, schedule.nr, tiles)

@@ -17,6 +17,7 @@ from aotc.passes.kernel.strategies import (
     staged,
 )
 from aotc.passes.kernel.strategies.integers import quantized
+from aotc.passes.kernel.strategies.trees import masks as masked_trees
 from aotc.passes.kernel.strategies.trees import walks
 from aotc.passes.kernel.strategy import Strategies
 
@@ -35,4 +36,5 @@ STRATEGIES: Strategies = {
     **scatter.STRATEGIES,
     **staged.STRATEGIES,
     **walks.STRATEGIES,
+    **masked_trees.STRATEGIES,
 }

@@ -29,7 +29,7 @@ class RecurrenceStrategy(KernelStrategy[RecurrenceOp]):
 
     def schedule(self, op: RecurrenceOp, machine: Machine) -> Schedule | None:
         _, batch, units = op.sizes
-        lines = batch if op.lengths is None else 1
+        lines = 1 if op.alone else batch
         found = product_schedule(machine, element_type_of(op.x), lines, op.columns, units)
         if found is None:
             return None

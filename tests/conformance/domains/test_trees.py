@@ -13,6 +13,7 @@ from onnx import ModelProto, TensorProto, helper
 
 import aotc
 from aotc.dialects.dtypes import ELEMENT_TYPES
+from aotc.frontend.onnx.importers.ml.ensembles import Forest, number_for_missing
 from aotc.frontend.onnx.tensors import ONNX_TYPES
 
 TRANSFORMS = ["NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"]
@@ -62,6 +63,50 @@ def test_regressors(aggregate: str, targets: int, tmp_path: Path) -> None:
     attributes = as_version_3(trees, "target") | {"n_targets": targets, "aggregate_function": aggregate}
     feed = {"x": draw_rows(random, 40, 6, "float32")}
     proto = ml_model("TreeEnsembleRegressor", 3, feed, base_values=base, **attributes)
+    compare(proto, feed, tmp_path)
+
+
+@pytest.mark.parametrize("features", [5, 40, 100, 150])
+@pytest.mark.parametrize("depth", [0, 3, 5, 7])
+def test_trees_of_all_sizes(depth: int, features: int, tmp_path: Path) -> None:
+    """Of small trees all nodes are asked at once where registers hold the features; large ones are walked down."""
+    random = np.random.default_rng(features + depth)
+    trees = draw_trees(random, trees=35, depth=depth, features=features, modes=["BRANCH_LEQ"], targets=[[0]])
+    attributes = as_version_3(trees, "target") | {"n_targets": 1}
+    if features == 40:
+        del attributes["nodes_missing_value_tracks_true"]
+    feed = {"x": draw_rows(random, 70, features, "float32")}
+    compare(ml_model("TreeEnsembleRegressor", 3, feed, **attributes), feed, tmp_path)
+
+
+@pytest.mark.parametrize("depth", [1, 4])
+@pytest.mark.parametrize("trees", [2, 70])
+def test_a_single_row(trees: int, depth: int, tmp_path: Path) -> None:
+    """Without vectors a kernel for each of a few trees, and one for many."""
+    random = np.random.default_rng(trees + depth)
+    drawn = draw_trees(
+        random, trees=trees, depth=depth, features=4, modes=["BRANCH_LEQ"], targets=[[0]], only_leaves=False
+    )
+    feed = {"x": draw_rows(random, 1, 4, "float32")}
+    proto = ml_model("TreeEnsembleRegressor", 3, feed, **as_version_3(drawn, "target") | {"n_targets": 1})
+    compare(proto, feed, tmp_path)
+
+
+@pytest.mark.parametrize("missing", ["as zero", "to the first child", "as one"])
+def test_missing_features_that_a_number_stands_for(missing: str, tmp_path: Path) -> None:
+    random = np.random.default_rng(1)
+    trees = single(random, 1, ["BRANCH_LEQ"])
+    number = {"as zero": 0, "to the first child": -np.inf, "as one": 1}[missing]
+    trees.missing = [int(threshold >= number) for threshold in trees.thresholds]
+    thresholds, ways = np.array(trees.thresholds, np.float32), np.array(trees.missing, np.bool_)
+    none = np.zeros(0, np.int64)
+    found = number_for_missing(Forest(none, thresholds, none, none, ways, 0, none, 0, none))
+    assert found is not None and ((found <= thresholds) == ways).all()
+    mixed = np.arange(len(ways)) % 2 == 0
+    assert number_for_missing(Forest(none, thresholds, none, none, mixed, 0, none, 0, none)) is None
+    feed = {"x": draw_rows(random, 60, 5, "float32")}
+    assert np.isnan(feed["x"]).any()
+    proto = ml_model("TreeEnsembleRegressor", 3, feed, **as_version_3(trees, "target") | {"n_targets": 1})
     compare(proto, feed, tmp_path)
 
 

@@ -105,6 +105,11 @@ class Vectors(VectorMemory):
         ctype = mask_ctype(a.ctype.bits, len(lanes)) if element == BOOL else vector_ctype(element, len(lanes))
         return call("__builtin_shufflevector", a, b, *map(number_expr, lanes), ctype=ctype)
 
+    def pick(self, op: aot.TilePickOp) -> Expr:
+        """Lanes of two vectors by their numbers."""
+        a, b, numbers = (self.scope.atom(value) for value in op.operands)
+        return self.macro("pick", cast(VectorCType, a.ctype), a, b, numbers)
+
     # Arithmetic
 
     def float_arithmetic(self, op: Any, symbol: str) -> Expr:
@@ -286,6 +291,7 @@ _PRINTERS: dict[type[Operation], Printer] = {
     vector.BroadcastOp: Vectors.broadcast,
     vector.ExtractOp: Vectors.extract,
     vector.ShuffleOp: Vectors.shuffle,
+    aot.TilePickOp: Vectors.pick,
     arith.ConstantOp: Vectors.constant,
     arith.BitcastOp: Vectors.bitcast,
     arith.AddfOp: lambda p, op: p.float_arithmetic(op, "+"),

@@ -349,6 +349,14 @@ def _f32_to_bf16(v: Vector) -> tuple[Sequence[str], Variants]:
     return "x", [("", text)]
 
 
+def _pick(v: Vector) -> tuple[Sequence[str], Variants]:
+    """Lanes of two vectors by their numbers."""
+    needed = {64: "defined(__AVX512F__)", 32: "defined(__AVX512VL__)", 16: "defined(__AVX512VL__)"}
+    last, half = v.lanes - 1, v.lanes
+    plain = v.each(lambda i: f"((n)[{i}] & {half}u ? (b)[(n)[{i}] & {last}u] : (a)[(n)[{i}] & {last}u])")
+    return "abn", [*_x86(v, "permutex2var", "<a>, <n>, <b>", needed, "epi32"), ("", plain)]
+
+
 OPERATIONS: dict[str, _Operation] = {
     "abs": _abs,
     "accumulate": _accumulate,
@@ -374,6 +382,7 @@ OPERATIONS: dict[str, _Operation] = {
     "f64_to_f32_odd": lambda v: ("x", [("", v.each(lambda i: f"aotc_f64_to_f32_odd((x)[{i}])"))]),
     "bf16_to_f32": _bf16_to_f32,
     "f16_to_f32": _f16_to_f32,
+    "pick": _pick,
     "roundeven": _rounding("aotc_roundeven", 0, "vrndn"),
     "scatter": lambda v: _scatter_part(v, v.lanes),
     "select": _select,

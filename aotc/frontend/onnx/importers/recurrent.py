@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -55,6 +55,9 @@ class Direction:
 
 class Layer:
     """A node of a recurrent layer while it is imported; raises CompileError where its inputs do not fit."""
+
+    ROUNDED: ClassVar[bool] = False
+    """Whether states are rounded for a weight of integers."""
 
     def __init__(self, node: Node, op_class: type[RecurrenceOp], activations: Sequence[str]) -> None:
         self.node = node
@@ -193,8 +196,8 @@ class Layer:
             else:
                 extra, weight = [candidate, None], self._part(weight, 0, 0, 2 * units)
         elif self.op_class is LstmOp:
-            extra = [self._initial(6, direction), self._of(7, direction)]
-        product = node.emit(MatMulOp, rows, self._of(1, direction), transpose_rhs=True)
+            extra = [self._initial(6, direction), self._of(7, direction), None, None, self._state_scales(direction)]
+        product = self._product(rows, direction)
         if bias is not None and recurrent is not None:
             product = node.emit(AddOp, product, node.emit(AddOp, bias, recurrent))
         x = reshape(node, product, [self.steps, self.batch, gates * units])
@@ -202,6 +205,14 @@ class Layer:
             self.op_class, x, weight, self._initial(5, direction), self._lengths(), *extra, **self._options(direction)
         )
         return values[: 1 + self.op_class.STATES]
+
+    def _product(self, rows: SSAValue, direction: Direction) -> SSAValue:
+        """The rows of all steps times the weight of the inputs."""
+        return self.node.emit(MatMulOp, rows, self._of(1, direction), transpose_rhs=True)
+
+    def _state_scales(self, direction: Direction) -> SSAValue | None:
+        """The scales of a weight of integers for the state."""
+        return None
 
     def _options(self, direction: Direction) -> dict[str, Any]:
         each = self.op_class.ACTIVATIONS
@@ -215,5 +226,6 @@ class Layer:
             "clip": None if self.clip is None else float(self.clip),
             "reverse": direction.reverse or None,
             "input_forget": True if self.op_class is LstmOp and node.attr("input_forget", 0) else None,
+            "rounded": self.ROUNDED or None,
             "gated": True if self.op_class is GruOp and not node.attr("linear_before_reset", 0) else None,
         }

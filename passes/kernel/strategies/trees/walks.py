@@ -14,11 +14,13 @@ from aotc.dialects.graph.schedules import Schedule, TreeSchedule, schedule_of
 from aotc.dialects.graph.shapes import ceil_div, segments
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.dialects.graph.trees.leaves import TreeLeavesOp
+from aotc.dialects.graph.trees.masks import MaskedTreeLeavesOp, PackTreeMasksOp
 from aotc.dialects.graph.trees.packed import PackedTreeLeavesOp, PackTreesOp
 from aotc.machines.machine import Core, Machine
 from aotc.passes.kernel.accesses import Accesses, element_by_element
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
 from aotc.passes.kernel.layouts import Layouts
+from aotc.passes.kernel.strategies.trees.masks import is_masked_best
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
 
 _TREES = 12
@@ -109,7 +111,11 @@ class WalkStrategy(KernelStrategy[TreeLeavesOp]):
     TILES = False
 
     def schedule(self, op: TreeLeavesOp, machine: Machine) -> Schedule | None:
-        return TreeSchedule(1, 1, 1, 1, packed=element_type_of(op.x) == f32)
+        if element_type_of(op.x) != f32:
+            return TreeSchedule(1, 1, 1, 1)
+        if is_masked_best(op, machine):
+            return TreeSchedule(machine.vector_bytes // 4, 1, 1, 1, packed=True, masks=True)
+        return TreeSchedule(1, 1, 1, 1, packed=True)
 
     def scalar_schedule(self, op: TreeLeavesOp, core: Core, size: bool) -> Schedule | None:
         small = shape_of(op.features)[0] <= _MOST_BRANCHES and op.depth.value.data <= _MOST_NESTED
@@ -122,8 +128,14 @@ class WalkStrategy(KernelStrategy[TreeLeavesOp]):
         tables = op.features, op.thresholds, op.children, op.missing
         if any(value is not None and producer(value, ConstantOp) is None for value in tables):
             return None
-        nodes = layouts.add(PackTreesOp.get(*tables, features=shape_of(op.x)[1], leaves=op.leaves))
         missing = True if op.missing is not None else None
+        if schedule.masks and op.most is not None and producer(op.roots, ConstantOp) is not None:
+            options = {"features": shape_of(op.x)[1], "nodes": op.most, "lanes": schedule.lanes}
+            masks = layouts.add(PackTreeMasksOp.get(*tables[:3], op.roots, op.missing, **options))
+            trees, to = shape_of(op.roots)[0], element_type_of(op.roots)
+            layouts.add(MaskedTreeLeavesOp.get(op.x, masks, trees=trees, to=to, missing=missing))
+            return layouts.added[-1].results[0]
+        nodes = layouts.add(PackTreesOp.get(*tables, features=shape_of(op.x)[1], leaves=op.leaves))
         inner = shape_of(op.features)[0]
         layouts.add(PackedTreeLeavesOp.get(op.x, nodes, op.roots, depth=op.depth, inner=inner, missing=missing))
         return layouts.added[-1].results[0]

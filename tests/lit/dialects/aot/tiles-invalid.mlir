@@ -141,3 +141,11 @@ func.func @narrow_halves(%a: vector<32xi16>, %s: vector<16xi32>) {
   %r = aot.tile_dot %a, %a, %s {narrow_pairs} : vector<32xi16>, vector<16xi32>
   func.return
 }
+
+// -----
+
+// CHECK: lanes are i32, a power of two of them, found vector<16xf32>
+func.func @picks(%a: vector<16xf32>) {
+  %p = aot.tile_pick %a, %a, %a : vector<16xf32>
+  func.return
+}

@@ -27,6 +27,13 @@ func.func @tiles(%a: memref<8x64xf32>, %i: index) -> f32 {
   func.return %m : f32
 }
 
+// CHECK-LABEL: func.func @picks(
+func.func @picks(%a: vector<3x16xi32>, %n: vector<3x16xi32>) {
+  // CHECK-NEXT: %p = aot.tile_pick %a, %a, %n : vector<3x16xi32>
+  %p = aot.tile_pick %a, %a, %n : vector<3x16xi32>
+  func.return
+}
+
 // CHECK-LABEL: func.func @dots(
 func.func @dots(%x: memref<8x64xi8>, %i: index, %w: vector<4x2x64xi8>, %s: vector<4x2x16xi32>) {
   // CHECK: %a = aot.tile_load %x[%i, %i] {strides = array<i64: 64, 0, 0>, valid = 3 : i64, group = 4 : i64} : memref<8x64xi8> -> vector<4x2x64xi8>

@@ -196,3 +196,16 @@ func.func @zeros(%t: memref<4xf32>) -> f32 {
   %r = arith.addf %s, %m : f32
   func.return %r : f32
 }
+
+// Each register picks from the corresponding ones.
+// CHECK-LABEL: func.func @picks(
+func.func @picks(%a: memref<64xi32>) {
+  %c0 = arith.constant 0 : index
+  %t = aot.tile_load %a[%c0] {strides = array<i64: 4, 1>} : memref<64xi32> -> vector<2x4xi32>
+  %n = aot.tile_load %a[%c0] {strides = array<i64: 8, 1>} : memref<64xi32> -> vector<2x4xi32>
+  // CHECK:      %p = aot.tile_pick %t, %t, %n : vector<4xi32>
+  // CHECK-NEXT: %p_1 = aot.tile_pick %t_1, %t_1, %n_1 : vector<4xi32>
+  %p = aot.tile_pick %t, %t, %n : vector<2x4xi32>
+  aot.tile_store %p, %a[%c0] {strides = array<i64: 4, 1>} : vector<2x4xi32>, memref<64xi32>
+  func.return
+}

@@ -7,7 +7,7 @@
 // CHECK-NEXT: graph.gru %x, %[[W]], %[[C]] {{.*}}nr = 2
 // CHECK-NEXT: func.return %2
 func.func @main(%x: tensor<3x1x12xf32>, %w: tensor<8x4xf32>, %c: tensor<4x4xf32>) -> tensor<3x1x4xf32> attributes {aot.entry} {
-  %0, %1, %2, %3, %4 = graph.gru %x, %w, %c {operandSegmentSizes = array<i32: 1, 1, 0, 0, 1, 0>, activations = ["sigmoid", "tanh"], alphas = array<f64: 0.0, 0.0>, betas = array<f64: 0.0, 0.0>, schedule = #graph.recurrence_schedule<lanes = 4, mr = 1, nr = 2, unroll = 1, units = 1>} : (tensor<3x1x12xf32>, tensor<8x4xf32>, tensor<4x4xf32>) -> (tensor<3x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x12xf32>, tensor<1x4xf32>)
+  %0, %1, %2, %3, %4 = graph.gru %x, %w, %c {operandSegmentSizes = array<i32: 1, 1, 0, 0, 1, 0, 0, 0>, activations = ["sigmoid", "tanh"], alphas = array<f64: 0.0, 0.0>, betas = array<f64: 0.0, 0.0>, schedule = #graph.recurrence_schedule<lanes = 4, mr = 1, nr = 2, unroll = 1, units = 1>} : (tensor<3x1x12xf32>, tensor<8x4xf32>, tensor<4x4xf32>) -> (tensor<3x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x12xf32>, tensor<1x4xf32>)
   func.return %0 : tensor<3x1x4xf32>
 }
 
@@ -17,7 +17,7 @@ func.func @main(%x: tensor<3x1x12xf32>, %w: tensor<8x4xf32>, %c: tensor<4x4xf32>
 // CHECK-NEXT: graph.rnn %x, %w
 // CHECK-NEXT: func.return
 func.func @kept(%x: tensor<3x1x4xf32>, %p: tensor<1x4x8xf32>, %w: tensor<4x4xf32>) attributes {aot.entry} {
-  %0, %1, %2, %3 = graph.rnn %x, %p {operandSegmentSizes = array<i32: 1, 1, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.recurrence_schedule<lanes = 4, mr = 1, nr = 2, unroll = 1, units = 1>} : (tensor<3x1x4xf32>, tensor<1x4x8xf32>) -> (tensor<3x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>)
-  %4, %5, %6, %7 = graph.rnn %x, %w {operandSegmentSizes = array<i32: 1, 1, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x1x4xf32>, tensor<4x4xf32>) -> (tensor<3x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>)
+  %0, %1, %2, %3 = graph.rnn %x, %p {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, schedule = #graph.recurrence_schedule<lanes = 4, mr = 1, nr = 2, unroll = 1, units = 1>} : (tensor<3x1x4xf32>, tensor<1x4x8xf32>) -> (tensor<3x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>)
+  %4, %5, %6, %7 = graph.rnn %x, %w {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x1x4xf32>, tensor<4x4xf32>) -> (tensor<3x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>)
   func.return
 }

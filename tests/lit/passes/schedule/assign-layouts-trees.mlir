@@ -32,3 +32,18 @@ func.func @kept(%x: tensor<5x3xf32>, %f: tensor<2xui8>) attributes {aot.entry} {
   %1 = graph.tree_leaves %x, %g, %t, %c, %r {depth = 2 : i64, leaves = 3 : i64, schedule = #graph.tree_schedule<lanes = 1, rows = 1, trees = 1, steps = 1>} : (tensor<5x3xf32>, tensor<2xui8>, tensor<2xf32>, tensor<2x2xui8>, tensor<1xui8>) -> tensor<5x1xui8>
   func.return
 }
+
+// With masks the trees lie side by side, as many as the schedule has lanes; they need their roots.
+// CHECK-LABEL: func.func @masks
+// CHECK:      %[[P:.*]] = graph.pack_tree_masks %f, %t, %c, %{{[a-z0-9_]*}} {features = 3 : i64, nodes = 2 : i64, lanes = 4 : i64}
+// CHECK-NEXT: graph.masked_tree_leaves %x, %[[P]] {trees = 1 : i64, to = ui8}
+// CHECK-NEXT: graph.pack_trees
+func.func @masks(%x: tensor<5x3xf32>, %q: tensor<1xui8>) attributes {aot.entry} {
+  %f = graph.constant dense<[2, 1]> : tensor<2xui8>
+  %t = graph.constant dense<[1.0, -0.5]> : tensor<2xf32>
+  %c = graph.constant dense<[[1, 2], [3, 4]]> : tensor<2x2xui8>
+  %r = graph.constant dense<0> : tensor<1xui8>
+  %0 = graph.tree_leaves %x, %f, %t, %c, %r {depth = 2 : i64, leaves = 3 : i64, most = 2 : i64, schedule = #graph.tree_schedule<lanes = 4, rows = 1, trees = 1, steps = 1, packed, masks>} : (tensor<5x3xf32>, tensor<2xui8>, tensor<2xf32>, tensor<2x2xui8>, tensor<1xui8>) -> tensor<5x1xui8>
+  %1 = graph.tree_leaves %x, %f, %t, %c, %q {depth = 2 : i64, leaves = 3 : i64, most = 2 : i64, schedule = #graph.tree_schedule<lanes = 4, rows = 1, trees = 1, steps = 1, packed, masks>} : (tensor<5x3xf32>, tensor<2xui8>, tensor<2xf32>, tensor<2x2xui8>, tensor<1xui8>) -> tensor<5x1xui8>
+  func.return
+}

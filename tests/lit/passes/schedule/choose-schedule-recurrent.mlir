@@ -11,8 +11,8 @@
 // SCALAR-LABEL: func.func @main
 // SCALAR:      graph.rnn %x, %w {{.*}}schedule = #graph.sums_schedule<lanes = 1, positions = 1, columns = {{[2-9]}}
 func.func @main(%x: tensor<3x1x64xf32>, %w: tensor<64x64xf32>, %several: tensor<3x8x64xf32>, %n: tensor<8xi32>) attributes {aot.entry} {
-  %0, %1, %2, %3 = graph.rnn %x, %w {operandSegmentSizes = array<i32: 1, 1, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x1x64xf32>, tensor<64x64xf32>) -> (tensor<3x1x64xf32>, tensor<1x64xf32>, tensor<1x64xf32>, tensor<1x64xf32>)
-  %4, %5, %6, %7 = graph.rnn %several, %w {operandSegmentSizes = array<i32: 1, 1, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x8x64xf32>, tensor<64x64xf32>) -> (tensor<3x8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>)
-  %8, %9, %10, %11 = graph.rnn %several, %w, %n {operandSegmentSizes = array<i32: 1, 1, 0, 1>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x8x64xf32>, tensor<64x64xf32>, tensor<8xi32>) -> (tensor<3x8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>)
+  %0, %1, %2, %3 = graph.rnn %x, %w {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x1x64xf32>, tensor<64x64xf32>) -> (tensor<3x1x64xf32>, tensor<1x64xf32>, tensor<1x64xf32>, tensor<1x64xf32>)
+  %4, %5, %6, %7 = graph.rnn %several, %w {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x8x64xf32>, tensor<64x64xf32>) -> (tensor<3x8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>)
+  %8, %9, %10, %11 = graph.rnn %several, %w, %n {operandSegmentSizes = array<i32: 1, 1, 0, 1, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x8x64xf32>, tensor<64x64xf32>, tensor<8xi32>) -> (tensor<3x8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>)
   func.return
 }

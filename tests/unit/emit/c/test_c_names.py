@@ -17,7 +17,21 @@ LIBRARY = {"abs", "ceil", "copysign", "exp", "floor", "fma", "roundeven", "sqrt"
 TERMS = {"ceildiv", "ceildivu", "floordiv", "max", "maximum", "maxnum", "min", "minimum", "minnum"}
 """Of MLIR and IEEE 754; some with a width behind them."""
 WORDS = {
-    *("accumulate", "bits", "gather", "in", "keep", "load", "odd", "of", "opaque", "register", "round", "scatter"),
+    *(
+        "accumulate",
+        "bits",
+        "gather",
+        "in",
+        "keep",
+        "load",
+        "odd",
+        "of",
+        "opaque",
+        "register",
+        "round",
+        "scatter",
+        "pick",
+    ),
     *("select", "splat", "store", "to"),
     *("add", "dot", "even", "narrow", "product", "run", "widen", "word"),
     *("s", "u", "ss", "su", "us", "uu"),  # signs of the factors of a dot product, or of what is widened

@@ -96,6 +96,7 @@ class Generator:
 
     def statement(self, scope: dict[str, list[str]], depth: int) -> None:
         kinds = ["op", "op", "load", "load", "store", "store", "compare", "select"] + (["for", "if"] if depth else [])
+        kinds += ["pick"] if self.lanes else []
         kind = self.random.choice(kinds)
         if kind in ("select", "if") and not scope["i1"]:
             kind = "compare"
@@ -114,6 +115,8 @@ class Generator:
             self.emit(f"{name} = arith.cmpi {self.random.choice(list(PREDICATES))}, {x}, {y} : i32")
             scope["i1"].append(name)
             return
+        elif kind == "pick":
+            self.emit(f"{name} = aot.tile_pick {x}, {y}, {self.pick(scope, 'i32')} : {self.kind}")
         elif kind == "select" and self.lanes:
             a, b, condition = self.pick(scope, "i32"), self.pick(scope, "i32"), self.fresh()
             mask = f"vector<{self.lanes}xi1>"
@@ -215,6 +218,9 @@ def interpret(block: Block, values: dict[SSAValue, Any]) -> list[Any]:
                 values[op.result] = values[op.lhs if values[op.cond] else op.rhs]
             case aot.TileSelectOp():
                 values[op.result] = np.where(values[op.condition], values[op.lhs], values[op.rhs])
+            case aot.TilePickOp():
+                both = np.concatenate([values[op.a], values[op.b]])
+                values[op.result] = both[values[op.numbers] % len(both)]
             case scf.ForOp():
                 carried = [values[value] for value in op.iter_args]
                 for i in range(values[op.lb], values[op.ub]):

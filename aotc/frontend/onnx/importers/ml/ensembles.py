@@ -58,6 +58,8 @@ class Forest:
     depth: int
     depths: Array
     """The mean depth of the leaves of each tree."""
+    most: int
+    """The most nodes of a tree."""
     trees_of_leaves: Array
     """A tree that has the leaf, for each leaf; -1 where none has it. Nothing once leaves were put together."""
 
@@ -131,7 +133,7 @@ class _Rows:
         if not total:  # tables have an element
             features, values = np.zeros(1, np.int64), self.never.reshape(1)
             numbers, roots, extended = np.ones([1, 2], np.int64), roots + 1, np.zeros(1, np.bool_)
-        return Forest(features, values, numbers, roots, extended if extended.any() else None, 0, roots, roots)
+        return Forest(features, values, numbers, roots, extended if extended.any() else None, 0, roots, 0, roots)
 
     def _search(self, feature: Any, members: Array, yes: int, no: int) -> tuple[Any, tuple[int, int]]:
         """Threshold and children of a node from which a value among `members`, ascending, comes to `yes`."""
@@ -159,7 +161,7 @@ def _walked(found: Forest, leaves: int) -> Forest:
     """
     count, roots = len(found.features), len(found.roots)
     trees = np.full(leaves, -1, np.int64)
-    ends, steps = np.zeros([2, roots], np.int64)
+    ends, steps, nodes = np.zeros([3, roots], np.int64)
     owners, front = np.arange(roots), found.roots.astype(np.int64)
     depth = 0
     while True:
@@ -168,13 +170,27 @@ def _walked(found: Forest, leaves: int) -> Forest:
         arrived = np.bincount(owners[at_leaf], minlength=roots)
         ends, steps = ends + arrived, steps + depth * arrived
         owners, front = owners[~at_leaf], front[~at_leaf]
+        nodes = nodes + np.bincount(owners, minlength=roots)
         if not front.size:
-            return replace(found, depth=depth, depths=steps / np.maximum(ends, 1), trees_of_leaves=trees)
+            most, depths = int(nodes.max(initial=0)), steps / np.maximum(ends, 1)
+            return replace(found, depth=depth, depths=depths, most=most, trees_of_leaves=trees)
         depth += 1
         if depth > count:
             raise EnsembleError("the nodes of a tree lead back to themselves")
         pairs = np.stack([np.repeat(owners, 2), found.children[front].reshape(-1)])
         owners, front = np.unique(pairs, axis=1)
+
+
+def number_for_missing(found: Forest) -> float | None:
+    """A number that takes the ways of NaN at all nodes; None where there is none, or NaN is as any other number.
+
+    (LightGBM takes a missing feature for 0 unless it is told otherwise, which becomes a way for each node.)
+    """
+    if found.missing is None:
+        return None
+    yes, no = found.thresholds[found.missing], found.thresholds[~found.missing]
+    least = yes.min()
+    return float(least) if not np.isnan(least) and (no[~np.isnan(no)] < least).all() else None
 
 
 def on_integers(found: Forest, dtype: DType) -> Forest | None:

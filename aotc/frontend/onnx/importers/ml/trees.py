@@ -26,6 +26,7 @@ from aotc.frontend.onnx.importers.ml.ensembles import (
     Nodes,
     Weights,
     forest,
+    number_for_missing,
     on_integers,
     renumbered,
     smallest,
@@ -287,6 +288,9 @@ class _Scores:
             and (integers := on_integers(self.forest, numpy_dtype(element_type_of(narrow)))) is not None
         ):
             x, self.forest = narrow, integers
+        if (number := number_for_missing(self.forest)) is not None:
+            known = node.emit(CompareOp, x, x, how="eq")
+            x, self.forest = node.emit(WhereOp, known, x, scalar(node, number, x)), replace(self.forest, missing=None)
         self.dtype = dtype
         self.trees = len(nodes.roots)
         if not self.trees:
@@ -369,4 +373,5 @@ class _Scores:
         tables += [numbers[: found.children.size].reshape(-1, 2), numbers[found.children.size :]]
         operands = [node.constant(table) for table in tables]
         missing = None if found.missing is None else node.constant(found.missing)
-        return node.emit(TreeLeavesOp, self._x, *operands, missing, depth=found.depth, leaves=len(self._values) + 1)
+        leaves = len(self._values) + 1
+        return node.emit(TreeLeavesOp, self._x, *operands, missing, depth=found.depth, leaves=leaves, most=found.most)

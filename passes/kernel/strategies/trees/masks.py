@@ -1,0 +1,147 @@
+"""Trees whose nodes are all asked, as many trees at a time as a register has lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import i32
+
+from aotc.dialects.builder import INDEX, Reader, Scalar, Writer
+from aotc.dialects.graph.interfaces import shape_of
+from aotc.dialects.graph.schedules import Schedule, TreeSchedule
+from aotc.dialects.graph.shapes import segments
+from aotc.dialects.graph.trees.leaves import TreeLeavesOp
+from aotc.dialects.graph.trees.masks import MOST_NODES, WORDS, MaskedTreeLeavesOp, first_leaf
+from aotc.machines.machine import Machine
+from aotc.passes.kernel.accesses import Accesses, element_by_element
+from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder
+from aotc.passes.kernel.strategy import KernelStrategy, Prologue, Strategies
+
+_REGISTERS = 8
+"""Of features: each two of them take two instructions for every node, and all stay in registers."""
+_NODES = 4
+"""In one iteration of the loop over nodes."""
+_ROWS = 64
+"""Rows that go through a group of trees before the next group: its table stays in the first cache."""
+
+
+def is_masked_best(op: TreeLeavesOp, machine: Machine) -> bool:
+    """Whether masks are faster than walks: where trees are small, and registers hold all features."""
+    lanes = machine.vector_bytes // 4
+    copies = 1 if op.missing is None else 2
+    few = copies * shape_of(op.x)[1] <= _REGISTERS * lanes
+    return machine.picks and few and op.most is not None and 0 < op.most.value.data <= MOST_NODES
+
+
+class MaskedTreesStrategy(KernelStrategy[MaskedTreeLeavesOp]):
+    """Features stay in registers, from which each lane picks the one that its tree asks for."""
+
+    SCHEDULES = (TreeSchedule,)
+    TILES = False
+
+    def schedule(self, op: MaskedTreeLeavesOp, machine: Machine) -> Schedule | None:
+        lanes = shape_of(op.tables)[2]
+        rows = min(_ROWS, max(shape_of(op.x)[0], 1))
+        return TreeSchedule(lanes, rows, lanes, min(_NODES, op.nodes)) if 4 * lanes == machine.vector_bytes else None
+
+    def prologue(self, op: MaskedTreeLeavesOp, operand: int) -> Prologue:
+        return Prologue.STORED
+
+    def accesses(self, op: MaskedTreeLeavesOp, schedule: TreeSchedule) -> Accesses | None:
+        return element_by_element(op)
+
+    def nest(
+        self,
+        op: MaskedTreeLeavesOp,
+        b: TileBuilder,
+        reads: Sequence[Reader],
+        writes: Sequence[Writer],
+        schedule: TreeSchedule,
+    ) -> None:
+        trees = op.trees.value.data
+        nest = _Nest(op, b, reads, writes, schedule)
+
+        def block(row: Scalar, height: int) -> None:
+            b.sequential_range(0, height, 1, lambda number: op.prepare(b, reads, writes, row + number))
+            for part in segments(trees, schedule.lanes):
+
+                def at(first: Scalar, size: int = part.size) -> None:
+                    b.sequential_range(0, height, 1, lambda number: nest.group(row + number, first, size))
+
+                b.sequential_range(part.start, part.start + part.count * part.size, part.size, at)
+
+        for part in segments(shape_of(op.x)[0], schedule.rows):
+            high = part.start + part.count * part.size
+            b.parallel_range(part.start, high, part.size, lambda row, height=part.size: block(row, height))
+
+
+class _Nest:
+    """The loops of a group of trees, while they are written."""
+
+    def __init__(
+        self,
+        op: MaskedTreeLeavesOp,
+        b: TileBuilder,
+        reads: Sequence[Reader],
+        writes: Sequence[Writer],
+        schedule: TreeSchedule,
+    ) -> None:
+        self._op = op
+        self._b = b
+        _, self._tables, self._keys, self._bits = reads
+        self._write, _, self._write_bits = writes
+        self._lanes = schedule.lanes
+        self._nodes = schedule.steps
+        self._tile = Tile((1, schedule.lanes))
+
+    def group(self, row: Scalar, first: Scalar, size: int) -> None:
+        """`size` trees from `first` on, for one row of features."""
+        b, op, tile = self._b, self._op, self._tile
+        group, lane = first / b.index(self._lanes), tile.index(b, 0, {-1: 1})
+        features = self._features(row)
+
+        def ask(node: Scalar, carried: list[Scalar], count: int) -> list[Scalar]:
+            (left,) = carried
+            for number in range(count):
+                place = (node + number) * WORDS
+                feature, key, mask = (self._tables([group, place + word, lane]) for word in range(WORDS))
+                ruled_out = b.compare("gt", self._picked(features, feature), key)
+                left = b.select(ruled_out, left & mask, left)
+            return [left]
+
+        whole = op.nodes - op.nodes % self._nodes
+        found = b.loop(0, whole, self._nodes, [b.splat(-1, tile, i32)], lambda node, left: ask(node, left, self._nodes))
+        (left,) = ask(b.index(whole), found, op.nodes - whole)
+        self._write_bits([row, lane], first_leaf(b, left, b.bits_of))
+
+        def leaf(place: Scalar) -> None:
+            bit = b.cast(self._bits([row, place]), INDEX)
+            number = self._tables([group, bit + WORDS * op.nodes, place])
+            self._write([row, first + place], b.cast(number, op.to))
+
+        b.sequential_range(0, size, 1, leaf)
+
+    def _features(self, row: Scalar) -> list[Scalar]:
+        """All features of a row, in registers."""
+        b, lanes = self._b, self._lanes
+        found: list[Scalar] = []
+        for part in segments(shape_of(self._op.keys)[1], lanes):
+            for number in range(part.count):
+                tile = Tile((1, lanes), part.size if part.size < lanes else None)
+                found.append(self._keys([row, tile.index(b, part.start + number * lanes, {-1: 1})]))
+        return found
+
+    def _picked(self, features: Sequence[Scalar], numbers: Scalar) -> Scalar:
+        """The feature of each lane by its number: of each two registers, then of the right two."""
+        b, pair = self._b, 2 * self._lanes
+        last = len(features) - 1
+        found = [
+            b.pick(features[first], features[min(first + 1, last)], numbers) for first in range(0, len(features), 2)
+        ]
+        chosen = found[0]
+        for number, each in enumerate(found[1:], 1):
+            chosen = b.select(b.compare("ge", numbers, number * pair), each, chosen)
+        return chosen
+
+
+STRATEGIES: Strategies = {MaskedTreeLeavesOp: (MaskedTreesStrategy(),)}
