@@ -18,6 +18,8 @@ from typing import Literal, TypeAlias, cast
 from xdsl.dialects.builtin import IndexType, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from aotc.dialects.dtypes import compute_type
+
 Number: TypeAlias = int | float
 ScalarLike: TypeAlias = "Scalar | Number"
 Comparison: TypeAlias = Literal["eq", "ne", "lt", "le", "gt", "ge"]
@@ -210,6 +212,14 @@ class Builder(ABC):
     @abstractmethod
     def rounded(self, a: Scalar) -> Scalar:
         """The nearest i32 of an f32 whose magnitude is at most 2^22, to even between two."""
+
+    def quantized(self, a: Scalar, zero_point: int, low: int, high: int, dtype: Attribute) -> Scalar:
+        """The nearest integer of an f32, to even between two, plus a zero point, at least `low`, at most `high`; of an
+        integer type of at most 16 bits."""
+        least, most = low - zero_point, high - zero_point
+        a = self.select(self.compare("gt", a, least), a, least)  # what is clamped to integers before is so after
+        a = self.select(self.compare("lt", a, most), a, most)
+        return self.encode(self.cast(self.rounded(a) + zero_point, compute_type(dtype)), dtype)
 
     @abstractmethod
     def cast(self, a: Scalar, dtype: Attribute) -> Scalar:

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from llvmlite.binding import TargetMachine
+
+
+Unsigned: TypeAlias = Literal["one", "none", "any", "narrow"]
+"""Which factors of a dot product are unsigned."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +24,7 @@ class DotProduct:
 
     name: str
     """Of the instruction; "" where there is none, and factors are widened lane by lane."""
-    unsigned: Literal["one", "none", "any", "narrow"]
+    unsigned: Unsigned
     """Which factors are unsigned where it takes least work: exactly one of the two; neither; any; or one where constant
     weights keep the products of all neighbours in 16 bits, and neither elsewhere."""
     cycles: float

@@ -77,6 +77,11 @@ _SUMS: Final = SumsCosts(
     window_registers=4,
     most=4,
     most_small=2,
+    predicate=4,
+    patch=6,
+    patch_share=64,
+    most_patch_time=0.6,
+    quad=20,
     unrolled=16,
 )
 """Counted in code of GCC 12 for Cortex-M and RV32."""

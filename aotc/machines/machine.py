@@ -185,6 +185,16 @@ class SumsCosts:
     """The most positions, and the most outputs, of a tile."""
     most_small: int
     """The most outputs of a tile of small code: what becomes of each sum is code of its own."""
+    predicate: int
+    """Of a step that fills part of a vector."""
+    patch: int
+    """For a row of a patch, and for each register of it."""
+    patch_share: int
+    """Elements of a result for each byte of its patch, at least."""
+    most_patch_time: float
+    """The greatest share of the other way's instructions at which a patch is worth its memory."""
+    quad: int
+    """For four sums, and what becomes of them, in a vector."""
     unrolled: int
     """Multiply-adds in one iteration of the innermost loop, at least."""
 
@@ -210,6 +220,11 @@ class ScalarUnit:
     """Registers of f32; 0 without FPU."""
     sums: SumsCosts
     """What sums of products cost."""
+
+    @property
+    def quads(self) -> bool:
+        """Whether there are vectors of four integers of 32 bits and of four f32."""
+        return self.multiply == "mve" and self.fpu
 
 
 @dataclass(frozen=True)
@@ -246,6 +261,11 @@ class Core:
     def fpu(self) -> bool:
         """Whether f32 is computed by instructions."""
         return self.scalars.fpu
+
+    @property
+    def quads(self) -> bool:
+        """Whether there are vectors of four integers of 32 bits and of four f32 (Helium with floats)."""
+        return self.scalars.quads
 
 
 @dataclass(frozen=True)

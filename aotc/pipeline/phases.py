@@ -48,10 +48,12 @@ def _graph(options: CompileOptions) -> str:
     raising, fixed, notes = "{most-bits=8}", "", ""
     doubles = options.requantize == "fixed"
     if not is_vectorized(options):
-        long_multiply = _flag(core_of(options.target).long_multiply)
-        requantization = f"fix-requantization{{long-multiply={long_multiply} doubling={_flag(doubles)}}}"
-        fixed = f"tabulate-quantized,fix-arithmetic,fix-softmax,{requantization},"
-        raising, notes = f"{{means={_flag(doubles)}}}", "{requantization=true}"
+        core = core_of(options.target)
+        long_multiply = _flag(core.long_multiply)
+        requantization = f",fix-requantization{{long-multiply={long_multiply} doubling={_flag(doubles)}}}"
+        in_floats = core.quads and options.optimize != "0" and not doubles  # four at a time
+        fixed = f"tabulate-quantized,fix-arithmetic,fix-softmax{'' if in_floats else requantization},"
+        raising, notes = f"{{means={_flag(doubles)}}}", "" if in_floats else "{requantization=true}"
     elif doubles:
         why = f"kernels for {options.target} at -O{options.optimize} are in vector registers, where floats are fast"
         raise UsageError(Problem("--requantize fixed", why=why, fix="use -O0 or -Os, or a target without vectors"))
@@ -81,7 +83,9 @@ def _scheduled(options: CompileOptions) -> str:
     if _is_scheduled_without_vectors(options):
         small = " size=true" if options.optimize == "s" else ""
         choose = f'choose-schedule{{target="{options.target}"{small}}}'
-        return f"{choose},branch-trees,project-inputs,assign-layouts,fold-constants,canonicalize,cse,dce"
+        target = f'{{target="{options.target}"}}'
+        bytes_ = f"center-weights{target},flip-signs{target}," if core_of(options.target).quads else ""
+        return f"{bytes_}{choose},branch-trees,project-inputs,assign-layouts,fold-constants,canonicalize,cse,dce"
     if not is_vectorized(options):
         return ""
     table = "" if options.tuned is None else f' table="{options.tuned}"'

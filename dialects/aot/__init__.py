@@ -33,7 +33,21 @@ from aotc.dialects.aot.tiles import (
     tile_type,
 )
 from aotc.dialects.aot.types import STRUCTS, VOID_PTR, Convention, ConventionAttr, PtrType, StructType
-from aotc.dialects.aot.words import RUN, WORD, WORD_OPERATIONS, RunDotOp, WordDotOp, WordLoadOp, WordWidenOp
+from aotc.dialects.aot.words import (
+    LANES,
+    QUAD,
+    RUN,
+    WORD,
+    WORD_OPERATIONS,
+    LaneDotOp,
+    LaneSumOp,
+    QuadOp,
+    QuadQuantizeOp,
+    RunDotOp,
+    WordDotOp,
+    WordLoadOp,
+    WordWidenOp,
+)
 
 AOT = Dialect(
     "aot",
@@ -72,6 +86,8 @@ AOT = Dialect(
 
 __all__ = [
     "AOT",
+    "LANES",
+    "QUAD",
     "RUN",
     "STRUCTS",
     "VOID_PTR",
@@ -90,11 +106,15 @@ __all__ = [
     "GlobalOp",
     "IsAlignedOp",
     "IsNullOp",
+    "LaneDotOp",
+    "LaneSumOp",
     "NullOp",
     "PhaseOp",
     "PrefetchOp",
     "PtrCastOp",
     "PtrType",
+    "QuadOp",
+    "QuadQuantizeOp",
     "RequireOp",
     "RoundProductOp",
     "RunDotOp",

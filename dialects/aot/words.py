@@ -4,6 +4,7 @@ Arm's DSP extension has an instruction for each (SXTB16, SXTAB16, UXTB16, UXTAB1
 the same bits. Byte 0 of a word is the lowest, and the one at the lowest address.
 
 Runs: up to eight neighbouring bytes, as many as a register of Arm's vector extension (MVE) holds widened to 16 bits.
+Of 16 signed ones in such a register, the products are added to one sum; a quad is four sums in a register.
 """
 
 from __future__ import annotations
@@ -11,7 +12,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias, cast
 
-from xdsl.dialects.builtin import I32, I64, IndexType, IntegerAttr, IntegerType, MemRefType, UnitAttr, i32, i64
+from xdsl.dialects.builtin import (
+    I32,
+    I64,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    UnitAttr,
+    VectorType,
+    f32,
+    i8,
+    i32,
+    i64,
+)
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -33,6 +47,10 @@ WORD = 4
 """Bytes of a word."""
 RUN = 8
 """The most bytes of a run."""
+LANES = 16
+"""Bytes of a register of MVE."""
+QUAD = 4
+"""Lanes of a quad."""
 
 Place: TypeAlias = "tuple[SSAValue, Sequence[SSAValue]]"
 """A buffer and the indices of an element of it."""
@@ -147,6 +165,125 @@ class RunDotOp(IRDLOperation):
             raise VerifyException(f"{self.added.value.data} and a byte do not fit 16 bits")
 
 
+_BYTES = VectorType(i8, [LANES])
+
+
+@irdl_op_definition
+class LaneDotOp(IRDLOperation):
+    """sum + the sum of x * w over all lanes of signed bytes, modulo 2^32: `aot.lane_dot %x, %w, %sum : vector<16xi8>`
+    (VMLADAVA).
+    """
+
+    name = "aot.lane_dot"
+    x = operand_def(VectorType)
+    w = operand_def(VectorType)
+    sum = operand_def(I32)
+    result = result_def(I32)
+    traits = traits_def(Pure())
+    assembly_format = "$x `,` $w `,` $sum attr-dict `:` type($x) `,` type($w)"
+
+    def __init__(self, x: SSAValue, w: SSAValue, sum: SSAValue) -> None:
+        super().__init__(operands=[x, w, sum], result_types=[i32])
+
+    def verify_(self) -> None:
+        _check_lanes(self.x, self.w)
+
+
+@irdl_op_definition
+class LaneSumOp(IRDLOperation):
+    """sum + all lanes of signed bytes, modulo 2^32: `aot.lane_sum %w, %sum : vector<16xi8>` (VADDVA)."""
+
+    name = "aot.lane_sum"
+    w = operand_def(VectorType)
+    sum = operand_def(I32)
+    result = result_def(I32)
+    traits = traits_def(Pure())
+    assembly_format = "$w `,` $sum attr-dict `:` type($w)"
+
+    def __init__(self, w: SSAValue, sum: SSAValue) -> None:
+        super().__init__(operands=[w, sum], result_types=[i32])
+
+    def verify_(self) -> None:
+        _check_lanes(self.w)
+
+
+@irdl_op_definition
+class QuadOp(IRDLOperation):
+    """Four integers of 32 bits side by side: `aot.quad %a, %b, %c, %d : vector<4xi32>`."""
+
+    name = "aot.quad"
+    lanes = var_operand_def(I32)
+    result = result_def(VectorType)
+    traits = traits_def(Pure())
+    assembly_format = "$lanes attr-dict `:` type($result)"
+
+    def __init__(self, lanes: Sequence[SSAValue]) -> None:
+        super().__init__(operands=[list(lanes)], result_types=[VectorType(i32, [QUAD])])
+
+    def verify_(self) -> None:
+        if len(self.lanes) != QUAD or self.result.type != VectorType(i32, [QUAD]):
+            raise VerifyException(f"{QUAD} integers make a vector<{QUAD}xi32>")
+
+
+@irdl_op_definition
+class QuadQuantizeOp(IRDLOperation):
+    """The nearest integers of four floats, to even between two, plus `zero_point`, at least `low`, at most `high`.
+
+    The bounds fit the type of the result, of 8 or 16 bits; `zero_extend` says that it is unsigned. What is beyond 2^31
+    is the bound on that side.
+
+    `aot.quad_quantize %x {zero_point = -5, low = -128, high = 127} : vector<4xf32> -> vector<4xi8>`
+    """
+
+    name = "aot.quad_quantize"
+    x = operand_def(VectorType)
+    zero_point = prop_def(IntegerAttr[I64])
+    low = prop_def(IntegerAttr[I64])
+    high = prop_def(IntegerAttr[I64])
+    zero_extend = opt_prop_def(UnitAttr)
+    result = result_def(VectorType)
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$x attr-dict `:` type($x) `->` type($result)"
+
+    def __init__(
+        self, x: SSAValue, zero_point: int, low: int, high: int, kind: IntegerType, *, unsigned: bool = False
+    ) -> None:
+        given = {"zero_point": zero_point, "low": low, "high": high}
+        properties: dict[str, Attribute] = {name: IntegerAttr(value, i64) for name, value in given.items()}
+        if unsigned:
+            properties["zero_extend"] = UnitAttr()
+        super().__init__(operands=[x], result_types=[VectorType(kind, [QUAD])], properties=properties)
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The least and the greatest result."""
+        return self.low.value.data, self.high.value.data
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """Those of the result's type."""
+        bits = cast(IntegerType, self.result.type.get_element_type()).width.data
+        return (-(1 << bits - 1), (1 << bits - 1) - 1) if self.zero_extend is None else (0, (1 << bits) - 1)
+
+    def verify_(self) -> None:
+        kind = self.result.type.get_element_type()
+        is_quad = self.x.type == VectorType(f32, [QUAD]) and self.result.type.get_shape() == (QUAD,)
+        if not is_quad or not isinstance(kind, IntegerType) or kind.width.data not in (8, 16):
+            raise VerifyException(
+                f"four f32 become integers of 8 or 16 bits, found {self.x.type} and {self.result.type}"
+            )
+        (low, high), (least, most) = self.bounds, self.limits
+        if not least <= low <= high <= most or abs(self.zero_point.value.data) > 1 << 16:
+            raise VerifyException(f"{low} and {high} are no bounds within {least} to {most}")
+
+
+def _check_lanes(*values: SSAValue) -> None:
+    for value in values:
+        if value.type != _BYTES:
+            raise VerifyException(f"expected {_BYTES}, found {value.type}")
+
+
 def _check_bytes(buffer: SSAValue, indices: Sequence[SSAValue]) -> None:
     kind = cast(MemRefType[Attribute], buffer.type)
     if kind.get_num_dims() != len(indices):
@@ -156,5 +293,5 @@ def _check_bytes(buffer: SSAValue, indices: Sequence[SSAValue]) -> None:
         raise VerifyException(f"words are made of bytes, found {element}")
 
 
-WORD_OPERATIONS = (WordLoadOp, WordWidenOp, WordDotOp, RunDotOp)
+WORD_OPERATIONS = (WordLoadOp, WordWidenOp, WordDotOp, RunDotOp, LaneDotOp, LaneSumOp, QuadOp, QuadQuantizeOp)
 """Those of the dialect."""

@@ -148,18 +148,22 @@ class ElementwiseSchedule(Schedule):
 
 @dataclass(frozen=True)
 class SumsSchedule(Schedule):
-    """Sums of products in the registers of a core without vectors: `lanes` is 1."""
+    """Sums of products in the registers of a core without vectors: `lanes` is 1; or 4, where four sums become a vector
+    of as many lanes."""
 
     positions: int
     """Neighbouring positions, or rows, that share each weight that is loaded."""
     columns: int
     """Outputs that share each element that is loaded; of a depthwise convolution, channels side by side."""
     word: int = 1
-    """Elements of one load: four bytes, of which two are multiplied by one instruction, or one."""
+    """Elements of one load: one; four bytes, of which two are multiplied by one instruction; or as many as a vector
+    holds, widened (8) or not (16)."""
     unroll: int = 1
     """Loads of each operand in one iteration of the innermost loop."""
     specialized: bool = False
     """Whether positions at a border, where the window is cut, have code of their own."""
+    patch: bool = False
+    """Whether what a position of a convolution sees is copied to a buffer, in the order of the weights."""
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.constants import constant_array
 from aotc.dialects.dtypes import storage_type
 from aotc.dialects.graph.interfaces import AnchorOp, ElementOp, element_type_of, shape_of
-from aotc.dialects.graph.schedules import ElementwiseSchedule, schedule_of
+from aotc.dialects.graph.schedules import ElementwiseSchedule, SumsSchedule, schedule_of
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.model.progress import Progress
 from aotc.model.weights import WeightStore
@@ -59,7 +59,7 @@ from aotc.passes.kernel.builders.expressions import Destination, Expressions, fa
 from aotc.passes.kernel.builders.loop_builder import LoopBuilder
 from aotc.passes.kernel.builders.space_builder import SpaceBuilder
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder
-from aotc.passes.kernel.builders.word_builder import WordBuilder
+from aotc.passes.kernel.builders.word_builder import QuadBuilder, WordBuilder
 from aotc.passes.kernel.nests.elementwise import write_on_tiles
 from aotc.passes.kernel.strategy import strategy_of
 
@@ -85,12 +85,22 @@ def _lower(function: FuncOp, store: WeightStore, check: bool) -> None:
     """Lower one kernel: vectorised where it has a schedule and is vectorizable, else to scalar loops."""
     anchored = any(schedule_of(op) is not None for op in function.body.block.ops)
     if anchored or schedule_of(function, SCHEDULE) is not None:
-        try:
-            KernelLowering(function, store, WordBuilder if anchored else SpaceBuilder, check).run()
-            return
-        except NotVectorizable as error:
-            SCALAR_FALLBACK.set(function, str(error))
+        why = ""
+        for builder in _builders(function) if anchored else (SpaceBuilder,):
+            try:
+                KernelLowering(function, store, builder, check).run()
+                return
+            except NotVectorizable as error:
+                why = str(error)
+        SCALAR_FALLBACK.set(function, why)
     KernelLowering(function, store, LoopBuilder, check).run()
+
+
+def _builders(function: FuncOp) -> Sequence[type[LoopBuilder]]:
+    """What the nest of a kernel's anchor may be written with, the fastest first: where quads do not do, scalars may."""
+    schedules = map(schedule_of, function.body.block.ops)
+    quads = any(isinstance(each, SumsSchedule) and each.lanes > 1 for each in schedules)
+    return (QuadBuilder, WordBuilder) if quads else (WordBuilder,)
 
 
 class KernelLowering:

@@ -48,6 +48,7 @@ from xdsl.passes import ModulePass
 from aotc.dialects.aot import tiles
 from aotc.dialects.aot.dots import TILE_OPERATIONS, TileDotOp
 from aotc.dialects.aot.tiles import tile_shape, tile_type
+from aotc.dialects.aot.words import LaneDotOp, LaneSumOp, QuadOp, QuadQuantizeOp
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.errors import CompileError, Problem
 from aotc.model.progress import Progress
@@ -443,8 +444,15 @@ def _combined(u: _Unrolling, kind: str, a: SSAValue, b: SSAValue) -> SSAValue:
     return u.emit(_COMBINE[kind][is_integer], (a, b), a.type, properties)
 
 
+def _single(u: _Unrolling, op: Operation) -> Sequence[Registers]:
+    """An operation on single registers."""
+    operands = [register for each in op.operands for register in u.registers(each)]
+    return [[u.emit(type(op), operands, op.results[0].type, dict(op.properties))]]
+
+
 _UNROLLING: dict[type[Operation], Unroll] = {
     arith.ConstantOp: _constant,
+    **dict.fromkeys((QuadOp, QuadQuantizeOp, LaneDotOp, LaneSumOp), _single),
     vector.BroadcastOp: _broadcast,
     tiles.TileLoadOp: _load,
     tiles.TileStoreOp: _store,

@@ -6,7 +6,20 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import VectorType, i8, i16, i32
 from xdsl.ir import SSAValue
 
-from aotc.dialects.aot import RUN, RoundProductOp, RunDotOp, WordDotOp, WordLoadOp, WordWidenOp
+from aotc.dialects.aot import (
+    LANES,
+    QUAD,
+    RUN,
+    LaneDotOp,
+    LaneSumOp,
+    QuadOp,
+    QuadQuantizeOp,
+    RoundProductOp,
+    RunDotOp,
+    WordDotOp,
+    WordLoadOp,
+    WordWidenOp,
+)
 from aotc.passes.lower.function import FunctionLowering, Lowerings
 from aotc.passes.lower.memory import element_address
 
@@ -80,6 +93,32 @@ def _run_dot(f: FunctionLowering, op: RunDotOp) -> None:
     f.set(op.result, total)
 
 
+def _lanes(f: FunctionLowering, total: SSAValue, *factors: SSAValue) -> SSAValue:
+    """A sum plus the products of bytes, or plus those of one vector; LLVM makes one instruction of it."""
+    b, wide = f.b, VectorType(i32, [LANES])
+    terms, *others = (b.convert(llvm.SExtOp, f.get(each), wide) for each in factors)
+    for other in others:
+        terms = b.integer_op(llvm.MulOp, terms, other)
+    return b.integer_op(llvm.AddOp, f.get(total), b.intrinsic(f"llvm.vector.reduce.add.v{LANES}i32", (terms,), i32))
+
+
+def _quad(f: FunctionLowering, op: QuadOp) -> None:
+    value = f.b.constant(0, op.result.type)
+    for lane, each in enumerate(op.lanes):
+        value = f.b.insert(value, f.get(each), lane)
+    f.set(op.result, value)
+
+
+def _quad_quantize(f: FunctionLowering, op: QuadQuantizeOp) -> None:
+    b, wide = f.b, VectorType(i32, [QUAD])
+    whole = b.intrinsic("llvm.roundeven.v4f32", (f.get(op.x),), op.x.type)
+    value = b.intrinsic("llvm.fptosi.sat.v4i32.v4f32", (whole,), wide)
+    value = b.intrinsic("llvm.sadd.sat.v4i32", (value, b.constant(op.zero_point.value.data, wide)), wide)
+    for name, bound in zip(("smax", "smin"), op.bounds, strict=True):
+        value = b.intrinsic(f"llvm.{name}.v4i32", (value, b.constant(bound, wide)), wide)
+    f.set(op.result, b.convert(llvm.TruncOp, value, op.result.type))
+
+
 def _round_product(f: FunctionLowering, op: RoundProductOp) -> None:
     x, factor, above = map(f.get, op.operands)
     f.set(op.result, f.module.helpers.round_product(f.b, x, factor, above, op.shift.value.data))
@@ -90,5 +129,9 @@ LOWERINGS: Lowerings = {
     WordWidenOp: _widen,
     WordDotOp: _dot,
     RunDotOp: _run_dot,
+    LaneDotOp: lambda f, op: f.set(op.result, _lanes(f, op.sum, op.x, op.w)),
+    LaneSumOp: lambda f, op: f.set(op.result, _lanes(f, op.sum, op.w)),
+    QuadOp: _quad,
+    QuadQuantizeOp: _quad_quantize,
     RoundProductOp: _round_product,
 }

@@ -36,7 +36,8 @@ from aotc.dialects.graph.elementwise import AddOp, MulOp
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of
 from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.quantized.flip import UI8
-from aotc.machines.targets import machine_of
+from aotc.machines.machine import Machine
+from aotc.machines.targets import core_of
 from aotc.model.weights import WeightStore
 
 _LEAST, _MOST = np.iinfo(np.int8).min, np.iinfo(np.int8).max
@@ -51,7 +52,8 @@ class CenterWeightsPass(ModulePass):
     target: str = "host"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if machine_of(self.target) is None:
+        core = core_of(self.target)
+        if not isinstance(core, Machine) and not core.quads:
             return
         store = WeightStore.of(ctx)
         for block in graph_blocks(op):

@@ -43,8 +43,9 @@ from aotc.dialects.graph.quantized.lookup import LookupOp
 from aotc.dialects.graph.quantized.requantization import RequantizeOp
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.dialects.graph.window import MaxPoolOp
-from aotc.machines.dots import DotProduct
-from aotc.machines.targets import machine_of
+from aotc.machines.dots import Unsigned
+from aotc.machines.machine import Machine
+from aotc.machines.targets import core_of
 from aotc.model.weights import WeightStore
 
 
@@ -57,18 +58,19 @@ class FlipSignsPass(ModulePass):
     target: str = "host"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = machine_of(self.target)
-        if machine is None or machine.dot.unsigned == "any":
+        core = core_of(self.target)
+        unsigned = core.dot.unsigned if isinstance(core, Machine) else "none" if core.quads else "any"
+        if unsigned == "any":
             return
         store = WeightStore.of(ctx)
         for block in graph_blocks(op):
-            _flip(block, machine.dot, store)
+            _flip(block, unsigned, store)
 
 
-def _flip(block: Block, dot: DotProduct, store: WeightStore) -> None:
+def _flip(block: Block, unsigned: Unsigned, store: WeightStore) -> None:
     flips = _Flips()
     for op in list(block.ops):
-        if isinstance(op, ConvOp | MatMulOp) and op.sums_integers and _wants(op, dot, store):
+        if isinstance(op, ConvOp | MatMulOp) and op.sums_integers and _wants(op, unsigned, store):
             name = op.ZERO_POINTS[0]
             op.properties[name] = IntegerAttr(op.zero_points[0] + _shift(op.operands[0]), i64)
             op.operands[0] = flips.of(op.operands[0])
@@ -78,13 +80,13 @@ def _flip(block: Block, dot: DotProduct, store: WeightStore) -> None:
             flips.make(op.results[0])
 
 
-def _wants(op: AccumulatingOp, dot: DotProduct, store: WeightStore) -> bool:
+def _wants(op: AccumulatingOp, which: Unsigned, store: WeightStore) -> bool:
     """Whether activations should be flipped against weights with a sign."""
     activation, weight = map(element_type_of, op.operands[:2])
     known = known_array(op.operands[1], store)
     if weight != i8 or known is None:
         return False
-    unsigned = dot.unsigned == "one" or (dot.unsigned == "narrow" and is_narrow_anyhow(known))
+    unsigned = which == "one" or (which == "narrow" and is_narrow_anyhow(known))
     return activation == flipped_type(UI8 if unsigned else i8)
 
 

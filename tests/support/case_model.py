@@ -7,6 +7,7 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from typing import Any, Protocol
 
 import numpy as np
@@ -119,15 +120,19 @@ class CaseModel:
         """`value` of a type under a name."""
         self._results.append((value, _named(kind, name), kind))
 
-    def add_operations(self, cases: Sequence[Operation]) -> None:
-        """Every case twice: as outputs `plainN`, as it is defined, and `tiledN`, as it is scheduled."""
+    def add_operations(self, cases: Sequence[Operation], memory: Mapping[int, str] = MappingProxyType({})) -> None:
+        """Every case twice: as outputs `plainN`, as it is defined, and `tiledN`, as it is scheduled; `memory` are the
+        types of scratch buffers of some."""
         for number, case in enumerate(cases):
-            names = [f"x{number}_{k}" for k in range(len(case.inputs()))]
-            kinds = ", ".join(map(self.input, names, case.inputs()))
-            operands, kind = ", ".join(f"%{name}" for name in names), case.result_type()
+            given = [f"x{number}_{k}" for k in range(len(case.inputs()))]
+            kinds = ", ".join(map(self.input, given, case.inputs()))
+            operands, kind = ", ".join(f"%{name}" for name in given), case.result_type()
             for way in ("plain", "tiled"):
                 value, attributes = f"{way}{number}", case.attributes(way == "tiled")
-                self.body.append(f"%{value} = graph.{case.op} {operands} {{{attributes}}} : ({kinds}) -> {kind}")
+                names, types = f"%{value}", kind
+                if number in memory:
+                    names, types = f"%{value}, %{value}_memory", f"({kind}, {memory[number]})"
+                self.body.append(f"{names} = graph.{case.op} {operands} {{{attributes}}} : ({kinds}) -> {types}")
                 self.output(value, f"%{value}", kind)
 
     def add(self, cases: Sequence[Case], numbers: Iterable[int], plain: Container[int]) -> None:

@@ -12,15 +12,21 @@ from itertools import product
 _ROUNDEVEN = """\
 /* The nearest whole number, ties to even; keeps the sign of zero. Beyond {LIMIT_NAME} there are no fractions. */
 static inline {T} aotc_roundeven{F}({T} x)
-{{
+{{{INSTRUCTION}
     const {T} magnitude = x < 0.0{F} ? -x : x;
     const {T} rounded = (magnitude + {LIMIT}{F}) - {LIMIT}{F};
     if (magnitude > 0.0{F} && magnitude < {LIMIT}{F}) {{
         return x < 0.0{F} ? -rounded : rounded;
     }}
-    return x;
+    return x;{END}
 }}
 """
+
+_VRINTN = """
+#if (defined(__ARM_ARCH_8M_MAIN__) || defined(__ARM_ARCH_8_1M_MAIN__)) && defined(__ARM_FP) && (__ARM_FP & 4)
+    __asm__("vrintn.f32 %0, %1" : "=t"(x) : "t"(x));
+    return x;
+#else"""
 
 _MAXIMUM = """\
 /* The greater of two; NaN if either is NaN, and +0 is greater than -0. */
@@ -402,6 +408,7 @@ def _helpers() -> dict[str, tuple[tuple[str, ...], str]]:
         ("double", "", "uint64_t", "4503599627370496.0", "2^52"),
     ):
         names = {"T": kind, "F": suffix, "I": bits, "LIMIT": limit, "LIMIT_NAME": limit_name}
+        names |= {"INSTRUCTION": _VRINTN, "END": "\n#endif"} if suffix else {"INSTRUCTION": "", "END": ""}
         table[f"aotc_{kind}_bits"] = ((), _BITS.format(**names))
         table[f"aotc_{kind}_of_bits"] = ((), _FROM_BITS.format(**names))
         for name, text in {

@@ -22,6 +22,9 @@ VECTOR_CONTRACTION = """
 #pragma STDC FP_CONTRACT OFF
 #elif defined(__GNUC__)
 #pragma GCC optimize ("fp-contract=off", "no-predictive-commoning")
+#if defined(__ARM_FEATURE_MVE) /* nor load early: there are eight vector registers; nor call memcpy for some bytes */
+#pragma GCC optimize ("no-schedule-insns", "no-tree-loop-distribute-patterns")
+#endif
 #endif
 """
 """As CONTRACTION, in files with vectors: they are compiled as GNU C, too, where GCC contracts."""

@@ -11,14 +11,50 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
+from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, IntegerType, TensorType
+from xdsl.ir import OpResult
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    opt_result_def,
+    prop_def,
+    result_def,
+)
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
-from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, shape_of
+from aotc.dialects.dtypes import integer_range
+from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.packed.interleaved import Interleaving, check_interleaving
 from aotc.dialects.graph.quantized.accumulation import AccumulatingOp
 from aotc.dialects.graph.windows.axes import SlidingAxes, check_bias
+
+
+class ChannelsLastAxes(SlidingAxes, AccumulatingOp, ABC):
+    """Convolution with the channels last, in which what lies outside of x may count as a number instead of nothing."""
+
+    ZERO_POINTS: ClassVar[tuple[str, str]] = ("x_zero_point", "w_zero_point")
+    x_zero_point = opt_prop_def(IntegerAttr[I64])
+    w_zero_point = opt_prop_def(IntegerAttr[I64])
+    outside = opt_prop_def(IntegerAttr[I64])
+    """What each element outside of x counts as: its zero point, where sums start with all weights times that."""
+
+    @property
+    def beyond(self) -> int:
+        """`outside` as an int, 0 where it is absent."""
+        return 0 if self.outside is None else self.outside.value.data
+
+    def check_outside(self) -> None:
+        """Raise ShapeError unless what is outside of x is a number of its type, and x has no zero point beside it."""
+        if self.outside is None:
+            return
+        kind = element_type_of(self.x)
+        if self.accumulator is None or self.zero_points[0] or not isinstance(kind, IntegerType):
+            raise ShapeError("outside is a number where integers without a zero point are summed up")
+        low, high = integer_range(kind)
+        if not low <= self.beyond <= high:
+            raise ShapeError(f"outside is {self.beyond}, {kind} has {low} to {high}")
 
 
 class InterleavedOp(LoopNestOp, AccumulatingOp, ABC):
@@ -42,21 +78,23 @@ class InterleavedOp(LoopNestOp, AccumulatingOp, ABC):
 
 
 @irdl_op_definition
-class ChannelsLastConvOp(SlidingAxes, InterleavedOp):
+class ChannelsLastConvOp(ChannelsLastAxes, InterleavedOp):
     """Convolution of x [N, spatial.., W * C], the last spatial axis and the channels as one: [N, 1, spatial.., M].
 
     The weights are interleaved from [M, S, R]: R is the run of the taps along the last axis with all channels, where
     neighbouring taps see neighbouring elements, else the channels of one tap; S counts the other taps. With `group`
     these are the channels of a group, and the outputs of a block are of one group.
+
+    The optional result `patch` is a scratch buffer for all that one position sees, in the order of the weights, which
+    are then of one row.
     """
 
     name = "graph.channels_last_conv"
-    ZERO_POINTS: ClassVar[tuple[str, str]] = ("x_zero_point", "w_zero_point")
-    x_zero_point = opt_prop_def(IntegerAttr[I64])
-    w_zero_point = opt_prop_def(IntegerAttr[I64])
     kernel_shape = prop_def(DenseArrayBase)
     channels = prop_def(IntegerAttr[I64])
     group = opt_prop_def(IntegerAttr[I64])
+    result = result_def(TensorType)
+    patch = opt_result_def(TensorType)
 
     @property
     def groups(self) -> int:
@@ -87,6 +125,8 @@ class ChannelsLastConvOp(SlidingAxes, InterleavedOp):
             run *= self.kernel()[-1]
         else:
             rows *= self.kernel()[-1]
+        if self.patch is not None:
+            rows, run = 1, rows * run
         return Interleaving(self.outputs.value.data, rows, run, self.columns.value.data, self.word.value.data)
 
     def infer_types(self) -> Sequence[TensorType]:
@@ -101,9 +141,16 @@ class ChannelsLastConvOp(SlidingAxes, InterleavedOp):
         if groups > 1 and columns > 0 and self.outputs.value.data // groups % columns:
             raise ShapeError(f"{columns} outputs side by side do not divide those of a group")
         self.check_weights()
+        self.check_outside()
         outputs = self.outputs.value.data
         check_bias(self.bias, outputs)
-        return [TensorType(self.summed_type(*self.operands[2:]), [x[0], 1, *self.extents(), outputs])]
+        if self.patch is not None and groups > 1:
+            raise ShapeError("a position has one patch, not one for each group")
+        result = TensorType(self.summed_type(*self.operands[2:]), [x[0], 1, *self.extents(), outputs])
+        return [result, TensorType(element_type_of(self.x), [self.interleaving.depth])][: len(self.results)]
+
+    def scratch(self) -> Sequence[OpResult]:
+        return [] if self.patch is None else [self.patch]
 
     def operations(self) -> int:
         return 2 * math.prod(shape_of(self.result)) * self.interleaving.depth
@@ -112,9 +159,17 @@ class ChannelsLastConvOp(SlidingAxes, InterleavedOp):
         order, channels, kernel = self.interleaving, self.channels.value.data, self.kernel()
         groups, inputs = self.groups, self.inputs
 
+        def weight_at(output: Scalar, at: Sequence[Scalar]) -> Scalar:
+            weight = reads[1]([order.place(b, output, *at)])
+            return self.factors(b, weight, weight)[1]
+
         def body(index: list[Scalar]) -> None:
             batch, _, *position, output = index
             axes = self.taps(b, position)
+            start = self.initial(b, reads, [output])
+            if self.beyond:
+                whole = [(0, order.rows), (0, order.run)]
+                start = b.reduce(whole, [start], lambda at, now: [now[0] + weight_at(output, at) * self.beyond])[0]
 
             def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
                 *steps, channel = at
@@ -129,13 +184,16 @@ class ChannelsLastConvOp(SlidingAxes, InterleavedOp):
                     element = seen[-1][1] * channels + channel
                 else:
                     row = row * kernel[-1] + seen[-1][1]
+                if self.patch is not None:
+                    length = order.run // (math.prod(kernel[:-1]) * (1 if self.runs else kernel[-1]))
+                    row, element = b.index(0), row * length + element
                 x = reads[0]([batch, *outer, last * channels + channel])
                 weight = reads[1]([order.place(b, output, row, element)])
                 x, weight = self.factors(b, x, weight)
-                return [carried[0] + x * weight]
+                return [carried[0] + (x - self.beyond if self.beyond else x) * weight]
 
             bounds = [*((axis.low, axis.high) for axis in axes), (0, inputs)]
-            writes[0](index, b.reduce(bounds, [self.initial(b, reads, [output])], step)[0])
+            writes[0](index, b.reduce(bounds, [start], step)[0])
 
         b.parallel_for(shape_of(self.result), body)
 
@@ -187,13 +245,10 @@ class InterleavedMatMulOp(InterleavedOp):
 
 
 @irdl_op_definition
-class ChannelsLastDepthwiseConvOp(SlidingAxes, AccumulatingOp):
+class ChannelsLastDepthwiseConvOp(ChannelsLastAxes):
     """Convolution of each channel of x [N, 1, spatial.., C] with a kernel of its own; the weight is [kernel.., C]."""
 
     name = "graph.channels_last_depthwise_conv"
-    ZERO_POINTS: ClassVar[tuple[str, str]] = ("x_zero_point", "w_zero_point")
-    x_zero_point = opt_prop_def(IntegerAttr[I64])
-    w_zero_point = opt_prop_def(IntegerAttr[I64])
 
     def kernel(self) -> tuple[int, ...]:
         return shape_of(self.weight)[:-1]
@@ -207,6 +262,7 @@ class ChannelsLastDepthwiseConvOp(SlidingAxes, AccumulatingOp):
             raise ShapeError(
                 f"operand [N, 1, spatial..., C] and weight [kernel..., C] do not have shapes {list(x)}, {list(weight)}"
             )
+        self.check_outside()
         check_bias(self.bias, x[-1])
         return [TensorType(self.summed_type(*self.operands[2:]), [*x[:2], *self.extents(), x[-1]])]
 
@@ -222,9 +278,16 @@ class ChannelsLastDepthwiseConvOp(SlidingAxes, AccumulatingOp):
                 seen = [axis.at(k) for axis, k in zip(axes, at, strict=True)]
                 x = reads[0]([*index[:2], *(place for place, _ in seen), channel])
                 x, weight = self.factors(b, x, reads[1]([*(tap for _, tap in seen), channel]))
-                return [carried[0] + x * weight]
+                return [carried[0] + (x - self.beyond if self.beyond else x) * weight]
 
+            def outside(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+                weight = reads[1]([*at, channel])
+                return [carried[0] + self.factors(b, weight, weight)[1] * self.beyond]
+
+            start = [self.initial(b, reads, [channel])]
+            if self.beyond:
+                start = b.reduce([(0, extent) for extent in self.kernel()], start, outside)
             bounds = [(axis.low, axis.high) for axis in axes]
-            writes[0](index, b.reduce(bounds, [self.initial(b, reads, [channel])], step)[0])
+            writes[0](index, b.reduce(bounds, start, step)[0])
 
         b.parallel_for(shape_of(self.result), body)

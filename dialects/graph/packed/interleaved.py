@@ -31,7 +31,7 @@ class Interleaving:
     """Where weight e of row s of an output lies, of `outputs` with `rows` of `run` weights each.
 
     Blocks of `columns` outputs follow each other, the last one narrower. In a block, row after row: words of `word`
-    weights, one of each output, as long as there are whole ones, then single weights, one of each output.
+    weights, one of each output; the last word of each has what is left.
     """
 
     outputs: int
@@ -59,7 +59,7 @@ class Interleaving:
         """The place in its row of weight `element` of output `column` of a block of `width`."""
         if element < self.whole:
             return (element // self.word * width + column) * self.word + element % self.word
-        return element * width + column
+        return self.whole * width + column * (self.run - self.whole) + element - self.whole
 
     def place(self, b: Builder, output: Scalar, row: Scalar, element: Scalar) -> Scalar:
         """Where a weight lies."""
@@ -72,13 +72,15 @@ class Interleaving:
             tail = b.index(self.outputs - self.full)
             width = b.select(in_full, columns, tail) if self.full else tail
         base = block * (self.columns * self.depth) + row * self.run * width
-        single = base + element * width + column
-        if self.word == 1 or not self.whole:
-            return single
+        if self.word == 1:
+            return base + element * width + column
+        short = base + self.whole * width + column * (self.run - self.whole) + (element - self.whole)
+        if not self.whole:
+            return short
         worded = base + (element / one * width + column) * self.word + b.rem(element, one)
         if self.whole == self.run:
             return worded
-        return b.select(b.compare("lt", element, self.whole), worded, single)
+        return b.select(b.compare("lt", element, self.whole), worded, short)
 
     def order(self) -> Array:
         """For each place, the weight that lies there, counted through [outputs, rows, run]."""
@@ -88,8 +90,8 @@ class Interleaving:
             block = flat[start : start + self.columns]
             worded = block[..., : self.whole].reshape(len(block), self.rows, -1, self.word)
             words = worded.transpose(1, 2, 0, 3).reshape(self.rows, -1)
-            single = block[..., self.whole :].transpose(1, 2, 0).reshape(self.rows, -1)
-            parts.append(np.concatenate([words, single], axis=1).reshape(-1))
+            short = block[..., self.whole :].transpose(1, 0, 2).reshape(self.rows, -1)
+            parts.append(np.concatenate([words, short], axis=1).reshape(-1))
         return np.concatenate(parts) if parts else flat.reshape(-1)
 
 
@@ -142,16 +144,23 @@ class InterleaveWordsOp(ElementOp):
             element = rest / width
             return at(rest - element * width, element)
 
+        def short() -> list[Scalar]:
+            left, after = order.run - order.whole, rest - width * order.whole
+            column = after / left
+            return at(column, after - column * left + order.whole)
+
         def worded() -> list[Scalar]:
             number = rest / order.word
             step = number / width
             return at(number - step * width, step * order.word + b.rem(rest, b.index(order.word)))
 
-        if not order.whole or order.word == 1:
+        if order.word == 1:
             return single()[0]
+        if not order.whole:
+            return short()[0]
         if order.whole == order.run:
             return worded()[0]
-        return b.when(b.compare("lt", rest, width * order.whole), worded, single)[0]
+        return b.when(b.compare("lt", rest, width * order.whole), worded, short)[0]
 
 
 def check_interleaving(columns: int, word: int) -> None:

@@ -58,11 +58,8 @@ class RequantizeOp(ElementOp):
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         multiplier = reads[1](parameter_index(b, self.multiplier, self.axis.value.data, index))
-        low, high = self.range
-        value = b.cast(reads[0](index), f32) * multiplier
-        value = b.select(b.compare("gt", value, low), value, low)  # what is clamped to integers before is so after
-        value = b.select(b.compare("lt", value, high), value, high)
-        return b.encode(b.cast(b.rounded(value) + self.zero_point.value.data, compute_type(self.to)), self.to)
+        point, low, high = (each.value.data for each in (self.zero_point, self.low, self.high))
+        return b.quantized(b.cast(reads[0](index), f32) * multiplier, point, low, high, self.to)
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         x, multiplier = operands

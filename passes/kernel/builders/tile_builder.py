@@ -423,6 +423,8 @@ def _check_elements(dtype: Attribute) -> None:
 
 def _is_across(strides: Sequence[int], tile: Tile) -> bool:
     """Whether an operand of stride 1 from register to register, not so along the lanes, is best loaded transposed."""
+    if len(tile.shape) == 1:
+        return False
     rows, *between, lanes = tile.shape
     if strides[-1] in (0, 1) or strides[0] != 1 or not 1 < rows <= lanes or any(extent != 1 for extent in between):
         return False

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 from xdsl.dialects.arith import ExtSIOp, TruncIOp
-from xdsl.dialects.builtin import i16, i32
+from xdsl.dialects.builtin import FixedBitwidthType, IntegerType, i8, i16, i32
 from xdsl.ir import Attribute, SSAValue
 
 from aotc.dialects import aot
 from aotc.dialects.builder import INDEX, Scalar
-from aotc.dialects.dtypes import is_unsigned
-from aotc.passes.kernel.builders.tile_builder import TileBuilder
+from aotc.dialects.dtypes import is_unsigned, storage_type
+from aotc.passes.kernel.builders.tile_builder import NotVectorizable, TileBuilder, is_tile
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +85,40 @@ class WordBuilder(TileBuilder):
         op = aot.RunDotOp(*places, total.ssa, count=count, added=added, unsigned=unsigned)
         return Scalar(self, i32, self.emit(op))
 
+    def lane_dot(self, x: Scalar, w: Scalar, total: Scalar) -> Scalar:
+        """total + the products of all lanes of two registers of signed bytes."""
+        return Scalar(self, i32, self.emit(aot.LaneDotOp(x.ssa, w.ssa, total.ssa)))
+
+    def lane_sum(self, w: Scalar, total: Scalar) -> Scalar:
+        """total + all lanes of a register of signed bytes."""
+        return Scalar(self, i32, self.emit(aot.LaneSumOp(w.ssa, total.ssa)))
+
     def half(self, pair: Scalar, number: int) -> Scalar:
         """One of the two integers of 16 bits in a register."""
         if number:
             return self.shift_right(pair, self.const(16, i32))
         return Scalar(self, i32, self.emit(ExtSIOp(self.emit(TruncIOp(pair.ssa, i16)), i32)))
+
+
+class QuadBuilder(WordBuilder):
+    """A WordBuilder whose tiles are quads: four lanes of at most 32 bits."""
+
+    def quad(self, lanes: Sequence[Scalar]) -> Scalar:
+        """Four i32 side by side."""
+        return Scalar(self, i32, self.emit(aot.QuadOp([lane.ssa for lane in lanes])))
+
+    def fma(self, a: Scalar, c: Scalar, addend: Scalar) -> Scalar:
+        """The sum comes first: compilers load factors in the order in which C mentions them."""
+        return self.add(addend, self.mul(a, c)) if is_tile(addend) else super().fma(a, c, addend)
+
+    def quantized(self, a: Scalar, zero_point: int, low: int, high: int, dtype: Attribute) -> Scalar:
+        kind = storage_type(dtype)
+        if not is_tile(a) or kind not in (i8, i16):
+            return super().quantized(a, zero_point, low, high, dtype)
+        op = aot.QuadQuantizeOp(a.ssa, zero_point, low, high, cast(IntegerType, kind), unsigned=is_unsigned(dtype))
+        return Scalar(self, dtype, self.emit(op))
+
+    def cast(self, a: Scalar, dtype: Attribute) -> Scalar:
+        if is_tile(a) and isinstance(dtype, FixedBitwidthType) and dtype.bitwidth > 32:
+            raise NotVectorizable(f"a quad of {dtype}")
+        return super().cast(a, dtype)

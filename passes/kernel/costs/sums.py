@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 
-from aotc.dialects.aot import RUN, WORD
+from aotc.dialects.aot import LANES, QUAD, RUN, WORD
 from aotc.dialects.graph.schedules import SumsSchedule
-from aotc.dialects.graph.shapes import segments
+from aotc.dialects.graph.shapes import ceil_div, segments
 from aotc.machines.machine import ScalarUnit
 
 
@@ -102,11 +102,53 @@ def runs_schedule(unit: ScalarUnit, positions: int, outputs: int, depth: int, *,
     return SumsSchedule(1, 1 if size else min(positions, unit.sums.most), 1, RUN, 1, not size)
 
 
+def quads_instructions(unit: ScalarUnit, outputs: int, rows: int, run: int) -> float:
+    """Instructions for the sums of one position, four outputs at a time, along `rows` runs of `run` bytes."""
+    whole, rest = divmod(run, LANES)
+    steps = whole + (1 + unit.sums.predicate / (2 * QUAD + 1) if rest else 0)
+    return outputs // QUAD * (rows * (steps * (2 * QUAD + 1) + unit.sums.loop) + unit.sums.quad)
+
+
+def patch_fits(unit: ScalarUnit, elements: int, rows: int, run: int) -> bool:
+    """Whether the memory of a patch, of `rows` runs of `run` bytes, is little beside a result of `elements`."""
+    return unit.sums.patch_share * rows * run <= elements
+
+
+def patch_pays(unit: ScalarUnit, outputs: int, rows: int, run: int) -> bool:
+    """Whether short runs that a position sees are copied to one, which all outputs are then computed from."""
+    costs = unit.sums
+    copies = costs.tile + rows * costs.patch * (1 + ceil_div(run, LANES))
+    patched = copies + quads_instructions(unit, outputs, 1, rows * run)
+    return rows > 1 and patched < costs.most_patch_time * quads_instructions(unit, outputs, rows, run)
+
+
+def quads_schedule(
+    unit: ScalarUnit, positions: int, outputs: int, rows: int, run: int, *, size: bool
+) -> SumsSchedule | None:
+    """The tile on vectors whose sums become quads: four outputs of one position, along `rows` runs of `run` bytes. None
+    without such vectors, or where words or other runs take fewer instructions."""
+    if not unit.quads or outputs < QUAD or 0 in (positions, rows, run):
+        return None
+    quads = positions * quads_instructions(unit, outputs, rows, run)
+    depth = rows * run
+    words = sums_schedule(unit, positions, outputs, depth, words=run >= WORD, floats=False, size=size)
+    if words is not None:
+
+        def scalars(tile: tuple[int, int], outputs: int) -> float:
+            return sums_cycles(unit, tile, positions, outputs, depth, words=words.word > 1, floats=False)
+
+        if scalars((words.positions, words.columns), outputs) < quads + scalars((1, 1), outputs % QUAD):
+            return None
+    return SumsSchedule(QUAD, 1, QUAD, LANES, 1, not size)
+
+
 def depthwise_schedule(
     unit: ScalarUnit, positions: int, channels: int, *, words: bool, floats: bool, size: bool
 ) -> SumsSchedule:
-    """The tile of a depthwise convolution: a word of channels of one position, or neighbouring positions that share
-    weights."""
+    """The tile of a depthwise convolution: neighbouring positions of four channels in vectors, a word of channels of a
+    position, or neighbouring positions that share weights."""
+    if unit.quads and not floats and channels >= QUAD:
+        return SumsSchedule(QUAD, 1 if size else min(positions, unit.sums.most), QUAD, 1, 1, not size)
     if words and has_words(unit) and channels >= WORD:
         return SumsSchedule(1, 1, WORD, WORD, 1, not size)
     registers = unit.float_registers if floats else unit.registers

@@ -15,18 +15,22 @@ from typing import TypeAlias, cast
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Attribute
 
-from aotc.dialects.aot import RUN, WORD
+from aotc.dialects.aot import LANES, QUAD, RUN, WORD
 from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.dtypes import is_unsigned
 from aotc.dialects.graph.packed.interleaved import Interleaving
 from aotc.dialects.graph.schedules import SumsSchedule
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.sliding import SlidingWindow
-from aotc.passes.kernel.builders.tile_builder import TileBuilder
-from aotc.passes.kernel.builders.word_builder import RunIndex, WordBuilder, WordIndex
+from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder
+from aotc.passes.kernel.builders.word_builder import QuadBuilder, RunIndex, WordBuilder, WordIndex
+from aotc.passes.kernel.nests.axes import Axis, Span, is_whole, over_outside
 
 Place: TypeAlias = "Callable[[Scalar], list[Scalar]]"
-"""The index of an element of an operand, by its number along the reduction."""
+"""The index of an element of an operand, by its number along the reduction; of a result, by its output."""
+RunStep: TypeAlias = "Callable[[Scalar, Sequence[Scalar], int, list[Scalar]], list[Scalar]]"
+"""What is done at an element with registers of weights of some outputs that begin there, so many bytes each: from sums
+to sums."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,8 @@ class Products:
         """
         b, word, unroll = self.b, self.schedule.word, self.schedule.unroll
         low, high = span
+        if word == LANES:
+            return self._along_runs(list(sums), row, span, len(sums) // len(places), self._dots(places))
         if low.constant is None or high.constant is None:
             if word == 1:
                 return b.loop(low, high, 1, sums, lambda at, now: self._single(now, places, row, at))
@@ -131,6 +137,69 @@ class Products:
             now = step(b.index(at), now, RUN)
         return step(b.index(whole), now, last - whole) if whole < last else now
 
+    def add_weights(self, sums: Sequence[Scalar], row: Scalar, span: tuple[Scalar, Scalar]) -> list[Scalar]:
+        """The sums with the weights of the elements from span[0] to span[1] of a run, one sum for each output."""
+        b = cast(WordBuilder, self.b)
+
+        def step(at: Scalar, weights: Sequence[Scalar], count: int, now: list[Scalar]) -> list[Scalar]:
+            return [b.lane_sum(weight, total) for weight, total in zip(weights, now, strict=True)]
+
+        return self._along_runs(list(sums), row, span, len(sums), step)
+
+    def _dots(self, places: Sequence[Place]) -> RunStep:
+        """The step that multiplies a run of each position by that of each output."""
+        b = cast(WordBuilder, self.b)
+
+        def step(at: Scalar, weights: Sequence[Scalar], count: int, now: list[Scalar]) -> list[Scalar]:
+            runs = [self._register(self.x, place(at), count) for place in places]
+            pairs = zip(product(runs, weights), now, strict=True)
+            return [b.lane_dot(x, weight, total) for (x, weight), total in pairs]
+
+        return step
+
+    def _register(self, operand: Operand, index: Sequence[Scalar], count: int) -> Scalar:
+        """`count` bytes from an index on in a register, zeros behind them."""
+        lanes = Tile((LANES,), count if count < LANES else None)
+        return operand.read([*index[:-1], lanes.index(self.b, index[-1], {-1: 1})])
+
+    def _along_runs(
+        self, now: list[Scalar], row: Scalar, span: tuple[Scalar, Scalar], width: int, step: RunStep
+    ) -> list[Scalar]:
+        """Goes through the runs of elements span[0] to span[1] of the `width` outputs of a block."""
+        b, run, (low, high) = self.b, self.order.run, span
+
+        def whole(at: Scalar, now: list[Scalar]) -> list[Scalar]:
+            begin = row + at * width
+            weights = [self._register(self.weight, [begin + column * LANES], LANES) for column in range(width)]
+            return step(at, weights, LANES, now)
+
+        if low.constant is None or high.constant is None:
+            return b.loop(low, high, LANES, now, whole)
+        at, last, stride = int(low.constant), int(high.constant), LANES * self.schedule.unroll
+
+        def part(at: int, now: list[Scalar]) -> tuple[int, list[Scalar]]:
+            """Of the run that `at` is in; and where the next one begins."""
+            first = at // LANES * LANES
+            length = min(LANES, run - first)
+            begin, end = row + (first * width + at - first), min(first + length, last)
+            weights = [self._register(self.weight, [begin + column * length], end - at) for column in range(width)]
+            return end, step(b.index(at), weights, end - at, now)
+
+        while at < last and at % LANES:
+            at, now = part(at, now)
+        looped = at + max(last - at, 0) // stride * stride
+        if looped > at + stride:
+
+            def body(at: Scalar, now: list[Scalar]) -> list[Scalar]:
+                for offset in range(0, stride, LANES):
+                    now = whole(at + offset, now)
+                return now
+
+            now, at = b.loop(at, looped, stride, now, body), looped
+        while at < last:
+            at, now = part(at, now)
+        return now
+
     def _single(self, sums: Sequence[Scalar], places: Sequence[Place], row: Scalar, at: Scalar) -> list[Scalar]:
         """The products of one element of each position."""
         b, now = self.b, list(sums)
@@ -170,145 +239,35 @@ class Products:
             body(self.b.index(order.full), order.outputs - order.full)
 
     def start(self, bias: Reader | None, output: Scalar, width: int, positions: int) -> list[Scalar]:
-        """What the sums of a tile begin with."""
+        """What the sums of a tile begin with; those that `finish` makes quads of, with nothing."""
         b = self.b
-        if bias is None:
+        if bias is None or self._makes_quads(width):
             return [b.const(0, self.summed)] * (width * positions)
         return [bias([output + column]) for column in range(width)] * positions
 
+    def finish(
+        self,
+        sums: Sequence[Scalar],
+        places: Sequence[Place],
+        output: Scalar,
+        width: int,
+        bias: Reader | None,
+        write: Writer,
+    ) -> None:
+        """Write the sums of a tile of `width` outputs; `places` give the index of an output at each position."""
+        b = self.b
+        for number, place in enumerate(places):
+            part = sums[number * width : (number + 1) * width]
+            if self._makes_quads(width) and isinstance(b, QuadBuilder):
+                lanes = Tile((QUAD,)).index(b, output, {-1: 1})
+                value = b.quad(part)
+                write(place(lanes), value if bias is None else value + bias([lanes]))
+                continue
+            for column, value in enumerate(part):
+                write(place(output + column), value)
 
-# --- positions along an axis -----------------------------------------------------------------------------------------
-
-Span: TypeAlias = "tuple[Scalar, Scalar]"
-"""A range of taps or elements."""
-Neighbours: TypeAlias = "Callable[[Scalar, int, Span], None]"
-"""What is done for some neighbouring positions: the first one, how many there are, and their taps."""
-
-MOST_CUT = 8
-"""The most positions with a cut window that get code of their own."""
-MOST_SHARED = 4
-"""Cut windows share code where they are fewer than one of this many."""
-MOST_UNROLLED = 12
-"""The most taps of a window that are written one by one."""
-
-
-@dataclass(frozen=True)
-class Stretch:
-    """Positions `low` to `high` of an axis that see the same `taps`."""
-
-    low: int
-    high: int
-    taps: tuple[int, int]
-
-
-def stretches(window: SlidingWindow) -> list[Stretch]:
-    """All positions of an axis in order, neighbours with the same taps together; empty ranges of taps are (0, 0)."""
-    found: list[Stretch] = []
-    for position in range(window.positions):
-        start = position * window.stride - window.before
-        low = max(ceil_div(-start, window.dilation), 0)
-        high = min(ceil_div(window.extent - start, window.dilation), window.size)
-        taps = (low, high) if low < high else (0, 0)
-        if found and found[-1].taps == taps:
-            found[-1] = Stretch(found[-1].low, position + 1, taps)
-        else:
-            found.append(Stretch(position, position + 1, taps))
-    return found
-
-
-@dataclass(frozen=True)
-class Axis:
-    """The positions of an axis, in parts that have code of their own."""
-
-    window: SlidingWindow
-    parts: tuple[Stretch, ...]
-    """Those with known taps."""
-    rest: tuple[tuple[int, int], ...]
-    """Ranges of those whose taps are computed."""
-
-    @staticmethod
-    def of(window: SlidingWindow, *, specialized: bool, each_cut: bool) -> Axis:
-        """With `specialized`, positions that see the whole window have code of their own; with `each_cut`, so have the
-        others, for every distance from a border, unless they are many."""
-        found = stretches(window)
-        whole = [part for part in found if part.taps == (0, window.size)]
-        cut = [part for part in found if part.taps != (0, window.size)]
-        if not cut:
-            return Axis(window, tuple(whole), ())
-        if specialized and each_cut and sum(part.high - part.low for part in cut) <= MOST_CUT:
-            return Axis(window, tuple(found), ())
-        if not specialized or not whole:
-            return Axis(window, (), ((0, window.positions),))
-        ranges = ((0, whole[0].low), (whole[-1].high, window.positions))
-        return Axis(window, tuple(whole), tuple((low, high) for low, high in ranges if low < high))
-
-    @property
-    def is_static(self) -> bool:
-        """Whether the taps of all positions are known."""
-        return not self.rest
-
-    def over(self, b: TileBuilder, count: int, body: Neighbours) -> None:
-        """Loops over all positions, `count` at a time where their taps are known, else one at a time."""
-        for part in self.parts:
-            taps = b.index(part.taps[0]), b.index(part.taps[1])
-            full = part.low + (part.high - part.low) // count * count
-            b.parallel_range(part.low, full, count, lambda at, taps=taps: body(at, count, taps))
-            if full < part.high:
-                body(b.index(full), part.high - full, taps)
-        if not self.rest:
-            return
-        (first, end), *others = self.rest
-        total = sum(high - low for low, high in self.rest)
-
-        def one(number: Scalar) -> None:
-            at = number + first if first else number
-            if others:  # a second range, behind the whole windows
-                gap = others[0][0] - end
-                at = at + b.select(b.compare("lt", number, end - first), b.index(0), gap)
-            body(at, 1, self.window.taps(b, at))
-
-        b.parallel_range(0, total, 1, one)
-
-
-def last_axis(window: SlidingWindow, *, specialized: bool, word: int, channels: int) -> Axis:
-    """The last axis of a convolution with the channels last: code for each cut window where these are many of all, or
-    where words of `word` elements, or runs, are cut, whose elements must then be known."""
-    cut = sum(part.high - part.low for part in stretches(window) if part.taps != (0, window.size))
-    each_cut = MOST_SHARED * cut > window.positions or word == RUN or (word == WORD and channels % WORD != 0)
-    return Axis.of(window, specialized=specialized, each_cut=each_cut)
-
-
-def over_taps(
-    b: TileBuilder,
-    bounds: Sequence[Span],
-    sums: Sequence[Scalar],
-    body: Callable[[list[Scalar], list[Scalar]], list[Scalar]],
-) -> list[Scalar]:
-    """Loops over taps that carry sums, outermost first; the inner ones of known numbers are written one by one, as long
-    as they are few."""
-    written, unrolled = 1, len(bounds)
-    for low, high in reversed(bounds):
-        if low.constant is None or high.constant is None:
-            break
-        written *= int(high.constant - low.constant)
-        if written > MOST_UNROLLED:
-            break
-        unrolled -= 1
-
-    def nest(taps: list[Scalar], now: list[Scalar]) -> list[Scalar]:
-        if len(taps) == len(bounds):
-            return body(taps, now)
-        low, high = bounds[len(taps)]
-        if len(taps) < unrolled or low.constant is None or high.constant is None:
-            return b.loop(low, high, 1, now, lambda tap, carried: nest([*taps, tap], carried))
-        for tap in range(int(low.constant), int(high.constant)):
-            now = nest([*taps, b.index(tap)], now)
-        return now
-
-    return nest([], list(sums))
-
-
-# --- nests -----------------------------------------------------------------------------------------------------------
+    def _makes_quads(self, width: int) -> bool:
+        return self.schedule.lanes == QUAD == width and isinstance(self.b, QuadBuilder)
 
 
 @dataclass(frozen=True)
@@ -325,6 +284,8 @@ class ConvSums:
     """The last one."""
     bias: Reader | None
     write: Writer
+    beyond: int = 0
+    """What elements outside of x count as."""
 
     def run(self) -> None:
         b = self.products.b
@@ -355,18 +316,43 @@ class ConvSums:
             begin = output * order.depth + row * (order.run * width)
 
             def place(number: int) -> Place:
-                return lambda e: [batch, *seen, _sum(moved, e, number * step - shift)]
+                return lambda e: [batch, *seen, sum_of(moved, e, number * step - shift)]
 
             return self.products.add(now, [place(number) for number in range(count)], begin, span)
 
         bounds = [w.taps(b, p) for w, p in zip(self.windows[:-1], position, strict=True)]
         sums = self.products.start(self.bias, output, width, count)
         sums = b.reduce([*bounds, *([] if runs else [taps])], sums, add)
-        for slot, (number, column) in enumerate(product(range(count), range(width))):
-            self.write([batch, b.index(0), *position, first + number, output + column], sums[slot])
+        if self.beyond and not is_whole([*bounds, taps], self.kernel):
+            sums = self._with_outside(sums, bounds, taps, runs, output, width)
+        places: list[Place] = [lambda o, n=n: [batch, b.index(0), *position, first + n, o] for n in range(count)]
+        self.products.finish(sums, places, output, width, self.bias, self.write)
+
+    def _with_outside(
+        self, sums: list[Scalar], bounds: list[Span], taps: Span, runs: bool, output: Scalar, width: int
+    ) -> list[Scalar]:
+        """The sums with what lies outside of x: all of its elements are one number, which weights are added up for."""
+        b, order = self.products.b, self.products.order
+
+        def add(row: list[Scalar], now: list[Scalar], first: Scalar, last: Scalar) -> list[Scalar]:
+            number = b.index(0)
+            for place, extent in zip(row, self.kernel, strict=False):
+                number = number * extent + place
+            return self.products.add_weights(now, output * order.depth + number * (order.run * width), (first, last))
+
+        zero, run = b.index(0), b.index(order.run)
+        rows = bounds if runs else [*bounds, taps]
+        added = [b.const(0, self.products.summed)] * width
+        added = over_outside(b, rows, self.kernel[: len(rows)], added, lambda row, now: add(row, now, zero, run))
+        if runs and (taps[0].constant, taps[1].constant) != (0, self.kernel[-1]):
+            low, high = taps[0] * self.channels, taps[1] * self.channels
+            added = b.reduce(
+                rows, added, lambda row, now: add(row, add(row, now, zero, b.min(low, run)), b.max(low, high), run)
+            )
+        return [total + added[slot % width] * self.beyond for slot, total in enumerate(sums)]
 
 
-def _sum(moved: Scalar, element: Scalar, distance: int) -> Scalar:
+def sum_of(moved: Scalar, element: Scalar, distance: int) -> Scalar:
     """moved + element + distance, with one addition of what is constant."""
     if element.constant is not None:
         return moved + (int(element.constant) + distance)
@@ -403,97 +389,7 @@ class MatMulSums:
             places: list[Place] = [lambda e, row=row: [*row, e] for row in rows]
             sums = products.start(self.bias, output, width, count)
             sums = products.add(sums, places, output * depth, (b.index(0), b.index(depth)))
-            for slot, (row, column) in enumerate(product(rows, range(width))):
-                self.write([*row, output + column], sums[slot])
+            written: list[Place] = [lambda o, row=row: [*row, o] for row in rows]
+            products.finish(sums, written, output, width, self.bias, self.write)
 
         products.blocks(tile)
-
-
-@dataclass(frozen=True)
-class DepthwiseSums:
-    """Convolution of each channel with a kernel of its own: x [N, 1, spatial.., C], weight [kernel.., C]."""
-
-    b: TileBuilder
-    schedule: SumsSchedule
-    x: Operand
-    weight: Operand
-    summed: Attribute
-    result: Sequence[int]
-    windows: Sequence[SlidingWindow]
-    bias: Reader | None
-    write: Writer
-
-    def run(self) -> None:
-        specialized = self.schedule.specialized
-        *outer, last = self.windows
-
-        def rows(index: list[Scalar]) -> None:
-            bounds = [window.taps(self.b, at) for window, at in zip(outer[:-1], index[1:], strict=True)]
-            if not outer:
-                self._columns(index, [], Axis.of(last, specialized=specialized, each_cut=True))
-                return
-
-            def row(at: Scalar, _: int, taps: Span) -> None:
-                whole = taps[0].constant is not None
-                axis = Axis.of(last, specialized=specialized and whole, each_cut=True)
-                self._columns([*index, at], [*bounds, taps], axis)
-
-            Axis.of(outer[-1], specialized=specialized, each_cut=False).over(self.b, 1, row)
-
-        self.b.parallel_for([self.result[0], *self.result[2:-3]], rows)
-
-    def _columns(self, index: list[Scalar], bounds: list[Span], axis: Axis) -> None:
-        b, channels, width = self.b, self.result[-1], self.schedule.columns
-        full = channels // width * width
-
-        def across(first: Scalar, count: int, taps: Span) -> None:
-            spans = [*bounds, taps]
-            b.parallel_range(0, full, width, lambda c: self._tile(index, first, count, spans, c, width))
-            b.parallel_range(full, channels, 1, lambda c: self._tile(index, first, count, spans, c, 1))
-
-        axis.over(b, self.schedule.positions, across)
-
-    def _tile(
-        self, index: Sequence[Scalar], first: Scalar, count: int, spans: Sequence[Span], channel: Scalar, width: int
-    ) -> None:
-        b, last = self.b, self.windows[-1]
-        batch, *position = index
-        zero, words = b.index(0), self.schedule.word > 1 and width == self.schedule.word
-
-        def step(at: list[Scalar], now: list[Scalar]) -> list[Scalar]:
-            *outer, tap = at
-            seen = [window.source(p, k) for window, p, k in zip(self.windows, position, outer, strict=False)]
-            places = [
-                [batch, zero, *seen, _sum(first * last.stride, tap * last.dilation, number * last.stride - last.before)]
-                for number in range(count)
-            ]
-            add = self._words if words else self._singles
-            return add(now, places, [*outer, tap], channel, width)
-
-        start = [b.const(0, self.summed) if self.bias is None else self.bias([channel + c]) for c in range(width)]
-        sums = over_taps(b, spans, start * count, step)
-        for slot, (number, column) in enumerate(product(range(count), range(width))):
-            self.write([batch, zero, *position, first + number, channel + column], sums[slot])
-
-    def _singles(
-        self, now: list[Scalar], places: list[list[Scalar]], taps: list[Scalar], channel: Scalar, width: int
-    ) -> list[Scalar]:
-        b, sums = self.b, list(now)
-        for column in range(width):
-            weight = self.weight.element(b, [*taps, channel + column], self.summed)
-            for number, place in enumerate(places):
-                slot = number * width + column
-                sums[slot] = b.fma(self.x.element(b, [*place, channel + column], self.summed), weight, sums[slot])
-        return sums
-
-    def _words(
-        self, now: list[Scalar], places: list[list[Scalar]], taps: list[Scalar], channel: Scalar, width: int
-    ) -> list[Scalar]:
-        b, sums = cast(WordBuilder, self.b), list(now)
-        weights = self.weight.halves(b, [*taps, channel])
-        for number, place in enumerate(places):
-            factors = self.x.halves(b, [*place, channel])
-            for which, part in product((0, 1), (0, 1)):
-                slot = number * width + 2 * part + which
-                sums[slot] = b.fma(b.half(factors[which], part), b.half(weights[which], part), sums[slot])
-        return sums

@@ -71,7 +71,7 @@ class Expr:
     variables: frozenset[str] = frozenset()
     """The mutable variables it mentions."""
     origin: Expr | None = None
-    """A pointer before it was cast to its type."""
+    """A pointer before it was cast to its type; what a vector is loaded from, or was before it was narrowed."""
 
     @property
     def is_atom(self) -> bool:

@@ -86,6 +86,26 @@ class Vectors(VectorMemory):
             e = unary("-", e, SIGNED[32])
         return self.macro("splat", ctype, e)
 
+    def quad(self, op: aot.QuadOp) -> Expr:
+        """Four integers side by side."""
+        return self.macro("of_lanes", self.ctype(op.result), *map(self.scope.operand, op.lanes))
+
+    def quantize(self, op: aot.QuadQuantizeOp) -> Expr:
+        """Integers of floats, first in lanes of 32 bits."""
+        narrow, sign = self.ctype(op.result), "signed" if op.zero_extend is None else "unsigned"
+        numbers = [number_expr(each.value.data) for each in (op.zero_point, op.low, op.high)]
+        e = self.macro(f"quantized_{sign}{narrow.bits}", self.ctype(op.x), self.scope.operand(op.x), *numbers)
+        wide = replace(e, ctype=vector_ctype(UNSIGNED[32], narrow.lanes))
+        return replace(self.converted(wide, narrow), origin=wide)
+
+    def lane_total(self, op: aot.LaneDotOp | aot.LaneSumOp) -> Expr:
+        """A sum plus all lanes, or their products."""
+        *factors, total = (self.scope.atom(value) for value in op.operands)
+        name = "lane_dot" if len(factors) > 1 else "lane_sum"
+        if total.literal == 0:
+            return replace(self.macro(f"{name}_alone", self.ctype(op.operands[0]), *factors), ctype=SIGNED[32])
+        return replace(self.macro(name, self.ctype(op.operands[0]), *factors, total), ctype=SIGNED[32])
+
     def extract(self, op: vector.ExtractOp) -> Expr:
         """One lane."""
         e = self.scope.atom(op.vector)
@@ -221,7 +241,11 @@ class Vectors(VectorMemory):
             return None
         greater = (owner.predicate.data == "ogt") == (chosen[0] is owner.lhs)
         a, b = (self.scope.atom(value) for value in chosen)
-        return self.macro("max" if greater else "min", self.ctype(op.result), a, b)
+        number, ctype = b.literal, self.ctype(op.result)
+        is_number = number is not None and number == number and (number != 0 or greater == (copysign(1, number) == 1))
+        if is_number and (ctype.bits, ctype.lanes) == (32, 4):
+            return self.macro("above" if greater else "below", ctype, a, b)
+        return self.macro("max" if greater else "min", ctype, a, b)
 
     # Conversions
 
@@ -237,6 +261,11 @@ class Vectors(VectorMemory):
                 return self._to_float(e, target, kind == "sitofp")
             case "extsi" | "extui" if e.ctype.kind == "mask":
                 return self.unsigned(self.mask(e, target.bits)) if kind == "extsi" else self.mask_bits(e, target.bits)
+            case "extsi" | "extui" if self._is_narrow_load(op.tile, target) and e.origin is not None:
+                sign = "signed" if kind == "extsi" else "unsigned"
+                return self.macro(f"widened_{sign}{e.ctype.bits}", target, e.origin)
+            case "trunci" if self._fills_quads(op.result, self.ctype(op.tile)):
+                return replace(self.converted(e, target), origin=e)
             case "extsi":
                 wide = vector_ctype(SIGNED[target.bits], target.lanes)
                 return cast_expr(self.converted(self.signed(e), wide), target)
@@ -245,6 +274,16 @@ class Vectors(VectorMemory):
                 return self._is_nonzero(binary("&", e, one, e.ctype))
             case _:
                 return self.converted(e, target)
+
+    def _fills_quads(self, narrow: SSAValue, wide: VectorCType) -> bool:
+        """Whether bytes or halves in memory are as many as a register has lanes of 32 bits."""
+        ctype = self.ctype(narrow)
+        return (wide.bits, wide.lanes) == (32, 4) and ctype.kind != "mask" and ctype.bits in (8, 16)
+
+    def _is_narrow_load(self, narrow: SSAValue, wide: VectorCType) -> bool:
+        """Whether these are all loaded."""
+        op = narrow.owner
+        return isinstance(op, aot.TileLoadOp) and op.count() in (None, wide.lanes) and self._fills_quads(narrow, wide)
 
     def _is_nonzero(self, e: Expr) -> Expr:
         """`e != 0`."""
@@ -274,6 +313,8 @@ class Vectors(VectorMemory):
         elif is_signed:
             e = self.signed(e)
         machine = F64 if target.element == F64 else F32
+        if machine == F32 and is_signed and e.ctype.bits == 32 and target.lanes == 4:
+            return self.narrowed(self.macro("of_integers", vector_ctype(F32, target.lanes), e), target)
         return self.narrowed(self.converted(e, vector_ctype(machine, target.lanes)), target)
 
     def bitcast(self, op: arith.BitcastOp) -> Expr:
@@ -288,6 +329,10 @@ _PRINTERS: dict[type[Operation], Printer] = {
     aot.TileDotOp: Vectors.dot,
     aot.TileSelectOp: Vectors.select,
     aot.TileConvertOp: Vectors.convert,
+    aot.LaneDotOp: Vectors.lane_total,
+    aot.LaneSumOp: Vectors.lane_total,
+    aot.QuadOp: Vectors.quad,
+    aot.QuadQuantizeOp: Vectors.quantize,
     vector.BroadcastOp: Vectors.broadcast,
     vector.ExtractOp: Vectors.extract,
     vector.ShuffleOp: Vectors.shuffle,

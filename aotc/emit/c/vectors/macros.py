@@ -45,6 +45,8 @@ _INCLUDES = """
 #include <immintrin.h>
 #elif defined(__ARM_NEON)
 #include <arm_neon.h>
+#elif defined(__ARM_FEATURE_MVE)
+#include <arm_mve.h>
 #endif
 """
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import cast
+
 from xdsl.dialects import math
 from xdsl.ir import Operation, SSAValue
 
@@ -40,7 +43,8 @@ class VectorMemory(VectorReadings):
             item = self._memory.element(op.buffer, op.indices, op.displacement())
             e = self.macro("splat", memory, item)
         elif step == 1:
-            e = self.macro("load" + _part(op.count(), ctype), memory, self.address(op))
+            address = self.address(op)
+            e = replace(self.macro("load" + _part(op.count(), ctype), memory, address), origin=address)
         else:
             e = self.macro("gather" + _part(op.count(), ctype), memory, self.address(op), number_expr(step))
         if ctype.kind == "mask":
@@ -85,6 +89,8 @@ class VectorMemory(VectorReadings):
             ctype = vector_ctype(UNSIGNED[8], ctype.lanes)
             e = self.mask_bits(e, 8)
         address = self.address(op)
+        if step == 1 and isinstance(op.tile.owner, aot.TileConvertOp | aot.QuadQuantizeOp) and e.origin is not None:
+            return self.macro(f"narrowed{ctype.bits}", cast(VectorCType, e.origin.ctype), address, e.origin)
         if step == 1:
             return self.macro("store" + _part(op.count(), ctype), ctype, address, e)
         return self.macro("scatter" + _part(op.count(), ctype), ctype, address, number_expr(step), e)

@@ -9,6 +9,21 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from aotc.emit.c.vectors.dots import ACCUMULATIONS, DOTS, Variants, repeat_part
+from aotc.emit.c.vectors.quads import (
+    FLOATS,
+    first_lanes,
+    lane_dot,
+    lane_dot_alone,
+    lane_sum,
+    lane_sum_alone,
+    mve,
+    narrowed,
+    of_integers,
+    of_lanes,
+    quantized,
+    selected,
+    widened,
+)
 from aotc.emit.c.vectors.vector import Vector
 
 # --- which instructions ----------------------------------------------------------------------------------------------
@@ -123,7 +138,7 @@ def _load_part(v: Vector, count: int) -> tuple[Sequence[str], Variants]:
     """The first `count` lanes from memory, zeros behind them."""
     plain = f"(({v.name}){{{', '.join(f'((const {v.element} *)(p))[{i}]' for i in range(count))}}})"
     masked = _masked_access(v, "maskz_loadu", f"{_mask_literal(v, count)}, (const void *)(p)")
-    return "p", [*masked, *_load_half(v, count), *_load_selected(v, count), ("", plain)]
+    return "p", [*masked, *_load_half(v, count), *_load_selected(v, count), *first_lanes(v, count), ("", plain)]
 
 
 def _load_half(v: Vector, count: int) -> Variants:
@@ -226,7 +241,18 @@ def _extreme(symbol: str, name: str) -> _Operation:
         required = _FLOATS if v.kind == "f" else _integer_extremes(v)
         plain = f"{v.operation('select')}(({v.signed})((a) {symbol} (b)), a, b)"
         suffix = f"ep{'u' if v.kind == 'u' else 'i'}{v.bits}"
-        return "ab", [*_x86(v, name, "<a>, <b>", required, suffix), ("", plain)]
+        arm = mve(v, f"v{name}q", "<a>, <b>") if v.kind != "f" else selected(v, symbol)
+        return "ab", [*_x86(v, name, "<a>, <b>", required, suffix), *arm, ("", plain)]
+
+    return build
+
+
+def _number(name: str) -> _Operation:
+    """The greater or lesser of x and a number."""
+
+    def build(v: Vector) -> tuple[Sequence[str], Variants]:
+        arm = mve(v, f"v{name}nmq", "<a>, <b>", FLOATS) if v.kind == "f" else []
+        return "ab", [*arm, ("", f"{v.operation(name)}(a, b)")]
 
     return build
 
@@ -366,6 +392,14 @@ OPERATIONS: dict[str, _Operation] = {
     "copysign": _copysign,
     **DOTS,
     **ACCUMULATIONS,
+    "above": _number("max"),
+    "below": _number("min"),
+    "lane_dot": lane_dot,
+    "lane_sum": lane_sum,
+    "lane_dot_alone": lane_dot_alone,
+    "lane_sum_alone": lane_sum_alone,
+    "of_integers": of_integers,
+    "of_lanes": of_lanes,
     "floor": _rounding("floor", 1, "vrndm"),
     "floordiv": _floordiv,
     "fma": _fma,
@@ -395,6 +429,11 @@ OPERATIONS: dict[str, _Operation] = {
 
 PARTIAL: dict[str, Callable[[Vector, int], tuple[Sequence[str], Variants]]] = {
     "load": _load_part,
+    "narrowed": narrowed,
+    "quantized_signed": quantized(True),
+    "quantized_unsigned": quantized(False),
+    "widened_signed": widened(True),
+    "widened_unsigned": widened(False),
     "store": _store_part,
     "gather": _gather_part,
     "repeat": repeat_part,

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from xdsl.dialects.builtin import IntegerType, f32
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType, TensorType, f32, i8, i16, i32
 from xdsl.ir import Attribute, SSAValue
 
-from aotc.dialects.aot import RUN, WORD
+from aotc.dialects.aot import LANES, QUAD, RUN, WORD
 from aotc.dialects.builder import Reader, Writer
 from aotc.dialects.graph.convolution import ConvOp
+from aotc.dialects.graph.elementwise import AddOp
 from aotc.dialects.graph.interfaces import element_type_of, producer, shape_of
 from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.movement import ReshapeOp, TransposeOp
@@ -27,12 +28,23 @@ from aotc.dialects.graph.packed.conv import PackChannelsOp
 from aotc.dialects.graph.packed.interleaved import InterleaveWordsOp
 from aotc.dialects.graph.quantized.accumulation import AccumulatingOp
 from aotc.dialects.graph.schedules import Schedule, SumsSchedule, schedule_of
+from aotc.dialects.graph.structure import ConstantOp
 from aotc.machines.machine import Core
 from aotc.passes.kernel.accesses import Accesses, element_by_element
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
-from aotc.passes.kernel.costs.sums import depthwise_schedule, runs_schedule, sums_schedule
+from aotc.passes.kernel.costs.sums import (
+    depthwise_schedule,
+    patch_fits,
+    patch_pays,
+    quads_schedule,
+    runs_schedule,
+    sums_schedule,
+)
 from aotc.passes.kernel.layouts import Blocked, Layouts
-from aotc.passes.kernel.nests.sums import ConvSums, DepthwiseSums, MatMulSums, Operand, Products, last_axis
+from aotc.passes.kernel.nests.axes import last_axis
+from aotc.passes.kernel.nests.depthwise_sums import DepthwiseSums
+from aotc.passes.kernel.nests.patches import PatchSums
+from aotc.passes.kernel.nests.sums import ConvSums, MatMulSums, Operand, Products
 from aotc.passes.kernel.strategies.conv import window_properties
 from aotc.passes.kernel.strategy import KernelStrategy, Prologue
 
@@ -66,6 +78,30 @@ def _applies(op: AccumulatingOp, core: Core, x: SSAValue, weight: SSAValue) -> b
 def _are_bytes(*values: SSAValue) -> bool:
     kinds = [element_type_of(value) for value in values]
     return all(isinstance(kind, IntegerType) and kind.width.data == 8 for kind in kinds)
+
+
+def _are_signed(*values: SSAValue) -> bool:
+    return all(element_type_of(value) == i8 for value in values)
+
+
+def _whole_bias(op: AccumulatingOp, bias: SSAValue | None, rows: SSAValue, layouts: Layouts) -> SSAValue | None:
+    """What sums start with that take x as it is: less its zero point times all weights of an output, a row of `rows`
+    [M, K]."""
+    point, (outputs, depth) = op.zero_points[0], shape_of(rows)
+    if not point:
+        return bias
+    points = layouts.add(ConstantOp(DenseIntOrFPElementsAttr.from_list(TensorType(i16, [depth, 1]), [-point])))
+    less = layouts.add(MatMulOp.get(rows, points, accumulator=i32))
+    more = layouts.add(ReshapeOp.get(less, shape=[outputs]))
+    return more if bias is None else layouts.add(AddOp.get(bias, more))
+
+
+def _accumulated(op: ConvOp, schedule: SumsSchedule) -> dict[str, object]:
+    """The properties that say how products are summed up; of quads, whose bias is whole, what lies outside of x."""
+    point = op.zero_points[0]
+    if schedule.lanes == 1 or not point:
+        return _accumulation(op)
+    return {"accumulator": op.accumulator, "outside": point}
 
 
 def channels_last(value: SSAValue, layouts: Layouts) -> SSAValue:
@@ -113,7 +149,18 @@ class ChannelsLastStrategy(SumsStrategy[ConvOp]):
             return not _runs(op) or last_axis(last, specialized=not size, word=word, channels=channels).is_static
 
         bytes_ = _are_bytes(op.x, op.weight)
-        if bytes_ and run >= RUN and known(RUN):
+        if _are_signed(op.x, op.weight):
+            rows = channels * math.prod(kernel) // run
+            fitting = outputs if op.groups == 1 or outputs % QUAD == 0 else 0
+            quads = quads_schedule(core.scalars, last.positions, fitting, rows, run, size=size)
+            elements = math.prod(shape_of(op.result))
+            small = op.groups == 1 and patch_fits(core.scalars, elements, rows, run)
+            direct = known(LANES) or channels % LANES == 0
+            if quads is not None and small and (not direct or patch_pays(core.scalars, outputs, rows, run)):
+                return replace(quads, patch=True)
+            if quads is not None and direct:
+                return quads
+        if bytes_ and run >= RUN and op.groups == 1 and known(RUN):
             on_vectors = runs_schedule(core.scalars, last.positions, outputs, run, size=size)
             if on_vectors is not None:
                 return on_vectors
@@ -138,20 +185,23 @@ def _conv(op: ConvOp, layouts: Layouts, schedule: SumsSchedule) -> Blocked:
     x = layouts.add(ReshapeOp.get(channels_last(op.x, layouts), shape=[images, *spatial[:-1], spatial[-1] * channels]))
     axes = range(2, 2 + len(kernel))
     turned = layouts.add(TransposeOp.get(op.weight, permutation=[0, *axes, 1]))
-    run = inputs * (kernel[-1] if _runs(op) else 1)
-    rows = layouts.add(ReshapeOp.get(turned, shape=[outputs, inputs * math.prod(kernel) // run, run]))
+    run = inputs * (math.prod(kernel) if schedule.patch else kernel[-1] if _runs(op) else 1)
+    matrix = layouts.add(ReshapeOp.get(turned, shape=[outputs, inputs * math.prod(kernel)]))
+    rows = layouts.add(ReshapeOp.get(matrix, shape=[outputs, inputs * math.prod(kernel) // run, run]))
+    bias = op.bias if schedule.lanes == 1 else _whole_bias(op, op.bias, matrix, layouts)
     conv = ChannelsLastConvOp.get(
         x,
         layouts.add(InterleaveWordsOp.get(rows, columns=schedule.columns, word=schedule.word)),
-        op.bias,
+        bias,
         **window_properties(op),
-        **_accumulation(op),
+        **_accumulated(op, schedule),
         kernel_shape=kernel,
         channels=channels,
         group=op.group if op.groups > 1 else None,
         outputs=outputs,
         columns=schedule.columns,
         word=schedule.word,
+        patch=schedule.patch,
     )
     return Blocked(layouts.scheduled(conv, schedule), Channels.of([outputs], outputs))
 
@@ -162,12 +212,13 @@ def _depthwise(op: ConvOp, layouts: Layouts, schedule: SumsSchedule) -> Blocked:
     x = layouts.add(ReshapeOp.get(channels_last(op.x, layouts), shape=[images, 1, *spatial, channels]))
     matrix = layouts.add(ReshapeOp.get(op.weight, shape=[channels, math.prod(kernel)]))
     weight = layouts.add(TransposeOp.get(matrix, permutation=[1, 0]))
+    bias = op.bias if schedule.lanes == 1 else _whole_bias(op, op.bias, matrix, layouts)
     conv = ChannelsLastDepthwiseConvOp.get(
         x,
         layouts.add(ReshapeOp.get(weight, shape=[*kernel, channels])),
-        op.bias,
+        bias,
         **window_properties(op),
-        **_accumulation(op),
+        **_accumulated(op, schedule),
     )
     return Blocked(layouts.scheduled(conv, schedule), Channels.of([channels], channels))
 
@@ -180,6 +231,10 @@ class InterleavedProductStrategy(SumsStrategy[MatMulOp]):
             return None
         _, rows, columns, depth = op.sizes()
         bytes_ = _are_bytes(op.lhs, op.rhs)
+        if _are_signed(op.lhs, op.rhs):
+            quads = quads_schedule(core.scalars, rows, columns, 1, depth, size=size)
+            if quads is not None:
+                return quads
         if bytes_ and depth >= RUN:
             on_vectors = runs_schedule(core.scalars, rows, columns, depth, size=size)
             if on_vectors is not None:
@@ -198,11 +253,14 @@ class InterleavedProductStrategy(SumsStrategy[MatMulOp]):
             weight = layouts.add(TransposeOp.get(weight, permutation=[1, 0]))
         lhs, weight = _flattened(op.lhs, weight, layouts)
         rows = layouts.add(ReshapeOp.get(weight, shape=[columns, 1, depth]))
+        bias, accumulation = None, _accumulation(op)
+        if schedule.lanes > 1:
+            bias, accumulation = _whole_bias(op, None, weight, layouts), {"accumulator": op.accumulator}
         product = InterleavedMatMulOp.get(
             lhs,
             layouts.add(InterleaveWordsOp.get(rows, columns=schedule.columns, word=schedule.word)),
-            None,
-            **_accumulation(op),
+            bias,
+            **accumulation,
             outputs=columns,
             columns=schedule.columns,
             word=schedule.word,
@@ -265,9 +323,12 @@ class ChannelsLastConvStrategy(SumsStrategy[ChannelsLastConvOp]):
         bias, channels = None if op.bias is None else reads[2], op.channels.value.data
         products = replace(_products(op, b, reads, schedule), aligned=channels % WORD == 0)
         windows = op.windows()
+        if op.patch is not None:
+            PatchSums(products, shape_of(op.result), channels, windows, bias, reads[-1], writes, op.beyond).run()
+            return
         axis = last_axis(windows[-1], specialized=schedule.specialized, word=schedule.word, channels=channels)
         sizes = shape_of(op.result), op.kernel(), channels, op.groups
-        ConvSums(products, *sizes, windows, axis, bias, writes[0]).run()
+        ConvSums(products, *sizes, windows, axis, bias, writes[0], op.beyond).run()
 
 
 class ChannelsLastDepthwiseStrategy(SumsStrategy[ChannelsLastDepthwiseConvOp]):
@@ -282,7 +343,8 @@ class ChannelsLastDepthwiseStrategy(SumsStrategy[ChannelsLastDepthwiseConvOp]):
         schedule: SumsSchedule,
     ) -> None:
         bias, result = None if op.bias is None else reads[2], shape_of(op.result)
-        DepthwiseSums(b, schedule, *_operands(op, reads), _summed(op), result, op.windows(), bias, writes[0]).run()
+        operands = _operands(op, reads)
+        DepthwiseSums(b, schedule, *operands, _summed(op), result, op.windows(), bias, writes[0], op.beyond).run()
 
 
 class InterleavedMatMulStrategy(SumsStrategy[InterleavedMatMulOp]):

@@ -37,3 +37,35 @@ func.func @added(%x: memref<10xi8>, %i: index, %s: i32) {
   %a = aot.run_dot %x[%i], %x[%i], %s {count = 8, added = 32600} : memref<10xi8>, memref<10xi8>
   func.return
 }
+
+// -----
+
+// CHECK: expected vector<16xi8>, found vector<8xi8>
+func.func @lanes(%x: vector<8xi8>, %s: i32) {
+  %a = aot.lane_sum %x, %s : vector<8xi8>
+  func.return
+}
+
+// -----
+
+// CHECK: 4 integers make a vector<4xi32>
+func.func @quad(%s: i32) {
+  %a = aot.quad %s, %s : vector<4xi32>
+  func.return
+}
+
+// -----
+
+// CHECK: -1 and 255 are no bounds within 0 to 255
+func.func @bounds(%x: vector<4xf32>) {
+  %a = aot.quad_quantize %x {zero_point = 0, low = -1, high = 255, zero_extend} : vector<4xf32> -> vector<4xi8>
+  func.return
+}
+
+// -----
+
+// CHECK: four f32 become integers of 8 or 16 bits
+func.func @quantized(%x: vector<4xf32>) {
+  %a = aot.quad_quantize %x {zero_point = 0, low = 0, high = 255} : vector<4xf32> -> vector<4xi32>
+  func.return
+}

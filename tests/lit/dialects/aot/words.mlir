@@ -65,3 +65,38 @@ func.func private @runs(%p: !aot.ptr<i8>, %q: !aot.ptr<i8>, %s: i32) -> i32 {
   %b = aot.run_dot %x[%z, %j], %w[%k], %a {count = 3, added = 0, x_zero_extend} : memref<4x10xi8>, memref<40xi8>
   func.return %b : i32
 }
+
+// Registers of 16 bytes, four of whose sums are a quad, and what becomes of it.
+// DSP-LABEL: llvm.func internal @lanes
+// DSP:      %[[P:.*]] = llvm.mul %{{.*}}, %{{.*}} : vector<16xi32>
+// DSP-NEXT: llvm.call_intrinsic "llvm.vector.reduce.add.v16i32"(%[[P]])
+// DSP:      llvm.call_intrinsic "llvm.vector.reduce.add.v16i32"
+// DSP-COUNT-4: llvm.insertelement
+// DSP:      llvm.call_intrinsic "llvm.roundeven.v4f32"
+// DSP-NEXT: llvm.call_intrinsic "llvm.fptosi.sat.v4i32.v4f32"
+// DSP-NEXT: llvm.call_intrinsic "llvm.sadd.sat.v4i32"
+// CC-LABEL: lanes(
+// CC:      aotc_lane_dot_u8x16(a, b, s)
+// CC:      aotc_of_lanes_u32x4(d, aotc_lane_sum_alone_u8x16(b), s, 0)
+// CC:      aotc_narrowed8_u32x4(o, aotc_quantized_unsigned8_f32x4(g, 5, 5, 255))
+// CHECK-LABEL: func.func private @lanes
+// CHECK:      %[[D:.*]] = aot.lane_dot %a, %b, %s : vector<16xi8>, vector<16xi8>
+// CHECK-NEXT: %[[E:.*]] = aot.lane_sum %b, %z : vector<16xi8>
+// CHECK-NEXT: %[[Q:.*]] = aot.quad %[[D]], %[[E]], %s, %z : vector<4xi32>
+// CHECK:      aot.quad_quantize %{{.*}} {zero_point = 5 : i64, low = 5 : i64, high = 255 : i64, zero_extend} : vector<4xf32> -> vector<4xi8>
+func.func private @lanes(%p: !aot.ptr<i8>, %q: !aot.ptr<i8>, %s: i32, %o: !aot.ptr<i8>) {
+  %x = aot.buffer %p : !aot.ptr<i8> to memref<16xi8>
+  %w = aot.buffer %q : !aot.ptr<i8> to memref<16xi8>
+  %out = aot.buffer %o : !aot.ptr<i8> to memref<4xi8>
+  %i = arith.constant 0 : index
+  %z = arith.constant 0 : i32
+  %a = aot.tile_load %x[%i] {strides = array<i64: 1>} : memref<16xi8> -> vector<16xi8>
+  %b = aot.tile_load %w[%i] {strides = array<i64: 1>} : memref<16xi8> -> vector<16xi8>
+  %d = aot.lane_dot %a, %b, %s : vector<16xi8>, vector<16xi8>
+  %e = aot.lane_sum %b, %z : vector<16xi8>
+  %f = aot.quad %d, %e, %s, %z : vector<4xi32>
+  %g = aot.tile_convert "sitofp" %f : vector<4xi32> -> vector<4xf32>
+  %r = aot.quad_quantize %g {zero_point = 5, low = 5, high = 255, zero_extend} : vector<4xf32> -> vector<4xi8>
+  aot.tile_store %r, %out[%i] {strides = array<i64: 1>} : vector<4xi8>, memref<4xi8>
+  func.return
+}

@@ -1,4 +1,16 @@
 // RUN: aotc-opt %s -p 'choose-schedule{target=cortex-m4f},assign-layouts,dce' | filecheck %s
+// RUN: aotc-opt %s -p 'choose-schedule{target=cortex-m55},assign-layouts,fold-constants,canonicalize,cse,dce' | filecheck %s --check-prefix QUADS
+
+// Where sums become quads, they start with what the zero point of x comes to over all weights (27 ones, times -3), which
+// then is what lies outside of x; without a zero point there is nothing to start with.
+// QUADS-LABEL: func.func @main
+// QUADS:       %[[B:.*]] = graph.constant dense<-81> : tensor<8xi32>
+// QUADS:       graph.channels_last_conv %{{.*}}, %{{.*}}, %[[B]] {{.*}}outside = 3 : i64{{.*}} columns = 4 : i64, word = 16 : i64
+// QUADS-NOT:   outside
+// QUADS:       graph.channels_last_depthwise_conv %{{.*}}, %{{[^,]*}} {
+// QUADS-NOT:   outside
+// QUADS:       graph.interleaved_matmul
+// QUADS:       func.return
 
 // One block of all channels: the channels are last. From the transpose of an input to the matrix product of the
 // flattened result nothing is moved but weights; factors for each channel lie along the last axis.

@@ -1,7 +1,8 @@
 // RUN: aotc-opt %s -p 'center-weights{target=x86-64-v3},cse' | filecheck %s
+// RUN: aotc-opt %s -p 'center-weights{target=cortex-m55},cse' | filecheck %s
 // RUN: aotc-opt %s -p 'center-weights{target=cortex-m4},cse' | filecheck %s --check-prefix KEPT
 
-// Without vectors weights are multiplied as they are.
+// Without vectors, and those of Helium are some, weights are multiplied as they are.
 // KEPT-NOT: graph.add
 
 // Weights of some channels leave i8: the middle of each is taken off them, and multiplied with what all of them see.

@@ -34,6 +34,7 @@ WORDS = {
     ),
     *("select", "splat", "store", "to"),
     *("add", "dot", "even", "narrow", "product", "run", "widen", "word"),
+    *("above", "alone", "below", "integers", "lane", "lanes", "sum"),
     *("s", "u", "ss", "su", "us", "uu"),  # signs of the factors of a dot product, or of what is widened
 }
 KNOWN = TYPES | LIBRARY | {f"{name}f" for name in LIBRARY | TERMS} | TERMS | WORDS

@@ -46,6 +46,12 @@ class Case:
     zero_point: int = 0
     groups: int = 1
     """Of a convolution: x has as many times `channels`."""
+    lanes: int = 1
+    """4: sums become quads."""
+    outside: int = 0
+    """What elements outside of x count as."""
+    patch: bool = False
+    """Whether what a position sees is copied first."""
 
     @property
     def is_float(self) -> bool:
@@ -61,6 +67,8 @@ class Case:
         rows, run = prod(self.kernel), self.channels
         if self.op == CONV and self.groups == 1 and (self.dilations or (1,))[-1] == 1:
             rows, run = rows // self.kernel[-1], run * self.kernel[-1]
+        if self.patch:
+            rows, run = 1, rows * run
         return Interleaving(self.outputs, rows, run, self.tile[1], self.word)
 
     @cache  # noqa: B019
@@ -120,8 +128,9 @@ class Case:
             for taps in itertools.product(*(range(window.size) for window in windows)):
                 axes = list(zip(windows, position, taps, strict=True))
                 places = [p * w.stride + tap * w.dilation - w.before for w, p, tap in axes]
-                if all(0 <= place < w.extent for w, place in zip(windows, places, strict=True)):
-                    seen = x[(slice(None), *places)]
+                inside = all(0 <= place < w.extent for w, place in zip(windows, places, strict=True))
+                if inside or self.outside:
+                    seen = x[(slice(None), *places)] if inside else np.full((BATCH, x.shape[-1]), self.outside, kind)
                     depthwise = self.op == DEPTHWISE
                     total += seen * weight[taps] if depthwise else self._grouped(seen, weight[(slice(None), *taps)])
             result[(slice(None), 0, *position)] = total
@@ -152,14 +161,17 @@ class Case:
         if not self.is_float:
             point = "lhs_zero_point" if self.op == MATMUL else "x_zero_point"
             texts += ["accumulator = i32", f"{point} = {self.zero_point} : i64"]
+        texts += [f"outside = {self.outside} : i64"] if self.outside else []
         if scheduled:
             positions, columns, unroll = self.tile
-            schedule = SumsSchedule(1, positions, columns, self.word, unroll, self.specialized)
+            sizes = self.lanes, positions, columns, self.word, unroll
+            schedule = SumsSchedule(*sizes, self.specialized, self.patch)
             texts.append(f"schedule = {ScheduleAttr.of(schedule)}")
         return ", ".join(texts)
 
 
 BORDER = (1, 1, 1, 1)
+QUADS: Any = {"lanes": 4, "word": 16, "tile": (1, 4, 1)}
 FIXED = (
     # One element at a time.
     Case(CONV, (6, 7), (3, 3), pads=BORDER, zero_point=-7),
@@ -217,7 +229,33 @@ FIXED = (
     Case(DEPTHWISE, (6, 7), (3, 3), pads=BORDER, tile=(1, 4, 1), word=4, channels=10, zero_point=-128),
     Case(DEPTHWISE, (9, 8), (3, 3), (2, 2), (0, 0, 1, 1), tile=(1, 4, 1), word=4, channels=8, x="uint8", zero_point=9),
     Case(DEPTHWISE, (40,), (21,), pads=(20, 20), tile=(1, 4, 1), word=4, weight="uint8", bias=False),
+    # Quads: registers of 16 bytes of one position, of four outputs.
+    Case(CONV, (6, 7), (3, 3), pads=BORDER, **QUADS, channels=16, outputs=8, outside=-128),
+    Case(CONV, (6, 7), (3, 3), pads=BORDER, **QUADS, channels=16, outputs=8, outside=-128, specialized=False),
+    Case(CONV, (6, 7), (3, 3), pads=BORDER, **QUADS, channels=5, outputs=7, outside=127),
+    Case(CONV, (9, 20), (4, 8), (2, 2), (1, 3, 2, 3), **QUADS, channels=3, outputs=9, outside=3, bias=False),
+    Case(CONV, (5, 9), (1, 1), **QUADS, channels=83, outputs=6),
+    Case(CONV, (5, 12), (2, 2), (1, 1), (0, 2, 1, 2), (2, 2), **QUADS, channels=18, outputs=4, outside=9),
+    Case(CONV, (3, 2), (5, 5), pads=(2, 2, 2, 2), **QUADS, channels=2, outputs=4, outside=5),  # all are cut
+    Case(CONV, (2, 2), (1, 1), pads=(2, 1, 0, 2), **QUADS, channels=2, outputs=4, outside=5),  # some see nothing
+    Case(CONV, (3, 4, 6), (2, 3, 3), pads=(1, 0, 1, 0, 1, 2), **QUADS, channels=2, outputs=4, outside=-7),
+    Case(CONV, (6, 7), (3, 3), pads=BORDER, **QUADS, channels=18, outputs=8, groups=2, outside=-5),
+    # Patches.
+    Case(CONV, (9, 20), (4, 8), (2, 2), (1, 3, 2, 3), **QUADS, channels=1, outputs=9, outside=-3, patch=True),
+    Case(CONV, (6, 7), (3, 3), pads=BORDER, **QUADS, channels=3, outputs=4, outside=9, patch=True, bias=False),
+    Case(CONV, (6, 7), (3, 3), **QUADS, channels=19, outputs=5, patch=True),
+    Case(CONV, (5, 12), (2, 2), (1, 1), (0, 2, 1, 2), (2, 2), **QUADS, channels=3, outputs=4, outside=9, patch=True),
+    Case(CONV, (2, 2), (1, 1), pads=(2, 1, 0, 2), **QUADS, channels=2, outputs=4, outside=5, patch=True),
+    Case(CONV, (20,), (5,), pads=(2, 1), **QUADS, channels=2, outputs=4, outside=5, patch=True),
+    # Channels in quads.
+    Case(DEPTHWISE, (6, 7), (3, 3), pads=BORDER, lanes=4, tile=(3, 4, 1), channels=10, outside=-128),
+    Case(DEPTHWISE, (6, 7), (3, 3), pads=BORDER, lanes=4, tile=(1, 4, 1), channels=4, outside=7, specialized=False),
+    Case(DEPTHWISE, (9, 8), (3, 3), (2, 2), (0, 0, 1, 1), lanes=4, tile=(4, 4, 1), channels=8, x="uint8", bias=False),
+    Case(DEPTHWISE, (5, 12), (2, 3), (2, 1), (0, 2, 1, 2), (1, 2), lanes=4, tile=(2, 4, 1), x="int16", outside=300),
+    Case(DEPTHWISE, (40,), (21,), pads=(20, 20), lanes=4, tile=(4, 4, 1), weight="uint8", outside=4),
     # Products.
+    Case(MATMUL, (3,), channels=37, outputs=9, **QUADS),
+    Case(MATMUL, (2, 3), channels=64, outputs=4, **QUADS, bias=False),
     Case(MATMUL, (7,), channels=13, tile=(2, 2, 2), zero_point=11),
     Case(MATMUL, (2, 3), channels=5, tile=(2, 4, 1), bias=False),
     Case(MATMUL, (1,), channels=37, outputs=9, tile=(1, 4, 2), word=4),
@@ -263,7 +301,8 @@ CASES = (*FIXED, *map(random_case, np.random.default_rng(12).spawn(16)))
 
 def module(route: str) -> CaseModel:
     model = CaseModel("sums")
-    model.add_operations(CASES)
+    patches = {n: tensor((case.order().depth,), "i8") for n, case in enumerate(CASES) if case.patch}
+    model.add_operations(CASES, patches)
     return model
 
 
@@ -285,7 +324,7 @@ def test_schedules_definitions_and_numpy_agree(route: str, number: int) -> None:
 
 @pytest.mark.parametrize("shape", [(5, 3, 11), (4, 1, 8), (1, 2, 3), (7, 1, 1), (6, 2, 12)])
 @pytest.mark.parametrize("columns", [1, 2, 4])
-@pytest.mark.parametrize("word", [1, 4])
+@pytest.mark.parametrize("word", [1, 4, 16])
 def test_interleaved_weights_are_evaluated_as_they_are_read(shape: tuple[int, ...], columns: int, word: int) -> None:
     """The operation as a kernel, and the places that its definition says."""
     x = np.arange(prod(shape), dtype=np.int32).reshape(shape)

@@ -8,8 +8,16 @@ import pytest
 
 from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.machines.families import CORTEX_M0, CORTEX_M3, CORTEX_M4, CORTEX_M4F, CORTEX_M55, RISCV32
-from aotc.passes.kernel.costs.sums import depthwise_schedule, has_words, runs_schedule, sums_cycles, sums_schedule
-from aotc.passes.kernel.nests.sums import Axis, Stretch, last_axis, stretches
+from aotc.passes.kernel.costs.sums import (
+    depthwise_schedule,
+    has_words,
+    patch_pays,
+    quads_schedule,
+    runs_schedule,
+    sums_cycles,
+    sums_schedule,
+)
+from aotc.passes.kernel.nests.axes import Axis, Stretch, last_axis, stretches
 
 CORES = (CORTEX_M0, CORTEX_M3, CORTEX_M4, CORTEX_M4F, RISCV32)
 
@@ -57,6 +65,24 @@ def test_runs_need_vectors() -> None:
     assert runs_schedule(CORTEX_M55.scalars, 3, 8, 0, size=False) is None
 
 
+def test_quads_need_vectors_of_floats_and_four_outputs() -> None:
+    unit = CORTEX_M55.scalars
+    assert all(quads_schedule(core.scalars, 8, 8, 1, 64, size=False) is None for core in CORES)
+    assert quads_schedule(replace(unit, fpu=False), 8, 8, 1, 64, size=False) is None
+    assert quads_schedule(unit, 8, 3, 1, 64, size=False) is None
+    chosen = quads_schedule(unit, 8, 9, 3, 48, size=False)
+    assert chosen is not None and (chosen.lanes, chosen.columns, chosen.word) == (4, 4, 16) and chosen.specialized
+    small = quads_schedule(unit, 8, 9, 3, 48, size=True)
+    assert small is not None and not small.specialized
+    assert quads_schedule(unit, 8, 9, 9, 1, size=False) is None  # a byte of a register at a time
+
+
+def test_patches_pay_for_short_runs_and_many_outputs() -> None:
+    unit = CORTEX_M55.scalars
+    assert patch_pays(unit, 64, 10, 4) and not patch_pays(unit, 4, 10, 4)
+    assert not patch_pays(unit, 64, 3, 48) and not patch_pays(unit, 64, 1, 4)
+
+
 def test_words_need_an_instruction_for_two_products_and_loads_at_any_byte() -> None:
     assert [has_words(core.scalars) for core in CORES] == [False, False, True, True, False]
     assert has_words(CORTEX_M55.scalars)
@@ -85,6 +111,10 @@ def test_depthwise_tiles_are_words_of_channels_or_neighbours_that_share_weights(
     ):
         assert (schedule.columns, schedule.word) == (1, 1) and 1 < schedule.positions <= 4
     assert depthwise_schedule(CORTEX_M0.scalars, 9, 8, words=True, floats=False, size=True).positions == 1
+    quads = depthwise_schedule(CORTEX_M55.scalars, 9, 10, words=True, floats=False, size=False)
+    assert (quads.lanes, quads.positions, quads.columns, quads.word) == (4, 4, 4, 1)
+    assert depthwise_schedule(CORTEX_M55.scalars, 9, 3, words=True, floats=False, size=False).lanes == 1
+    assert depthwise_schedule(CORTEX_M55.scalars, 9, 8, words=True, floats=True, size=False).lanes == 1
 
 
 def test_positions_of_an_axis_fall_into_stretches_of_equal_taps() -> None:

@@ -53,3 +53,27 @@ func.func @blocks(%d: tensor<1x2x6x7x5xf32>, %k: tensor<3x3x5xf32>) {
   %0 = graph.channels_last_depthwise_conv %d, %k {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>} : (tensor<1x2x6x7x5xf32>, tensor<3x3x5xf32>) -> tensor<1x2x4x5x5xf32>
   func.return
 }
+
+// -----
+
+// CHECK: outside is 128, i8 has -128 to 127
+func.func @outside(%x: tensor<1x8x18xi8>, %w: tensor<90xi8>) {
+  %0 = graph.channels_last_conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, accumulator = i32, outside = 128 : i64, kernel_shape = array<i64: 3, 3>, channels = 2 : i64, outputs = 5 : i64, columns = 2 : i64, word = 4 : i64} : (tensor<1x8x18xi8>, tensor<90xi8>) -> tensor<1x1x6x7x5xi32>
+  func.return
+}
+
+// -----
+
+// CHECK: outside is a number where integers without a zero point are summed up
+func.func @outside_and_zero_point(%x: tensor<1x8x18xi8>, %w: tensor<90xi8>) {
+  %0 = graph.channels_last_conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, accumulator = i32, x_zero_point = 1 : i64, outside = 3 : i64, kernel_shape = array<i64: 3, 3>, channels = 2 : i64, outputs = 5 : i64, columns = 2 : i64, word = 4 : i64} : (tensor<1x8x18xi8>, tensor<90xi8>) -> tensor<1x1x6x7x5xi32>
+  func.return
+}
+
+// -----
+
+// CHECK: a position has one patch, not one for each group
+func.func @patch_of_groups(%x: tensor<1x8x18xi8>, %w: tensor<36xi8>) {
+  %0, %1 = graph.channels_last_conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, accumulator = i32, kernel_shape = array<i64: 3, 3>, channels = 2 : i64, group = 2 : i64, outputs = 4 : i64, columns = 2 : i64, word = 4 : i64} : (tensor<1x8x18xi8>, tensor<36xi8>) -> (tensor<1x1x6x7x4xi32>, tensor<9xi8>)
+  func.return
+}

@@ -54,3 +54,64 @@ func.func private @runs(%x: memref<1x8x21xi8>, %w: memref<135xui8>, %y: memref<1
   bufferization.materialize_in_destination %2 in %y : (tensor<1x1x6x5x5xi32>, memref<1x1x6x5x5xi32>) -> ()
   func.return
 }
+
+// Quads: registers of 16 bytes of one position times those of four outputs; what lies outside of x counts as its number,
+// times the weights of the rows that are cut off. What becomes of four sums is computed in a vector.
+// LOOPS-LABEL: func.func private @quads
+// LOOPS:      scf.for
+// LOOPS:      %[[X:.*]] = aot.tile_load %x
+// LOOPS-NEXT: aot.lane_dot %[[X]], %{{.*}}, %{{.*}} : vector<16xi8>, vector<16xi8>
+// LOOPS-NEXT: aot.lane_dot %[[X]], %{{.*}}, %{{.*}} : vector<16xi8>, vector<16xi8>
+// LOOPS-NEXT: aot.lane_dot %[[X]], %{{.*}}, %{{.*}} : vector<16xi8>, vector<16xi8>
+// LOOPS-NEXT: aot.lane_dot %[[X]], %{{.*}}, %{{.*}} : vector<16xi8>, vector<16xi8>
+// LOOPS:      scf.for
+// LOOPS:      aot.lane_sum %{{.*}}, %{{.*}} : vector<16xi8>
+// LOOPS:      %[[Q:.*]] = aot.quad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : vector<4xi32>
+// LOOPS-NEXT: %[[B:.*]] = aot.tile_load %b
+// LOOPS-NEXT: arith.addi %[[Q]], %[[B]] : vector<4xi32>
+// LOOPS:      %[[R:.*]] = aot.quad_quantize %{{.*}} {zero_point = 3 : i64, low = -128 : i64, high = 127 : i64} : vector<4xf32> -> vector<4xi8>
+// LOOPS-NEXT: aot.tile_store %[[R]], %y
+func.func private @quads(%x: memref<1x8x32xi8>, %w: memref<384xi8>, %b: memref<8xi32>, %m: memref<8xf32>, %y: memref<1x1x8x2x8xi8>) attributes {aot.kernel} {
+  %0 = bufferization.to_tensor %x : memref<1x8x32xi8> to tensor<1x8x32xi8>
+  %1 = bufferization.to_tensor %w : memref<384xi8> to tensor<384xi8>
+  %2 = bufferization.to_tensor %b : memref<8xi32> to tensor<8xi32>
+  %3 = bufferization.to_tensor %m : memref<8xf32> to tensor<8xf32>
+  %4 = graph.channels_last_conv %0, %1, %2 {strides = array<i64: 1, 1>, pads = array<i64: 1, 0, 1, 0>, dilations = array<i64: 1, 1>, accumulator = i32, outside = -5 : i64, kernel_shape = array<i64: 3, 1>, channels = 16 : i64, outputs = 8 : i64, columns = 4 : i64, word = 16 : i64, schedule = #graph.sums_schedule<lanes = 4, positions = 1, columns = 4, word = 16, unroll = 1, specialized>} : (tensor<1x8x32xi8>, tensor<384xi8>, tensor<8xi32>) -> tensor<1x1x8x2x8xi32>
+  %5 = graph.requantize %4, %3 {axis = 4 : i64, zero_point = 3 : i64, low = -128 : i64, high = 127 : i64, to = i8} : (tensor<1x1x8x2x8xi32>, tensor<8xf32>) -> tensor<1x1x8x2x8xi8>
+  bufferization.materialize_in_destination %5 in %y : (tensor<1x1x8x2x8xi8>, memref<1x1x8x2x8xi8>) -> ()
+  func.return
+}
+
+// What no quad can be computed from, as an element of 64 bits, is computed of each sum.
+// LOOPS-LABEL: func.func private @apart
+// LOOPS-SAME: attributes {aot.kernel}
+// LOOPS:      aot.lane_dot
+// LOOPS-NOT:  aot.quad
+// LOOPS-COUNT-4: arith.extsi %{{.*}} : i32 to i64
+func.func private @apart(%x: memref<2x16xi8>, %w: memref<64xi8>, %y: memref<2x4xi64>) attributes {aot.kernel} {
+  %0 = bufferization.to_tensor %x : memref<2x16xi8> to tensor<2x16xi8>
+  %1 = bufferization.to_tensor %w : memref<64xi8> to tensor<64xi8>
+  %2 = graph.interleaved_matmul %0, %1 {accumulator = i32, outputs = 4 : i64, columns = 4 : i64, word = 16 : i64, schedule = #graph.sums_schedule<lanes = 4, positions = 1, columns = 4, word = 16, unroll = 1, specialized>} : (tensor<2x16xi8>, tensor<64xi8>) -> tensor<2x4xi32>
+  %3 = graph.cast %2 {to = i64} : (tensor<2x4xi32>) -> tensor<2x4xi64>
+  bufferization.materialize_in_destination %3 in %y : (tensor<2x4xi64>, memref<2x4xi64>) -> ()
+  func.return
+}
+
+// A patch: what a position sees is copied, or, where its window is cut, filled with what lies outside and copied in part.
+// LOOPS-LABEL: func.func private @patch
+// LOOPS:      scf.if
+// LOOPS:      aot.tile_load %x[{{.*}}] {strides = array<i64: 1>, valid = 6 : i64} : memref<1x8x18xi8> -> vector<16xi8>
+// LOOPS-NEXT: aot.tile_store %{{.*}}, %p[{{.*}}] {strides = array<i64: 1>, valid = 6 : i64}
+// LOOPS:      } else {
+// LOOPS:      aot.tile_store %{{.*}}, %p[{{.*}}] {strides = array<i64: 1>} : vector<16xi8>, memref<18xi8>
+// LOOPS:      memref.store %{{.*}}, %p
+// LOOPS:      aot.tile_load %p
+// LOOPS:      aot.lane_dot
+func.func private @patch(%x: memref<1x8x18xi8>, %w: memref<72xi8>, %y: memref<1x1x8x9x4xi32>, %p: memref<18xi8>) attributes {aot.kernel} {
+  %0 = bufferization.to_tensor %x : memref<1x8x18xi8> to tensor<1x8x18xi8>
+  %1 = bufferization.to_tensor %w : memref<72xi8> to tensor<72xi8>
+  %2, %3 = graph.channels_last_conv %0, %1 {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, accumulator = i32, outside = 7 : i64, kernel_shape = array<i64: 3, 3>, channels = 2 : i64, outputs = 4 : i64, columns = 4 : i64, word = 16 : i64, schedule = #graph.sums_schedule<lanes = 4, positions = 1, columns = 4, word = 16, unroll = 1, specialized, patch>} : (tensor<1x8x18xi8>, tensor<72xi8>) -> (tensor<1x1x8x9x4xi32>, tensor<18xi8>)
+  bufferization.materialize_in_destination %2 in %y : (tensor<1x1x8x9x4xi32>, memref<1x1x8x9x4xi32>) -> ()
+  bufferization.materialize_in_destination %3 in %p : (tensor<18xi8>, memref<18xi8>) -> ()
+  func.return
+}
