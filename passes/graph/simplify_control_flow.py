@@ -222,7 +222,7 @@ class _Loop:
                 each.result.replace_all_uses_with(each.first)
             for each in self.stacked:
                 empty = constant_op(
-                    np.empty(shape_of(each.result), numpy_dtype(element_type_of(each.result))), "constant", self.store
+                    np.zeros(shape_of(each.result), numpy_dtype(element_type_of(each.result))), "constant", self.store
                 )
                 _insert(empty, op)
                 each.result.replace_all_uses_with(empty.result)

@@ -9,6 +9,7 @@ import pytest
 from control_cases import CASES, Case
 from harness import assert_close, assert_same_bits, by_every_route, reference
 from onnx import save
+from onnx.parser import parse_model
 from random_control import random_model
 
 import aotc
@@ -29,6 +30,32 @@ def test_as_onnxruntime(case: Case, tmp_path: Path) -> None:
         for how, outputs in found.items():
             for (name, value), wanted in zip(outputs.items(), expected, strict=True):
                 assert_close(f"{name} {how}", value, wanted)
+        assert_same_bits(found)
+
+
+ENDED_BY_DATA = """<ir_version: 10, opset_import: ["" : 17]>
+g (float[4] a, float limit) => (float[N, 4] all, float[4] last) <bool yes = {1}, int64 most = {9}> {
+    last, all = Loop (most, yes, a) <
+        body = b (int64 i, bool k, float[4] v) => (bool k2, float[4] w, float[4] s) {
+            w = Add(v, a)  t = ReduceSum<keepdims=0>(w)  k2 = Less(t, limit)  s = Neg(w)
+        }
+    >
+}"""
+
+
+def test_what_a_loop_stacks_that_data_end(tmp_path: Path) -> None:
+    proto = parse_model(ENDED_BY_DATA)
+    ways = by_every_route(proto, tmp_path)
+    for limit in (1000, 22.5, 9, -1):  # what the longest left behind is not read
+        feed = {"a": np.array([0.5, 1, 1.5, 2], np.float32), "limit": np.array(limit, np.float32)}
+        expected = reference(proto, feed)
+        assert expected is not None
+        found = {how: compiled(feed) for how, compiled in ways.items()}
+        for how, outputs in found.items():
+            count = int(outputs["all_count"])
+            assert_close(f"all {how}", outputs["all"][:count], expected[0])
+            assert_close(f"last {how}", outputs["last"], expected[1])
+            assert not outputs["all"][count:].any()
         assert_same_bits(found)
 
 

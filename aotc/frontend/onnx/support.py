@@ -46,8 +46,10 @@ LIMITS: dict[str, str] = {
     "DFT": f"{_MATRIX}; {_constant('length and axis')}",
     "Dropout": f"{_constant('training_mode')}; in training {_GENERATOR}",
     "Expand": _constant("the shape"),
-    "If": _constant("the condition"),
-    "Loop": _constant("trip count and conditions"),
+    "If": "branches of different shapes need a condition that is known when compiling",
+    "Loop": "what is stacked needs a trip count that is known when compiling; where a condition may end the loop "
+    "before, it is as long as that, zeros from a further output `NAME_count` on, and only operators that treat each "
+    "part by itself may read it",
     "MaxUnpool": _constant("output_shape"),
     "MelWeightMatrix": _constant("every input"),
     "Multinomial": _GENERATOR,

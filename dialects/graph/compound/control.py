@@ -134,8 +134,9 @@ class LoopOp(ControlOp):
     `count` is the most. The region's arguments are the number of the iteration (`tensor<i64>`), the carried values, a
     slice of each of the `scanned` tensors along the first axis, and the `captured` values. It yields, after the
     condition, the next carried values, then slices to be stacked along a new first axis. Results are the last carried
-    values and the stacked tensors. What is scanned or stacked has `trips` slices, and there is no condition then;
-    `scanned_backward` and `stacked_backward` say for each tensor (1 or 0) whether the last slice comes first.
+    values and the stacked tensors. What is scanned or stacked has `trips` slices; nothing is scanned with a condition,
+    and what is stacked then is undefined from the slice on that has no iteration. `scanned_backward` and
+    `stacked_backward` say for each tensor (1 or 0) whether the last slice comes first.
     """
 
     name = "graph.loop"
@@ -298,8 +299,8 @@ class LoopOp(ControlOp):
         if len(carried) < len(self.carried):
             raise ShapeError(f"{len(self.carried)} carried values, the region yields {len(carried)}")
         trips = self.most_trips
-        if slices and (trips is None or self.condition is not None):
-            raise ShapeError("slices are stacked only where the number of trips is known when compiling")
+        if slices and trips is None:
+            raise ShapeError("slices are stacked only where the number of trips, or the most, is known when compiling")
         for name, values in (("scanned_backward", self.scanned), ("stacked_backward", slices)):
             if name in self.properties and len(self.ints(name)) != len(values):
                 raise ShapeError(f"{name} has {len(self.ints(name))} flags for {len(values)} tensors")

@@ -1,4 +1,4 @@
-"""Loops whose condition is a function of counters: their trips are counted when compiling."""
+"""Loops whose condition is a function of counters, which is counted when compiling, and those that data end."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def feed() -> dict[str, np.ndarray[Any, Any]]:
     return {"x": random.standard_normal((40, 4)).astype(np.float32), "a": np.zeros(4, np.float32)}
 
 
-def expected(trips: int) -> np.ndarray[Any, Any]:
+def expected(trips: int, step: int = 2) -> np.ndarray[Any, Any]:
     given = feed()
     rows, v = [], given["a"]
     for trip in range(trips):
-        v = np.tanh(v + given["x"][3 + 2 * trip])
+        v = np.tanh(v + given["x"][3 + step * trip])
         rows.append(-v)
     return np.stack(rows)
 
@@ -58,18 +58,51 @@ def test_a_condition_that_does_not_end_the_loop_leaves_its_trip_count() -> None:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("k2 = Less(f, end)", "t = ReduceSum<keepdims=0>(w)  k2 = Less(t, end)"),
-        ("m = Add(n, two)", "h = ReduceMax<keepdims=0>(x)  j = Cast<to=7>(h)  m = Add(n, j)"),
-        ("Loop (most, yes, first, a)", "Loop (most, yes, q, a)"),
         ("Loop (most, yes, first, a)", "Loop (q, yes, first, a)"),
-        ("k2 = Less(f, end)", "k2 = Less(f, r)"),
+        ("Loop (most, yes, first, a)", "Loop ( , yes, q, a)"),
     ],
-    ids=["data decide", "data count", "another start", "another trip count", "another end"],
+    ids=["another trip count", "another start and none"],
 )
-def test_what_is_known_only_at_run_time_is_not_counted(old: str, new: str) -> None:
-    graph = COUNTING.replace("float[4] a)", "float[4] a, int64 q, float r)").replace(old, new)
+def test_what_nothing_bounds_is_refused(old: str, new: str) -> None:
+    graph = COUNTING.replace("float[4] a)", "float[4] a, int64 q)").replace(old, new)
     with pytest.raises(CompileError, match="as many elements as the loop has iterations"):
         aotc.compile(parse(graph))
+
+
+BOUNDED = COUNTING.replace("float[4] a)", "float[4] a, int64 q, float r, bool go)").replace("{1000}", "{10}")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "trips"),
+    [
+        ("k2 = Less(f, end)", "t = ReduceMax<keepdims=0>(w)  k2 = Less(t, r)", 2),
+        ("m = Add(n, two)", "h = ReduceMax<keepdims=0>(x)  j = Cast<to=7>(h)  g = Div(j, j)  m = Add(n, g)", 10),
+        ("yes, first, a)", "yes, q, a)", 10),
+        ("k2 = Less(f, end)", "k2 = Less(f, r)", 1),
+        ("yes, first", "go, first", 0),
+    ],
+    ids=["data decide", "data count", "another start", "another end", "none"],
+)
+@pytest.mark.parametrize("options", [{"optimize": "0"}, {}, {"threads": 2}, {"executor": "vm"}], ids=str)
+def test_what_data_end_is_as_long_as_it_may_become(old: str, new: str, trips: int, options: dict[str, Any]) -> None:
+    given = {**feed(), "q": np.array(3), "r": np.array(0.5, np.float32), "go": np.array(False)}
+    model = parse(BOUNDED.replace(old, new))
+    found = aotc.compile(model, **options)({value.name: given[value.name] for value in model.graph.input})
+    step = 1 if "Div" in new else 2
+    rows = expected(trips, step) if trips else np.zeros((0, 4), np.float32)
+    assert found["all"].shape == (10, 4) and found["all_count"] == trips
+    np.testing.assert_allclose(found["all"][:trips], rows, atol=1e-6)
+    assert not found["all"][trips:].any()
+
+
+def test_what_such_a_loop_stacks_is_read_part_by_part_only() -> None:
+    bounded = BOUNDED.replace("Less(f, end)", "Less(f, r)").replace("(float[N, 4] all,", "(float[M, 4] more,")
+    each = bounded.removesuffix("}") + "more = Tanh(all)\n}"
+    given = {**feed(), "q": np.array(3), "r": np.array(9, np.float32), "go": np.array(True)}
+    found = aotc.compile(parse(each))(given)
+    assert found["more_count"] == 3
+    with pytest.raises(CompileError, match="up to 10 parts along axis 0"):
+        aotc.compile(parse(each.replace("Tanh(all)", "ReduceMax(all)")))
 
 
 def test_a_loop_that_goes_on_for_long_is_not_counted() -> None:

@@ -7,18 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from onnx import GraphProto
 from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import Block, Region, SSAValue
 
+from aotc.dialects.dtypes import numpy_dtype
 from aotc.dialects.graph.compound.control import MOST_TRIPS, LoopOp, yield_of
-from aotc.dialects.graph.interfaces import shape_of
+from aotc.dialects.graph.elementwise import AddOp
+from aotc.dialects.graph.interfaces import element_type_of, shape_of
+from aotc.dialects.graph.logical import CompareOp, WhereOp
 from aotc.dialects.graph.movement import ConcatOp, ReshapeOp
 from aotc.dialects.graph.structure import YieldOp
 from aotc.errors import CompileError
 from aotc.frontend.onnx.control.bodies import ControlNode
 from aotc.frontend.onnx.control.trips import counted_trips
 from aotc.frontend.onnx.parts.sequences import Given
+from aotc.frontend.onnx.registry import Bound
 from aotc.frontend.onnx.scopes import Poison, Value
 
 MOST_UNROLLED = 32
@@ -129,22 +134,52 @@ class Loop(ControlNode):
                 self._fail("the loop never ends", "it has neither a condition nor a trip count below 2^31")
             count = None
         scans = [value.name for value in body.output[1 + len(states) :]]
-        if scans and (condition is not None or limit is None):
+        if scans and (count is None or limit is None):
             what = "has as many elements as the loop has iterations"
             self._fail(
                 f"its output {scans[0]!r} {what}",
                 "that is computed at run time, and shapes must be known when compiling",
                 "fix the inputs that the trip count and the condition depend on with --constant NAME=VALUE",
             )
+        counts = bool(scans) and condition is not None
+        if counts:
+            self._count_iterations(region.block, len(states))
         region.drop_unused()
         loop = LoopOp.of(
             Region(region.block),
             count=count if limit is None or count is None else limit,
             condition=condition,
-            carried=states,
+            carried=[*states, self._number(0)] if counts else states,
             captured=list(region.captures),
         )
-        return self._inserted(loop)
+        values = self._inserted(loop)
+        if not counts:
+            return values
+        found = values[len(states)]
+        return [*values[: len(states)], *(self._cut(value, found) for value in values[len(states) + 1 :])]
+
+    def _count_iterations(self, block: Block, states: int) -> None:
+        """Carry on, behind the states, how many iterations there have been."""
+        block.insert_arg(TensorType(i64, []), 1 + states)
+        end = yield_of(block)
+
+        def one_more() -> None:
+            end.detach()
+            following = self.bodies.folded(AddOp.get(block.args[0], self._number(1)), self.name)
+            end.operands = [*end.values[: 1 + states], following, *end.values[1 + states :]]
+            block.add_op(end)
+
+        self.bodies.within(block, one_more)
+
+    def _cut(self, stacked: SSAValue, count: SSAValue) -> SSAValue:
+        """What a loop stacked in `count` iterations: zeros from there on."""
+        most, *extents = shape_of(stacked)
+        numbers = np.arange(most).reshape([most, *(1 for _ in extents)])
+        inside = self.bodies.folded(CompareOp.get(self.bodies.constant(numbers, self.name), count, how="lt"), self.name)
+        nothing = np.zeros((), numpy_dtype(element_type_of(stacked)))
+        value = self.bodies.folded(WhereOp.get(inside, stacked, self.bodies.constant(nothing, self.name)), self.name)
+        self.bodies.bounds[value] = Bound(0, count)
+        return value
 
     def _counted(self, block: Block, count: SSAValue | None, states: Sequence[SSAValue]) -> int | None:
         """The iterations of a loop that begins, where its condition is known to end it."""
