@@ -28,7 +28,7 @@ def test_the_speed_table_names_its_machine() -> None:
 
 
 def test_what_it_does_not_do_is_said_and_so() -> None:
-    assert "as many slices as is known" in " ".join(MISSING.split())
+    assert "needs a trip count that is known when compiling" in " ".join(MISSING.split())
     assert "has exceptions" in MISSING and "(#what-it-does-not-do-yet)" in README
 
 
