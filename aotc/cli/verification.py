@@ -16,7 +16,7 @@ from aotc.cli.commands import print_json
 from aotc.cli.comparison import Comparison, compare, cut_to_counts
 from aotc.cli.progress import progress
 from aotc.compiler.checking.recordings import read_inputs
-from aotc.compiler.checking.reference import first_values, reference_sequence, reference_session
+from aotc.compiler.checking.reference import comparable_session, first_values, reference_sequence
 from aotc.compiler.lowering import read_once
 from aotc.errors import EXIT_OK, EXIT_WRONG, Problem, UsageError
 from aotc.measuring.differences import first_operator, first_pass, loops_outputs
@@ -57,7 +57,7 @@ class _Reference:
         )  # else every value is an output: its optimiser does not survive that
         if isinstance(model, ModelFile):
             model = model.reread()
-        session = reference_session(model if whole else model.SerializeToString(), optimize=whole)
+        session = comparable_session(model if whole else model.SerializeToString(), optimize=whole)
         hidden = {state.output for state in states}
         found = reference_sequence(session, steps, states, self.options.known_constants)
         return [{name: array for name, array in each.items() if name not in hidden} for each in found]

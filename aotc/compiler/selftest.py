@@ -17,7 +17,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
 from aotc.compiler.checking.recordings import read_arrays
-from aotc.compiler.checking.reference import reference_outputs, reference_session
+from aotc.compiler.checking.reference import comparable_session, reference_outputs
 from aotc.dialects.aot.contract import RECORDED, Argument, Recorded, arguments_of, entry, results_of
 from aotc.dialects.dtypes import element_type, extended, is_encoded, numpy_dtype
 from aotc.model.model_file import ModelFile
@@ -66,7 +66,7 @@ def reference_values(
     model = source.SerializeToString() if isinstance(source, onnx.ModelProto) else source
     if isinstance(model, ModelFile):
         model = model.reread()
-    session = reference_session(model)
+    session = comparable_session(model)
     named = {value.name for value in session.get_overridable_initializers()}
     first = {each.name: np.zeros(each.shape, each.dtype) for each in wanted[-1] if each.name not in named}
     return reference_outputs(session, {**inputs, **first}, compilation.options.known_constants)
