@@ -242,7 +242,7 @@ class ControlNode(ABC):
     def _fail(self, what: str, why: str = "", fix: str = "") -> NoReturn:
         raise CompileError(Problem(what, self.name, self.node.op_type, why, fix))
 
-    def _inserted(self, loop: LoopOp) -> Sequence[Value]:
+    def _inserted(self, loop: LoopOp) -> Sequence[SSAValue]:
         """The results of a loop; what it stacks in no iterations is a constant without elements."""
         values = list(self.bodies.insert(loop, self.name))
         for position, value in enumerate(values):
