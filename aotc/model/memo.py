@@ -19,6 +19,10 @@ class Memo(Generic[K, V]):
     def __len__(self) -> int:
         return len(self._values)
 
+    def clear(self) -> None:
+        """Forget all of them."""
+        self._values.clear()
+
     def of(self, key: K, compute: Callable[[], V]) -> V:
         """The value of `key`, computed where it is not known."""
         try:
@@ -26,6 +30,6 @@ class Memo(Generic[K, V]):
         except KeyError:
             value = compute()
         if len(self._values) >= self._limit:
-            self._values.clear()
+            self.clear()
         self._values[key] = value
         return value

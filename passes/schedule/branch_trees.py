@@ -31,11 +31,9 @@ from aotc.dialects.constants import known_array
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of, shape_of
 from aotc.dialects.graph.movement import ConcatOp
 from aotc.dialects.graph.schedules import TreeSchedule, schedule_of
-from aotc.dialects.graph.trees.branches import BranchingTreesOp
+from aotc.dialects.graph.trees.branches import MOST_ALONE, BranchingTreesOp
 from aotc.dialects.graph.trees.leaves import TreeLeavesOp
 from aotc.model.weights import Array, WeightStore
-
-_MOST_KERNELS = 64
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,7 @@ def _branch(op: TreeLeavesOp, store: WeightStore) -> None:
     if not _can_branch(features, thresholds, children, roots):
         return
     has_nodes = bool((roots < len(features)).all())
-    alone = shape_of(op.x)[0] == 1 and 1 < len(roots) <= _MOST_KERNELS and has_nodes
+    alone = shape_of(op.x)[0] == 1 and 1 < len(roots) <= MOST_ALONE and has_nodes
     new: list[GraphOp] = []
     for part in roots[:, None] if alone else [roots]:
         nodes = _below(children, part)

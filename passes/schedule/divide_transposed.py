@@ -37,15 +37,13 @@ from aotc.dialects.graph.compound.control import graph_blocks
 from aotc.dialects.graph.convolution import ConvOp, ConvTransposeOp
 from aotc.dialects.graph.interfaces import Array, GraphOp, element_type_of, shape_of
 from aotc.dialects.graph.movement import ReshapeOp, SliceOp, TransposeOp
+from aotc.dialects.graph.packed.dots import GROUP
 from aotc.dialects.graph.quantized.flip import UI8
 from aotc.dialects.graph.quantized.requantization import RequantizeOp
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.windows.transposed import TransposedWindow
 from aotc.machines.targets import machine_of
 from aotc.model.weights import WeightStore
-
-_MOST_WORK = 4
-"""Times the products of the transposed convolution: as many are multiplied at once."""
 
 
 @dataclass(frozen=True)
@@ -67,14 +65,15 @@ class DivideTransposedPass(ModulePass):
 
 
 def _may_divide(op: ConvTransposeOp, store: WeightStore) -> bool:
-    """Whether the operand is of bytes, what it is multiplied with and added to constant, and the phases are alike."""
+    """Whether the operand is of bytes, what it is multiplied with and added to constant, and the phases are alike: as
+    many products as a dot product has at once may be there for one."""
     if element_type_of(op.x) not in (i8, UI8):
         return False
     if any(known_array(value, store) is None for value in op.operands[1:]):
         return False
     windows = op.windows()
     work = math.prod(_taps(each) * each.stride for each in windows)
-    return all(each.dilation == 1 for each in windows) and work <= _MOST_WORK * math.prod(op.kernel())
+    return all(each.dilation == 1 for each in windows) and work <= GROUP * math.prod(op.kernel())
 
 
 def _taps(window: TransposedWindow) -> int:
@@ -139,14 +138,14 @@ class _Division:
     def _weight(self) -> Array:
         """[groups * phases * outputs, channels of a group, taps..], from [channels, outputs, kernel..]."""
         op, weight = self._op, self._known(self._op.weight)
-        groups, rank = op.groups, len(self._windows)
         more = [(0, _taps(each) * each.stride - each.size) for each in self._windows]
         weight = np.pad(weight, [(0, 0), (0, 0), *more], constant_values=op.zero_points[1])
         split = [extent for each in self._windows for extent in (_taps(each), each.stride)]
-        weight = weight.reshape([groups, -1, self._outputs, *split])
-        weight = np.flip(weight, axis=tuple(range(3, 3 + 2 * rank, 2)))
-        weight = weight.transpose(0, *range(4, 4 + 2 * rank, 2), 2, 1, *range(3, 3 + 2 * rank, 2))
-        return np.ascontiguousarray(weight.reshape([-1, *weight.shape[rank + 2 :]]))
+        weight = weight.reshape([op.groups, -1, self._outputs, *split])
+        group, channel, output, *others = range(weight.ndim)
+        taps, phases = others[::2], others[1::2]
+        weight = np.flip(weight, axis=tuple(taps)).transpose(group, *phases, output, channel, *taps)
+        return np.ascontiguousarray(weight.reshape([-1, *weight.shape[len(phases) + 2 :]]))
 
     def _by_phase(self, channels: Array) -> Array:
         """What there is for each output channel, for each phase."""
@@ -167,9 +166,11 @@ class _Division:
         channels = self._op.groups * self._outputs
         if math.prod(self._strides) > 1:
             split = [batches, self._op.groups, *self._strides, self._outputs, *counts]
+            batch, group, *others = range(len(split))
+            strides, output, places = others[:rank], others[rank], others[rank + 1 :]
+            neighbours = [axis for pair in zip(places, strides, strict=True) for axis in pair]
             value = self._add(ReshapeOp.get(value, shape=split))
-            neighbours = [axis for place in range(rank) for axis in (3 + rank + place, 2 + place)]
-            value = self._add(TransposeOp.get(value, permutation=[0, 1, 2 + rank, *neighbours]))
+            value = self._add(TransposeOp.get(value, permutation=[batch, group, output, *neighbours]))
             extents = [count * stride for count, stride in zip(counts, self._strides, strict=True)]
             value = self._add(ReshapeOp.get(value, shape=[batches, channels, *extents]))
         starts = [0, 0, *(each.before - _first(each) * each.stride for each in self._windows)]

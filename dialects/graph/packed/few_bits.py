@@ -33,6 +33,12 @@ from aotc.dialects.graph.shapes import ceil_div
 
 WORD = 32
 """Bits of a word."""
+UNPACKING = 3
+"""Operations that make a register of f32 of a register of words: a shift, a mask, a conversion."""
+OTHERS = 4
+"""Registers beside sums and words: what is broadcast, what is unpacked, the mask, one to spare."""
+WIDEST = 4
+"""Vectors of columns that one row of words has: a shift of the words is shared by no more."""
 
 
 @irdl_op_definition

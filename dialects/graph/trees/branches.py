@@ -13,6 +13,10 @@ from aotc.dialects.dtypes import is_encoded, is_float
 from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.trees.leaves import check_sizes
 
+MOST_ALONE = 64
+"""Trees that have a kernel each, where a single row goes down them: in one, compilers thread jumps of a tree into the
+next, which takes code."""
+
 
 @irdl_op_definition
 class BranchingTreesOp(LoopNestOp):

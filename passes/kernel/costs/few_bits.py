@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import f32
 
+from aotc.dialects.graph.packed.few_bits import OTHERS, UNPACKING, WIDEST
 from aotc.dialects.graph.schedules import FewBitsSchedule
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.lanes import lanes_of_products
 from aotc.passes.kernel.costs.products import product_schedule
 from aotc.passes.kernel.costs.register_tiles import nest_cycles
-
-UNPACKING = 3
-"""Operations that make a register of f32 of a register of words: a shift, a mask, a conversion."""
-_OTHERS = 4
-"""Registers beside sums and words: what is broadcast, what is unpacked, the mask, one to spare."""
-WIDEST = 4
-"""Vectors of columns that one row of words has: a shift of the words is shared by no more."""
 
 
 def few_bits_schedule(
@@ -42,7 +36,7 @@ def few_bits_schedule(
 def _width(machine: Machine, rows: int, columns: int) -> int:
     """Vectors of columns for which all rows fit the registers, with the sums of a block beside those of all blocks; 0
     where they do not. No wider than it takes for as few panels, so that little is missing in the last one."""
-    most = min((machine.registers - _OTHERS - rows) // (2 * rows + 1), WIDEST)
+    most = min((machine.registers - OTHERS - rows) // (2 * rows + 1), WIDEST)
     return ceil_div(columns, ceil_div(columns, most)) if most > 0 else 0
 
 

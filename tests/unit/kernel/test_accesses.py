@@ -12,6 +12,7 @@ from aotc.dialects.builder import INDEX
 from aotc.dialects.graph.interfaces import AnchorOp
 from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.schedules import MatmulSchedule
+from aotc.model.memo import Memo
 from aotc.passes.kernel import strategy
 from aotc.passes.kernel.accesses import Accesses, AccessPattern, traced
 from aotc.passes.kernel.builders.tile_builder import Tile, TileIndex
@@ -199,7 +200,7 @@ def test_equal_operations_are_traced_once(monkeypatch: pytest.MonkeyPatch) -> No
         return traced(*arguments)
 
     monkeypatch.setattr(strategy, "traced", counted)
-    monkeypatch.setattr(strategy, "_accesses", {})
+    monkeypatch.setattr(strategy, "_accesses", Memo())
     line = f"matmul %0, %1 {{schedule = {PRODUCTS}}}"
     operands, result = "9x5xf32, 5x12xf32", "9x12xf32"
     assert found(line, operands, result) is found(line, operands, result)

@@ -19,6 +19,7 @@ from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.schedules import MatmulSchedule, Schedule, ScheduleAttr, StrassenAttr, WinogradAttr
 from aotc.machines.families import X86_AVX2, X86_AVX512
 from aotc.machines.machine import Machine
+from aotc.model.memo import Memo
 from aotc.passes.kernel import strategies, strategy
 from aotc.passes.kernel.accesses import Accesses
 from aotc.passes.kernel.spatial_tiling import Box
@@ -239,7 +240,7 @@ def test_accesses_are_those_of_the_strategy_that_is_asked(monkeypatch: pytest.Mo
     class Unknown(Known):
         few = False
 
-    monkeypatch.setattr(strategy, "_accesses", {})
+    monkeypatch.setattr(strategy, "_accesses", Memo())
     for known, expected in ((Known(3), Accesses(((),) * 3, ())), (Unknown(3), None)):
         op = several(monkeypatch, known)
         op.attributes[ScheduleAttr.KEY] = ScheduleAttr.of(MatmulSchedule(16, 3, 1))

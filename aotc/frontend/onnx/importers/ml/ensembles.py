@@ -58,8 +58,8 @@ class Forest:
     depth: int
     depths: Array
     """The mean depth of the leaves of each tree."""
-    most: int
-    """The most nodes of a tree."""
+    most: int | None
+    """The most nodes of a tree; None where a tree comes to a node on several ways."""
     trees_of_leaves: Array
     """A tree that has the leaf, for each leaf; -1 where none has it. Nothing once leaves were put together."""
 
@@ -155,7 +155,8 @@ class _Rows:
 
 
 def _walked(found: Forest, leaves: int) -> Forest:
-    """`found` with the greatest number of steps from a root to a leaf, the mean for each tree, and a tree of each leaf.
+    """`found` with the greatest number of steps from a root to a leaf, the mean for each tree, the most nodes of one,
+    and a tree of each leaf.
 
     Raises EnsembleError where a walk has no end.
     """
@@ -163,7 +164,7 @@ def _walked(found: Forest, leaves: int) -> Forest:
     trees = np.full(leaves, -1, np.int64)
     ends, steps, nodes = np.zeros([3, roots], np.int64)
     owners, front = np.arange(roots), found.roots.astype(np.int64)
-    depth = 0
+    depth, visits = 0, [np.empty([2, 0], np.int64)]
     while True:
         at_leaf = front >= count
         trees[front[at_leaf] - count] = owners[at_leaf]
@@ -172,12 +173,15 @@ def _walked(found: Forest, leaves: int) -> Forest:
         owners, front = owners[~at_leaf], front[~at_leaf]
         nodes = nodes + np.bincount(owners, minlength=roots)
         if not front.size:
-            most, depths = int(nodes.max(initial=0)), steps / np.maximum(ends, 1)
+            met = np.concatenate(visits, axis=1)
+            is_shared = np.unique(met, axis=1).shape[1] < met.shape[1]
+            most, depths = None if is_shared else int(nodes.max(initial=0)), steps / np.maximum(ends, 1)
             return replace(found, depth=depth, depths=depths, most=most, trees_of_leaves=trees)
         depth += 1
         if depth > count:
             raise EnsembleError("the nodes of a tree lead back to themselves")
         pairs = np.stack([np.repeat(owners, 2), found.children[front].reshape(-1)])
+        visits.append(pairs[:, pairs[1] < count])
         owners, front = np.unique(pairs, axis=1)
 
 
