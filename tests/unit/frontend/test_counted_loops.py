@@ -109,3 +109,11 @@ def test_a_loop_that_goes_on_for_long_is_not_counted() -> None:
     long = COUNTING.replace("k2 = Less(f, end)", "k2 = Greater(f, end)").replace("end = {32.5}", "end = {-1}")
     with pytest.raises(CompileError, match="as many elements as the loop has iterations"):
         aotc.compile(parse(long.replace("{1000}", "{9223372036854775807}")))
+
+
+def test_a_great_trip_count_makes_no_constant_of_its_size() -> None:
+    long = BOUNDED.replace("{10}", "{3000000}").replace("Less(f, end)", "Less(f, r)")
+    compilation = aotc.build(parse(long), target="cortex-m4f")
+    assert sum(len(each.read()) for each in compilation) < 1 << 20
+    with pytest.raises(CompileError, match="2\\^31 or more"):
+        aotc.compile(parse(long.replace("{3000000}", "{2000000000}")))

@@ -5,6 +5,7 @@ In place are iterations that are few, or computed from constants only, or of sha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -17,7 +18,8 @@ from aotc.dialects.graph.compound.control import MOST_TRIPS, LoopOp, yield_of
 from aotc.dialects.graph.elementwise import AddOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.logical import CompareOp, WhereOp
-from aotc.dialects.graph.movement import ConcatOp, ReshapeOp
+from aotc.dialects.graph.movement import BroadcastOp, ConcatOp, ReshapeOp
+from aotc.dialects.graph.reduction import CumulativeOp
 from aotc.dialects.graph.structure import YieldOp
 from aotc.errors import CompileError
 from aotc.frontend.onnx.control.bodies import ControlNode
@@ -25,6 +27,7 @@ from aotc.frontend.onnx.control.trips import counted_trips
 from aotc.frontend.onnx.parts.sequences import Given
 from aotc.frontend.onnx.registry import Bound
 from aotc.frontend.onnx.scopes import Poison, Value
+from aotc.frontend.onnx.tensors import MAX_ELEMENTS
 
 MOST_UNROLLED = 32
 """The most nodes that the iterations of a loop become in place where that is not the only way."""
@@ -152,6 +155,8 @@ class Loop(ControlNode):
             carried=[*states, self._number(0)] if counts else states,
             captured=list(region.captures),
         )
+        if any((size := math.prod(shape_of(value))) >= MAX_ELEMENTS for value in loop.stacked):
+            self._fail(f"what it stacks has up to {size} elements, 2^31 or more")
         values = self._inserted(loop)
         if not counts:
             return values
@@ -174,8 +179,9 @@ class Loop(ControlNode):
     def _cut(self, stacked: SSAValue, count: SSAValue) -> SSAValue:
         """What a loop stacked in `count` iterations: zeros from there on."""
         most, *extents = shape_of(stacked)
-        numbers = np.arange(most).reshape([most, *(1 for _ in extents)])
-        inside = self.bodies.folded(CompareOp.get(self.bodies.constant(numbers, self.name), count, how="lt"), self.name)
+        ones = self.bodies.folded(BroadcastOp.get(self._number(1), shape=[most, *(1 for _ in extents)]), self.name)
+        numbers = self.bodies.folded(CumulativeOp.get(ones, kind="sum", axis=0, exclusive=True), self.name)
+        inside = self.bodies.folded(CompareOp.get(numbers, count, how="lt"), self.name)
         nothing = np.zeros((), numpy_dtype(element_type_of(stacked)))
         value = self.bodies.folded(WhereOp.get(inside, stacked, self.bodies.constant(nothing, self.name)), self.name)
         self.bodies.bounds[value] = Bound(0, count)
