@@ -30,11 +30,11 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects.constants import constant_op, key_of, known_array
-from aotc.dialects.graph.compound.control import graph_blocks
 from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.elementwise import AddOp, MulOp
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of
 from aotc.dialects.graph.matmul import MatMulOp
+from aotc.dialects.graph.quantized.accumulation import integer_sums
 from aotc.dialects.graph.quantized.flip import UI8
 from aotc.machines.machine import Machine
 from aotc.machines.targets import core_of
@@ -56,10 +56,9 @@ class CenterWeightsPass(ModulePass):
         if not isinstance(core, Machine) and not core.quads:
             return
         store = WeightStore.of(ctx)
-        for block in graph_blocks(op):
-            for each in list(block.ops):
-                if isinstance(each, ConvOp | MatMulOp) and each.sums_integers:
-                    _center(each, store)
+        for each in integer_sums(op):
+            if isinstance(each, ConvOp | MatMulOp):
+                _center(each, store)
 
 
 def _center(op: ConvOp | MatMulOp, store: WeightStore) -> None:

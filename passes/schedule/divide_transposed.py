@@ -33,11 +33,11 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects.constants import constant_op, key_of, known_array
-from aotc.dialects.graph.compound.control import graph_blocks
 from aotc.dialects.graph.convolution import ConvOp, ConvTransposeOp
 from aotc.dialects.graph.interfaces import Array, GraphOp, element_type_of, shape_of
 from aotc.dialects.graph.movement import ReshapeOp, SliceOp, TransposeOp
 from aotc.dialects.graph.packed.dots import GROUP
+from aotc.dialects.graph.quantized.accumulation import integer_sums
 from aotc.dialects.graph.quantized.flip import UI8
 from aotc.dialects.graph.quantized.requantization import RequantizeOp
 from aotc.dialects.graph.shapes import ceil_div
@@ -58,10 +58,9 @@ class DivideTransposedPass(ModulePass):
         if machine_of(self.target) is None:
             return
         store = WeightStore.of(ctx)
-        for block in graph_blocks(op):
-            for each in list(block.ops):
-                if isinstance(each, ConvTransposeOp) and each.sums_integers and _may_divide(each, store):
-                    _Division(each, store).replace()
+        for each in integer_sums(op):
+            if isinstance(each, ConvTransposeOp) and _may_divide(each, store):
+                _Division(each, store).replace()
 
 
 def _may_divide(op: ConvTransposeOp, store: WeightStore) -> bool:

@@ -31,11 +31,11 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects.constants import constant_op, known_array
 from aotc.dialects.dtypes import integer_range
-from aotc.dialects.graph.compound.control import graph_blocks
 from aotc.dialects.graph.conversion import CastOp
 from aotc.dialects.graph.elementwise import SubOp
 from aotc.dialects.graph.interfaces import GraphOp, element_type_of
 from aotc.dialects.graph.matmul import MatMulOp
+from aotc.dialects.graph.quantized.accumulation import integer_sums
 from aotc.machines.targets import machine_of
 from aotc.model.weights import WeightStore
 
@@ -55,10 +55,9 @@ class MultiplyInFloatsPass(ModulePass):
         if machine_of(self.target) is None:
             return
         store = WeightStore.of(ctx)
-        for block in graph_blocks(op):
-            for each in list(block.ops):
-                if isinstance(each, MatMulOp) and each.sums_integers and _is_exact(each, store):
-                    _multiply(each, store)
+        for each in integer_sums(op):
+            if isinstance(each, MatMulOp) and _is_exact(each, store):
+                _multiply(each, store)
 
 
 def _is_exact(op: MatMulOp, store: WeightStore) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,12 +58,8 @@ def comparable_session(model: str | os.PathLike[str] | bytes, *, optimize: bool 
     try:
         return reference_session(model, optimize=optimize)
     except UsageError:
-        if not optimize:
-            raise
-        try:
+        with suppress(UsageError):
             return reference_session(model, optimize=False)
-        except UsageError:
-            pass
         raise
 
 

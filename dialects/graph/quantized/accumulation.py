@@ -6,12 +6,13 @@ from abc import ABC
 from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, i32
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp, i32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import opt_prop_def
 
 from aotc.dialects.builder import Builder, Scalar
 from aotc.dialects.dtypes import integer_range
+from aotc.dialects.graph.compound.control import graph_blocks
 from aotc.dialects.graph.interfaces import AnchorOp, Array, ShapeError, element_type_of, narrowest_element_type
 
 MOST_BITS = 16
@@ -72,6 +73,12 @@ class AccumulatingOp(AnchorOp, ABC):
     def factor_array(self, operand: int, values: Array) -> Array:
         """All elements of one of the first two operands as they are multiplied."""
         return values.astype(np.int32) - np.int32(self.zero_points[operand]) if self.sums_integers else values
+
+
+def integer_sums(module: ModuleOp) -> list[AccumulatingOp]:
+    """What sums up integers of a module before it has kernels, in control flow, too."""
+    found = (op for block in graph_blocks(module) for op in block.ops)
+    return [op for op in found if isinstance(op, AccumulatingOp) and op.sums_integers]
 
 
 def _value(attribute: Attribute | None) -> int:

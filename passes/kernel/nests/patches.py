@@ -15,7 +15,7 @@ from aotc.dialects.builder import Reader, Scalar, Writer
 from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.passes.kernel.builders.tile_builder import Tile
 from aotc.passes.kernel.nests.axes import Span
-from aotc.passes.kernel.nests.sums import Place, Products
+from aotc.passes.kernel.nests.sums import Products
 
 
 @dataclass(frozen=True)
@@ -59,11 +59,13 @@ class PatchSums:
         depth = b.index(self.products.order.depth)
         products = replace(self.products, x=replace(self.products.x, read=self.patch))
 
+        def at(output: Scalar) -> list[Scalar]:
+            return [batch, b.index(0), *position, output]
+
         def tile(output: Scalar, width: int) -> None:
             sums = products.start(self.bias, output, width, 1)
             sums = products.add(sums, [lambda e: [e]], output * depth, (b.index(0), depth))
-            place: Place = lambda o: [batch, b.index(0), *position, o]  # noqa: E731
-            products.finish(sums, [place], output, width, self.bias, self.writes[0])
+            products.finish(sums, [at], output, width, self.bias, self.writes[0])
 
         products.blocks(tile)
 
