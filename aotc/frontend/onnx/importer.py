@@ -94,6 +94,7 @@ class _Importer:
     def __init__(self, model: Model, store: WeightStore, max_nodes: int) -> None:
         self.model = model
         self.store = store
+        store.given = model.proto.ByteSize()
         self.functions = {function_key(function): function for function in model.proto.functions}
         self.problems: list[Problem] = []
         self.block = Block()

@@ -139,6 +139,11 @@ class Node:
         self._store.count_computed(array.nbytes, self.name, self.op_type)
         return self._constant(array)
 
+    def given(self, array: Array) -> SSAValue:
+        """A constant that the node has as an attribute."""
+        self._store.count_given(array.nbytes, self.name, self.op_type)
+        return self._constant(array)
+
     def require_room(self, count: int, dtype: Any) -> None:
         """Fail before a constant of `count` elements is computed that may not be."""
         if count >= MAX_ELEMENTS:

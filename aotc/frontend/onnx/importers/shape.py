@@ -18,7 +18,7 @@ from aotc.frontend.onnx.tensors import dtype_of
 @onnx_op("Constant")
 def constant(node: Node) -> SSAValue:
     if (value := node.attr("value")) is not None:
-        return node.constant(value)
+        return node.given(value)
     for name, dtype in (
         ("value_float", np.float32),
         ("value_floats", np.float32),
@@ -26,7 +26,7 @@ def constant(node: Node) -> SSAValue:
         ("value_ints", np.int64),
     ):
         if (value := node.attr(name)) is not None:
-            return node.constant(value, dtype)
+            return node.given(np.asarray(value, dtype))
     given = ", ".join(node.attributes) or "none"
     node.fail(f"no value the compiler knows (attributes: {given})", "strings and sparse tensors have no element type")
 
