@@ -44,7 +44,7 @@ LIMITS: dict[str, str] = {
     "CumProd": _constant("the axis"),
     "CumSum": _constant("the axis"),
     "DFT": f"{_MATRIX}; {_constant('length and axis')}",
-    "Dropout": f"{_constant('training_mode')}; in training {_GENERATOR}",
+    "Dropout": f"in training {_GENERATOR}",
     "Expand": _constant("the shape"),
     "If": "branches of different shapes need a condition that is known when compiling",
     "Loop": "what is stacked needs a trip count that is known when compiling; where a condition may end the loop "
