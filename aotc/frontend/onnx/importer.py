@@ -51,7 +51,7 @@ from aotc.frontend.onnx.operators import (
 )
 from aotc.frontend.onnx.parts.bounds import carry, refuse
 from aotc.frontend.onnx.parts.sequences import OPERATORS, Given, Items, apply, type_bytes
-from aotc.frontend.onnx.registry import IMPORTERS, Bound, Node, load_importers
+from aotc.frontend.onnx.registry import BOUNDED, IMPORTERS, Bound, Node, load_importers
 from aotc.frontend.onnx.scopes import POISON, Poison, Scope, Value, name_value
 from aotc.frontend.onnx.signature import type_mismatch
 from aotc.frontend.onnx.tensors import ONNX_TYPES, TensorError, read_tensor, type_name
@@ -307,9 +307,12 @@ class _Importer:
             return CONTROL_FLOW[node.op_type](self, node, name, inputs, scope, opset).values()
         if (entry := IMPORTERS.get((domain, node.op_type))) is not None:
             seen = self._seen(node, name, tensors, outputs, opset)
+            bounds = [None if value is None else self.bounds.get(value) for value in tensors]
+            bounded = BOUNDED.get(node.op_type) if any(bounds) and not domain else None
+            if bounded is not None and (whole := bounded(seen, bounds)) is not None:
+                return whole
             values = entry.importer(seen)
             found = [values] if isinstance(values, SSAValue) else list(values)
-            bounds = [None if value is None else self.bounds.get(value) for value in tensors]
             if any(bounds):
                 results = [value for value in found if value is not None]
                 if (bound := carry(seen, bounds, results)) is not None:

@@ -267,6 +267,25 @@ def onnx_op(*op_types: str, domain: str = "") -> Callable[[Importer], Importer]:
     return register
 
 
+BoundedImporter: TypeAlias = "Callable[[Node, Sequence[Bound | None]], Sequence[SSAValue | None] | None]"
+
+BOUNDED: dict[str, BoundedImporter] = {}
+"""Importers of nodes that read values with as many parts as the data say, by operator; asked first."""
+
+
+def bounded_op(*op_types: str) -> Callable[[BoundedImporter], BoundedImporter]:
+    """Register the decorated function for nodes of these operators that read such values.
+
+    It gets the bounds of the node's inputs, and returns the outputs, or None where it has nothing to do.
+    """
+
+    def register(importer: BoundedImporter) -> BoundedImporter:
+        BOUNDED.update(dict.fromkeys(op_types, importer))
+        return importer
+
+    return register
+
+
 @cache
 def load_importers() -> None:
     """Fill the table: every module of `importers/`, then every installed extension that loads."""

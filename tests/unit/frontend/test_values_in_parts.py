@@ -26,7 +26,7 @@ def refused(text: str, **options: object) -> str:
     return str(caught.value)
 
 
-COUNTED = "g (float[3, 4] x, float[12, 2] t) => (y) { z = NonZero(x) c = Transpose(z) "
+COUNTED = "g (float[3, 4] x, float[12, 2] t, float[2, 2] u, float[12] e) => (y) { z = NonZero(x) c = Transpose(z) "
 
 
 def test_each_part_by_itself_carries_the_count() -> None:
@@ -65,15 +65,22 @@ def test_what_an_operator_becomes_says_whether_it_is_by_element(op_type: str, fu
 @pytest.mark.parametrize(
     "nodes",
     [
-        "y = ReduceSum(z) }",
+        'f = Cast<to=1>(z) y = Einsum<equation="ij->i">(f) }',
         "f = Cast<to=1>(z) y = LpNormalization(f) }",
         "s = Constant<value_ints=[2, 12]>() y = Expand(z, s) }",
         "y = Size(z) }",
         "y = Shape(z) }",
         "y = Concat<axis=1>(z, z) }",
+        "y = ArgMax<axis=1, select_last_index=1>(z) }",
+        "f = Cast<to=1>(z) y = MatMul(f, t) }",
+        "f = Cast<to=1>(c) y = Gemm(f, u, t) }",
+        "f = Cast<to=1>(z) q = Constant<value_ints=[2, 1, 12]>() r = Reshape(f, q) y = GlobalMaxPool(r) }",
+        "f = Cast<to=1>(c) y = LayerNormalization<axis=0>(f, t) }",
+        "y = ScatterND(x, c, e) }",
+        "q = Constant<value_ints=[1, 2]>() r = Tile(z, q) y = Neg(r) }",
         "a = Constant<value_ints=[0]>() b = Constant<value_ints=[1]>() y = Slice(z, a, b, b) }",
         "f = Cast<to=1>(c) y = Add(f, t) }",
-        "f = Cast<to=1>(z) y = Softmax<axis=1>(f) }",
+        "f = Cast<to=1>(z) y = Hardmax<axis=1>(f) }",
         "k = Constant<value_int=3>() y = Gather<axis=1>(z, k) }",
         "s = Constant<value_ints=[4, 6]>() y = Reshape(z, s) }",
         "n = Neg(x) p = NonZero(n) y = Add(z, p) }",

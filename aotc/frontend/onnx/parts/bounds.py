@@ -17,6 +17,7 @@ from aotc.dialects.graph.elementwise import BroadcastOp
 from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.shapes import normalize_axis
 from aotc.errors import CompileError, Problem
+from aotc.frontend.onnx.parts.axes import kept
 from aotc.frontend.onnx.registry import Bound, Node
 
 _RESHAPING = frozenset(("Flatten", "Reshape", "Squeeze", "Unsqueeze"))
@@ -56,12 +57,18 @@ class _Reader:
             return self._concat()
         if op_type in ("Gather", "GatherND") and positions == [1]:
             return self._gathered()
+        bound = self.bounds[positions[0]]
+        assert bound is not None
+        if op_type == "RoiAlign" and positions == [1, 2] and bound == self.bounds[2]:
+            return bound
+        if len(positions) > 1:
+            self.refuse()
+        axis = kept(self.node, positions[0], bound.axis, shape_of(results[0]))
+        if axis is not None:
+            return replace(bound, axis=axis)
         if positions != [0]:
             self.refuse()
-        bound = self.bounds[0]
-        assert bound is not None
         shape = self.node.shape(0)
-        axis: int | None = None
         if op_type == "Transpose":
             permutation = self.node.attr("perm", list(range(len(shape)))[::-1])
             axis = [normalize_axis(each, len(shape)) for each in permutation].index(bound.axis)
