@@ -57,7 +57,7 @@ from aotc.frontend.onnx.signature import type_mismatch
 from aotc.frontend.onnx.tensors import ONNX_TYPES, TensorError, read_tensor, type_name
 from aotc.model import extensions
 from aotc.model.limits import MOST_EXPANDED
-from aotc.model.naming import c_identifier
+from aotc.model.naming import c_identifier, distinct_names
 from aotc.model.weights import Array, WeightStore
 
 _MOST_WARNINGS = 3
@@ -164,15 +164,16 @@ class _Importer:
         """The outputs and their names; after them the counts of those with as many parts as the data say."""
         results: list[SSAValue] = []
         names: list[str] = []
-        for declared in graph.output:
+        distinct = distinct_names([declared.name for declared in graph.output])
+        for name, declared in zip(distinct, graph.output, strict=True):
             value = self.lookup(declared.name, scope)
             if isinstance(value, Items):
                 results += value.values
-                names += [f"{declared.name}_{place}" for place in range(len(value.values))]
+                names += [f"{name}_{place}" for place in range(len(value.values))]
             if not isinstance(value, SSAValue):
                 continue
             results.append(value)
-            names.append(declared.name)
+            names.append(name)
             expected = declared.type.tensor_type.elem_type
             # For text there are numbers, of which importers tell the user.
             if expected not in (0, TensorProto.STRING, ONNX_TYPES[element_type_of(value)]):
