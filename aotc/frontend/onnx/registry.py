@@ -116,7 +116,11 @@ class Node:
     def known(self, position: int) -> Array | None:
         """The value of an input if it is a constant by now; None where it is absent or computed at run time."""
         value = self.optional(position)
-        return None if value is None else known_array(value, self._store)
+        return None if value is None else self.known_value(value)
+
+    def known_value(self, value: SSAValue) -> Array | None:
+        """The same of any value."""
+        return known_array(value, self._store)
 
     def constant_input(self, position: int, what: str) -> Array:
         """The value of an input that must be constant (a shape, axes, pads...); a named problem where it is not."""

@@ -76,7 +76,7 @@ LIMITS: dict[str, str] = {
     "SequenceInsert": _SEQUENCE,
     "SequenceLength": _SEQUENCE,
     "SequenceMap": _SEQUENCE,
-    "Slice": _constant("starts, ends, axes and steps"),
+    "Slice": f"{_constant('axes and steps')}, and starts and ends, or how far apart they are",
     "Split": _constant("the sizes"),
     "SplitToSequence": f"{_SEQUENCE}; {_constant('the sizes')}",
     "Squeeze": _constant("the axes"),
