@@ -32,7 +32,7 @@ from aotc.dialects.constants import constant_op, folded, known_array
 from aotc.dialects.dtypes import ELEMENT_TYPES
 from aotc.dialects.graph.interfaces import GraphOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.movement import SliceOp
-from aotc.dialects.graph.structure import ConstantOp
+from aotc.dialects.graph.structure import ConstantOp, CopyOp
 from aotc.errors import CompileError, Problem
 from aotc.frontend.onnx.tensors import DTYPES, MAX_ELEMENTS, UNSUPPORTED, type_name
 from aotc.model import extensions
@@ -193,8 +193,17 @@ class Node:
         known = known_array(count, self._store)
         if known is not None:
             return self.cut_to_count(value, axis, count)
+        if self.known_value(value) is not None:  # what is computed of it must not lose its bound by folding
+            value = self._insert(CopyOp.get(value))
         self.bounds[value] = Bound(axis, count)
         return value
+
+    def most(self, count: SSAValue) -> int | None:
+        """The greatest that a count of parts may become; None for any other value."""
+        for value, bound in self.bounds.items():
+            if bound.count is count:
+                return shape_of(value)[bound.axis]
+        return None
 
     def cut_to_count(self, value: SSAValue, axis: int, count: SSAValue) -> SSAValue:
         """`value` without the parts along `axis` from `count` on, where that is known; else as it is."""

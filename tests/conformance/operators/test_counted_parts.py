@@ -49,6 +49,14 @@ EACH = {
     "runs from the end": "y = CumSum<reverse = 1>(g, zero)",
     "replaced": "n = Neg(v) y = ScatterND(x, w, n)",
     "replaced rows": "y = ScatterND(t, q, g)",
+    "shape": "y = Shape(z)",
+    "last of a shape": "k = Shape(z) o = Constant<value_int = -1>() y = Gather(k, o)",
+    "one value": "k = Shape<end = 1>(w) e = Expand(first, k) i = Cast<to = 1>(e) y = ScatterND(x, w, i)",
+    "zeros": "k = Shape(w) n = Slice(k, zero, one) i = ConstantOfShape(n) y = ScatterND(x, w, i)",
+    "numbers": "k = Shape(p) n = Squeeze(k) o = Constant<value_int = 1>() y = Range(first, n, o)",
+    "lines of numbers": "k = Shape(p) n = ReduceProd(k) c = Constant<value_ints = [9]>() s = Concat<axis = 0>(n, c)"
+    " y = Expand(m, s)",
+    "the same shape": "k = Shape(g) y = Expand(g, k)",
     "elements along": "e = ScatterElements<axis = 0>(m, p, v) y = Identity(e)",
     "elements across": "o = Unsqueeze(p, zero) u = Unsqueeze(v, zero) n = Constant<value = float[3, 12] {"
     + ", ".join(map(str, range(36)))
@@ -57,6 +65,8 @@ EACH = {
 """By what is done; there may be no parts at all."""
 
 SOME = {
+    "blocks": "k = Shape(g) n = Gather(k, zero) o = Constant<value_ints = [3, -1]>() s = Concat<axis = 0>(n, o)"
+    " y = Reshape(g, s)",
     "means": "y = ReduceMean<axes = [0], keepdims = 0>(g)",
     "means of f16": "i = Cast<to = 10>(g) y = ReduceMean<axes = [0, 1]>(i)",
     "means of integers": "y = ReduceMean<axes = [1]>(z)",

@@ -18,10 +18,13 @@ from aotc.dialects.graph.elementwise import DivOp, MaxOp, MinOp, MulOp, SubOp
 from aotc.dialects.graph.indexing import GatherElementsOp, GatherNdOp, GatherOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.logical import CompareOp, WhereOp
+from aotc.dialects.graph.movement import BroadcastOp, ConcatOp
 from aotc.dialects.graph.reduction import ReduceOp
-from aotc.dialects.graph.shapes import normalize_axis
-from aotc.frontend.onnx.expressions import cast, scalar, widen
+from aotc.dialects.graph.shapes import broadcast, normalize_axis
+from aotc.frontend.onnx.expressions import cast, reshape, scalar, widen
+from aotc.frontend.onnx.importers.movement import cut
 from aotc.frontend.onnx.importers.reduction import axes_of
+from aotc.frontend.onnx.parts.elements import extents
 from aotc.frontend.onnx.registry import IMPORTERS, Bound, Node, bounded_op
 
 _Results = Sequence[SSAValue | None] | None
@@ -94,6 +97,51 @@ def cumulative(node: Node, bounds: Sequence[Bound | None]) -> _Results:
     if node.attr("reverse", 0):
         node.inputs[0] = _masked(node, node.input(0), bound, node.op_type.removeprefix("Cum").lower())
     return _along(node, bound)
+
+
+@bounded_op("Shape")
+def shape(node: Node, bounds: Sequence[Bound | None]) -> _Results:
+    (bound,) = bounds
+    assert bound is not None
+    whole = list(node.shape(0))
+    count = reshape(node, bound.count, [1])
+    found: list[SSAValue] = [node.constant(whole[: bound.axis], np.int64)] if bound.axis else []
+    found.append(count)
+    if after := whole[bound.axis + 1 :]:
+        found.append(node.constant(after, np.int64))
+    known = node.emit(ConcatOp, found, axis=0) if len(found) > 1 else count
+    start, stop, _ = slice(node.attr("start", 0), node.attr("end")).indices(len(whole))
+    return [cut(node, known, {0: (start if start < stop else 0, 1, max(stop - start, 0))})]
+
+
+@bounded_op("Expand")
+def expand(node: Node, bounds: Sequence[Bound | None]) -> _Results:
+    """To as many parts as the operand has, and to fixed extents along the other axes."""
+    bound = _only_first(bounds)
+    given, said = extents(node, 1, "the shape")
+    own = node.shape(0)
+    if bound is None or (said is not None and said.count is not bound.count):
+        return None
+    place = bound.axis - len(own)
+    if said is not None and said.axis - len(given) != place:
+        return None
+    if said is None and len(given) >= -place and given[place] != 1:
+        return None
+    target = broadcast(own, given)
+    result = node.input(0) if target == own else node.emit(BroadcastOp, node.input(0), shape=target)
+    return [node.bounded(result, place + len(target), bound.count)]
+
+
+@bounded_op("Reshape")
+def reshape_(node: Node, bounds: Sequence[Bound | None]) -> _Results:
+    """Where the shape has the number of parts from the operand; else as any other."""
+    bound = _only_first(bounds)
+    if bound is None or node.opset < 5:
+        return None
+    given, said = extents(node, 1, "the shape")
+    if said is not None and said.count is bound.count:
+        node.inputs[1] = node.constant(given, np.int64)
+    return None
 
 
 @bounded_op("ScatterND")

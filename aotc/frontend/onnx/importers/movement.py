@@ -16,7 +16,7 @@ from aotc.dialects.graph.logical import CompareOp, WhereOp
 from aotc.dialects.graph.movement import BroadcastOp, ConcatOp, PadOp, SliceOp, TransposeOp, TriluOp
 from aotc.dialects.graph.shapes import broadcast, normalize_axis
 from aotc.frontend.onnx.expressions import cast, reshape, scalar
-from aotc.frontend.onnx.parts.elements import Element, elements
+from aotc.frontend.onnx.parts.elements import Element, elements, extents
 from aotc.frontend.onnx.registry import Node, onnx_op
 
 _TO_THE_END = (2**31 - 1, 2**63 - 1)
@@ -34,8 +34,12 @@ def transpose(node: Node) -> SSAValue:
 
 @onnx_op("Expand")
 def expand(node: Node) -> SSAValue:
-    shape = broadcast(node.shape(0), [int(extent) for extent in node.constant_input(1, "the shape")])
-    return node.input(0) if shape == node.shape(0) else node.emit(BroadcastOp, node.input(0), shape=shape)
+    given, bound = extents(node, 1, "the shape")
+    shape = broadcast(node.shape(0), given)
+    if bound is not None and len(node.shape(0)) >= (place := len(given) - bound.axis) and node.shape(0)[-place] != 1:
+        node.fail("the operand has a fixed number of parts, and the shape as many as the data say")
+    result = node.input(0) if shape == node.shape(0) else node.emit(BroadcastOp, node.input(0), shape=shape)
+    return result if bound is None else node.bounded(result, len(shape) - len(given) + bound.axis, bound.count)
 
 
 @onnx_op("Tile")

@@ -16,6 +16,7 @@ from xdsl.ir import Operation, SSAValue
 from aotc.dialects.graph.elementwise import BroadcastOp
 from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.shapes import normalize_axis
+from aotc.dialects.graph.structure import CopyOp
 from aotc.errors import CompileError, Problem
 from aotc.frontend.onnx.parts.axes import kept
 from aotc.frontend.onnx.registry import Bound, Node
@@ -99,7 +100,7 @@ class _Reader:
                 op = value.owner
                 operands = [visit(operand) for operand in op.operands] if isinstance(op, Operation) else []
                 depends[value] = any(operands)
-                if depends[value] and not isinstance(op, BroadcastOp):
+                if depends[value] and not isinstance(op, BroadcastOp | CopyOp):
                     raise _NotElementwise
             return depends[value]
 

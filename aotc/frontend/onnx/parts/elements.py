@@ -15,8 +15,9 @@ from xdsl.ir import SSAValue
 from aotc.dialects.graph.conversion import CastOp
 from aotc.dialects.graph.elementwise import AddOp, SubOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
-from aotc.dialects.graph.movement import ConcatOp, ReshapeOp
-from aotc.frontend.onnx.registry import Node
+from aotc.dialects.graph.movement import ConcatOp, ReshapeOp, SliceOp
+from aotc.dialects.graph.reduction import ReduceOp
+from aotc.frontend.onnx.registry import Bound, Node
 
 _MOST = 64
 """Elements of a tensor that are looked at: as many as a tensor has axes, and more."""
@@ -51,6 +52,12 @@ def elements(node: Node, value: SSAValue) -> list[Element]:
                 return elements(node, op.x)
             case ConcatOp() if len(shape_of(value)) == 1:
                 return [each for part in op.parts for each in elements(node, part)]
+            case SliceOp() if len(shape_of(value)) == 1:
+                (start,), (step,), (count,) = op.ints("starts"), op.ints("steps"), op.ints("shape")
+                before = elements(node, op.x)
+                return [before[start + step * place] for place in range(count)]
+            case ReduceOp() if math.prod(shape_of(op.x)) == size:  # of one element each
+                return elements(node, op.x)
             case AddOp() if (moved := _moved(node, op.lhs, op.rhs, 1) or _moved(node, op.rhs, op.lhs, 1)) is not None:
                 return moved
             case SubOp() if (moved := _moved(node, op.lhs, op.rhs, -1)) is not None:
@@ -58,6 +65,26 @@ def elements(node: Node, value: SSAValue) -> list[Element]:
             case _:
                 pass
     return [Element(value, place, 0) for place in range(size)]
+
+
+def extents(node: Node, position: int, what: str) -> tuple[list[int], Bound | None]:
+    """The extents that an input is, `what` to the user, and which of them is the greatest of as many as the data say.
+
+    A named problem where another is computed at run time, or two are.
+    """
+    found: list[int] = []
+    bound: Bound | None = None
+    for axis, each in enumerate(elements(node, node.input(position))):
+        if each.unknown is None:
+            found.append(each.number)
+            continue
+        most = node.most(each.unknown)
+        if most is None or each.number or bound is not None:
+            node.constant_input(position, what)
+            raise AssertionError("a constant has no unknown elements")
+        found.append(most)
+        bound = Bound(axis, each.unknown)
+    return found, bound
 
 
 def _moved(node: Node, value: SSAValue, by: SSAValue, sign: int) -> list[Element] | None:
