@@ -25,13 +25,14 @@ import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import NoReturn
 
 ENTRIES = {"aotc": "aotc.cli.main", "aotc-opt": "aotc.cli.opt", "filecheck": "filecheck.main"}
 """Command -> the module of its `main`."""
 _PACKAGES = ("aotc.passes", "aotc.dialects", "aotc.frontend", "aotc.compiler", "aotc.emit", "aotc.pipeline")
 """What is imported before the first command."""
 _WENT_WRONG = 70
-"""The exit code of a command whose process died."""
+"""The exit code of a command where the server died."""
 
 _CLIENT = """#!{python} -IS
 import array, json, os, socket, sys
@@ -49,7 +50,6 @@ sys.exit(answer[0] if answer else {died})
 @functools.cache
 def _started(environment: tuple[tuple[str, str], ...]) -> Path:
     place = tempfile.TemporaryDirectory(prefix="aotc-commands.")
-    atexit.register(place.cleanup)
     folder = Path(place.name)
     for name in ENTRIES:
         client = folder / name
@@ -58,7 +58,17 @@ def _started(environment: tuple[tuple[str, str], ...]) -> Path:
         client.chmod(0o755)
     command = [sys.executable, __file__, str(folder / "server")]
     server = subprocess.Popen(command, env=dict(environment), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
-    assert server.stdout is not None and server.stdout.readline() == b"ready\n", "the server does not start"
+    assert server.stdout is not None
+    with server.stdout as answer:
+        assert answer.readline() == b"ready\n", "the server does not start"
+
+    def end(process: int = os.getpid()) -> None:
+        if os.getpid() == process:  # and not one that was forked from it
+            server.terminate()
+            server.wait()
+            place.cleanup()
+
+    atexit.register(end)
     return folder
 
 
@@ -75,27 +85,53 @@ def _serve(address: str) -> None:
     mains = {name: importlib.import_module(module).main for name, module in ENTRIES.items()}
     parent = os.getppid()
     gc.freeze()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the children
-    with socket.socket(socket.AF_UNIX) as listening:
+    ended, wakes = socket.socketpair()
+    wakes.setblocking(False)
+    signal.set_wakeup_fd(wakes.fileno())
+    signal.signal(signal.SIGCHLD, lambda *_: None)  # so that it wakes `select`
+    running: dict[int, socket.socket] = {}
+    with socket.socket(socket.AF_UNIX) as listening, ended, wakes:
         listening.bind(address)
         listening.listen(64)
         os.write(1, b"ready\n")
         while os.getppid() == parent:
-            if not select.select([listening], [], [], 1.0)[0]:
-                continue
-            connection, _ = listening.accept()
-            if os.fork() == 0:
-                listening.close()
-                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                name, sys.argv, environment, folder = _asked(connection)
-                os.environ.clear()
-                os.environ.update(environment)
-                os.chdir(folder)
-                code = _run(mains[name])
-                with suppress(OSError):
-                    connection.sendall(bytes([code & 255]))
-                os._exit(0)
-            connection.close()
+            ready = select.select([listening, ended], [], [], 1.0)[0]
+            if ended in ready:
+                ended.recv(4096)
+                _answer(running)
+            if listening in ready:
+                connection, _ = listening.accept()
+                if (child := os.fork()) == 0:
+                    signal.set_wakeup_fd(-1)
+                    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                    for inherited in (listening, ended, wakes, *running.values()):
+                        inherited.close()
+                    _become(connection, mains)
+                running[child] = connection
+
+
+def _answer(running: dict[int, socket.socket]) -> None:
+    """Tell clients whose processes have ended their exit codes; of one that a signal ended it is 128 and its number."""
+    while running:
+        child, status = os.waitpid(-1, os.WNOHANG)
+        if child == 0:
+            return
+        code = os.waitstatus_to_exitcode(status)
+        with running.pop(child) as connection, suppress(OSError):
+            connection.sendall(bytes([code if code >= 0 else 128 - code]))
+
+
+def _become(connection: socket.socket, mains: Mapping[str, Callable[[], object]]) -> NoReturn:
+    """Be the command that a client asks for."""
+    name, sys.argv, environment, folder = _asked(connection)
+    connection.close()
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(folder)
+    # what kinds of files they are was found out when they were opened
+    sys.stdin, sys.stdout = open(0), open(1, "w")  # noqa: SIM115
+    sys.stderr = open(2, "w", buffering=1, errors="backslashreplace")  # noqa: SIM115
+    os._exit(_run(mains[name]))
 
 
 def _asked(connection: socket.socket) -> tuple[str, list[str], dict[str, str], str]:
