@@ -221,3 +221,19 @@ def test_routes_are_there() -> None:
     assert {"O0", "Os", "strict", "threads", "packed"} <= names
     assert all(route.weight > 0 for route in routes.routes())
     assert models.chosen(_sum(3)) == models.chosen(_sum(3)) and models.chosen(_sum(3))[0] is DEFAULT
+
+
+def test_a_state_is_the_next_calls_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What reset does not clear is seen; an output that is an input itself, or the only one, is no state."""
+    draft = Draft(np.random.default_rng(0), 21)
+    x, h = (draft.fresh("float32", (3, 4), constant=False) for _ in range(2))
+    (after,) = draft.add("Add", [x, h])
+    (y,) = draft.add("Tanh", [after])
+    specimen = dataclasses.replace(draft.finish(0), outputs=[y.name, after.name])
+    assert routes._states(specimen) == {after.name: x.name}
+    assert not routes._states(dataclasses.replace(specimen, outputs=[y.name]))
+    (stream,) = (route for route in routes.routes() if route.name == "stream")
+    compared(specimen, stream.run(specimen))
+    monkeypatch.setattr("aotc.executor.CompiledModel.reset", lambda _: None)
+    with pytest.raises(Wrong, match="of call 0, with the states"):
+        stream.run(specimen)
