@@ -24,7 +24,8 @@ _TOGETHER = 4
 
 
 def _file(r: random.Random, root: Path) -> Path | None:
-    files = sorted(path for path in root.rglob("*") if path.is_file() and not path.is_symlink())
+    """A file of an entry."""
+    files = sorted(path for path in root.glob("*/*") if path.is_file() and not path.is_symlink())
     return r.choice(files) if files else None
 
 
