@@ -22,6 +22,7 @@ from aotc.machines import families, processor
 from aotc.machines.boards import BOARDS, is_xtensa, target_of_board
 from aotc.machines.caches import with_caches
 from aotc.machines.dots import VPDPBUSD, dot_instructions, dot_product
+from aotc.machines.lookups import byte_lookup
 from aotc.machines.machine import Core, Machine
 
 if TYPE_CHECKING:
@@ -189,7 +190,8 @@ def probed_vectors(target: Target) -> Machine | None:
         if count := len(re.findall(pattern, assembly)):
             # RISC-V adds whole groups of registers in one instruction.
             row = rows[0] if len(rows) == 1 else next(each for each in rows if each.vector_bytes == 64 // count)
-            return replace(row, fma="fmaf" not in assembly, dot=dot_product(target.dots, row.vector_bytes))
+            dot, found = (choose(target.dots, row.vector_bytes) for choose in (dot_product, byte_lookup))
+            return replace(row, fma="fmaf" not in assembly, dot=dot, lookup=found)
     return None
 
 
@@ -342,7 +344,8 @@ def core_of(spec: str) -> Core:
         width, registers, fma = found
         row = next(each for each in _OF_HOSTS if (each.vector_bytes, each.registers) == (width, registers))
         dot = VPDPBUSD if processor.has_vpdpbusd() else row.dot
-        return replace(row, fma=fma, dot=dot, **processor.caches())
+        found = byte_lookup(processor.permutations(), width)
+        return replace(row, fma=fma, dot=dot, lookup=found, **processor.caches())
     llvm = binding()
     host = Target(spec, "", llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
     return replace(probed_vectors(host) or host.core, **processor.caches())

@@ -45,7 +45,7 @@ def _fixed(pipeline: str) -> Callable[[CompileOptions], str]:
 
 
 def _graph(options: CompileOptions) -> str:
-    raising, fixed, notes = "{most-bits=8}", "", ""
+    raising, fixed, notes = "{most-bits=8}", f'tabulate-quantized{{target="{options.target}"}},', ""
     doubles = options.requantize == "fixed"
     if not is_vectorized(options):
         core = core_of(options.target)

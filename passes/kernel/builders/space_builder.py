@@ -16,7 +16,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from aotc.dialects.builder import INDEX, Bitwise, Comparison, Scalar, ScalarLike
 from aotc.passes.kernel.builders.iteration_space import Affine, Loop, Refinement, divided, is_natural
-from aotc.passes.kernel.builders.tile_builder import EXPANDED_MATH, NotVectorizable, TileBuilder
+from aotc.passes.kernel.builders.tile_builder import EXPANDED_MATH, NotVectorizable, TileBuilder, TileIndex
 
 
 class Refine(Exception):
@@ -127,6 +127,8 @@ class SpaceBuilder(TileBuilder):
     # Memory
 
     def load(self, buffer: SSAValue, index: Sequence[Scalar], dtype: Attribute) -> Scalar:
+        if any(isinstance(i, TileIndex) for i in index):  # a table, which is the same wherever tiles lie
+            return super().load(buffer, index, dtype)
         return super().load(buffer, self._address_of(buffer, index, stored=False), dtype)
 
     def store(self, value: Scalar, buffer: SSAValue, index: Sequence[Scalar]) -> None:
