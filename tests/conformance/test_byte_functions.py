@@ -1,5 +1,4 @@
-"""Functions of bytes on vectors: tables in registers give what onnxruntime computes, and the same bits in C and in LLVM,
-whatever permutes bytes."""
+"""Functions of bytes on vectors: tables in registers give what onnxruntime computes, the same bits by each route."""
 
 from __future__ import annotations
 

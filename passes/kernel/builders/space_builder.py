@@ -14,7 +14,7 @@ from typing import cast
 from xdsl.dialects.builtin import MemRefType, i1
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from aotc.dialects.builder import INDEX, Bitwise, Comparison, Scalar, ScalarLike
+from aotc.dialects.builder import INDEX, Bitwise, Comparison, Reader, Scalar, ScalarLike
 from aotc.passes.kernel.builders.iteration_space import Affine, Loop, Refinement, divided, is_natural
 from aotc.passes.kernel.builders.tile_builder import EXPANDED_MATH, NotVectorizable, TileBuilder, TileIndex
 
@@ -123,6 +123,13 @@ class SpaceBuilder(TileBuilder):
     def math(self, name: str, a: Scalar) -> Scalar:
         self.computes_functions |= name in EXPANDED_MATH
         return super().math(name, a)
+
+    def lookup(self, x: Scalar, table: Reader, registers: tuple[int, int] | None = None) -> Scalar:
+        uniform = set(self.uniform)
+        found = super().lookup(x, table, registers)
+        if registers is not None:  # tiles may lie along what the number depends on
+            self.uniform = uniform
+        return found
 
     # Memory
 
