@@ -1,5 +1,5 @@
-"""Add, subtract and multiply quantised tensors in fixed point, where that gives the same results: for cores on which
-floats are slow, or missing.
+"""Add, subtract and multiply quantised tensors in fixed point, where that gives the same results: floats are slow, or
+missing, and vectors have a division for each.
 
 Of two integers of 8 bits there are 65,536 pairs: what the graph computes of each of them is evaluated, as constants are
 folded, with what follows up to the quantisation, and integers that are the same for all are looked for. Functions of
