@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, ModuleOp, TensorType, i8, i32, i64
@@ -185,7 +185,7 @@ def _zero_point_taken(op: CastOp) -> tuple[SubOp, int] | None:
     value = None if constant is None else constant.value
     if not isinstance(value, DenseIntOrFPElementsAttr) or len(value) != 1:
         return None
-    return reader, int(value.get_values()[0])
+    return reader, cast(int, value.get_values()[0])
 
 
 def _factor_flipped(op: CastOp, less: SubOp, point: int, value: SSAValue) -> None:
