@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from aotc.machines.dots import PORTABLE, VPMADDUBSW, VPMADDWD, WASM_DOT
+from aotc.machines.lookups import COMPUTED, PSHUFB, SWIZZLE, TBL, VPERMW
 from aotc.machines.machine import (
     CacheShares,
     Core,
@@ -130,6 +131,7 @@ X86_AVX512: Final = Machine(
     winograd=_ZEN5_WINOGRAD,
     strassen=_ZEN5_STRASSEN,
     dot=VPMADDWD,
+    lookup=VPERMW,
     picks=True,  # vpermi2d
 )
 X86_AVX2: Final = replace(
@@ -140,22 +142,25 @@ X86_AVX2: Final = replace(
     registers=16,
     use=_OF_16,
     dot=VPMADDUBSW,
+    lookup=PSHUFB,
     picks=False,
 )
-X86_SSE: Final = replace(X86_AVX2, name="x86-64 with SSE2", fma=False, vector_bytes=16, dot=VPMADDWD)
-X86_SSE4: Final = replace(X86_SSE, dot=VPMADDUBSW)
+X86_SSE: Final = replace(X86_AVX2, name="x86-64 with SSE2", fma=False, vector_bytes=16, dot=VPMADDWD, lookup=COMPUTED)
+X86_SSE4: Final = replace(X86_SSE, dot=VPMADDUBSW, lookup=PSHUFB)
 """Of the same family, with the dot product of SSSE3."""
 
-_OTHERS: Final = replace(X86_AVX512, name="", l2=512 << 10, vector_bytes=16, dot=PORTABLE, picks=False)
+_OTHERS: Final = replace(X86_AVX512, name="", l2=512 << 10, vector_bytes=16, dot=PORTABLE, lookup=COMPUTED, picks=False)
 """Costs of families that nobody measured are those of a Zen 5; sizes of caches are common ones."""
 
-ARM64_NEON: Final = replace(_OTHERS, name="AArch64 with NEON")
+ARM64_NEON: Final = replace(_OTHERS, name="AArch64 with NEON", lookup=TBL)
 ARM32_NEON: Final = replace(_OTHERS, name="32-bit Arm with NEON", fma=False, registers=16, use=_OF_16)
 RISCV_V: Final = replace(_OTHERS, name="RISC-V with vectors of 128 bits or more")  # 128 is what each register has
 POWER_VSX: Final = replace(_OTHERS, name="POWER with VSX", registers=64, use=_OF_64)
 LOONGARCH_LSX: Final = replace(_OTHERS, name="LoongArch with LSX")
 LOONGARCH_LASX: Final = replace(_OTHERS, name="LoongArch with LASX", vector_bytes=32)
-WASM_SIMD: Final = replace(_OTHERS, name="WebAssembly with SIMD", fma=False, registers=16, use=_OF_16, dot=WASM_DOT)
+WASM_SIMD: Final = replace(
+    _OTHERS, name="WebAssembly with SIMD", fma=False, registers=16, use=_OF_16, dot=WASM_DOT, lookup=SWIZZLE
+)
 """The registers are those of a processor it runs on, at least."""
 
 # --- cores without vectors ------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, Self, TypeAlias
 
 from aotc.machines.dots import PORTABLE, DotProduct
+from aotc.machines.lookups import COMPUTED, ByteLookup
 
 Multiply: TypeAlias = Literal["mul", "mla", "smlad", "mve"]
 """How a core adds up products of integers in registers of 32 bits: by a multiplication and an addition, by one
@@ -283,6 +284,8 @@ class Machine(Core):
     strassen: StrassenCosts
     dot: DotProduct = PORTABLE
     """How sums of products of 8-bit integers are computed."""
+    lookup: ByteLookup = COMPUTED
+    """How functions of bytes are looked up."""
     picks: bool = False
     """Whether an instruction picks the lanes of a register from two others, by numbers that are in a third."""
     weights_in_l3: bool = False

@@ -45,7 +45,8 @@ def _fixed(pipeline: str) -> Callable[[CompileOptions], str]:
 
 
 def _graph(options: CompileOptions) -> str:
-    raising, fixed, notes = "{most-bits=8}", "", ""
+    raising, notes = "{most-bits=8}", ""
+    fixed = f'tabulate-quantized{{target="{options.target}"}},fix-arithmetic{{tables=false}},'
     doubles = options.requantize == "fixed"
     if not is_vectorized(options):
         core = core_of(options.target)

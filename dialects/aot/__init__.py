@@ -9,6 +9,7 @@ from xdsl.ir import Dialect
 
 from aotc.dialects.aot.control import CheckOp, FModOp, IsAlignedOp, IsNullOp, RequireOp
 from aotc.dialects.aot.dots import TILE_OPERATIONS, TileDotOp
+from aotc.dialects.aot.lookups import TileLookupOp
 from aotc.dialects.aot.memory import BufferOp, DataOp, NullOp, PtrCastOp, StringOp, WeightOp, WeightsOp, WorkspaceOp
 from aotc.dialects.aot.picks import TilePickOp
 from aotc.dialects.aot.profile import CountersOp, TicksOp
@@ -130,6 +131,7 @@ __all__ = [
     "TileDotOp",
     "TileInsertOp",
     "TileLoadOp",
+    "TileLookupOp",
     "TilePickOp",
     "TileReduceOp",
     "TileSelectOp",
