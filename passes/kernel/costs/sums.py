@@ -75,6 +75,12 @@ def unroll_of(unit: ScalarUnit, tile: tuple[int, int], step: Step) -> int:
     return max(unit.sums.unrolled // (tile[0] * tile[1] * step.elements), 1) if step.unrolls else 1
 
 
+def is_rolled(unit: ScalarUnit, floats: bool, size: bool) -> bool:
+    """Whether the results of a tile are computed in a loop: where code is to be small, and where what follows a sum
+    takes so many instructions and registers that a loop costs little, as without long products."""
+    return not floats and (size or not unit.long_multiply)
+
+
 def sums_schedule(
     unit: ScalarUnit, positions: int, outputs: int, depth: int, *, words: bool, floats: bool, size: bool
 ) -> SumsSchedule | None:
@@ -91,7 +97,7 @@ def sums_schedule(
 
     best = min(product(rows, columns), key=cycles)
     unroll = 1 if size else unroll_of(unit, best, step_of(unit, words=words, floats=floats))
-    return SumsSchedule(1, *best, WORD if words else 1, unroll, not size)
+    return SumsSchedule(1, *best, WORD if words else 1, unroll, not size, rolled=is_rolled(unit, floats, size))
 
 
 def runs_schedule(unit: ScalarUnit, positions: int, outputs: int, depth: int, *, size: bool) -> SumsSchedule | None:
@@ -150,7 +156,11 @@ def depthwise_schedule(
     if unit.quads and not floats and channels >= QUAD:
         return SumsSchedule(QUAD, 1 if size else min(positions, unit.sums.most), QUAD, 1, 1, not size)
     if words and has_words(unit) and channels >= WORD:
-        return SumsSchedule(1, 1, WORD, WORD, 1, not size)
+        return SumsSchedule(1, 1, WORD, WORD, 1, not size, rolled=is_rolled(unit, floats, size))
     registers = unit.float_registers if floats else unit.registers
-    rows = 1 if size else min(positions, unit.sums.most, max(registers // unit.sums.window_registers, 1))
-    return SumsSchedule(1, rows, 1, 1, 1, not size)
+    rows = (
+        1
+        if size or not unit.offsets
+        else min(positions, unit.sums.most, max(registers // unit.sums.window_registers, 1))
+    )
+    return SumsSchedule(1, rows, 1, 1, 1, not size, rolled=is_rolled(unit, floats, size))
