@@ -78,6 +78,8 @@ _SUMS: Final = SumsCosts(
     window_registers=4,
     most=4,
     most_small=2,
+    most_rolled=4,
+    recomputed=10,
     predicate=4,
     patch=6,
     patch_share=64,
@@ -105,11 +107,12 @@ _ARMV6M: Final = replace(
     unaligned=False,
     fpu=False,
     float_registers=0,
+    sums=replace(_SUMS, recomputed=40),  # an address takes several instructions
 )
 _ARMV7M: Final = replace(_HOST, registers=13, fpu=False, float_registers=0)
 _DSP: Final = replace(_ARMV7M, multiply="smlad")
 _DSP_FPU: Final = replace(_DSP, fpu=True, float_registers=32)
-_RV32: Final = replace(_HOST, multiply="mul", registers=26, unaligned=False, fpu=False, float_registers=0)
+_RV32: Final = replace(_HOST, multiply="mul", registers=14, unaligned=False, fpu=False, float_registers=0)
 
 
 # --- cores with vectors ----------------------------------------------------------------------------------------------
@@ -196,7 +199,12 @@ CORTEX_M4: Final = replace(BARE, name="cortex-m4", scalars=_DSP)
 CORTEX_M4F: Final = replace(BARE, name="cortex-m4f", fma=True, scalars=_DSP_FPU)
 CORTEX_M7: Final = replace(CORTEX_M4F, name="cortex-m7", line=32)
 CORTEX_M33: Final = replace(CORTEX_M4F, name="cortex-m33")
-CORTEX_M55: Final = replace(CORTEX_M4F, name="cortex-m55", line=32, scalars=replace(_DSP_FPU, multiply="mve"))
+CORTEX_M55: Final = replace(
+    CORTEX_M4F,
+    name="cortex-m55",
+    line=32,
+    scalars=replace(_DSP_FPU, multiply="mve", sums=replace(_SUMS, recomputed=100)),
+)
 RISCV32: Final = replace(BARE, name="32-bit RISC-V", scalars=_RV32)
 RISCV32_F: Final = replace(
     RISCV32, name="32-bit RISC-V with FPU", fma=True, scalars=replace(_RV32, fpu=True, float_registers=32)

@@ -134,7 +134,8 @@ def _loops(options: CompileOptions) -> str:
     if options.threads > 1:
         parallel = f'split-parallel-loops{{threads={options.threads} target="{options.target}"}}'
     checks = "{check-indices=true}" if options.check_indices else ""
-    return f"convert-graph-to-loops{checks},{parallel},simplify-functions,licm,expand-math{split}"
+    recompute = f'recompute-indices{{target="{options.target}"}},' if _is_scheduled_without_vectors(options) else ""
+    return f"convert-graph-to-loops{checks},{parallel},simplify-functions,{recompute}licm,expand-math{split}"
 
 
 def _interface(options: CompileOptions) -> str:
