@@ -1,13 +1,13 @@
 /* A pool of POSIX threads that wait for shares of work: spinning first, then giving way to others, then asleep. Its
  * twin for objects that aotc writes itself is aotc_threads.ll: change both.
  *
- * A phase is published by one word, its number and how many shares it has. Who begins a share first takes it, by a word
- * of its own: thread t of the pool share t, or the caller, which never waits for a thread that has not begun. So a
- * thread that comes late costs nothing; and one that loses its processor within a share, which the caller must wait
- * for, is not given work again for a multiple of that time. No more threads run than there are processors: where a phase
- * has more shares, each thread has several. Only a caller has what the arguments point to: a thread
- * looks at them after it has taken a share and before that is done. After a fork the child has none of the threads and
- * starts over. */
+ * A phase is published by one word, its number and how many shares it has. Who begins a share first takes it, by a
+ * word of its own: thread t of the pool share t, or the caller, which never waits for a thread that has not begun. So
+ * a thread that comes late costs nothing; and one that loses its processor within a share, which the caller must wait
+ * for, is not given work again for a multiple of that time. No more threads run than there are processors: where a
+ * phase has more shares, each thread has several. Only a caller has what the arguments point to: a thread looks at
+ * them after it has taken a share and before that is done. After a fork the child has none of the threads and starts
+ * over. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* sched_getaffinity */
 #endif
