@@ -27,7 +27,7 @@ from aotc.machines.machine import (
 
 # --- records that rows share -----------------------------------------------------------------------------------------
 
-_ZEN5_THREADS: Final = ThreadCosts(phase_operations=4000, shared_bytes=1, weight_bytes=8, most_time=0.9)
+_ZEN5_THREADS: Final = ThreadCosts(phase_operations=4000, shared_bytes=1 / 4, weight_bytes=8, most_time=0.9)
 _ZEN5_TILES: Final = TileCosts(
     multipliers=2,
     loads=2,

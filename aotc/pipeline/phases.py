@@ -127,6 +127,11 @@ def _alignment(options: CompileOptions, least: int) -> int:
     return least if machine is None else max(least, machine.vector_bytes)
 
 
+def _plan(options: CompileOptions) -> str:
+    threads = f" threads={options.threads}" if options.threads > 1 else ""
+    return f"plan-memory{{io={options.io} alignment={_alignment(options, 16)}{threads}}}"
+
+
 def _loops(options: CompileOptions) -> str:
     scheduled = is_vectorized(options) or _is_scheduled_without_vectors(options)
     split = ",split-fma" if scheduled and not core_of(options.target).fma else ""
@@ -188,7 +193,7 @@ PHASES: tuple[Phase, ...] = (
     Phase(
         "plan",
         "order and offsets: one workspace of known size",
-        lambda options: f"plan-memory{{io={options.io} alignment={_alignment(options, 16)}}}",
+        _plan,
     ),
     Phase(
         "loops",

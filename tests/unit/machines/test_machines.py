@@ -330,7 +330,7 @@ THREADS = ThreadCosts(phase_operations=4000, shared_bytes=1, weight_bytes=8, mos
         (HOSTED, True),
         (CORTEX_M4, False),
         (replace(HOSTED, threads=replace(THREADS, phase_operations=10**9)), False),
-        (replace(HOSTED, threads=replace(THREADS, most_time=0.1)), False),
+        (replace(HOSTED, threads=replace(THREADS, most_time=0)), False),
     ],
 )
 def test_work_is_shared_where_threads_are_worth_it(core: Core, shared: bool, monkeypatch: pytest.MonkeyPatch) -> None:
