@@ -112,6 +112,8 @@ _ARMV6M: Final = replace(
 _ARMV7M: Final = replace(_HOST, registers=13, fpu=False, float_registers=0)
 _DSP: Final = replace(_ARMV7M, multiply="smlad")
 _DSP_FPU: Final = replace(_DSP, fpu=True, float_registers=32)
+# Of the 31 registers, 15 (a0-a7, t0-t6) are a function's to use without saving them on the stack, and one holds what an
+# instruction has no room for.
 _RV32: Final = replace(_HOST, multiply="mul", registers=14, unaligned=False, fpu=False, float_registers=0)
 
 
