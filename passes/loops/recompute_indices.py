@@ -91,7 +91,7 @@ def _treat(loop: scf.ForOp, least: int) -> None:
     while isinstance(at, scf.ForOp) and _is_walk(at):
         if any(isinstance(each, OpaqueOp) for each in at.body.block.ops):
             return
-        for own, work in ((True, OWN_WORK), (False, least)):
+        for own, work in ((True, max(OWN_WORK, least)), (False, least)):
             plan = _Recomputation(at, own)
             if _work(at.body.block) >= work * plan.cost:
                 plan.apply()
