@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -289,6 +289,21 @@ def test_weights_of_four_bits_stay_packed(options: dict[str, Any]) -> None:
     info = lower(each.model()[0], CompileOptions.of(**options)).info()
     scales_and_points = columns * depth // 32 * 5
     assert info.weights_bytes <= columns * depth // 2 + scales_and_points + 64
+
+
+def test_states_of_each_line_are_rounded_alone() -> None:
+    drawn = rounded_lstm(1, False, 3, False, 16)
+    x = np.repeat(f(5, 1, 6), 3, axis=1)  # lines that are alike: inputs are rounded together
+    lines = [x, *drawn.inputs[1:]]
+    proto, feed = replace(drawn, inputs=tuple(lines)).model()
+    found = aotc.compile(proto)(feed)["y_0"]
+    for line in range(3):
+        for place in (0, 5, 6):  # x and the initial states
+            values = (x, *drawn.inputs[1:])[place]
+            assert values is not None
+            lines[place] = values[:, line : line + 1].copy()
+        proto, feed = replace(drawn, inputs=tuple(lines)).model()
+        assert aotc.compile(proto)(feed)["y_0"][..., 0, :].tobytes() == found[..., line, :].tobytes()
 
 
 @pytest.mark.parametrize("unsigned", [False, True])

@@ -28,4 +28,4 @@ def test_other_numbers_are_no_shares(share: float) -> None:
 
 
 def test_of_so_many_trees_that_the_divisor_is_no_float() -> None:
-    assert votes_of(np.ones([1, 1], np.float32), 2**17) is None
+    assert votes_of(np.full([1, 1], 2.0**-17, np.float32), 2**17) is None
