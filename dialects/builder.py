@@ -207,6 +207,14 @@ class Builder(ABC):
     def pow(self, a: Scalar, exponent: Scalar) -> Scalar:
         """a ** exponent on floats; squares and cubes are products, as in onnxruntime."""
 
+    @abstractmethod
+    def lookup(self, x: Scalar, table: Reader, registers: tuple[int, int] | None = None) -> Scalar:
+        """The element of a table of 256 whose number is x, an integer of 8 bits, without sign.
+
+        `registers` are bytes: how many are looked up at once where x is many, and how many of the table lie in one
+        register; None: x is one.
+        """
+
     # Conversion
 
     @abstractmethod

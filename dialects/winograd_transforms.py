@@ -118,8 +118,7 @@ class Transforms:
 
     def transform_weight(self, weight: Array) -> Array:
         """G g G^T of the last two axes: [.., 3, 3] -> [.., n, n], in float64."""
-        matrix = self.weight_matrix
-        return np.einsum("ia,...ab,jb->...ij", matrix, weight.astype(np.float64), matrix)
+        return self.weight_matrix @ weight.astype(np.float64) @ self.weight_matrix.T
 
 
 @cache

@@ -65,6 +65,9 @@ _FOUND: Final = {
     "udot": r"\tudot\tv",
     "usdot": r"\tusdot\tv",
     "i32x4.dot_i16x8_s": r"i32x4\.add",  # what all WebAssembly with vectors has
+    "i8x16.swizzle": r"i32x4\.add",
+    "vpermb": r"\tvpermb\t.*%(z)mm",
+    "tbl": r"\ttbl\tv\d+\.16b",
 }
 _BITS: Final = {"x": 128, "y": 256, "z": 512}
 
@@ -75,10 +78,7 @@ def dot_instructions(llvm: Any, triple: str, machine: TargetMachine) -> frozense
     """
     text = "".join(
         [
-            "define <16 x i8> @turned(<16 x i8> %x) {\n",
-            "  %r = shufflevector <16 x i8> %x, <16 x i8> poison, ",
-            f"<16 x i32> <{', '.join(f'i32 {7 * lane % 16}' for lane in range(16))}>",
-            "\n  ret <16 x i8> %r\n}\n",
+            *(_turned(lanes) for lanes in (16, 64)),
             "define <4 x i32> @sum(<4 x i32> %x, <4 x i32> %y) {\n  %s = add <4 x i32> %x, %y\n  ret <4 x i32> %s\n}\n",
             *(_probe(f"{signs}{lanes}", lanes, *how) for signs, how in _SIGNS.items() for lanes in (16, 32, 64)),
             *(f"declare i32 @llvm.vector.reduce.add.v{lanes}i32(<{lanes} x i32>)\n" for lanes in (16, 32, 64)),
@@ -110,6 +110,14 @@ def dot_product(names: frozenset[str], vector_bytes: int) -> DotProduct:
         (WASM_DOT.name, WASM_DOT),
     )
     return next((way for name, way in ways if name in names), PORTABLE)
+
+
+def _turned(lanes: int) -> str:
+    kind, places = f"<{lanes} x i8>", ", ".join(f"i32 {7 * lane % lanes}" for lane in range(lanes))
+    return (
+        f"define {kind} @turned{lanes}({kind} %x) {{\n"
+        f"  %r = shufflevector {kind} %x, {kind} poison, <{lanes} x i32> <{places}>\n  ret {kind} %r\n}}\n"
+    )
 
 
 def _probe(name: str, lanes: int, first: str, second: str) -> str:

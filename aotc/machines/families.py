@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from aotc.machines.dots import PORTABLE, VPMADDUBSW, VPMADDWD, WASM_DOT
+from aotc.machines.lookups import COMPUTED, PSHUFB, SWIZZLE, TBL, VPERMW
 from aotc.machines.machine import (
     CacheShares,
     Core,
@@ -26,7 +27,7 @@ from aotc.machines.machine import (
 
 # --- records that rows share -----------------------------------------------------------------------------------------
 
-_ZEN5_THREADS: Final = ThreadCosts(phase_operations=4000, shared_bytes=1, weight_bytes=8, most_time=0.9)
+_ZEN5_THREADS: Final = ThreadCosts(phase_operations=4000, shared_bytes=1 / 4, weight_bytes=8, most_time=0.9)
 _ZEN5_TILES: Final = TileCosts(
     multipliers=2,
     loads=2,
@@ -77,6 +78,8 @@ _SUMS: Final = SumsCosts(
     window_registers=4,
     most=4,
     most_small=2,
+    most_rolled=4,
+    recomputed=10,
     predicate=4,
     patch=6,
     patch_share=64,
@@ -104,11 +107,12 @@ _ARMV6M: Final = replace(
     unaligned=False,
     fpu=False,
     float_registers=0,
+    sums=replace(_SUMS, recomputed=40),  # an address takes several instructions
 )
 _ARMV7M: Final = replace(_HOST, registers=13, fpu=False, float_registers=0)
 _DSP: Final = replace(_ARMV7M, multiply="smlad")
 _DSP_FPU: Final = replace(_DSP, fpu=True, float_registers=32)
-_RV32: Final = replace(_HOST, multiply="mul", registers=26, unaligned=False, fpu=False, float_registers=0)
+_RV32: Final = replace(_HOST, multiply="mul", registers=14, unaligned=False, fpu=False, float_registers=0)
 
 
 # --- cores with vectors ----------------------------------------------------------------------------------------------
@@ -130,6 +134,7 @@ X86_AVX512: Final = Machine(
     winograd=_ZEN5_WINOGRAD,
     strassen=_ZEN5_STRASSEN,
     dot=VPMADDWD,
+    lookup=VPERMW,
     picks=True,  # vpermi2d
 )
 X86_AVX2: Final = replace(
@@ -140,22 +145,25 @@ X86_AVX2: Final = replace(
     registers=16,
     use=_OF_16,
     dot=VPMADDUBSW,
+    lookup=PSHUFB,
     picks=False,
 )
-X86_SSE: Final = replace(X86_AVX2, name="x86-64 with SSE2", fma=False, vector_bytes=16, dot=VPMADDWD)
-X86_SSE4: Final = replace(X86_SSE, dot=VPMADDUBSW)
+X86_SSE: Final = replace(X86_AVX2, name="x86-64 with SSE2", fma=False, vector_bytes=16, dot=VPMADDWD, lookup=COMPUTED)
+X86_SSE4: Final = replace(X86_SSE, dot=VPMADDUBSW, lookup=PSHUFB)
 """Of the same family, with the dot product of SSSE3."""
 
-_OTHERS: Final = replace(X86_AVX512, name="", l2=512 << 10, vector_bytes=16, dot=PORTABLE, picks=False)
+_OTHERS: Final = replace(X86_AVX512, name="", l2=512 << 10, vector_bytes=16, dot=PORTABLE, lookup=COMPUTED, picks=False)
 """Costs of families that nobody measured are those of a Zen 5; sizes of caches are common ones."""
 
-ARM64_NEON: Final = replace(_OTHERS, name="AArch64 with NEON")
+ARM64_NEON: Final = replace(_OTHERS, name="AArch64 with NEON", lookup=TBL)
 ARM32_NEON: Final = replace(_OTHERS, name="32-bit Arm with NEON", fma=False, registers=16, use=_OF_16)
 RISCV_V: Final = replace(_OTHERS, name="RISC-V with vectors of 128 bits or more")  # 128 is what each register has
 POWER_VSX: Final = replace(_OTHERS, name="POWER with VSX", registers=64, use=_OF_64)
 LOONGARCH_LSX: Final = replace(_OTHERS, name="LoongArch with LSX")
 LOONGARCH_LASX: Final = replace(_OTHERS, name="LoongArch with LASX", vector_bytes=32)
-WASM_SIMD: Final = replace(_OTHERS, name="WebAssembly with SIMD", fma=False, registers=16, use=_OF_16, dot=WASM_DOT)
+WASM_SIMD: Final = replace(
+    _OTHERS, name="WebAssembly with SIMD", fma=False, registers=16, use=_OF_16, dot=WASM_DOT, lookup=SWIZZLE
+)
 """The registers are those of a processor it runs on, at least."""
 
 # --- cores without vectors ------------------------------------------------------------------------------------------
@@ -191,7 +199,12 @@ CORTEX_M4: Final = replace(BARE, name="cortex-m4", scalars=_DSP)
 CORTEX_M4F: Final = replace(BARE, name="cortex-m4f", fma=True, scalars=_DSP_FPU)
 CORTEX_M7: Final = replace(CORTEX_M4F, name="cortex-m7", line=32)
 CORTEX_M33: Final = replace(CORTEX_M4F, name="cortex-m33")
-CORTEX_M55: Final = replace(CORTEX_M4F, name="cortex-m55", line=32, scalars=replace(_DSP_FPU, multiply="mve"))
+CORTEX_M55: Final = replace(
+    CORTEX_M4F,
+    name="cortex-m55",
+    line=32,
+    scalars=replace(_DSP_FPU, multiply="mve", sums=replace(_SUMS, recomputed=100)),
+)
 RISCV32: Final = replace(BARE, name="32-bit RISC-V", scalars=_RV32)
 RISCV32_F: Final = replace(
     RISCV32, name="32-bit RISC-V with FPU", fma=True, scalars=replace(_RV32, fpu=True, float_registers=32)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, Self, TypeAlias
 
 from aotc.machines.dots import PORTABLE, DotProduct
+from aotc.machines.lookups import COMPUTED, ByteLookup
 
 Multiply: TypeAlias = Literal["mul", "mla", "smlad", "mve"]
 """How a core adds up products of integers in registers of 32 bits: by a multiplication and an addition, by one
@@ -185,6 +186,10 @@ class SumsCosts:
     """The most positions, and the most outputs, of a tile."""
     most_small: int
     """The most outputs of a tile of small code: what becomes of each sum is code of its own."""
+    most_rolled: int
+    """The most outputs of a tile of small code whose results are computed in a loop."""
+    recomputed: int
+    """Operations of a tile for each one on an index that is computed again for it, at least."""
     predicate: int
     """Of a step that fills part of a vector."""
     patch: int
@@ -283,6 +288,8 @@ class Machine(Core):
     strassen: StrassenCosts
     dot: DotProduct = PORTABLE
     """How sums of products of 8-bit integers are computed."""
+    lookup: ByteLookup = COMPUTED
+    """How functions of bytes are looked up."""
     picks: bool = False
     """Whether an instruction picks the lanes of a register from two others, by numbers that are in a third."""
     weights_in_l3: bool = False

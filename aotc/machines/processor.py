@@ -34,6 +34,23 @@ def has_vpdpbusd() -> bool:
     return bool({"avx512_vnni"} & flags if "avx512f" in flags else {"avx_vnni"} & flags)
 
 
+def permutations() -> frozenset[str]:
+    """The instructions that permute bytes, in the words of `dots.dot_instructions`."""
+    if platform.machine().lower() in ("aarch64", "arm64"):
+        return frozenset({"tbl"})
+    return frozenset(name for flag, name in _PERMUTATIONS.items() if flag in _x86_flags())
+
+
+_PERMUTATIONS = {
+    "avx512_vbmi": "vpermb.512",
+    "avx512vbmi": "vpermb.512",
+    "avx512bw": "pmaddwd.512",
+    "avx2": "pmaddubsw.256",
+    "ssse3": "pmaddubsw.128",
+}
+"""Features of x86 and what belongs to the same extension."""
+
+
 def caches() -> dict[str, int]:
     """The sizes of the data caches, `l1`, `l2` and `l3`, in bytes, as far as Linux says them."""
     found: dict[str, int] = {}

@@ -22,6 +22,7 @@ from aotc.machines import families, processor
 from aotc.machines.boards import BOARDS, is_xtensa, target_of_board
 from aotc.machines.caches import with_caches
 from aotc.machines.dots import VPDPBUSD, dot_instructions, dot_product
+from aotc.machines.lookups import byte_lookup
 from aotc.machines.machine import Core, Machine
 
 if TYPE_CHECKING:
@@ -154,7 +155,6 @@ Some do so only where code is to be small, so that is what is asked for."""
 _WITH_MAXIMUM: Final = ("x86_64", "aarch64", "wasm32")
 """Where `llvm.maximum` and `llvm.minimum` are instructions. Not probed: LLVM 22 aborts on them for some processors."""
 
-
 _VECTOR_ADDITIONS: Final[tuple[tuple[str, tuple[Machine, ...]], ...]] = (
     (r"\tv?addps\t.*zmm", (families.X86_AVX512,)),
     (r"\tv?addps\t", (families.X86_AVX2, families.X86_SSE)),
@@ -189,7 +189,8 @@ def probed_vectors(target: Target) -> Machine | None:
         if count := len(re.findall(pattern, assembly)):
             # RISC-V adds whole groups of registers in one instruction.
             row = rows[0] if len(rows) == 1 else next(each for each in rows if each.vector_bytes == 64 // count)
-            return replace(row, fma="fmaf" not in assembly, dot=dot_product(target.dots, row.vector_bytes))
+            dot, permutes = (choose(target.dots, row.vector_bytes) for choose in (dot_product, byte_lookup))
+            return replace(row, fma="fmaf" not in assembly, dot=dot, lookup=permutes)
     return None
 
 
@@ -341,8 +342,8 @@ def core_of(spec: str) -> Core:
     if (found := processor.vector_registers()) is not None:
         width, registers, fma = found
         row = next(each for each in _OF_HOSTS if (each.vector_bytes, each.registers) == (width, registers))
-        dot = VPDPBUSD if processor.has_vpdpbusd() else row.dot
-        return replace(row, fma=fma, dot=dot, **processor.caches())
+        dot, permutes = VPDPBUSD if processor.has_vpdpbusd() else row.dot, byte_lookup(processor.permutations(), width)
+        return replace(row, fma=fma, dot=dot, lookup=permutes, **processor.caches())
     llvm = binding()
     host = Target(spec, "", llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
     return replace(probed_vectors(host) or host.core, **processor.caches())

@@ -7,7 +7,7 @@ WeightStore key is anything but a `bare_identifier`, because MLIR's `dense_resou
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Container, Sequence
 
 MAX_LENGTH = 128
 """Longer identifiers are cut: some tools stop comparing well before."""
@@ -80,6 +80,16 @@ def bare_identifier(name: str) -> str:
     """`name` as an MLIR bare identifier: letters, digits, `_`, `.` and `$`, the first a letter or `_`."""
     bare = re.sub(r"[^A-Za-z0-9_.$]", "_", name) or "unnamed"
     return bare if bare[0].isalpha() or bare[0] == "_" else f"_{bare}"
+
+
+def distinct_names(names: Sequence[str]) -> list[str]:
+    """The names of outputs, in which one that is there again has a number that keeps it apart from all others."""
+    taken = set(names)
+    found: list[str] = []
+    for name in names:
+        found.append(_numbered(name, taken) if name in found else name)
+        taken.add(found[-1])
+    return found
 
 
 def _numbered(base: str, taken: Container[str]) -> str:

@@ -35,6 +35,8 @@ class WeightStore:
         self.most_computed = MOST_COMPUTED
         """Bytes that may be added to the model's own constants by what is computed from them, or from nothing."""
         self._computed = 0
+        self.given = 0
+        """Bytes that nodes of the model may still add because its file has them; calls of functions repeat theirs."""
 
     @staticmethod
     def of(ctx: Context) -> WeightStore:
@@ -80,6 +82,12 @@ class WeightStore:
         """As `require_room`, and the bytes are there from now on."""
         self.require_room(size, node, op_type)
         self._computed += size
+
+    def count_given(self, size: int, node: str = "", op_type: str = "") -> None:
+        """As `count_computed`, of a constant that is an attribute: only what the file has not got counts."""
+        of_the_file = min(size, self.given)
+        self.given -= of_the_file
+        self.count_computed(size - of_the_file, node, op_type)
 
     def discard(self, keys: Iterable[str]) -> None:
         """Forget arrays that no IR names any more, so that their memory can go."""

@@ -45,7 +45,8 @@ def _fixed(pipeline: str) -> Callable[[CompileOptions], str]:
 
 
 def _graph(options: CompileOptions) -> str:
-    raising, fixed, notes = "{most-bits=8}", "", ""
+    raising, notes = "{most-bits=8}", ""
+    fixed = f'tabulate-quantized{{target="{options.target}"}},fix-arithmetic{{tables=false}},'
     doubles = options.requantize == "fixed"
     if not is_vectorized(options):
         core = core_of(options.target)
@@ -127,6 +128,11 @@ def _alignment(options: CompileOptions, least: int) -> int:
     return least if machine is None else max(least, machine.vector_bytes)
 
 
+def _plan(options: CompileOptions) -> str:
+    threads = f" threads={options.threads}" if options.threads > 1 else ""
+    return f"plan-memory{{io={options.io} alignment={_alignment(options, 16)}{threads}}}"
+
+
 def _loops(options: CompileOptions) -> str:
     scheduled = is_vectorized(options) or _is_scheduled_without_vectors(options)
     split = ",split-fma" if scheduled and not core_of(options.target).fma else ""
@@ -134,7 +140,8 @@ def _loops(options: CompileOptions) -> str:
     if options.threads > 1:
         parallel = f'split-parallel-loops{{threads={options.threads} target="{options.target}"}}'
     checks = "{check-indices=true}" if options.check_indices else ""
-    return f"convert-graph-to-loops{checks},{parallel},simplify-functions,licm,expand-math{split}"
+    recompute = f'recompute-indices{{target="{options.target}"}},' if _is_scheduled_without_vectors(options) else ""
+    return f"convert-graph-to-loops{checks},{parallel},simplify-functions,{recompute}licm,expand-math{split}"
 
 
 def _interface(options: CompileOptions) -> str:
@@ -187,7 +194,7 @@ PHASES: tuple[Phase, ...] = (
     Phase(
         "plan",
         "order and offsets: one workspace of known size",
-        lambda options: f"plan-memory{{io={options.io} alignment={_alignment(options, 16)}}}",
+        _plan,
     ),
     Phase(
         "loops",

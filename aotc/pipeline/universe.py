@@ -74,6 +74,7 @@ UNIVERSE = Universe(
         # loops
         "convert-graph-to-loops": _lazy("aotc.passes.loops.convert_graph_to_loops", "ConvertGraphToLoopsPass"),
         "serialize-parallel-loops": _lazy("aotc.passes.loops.serialize_parallel_loops", "SerializeParallelLoopsPass"),
+        "recompute-indices": _lazy("aotc.passes.loops.recompute_indices", "RecomputeIndicesPass"),
         "simplify-functions": _lazy("aotc.passes.loops.simplify_functions", "SimplifyFunctionsPass"),
         "split-parallel-loops": _lazy("aotc.passes.loops.split_parallel_loops", "SplitParallelLoopsPass"),
         "expand-math": _lazy("aotc.passes.loops.expand_math", "ExpandMathPass"),

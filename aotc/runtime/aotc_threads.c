@@ -1,14 +1,15 @@
 /* A pool of POSIX threads that wait for shares of work: spinning first, then giving way to others, then asleep. Its
  * twin for objects that aotc writes itself is aotc_threads.ll: change both.
  *
- * A phase is published by one word, its number and how many shares it has. Who begins a share first takes it, by a word
- * of its own: thread t of the pool share t, or the caller, which never waits for a thread that has not begun. So a
- * thread that comes late costs nothing; and one that loses its processor within a share, which the caller must wait
- * for, is not given work again for a multiple of that time. Only a caller has what the arguments point to: a thread
- * looks at them after it has taken a share and before that is done. After a fork the child has none of the threads and
- * starts over. */
-#ifndef _POSIX_C_SOURCE
-#define _POSIX_C_SOURCE 200809L
+ * A phase is published by one word, its number and how many shares it has. Who begins a share first takes it, by a
+ * word of its own: thread t of the pool share t, or the caller, which never waits for a thread that has not begun. So
+ * a thread that comes late costs nothing; and one that loses its processor within a share, which the caller must wait
+ * for, is not given work again for a multiple of that time. No more threads run than there are processors: where a
+ * phase has more shares, each thread has several. Only a caller has what the arguments point to: a thread looks at
+ * them after it has taken a share and before that is done. After a fork the child has none of the threads and starts
+ * over. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* sched_getaffinity */
 #endif
 
 #include "aotc_threads.h"
@@ -46,7 +47,8 @@ static struct {
   pthread_cond_t wake;     /* of threads that wait for a phase */
   pthread_cond_t finished; /* of the caller that waits for a share */
   int32_t process;
-  int32_t started; /* threads of the pool, the caller not counted */
+  int32_t processors; /* that the process may use */
+  int32_t started;    /* threads of the pool, the caller not counted */
   int32_t alone;   /* whether callers work alone, */
   uint32_t until;  /* to this time */
   LINE int32_t busy;     /* a caller has the pool */
@@ -72,6 +74,9 @@ static uint32_t milliseconds(void) {
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (uint32_t)now.tv_sec * 1000u + (uint32_t)(now.tv_nsec / 1000000);
 }
+
+/* How many threads run, the caller's included, where a phase has so many shares. */
+static int32_t workers(int32_t shares) { return shares < pool.processors ? shares : pool.processors; }
 
 /* Whether the caller of this function does share `thread` of phase `call`. A later phase than `call` may have come. */
 static int32_t take(int32_t thread, uintptr_t call) {
@@ -101,18 +106,21 @@ static uintptr_t next_phase(uintptr_t seen) {
 }
 
 static void *serve(void *number) {
-  int32_t thread = (int32_t)(intptr_t)number;
-  Share *share = &pool.shares[thread];
-  uintptr_t call = share->latest;
+  int32_t first = (int32_t)(intptr_t)number;
+  uintptr_t call = pool.shares[first].latest;
   for (;;) {
     call = next_phase(call);
-    if (thread >= (int32_t)(call % kPhase) || !take(thread, call)) continue;
-    share->status = pool.work(pool.arguments, thread, pool.phase);
-    __atomic_store_n(&share->done, call, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&pool.waiting, __ATOMIC_SEQ_CST)) {
-      pthread_mutex_lock(&pool.idle);
-      pthread_cond_signal(&pool.finished);
-      pthread_mutex_unlock(&pool.idle);
+    int32_t shares = (int32_t)(call % kPhase), step = workers(shares);
+    for (int32_t thread = first; first < step && thread < shares; thread += step) {
+      Share *share = &pool.shares[thread];
+      if (!take(thread, call)) continue;
+      share->status = pool.work(pool.arguments, thread, pool.phase);
+      __atomic_store_n(&share->done, call, __ATOMIC_SEQ_CST);
+      if (__atomic_load_n(&pool.waiting, __ATOMIC_SEQ_CST)) {
+        pthread_mutex_lock(&pool.idle);
+        pthread_cond_signal(&pool.finished);
+        pthread_mutex_unlock(&pool.idle);
+      }
     }
   }
   return NULL;
@@ -158,8 +166,8 @@ static int32_t run_together(int32_t threads, int32_t phase, uint64_t *came) {
   for (int32_t thread = 1; thread < threads; ++thread) {
     const Share *share = &pool.shares[thread];
     uint64_t bit = (uint64_t)1 << thread;
-    int32_t done = 0;
-    for (int32_t i = 0; (*came & bit) && !done && i < kGrace; ++i) {
+    int32_t done = 0, own = thread % workers(threads) == 0;
+    for (int32_t i = 0; (*came & bit) && !own && !done && i < kGrace; ++i) {
       if (!(done = __atomic_load_n(&share->done, __ATOMIC_ACQUIRE) == call)) spin();
     }
     int32_t mine = !done && take(thread, call);
@@ -176,6 +184,14 @@ static int32_t run_alone(int32_t threads, aotc_threads_work work, void *argument
   return status;
 }
 
+static int32_t count_processors(void) {
+#ifdef CPU_COUNT
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) == 0) return CPU_COUNT(&set);
+#endif
+  return AOTC_THREADS_MAX;
+}
+
 static void start_over_after_fork(void) {
   int32_t process = (int32_t)getpid();
   int32_t seen = __atomic_load_n(&pool.process, __ATOMIC_ACQUIRE);
@@ -188,6 +204,7 @@ static void start_over_after_fork(void) {
       pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
       pool.idle = mutex;
       pool.wake = pool.finished = condition;
+      pool.processors = count_processors();
       pool.started = pool.alone = pool.busy = pool.waiting = pool.sleeping = 0;
       __atomic_store_n(&pool.process, process, __ATOMIC_RELEASE);
       return;
@@ -198,22 +215,24 @@ static void start_over_after_fork(void) {
 /* Whether there are as many threads, created if need be; they take no signals, which are for the application's. */
 static int32_t start(int32_t threads) {
   sigset_t all, before;
-  if (pool.started >= threads - 1) return 1;
+  int32_t needed = workers(threads) - 1;
   if (threads > AOTC_THREADS_MAX) return 0;
+  if (pool.started >= needed) return 1;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  while (pool.started < threads - 1) {
+  while (pool.started < needed) {
     pthread_t thread;
     pool.shares[pool.started + 1].latest = pool.published;
     if (pthread_create(&thread, NULL, serve, (void *)(intptr_t)(pool.started + 1)) != 0) break;
     ++pool.started;
   }
   pthread_sigmask(SIG_SETMASK, &before, NULL);
-  return pool.started >= threads - 1;
+  return pool.started >= needed;
 }
 
 /* Whether the caller has the pool from now on. */
 static int32_t enter(int32_t threads) {
+  if (workers(threads) < 2) return 0;
   if (__atomic_load_n(&pool.alone, __ATOMIC_RELAXED)) {
     if ((int32_t)(milliseconds() - __atomic_load_n(&pool.until, __ATOMIC_RELAXED)) < 0) return 0;
     __atomic_store_n(&pool.alone, 0, __ATOMIC_RELAXED);

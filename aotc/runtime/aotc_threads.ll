@@ -9,7 +9,8 @@
   i32, [60 x i8],                            ; 11 sleeping
   [8 x i8], [8 x i8], [8 x i8], i32,         ; 13 published, work, arguments, phase
   [36 x i8],
-  [64 x %share]                              ; 18 shares
+  [64 x %share],                             ; 18 shares
+  i32                                        ; 19 processors
 }
 ; 0 taken, latest; 3 done, status
 %share = type { [8 x i8], [8 x i8], [48 x i8], [8 x i8], i32, [52 x i8] }
@@ -25,9 +26,11 @@ declare i32 @pthread_cond_broadcast(ptr)
 declare i32 @pthread_sigmask(i32, ptr, ptr)
 declare i32 @sigfillset(ptr)
 declare i32 @sched_yield()
+declare i32 @sched_getaffinity(i32, iPTR, ptr)
 declare i32 @getpid()
 declare i32 @clock_gettime(i32, ptr)
 declare void @llvm.memset.p0.i32(ptr, i8, i32, i1)
+declare i64 @llvm.ctpop.i64(i64)
 
 define internal i32 @aotc.threads.milliseconds() nounwind {
   %now = alloca { iPTR, iPTR }, align 8
@@ -41,6 +44,14 @@ define internal i32 @aotc.threads.milliseconds() nounwind {
   %pointer = inttoptr iPTR %sum to ptr
   %milliseconds = ptrtoint ptr %pointer to i32
   ret i32 %milliseconds
+}
+
+define internal i32 @aotc.threads.workers(i32 %shares) nounwind {
+  %at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 19
+  %processors = load i32, ptr %at, align 4
+  %few = icmp slt i32 %shares, %processors
+  %workers = select i1 %few, i32 %shares, i32 %processors
+  ret i32 %workers
 }
 
 define internal i1 @aotc.threads.take(i32 %thread, iPTR %call) nounwind {
@@ -110,24 +121,26 @@ entry:
   %waiting.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 9
   %work.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 14
   %arguments.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 15
-  %thread = ptrtoint ptr %number to i32
-  %done.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 18, i32 %thread, i32 3
-  %status.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 18, i32 %thread, i32 4
-  %latest.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 18, i32 %thread, i32 1
-  %first = load iPTR, ptr %latest.at, align 8
+  %first = ptrtoint ptr %number to i32
+  %latest.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 18, i32 %first, i32 1
+  %latest = load iPTR, ptr %latest.at, align 8
   br label %next
 next:
-  %seen = phi iPTR [ %first, %entry ], [ %call, %next ], [ %call, %try ], [ %call, %share ], [ %call, %tell ]
+  %seen = phi iPTR [ %latest, %entry ], [ %call, %next ], [ %call, %more ]
   %call = call iPTR @aotc.threads.next_phase(iPTR %seen)
   %low = and iPTR %call, 127
   %pointer = inttoptr iPTR %low to ptr
   %shares = ptrtoint ptr %pointer to i32
-  %needed = icmp slt i32 %thread, %shares
+  %step = call i32 @aotc.threads.workers(i32 %shares)
+  %needed = icmp slt i32 %first, %step
   br i1 %needed, label %try, label %next
 try:
+  %thread = phi i32 [ %first, %next ], [ %thread.next, %more ]
   %mine = call i1 @aotc.threads.take(i32 %thread, iPTR %call)
-  br i1 %mine, label %share, label %next
+  br i1 %mine, label %share, label %more
 share:
+  %done.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 18, i32 %thread, i32 3
+  %status.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 18, i32 %thread, i32 4
   %work = load ptr, ptr %work.at
   %arguments = load ptr, ptr %arguments.at
   %phase = load i32, ptr %phase.at
@@ -136,12 +149,16 @@ share:
   store atomic iPTR %call, ptr %done.at seq_cst, align 8
   %waiting = load atomic i32, ptr %waiting.at seq_cst, align 4
   %wanted = icmp ne i32 %waiting, 0
-  br i1 %wanted, label %tell, label %next
+  br i1 %wanted, label %tell, label %more
 tell:
   %0 = call i32 @pthread_mutex_lock(ptr %idle)
   %1 = call i32 @pthread_cond_signal(ptr %finished)
   %2 = call i32 @pthread_mutex_unlock(ptr %idle)
-  br label %next
+  br label %more
+more:
+  %thread.next = add i32 %thread, %step
+  %left = icmp slt i32 %thread.next, %shares
+  br i1 %left, label %try, label %next
 }
 
 ; --- the caller ---
@@ -231,6 +248,7 @@ entry:
   %pointer = inttoptr i32 %threads to ptr
   %shares = ptrtoint ptr %pointer to iPTR
   %call = or iPTR %next, %shares
+  %workers = call i32 @aotc.threads.workers(i32 %threads)
   store i32 %phase, ptr %phase.at
   call void @aotc.threads.publish(iPTR %call)
   %own = call i32 %work(ptr %arguments, i32 0, i32 %phase)
@@ -246,7 +264,10 @@ expect:
   %shift = zext i32 %thread to i64
   %bit = shl i64 1, %shift
   %masked = and i64 %came, %bit
-  %awaited = icmp ne i64 %masked, 0
+  %came.before = icmp ne i64 %masked, 0
+  %turn = urem i32 %thread, %workers
+  %other = icmp ne i32 %turn, 0
+  %awaited = and i1 %came.before, %other
   br i1 %awaited, label %look, label %try
 look:
   %i = phi i32 [ 0, %expect ], [ %i.next, %spin ]
@@ -300,6 +321,30 @@ leave:
   ret i32 %status
 }
 
+define internal i32 @aotc.threads.count_processors() nounwind {
+entry:
+  %set = alloca [128 x i8], align 8
+  call void @llvm.memset.p0.i32(ptr align 8 %set, i8 0, i32 128, i1 false)
+  %failed = call i32 @sched_getaffinity(i32 0, iPTR 128, ptr %set)
+  %fine = icmp eq i32 %failed, 0
+  br i1 %fine, label %word, label %unknown
+word:
+  %i = phi i32 [ 0, %entry ], [ %i.next, %word ]
+  %count = phi i64 [ 0, %entry ], [ %count.next, %word ]
+  %at = getelementptr i64, ptr %set, i32 %i
+  %bits = load i64, ptr %at, align 8
+  %more = call i64 @llvm.ctpop.i64(i64 %bits)
+  %count.next = add i64 %count, %more
+  %i.next = add i32 %i, 1
+  %left = icmp slt i32 %i.next, 16
+  br i1 %left, label %word, label %counted
+counted:
+  %processors = trunc i64 %count.next to i32
+  ret i32 %processors
+unknown:
+  ret i32 64
+}
+
 define internal void @aotc.threads.start_over_after_fork() nounwind {
 entry:
   %at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 3
@@ -326,6 +371,9 @@ reset:
   %waiting = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 9
   %sleeping = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 11
   call void @llvm.memset.p0.i32(ptr align 64 @aotc_threads_pool, i8 0, i32 192, i1 false)
+  %processors.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 19
+  %processors = call i32 @aotc.threads.count_processors()
+  store i32 %processors, ptr %processors.at, align 4
   store i32 0, ptr %started, align 4
   store i32 0, ptr %alone, align 4
   store i32 0, ptr %busy, align 4
@@ -344,13 +392,14 @@ entry:
   %created = alloca ptr
   %at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 4
   %published.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 13
-  %needed = add i32 %threads, -1
+  %workers = call i32 @aotc.threads.workers(i32 %threads)
+  %needed = add i32 %workers, -1
   %there = load i32, ptr %at, align 4
-  %enough = icmp sge i32 %there, %needed
-  br i1 %enough, label %done, label %check
-check:
   %many = icmp sgt i32 %threads, 64
-  br i1 %many, label %none, label %begin
+  br i1 %many, label %none, label %check
+check:
+  %enough = icmp sge i32 %there, %needed
+  br i1 %enough, label %done, label %begin
 begin:
   %0 = call i32 @sigfillset(ptr %all)
   %1 = call i32 @pthread_sigmask(i32 2, ptr %all, ptr %before)
@@ -381,6 +430,11 @@ done:
 }
 
 define internal i1 @aotc.threads.enter(i32 %threads) nounwind {
+entry:
+  %workers = call i32 @aotc.threads.workers(i32 %threads)
+  %single = icmp slt i32 %workers, 2
+  br i1 %single, label %no, label %several
+several:
   %alone.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 5
   %until.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 6
   %busy.at = getelementptr %pool, ptr @aotc_threads_pool, i32 0, i32 8

@@ -9,10 +9,11 @@ from xdsl.ir import Dialect
 
 from aotc.dialects.aot.control import CheckOp, FModOp, IsAlignedOp, IsNullOp, RequireOp
 from aotc.dialects.aot.dots import TILE_OPERATIONS, TileDotOp
+from aotc.dialects.aot.lookups import TileLookupOp
 from aotc.dialects.aot.memory import BufferOp, DataOp, NullOp, PtrCastOp, StringOp, WeightOp, WeightsOp, WorkspaceOp
 from aotc.dialects.aot.picks import TilePickOp
 from aotc.dialects.aot.profile import CountersOp, TicksOp
-from aotc.dialects.aot.rounding import RoundProductOp
+from aotc.dialects.aot.rounding import OpaqueOp, RoundProductOp
 from aotc.dialects.aot.structures import AddressOp, AllocaOp, ElementOp, FieldOp, SetElementOp, SetFieldOp
 from aotc.dialects.aot.tables import GlobalOp, SymbolOp, integers
 from aotc.dialects.aot.threads import PhaseOp, ThreadOp
@@ -39,6 +40,7 @@ from aotc.dialects.aot.words import (
     RUN,
     WORD,
     WORD_OPERATIONS,
+    HalfDotOp,
     LaneDotOp,
     LaneSumOp,
     QuadOp,
@@ -78,6 +80,7 @@ AOT = Dialect(
         ThreadOp,
         PhaseOp,
         RoundProductOp,
+        OpaqueOp,
         *TILE_OPERATIONS,
         *WORD_OPERATIONS,
     ],
@@ -104,11 +107,13 @@ __all__ = [
     "FModOp",
     "FieldOp",
     "GlobalOp",
+    "HalfDotOp",
     "IsAlignedOp",
     "IsNullOp",
     "LaneDotOp",
     "LaneSumOp",
     "NullOp",
+    "OpaqueOp",
     "PhaseOp",
     "PrefetchOp",
     "PtrCastOp",
@@ -130,6 +135,7 @@ __all__ = [
     "TileDotOp",
     "TileInsertOp",
     "TileLoadOp",
+    "TileLookupOp",
     "TilePickOp",
     "TileReduceOp",
     "TileSelectOp",

@@ -22,6 +22,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from aotc.dialects.aot import tiles
+from aotc.dialects.aot.lookups import TileLookupOp
 from aotc.dialects.aot.picks import TilePickOp
 from aotc.dialects.aot.tiles import tile_shape
 
@@ -98,6 +99,7 @@ TILE_OPERATIONS: tuple[type[Operation], ...] = (
     tiles.TileReduceOp,
     tiles.TileShuffleOp,
     TilePickOp,
+    TileLookupOp,
     tiles.TileTransposeOp,
     tiles.TileCompareOp,
     tiles.TileSelectOp,

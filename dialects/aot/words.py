@@ -121,6 +121,25 @@ class WordDotOp(IRDLOperation):
 
 
 @irdl_op_definition
+class HalfDotOp(IRDLOperation):
+    """sum + the product of the low halves of a and b, or with `high` of the high ones, signed, modulo 2^32:
+    `aot.half_dot %a, %b, %sum {high}` (SMLABB, SMLATT)."""
+
+    name = "aot.half_dot"
+    a = operand_def(I32)
+    b = operand_def(I32)
+    sum = operand_def(I32)
+    high = opt_prop_def(UnitAttr)
+    result = result_def(I32)
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$a `,` $b `,` $sum attr-dict"
+
+    def __init__(self, a: SSAValue, b: SSAValue, sum: SSAValue, *, high: bool = False) -> None:
+        super().__init__(operands=[a, b, sum], result_types=[i32], properties={"high": UnitAttr()} if high else {})
+
+
+@irdl_op_definition
 class RunDotOp(IRDLOperation):
     """sum + the sum of (x + added) * w over the `count` bytes from a place of each of two buffers, modulo 2^32.
 
@@ -293,5 +312,15 @@ def _check_bytes(buffer: SSAValue, indices: Sequence[SSAValue]) -> None:
         raise VerifyException(f"words are made of bytes, found {element}")
 
 
-WORD_OPERATIONS = (WordLoadOp, WordWidenOp, WordDotOp, RunDotOp, LaneDotOp, LaneSumOp, QuadOp, QuadQuantizeOp)
+WORD_OPERATIONS = (
+    WordLoadOp,
+    WordWidenOp,
+    WordDotOp,
+    HalfDotOp,
+    RunDotOp,
+    LaneDotOp,
+    LaneSumOp,
+    QuadOp,
+    QuadQuantizeOp,
+)
 """Those of the dialect."""

@@ -164,6 +164,8 @@ class SumsSchedule(Schedule):
     """Whether positions at a border, where the window is cut, have code of their own."""
     patch: bool = False
     """Whether what a position of a convolution sees is copied to a buffer, in the order of the weights."""
+    rolled: bool = False
+    """Whether a loop over the sums of a tile, put on the stack, computes the results: code for one, not for each."""
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
-"""Add, subtract and multiply quantised tensors in fixed point, where that gives the same results: for cores on which
-floats are slow, or missing.
+"""Add, subtract and multiply quantised tensors in fixed point, where that gives the same results: floats are slow, or
+missing, and vectors have a division for each.
 
 Of two integers of 8 bits there are 65,536 pairs: what the graph computes of each of them is evaluated, as constants are
 folded, with what follows up to the quantisation, and integers that are the same for all are looked for. Functions of
@@ -60,12 +60,15 @@ class FixArithmeticPass(ModulePass):
 
     name = "fix-arithmetic"
 
+    tables: bool = True
+    """Whether terms may be looked up: not on vectors, whose registers have no tables of 32 bits."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         store = WeightStore.of(ctx)
         for block in graph_blocks(op):
             constants = Constants(block, store)
             for each in list(block.ops):
-                if isinstance(each, QuantizeOp) and (fixed := _fixed(each, constants)) is not None:
+                if isinstance(each, QuantizeOp) and (fixed := _fixed(each, constants, self.tables)) is not None:
                     location = fuse_locations(old.location for old in fixed.replaced)
                     for new in fixed.ops:
                         new.location = location
@@ -85,13 +88,12 @@ class _Operand:
     """Of a constant: which of the numbers each element is."""
 
 
-def _fixed(op: QuantizeOp, constants: Constants) -> Raised | None:
+def _fixed(op: QuantizeOp, constants: Constants, tables: bool) -> Raised | None:
     target, found = quantization(op, constants.store), _arithmetic(op, constants.store)
     if target is None or found is None:
         return None
     root, after = found
-    sides = [_operand(value, constants.store) for value in (root.lhs, root.rhs)]
-    left, right = sides
+    left, right = (_operand(value, constants.store) for value in (root.lhs, root.rhs))
     if left is None or right is None or (left.source is None and right.source is None):
         return None
     wanted = _wanted(root, after, left, right, constants.store)
@@ -103,6 +105,9 @@ def _fixed(op: QuantizeOp, constants: Constants) -> Raised | None:
     numbers = right.numbers.negated() if isinstance(root, SubOp) else right.numbers
     fixed = fixed_sum(left.numbers, numbers, wanted, float(target.scale), target.zero_point)
     if fixed is None:
+        return None
+    sides = ((left, fixed.left), (right, fixed.right))
+    if not tables and any(side.source is not None and terms.factor is None for side, terms in sides):
         return None
     _sum(raised, left, right, fixed, wanted, target, constants)
     return raised

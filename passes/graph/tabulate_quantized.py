@@ -1,8 +1,8 @@
 """Make one table of what a graph computes between an integer of 8 bits and the next quantisation.
 
 A chain of functions, element by element, of one tensor of i8 or ui8 is a function of 256 arguments: it is evaluated for
-all of them, as constants are folded, and becomes `graph.lookup`. For cores without vectors; on vectors the functions
-are computed in registers.
+all of them, as constants are folded, and becomes `graph.lookup`. On vectors only where these permute bytes, and where
+the function takes longer than that; else it is computed in registers.
 
 Before:
 ```mlir
@@ -26,9 +26,12 @@ from xdsl.dialects.builtin import IntegerType, ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from aotc.dialects.dtypes import byte_width
 from aotc.dialects.graph.compound.control import graph_blocks
 from aotc.dialects.graph.conversion import QuantizeOp
 from aotc.dialects.graph.quantized.lookup import LookupOp
+from aotc.machines.machine import Machine
+from aotc.machines.targets import machine_of
 from aotc.model.locations import fuse_locations
 from aotc.model.weights import WeightStore
 from aotc.passes.graph.quantization.chains import Chain
@@ -41,23 +44,32 @@ class TabulateQuantizedPass(ModulePass):
 
     name = "tabulate-quantized"
 
+    target: str | None = None
+    """One with vectors, in whose registers tables are to be; None: elements are looked up one by one."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         store = WeightStore.of(ctx)
+        machine = None if self.target is None else machine_of(self.target)
+        if machine is not None and not machine.lookup.name:
+            return
         for block in graph_blocks(op):
             constants = Constants(block, store)
             for each in reversed(list(block.ops)):
                 if isinstance(each, QuantizeOp) and isinstance(each.to, IntegerType) and each.result.uses:
-                    _tabulate(each, constants)
+                    _tabulate(each, constants, machine)
 
 
-def _tabulate(op: QuantizeOp, constants: Constants) -> None:
+def _tabulate(op: QuantizeOp, constants: Constants, machine: Machine | None) -> None:
     chain = Chain(constants.store)
     if not chain.take(op) or (source := chain.source) is None:
+        return
+    if machine is not None and (len(chain.ops) < machine.lookup.fewest_operations or byte_width(op.to) > 1):
         return
     table = chain.table(op.result)
     if table is None:
         return
-    new = LookupOp.get(source, constants.of(table, "table"))
+    registers = {} if machine is None else {"width": machine.vector_bytes, "row": machine.lookup.row}
+    new = LookupOp.get(source, constants.of(table, "table"), **registers)
     new.location = fuse_locations(each.location for each in chain.ops)
     new.result.name_hint = op.result.name_hint
     Rewriter.replace_op(op, [new])

@@ -158,8 +158,16 @@ class Shares:
 
     @property
     def time(self) -> float:
-        """The time until all threads are done, in operations on registers."""
-        return sum(self._plan(op).time for op in self.function.body.block.ops)
+        """The time until all threads are done, that in which they get what they read included, in operations on
+        registers."""
+        return sum(self._plan(op).total for op in self.function.body.block.ops)
+
+    @property
+    def time_alone(self) -> float:
+        """The same of a single thread, which gets what others wrote, too."""
+        block = self.function.body.block
+        read = sum(self._reads.cost(op, set(), self.threads) for op in block.ops)
+        return self.costs.of_block(block) + read
 
     # Which loops are split
 

@@ -87,9 +87,8 @@ class SplitParallelLoopsPass(ModulePass):
             phases = Phases(shares)
         except Indivisible:
             return None
-        alone = shares.costs.of_block(function.body.block)
         together = shares.time + phases.count * costs.phase_operations
-        return (shares, phases) if together < costs.most_time * alone else None
+        return (shares, phases) if together < costs.most_time * shares.time_alone else None
 
 
 def _merge_nests(function: FuncOp) -> None:

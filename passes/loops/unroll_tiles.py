@@ -47,6 +47,7 @@ from xdsl.passes import ModulePass
 
 from aotc.dialects.aot import tiles
 from aotc.dialects.aot.dots import TILE_OPERATIONS, TileDotOp
+from aotc.dialects.aot.lookups import TileLookupOp
 from aotc.dialects.aot.tiles import tile_shape, tile_type
 from aotc.dialects.aot.words import LaneDotOp, LaneSumOp, QuadOp, QuadQuantizeOp
 from aotc.dialects.graph.shapes import ceil_div
@@ -389,6 +390,23 @@ def _shuffle(u: _Unrolling, op: tiles.TileShuffleOp) -> Sequence[Registers]:
     return [[u.shuffle(a, b, lanes) for a, b in zip(u.registers(op.a), u.registers(op.b), strict=True)]]
 
 
+def _lookup(u: _Unrolling, op: TileLookupOp) -> Sequence[Registers]:
+    """As many registers together as are looked up at once, the last ones repeated."""
+    registers, table = u.registers(op.x), [register for tile in op.table for register in u.registers(tile)]
+    lanes, width = tile_shape(op.x)[-1], op.width.value.data
+    at_once, found = width // lanes, list[SSAValue]()
+    for start in range(0, len(registers), at_once):
+        some = registers[start : start + at_once]
+        whole = [some[number % len(some)] for number in range(at_once)]
+        while len(whole) > 1:
+            size = 2 * tile_shape(whole[0])[0]
+            whole = [u.shuffle(low, high, range(size)) for low, high in zip(whole[::2], whole[1::2], strict=True)]
+        result = u.emit(TileLookupOp, (*whole, *table), whole[0].type, {"width": op.width})
+        for first in range(0, len(some) * lanes, lanes):
+            found.append(result if lanes == width else u.shuffle(result, result, range(first, first + lanes)))
+    return [found]
+
+
 def _exchange(u: _Unrolling, rows: Sequence[SSAValue], step: int, low: list[int], further: int) -> list[SSAValue]:
     """Replace each two rows `step` apart by their lanes `low` and by the lanes `further` on."""
     high = [lane + further for lane in low]
@@ -459,6 +477,7 @@ _UNROLLING: dict[type[Operation], Unroll] = {
     tiles.TileSliceOp: _slice,
     tiles.TileInsertOp: _insert,
     tiles.TileShuffleOp: _shuffle,
+    TileLookupOp: _lookup,
     tiles.TileTransposeOp: _transpose,
     tiles.TileReduceOp: _reduce,
 }

@@ -10,8 +10,10 @@ from aotc.dialects.aot import (
     LANES,
     QUAD,
     RUN,
+    HalfDotOp,
     LaneDotOp,
     LaneSumOp,
+    OpaqueOp,
     QuadOp,
     QuadQuantizeOp,
     RoundProductOp,
@@ -66,6 +68,18 @@ def _dot(f: FunctionLowering, op: WordDotOp) -> None:
     for x, y in (low, high):
         total = b.integer_op(llvm.AddOp, total, b.integer_op(llvm.MulOp, x, y))
     f.set(op.result, total)
+
+
+def _half_dot(f: FunctionLowering, op: HalfDotOp) -> None:
+    b = f.b
+
+    def half(value: SSAValue) -> SSAValue:
+        if op.high is not None:
+            return b.integer_op(llvm.AShrOp, value, b.constant(16, i32))
+        return b.convert(llvm.SExtOp, b.convert(llvm.TruncOp, value, i16), i32)
+
+    product = b.integer_op(llvm.MulOp, half(f.get(op.a)), half(f.get(op.b)))
+    f.set(op.result, b.integer_op(llvm.AddOp, f.get(op.sum), product))
 
 
 def _run_dot(f: FunctionLowering, op: RunDotOp) -> None:
@@ -128,10 +142,12 @@ LOWERINGS: Lowerings = {
     WordLoadOp: _load,
     WordWidenOp: _widen,
     WordDotOp: _dot,
+    HalfDotOp: _half_dot,
     RunDotOp: _run_dot,
     LaneDotOp: lambda f, op: f.set(op.result, _lanes(f, op.sum, op.x, op.w)),
     LaneSumOp: lambda f, op: f.set(op.result, _lanes(f, op.sum, op.w)),
     QuadOp: _quad,
     QuadQuantizeOp: _quad_quantize,
     RoundProductOp: _round_product,
+    OpaqueOp: lambda f, op: f.set(op.result, f.get(op.value)),
 }

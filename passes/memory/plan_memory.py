@@ -28,7 +28,8 @@ better of both. With `io=workspace` inputs and outputs are buffers of the worksp
 the end; they leave the signature, and the entry says in `aot.tensors` what and where they are. So do states, whatever
 `io` is: `aot.states` says where, and nothing else is ever there. A region of control flow
 is planned by itself, the buffers around it staying where they are; its own ones lie in a part of the workspace that is
-one buffer of the block around, the same for both regions of a conditional. The planner itself is
+one buffer of the block around, the same for both regions of a conditional. With several `threads` buffers
+that use the same memory have the same middle, where that takes little more. The planner itself is
 `aotc.passes.memory.planner`.
 """
 
@@ -41,13 +42,7 @@ from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.arith import ConstantOp
-from xdsl.dialects.builtin import (
-    IndexType,
-    IntegerAttr,
-    MemRefType,
-    ModuleOp,
-    NoneAttr,
-)
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, ModuleOp, NoneAttr
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.dialects.memref import AllocOp, LoadOp, ReinterpretCastOp, ViewOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
@@ -89,6 +84,8 @@ class PlanMemoryPass(ModulePass):
     in_place: bool = True
     io: str = "caller"
     """Where inputs and outputs are: the `caller`'s, or in the `workspace`."""
+    threads: int = 1
+    """How many compute each kernel together."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = {function.sym_name.data: function for function in op.ops if isinstance(function, FuncOp)}
@@ -96,7 +93,7 @@ class PlanMemoryPass(ModulePass):
             if is_entry(function):
                 entry = _Block(function.body.block, functions)
                 tensors = _tensors(function, entry, inside=self.io == "workspace")
-                entry.read(self.alignment, self.order, self.in_place)
+                entry.read(self)
                 set_plan(op, _report(entry, tensors))
                 _rewrite(entry)
                 _move_to_workspace(function, entry, tensors, inside=self.io == "workspace")
@@ -144,7 +141,7 @@ class _Block:
     """Views of a place that is known at run time only."""
     plan: MemoryPlan | None = None
 
-    def read(self, alignment: int, order: str, share: bool) -> None:
+    def read(self, options: PlanMemoryPass) -> None:
         """Find storages and steps, those of regions first, and plan them."""
         for op in reversed(tuple(self.block.ops)):
             if is_side_effect_free(op) and op.results and not any(result.uses for result in op.results):
@@ -164,12 +161,12 @@ class _Block:
             elif memory or op.regions:
                 inner = [_Block(region.block, self.functions, self) for region in op.regions]
                 for each in inner:
-                    each.read(alignment, order, share)
+                    each.read(options)
                 self._take(_Call(op, loads, inner), memory)
                 loads = []
         if loads:  # of the terminator, as which `rewrite` treats them
             self._take(_Call(loads[-1], loads[:-1]), [])
-        self.plan = plan_memory(self.program, alignment, order, share)
+        self.plan = plan_memory(self.program, options.alignment, options.order, options.in_place, options.threads)
 
     @property
     def program(self) -> Program:

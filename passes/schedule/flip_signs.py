@@ -22,22 +22,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, ModuleOp, TensorType, i8, i64
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, ModuleOp, TensorType, i8, i32, i64
 from xdsl.ir import Attribute, Block, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
 from aotc.dialects.constants import known_array
+from aotc.dialects.dtypes import wrap
 from aotc.dialects.graph.compound.control import graph_blocks
-from aotc.dialects.graph.conversion import DequantizeOp, QuantizeOp
+from aotc.dialects.graph.conversion import CastOp, DequantizeOp, QuantizeOp
 from aotc.dialects.graph.convolution import ConvOp
-from aotc.dialects.graph.interfaces import GraphOp, element_type_of, shape_of
+from aotc.dialects.graph.elementwise import SubOp
+from aotc.dialects.graph.interfaces import GraphOp, element_type_of, producer, shape_of
 from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.movement import ConcatOp, ReshapeOp, SliceOp, TransposeOp
 from aotc.dialects.graph.packed.dots import is_narrow_anyhow
 from aotc.dialects.graph.quantized.accumulation import AccumulatingOp
+from aotc.dialects.graph.quantized.fixed_add import FixedAddOp
 from aotc.dialects.graph.quantized.flip import FLIPPED, UI8, FlipSignOp, flipped_type
 from aotc.dialects.graph.quantized.lookup import LookupOp
 from aotc.dialects.graph.quantized.requantization import RequantizeOp
@@ -147,6 +150,12 @@ class _Flips:
             if isinstance(reader, DequantizeOp) and use.index == 0:
                 _read_flipped(reader, new.results[0])
                 continue
+            if isinstance(reader, FixedAddOp):
+                _add_flipped(reader, use.index, new.results[0])
+                continue
+            if isinstance(reader, CastOp) and (less := _zero_point_taken(reader)) is not None:
+                _factor_flipped(reader, *less, new.results[0])
+                continue
             if back is None:
                 back = FlipSignOp.get(new.results[0])
                 back.location = maker.location
@@ -168,6 +177,35 @@ def _read_flipped(op: DequantizeOp, value: SSAValue) -> None:
     op.erase()
 
 
+def _add_flipped(op: FixedAddOp, operand: int, value: SSAValue) -> None:
+    """Add the flipped operand instead: with what the sum is more in its offset."""
+    more = op.number(("x_factor", "y_factor")[operand]) * _shift(op.operands[operand])
+    op.properties["offset"] = IntegerAttr(wrap(op.number("offset") - more, i32), i64)
+    op.operands[operand] = value
+
+
+def _zero_point_taken(op: CastOp) -> tuple[SubOp, int] | None:
+    """What takes the zero point, one number, off integers that nothing else reads as i32; and that number."""
+    reader = op.result.get_user_of_unique_use()
+    if op.to != i32 or not isinstance(reader, SubOp) or reader.lhs is not op.result:
+        return None
+    constant = producer(reader.rhs, ConstantOp)
+    value = None if constant is None else constant.value
+    if not isinstance(value, DenseIntOrFPElementsAttr) or len(value) != 1:
+        return None
+    return reader, cast(int, value.get_values()[0])
+
+
+def _factor_flipped(op: CastOp, less: SubOp, point: int, value: SSAValue) -> None:
+    """Take the flipped zero point off the flipped integers instead."""
+    kind = TensorType(i32, shape_of(less.rhs))
+    flipped = ConstantOp(DenseIntOrFPElementsAttr.from_list(kind, [point + _shift(op.x)]))
+    op.operands[0] = value
+    assert less.parent is not None
+    less.parent.insert_op_before(flipped, less)
+    less.operands[1] = flipped.results[0]
+
+
 def _flipped_point(op: GraphOp, scale: SSAValue, point: SSAValue | None, kind: Any) -> SSAValue:
     """The flipped zero point, one for each scale, inserted before `op`; an absent one is 0."""
     made: list[GraphOp] = []
@@ -185,13 +223,13 @@ def _quantize(flips: _Flips, op: QuantizeOp) -> GraphOp:
     return QuantizeOp.get(op.x, op.scale, point, **(op.properties | {"to": flipped_type(op.to)}))
 
 
-def _requantize(flips: _Flips, op: RequantizeOp) -> GraphOp:
+def _requantize(flips: _Flips, op: RequantizeOp | FixedAddOp) -> GraphOp:
     shift = _shift(op.result)
     moved = {
         name: IntegerAttr(value.value.data + shift, i64)
         for name, value in (("zero_point", op.zero_point), ("low", op.low), ("high", op.high))
     }
-    return RequantizeOp.get(op.x, op.multiplier, **(op.properties | moved | {"to": flipped_type(op.to)}))
+    return type(op).get(*op.operands, **(op.properties | moved | {"to": flipped_type(op.to)}))
 
 
 def _lookup(flips: _Flips, op: LookupOp) -> GraphOp:
@@ -212,6 +250,7 @@ def _moved(flips: _Flips, op: GraphOp) -> GraphOp:
 _MAKERS: dict[type[GraphOp], Maker] = {
     QuantizeOp: _quantize,
     RequantizeOp: _requantize,
+    FixedAddOp: _requantize,
     LookupOp: _lookup,
     **dict.fromkeys((ReshapeOp, TransposeOp, SliceOp, ConcatOp, MaxPoolOp), _moved),
 }

@@ -8,11 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cases import Case, decided
-from harness import Array
-from onnx import ModelProto, numpy_helper, save
-
-from aotc.measuring.routes import open_model
-from aotc.pipeline.options import CompileOptions
+from harness import Array, by_c_and_llvm
+from onnx import ModelProto, numpy_helper
 
 NODES = 60
 """How many cases make one model."""
@@ -57,9 +54,7 @@ def merged(cases: tuple[Case, ...]) -> tuple[ModelProto, dict[str, Array]]:
 @pytest.mark.parametrize("cases", batches(), ids=lambda cases: f"opset{cases[0].opset}-{cases[0].op_type}")
 def test_c_and_llvm_give_the_same_bits(cases: tuple[Case, ...], tmp_path: Path) -> None:
     model, feed = merged(cases)
-    path = tmp_path / "cases.onnx"
-    save(model, path)
-    by_c, by_llvm = (open_model(str(path), route, CompileOptions())(feed) for route in ("c", "jit"))
+    by_c, by_llvm = (compiled(feed) for compiled in by_c_and_llvm(model, tmp_path))
     for name, array in by_c.items():
         nan = np.isnan(array.astype(np.float64)) & np.isnan(by_llvm[name].astype(np.float64))
         # of a NaN neither the sign nor the payload is defined

@@ -14,6 +14,7 @@ import ml_dtypes
 import numpy as np
 import onnxruntime
 import pytest
+from harness import by_c_and_llvm
 from onnx import ModelProto, TensorProto, helper, numpy_helper, save
 
 from aotc.machines.targets import lookup
@@ -214,8 +215,8 @@ def test_results_are_those_of_f32_rounded(kind: str, seed: int, tmp_path: Path) 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_c_and_llvm_give_the_same_bits(kind: str, tmp_path: Path) -> None:
-    made, path = chains(kind, 0), tmp_path / "chains.onnx"
-    save(made.model(KINDS[kind][1], wide=False), path)
-    by_c, by_llvm = (open_model(str(path), route, CompileOptions())(made.feed) for route in ("c", "jit"))
+    made = chains(kind, 0)
+    ways = by_c_and_llvm(made.model(KINDS[kind][1], wide=False), tmp_path)
+    by_c, by_llvm = (compiled(made.feed) for compiled in ways)
     for make, name in zip(CHAINS, made.outputs, strict=True):
         assert by_c[name].tobytes() == by_llvm[name].tobytes(), make.__name__

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from harness import by_c_and_llvm
 from onnx import save
 from quantized import LEVELS, MICROSOFT, Graph, assert_close, assert_equal, pick, scale_of_sums, window
 
@@ -239,10 +240,8 @@ def test_c_and_llvm_give_the_same_integers(optimize: str, tmp_path: Path) -> Non
     for make in (*EXACT.values(), *CLOSE.values()):
         for _ in range(4):
             make(g)
-    path = tmp_path / "cases.onnx"
-    save(g.model(), path)
-    options = CompileOptions(optimize=optimize)
-    by_c, by_llvm = (open_model(str(path), route, options)(g.inputs) for route in ("c", "jit"))
+    ways = by_c_and_llvm(g.model(), tmp_path, CompileOptions(optimize=optimize))
+    by_c, by_llvm = (compiled(g.inputs) for compiled in ways)
     assert all(by_c[name].tobytes() == by_llvm[name].tobytes() for name in g.outputs)
 
 

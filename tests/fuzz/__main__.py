@@ -20,7 +20,7 @@ from fuzz.cases import CASES, keep
 from fuzz.isolation import Outcome, Runner
 
 LONGEST = 120.0
-"""Seconds that a case may take."""
+"""Seconds of work that a case may take, or of waiting without any."""
 
 
 def main() -> int:

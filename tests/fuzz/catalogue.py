@@ -5,7 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from fuzz.drafts import Draft, Drawer, Specimen
-from fuzz.drawers import control, elementwise, learned, microsoft, movement, products, rows, selection, signals, vision
+from fuzz.drawers import (
+    control,
+    elementwise,
+    learned,
+    microsoft,
+    movement,
+    networks,
+    products,
+    rows,
+    selection,
+    signals,
+    vision,
+)
 from fuzz.oracle import Refused
 
 DRAWERS: dict[str, Drawer] = (
@@ -19,6 +31,7 @@ DRAWERS: dict[str, Drawer] = (
     | signals.DRAWERS
     | learned.DRAWERS
     | microsoft.DRAWERS
+    | networks.DRAWERS
 )
 
 NOT_DRAWN = {

@@ -22,6 +22,8 @@ _CASES = 1500
 """After how many cases a process is replaced: what a compiler in one process keeps is not what is looked for."""
 
 
+_IDLE = 0.05
+"""Seconds of work, below which a case only waits."""
 _SCRATCH = "aotc-rig."
 """How the folder begins that the rig of the boards keeps as long as its process lives."""
 
@@ -67,6 +69,21 @@ def _innermost(error: BaseException) -> str:
     return "".join(traceback.format_exception(error)[-3:])
 
 
+def _worked(process: int) -> float:
+    """Seconds that processors have worked for a process and those it has started; 0 where nothing says so."""
+    times: dict[int, tuple[int, int]] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            fields = path.read_text().rpartition(")")[2].split()
+            times[int(path.parent.name)] = int(fields[1]), sum(map(int, fields[11:15]))
+    total, open_ = 0, [process]
+    while open_:
+        parent = open_.pop()
+        total += times.get(parent, (0, 0))[1]
+        open_ += [each for each, (of, _) in times.items() if of == parent]
+    return total / os.sysconf("SC_CLK_TCK")
+
+
 class Runner:
     """Runs cases of one kind in a process of their own."""
 
@@ -86,7 +103,7 @@ class Runner:
         self._connection.send(seed)
         self._done += 1
         try:
-            answer = self._connection.recv() if self._connection.poll(self._seconds) else None
+            answer = self._connection.recv() if self._answers() else None
         except (EOFError, ConnectionError):
             self._process.join(10)
             code = self._process.exitcode
@@ -97,6 +114,17 @@ class Runner:
             self.close()
             return Outcome(False, "hang", f"more than {self._seconds} s", time.monotonic() - start)
         return Outcome(*answer, time.monotonic() - start)
+
+    def _answers(self) -> bool:
+        """Wait for an answer; whether there is one. How busy the machine is does not matter: a case that hangs is one
+        that has worked for too long, or has waited for so long without any work."""
+        begun = seen = _worked(self._process.pid)
+        while not self._connection.poll(self._seconds):
+            now = _worked(self._process.pid)
+            if now - begun > self._seconds or now - seen < _IDLE:
+                return False
+            seen = now
+        return True
 
     def _start(self) -> None:
         context = multiprocessing.get_context("forkserver")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import os
@@ -18,19 +19,26 @@ from typing import Any
 import numpy as np
 
 import aotc
+from aotc.compiler.driver import in_process, lower
 from aotc.dialects.dtypes import numpy_dtype
+from aotc.executor import compiled_in_process
 from aotc.machines import processor
+from aotc.model.conventions import CHOICES, RULES, Conventions
+from aotc.pipeline.options import CompileOptions
 from fuzz.drafts import Specimen
 from fuzz.oracle import Array
 
 EMBEDDED = Path(__file__).parents[1] / "embedded"
+SCALAR = "rv64gc"
+"""A target without vectors, of as wide addresses as hosts have."""
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 WARNINGS = (
     *("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-pedantic", "-Wvla", "-Wstrict-prototypes"),
     *("-Wmissing-prototypes", "-Werror"),
 )
 """What C for a target without vectors is clean under (docs/abi.md)."""
-_SECONDS = 120
+_SECONDS = 3600
+"""That a program may run at the longest, however busy the machine is; the case ends sooner."""
 _CANARY = 16
 """Bytes behind each output, which must stay as they are."""
 
@@ -68,6 +76,81 @@ def _library(target: str, **options: Any) -> Callable[[Specimen], dict[str, Arra
                 *(source(specimen), folder), name="m", emit="shared", target=target, dims=specimen.dims(), **options
             )
             return aotc.load(made.files[0])(specimen.feed())
+
+    return run
+
+
+def _without_vectors(**options: Any) -> Callable[[Specimen], dict[str, Array]]:
+    """As for a processor without vectors, of as wide addresses as this one, so that it runs here."""
+
+    def run(specimen: Specimen) -> dict[str, Array]:
+        chosen = in_process(CompileOptions.of(target=SCALAR, dims=specimen.dims(), **options))
+        return compiled_in_process(lower(source(specimen), chosen))(specimen.feed())
+
+    return run
+
+
+def _open(specimen: Specimen) -> dict[str, Array]:
+    """With the first extents of all inputs open until they arrive."""
+    names = {value.name for value in specimen.inputs() if value.rank}
+    model = aotc.compile(
+        source(dataclasses.replace(specimen, symbolic=frozenset(names))),
+        dims=dict.fromkeys((f"n_{name}" for name in names), "any"),
+    )
+    return model(specimen.feed())
+
+
+def _conventions(specimen: Specimen) -> dict[str, Array]:
+    """Some legal choice of how a library is called."""
+    rng = np.random.default_rng(specimen.seed + (1 << 41))
+    while True:
+        picked = {name: str(rng.choice(choices)) for name, choices in CHOICES.items()}
+        picked |= {"weights": "embedded", "io": "caller"}  # from elsewhere nothing loads them
+        if not any(rule.forbids(Conventions(**picked)) for rule in RULES):
+            return _library("host", **picked)(specimen)
+
+
+STEPS = 3
+"""How often a model with a state is called before it is reset, and after."""
+
+
+def _states(specimen: Specimen) -> dict[str, str]:
+    """Which outputs may be which inputs' next values; an output and an input are left."""
+    found: dict[str, str] = {}
+    feed = specimen.feed()
+    for name in specimen.outputs[1:]:
+        value = specimen.values[name]
+        if value.last or len(found) + 1 >= len(feed):
+            continue
+        form = value.dtype, value.shape
+        free = [n for n, x in feed.items() if (x.dtype.name, x.shape) == form and n not in found.values()]
+        if free and not any(np.array_equal(value.array, feed[n]) for n in free):  # that it is itself never changes
+            found[name] = free[0]
+    return found
+
+
+def _stream(**options: Any) -> Callable[[Specimen], dict[str, Array]]:
+    """Outputs that are of an input's form are kept as its next value; each call is what the model gives without."""
+
+    def run(specimen: Specimen) -> dict[str, Array]:
+        data, feed = source(specimen), specimen.feed()
+        plain = aotc.compile(data, dims=specimen.dims(), **options)
+        state = _states(specimen)
+        outputs = plain(feed)
+        if not state:
+            return outputs
+        kept = aotc.compile(data, dims=specimen.dims(), state=state, **options)
+        given = {name: array for name, array in feed.items() if name not in state.values()}
+        for _ in range(2):
+            values = {name: np.zeros_like(feed[name]) for name in state.values()}
+            for step in range(STEPS):
+                expected, found = plain(feed | values), kept(given)
+                for name in found:
+                    if found[name].tobytes() != expected[name].tobytes():
+                        raise Wrong(f"{name} of call {step}, with the states {state}: {found[name]}, {expected[name]}")
+                values = {into: expected[name] for name, into in state.items()}
+            kept.reset()
+        return outputs
 
     return run
 
@@ -222,6 +305,12 @@ def routes() -> tuple[Route, ...]:
         Route("Os", 4, _in_process(optimize="s")),
         Route("strict", 4, _in_process(accuracy="strict")),
         Route("threads", 4, _in_process(threads=3)),
+        Route("without vectors", 3, _without_vectors()),
+        Route("without vectors Os", 1, _without_vectors(optimize="s")),
+        Route("bytecode", 2, _in_process(executor="vm")),
+        Route("open shapes", 2, _open),
+        Route("stream", 1, _stream()),
+        Route("stream O0", 1, _stream(optimize="0")),
         Route("verify-each", 1, _in_process(verify_each=True)),
         Route("check-indices", 1, _in_process(check_indices=True)),
         Route("check-indices on threads", 1, _in_process(check_indices=True, threads=2)),
@@ -231,16 +320,19 @@ def routes() -> tuple[Route, ...]:
         return tuple(found)
     found += [Route(f"shared {level}", 0.7, _library(level)) for level, flag in levels.items() if flag in _flags()]
     found.append(Route("packed", 1, _library("host", interface_api="packed", operator_api="cpacked")))
+    found.append(Route("conventions", 2, _conventions))
+    if shutil.which("gcc"):
+        found.append(Route("bytecode in C", 0.5, _library("host", executor="vm")))
     if shutil.which("gcc"):
         found += [
             Route(f"C {level}", 0.1, _c(level, "-O1", f"-march={level}"))
             for level, flag in levels.items()
             if flag in _flags()
         ]
-        plain = _c("rv64gc", "-O1", warnings=WARNINGS)  # C99 without vectors, which any 64-bit compiler takes
+        plain = _c(SCALAR, "-O1", warnings=WARNINGS)  # C99 without vectors, which any 64-bit compiler takes
         found += [
             Route("C scalar", 0.5, plain),
-            Route("C small", 0.5, _c("rv64gc", "-O1", warnings=WARNINGS, optimize="s")),
+            Route("C small", 0.5, _c(SCALAR, "-O1", warnings=WARNINGS, optimize="s")),
         ]
     if not _rig().missing_tools() and not os.environ.get("AOTC_FUZZ_NO_BOARDS"):
         found += [Route(f"board {name}", 0.2, _board(name)) for name in ("m4f", "m0")]

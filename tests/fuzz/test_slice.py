@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import random
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from aotc.frontend.onnx import supported_operators
-from fuzz import damage_ir, damage_models, models, routes
+from fuzz import damage_caches, damage_ir, damage_models, models, routes
 from fuzz.cases import CASES
 from fuzz.catalogue import DRAWERS, NOT_DRAWN, draw
 from fuzz.drafts import Draft, Specimen
@@ -221,3 +222,29 @@ def test_routes_are_there() -> None:
     assert {"O0", "Os", "strict", "threads", "packed"} <= names
     assert all(route.weight > 0 for route in routes.routes())
     assert models.chosen(_sum(3)) == models.chosen(_sum(3)) and models.chosen(_sum(3))[0] is DEFAULT
+
+
+def test_an_entry_is_damaged_once_that_is_no_folder_any_more(tmp_path: Path) -> None:
+    """What is in the folder of entries itself is of no entry: beside it nothing is written."""
+    root = tmp_path / "cache"
+    (root / "entry").mkdir(parents=True)
+    (root / "entry" / "file").write_text("")
+    assert damage_caches._file(random.Random(0), root) == root / "entry" / "file"
+    damage_caches._entry(random.Random(0), root / "entry" / "file")
+    assert (root / "entry").is_file() and damage_caches._file(random.Random(0), root) is None
+
+
+def test_a_state_is_the_next_calls_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What reset does not clear is seen; an output that is an input itself, or the only one, is no state."""
+    draft = Draft(np.random.default_rng(0), 21)
+    x, h = (draft.fresh("float32", (3, 4), constant=False) for _ in range(2))
+    (after,) = draft.add("Add", [x, h])
+    (y,) = draft.add("Tanh", [after])
+    specimen = dataclasses.replace(draft.finish(0), outputs=[y.name, after.name])
+    assert routes._states(specimen) == {after.name: x.name}
+    assert not routes._states(dataclasses.replace(specimen, outputs=[y.name]))
+    (stream,) = (route for route in routes.routes() if route.name == "stream")
+    compared(specimen, stream.run(specimen))
+    monkeypatch.setattr("aotc.executor.CompiledModel.reset", lambda _: None)
+    with pytest.raises(Wrong, match="of call 0, with the states"):
+        stream.run(specimen)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import shutil
 import subprocess
 from pathlib import Path
@@ -22,6 +23,9 @@ CPP_WARNINGS = ("-std=c++17", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-
 INTERFACES = (("c", "unpacked"), ("micro", "unpacked"), ("packed", "cpacked"))
 C_COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name) is not None]
 CPP_COMPILERS = [name for name in ("g++", "clang++") if shutil.which(name) is not None]
+
+TOLD_NOTHING = "x86-64" if platform.machine() == "x86_64" else "host"
+"""What compilers make code for that are told no processor: they need not take vectors apart that it does not have."""
 
 pytestmark = pytest.mark.skipif(not C_COMPILERS, reason="needs gcc or clang")
 
@@ -111,7 +115,7 @@ def test_memory_that_changes_its_type_means_the_same_at_every_level(name: str, t
         source = HERE / "data" / name / "model.onnx"
         with np.load(HERE / "data" / name / "inputs.npz") as inputs:
             (x,) = inputs.values()
-    info = aotc.compile_to(source, tmp_path, name="m").info
+    info = aotc.compile_to(source, tmp_path, name="m", target=TOLD_NOTHING).info
     assert info is not None
     (tmp_path / "main.c").write_text(DRIVER)
     outputs = dict[str, bytes]()
@@ -120,9 +124,9 @@ def test_memory_that_changes_its_type_means_the_same_at_every_level(name: str, t
         listing = subprocess.run(["nm", tmp_path / "m.o"], check=True, capture_output=True, text=True).stdout
         kept = {line.split()[-1].split(".")[0] for line in listing.splitlines()}
         assert {kernel.symbol for kernel in info.kernels} <= kept, "inlined: only luck would keep the order"
-        for flags in (("-O0",), ("-O3",), ("-O3", "-flto")):
+        for flags, unit in ((("-O0",), "m.c"), (("-O3",), "m.o"), (("-O3", "-flto"), "m.c")):
             program = tmp_path / "program"
-            sources = (tmp_path / "main.c", tmp_path / "m.c")
+            sources = (tmp_path / "main.c", tmp_path / unit)
             done = subprocess.run([compiler, "-std=c99", *flags, *sources, "-lm", "-o", program], capture_output=True)
             if done.returncode != 0 and "-flto" in flags:  # needs a linker plugin
                 continue
@@ -132,5 +136,5 @@ def test_memory_that_changes_its_type_means_the_same_at_every_level(name: str, t
             ).stdout
     assert len(set(outputs.values())) == 1, outputs
     if name == "mixed":
-        (expected,) = aotc.compile(source)(x.reshape(4, 4)).values()
+        (expected,) = aotc.compile(source, target=TOLD_NOTHING)(x.reshape(4, 4)).values()
         assert np.array_equal(np.frombuffer(outputs["gcc ('-O0',)"], np.float32), expected.ravel())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
@@ -20,6 +21,7 @@ from aotc.emit.c.files import emit_c
 from aotc.executor import compiled_in_process, load
 from aotc.measuring.routes import C_FLAGS, build_shared
 from aotc.model.files import write_files
+from aotc.pipeline.compilation import Compilation
 from aotc.pipeline.options import CompileOptions
 
 Array = np.ndarray[Any, Any]
@@ -43,23 +45,30 @@ def window_values(
     return {"strides": strides or ones, "pads": pads or (0,) * 2 * len(kernel), "dilations": dilations or ones}
 
 
-def run_on_tiles(text: str, folder: Path, route: str, feed: Mapping[str, Array], threads: int = 1) -> dict[str, Array]:
-    """The results of IR of the `schedule` phase by the route "jit" or "c" of `open_model`, the C compiled quickly.
-
-    What has a schedule must be on tiles.
-    """
-    path = folder / "model.mlir"
-    path.write_text(text)
+@lru_cache(maxsize=1)
+def _lowered(text: str, threads: int) -> Compilation:
+    """IR of the `schedule` phase after the last one: the same for each route. What has a schedule must be on tiles."""
     options = in_process(CompileOptions.of(start_at="fuse", optimize="0", threads=threads))
-    options = options if route == "jit" else replace(options, weights="embedded")
-    with uncollected():
-        compilation = import_source(str(path), options)
+    with TemporaryDirectory(prefix="aotc-cases.") as folder, uncollected():
+        path = Path(folder) / "model.mlir"
+        path.write_text(text)
+        compilation = import_source(str(path), replace(options, weights="embedded"))
 
         def check(phase: str) -> None:
             if phase == "interface":  # which begins: kernels are loops
                 on_tiles(compilation.module)
 
         run_phases(compilation, check)
+    return compilation
+
+
+def run_on_tiles(text: str, folder: Path, route: str, feed: Mapping[str, Array], threads: int = 1) -> dict[str, Array]:
+    """The results of IR of the `schedule` phase by the route "jit" or "c" of `open_model`, the C compiled quickly.
+
+    What has a schedule must be on tiles.
+    """
+    compilation = _lowered(text, threads)
+    with uncollected():
         if route == "jit":
             return compiled_in_process(compilation)(dict(feed))
         (source, *_) = write_files(folder, emit_c(compilation.module, compilation.store, compilation.info()))

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnxruntime
-from onnx import ModelProto, TensorProto, numpy_helper, save
+from onnx import ModelProto, TensorProto, numpy_helper
 
 import aotc
 from aotc.compiler.driver import in_process, lower
 from aotc.dialects.dtypes import element_type, is_encoded, number_kind
+from aotc.emit.c.files import emit_c
 from aotc.executor import CompiledModel, compiled_in_process
 from aotc.frontend.onnx.tensors import DTYPES, read_tensor
-from aotc.measuring.routes import open_model
+from aotc.measuring.routes import C_FLAGS, build_shared
+from aotc.model.files import write_files
 from aotc.pipeline.options import CompileOptions
 
 Array = np.ndarray[Any, Any]
@@ -56,16 +59,25 @@ def run(model: ModelProto, feed: Feed) -> dict[str, Array]:
     raise AssertionError("the last try returns or raises")
 
 
+def by_c_and_llvm(
+    source: str | Path | ModelProto, folder: Path, options: CompileOptions | None = None
+) -> tuple[CompiledModel, CompiledModel]:
+    """A model lowered once, and its kernels by C, compiled quickly, and by LLVM in this process."""
+    chosen = replace(in_process(options or CompileOptions()), weights="embedded")
+    compilation = lower(source, chosen)
+    text, *_ = write_files(folder, emit_c(compilation.module, compilation.store, compilation.info()))
+    return aotc.load(build_shared(text, (*C_FLAGS, "-O1"))), compiled_in_process(compilation)
+
+
 def by_every_route(model: ModelProto, folder: Path, *, threads: bool = True) -> dict[str, CompiledModel]:
     """A model by all there is to compute it: in process at two levels, if it is asked for by threads, as it is for
     processors without vectors, and by C."""
-    path = folder / "model.onnx"
-    save(model, path)
+    by_c, on_vectors = by_c_and_llvm(model, folder)
     ways = {
         "by definition": aotc.compile(model, optimize=0),
-        "on vectors": aotc.compile(model),
+        "on vectors": on_vectors,
         "without vectors": compiled_in_process(lower(model, in_process(CompileOptions.of(target=SCALAR)))),
-        "by C": open_model(str(path), "c", CompileOptions()),
+        "by C": by_c,
     }
     return ways | ({"by threads": aotc.compile(model, threads=2)} if threads else {})
 

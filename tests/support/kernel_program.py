@@ -73,24 +73,37 @@ def _callable(function: Any, keep: object) -> Kernel:
     return call
 
 
-def through_llvm(module: ModuleOp, symbol: str, target: str | None = "host") -> Kernel:
-    """The exported function `symbol` of a module as it is after the `interface` phase; code for `target`, None for any
-    64-bit machine."""
+def all_through_llvm(module: ModuleOp, symbols: Sequence[str], target: str | None = "host") -> dict[str, Kernel]:
+    """The exported functions `symbols` of a module as it is after the `interface` phase; code for `target`, None for
+    any 64-bit machine."""
     converted = ConvertToLLVMPass(target=target).convert(module.clone())
     converted.verify()
     ir = binding().parse_assembly(llvm_ir(converted))
     ir.verify()
-    library = load_object(lookup("host").machine(2).emit_object(ir), [symbol])
-    function = ctypes.CFUNCTYPE(ctypes.c_int32)(library.address(symbol))
-    return _callable(function, library)
+    library = load_object(lookup("host").machine(2).emit_object(ir), list(symbols))
+    kind = ctypes.CFUNCTYPE(ctypes.c_int32)
+    return {symbol: _callable(kind(library.address(symbol)), library) for symbol in symbols}
 
 
-def through_c(module: ModuleOp, symbol: str, folder: Path, flags: Sequence[str] = ("-O1", "-march=native")) -> Kernel:
-    """The same through C and gcc, which works in `folder`."""
+def through_llvm(module: ModuleOp, symbol: str, target: str | None = "host") -> Kernel:
+    """The same of one function."""
+    return all_through_llvm(module, [symbol], target)[symbol]
+
+
+def all_through_c(
+    module: ModuleOp, symbols: Sequence[str], folder: Path, flags: Sequence[str] = ("-O1", "-march=native")
+) -> dict[str, Kernel]:
+    """The functions through C and gcc, which works in `folder`."""
     (folder / "unit.c").write_text("".join(CSource(module, WeightStore()).text()))
     command = ["gcc", "-std=c99", "-ffp-contract=off", *flags, "-shared", "-fPIC", "unit.c", "-o", "unit.so", "-lm"]
     subprocess.run(command, check=True, cwd=folder)
-    return _callable(getattr(ctypes.CDLL(str(folder / "unit.so")), symbol), None)
+    library = ctypes.CDLL(str(folder / "unit.so"))
+    return {symbol: _callable(getattr(library, symbol), None) for symbol in symbols}
+
+
+def through_c(module: ModuleOp, symbol: str, folder: Path, flags: Sequence[str] = ("-O1", "-march=native")) -> Kernel:
+    """The same of one function."""
+    return all_through_c(module, [symbol], folder, flags)[symbol]
 
 
 def kernel(op: str, operands: Sequence[str], results: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 
 from aotc.dialects.dtypes import numpy_dtype
 from aotc.errors import Problem, UsageError
+from aotc.model.naming import distinct_names
 
 if TYPE_CHECKING:
     from aotc.model.known_tensors import KnownTensor
@@ -95,7 +96,7 @@ def reference_outputs(
 
     Raises UsageError where it cannot run, as on arrays of int4.
     """
-    names = [output.name for output in session.get_outputs()]
+    names = distinct_names([output.name for output in session.get_outputs()])
     dtypes = {value.name: _DTYPES.get(value.type, "float32") for value in session.get_inputs()}
     known = {
         name: np.array(tensor.values, dtypes.get(name)).reshape(tensor.shape)

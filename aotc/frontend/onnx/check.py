@@ -122,7 +122,7 @@ class _GraphCheck:
         problems = [
             *_repeated(inputs, "input", where),
             *_repeated(initializers, "initializer", where),
-            *_repeated(outputs, "output", where),
+            *_nameless(outputs, "output", where),
         ]
         for tensor in graph.initializer:
             problems += self._tensor(tensor, payloads.get(tensor.name))
@@ -201,9 +201,13 @@ def _recursion(calls: Mapping[FunctionKey, Sequence[FunctionKey]]) -> list[Funct
     return [*chain[chain.index(following) :], following]
 
 
+def _nameless(names: Sequence[str], kind: str, where: str) -> Iterator[Problem]:
+    if not all(names):
+        yield Problem(f"an {kind} of {where} has no name")
+
+
 def _repeated(names: Sequence[str], kind: str, where: str) -> Iterator[Problem]:
+    yield from _nameless(names, kind, where)
     for name, count in Counter(names).items():
-        if not name:
-            yield Problem(f"an {kind} of {where} has no name")
-        elif count > 1:
+        if name and count > 1:
             yield Problem(f"{kind} {name!r} of {where} is there {count} times", fix="names must be unique")

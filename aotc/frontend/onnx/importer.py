@@ -51,13 +51,13 @@ from aotc.frontend.onnx.operators import (
 )
 from aotc.frontend.onnx.parts.bounds import carry, refuse
 from aotc.frontend.onnx.parts.sequences import OPERATORS, Given, Items, apply, type_bytes
-from aotc.frontend.onnx.registry import IMPORTERS, Bound, Node, load_importers
+from aotc.frontend.onnx.registry import BOUNDED, IMPORTERS, Bound, Node, load_importers
 from aotc.frontend.onnx.scopes import POISON, Poison, Scope, Value, name_value
 from aotc.frontend.onnx.signature import type_mismatch
 from aotc.frontend.onnx.tensors import ONNX_TYPES, TensorError, read_tensor, type_name
 from aotc.model import extensions
 from aotc.model.limits import MOST_EXPANDED
-from aotc.model.naming import c_identifier
+from aotc.model.naming import c_identifier, distinct_names
 from aotc.model.weights import Array, WeightStore
 
 _MOST_WARNINGS = 3
@@ -94,6 +94,7 @@ class _Importer:
     def __init__(self, model: Model, store: WeightStore, max_nodes: int) -> None:
         self.model = model
         self.store = store
+        store.given = model.proto.ByteSize()
         self.functions = {function_key(function): function for function in model.proto.functions}
         self.problems: list[Problem] = []
         self.block = Block()
@@ -163,15 +164,16 @@ class _Importer:
         """The outputs and their names; after them the counts of those with as many parts as the data say."""
         results: list[SSAValue] = []
         names: list[str] = []
-        for declared in graph.output:
+        distinct = distinct_names([declared.name for declared in graph.output])
+        for name, declared in zip(distinct, graph.output, strict=True):
             value = self.lookup(declared.name, scope)
             if isinstance(value, Items):
                 results += value.values
-                names += [f"{declared.name}_{place}" for place in range(len(value.values))]
+                names += [f"{name}_{place}" for place in range(len(value.values))]
             if not isinstance(value, SSAValue):
                 continue
             results.append(value)
-            names.append(declared.name)
+            names.append(name)
             expected = declared.type.tensor_type.elem_type
             # For text there are numbers, of which importers tell the user.
             if expected not in (0, TensorProto.STRING, ONNX_TYPES[element_type_of(value)]):
@@ -306,9 +308,12 @@ class _Importer:
             return CONTROL_FLOW[node.op_type](self, node, name, inputs, scope, opset).values()
         if (entry := IMPORTERS.get((domain, node.op_type))) is not None:
             seen = self._seen(node, name, tensors, outputs, opset)
+            bounds = [None if value is None else self.bounds.get(value) for value in tensors]
+            bounded = BOUNDED.get(node.op_type) if any(bounds) and not domain else None
+            if bounded is not None and (whole := bounded(seen, bounds)) is not None:
+                return whole
             values = entry.importer(seen)
             found = [values] if isinstance(values, SSAValue) else list(values)
-            bounds = [None if value is None else self.bounds.get(value) for value in tensors]
             if any(bounds):
                 results = [value for value in found if value is not None]
                 if (bound := carry(seen, bounds, results)) is not None:

@@ -32,7 +32,7 @@ from aotc.dialects.constants import constant_op, folded, known_array
 from aotc.dialects.dtypes import ELEMENT_TYPES
 from aotc.dialects.graph.interfaces import GraphOp, ShapeError, element_type_of, shape_of
 from aotc.dialects.graph.movement import SliceOp
-from aotc.dialects.graph.structure import ConstantOp
+from aotc.dialects.graph.structure import ConstantOp, CopyOp
 from aotc.errors import CompileError, Problem
 from aotc.frontend.onnx.tensors import DTYPES, MAX_ELEMENTS, UNSUPPORTED, type_name
 from aotc.model import extensions
@@ -116,7 +116,11 @@ class Node:
     def known(self, position: int) -> Array | None:
         """The value of an input if it is a constant by now; None where it is absent or computed at run time."""
         value = self.optional(position)
-        return None if value is None else known_array(value, self._store)
+        return None if value is None else self.known_value(value)
+
+    def known_value(self, value: SSAValue) -> Array | None:
+        """The same of any value."""
+        return known_array(value, self._store)
 
     def constant_input(self, position: int, what: str) -> Array:
         """The value of an input that must be constant (a shape, axes, pads...); a named problem where it is not."""
@@ -137,6 +141,11 @@ class Node:
         """A constant from a numpy array (or what np.array makes one of)."""
         array = np.asarray(array, dtype=dtype)
         self._store.count_computed(array.nbytes, self.name, self.op_type)
+        return self._constant(array)
+
+    def given(self, array: Array) -> SSAValue:
+        """A constant that the node has as an attribute."""
+        self._store.count_given(array.nbytes, self.name, self.op_type)
         return self._constant(array)
 
     def require_room(self, count: int, dtype: Any) -> None:
@@ -184,8 +193,17 @@ class Node:
         known = known_array(count, self._store)
         if known is not None:
             return self.cut_to_count(value, axis, count)
+        if self.known_value(value) is not None:  # what is computed of it must not lose its bound by folding
+            value = self._insert(CopyOp.get(value))
         self.bounds[value] = Bound(axis, count)
         return value
+
+    def most(self, count: SSAValue) -> int | None:
+        """The greatest that a count of parts may become; None for any other value."""
+        for value, bound in self.bounds.items():
+            if bound.count is count:
+                return shape_of(value)[bound.axis]
+        return None
 
     def cut_to_count(self, value: SSAValue, axis: int, count: SSAValue) -> SSAValue:
         """`value` without the parts along `axis` from `count` on, where that is known; else as it is."""
@@ -257,6 +275,25 @@ def onnx_op(*op_types: str, domain: str = "") -> Callable[[Importer], Importer]:
             entry = Entry(op_type, domain, importer)
             _registered.append(entry)
             IMPORTERS[_key(entry)] = entry
+        return importer
+
+    return register
+
+
+BoundedImporter: TypeAlias = "Callable[[Node, Sequence[Bound | None]], Sequence[SSAValue | None] | None]"
+
+BOUNDED: dict[str, BoundedImporter] = {}
+"""Importers of nodes that read values with as many parts as the data say, by operator; asked first."""
+
+
+def bounded_op(*op_types: str) -> Callable[[BoundedImporter], BoundedImporter]:
+    """Register the decorated function for nodes of these operators that read such values.
+
+    It gets the bounds of the node's inputs, and returns the outputs, or None where it has nothing to do.
+    """
+
+    def register(importer: BoundedImporter) -> BoundedImporter:
+        BOUNDED.update(dict.fromkeys(op_types, importer))
         return importer
 
     return register

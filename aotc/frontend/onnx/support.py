@@ -16,7 +16,8 @@ from aotc.frontend.onnx.summary import supported_operators
 
 _BOUNDED = (
     "the result is as long as it may become, and a further output `NAME_count` says how much of it there is; what comes"
-    " after that is -1 in indices; only operators that treat each part by itself may read it"
+    " after that is -1 in indices; operators that treat each part by itself, reductions, running sums and scatters may"
+    " read it"
 )
 _GENERATOR = (
     "SplitMix64 of the element's position and the seed; without a seed, one that follows from the node's name: every"
@@ -44,12 +45,12 @@ LIMITS: dict[str, str] = {
     "CumProd": _constant("the axis"),
     "CumSum": _constant("the axis"),
     "DFT": f"{_MATRIX}; {_constant('length and axis')}",
-    "Dropout": f"{_constant('training_mode')}; in training {_GENERATOR}",
+    "Dropout": f"in training {_GENERATOR}",
     "Expand": _constant("the shape"),
     "If": "branches of different shapes need a condition that is known when compiling",
     "Loop": "what is stacked needs a trip count that is known when compiling; where a condition may end the loop "
-    "before, it is as long as that, zeros from a further output `NAME_count` on, and only operators that treat each "
-    "part by itself may read it",
+    "before, it is as long as that, zeros from a further output `NAME_count` on, and operators that treat each part "
+    "by itself, reductions, running sums and scatters may read it",
     "MaxUnpool": _constant("output_shape"),
     "MelWeightMatrix": _constant("every input"),
     "Multinomial": _GENERATOR,
@@ -75,7 +76,7 @@ LIMITS: dict[str, str] = {
     "SequenceInsert": _SEQUENCE,
     "SequenceLength": _SEQUENCE,
     "SequenceMap": _SEQUENCE,
-    "Slice": _constant("starts, ends, axes and steps"),
+    "Slice": f"{_constant('axes and steps')}, and starts and ends, or how far apart they are",
     "Split": _constant("the sizes"),
     "SplitToSequence": f"{_SEQUENCE}; {_constant('the sizes')}",
     "Squeeze": _constant("the axes"),

@@ -5,38 +5,51 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerType, TensorType
-from xdsl.irdl import irdl_op_definition, operand_def, result_def
+from xdsl.dialects.builtin import I64, IntegerAttr, IntegerType, TensorType
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
 
-from aotc.dialects.builder import INDEX, Builder, Reader, Scalar
-from aotc.dialects.dtypes import ELEMENT_TYPES
+from aotc.dialects.aot.lookups import ENTRIES
+from aotc.dialects.builder import Builder, Reader, Scalar
 from aotc.dialects.graph.interfaces import Array, ElementOp, ShapeError, element_type_of, shape_of
-
-_UI8 = ELEMENT_TYPES["uint8"]
 
 
 @irdl_op_definition
 class LookupOp(ElementOp):
-    """table[x] of an 8-bit integer x, the bits of which, without sign, are the position in a table of 256 elements."""
+    """table[x] of an 8-bit integer x, the bits of which, without sign, are the position in a table of 256 elements.
+
+    On vectors `width` bytes are looked up at once, in registers that hold `row` bytes of the table each.
+    """
 
     name = "graph.lookup"
     x = operand_def(TensorType)
     table = operand_def(TensorType)
+    width = opt_prop_def(IntegerAttr[I64])
+    row = opt_prop_def(IntegerAttr[I64])
     result = result_def(TensorType)
+
+    @property
+    def registers(self) -> tuple[int, int] | None:
+        """`width` and `row`; None where elements are looked up one by one."""
+        return None if self.width is None or self.row is None else (self.width.value.data, self.row.value.data)
 
     def infer_types(self) -> Sequence[TensorType]:
         kind = element_type_of(self.x)
         if not isinstance(kind, IntegerType) or kind.width.data != 8:
             raise ShapeError(f"the operand has element type {kind}, expected an integer of 8 bits")
-        if shape_of(self.table) != (256,):
-            raise ShapeError(f"the table has shape {list(shape_of(self.table))}, expected [256]")
+        if shape_of(self.table) != (ENTRIES,):
+            raise ShapeError(f"the table has shape {list(shape_of(self.table))}, expected [{ENTRIES}]")
+        if (self.width is None) != (self.row is None):
+            raise ShapeError("width and row are given together")
+        for each in self.registers or ():
+            if not 0 < each <= ENTRIES or each.bit_count() != 1:
+                raise ShapeError(f"registers have a power of two of bytes, found {each}")
         return [TensorType(element_type_of(self.table), shape_of(self.x))]
 
     def operand_axes(self, axis: int) -> Mapping[int, int] | None:
         return {0: axis} if shape_of(self.x)[axis] > 1 else {}
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
-        return reads[1]([b.cast(b.cast(reads[0](index), _UI8), INDEX)])
+        return b.lookup(reads[0](index), reads[1], self.registers)
 
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         x, table = operands

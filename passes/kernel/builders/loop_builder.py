@@ -62,6 +62,14 @@ class LoopBuilder(ScalarBuilder):
             ssa = self.emit(arith.TruncFOp(ssa, cast(AnyFloat, kind)))
         self.effect(memref.StoreOp.get(ssa, buffer, [i.ssa for i in index]))
 
+    def listed(self, values: Sequence[Scalar]) -> Callable[[Scalar], Scalar]:
+        """Values of one type in an array on the stack, by their numbers."""
+        kind = values[0].ssa.type
+        array = self.emit(memref.AllocaOp.get(kind, shape=[len(values)]))
+        for number, value in enumerate(values):
+            self.effect(memref.StoreOp.get(value.ssa, array, [self.index(number).ssa]))
+        return lambda number: self.scalar(self.emit(memref.LoadOp.get(array, [number.ssa])), values[0].dtype)
+
     # Structure
 
     def parallel_for(self, extents: Sequence[int], body: Callable[[list[Scalar]], None]) -> None:

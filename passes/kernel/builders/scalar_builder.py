@@ -30,11 +30,12 @@ from xdsl.rewriter import InsertPoint
 from aotc.dialects import aot
 from aotc.dialects.aot.contract import NONPOSITIVE
 from aotc.dialects.aot.tiles import CONVERSIONS
-from aotc.dialects.builder import INDEX, Bitwise, Builder, Comparison, Number, Rounding, Scalar, ScalarLike
-from aotc.dialects.dtypes import compute_type, is_float, is_unsigned, storage_type, wrap
+from aotc.dialects.builder import INDEX, Bitwise, Builder, Comparison, Number, Reader, Rounding, Scalar, ScalarLike
+from aotc.dialects.dtypes import ELEMENT_TYPES, compute_type, is_float, is_unsigned, storage_type, wrap
 from aotc.passes.kernel.builders import encodings
 from aotc.passes.kernel.builders.arithmetic import MATH, binary, conversion, predicate, quotient
 
+_UI8 = ELEMENT_TYPES["uint8"]
 _BITWISE: Mapping[Bitwise, type[arith.AndIOp | arith.OrIOp | arith.XOrIOp]] = {
     "and": arith.AndIOp,
     "or": arith.OrIOp,
@@ -237,6 +238,9 @@ class ScalarBuilder(Builder):
         if exponent.constant in (2, 3):
             return a * a if exponent.constant == 2 else a * a * a
         return Scalar(self, a.dtype, self.emit(math.PowFOp(a.ssa, exponent.ssa)))
+
+    def lookup(self, x: Scalar, table: Reader, registers: tuple[int, int] | None = None) -> Scalar:
+        return table([self.cast(self.cast(x, _UI8), INDEX)])
 
     # Conversion
 

@@ -14,9 +14,9 @@ from typing import cast
 from xdsl.dialects.builtin import MemRefType, i1
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from aotc.dialects.builder import INDEX, Bitwise, Comparison, Scalar, ScalarLike
+from aotc.dialects.builder import INDEX, Bitwise, Comparison, Reader, Scalar, ScalarLike
 from aotc.passes.kernel.builders.iteration_space import Affine, Loop, Refinement, divided, is_natural
-from aotc.passes.kernel.builders.tile_builder import EXPANDED_MATH, NotVectorizable, TileBuilder
+from aotc.passes.kernel.builders.tile_builder import EXPANDED_MATH, NotVectorizable, TileBuilder, TileIndex
 
 
 class Refine(Exception):
@@ -124,9 +124,18 @@ class SpaceBuilder(TileBuilder):
         self.computes_functions |= name in EXPANDED_MATH
         return super().math(name, a)
 
+    def lookup(self, x: Scalar, table: Reader, registers: tuple[int, int] | None = None) -> Scalar:
+        uniform = set(self.uniform)
+        found = super().lookup(x, table, registers)
+        if registers is not None:  # tiles may lie along what the number depends on
+            self.uniform = uniform
+        return found
+
     # Memory
 
     def load(self, buffer: SSAValue, index: Sequence[Scalar], dtype: Attribute) -> Scalar:
+        if any(isinstance(i, TileIndex) for i in index):  # a table, which is the same wherever tiles lie
+            return super().load(buffer, index, dtype)
         return super().load(buffer, self._address_of(buffer, index, stored=False), dtype)
 
     def store(self, value: Scalar, buffer: SSAValue, index: Sequence[Scalar]) -> None:

@@ -28,9 +28,10 @@ from xdsl.dialects.builtin import (
     i32,
 )
 from xdsl.dialects.utils import FastMathFlag
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from aotc.dialects import aot
+from aotc.dialects.aot.lookups import ENTRIES
 from aotc.dialects.aot.tiles import Reduction, tile_shape, tile_type
 from aotc.dialects.builder import INDEX, Builder, Comparison, Reader, Rounding, Scalar, ScalarLike
 from aotc.dialects.dtypes import compute_type, is_float, is_minifloat, is_narrow_float, is_unsigned, storage_type, wrap
@@ -129,6 +130,11 @@ class TileBuilder(LoopBuilder):
     _prefetching = False
     """Whether loads are emitted as prefetches."""
 
+    def __init__(self, entry: Block) -> None:
+        super().__init__(entry)
+        self._tables: dict[int, Tile] = {}
+        """A table in registers of so many bytes."""
+
     def insert(self, op: Operation) -> SSAValue:
         """As `Builder.insert`. An operation that is neither of the aot nor of the vector dialect raises NotVectorizable
         where one of its operands is a tile."""
@@ -182,6 +188,18 @@ class TileBuilder(LoopBuilder):
         unsigned = is_unsigned(a.dtype), is_unsigned(c.dtype)
         op = aot.TileDotOp(a.ssa, c.ssa, sums.ssa, unsigned=unsigned, narrow_pairs=narrow_pairs)
         return Scalar(self, sums.dtype, self.emit(op))
+
+    def lookup(self, x: Scalar, table: Reader, registers: tuple[int, int] | None = None) -> Scalar:
+        if not is_tile(x):
+            return super().lookup(x, table, registers)
+        if registers is None:
+            raise NotVectorizable("each element is looked up by itself")
+        width, row = registers
+        tile = self._tables.setdefault(row, Tile((ENTRIES // row, row)))
+        entries = table([tile.index(self, 0, {0: row, 1: 1})])
+        if not isinstance(entries.dtype, IntegerType) or entries.dtype.width.data != 8:
+            raise NotVectorizable(f"tiles are looked up in a table of {entries.dtype}")
+        return Scalar(self, entries.dtype, self.emit(aot.TileLookupOp(x.ssa, [entries.ssa], width)))
 
     def prefetch(self, read: Reader, index: Sequence[Scalar]) -> None:
         """Prefetch the cache line of the element that `read`, the reader of a buffer, would load at `index`.

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from xdsl.dialects.arith import ExtSIOp, TruncIOp
 from xdsl.dialects.builtin import FixedBitwidthType, IntegerType, i8, i16, i32
 from xdsl.ir import Attribute, SSAValue
 
@@ -93,11 +92,9 @@ class WordBuilder(TileBuilder):
         """total + all lanes of a register of signed bytes."""
         return Scalar(self, i32, self.emit(aot.LaneSumOp(w.ssa, total.ssa)))
 
-    def half(self, pair: Scalar, number: int) -> Scalar:
-        """One of the two integers of 16 bits in a register."""
-        if number:
-            return self.shift_right(pair, self.const(16, i32))
-        return Scalar(self, i32, self.emit(ExtSIOp(self.emit(TruncIOp(pair.ssa, i16)), i32)))
+    def half_dot(self, a: Scalar, c: Scalar, part: int, total: Scalar) -> Scalar:
+        """total + the product of the low halves of a and c, or of the high ones."""
+        return Scalar(self, i32, self.emit(aot.HalfDotOp(a.ssa, c.ssa, total.ssa, high=bool(part))))
 
 
 class QuadBuilder(WordBuilder):

@@ -21,7 +21,7 @@ MOST_CUT = 8
 """The most positions with a cut window that get code of their own."""
 MOST_SHARED = 4
 """Cut windows share code where they are fewer than one of this many."""
-MOST_UNROLLED = 12
+MOST_UNROLLED = 5
 """The most taps of a window that are written one by one."""
 
 

@@ -16,7 +16,7 @@ from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder
 from aotc.passes.kernel.builders.word_builder import QuadBuilder, WordBuilder
 from aotc.passes.kernel.nests.axes import MOST_UNROLLED, Axis, Span, is_whole, over_outside, over_taps
-from aotc.passes.kernel.nests.sums import Operand, sum_of
+from aotc.passes.kernel.nests.sums import Operand, sum_of, write_rolled
 
 
 @dataclass(frozen=True)
@@ -46,11 +46,13 @@ class DepthwiseSums:
                 return
 
             def row(at: Scalar, _: int, taps: Span) -> None:
-                whole = taps[0].constant is not None
+                whole = taps[0].constant is not None or self.schedule.lanes == 1
                 axis = Axis.of(last, specialized=specialized and whole, each_cut=True)
                 self._columns([*index, at], [*bounds, taps], axis)
 
-            Axis.of(outer[-1], specialized=specialized, each_cut=False).over(self.b, 1, row)
+            # without vectors, the loops over the taps of other axes may as well have bounds that are computed
+            rows = specialized and self.schedule.lanes == QUAD
+            Axis.of(outer[-1], specialized=rows, each_cut=False).over(self.b, 1, row)
 
         self.b.parallel_for([self.result[0], *self.result[2:-3]], rows)
 
@@ -106,6 +108,9 @@ class DepthwiseSums:
         # taps that are written one by one share elements, which a core has too few vector registers for
         most = 1 if self.schedule.lanes == QUAD else MOST_UNROLLED
         sums = over_taps(b, spans, start * count, step, most)
+        if self.schedule.rolled and len(sums) > 1:
+            write_rolled(b, sums, width, lambda n, c: [batch, zero, *position, first + n, channel + c], self.write)
+            return
         for slot, (number, column) in enumerate(product(range(count), range(width))):
             self.write([batch, zero, *position, first + number, channel + column], sums[slot])
 
@@ -129,5 +134,5 @@ class DepthwiseSums:
             factors = self.x.halves(b, [*place, channel])
             for which, part in product((0, 1), (0, 1)):
                 slot = number * width + 2 * part + which
-                sums[slot] = b.fma(b.half(factors[which], part), b.half(weights[which], part), sums[slot])
+                sums[slot] = b.half_dot(factors[which], weights[which], part, sums[slot])
         return sums

@@ -59,13 +59,13 @@ class PatchSums:
         depth = b.index(self.products.order.depth)
         products = replace(self.products, x=replace(self.products.x, read=self.patch))
 
-        def at(output: Scalar) -> list[Scalar]:
+        def at(_: Scalar, output: Scalar) -> list[Scalar]:
             return [batch, b.index(0), *position, output]
 
         def tile(output: Scalar, width: int) -> None:
             sums = products.start(self.bias, output, width, 1)
             sums = products.add(sums, [lambda e: [e]], output * depth, (b.index(0), depth))
-            products.finish(sums, [at], output, width, self.bias, self.writes[0])
+            products.finish(sums, at, output, width, self.bias, self.writes[0])
 
         products.blocks(tile)
 

@@ -27,7 +27,7 @@ from aotc.passes.kernel.builders.word_builder import QuadBuilder, RunIndex, Word
 from aotc.passes.kernel.nests.axes import Axis, Span, is_whole, over_outside
 
 Place: TypeAlias = "Callable[[Scalar], list[Scalar]]"
-"""The index of an element of an operand, by its number along the reduction; of a result, by its output."""
+"""The index of an element of an operand, by its number along the reduction."""
 RunStep: TypeAlias = "Callable[[Scalar, Sequence[Scalar], int, list[Scalar]], list[Scalar]]"
 """What is done at an element with registers of weights of some outputs that begin there, so many bytes each: from sums
 to sums."""
@@ -248,23 +248,27 @@ class Products:
     def finish(
         self,
         sums: Sequence[Scalar],
-        places: Sequence[Place],
+        place: Callable[[Scalar, Scalar], list[Scalar]],
         output: Scalar,
         width: int,
         bias: Reader | None,
         write: Writer,
     ) -> None:
-        """Write the sums of a tile of `width` outputs; `places` give the index of an output at each position."""
+        """Write the sums of a tile of `width` outputs; place(number, output) is the index of an output at a
+        position."""
         b = self.b
-        for number, place in enumerate(places):
-            part = sums[number * width : (number + 1) * width]
+        if self.schedule.rolled and len(sums) > 1:
+            write_rolled(b, sums, width, lambda number, column: place(number, output + column), write)
+            return
+        for first in range(0, len(sums), width):
+            part, number = sums[first : first + width], b.index(first // width)
             if self._makes_quads(width) and isinstance(b, QuadBuilder):
                 lanes = Tile((QUAD,)).index(b, output, {-1: 1})
                 value = b.quad(part)
-                write(place(lanes), value if bias is None else value + bias([lanes]))
+                write(place(number, lanes), value if bias is None else value + bias([lanes]))
                 continue
             for column, value in enumerate(part):
-                write(place(output + column), value)
+                write(place(number, output + column), value)
 
     def _makes_quads(self, width: int) -> bool:
         return self.schedule.lanes == QUAD == width and isinstance(self.b, QuadBuilder)
@@ -325,8 +329,9 @@ class ConvSums:
         sums = b.reduce([*bounds, *([] if runs else [taps])], sums, add)
         if self.beyond and not is_whole([*bounds, taps], self.kernel):
             sums = self._with_outside(sums, bounds, taps, runs, output, width)
-        places: list[Place] = [lambda o, n=n: [batch, b.index(0), *position, first + n, o] for n in range(count)]
-        self.products.finish(sums, places, output, width, self.bias, self.write)
+        self.products.finish(
+            sums, lambda n, o: [batch, b.index(0), *position, first + n, o], output, width, self.bias, self.write
+        )
 
     def _with_outside(
         self, sums: list[Scalar], bounds: list[Span], taps: Span, runs: bool, output: Scalar, width: int
@@ -350,6 +355,22 @@ class ConvSums:
                 rows, added, lambda row, now: add(row, add(row, now, zero, b.min(low, run)), b.max(low, high), run)
             )
         return [total + added[slot % width] * self.beyond for slot, total in enumerate(sums)]
+
+
+def write_rolled(
+    b: TileBuilder,
+    sums: Sequence[Scalar],
+    width: int,
+    place: Callable[[Scalar, Scalar], list[Scalar]],
+    write: Writer,
+) -> None:
+    """Write sums in the order [position, column] to place(position, column), in a loop."""
+    value = b.listed(sums)
+
+    def position(number: Scalar) -> None:
+        b.sequential_range(0, width, 1, lambda column: write(place(number, column), value(number * width + column)))
+
+    b.sequential_range(0, len(sums) // width, 1, position)
 
 
 def sum_of(moved: Scalar, element: Scalar, distance: int) -> Scalar:
@@ -389,7 +410,13 @@ class MatMulSums:
             places: list[Place] = [lambda e, row=row: [*row, e] for row in rows]
             sums = products.start(self.bias, output, width, count)
             sums = products.add(sums, places, output * depth, (b.index(0), b.index(depth)))
-            written: list[Place] = [lambda o, row=row: [*row, o] for row in rows]
-            products.finish(sums, written, output, width, self.bias, self.write)
+            products.finish(
+                sums,
+                lambda n, o: [*index, first + n, o] if self.rows else [o],
+                output,
+                width,
+                self.bias,
+                self.write,
+            )
 
         products.blocks(tile)

@@ -8,7 +8,7 @@ from math import prod
 from typing import TypeVar
 
 import numpy as np
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import f32, i32, i64
 from xdsl.ir import SSAValue
 
 from aotc.dialects.aot.tiles import Reduction
@@ -60,7 +60,10 @@ class ReduceStrategy(RowwiseStrategy[ReduceOp]):
         shape, axes = shape_of(op.x), op.along()
         if axis_of_lanes(shape) in axes and prod(shape[axis] for axis in axes) < FEW:
             return None
-        return reduction_schedule(machine, element_type_of(op.x), shape, axes)
+        kind = element_type_of(op.x)
+        if kind == i32 and op.kind.data != "mean":  # which is divided, and no vector is
+            kind = f32  # of the same width
+        return reduction_schedule(machine, kind, shape, axes)
 
     def nest(
         self, op: ReduceOp, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: RowSchedule

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aotc.passes.memory.planner.placement import Buffer, Placement, place
+from aotc.passes.memory.planner.placement import Buffer, Placement, Tenants, place
 from aotc.passes.memory.planner.program import Program, Role
 from aotc.passes.memory.planner.schedule import SCHEDULERS
 
@@ -37,27 +36,29 @@ class MemoryPlan:
     hosted: tuple[Block, ...]
 
 
-def plan_memory(program: Program, alignment: int = 16, schedule: str = "auto", in_place: bool = True) -> MemoryPlan:
+def plan_memory(
+    program: Program, alignment: int = 16, schedule: str = "auto", in_place: bool = True, threads: int = 1
+) -> MemoryPlan:
     """The plan with the smallest arena among those of the schedulers asked for (`auto`: all of them)."""
     if schedule != "auto" and schedule not in SCHEDULERS:
         raise ValueError(f"no schedule {schedule!r}; there are auto, {', '.join(SCHEDULERS)}")
     chosen = [run for name, run in SCHEDULERS.items() if schedule in ("auto", name)]
     best: MemoryPlan | None = None
     for order in dict.fromkeys(tuple(run(program)) for run in chosen):
-        plan = _plan_order(program, order, alignment, in_place)
+        plan = _plan_order(program, order, alignment, in_place, threads)
         if best is None or plan.placement.peak < best.placement.peak:
             best = plan
     assert best is not None
     return best
 
 
-def _plan_order(program: Program, order: Sequence[int], alignment: int, in_place: bool) -> MemoryPlan:
+def _plan_order(program: Program, order: Sequence[int], alignment: int, in_place: bool, threads: int) -> MemoryPlan:
     blocks = share_in_place(program, order) if in_place else share_nothing(program, order)
     inside = tuple(block for block in blocks if block.host is None)
     hosted = tuple(block for block in blocks if block.host is not None)
-    placement = place([block.buffer for block in inside], alignment)
+    placement = place([block.buffer for block in inside], alignment, threads=threads)
     plan = MemoryPlan(tuple(order), inside, placement, hosted)
-    return _use_outputs_as_scratch(program, plan)
+    return _use_outputs_as_scratch(program, plan, threads)
 
 
 def share_nothing(program: Program, order: Sequence[int]) -> list[Block]:
@@ -95,7 +96,7 @@ def share_in_place(program: Program, order: Sequence[int]) -> list[Block]:
     return blocks
 
 
-def _use_outputs_as_scratch(program: Program, plan: MemoryPlan) -> MemoryPlan:
+def _use_outputs_as_scratch(program: Program, plan: MemoryPlan, threads: int) -> MemoryPlan:
     """Move blocks that are dead before an output is first written into its memory, where that shrinks the arena."""
     occupied = {s: range(first, last + 1) for s, (first, last) in program.lifetimes(plan.order).items()}
     kinds = {block: {program.storages[s].kind for s in block.storages} for block in plan.blocks}
@@ -105,19 +106,19 @@ def _use_outputs_as_scratch(program: Program, plan: MemoryPlan) -> MemoryPlan:
         if storage.role is not Role.OUTPUT or output not in occupied:
             continue
         start = min([occupied[output].start, *(block.first for block in plan.hosted if block.host == output)])
-        tenants = _Tenants()
+        tenants = Tenants()
         for block in by_size:
             fits = block.size <= storage.size and block.last < start and kinds[block] == {storage.kind}
             if fits and block not in guests and tenants.add(block.first, block.last):
                 guests[block] = Block(block.storages, block.size, block.first, block.last, output)
     ranked = sorted(guests, key=lambda block: (-block.size, block.first))
-    best = _without(plan, ranked, guests)
+    best = _without(plan, ranked, guests, threads)
     if best.placement.peak >= plan.placement.peak:
         return plan
     few, many = 0, len(ranked)  # as few of them as reach the same peak
     while many - few > 1:
         middle = (few + many) // 2
-        trial = _without(plan, ranked[:middle], guests)
+        trial = _without(plan, ranked[:middle], guests, threads)
         if trial.placement.peak <= best.placement.peak:
             best, many = trial, middle
         else:
@@ -125,26 +126,9 @@ def _use_outputs_as_scratch(program: Program, plan: MemoryPlan) -> MemoryPlan:
     return best
 
 
-class _Tenants:
-    """Lifetimes that do not overlap, in order."""
-
-    def __init__(self) -> None:
-        self._firsts: list[int] = []
-        self._lasts: list[int] = []
-
-    def add(self, first: int, last: int) -> bool:
-        """Take in a lifetime if it overlaps none that is there; says whether it does not."""
-        place = bisect_left(self._lasts, first)  # those before it end before
-        if place < len(self._firsts) and self._firsts[place] <= last:
-            return False
-        self._firsts.insert(place, first)
-        self._lasts.insert(place, last)
-        return True
-
-
-def _without(plan: MemoryPlan, moved: Sequence[Block], guests: dict[Block, Block]) -> MemoryPlan:
+def _without(plan: MemoryPlan, moved: Sequence[Block], guests: dict[Block, Block], threads: int) -> MemoryPlan:
     """The plan with the blocks `moved` in outputs."""
     gone = set(moved)
     blocks = tuple(block for block in plan.blocks if block not in gone)
-    placement = place([block.buffer for block in blocks], plan.placement.alignment)
+    placement = place([block.buffer for block in blocks], plan.placement.alignment, threads=threads)
     return MemoryPlan(plan.order, blocks, placement, (*plan.hosted, *(guests[block] for block in moved)))

@@ -9,14 +9,13 @@ import ml_dtypes
 import numpy as np
 import onnxruntime
 import pytest
-from onnx import save
+from harness import by_c_and_llvm
 from quantized import CASES, MICROSOFT, Array, Graph, pick
 
 import aotc
 from aotc.compiler.driver import lower
 from aotc.dialects.graph.packed.few_bits import FewBitsMatMulOp
 from aotc.machines.targets import lookup
-from aotc.measuring.routes import open_model
 from aotc.pipeline.options import CompileOptions
 
 TOGETHER = 10
@@ -114,9 +113,7 @@ def test_products_are_those_of_onnxruntime(make: Callable[[Graph], None], seed: 
 @pytest.mark.parametrize("make", [n_bits, dequantized], ids=lambda make: make.__name__)
 def test_c_and_llvm_give_the_same_bits(make: Callable[[Graph], None], tmp_path: Path) -> None:
     g, _ = made(make, 0)
-    path = tmp_path / "cases.onnx"
-    save(g.model(), path)
-    by_c, by_llvm = (open_model(str(path), route, CompileOptions())(g.inputs) for route in ("c", "jit"))
+    by_c, by_llvm = (compiled(g.inputs) for compiled in by_c_and_llvm(g.model(), tmp_path))
     for name in g.outputs:
         assert by_c[name].tobytes() == by_llvm[name].tobytes(), name
 

@@ -11,12 +11,10 @@ from typing import Any
 import numpy as np
 import onnx
 from cases import onnx_type
-from harness import Array, assert_close, reference
+from harness import Array, assert_close, by_c_and_llvm, reference
 from onnx import ModelProto, ValueInfoProto, helper, numpy_helper
 
 import aotc
-from aotc.measuring.routes import open_model
-from aotc.pipeline.options import CompileOptions
 
 
 @dataclass(frozen=True)
@@ -106,7 +104,7 @@ def is_the_same_in_c(drafts: Iterable[Draft], folder: Path) -> None:
     """All in one model, by way of C and a C compiler: the bits are those of LLVM's code in process."""
     path = folder / "drafts.onnx"
     feed = _together(drafts, path)
-    by_c, by_llvm = (open_model(str(path), route, CompileOptions())(feed) for route in ("c", "jit"))
+    by_c, by_llvm = (compiled(feed) for compiled in by_c_and_llvm(path, folder))
     for name, array in by_c.items():
         assert array.tobytes() == by_llvm[name].tobytes(), name
 

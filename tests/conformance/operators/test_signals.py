@@ -133,6 +133,17 @@ def test_dropout_in_training() -> None:
     np.testing.assert_allclose(found["y"], np.where(found["m"], x / np.float32(0.75), 0), rtol=1e-6)
 
 
+def test_data_say_whether_dropout_trains() -> None:
+    text = "g (float[9000] x, bool t) => (y, m) { r = Constant<value_float=0.25>() y, m = Dropout<seed=4>(x, r, t) }"
+    x = RANDOM.standard_normal(9000).astype(np.float32)
+    used = outputs(text, {"x": x, "t": np.array(False)})
+    np.testing.assert_array_equal(used["y"], x)
+    assert used["m"].all()
+    trained = outputs(text, {"x": x, "t": np.array(True)})
+    assert abs(trained["m"].mean() - 0.75) < 0.02
+    np.testing.assert_allclose(trained["y"], np.where(trained["m"], x / np.float32(0.75), 0), rtol=1e-6)
+
+
 def test_random_numbers_in_c(tmp_path: Path) -> None:
     from aotc.measuring.routes import open_model
     from aotc.pipeline.options import CompileOptions

@@ -6,9 +6,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from onnx import GraphProto, NodeProto, TensorProto, ValueInfoProto, helper
+from onnx import GraphProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
 from fuzz.drafts import MOVES, Draft, Drawer, Value
+from fuzz.drawers import selection
 from fuzz.oracle import Refused, onnx_type
 
 PLAIN = ("Relu", "Neg", "Abs", "Tanh", "Sigmoid", "Identity")
@@ -27,7 +28,8 @@ class _Body:
     """A graph inside of a node, of nodes on tensors of one shape."""
 
     def __init__(self, d: Draft, name: str, known: list[str]) -> None:
-        self._d, self._name = d, f"{name}_{len(d.nodes)}"
+        d.inner += 1
+        self._d, self._name = d, f"{name}_{len(d.nodes)}_{d.inner}"
         self.known, self.nodes = list(known), list[NodeProto]()
 
     def name(self, what: str) -> str:
@@ -40,19 +42,61 @@ class _Body:
         self.nodes.append(helper.make_node(op_type, inputs, [result], name=result, **attributes))
         return result
 
-    def grow(self, count: int) -> str:
-        """Some nodes that read what is known, from the end more often; the last result."""
+    def grow(self, count: int, like: Value | None = None) -> str:
+        """Some nodes that read what is known, from the end more often; the last result. With `like`, of whose form all
+        that is known is, there is control flow among them at times."""
         for _ in range(count):
             last, other = self.known[-1], self._d.pick(self.known)
+            if like is not None and self._d.chance(0.2):
+                self.known.append(self._branches(like) if self._d.chance(0.5) else self._rounds(like))
+                continue
             one = self._d.chance(0.5)
             self.known.append(
                 self.node(self._d.pick(PLAIN), last) if one else self.node(self._d.pick(TWO), last, other)
             )
         return self.node("Identity", self.known[-1])
 
+    def _inner(self, what: str) -> _Body:
+        """A graph inside of this one that reads what is known here."""
+        return _Body(self._d, what, self.known)
+
+    def _truth(self) -> str:
+        """A condition that is known, or is not: whether nothing of something is negative after its absolute value."""
+        if self._d.chance(0.3):
+            return self.node("Constant", value=numpy_helper.from_array(np.array(self._d.chance(0.5))))
+        least = self.node("ReduceMin", self.node("Abs", self.known[0]), keepdims=0)
+        limit = self.node("Constant", value=numpy_helper.from_array(np.array(self._d.pick((-1, 1e9)), np.float32)))
+        return self.node("Greater", least, limit)
+
+    def _branches(self, like: Value) -> str:
+        """An If of two small graphs."""
+        condition, branches = self._truth(), dict[str, Any]()
+        for name in ("then_branch", "else_branch"):
+            body = self._inner(name[:4])
+            result = body.grow(self._d.number(0, 2))
+            branches[name] = body.graph([], [_info(result, like)])
+        return self.node("If", condition, **branches)
+
+    def _rounds(self, like: Value) -> str:
+        """A Loop of a few rounds on one value."""
+        body = self._inner("loop")
+        place, goes_on, carried = (body.name(name) for name in ("i", "on", "c"))
+        body.known.append(carried)
+        result = body.grow(self._d.number(1, 2))
+        still = body.node("Identity", goes_on)
+        given = [_scalar(place, TensorProto.INT64), _scalar(goes_on, TensorProto.BOOL), _info(carried, like)]
+        graph = body.graph(given, [_scalar(still, TensorProto.BOOL), _info(result, like)])
+        count = self.node("Constant", value=numpy_helper.from_array(np.array(self._d.number(0, 3), np.int64)))
+        return self.node("Loop", count, "", self._d.pick(self.known), body=graph)
+
     def graph(self, inputs: list[ValueInfoProto], outputs: list[ValueInfoProto]) -> GraphProto:
         """All of it."""
         return helper.make_graph(self.nodes, self._name, inputs, outputs)
+
+
+def _nests(d: Draft, x: Value) -> Value | None:
+    """`x` where there may be control flow inside of control flow: versions before 13 reduce and compare otherwise."""
+    return x if d.opset >= 13 and x.array.size and d.chance(0.5) else None
 
 
 def _if(d: Draft) -> None:
@@ -63,7 +107,7 @@ def _if(d: Draft) -> None:
     branches: dict[str, Any] = {}
     for name in ("then_branch", "else_branch"):
         body = _Body(d, name, [y.name, x.name])
-        result = body.grow(d.number(1, 4))
+        result = body.grow(d.number(1, 4), _nests(d, x))
         branches[name] = body.graph([], [_info(result, x)])
     d.add("If", [condition], captured=[x, y], **branches)
 
@@ -76,10 +120,10 @@ def _loop(d: Draft) -> None:
     place, goes_on, first, second = (body.name(name) for name in ("i", "on", "a", "b"))
     swapped = d.chance(0.4)
     body.known += [second, first] if swapped else [first, second]
-    after = body.grow(d.number(1, 3))
+    after = body.grow(d.number(1, 3), _nests(d, x))
     other = body.node("Identity", first) if swapped else body.node(d.pick(PLAIN), second)
-    stacks = d.chance(0.5)
-    if stacks:
+    stacks, ends = d.chance(0.6), d.chance(0.5)
+    if not ends:
         still = body.node("Identity", goes_on)
     else:
         summed = body.node("ReduceMax", after, keepdims=0)
@@ -89,15 +133,17 @@ def _loop(d: Draft) -> None:
     captured: list[Value] = []
     if stacks:
         results.append(_info(body.node("Identity", after), x))
-    else:
+    if ends:
         captured.append(limit)
         if x.error or y.error:
             raise Refused("a condition on a value that is not exact")
     given = [_scalar(place, TensorProto.INT64), _scalar(goes_on, TensorProto.BOOL), _info(first, x), _info(second, x)]
-    count = d.known(np.array(d.number(1, 4), np.int64), stacks or d.chance(0.5))
+    count = d.known(np.array(d.number(1, 4), np.int64), stacks or d.chance(0.5))  # what is stacked has a bound
     condition = d.known(np.array(True)) if d.chance(0.7) else None
     graph = body.graph(given, results)
-    d.add("Loop", [count, condition, x, y], 3 if stacks else 2, captured=captured, body=graph)
+    made = d.add("Loop", [count, condition, x, y], 3 if stacks else 2, captured=captured, body=graph)
+    if stacks and ends:
+        selection.uncertain(d, made[2])
 
 
 def _scan(d: Draft) -> None:
@@ -111,7 +157,7 @@ def _scan(d: Draft) -> None:
     body = _Body(d, "step", [])
     given = [body.name("state"), body.name("slice")]
     body.known += given if d.chance(0.5) else given[::-1]
-    after = body.grow(d.number(1, 3))
+    after = body.grow(d.number(1, 3), _nests(d, state))
     outputs = [_info(after, x, shape), _info(body.node(d.pick(PLAIN), after), x, shape)]
     graph = body.graph([_info(name, x, shape) for name in given], outputs)
     some: dict[str, Any] = {"scan_input_axes": [axis]}

@@ -67,7 +67,7 @@ def _grown(
         return end
 
     for tree in range(count):
-        grow(tree, 0, d.number(0, 4))
+        grow(tree, 0, d.pick((0, 1, 2, 3, 4, 4, 6, 8)))  # from 32 nodes on trees are walked otherwise
     return found
 
 
@@ -124,7 +124,7 @@ def _new_trees(d: Draft) -> None:
         return 0, place
 
     for _ in range(d.number(1, 8)):
-        roots.append(grow(d.number(1, 4), True)[1])
+        roots.append(grow(d.pick((1, 2, 3, 4, 4, 6, 8)), True)[1])
     x = d.known(d.array(dtype, (d.number(1, 9), features)), d.chance(0.1), fixed=True)
     x = d.known((np.round(2 * x.array) / 2).astype(dtype), x.constant, fixed=True)
     d.add(

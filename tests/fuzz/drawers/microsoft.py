@@ -126,6 +126,12 @@ def _dynamic_matmul(op_type: str, d: Draft) -> None:
 
 def _few_bits(d: Draft) -> None:
     bits, block, depth, columns = d.pick((2, 4, 4, 8)), d.pick((16, 32)), d.number(1, 70), d.number(1, 33)
+    if d.chance(0.4):  # of extents that fill vectors
+        block, depth, columns = (
+            d.pick((16, 32, 64, 128)),
+            d.pick((64, 128, 192, 256, 320)),
+            d.pick((32, 48, 64, 96, 200)),
+        )
     blocks = -(-depth // block)
     stored = d.known(d.rng.integers(0, 256, (columns, blocks, block * bits // 8)).astype(np.uint8))
     scale = d.fresh("float32", (columns * blocks,), 0.01, 0.1, constant=True)

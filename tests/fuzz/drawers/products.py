@@ -10,7 +10,7 @@ import numpy as np
 from fuzz.drafts import FAST, SMOOTH, STEPS, Draft, Drawer, Value
 from fuzz.oracle import Refused
 
-FLOAT = ("float32", "float32", "float32", "float32", "float64", "float16")
+FLOAT = ("float32", "float32", "float32", "float32", "float64", "float16", "bfloat16")
 BYTES = ("int8", "uint8")
 
 
@@ -24,6 +24,10 @@ def _long(d: Draft) -> int:
 
 
 def _matmul(d: Draft) -> None:
+    if d.opset >= 21 and d.chance(0.1):  # of extents that fill vectors
+        x = d.fresh("float32", (d.pick((1, 1, 4, 9)), d.pick((64, 128, 192, 256))), constant=False)
+        d.add("MatMul", [x, _few_bits(d, x.shape[1], d.pick((48, 64, 80)))], how=FAST)
+        return
     x = d.take(FLOAT, ranks=(1, 4)) if d.chance(0.6) else d.fresh(d.pick(FLOAT), (_long(d), _long(d)))
     k, n = x.shape[-1], _long(d)
     if x.dtype == "float32" and d.opset >= 21 and d.chance(0.2):

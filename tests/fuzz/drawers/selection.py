@@ -12,7 +12,7 @@ from fuzz.oracle import Refused
 CARRIED = ("Identity", "Transpose", "Unsqueeze", "Gather", "Cast", "Neg")
 
 
-def _uncertain(d: Draft, made: Value) -> Value:
+def uncertain(d: Draft, made: Value) -> Value:
     """A result that is as long as the data say, which no other drawer takes."""
     found = Value(made.name, made.array, made.error, last=True)
     d.values[d.values.index(made)] = found
@@ -44,7 +44,7 @@ def _non_zero(d: Draft) -> None:
         x = d.known((x.array > 0.5).astype(np.float32), d.chance(0.2))
     (y,) = d.add("NonZero", [x], how=STEPS)
     if not x.constant:
-        _carried(d, _uncertain(d, y))
+        _carried(d, uncertain(d, y))
 
 
 def _compress(d: Draft) -> None:
@@ -56,7 +56,7 @@ def _compress(d: Draft) -> None:
     known = d.chance(0.4)
     (y,) = d.add("Compress", [x, d.known(mask, known)], how=MOVES, **some)
     if not known:
-        _carried(d, _uncertain(d, y))
+        _carried(d, uncertain(d, y))
 
 
 def _unique(d: Draft) -> None:
@@ -68,7 +68,7 @@ def _unique(d: Draft) -> None:
         x = d.known(np.round(x.array), False)
     some: dict[str, Any] = {"axis": d.axis(x)} if d.chance(0.5) else {}
     for each in d.add("Unique", [x], d.number(1, 4), how=STEPS, sorted=d.number(0, 1), **some):
-        _uncertain(d, each)
+        uncertain(d, each)
 
 
 def _suppress(d: Draft) -> None:
@@ -87,7 +87,7 @@ def _suppress(d: Draft) -> None:
         numbers.append(d.known(np.array([d.rng.uniform(0, 0.4)], np.float32), d.chance(0.7)))
     given = [d.known(sides, False), scores, *numbers]
     (y,) = d.add("NonMaxSuppression", given, how=STEPS, center_point_box=int(centers))
-    _uncertain(d, y)
+    uncertain(d, y)
 
 
 def _reverse(d: Draft) -> None:

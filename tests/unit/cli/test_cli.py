@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import prefork
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
@@ -23,7 +24,8 @@ MODEL = Path(__file__).parents[3] / "examples" / "micro_speech" / "micro_speech.
 
 
 def aotc(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([AOTC, *map(str, arguments)], capture_output=True, text=True, check=False)
+    command = prefork.commands() / "aotc"
+    return subprocess.run([command, *map(str, arguments)], capture_output=True, text=True, check=False)
 
 
 def fails(code: int, *arguments: str | Path, says: str) -> str:

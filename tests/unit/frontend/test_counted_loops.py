@@ -102,7 +102,7 @@ def test_what_such_a_loop_stacks_is_read_part_by_part_only() -> None:
     found = aotc.compile(parse(each))(given)
     assert found["more_count"] == 3
     with pytest.raises(CompileError, match="up to 10 parts along axis 0"):
-        aotc.compile(parse(each.replace("Tanh(all)", "ReduceMax(all)")))
+        aotc.compile(parse(each.replace("Tanh(all)", "Hardmax<axis = 0>(all)")))
 
 
 def test_a_loop_that_goes_on_for_long_is_not_counted() -> None:

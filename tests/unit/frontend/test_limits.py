@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import onnx
 import pytest
 from onnx_text import Imported, parse
 from xdsl.context import Context
@@ -56,6 +57,24 @@ def test_all_constants_of_a_model_count_together() -> None:
     Imported(parse(ranges(3)))
     assert "r2" not in problem_of(ranges(3), most_computed=20_000)
     assert "after 16,000 of other nodes" in problem_of(ranges(3), most_computed=20_000)
+
+
+def with_its_own(calls: int) -> onnx.ModelProto:
+    """Calls of a function that holds a constant of 4,000 bytes."""
+    values = ", ".join("1.5" for _ in range(1000))
+    body = f"{{ c = Constant<value = float[1000] {{{values}}}>()  y = Add(x, c) }}"
+    nodes = "".join(f"a{i + 1} = local.shift(a{i})  " for i in range(calls))
+    graph = f"g (float[1000] a0) => (float[1000] a{calls}) {{ {nodes} }}"
+    return parse(graph, f'<domain: "local", opset_import: ["" : 17]> shift (x) => (y) {body}', LOCAL)
+
+
+def test_a_constant_of_the_file_counts_where_calls_repeat_it() -> None:
+    def compiled(calls: int) -> aotc.CompiledModel:
+        return aotc.compile(with_its_own(calls).SerializeToString(), max_constants="1K")
+
+    assert (compiled(1)(np.ones(1000, np.float32))["a1"] == 2.5).all()
+    with pytest.raises(CompileError, match=r"Constant.*after .* of other nodes|Constant.*would be made"):
+        compiled(3)
 
 
 def test_what_is_folded_counts_by_what_it_adds() -> None:

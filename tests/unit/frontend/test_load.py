@@ -101,7 +101,6 @@ def test_versions(header: str, message: str) -> None:
         ),
         ("g (float[2] x) => (float[2] y) { y = Relu(x) y = Neg(x) }", ["Neg_1 (Neg): it defines 'y', which is"]),
         ("g (float[2] x, float[2] x) => (float[2] y) { y = Relu(x) }", ["input 'x' of the graph is there 2 times"]),
-        ("g (float[2] x) => (float[2] y, float[2] y) { y = Relu(x) }", ["output 'y' of the graph is there 2 times"]),
         ("g (float[2] x) => () { y = Relu(x) }", ["the graph has no outputs"]),
         (
             "g (float[2] x) => (float[2] y) { a = Add(x) y = Transpose <perm = 1.5> (a) }",

@@ -26,7 +26,7 @@ def refused(text: str, **options: object) -> str:
     return str(caught.value)
 
 
-COUNTED = "g (float[3, 4] x, float[12, 2] t) => (y) { z = NonZero(x) c = Transpose(z) "
+COUNTED = "g (float[3, 4] x, float[12, 2] t, float[2, 2] u, float[12] e) => (y) { z = NonZero(x) c = Transpose(z) "
 
 
 def test_each_part_by_itself_carries_the_count() -> None:
@@ -65,15 +65,21 @@ def test_what_an_operator_becomes_says_whether_it_is_by_element(op_type: str, fu
 @pytest.mark.parametrize(
     "nodes",
     [
-        "y = ReduceSum(z) }",
+        'f = Cast<to=1>(z) y = Einsum<equation="ij->i">(f) }',
         "f = Cast<to=1>(z) y = LpNormalization(f) }",
         "s = Constant<value_ints=[2, 12]>() y = Expand(z, s) }",
         "y = Size(z) }",
-        "y = Shape(z) }",
         "y = Concat<axis=1>(z, z) }",
+        "y = ArgMax<axis=1, select_last_index=1>(z) }",
+        "f = Cast<to=1>(z) y = MatMul(f, t) }",
+        "f = Cast<to=1>(c) y = Gemm(f, u, t) }",
+        "f = Cast<to=1>(z) q = Constant<value_ints=[2, 1, 12]>() r = Reshape(f, q) y = GlobalMaxPool(r) }",
+        "f = Cast<to=1>(c) y = LayerNormalization<axis=0>(f, t) }",
+        "y = ScatterND(x, c, e) }",
+        "q = Constant<value_ints=[1, 2]>() r = Tile(z, q) y = Neg(r) }",
         "a = Constant<value_ints=[0]>() b = Constant<value_ints=[1]>() y = Slice(z, a, b, b) }",
         "f = Cast<to=1>(c) y = Add(f, t) }",
-        "f = Cast<to=1>(z) y = Softmax<axis=1>(f) }",
+        "f = Cast<to=1>(z) y = Hardmax<axis=1>(f) }",
         "k = Constant<value_int=3>() y = Gather<axis=1>(z, k) }",
         "s = Constant<value_ints=[4, 6]>() y = Reshape(z, s) }",
         "n = Neg(x) p = NonZero(n) y = Add(z, p) }",
@@ -82,6 +88,20 @@ def test_what_an_operator_becomes_says_whether_it_is_by_element(op_type: str, fu
 def test_what_takes_all_parts_as_data_is_refused(nodes: str) -> None:
     shown = refused(COUNTED + nodes)
     assert "as many as the data say" in shown and "--constant NAME=VALUE" in shown
+
+
+@pytest.mark.parametrize(
+    ("nodes", "what"),
+    [
+        ("s = Shape(z) y = Reshape(x, s) }", "the shape (input 1) is computed at run time"),
+        ("s = Shape(z) o = Constant<value_ints=[0, 1]>() k = Add(s, o) y = Expand(t, k) }", "computed at run time"),
+        ("s = Shape(z) o = Constant<value_ints=[1]>() k = Gather(s, o) y = Expand(e, k) }", "a fixed number of parts"),
+        ("s = Shape(z) n = Neg(x) p = NonZero(n) y = Expand(p, s) }", "as many as the data say"),
+        ("s = Shape(z) o = Constant<value_int=1>() k = Gather(s, o) y = Range(o, k, o) }", "computed at run time"),
+    ],
+)
+def test_a_number_of_parts_is_an_extent_of_as_many_parts_only(nodes: str, what: str) -> None:
+    assert what in refused(COUNTED + nodes)
 
 
 def test_a_constant_has_a_known_count() -> None:

@@ -8,12 +8,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from kernel_program import Array, Kernel, lowered, through_c, through_llvm
+from kernel_program import Array, Kernel, all_through_c, all_through_llvm, lowered
 from ulps import CHUNK, chunks, errors
+from xdsl.dialects.builtin import ModuleOp
 
 STEP = 1 if os.environ.get("AOTC_EXHAUSTIVE") else 251
 """Of the bit patterns that are tested; odd, so that every exponent and low bit occurs."""
@@ -24,6 +27,8 @@ OF_NEGATIVE = {"exp_of_nonpositive": 0.9, "sigmoid": 2.5, "sigmoid_of_negative":
 ULPS = FUNCTIONS | OF_THIRDS | OF_NEGATIVE
 """The greatest error of each function in units of the last place of the exact result."""
 LEAST_NORMAL = float(np.finfo(np.float32).smallest_normal)
+KINDS = ("tiles", "elements", "exact")
+"""What there is of each function."""
 THIRD = """
   %three = arith.constant CONSTANT(3.0) : T
   %third = arith.divf %a, %three : T
@@ -107,10 +112,26 @@ def quiet() -> Iterator[None]:
         yield
 
 
+@cache
+def module(count: int) -> ModuleOp:
+    return lowered(source(count), "expand-math,unroll-tiles")
+
+
+@cache
+def by_llvm(count: int) -> dict[str, Kernel]:
+    """All functions."""
+    return all_through_llvm(module(count), [f"{name}_{kind}" for name in ULPS for kind in KINDS])
+
+
+@cache
+def by_c(count: int) -> dict[str, Kernel]:
+    with TemporaryDirectory(prefix="aotc-math.") as folder:
+        return all_through_c(module(count), [f"{name}_{kind}" for name in ULPS for kind in KINDS], Path(folder))
+
+
 @pytest.mark.parametrize("name", ULPS)
 def test_error_of_functions(name: str) -> None:
-    module = lowered(source(CHUNK), "expand-math,unroll-tiles")
-    tiles, exact = (through_llvm(module, f"{name}_{kind}") for kind in ("tiles", "exact"))
+    tiles, exact = (by_llvm(CHUNK)[f"{name}_{kind}"] for kind in ("tiles", "exact"))
     worst, at, beyond = 0.0, 0.0, False
     found, expected = np.empty(CHUNK, np.float32), np.empty(CHUNK, np.float64)
     for x in chunks(STEP):
@@ -136,18 +157,15 @@ def same(found: Array, expected: Array) -> bool:
 
 
 @pytest.mark.parametrize("name", ULPS)
-def test_elements_tiles_and_c_agree_bit_for_bit(name: str, tmp_path: Path) -> None:
+def test_elements_tiles_and_c_agree_bit_for_bit(name: str) -> None:
     corners = [0.0, -0.0, 1.0, -1.0, 88.72, 88.73, 89.5, -87.4, -103.9, -104.5, 1e-40, -1e-40, np.inf, -np.inf, np.nan]
     random = np.random.default_rng(0)
     spread = random.integers(0, 2**32, 3 << 14, dtype=np.uint32).view(np.float32)
     x = np.concatenate([corners, spread, random.normal(0, 3, (1 << 14) - len(corners))]).astype(np.float32)
-    module = lowered(source(len(x)), "expand-math,unroll-tiles")
     results: dict[str, Array] = {}
     for kind in ("tiles", "elements"):
-        for way in ("llvm", "c"):
-            symbol = f"{name}_{kind}"
-            run: Kernel = through_llvm(module, symbol) if way == "llvm" else through_c(module, symbol, tmp_path)
+        for way, compiled in (("llvm", by_llvm), ("c", by_c)):
             results[f"{kind} {way}"] = np.empty_like(x)
-            run(x, results[f"{kind} {way}"])
+            compiled(len(x))[f"{name}_{kind}"](x, results[f"{kind} {way}"])
     for how, result in results.items():
         assert same(result, results["tiles llvm"]), how

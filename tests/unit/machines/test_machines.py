@@ -47,7 +47,7 @@ def test_every_target_has_a_row_of_its_own_kind(name: str) -> None:
     core = lookup(name).core
     row = FAMILIES[core.name]
     if isinstance(core, Machine) and isinstance(row, Machine):
-        row = replace(row, dot=core.dot)  # which a later member of a family may have
+        row = replace(row, dot=core.dot, lookup=core.lookup)  # which a later member of a family may have
     assert row == core
     assert core.name != HOSTED.name and not core.name.startswith("any other")
 
@@ -58,7 +58,7 @@ def test_the_host_has_the_row_of_its_family_with_its_own_caches() -> None:
     row = replace(FAMILIES[core.name], fma=core.fma, l1=core.l1, l2=core.l2, l3=core.l3)
     if isinstance(core, Machine):
         assert isinstance(row, Machine)
-        row = replace(row, dot=core.dot)
+        row = replace(row, dot=core.dot, lookup=core.lookup)
     assert row == core
 
 
@@ -330,7 +330,7 @@ THREADS = ThreadCosts(phase_operations=4000, shared_bytes=1, weight_bytes=8, mos
         (HOSTED, True),
         (CORTEX_M4, False),
         (replace(HOSTED, threads=replace(THREADS, phase_operations=10**9)), False),
-        (replace(HOSTED, threads=replace(THREADS, most_time=0.1)), False),
+        (replace(HOSTED, threads=replace(THREADS, most_time=0)), False),
     ],
 )
 def test_work_is_shared_where_threads_are_worth_it(core: Core, shared: bool, monkeypatch: pytest.MonkeyPatch) -> None:

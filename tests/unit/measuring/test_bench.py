@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import prefork
 import pytest
 
 from aotc.compiler.driver import in_process, lower
@@ -26,7 +27,8 @@ QUICK = Rounds(count=2, seconds=0.001, runs=2)
 
 
 def _json(*arguments: str | Path) -> dict[str, object]:
-    done = subprocess.run([AOTC, *map(str, arguments)], capture_output=True, text=True, check=False)
+    command = prefork.commands() / "aotc"
+    done = subprocess.run([command, *map(str, arguments)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from aotc.passes.memory.planner.placement import PORTFOLIO, Buffer, Placement, Problem, place, validate
+from aotc.passes.memory.planner.placement import GROWTH, PORTFOLIO, Buffer, Placement, Problem, place, validate
 from aotc.passes.memory.planner.plan import MemoryPlan, plan_memory
 from aotc.passes.memory.planner.program import Access, Program, Role, Step, Storage
 from aotc.passes.memory.planner.schedule import SCHEDULERS, least_memory_order
@@ -113,6 +113,37 @@ def test_five_hundred_buffers_are_planned_quickly() -> None:
     start = time.process_time()
     place(buffers(*rows))
     assert time.process_time() - start < 1.0  # 0.03 s on an idle machine
+
+
+def middles(rows: list[Buffer], placement: Placement) -> list[float]:
+    return [offset + row.size / 2 for row, offset in zip(rows, placement.offsets, strict=True)]
+
+
+def test_buffers_of_threads_have_the_same_middle() -> None:
+    rows = buffers((128, 0, 1), (96, 1, 2), (64, 2, 3), (32, 3, 4), (128, 4, 4))
+    alone, shared = place(rows, 16), place(rows, 16, threads=2)
+    assert len(set(middles(rows, alone))) > 2
+    assert middles(rows, shared) == [64, 176, 64, 176, 64] and shared.peak == alone.peak == 224
+
+
+def test_threads_take_little_more_memory_or_none() -> None:
+    most = buffers((128, 0, 1), (128, 1, 1), (64, 2, 2), (128, 2, 2), (64, 2, 2))
+    assert place(most, 16).peak == 256 and place(most, 16, threads=2).peak == 320 == GROWTH * 256
+    more = buffers((128, 0, 1), (128, 1, 1), (80, 2, 2), (96, 2, 2), (80, 2, 2))
+    assert place(more, 16).peak == 256 and place(more, 16, threads=2) == place(more, 16)
+
+
+@pytest.mark.parametrize("alignment", [1, 16, 64])
+def test_random_problems_of_threads(alignment: int) -> None:
+    rng = random.Random(alignment)
+    for _ in range(60):
+        rows: list[tuple[int, int, int]] = []
+        for _ in range(rng.randrange(1, 25)):
+            first = rng.randrange(20)
+            rows.append((rng.randrange(0, 200), first, first + rng.randrange(6)))
+        alone, shared = place(buffers(*rows), alignment), place(buffers(*rows), alignment, threads=3)
+        validate(buffers(*rows), shared)
+        assert alone.lower_bound == shared.lower_bound and alone.peak <= shared.peak <= GROWTH * alone.peak
 
 
 def test_validation_notices_every_kind_of_error() -> None:

@@ -10,7 +10,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from aotc.compiler.lowering import new_context
 from aotc.passes.memory.bufferize import BufferizePass
-from aotc.passes.memory.plan_memory import _Block  # pyright: ignore[reportPrivateUsage]
+from aotc.passes.memory.plan_memory import PlanMemoryPass, _Block  # pyright: ignore[reportPrivateUsage]
 from aotc.passes.memory.planner.program import Access, Program
 
 KERNELS = """
@@ -54,7 +54,7 @@ def _program(body: str) -> Program:
     module = _module(f"{KERNELS}func.func @main() attributes {{aot.entry}} {{\n{head}{body}\nfunc.return\n}}")
     functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
     block = _Block(functions["main"].body.block, functions)
-    block.read(16, "given", True)
+    block.read(PlanMemoryPass(order="given"))
     return block.program
 
 

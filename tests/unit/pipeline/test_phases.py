@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import prefork
 import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -21,7 +21,6 @@ from aotc.pipeline import textual_ir
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.phases import PHASES, pipeline_of
 
-AOTC_OPT = Path(sys.executable).with_name("aotc-opt")
 MODELS = Path(__file__).parents[2] / "models" / "data"
 
 
@@ -39,7 +38,8 @@ def test_printing_and_parsing_between_phases_changes_nothing(dumps: Path, index:
     before = dumps / f"{index - 1:02}-{PHASES[index - 1].name}.mlir"
     after = dumps / f"{index:02}-{PHASES[index].name}.mlir"
     pipeline = pipeline_of(PHASES[index], CompileOptions())
-    command = [AOTC_OPT, str(before), "-p", pipeline, "--weights", str(dumps / "weights.npz"), "--print-debuginfo"]
+    aotc_opt = prefork.commands() / "aotc-opt"
+    command = [aotc_opt, str(before), "-p", pipeline, "--weights", str(dumps / "weights.npz"), "--print-debuginfo"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == after.read_text().strip()
@@ -104,7 +104,6 @@ def test_each_phase_starts_from_its_own_ir_only(dumps: Path, index: int, monkeyp
             continue
         with pytest.raises(UsageError, match=f"is not IR after {phase}; it looks like IR after"):
             lower(str(file), CompileOptions(start_at=phase))
-    monkeypatch.undo()
     assert lower(str(file), CompileOptions(start_at=name, stop_after=name)).phase == name
 
 

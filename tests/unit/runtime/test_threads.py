@@ -259,7 +259,8 @@ def test_the_pool(kind: str, tmp_path: Path) -> None:
         pool.write_bytes(machine.emit_object(pool_module(lookup("host"), machine)))
     program = tmp_path / "program"
     subprocess.run(["gcc", *flags, str(HERE / "threads.c"), str(pool), "-o", str(program)], check=True)
-    subprocess.run([program], check=True, timeout=100)
+    for processors in ("0", "1", "2", "5"):
+        subprocess.run([program, processors], check=True, timeout=100)
 
 
 @pytest.mark.parametrize("target", ["x86-64-v3", "aarch64", "rv64gc", "armv7"])

@@ -1,5 +1,10 @@
-/* The pool: who works on what, phases, calls from several threads, growth, statuses, sleep, a fork. */
+/* The pool: who works on what, phases, calls from several threads, growth, statuses, sleep, a fork; on as many
+ * processors as the argument says. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,6 +13,16 @@
 #include "check.h"
 
 enum { kPhases = 50, kMost = 5 };
+
+static int processors;
+
+/* In place of the C library's. */
+int sched_getaffinity(pid_t process, size_t size, cpu_set_t *set) {
+  if (process != 0 || size < sizeof(*set) || processors == 0) return -1;
+  CPU_ZERO(set);
+  for (int i = 0; i < processors; ++i) CPU_SET(2 * i + 1, set);
+  return 0;
+}
 
 typedef struct {
   int32_t threads;
@@ -80,7 +95,36 @@ static int32_t count(void *arguments, int32_t thread, int32_t phase) {
   return ++((int32_t *)arguments)[thread] == phase + 1 ? 0 : 1;
 }
 
-int main(void) {
+typedef struct {
+  pthread_t by[kMost];
+} Doers;
+
+static int32_t note(void *arguments, int32_t thread, int32_t phase) {
+  Doers *doers = arguments;
+  (void)phase;
+  if (thread < 0) return 0;
+  doers->by[thread] = pthread_self();
+  usleep(20000);
+  return 0;
+}
+
+/* No more threads than processors: thread t of so many does the shares t, t + processors, .., if it comes in time. */
+static void few_processors(void) {
+  Doers doers;
+  CHECK(aotc_threads_run(kMost, note, &doers, 1) == 0);
+  int different = 0;
+  for (int i = 0; i < kMost; ++i) {
+    int known = 0;
+    for (int j = 0; j < i; ++j) known |= pthread_equal(doers.by[i], doers.by[j]);
+    different += !known;
+  }
+  CHECK(different <= (processors == 0 ? kMost : processors));
+  CHECK(pthread_equal(doers.by[0], pthread_self()));
+  if (processors > 0 && processors < kMost) CHECK(pthread_equal(doers.by[processors], pthread_self()));
+}
+
+int main(int argc, char **argv) {
+  processors = argc > 1 ? atoi(argv[1]) : 0;
   static int32_t counts[] = {2, 3, 4, 2};
   static int32_t many[AOTC_THREADS_MAX + 1];
   pthread_t callers[4];
@@ -90,6 +134,7 @@ int main(void) {
   call(3);
   for (int i = 0; i < 4; ++i) CHECK(pthread_create(&callers[i], NULL, calls, &counts[i]) == 0);
   for (int i = 0; i < 4; ++i) CHECK(pthread_join(callers[i], NULL) == 0);
+  few_processors();
   slow(3);
   failures();
   CHECK(aotc_threads_run(AOTC_THREADS_MAX + 1, count, many, 3) == 0); /* more than the pool can have: alone */

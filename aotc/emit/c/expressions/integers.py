@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any, cast
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType, i1
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType, i1, i32
+from xdsl.ir import OpResult, SSAValue
 
 from aotc.dialects import aot
 from aotc.emit.c.expressions.expr import Expr, Level, binary, call, cast_expr, conditional, integer_expr, negated, unary
@@ -20,6 +20,12 @@ from aotc.emit.c.expressions.readings import Readings, width
 from aotc.emit.c.types import BOOL, INT, SIGNED, UNSIGNED, CType, ctype_of, float_literal, unsigned_literal
 from aotc.errors import CompileError, Problem
 
+_SATURATIONS = {
+    ((low, low), (high, high)): f"aotc_saturate_{sign}{bits}"
+    for bits in (8, 16)
+    for sign, low, high in (("s", -(1 << bits - 1), (1 << bits - 1) - 1), ("u", 0, (1 << bits) - 1))
+}
+"""The helpers that clamp, by the intervals of their bounds."""
 _SYMBOLS = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
 """The comparison of each predicate of arith.cmpi: signed ones, then unsigned ones."""
 
@@ -119,6 +125,8 @@ class Integers(Readings):
         """The lesser or greater of two integers."""
         if (kept := self._dominant(op, symbol, unsigned)) is not None:
             return self.scope.operand(kept)
+        if (name := self._saturation(op)) is not None:
+            return self._word(name, op.lhs.op.lhs)
         if op.result.type == i1:
             return binary("&&" if (symbol == "<") == unsigned else "||", self.signed(op.lhs), self.signed(op.rhs), BOOL)
         if unsigned and not self._both_natural(op):
@@ -128,6 +136,14 @@ class Integers(Readings):
             return replace(conditional(binary(symbol, a, b, BOOL), a, b, ctype), unsigned=True)
         a, b = self._alike(self.signed(op.lhs, atom=True), self.signed(op.rhs, atom=True))
         return conditional(binary(symbol, a, b, BOOL), a, b, self._common(a, b))
+
+    def _saturation(self, op: Any) -> str | None:
+        """The helper for what clamps an integer to all that one of 8 or 16 bits holds."""
+        if not (isinstance(op, arith.MinSIOp) and op.result.type == i32 and isinstance(op.lhs, OpResult)):
+            return None
+        if not isinstance(op.lhs.op, arith.MaxSIOp):
+            return None
+        return _SATURATIONS.get((self.scope.ranges.of(op.lhs.op.rhs), self.scope.ranges.of(op.rhs)))
 
     def _dominant(self, op: Any, symbol: str, unsigned: bool) -> SSAValue | None:
         """The operand that always wins; compilers warn of a comparison that cannot fail."""
@@ -345,9 +361,19 @@ class Integers(Readings):
         """The sum of two products."""
         return self._word("aotc_word_dot", op.a, op.b, op.sum)
 
+    def dot_halves(self, op: aot.HalfDotOp, _: int) -> Expr:
+        """The sum of a product."""
+        return self._word(f"aotc_half_dot_{'low' if op.high is None else 'high'}", op.a, op.b, op.sum)
+
     def round_product(self, op: aot.RoundProductOp, _: int) -> Expr:
         """The product as floats round it."""
         return self._word("aotc_round_product", *op.operands, literals=[op.shift.value.data])
+
+    def opaque(self, op: aot.OpaqueOp, _: int) -> Expr:
+        """An index that is computed of again."""
+        return call(
+            self.scope.helper(f"aotc_opaque_i{self.scope.index.bits}"), self.signed(op.value), ctype=self.scope.index
+        )
 
     def _word(self, name: str, *operands: SSAValue, literals: Sequence[int] = ()) -> Expr:
         given = (self.convert(self.signed(value), value, SIGNED[32]) for value in operands)

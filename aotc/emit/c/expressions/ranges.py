@@ -13,6 +13,8 @@ from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IntegerAttr, IntegerType
 from xdsl.ir import Attribute, BlockArgument, OpResult, SSAValue
 
+from aotc.dialects import aot
+
 Interval: TypeAlias = tuple[int, int]
 """Least and greatest value, both included, of the signed reading (of i1: 0 and 1)."""
 
@@ -112,6 +114,8 @@ class Ranges:
                 inner = self.of(op.input)
                 bits = cast(IntegerType, op.input.type).width.data
                 return inner if inner[0] >= 0 else (0, (1 << bits) - 1)
+            case aot.OpaqueOp():
+                return self.of(op.value)
             case arith.SelectOp():
                 return _hull(self.of(op.lhs), self.of(op.rhs))
             case arith.MinSIOp():

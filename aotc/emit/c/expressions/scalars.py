@@ -118,6 +118,8 @@ _PRINTERS: dict[type[Operation], Printer] = {
     arith.BitcastOp: Scalars.bitcast,
     aot.WordWidenOp: Scalars.widen_word,
     aot.WordDotOp: Scalars.dot_words,
+    aot.HalfDotOp: Scalars.dot_halves,
+    aot.OpaqueOp: Scalars.opaque,
     aot.RoundProductOp: Scalars.round_product,
     math.AbsIOp: Scalars.absolute,
     math.RoundEvenOp: Scalars.roundeven,

@@ -18,7 +18,7 @@ from aotc.emit.c.expressions.scalars import supports
 from aotc.emit.c.functions.control_flow import ControlFlow, assignment, block_of
 from aotc.emit.c.functions.scope import INLINE
 from aotc.emit.c.text import WIDTH, without_unused, words_of, wrapped
-from aotc.emit.c.types import SIGNED, CType, ctype_of
+from aotc.emit.c.types import SIGNED, CType, ctype_of, pointer_to
 from aotc.emit.c.unit import Unit
 from aotc.emit.c.vectors.expressions import supports as vector_supports
 from aotc.emit.c.vectors.values import concerns
@@ -27,7 +27,7 @@ from aotc.model.locations import node_names
 
 _STATEMENTS = (
     *(memref.StoreOp, scf.ForOp, scf.IfOp, scf.YieldOp, func.CallOp, func.ReturnOp),
-    *(scf.WhileOp, scf.ConditionOp),
+    *(scf.WhileOp, scf.ConditionOp, memref.AllocaOp),
     *(aot.CheckOp, aot.RequireOp, aot.AllocaOp, aot.SetElementOp, aot.SetFieldOp),
     *(aot.TileStoreOp, aot.PrefetchOp),
 )
@@ -98,6 +98,8 @@ class FunctionPrinter(ControlFlow):
                 self._emit("}")
             case aot.AllocaOp():
                 self._alloca(op)
+            case memref.AllocaOp():
+                self._array(op)
             case aot.SetElementOp() | aot.SetFieldOp():
                 target = self._compose(lambda: self.memory.member(op)).text
                 kind = ctype_of(op.value.type, self.index)
@@ -168,6 +170,12 @@ class FunctionPrinter(ControlFlow):
         name = self._name(op.result.name_hint or "values")
         self._emit(f"{ctype.declare(name)}[{op.count.value.data}];")
         self._values[op.result] = name_expr(name, ctype_of(op.result.type, self.index))
+
+    def _array(self, op: memref.AllocaOp) -> None:
+        ctype = ctype_of(op.memref.type.element_type, self.index)
+        name = self._name(op.memref.name_hint or "array")
+        self._emit(f"{ctype.declare(name)}[{op.memref.type.element_count()}];")
+        self._values[op.memref] = name_expr(name, pointer_to(ctype))
 
     def _store(self, op: memref.StoreOp) -> None:
         target = self._compose(lambda: self.memory.element(op.memref, op.indices))

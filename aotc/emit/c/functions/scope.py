@@ -121,7 +121,7 @@ class FunctionScope(Scope):
         alone = len(uses) == 1 and uses[0].parent is value.owner.parent and not isinstance(uses[0], _MULTIPLE)
         if is_vector(value) and all(use.parent is value.owner.parent for use in uses):
             return  # named where it is first used: fewer live vectors leave more registers for accumulators
-        if not alone or (len(e.text) > INLINE and not e.text.startswith("(")):
+        if isinstance(value.owner, aot.OpaqueOp) or not alone or (len(e.text) > INLINE and not e.text.startswith("(")):
             self._declare(value)
 
     def _declare(self, value: SSAValue) -> None:

@@ -130,6 +130,12 @@ class Vectors(VectorMemory):
         a, b, numbers = (self.scope.atom(value) for value in op.operands)
         return self.macro("pick", cast(VectorCType, a.ctype), a, b, numbers)
 
+    def lookup(self, op: aot.TileLookupOp) -> Expr:
+        """Bytes of a table."""
+        x, *table = (self.scope.atom(value) for value in op.operands)
+        row = cast(VectorCType, table[0].ctype).lanes
+        return self.macro(f"lookup{row}", cast(VectorCType, x.ctype), x, *table)
+
     # Arithmetic
 
     def float_arithmetic(self, op: Any, symbol: str) -> Expr:
@@ -337,6 +343,7 @@ _PRINTERS: dict[type[Operation], Printer] = {
     vector.ExtractOp: Vectors.extract,
     vector.ShuffleOp: Vectors.shuffle,
     aot.TilePickOp: Vectors.pick,
+    aot.TileLookupOp: Vectors.lookup,
     arith.ConstantOp: Vectors.constant,
     arith.BitcastOp: Vectors.bitcast,
     arith.AddfOp: lambda p, op: p.float_arithmetic(op, "+"),

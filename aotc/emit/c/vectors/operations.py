@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from aotc.emit.c.vectors.dots import ACCUMULATIONS, DOTS, Variants, repeat_part
+from aotc.emit.c.vectors.lookups import lookup
 from aotc.emit.c.vectors.quads import (
     FLOATS,
     first_lanes,
@@ -429,6 +430,7 @@ OPERATIONS: dict[str, _Operation] = {
 
 PARTIAL: dict[str, Callable[[Vector, int], tuple[Sequence[str], Variants]]] = {
     "load": _load_part,
+    "lookup": lookup,
     "narrowed": narrowed,
     "quantized_signed": quantized(True),
     "quantized_unsigned": quantized(False),
@@ -439,4 +441,5 @@ PARTIAL: dict[str, Callable[[Vector, int], tuple[Sequence[str], Variants]]] = {
     "repeat": repeat_part,
     "scatter": _scatter_part,
 }
-"""Of the first lanes of vectors: the macro's name has their number behind the operation's."""
+"""Of the first lanes of vectors: the macro's name has their number behind the operation's. Of `lookup` it is how many
+bytes a register of the table has."""

@@ -67,9 +67,9 @@ def identity(node: Node) -> SSAValue:
 
 @onnx_op("Dropout")
 def dropout(node: Node) -> Sequence[SSAValue | None]:
-    if node.optional(2) is not None and node.constant_input(2, "training_mode").any():
-        ratio = node.known(1)
-        if ratio is None or ratio.any():
+    if node.optional(2) is not None:
+        training, ratio = node.known(2), node.known(1)
+        if (training is None or training.any()) and (ratio is None or ratio.any()):
             return _dropped(node)
     if node.opset < 7 and not node.attr("is_test", 0):
         return _dropped(node)
@@ -82,13 +82,18 @@ def dropout(node: Node) -> Sequence[SSAValue | None]:
 
 
 def _dropped(node: Node) -> Sequence[SSAValue]:
-    """Dropout while training: a share of the elements, drawn at random, is 0, the others are larger by as much."""
+    """Dropout while training: a share of the elements, drawn at random, is 0, the others are larger by as much.
+
+    Where data say whether this is training, the share is 0 while it is not, which keeps every element as it is.
+    """
     x = node.input(0)
     wide = widen(node, x)
     given = node.optional(1)
     ratio = scalar(node, node.attr("ratio", 0.5), wide)
     if given is not None:
         ratio = cast(node, reshape(node, given, []), element_type_of(wide))
+    if node.optional(2) is not None and node.known(2) is None:
+        ratio = node.emit(WhereOp, reshape(node, node.input(2), []), ratio, scalar(node, 0, wide))
     drawn = random(node, shape_of(x), element_type_of(wide))
     kept = node.emit(CompareOp, drawn, ratio, how="ge")
     scaled = node.emit(DivOp, wide, node.emit(SubOp, scalar(node, 1, wide), ratio))

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from aotc.dialects.dtypes import numpy_dtype
+from aotc.dialects.graph.elementwise import AddOp
+from aotc.dialects.graph.indexing import GatherOp
 from aotc.dialects.graph.interfaces import shape_of
+from aotc.dialects.graph.logical import CompareOp, WhereOp
 from aotc.dialects.graph.movement import BroadcastOp, ConcatOp, PadOp, SliceOp, TransposeOp, TriluOp
 from aotc.dialects.graph.shapes import broadcast, normalize_axis
-from aotc.frontend.onnx.expressions import reshape
+from aotc.frontend.onnx.expressions import cast, reshape, scalar
+from aotc.frontend.onnx.parts.elements import Element, elements, extents
 from aotc.frontend.onnx.registry import Node, onnx_op
 
 _TO_THE_END = (2**31 - 1, 2**63 - 1)
@@ -29,8 +34,12 @@ def transpose(node: Node) -> SSAValue:
 
 @onnx_op("Expand")
 def expand(node: Node) -> SSAValue:
-    shape = broadcast(node.shape(0), [int(extent) for extent in node.constant_input(1, "the shape")])
-    return node.input(0) if shape == node.shape(0) else node.emit(BroadcastOp, node.input(0), shape=shape)
+    given, bound = extents(node, 1, "the shape")
+    shape = broadcast(node.shape(0), given)
+    if bound is not None and len(node.shape(0)) >= (place := len(given) - bound.axis) and node.shape(0)[-place] != 1:
+        node.fail("the operand has a fixed number of parts, and the shape as many as the data say")
+    result = node.input(0) if shape == node.shape(0) else node.emit(BroadcastOp, node.input(0), shape=shape)
+    return result if bound is None else node.bounded(result, len(shape) - len(given) + bound.axis, bound.count)
 
 
 @onnx_op("Tile")
@@ -104,24 +113,45 @@ def cut(node: Node, x: SSAValue, ranges: dict[int, tuple[int, int, int]]) -> SSA
 def slice_(node: Node) -> SSAValue:
     shape = node.shape(0)
     if node.opset < 10:
-        starts, ends = node.attr("starts"), node.attr("ends")
+        starts, ends = ([Element(None, 0, number) for number in node.attr(name)] for name in ("starts", "ends"))
         axes, steps = node.attr("axes", list(range(len(starts)))), [1] * len(starts)
     else:
-        starts = node.constant_input(1, "the starts").tolist()
-        ends = node.constant_input(2, "the ends").tolist()
+        starts, ends = (elements(node, node.input(position)) for position in (1, 2))
         axes = list(range(len(starts))) if node.optional(3) is None else node.constant_input(3, "the axes").tolist()
         steps = [1] * len(starts) if node.optional(4) is None else node.constant_input(4, "the steps").tolist()
     if not len(starts) == len(ends) == len(axes) == len(steps):
-        node.fail(f"starts {starts}, ends {ends}, axes {axes} and steps {steps} must have one length")
+        node.fail(f"{len(starts)} starts, {len(ends)} ends, {len(axes)} axes and {len(steps)} steps must be as many")
     axes = [normalize_axis(axis, len(shape)) for axis in axes]
     if len(set(axes)) != len(axes):
         node.fail(f"axes {axes} repeat")
     if 0 in steps:
         node.fail(f"steps {steps} must not be 0")
     ranges: dict[int, tuple[int, int, int]] = {}
-    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
-        ranges[axis] = _clamped_range(start, end, step, shape[axis])
-    return cut(node, node.input(0), ranges)
+    moving: dict[int, tuple[int, int, int]] = {}
+    for place, (start, end, axis, step) in enumerate(zip(starts, ends, axes, steps, strict=True)):
+        if start.unknown is None and end.unknown is None:
+            ranges[axis] = _clamped_range(start.number, end.number, step, shape[axis])
+        elif (distance := end.beyond(start)) is None:
+            node.constant_input(1, "the starts")
+            node.constant_input(2, "the ends")
+        else:
+            moving[axis] = place, step, max(-(-distance // step), 0)
+    result = cut(node, node.input(0), ranges)
+    for axis, (place, step, count) in moving.items():
+        result = _moving_cut(node, result, axis, place, step, count)
+    return result
+
+
+def _moving_cut(node: Node, x: SSAValue, axis: int, place: int, step: int, count: int) -> SSAValue:
+    """The `count` elements along an axis, `step` apart, from one on that data say: element `place` of the starts."""
+    extent = shape_of(x)[axis]
+    if count > extent:
+        node.fail(f"it takes {count} elements of axis {axis}, which has {extent}")
+    start = cast(node, cut(node, node.input(1), {0: (place, 1, 1)}), i64)
+    before = node.emit(CompareOp, start, scalar(node, 0, start), how="lt")
+    start = node.emit(WhereOp, before, node.emit(AddOp, start, scalar(node, extent, start)), start)
+    places = node.emit(AddOp, start, node.constant(step * np.arange(count)))
+    return node.emit(GatherOp, x, places, axis=axis)
 
 
 def _clamped_range(start: int, end: int, step: int, extent: int) -> tuple[int, int, int]:

@@ -24,7 +24,7 @@ _PLAIN = {
 }
 
 
-def _axes(node: Node) -> list[int]:
+def axes_of(node: Node) -> list[int]:
     """The axes to reduce, as an attribute or (by version) an input; all where none are given, or none at all."""
     if node.opset >= (13 if node.op_type == "ReduceSum" else 18):
         given = [] if node.optional(1) is None else [int(axis) for axis in node.constant_input(1, "the axes")]
@@ -36,7 +36,7 @@ def _axes(node: Node) -> list[int]:
 
 
 def _reduce(node: Node, x: SSAValue, kind: str, keepdims: bool | None = None) -> SSAValue:
-    axes = _axes(node)
+    axes = axes_of(node)
     keep = bool(node.attr("keepdims", 1)) if keepdims is None else keepdims
     return node.emit(ReduceOp, x, kind=kind, axes=axes, keepdims=keep) if axes else x
 
@@ -79,7 +79,7 @@ def reduce_log_sum(node: Node) -> SSAValue:
 def reduce_log_sum_exp(node: Node) -> SSAValue:
     x = widen(node, node.input(0))
     x = x if is_float(element_type_of(x)) else cast(node, x, f64)
-    if not _axes(node):
+    if not axes_of(node):
         return node.input(0)
     # The greatest element is taken out of the exponents, so that none overflows, unless it is infinite itself.
     top = _reduce(node, x, "max", keepdims=True)

@@ -11,6 +11,7 @@ from aotc.dialects.dtypes import numpy_dtype
 from aotc.dialects.graph.movement import BroadcastOp
 from aotc.dialects.graph.shapes import normalize_axis
 from aotc.frontend.onnx.expressions import reshape
+from aotc.frontend.onnx.parts.elements import elements, extents
 from aotc.frontend.onnx.registry import Node, onnx_op
 from aotc.frontend.onnx.tensors import dtype_of
 
@@ -18,7 +19,7 @@ from aotc.frontend.onnx.tensors import dtype_of
 @onnx_op("Constant")
 def constant(node: Node) -> SSAValue:
     if (value := node.attr("value")) is not None:
-        return node.constant(value)
+        return node.given(value)
     for name, dtype in (
         ("value_float", np.float32),
         ("value_floats", np.float32),
@@ -26,17 +27,18 @@ def constant(node: Node) -> SSAValue:
         ("value_ints", np.int64),
     ):
         if (value := node.attr(name)) is not None:
-            return node.constant(value, dtype)
+            return node.given(np.asarray(value, dtype))
     given = ", ".join(node.attributes) or "none"
     node.fail(f"no value the compiler knows (attributes: {given})", "strings and sparse tensors have no element type")
 
 
 @onnx_op("ConstantOfShape")
 def constant_of_shape(node: Node) -> SSAValue:
-    shape = [int(extent) for extent in node.constant_input(0, "the shape")]
+    shape, bound = extents(node, 0, "the shape")
     value = node.attr("value")
     one = node.constant(np.zeros((), np.float32) if value is None else value.reshape(()))
-    return one if not shape else node.emit(BroadcastOp, one, shape=shape)
+    result = one if not shape else node.emit(BroadcastOp, one, shape=shape)
+    return result if bound is None else node.bounded(result, bound.axis, bound.count)
 
 
 @onnx_op("Shape")
@@ -53,6 +55,10 @@ def size(node: Node) -> SSAValue:
 def range_(node: Node) -> SSAValue:
     dtype = numpy_dtype(node.element_type(0))
     wide = np.dtype(np.float32) if dtype.itemsize < 4 and dtype.kind not in "iu" else dtype
+    if dtype == np.int64 and _is_zero_by_one(node):  # to a number of parts
+        (limit,) = elements(node, node.input(1))
+        if limit.unknown is not None and limit.number == 0 and (most := node.most(limit.unknown)) is not None:
+            return node.bounded(node.constant(np.arange(most)), 0, limit.unknown)
     names = ("the start", "the limit", "the delta")
     start, limit, delta = (node.constant_input(i, what).reshape(()).astype(wide) for i, what in enumerate(names))
     if delta == 0:
@@ -61,6 +67,11 @@ def range_(node: Node) -> SSAValue:
     count = int(max(-(-distance // step) if dtype.kind in "iu" else math.ceil(distance / step), 0))
     node.require_room(count, np.int64)
     return node.constant((start + delta * np.arange(count).astype(wide)).astype(dtype))
+
+
+def _is_zero_by_one(node: Node) -> bool:
+    start, delta = node.known(0), node.known(2)
+    return start is not None and delta is not None and not start.any() and bool((delta == 1).all())
 
 
 @onnx_op("EyeLike")

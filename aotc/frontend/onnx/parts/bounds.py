@@ -16,7 +16,9 @@ from xdsl.ir import Operation, SSAValue
 from aotc.dialects.graph.elementwise import BroadcastOp
 from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.shapes import normalize_axis
+from aotc.dialects.graph.structure import CopyOp
 from aotc.errors import CompileError, Problem
+from aotc.frontend.onnx.parts.axes import kept
 from aotc.frontend.onnx.registry import Bound, Node
 
 _RESHAPING = frozenset(("Flatten", "Reshape", "Squeeze", "Unsqueeze"))
@@ -56,12 +58,18 @@ class _Reader:
             return self._concat()
         if op_type in ("Gather", "GatherND") and positions == [1]:
             return self._gathered()
+        bound = self.bounds[positions[0]]
+        assert bound is not None
+        if op_type == "RoiAlign" and positions == [1, 2] and bound == self.bounds[2]:
+            return bound
+        if len(positions) > 1:
+            self.refuse()
+        axis = kept(self.node, positions[0], bound.axis, shape_of(results[0]))
+        if axis is not None:
+            return replace(bound, axis=axis)
         if positions != [0]:
             self.refuse()
-        bound = self.bounds[0]
-        assert bound is not None
         shape = self.node.shape(0)
-        axis: int | None = None
         if op_type == "Transpose":
             permutation = self.node.attr("perm", list(range(len(shape)))[::-1])
             axis = [normalize_axis(each, len(shape)) for each in permutation].index(bound.axis)
@@ -92,7 +100,7 @@ class _Reader:
                 op = value.owner
                 operands = [visit(operand) for operand in op.operands] if isinstance(op, Operation) else []
                 depends[value] = any(operands)
-                if depends[value] and not isinstance(op, BroadcastOp):
+                if depends[value] and not isinstance(op, BroadcastOp | CopyOp):
                     raise _NotElementwise
             return depends[value]
 

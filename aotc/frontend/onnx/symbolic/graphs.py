@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
@@ -22,6 +23,7 @@ from aotc.frontend.onnx.symbolic.rules import MOST_ELEMENTS, RULES, UNKNOWN, Fac
 from aotc.frontend.onnx.tensors import DTYPES, dtype_of, read_tensor
 from aotc.model.extents import Extent as Expression
 from aotc.model.extents import OpenTensor, unnamed
+from aotc.model.naming import distinct_names
 
 for _family in ("movement", "windows"):
     import_module(f"aotc.frontend.onnx.symbolic.{_family}")
@@ -43,7 +45,9 @@ def open_interface(
     ]
     facts = _Walk(model, {each.name: each.shape for each in inputs}).facts()
     symbols = {symbol for each in inputs for extent in each.shape or () for symbol in _symbols(extent)}
-    return tuple(inputs), tuple(_output(value, facts.get(value.name, UNKNOWN), symbols) for value in graph.output)
+    names = distinct_names([value.name for value in graph.output])
+    outputs = [_output(value, facts.get(value.name, UNKNOWN), symbols) for value in graph.output]
+    return tuple(inputs), tuple(replace(each, name=name) for name, each in zip(names, outputs, strict=True))
 
 
 def _opened(name: str, shape: tuple[Extent, ...] | None) -> Shape | None:

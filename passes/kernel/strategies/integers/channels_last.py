@@ -326,7 +326,11 @@ class ChannelsLastConvStrategy(SumsStrategy[ChannelsLastConvOp]):
         if op.patch is not None:
             PatchSums(products, shape_of(op.result), channels, windows, bias, reads[-1], writes, op.beyond).run()
             return
-        axis = last_axis(windows[-1], specialized=schedule.specialized, word=schedule.word, channels=channels)
+        # code of their own makes no difference to a tile of one position whose steps are not unrolled
+        differ = schedule.positions > 1 or schedule.word > 1
+        axis = last_axis(
+            windows[-1], specialized=schedule.specialized and differ, word=schedule.word, channels=channels
+        )
         sizes = shape_of(op.result), op.kernel(), channels, op.groups
         ConvSums(products, *sizes, windows, axis, bias, writes[0], op.beyond).run()
 

@@ -149,3 +149,35 @@ func.func @picks(%a: vector<16xf32>) {
   %p = aot.tile_pick %a, %a, %a : vector<16xf32>
   func.return
 }
+
+// -----
+
+// CHECK: elements are integers of 8 bits, found vector<16xi32>
+func.func @lookup_of_words(%a: vector<16xi32>, %t: vector<16x16xi8>) {
+  %r = aot.tile_lookup %a, %t {width = 16 : i64} : vector<16xi32>, vector<16x16xi8>
+  func.return
+}
+
+// -----
+
+// CHECK: a table has 256 entries in registers of one type, found 128
+func.func @half_a_table(%a: vector<16xi8>, %t: vector<8x16xi8>) {
+  %r = aot.tile_lookup %a, %t {width = 16 : i64} : vector<16xi8>, vector<8x16xi8>
+  func.return
+}
+
+// -----
+
+// CHECK: a table has 256 entries in registers of one type, found 256
+func.func @unlike_registers(%a: vector<16xi8>, %s: vector<64xi8>, %t: vector<128xi8>) {
+  %r = aot.tile_lookup %a, %s, %t, %s {width = 16 : i64} : vector<16xi8>, vector<64xi8>, vector<128xi8>, vector<64xi8>
+  func.return
+}
+
+// -----
+
+// CHECK: 24 bytes at once are no whole registers of 16
+func.func @part_of_a_register(%a: vector<16xi8>, %t: vector<16x16xi8>) {
+  %r = aot.tile_lookup %a, %t {width = 24 : i64} : vector<16xi8>, vector<16x16xi8>
+  func.return
+}

@@ -42,3 +42,12 @@ func.func @dots(%x: memref<8x64xi8>, %i: index, %w: vector<4x2x64xi8>, %s: vecto
   %r = aot.tile_dot %a, %w, %s {lhs_unsigned, narrow_pairs} : vector<4x2x64xi8>, vector<4x2x16xi32>
   func.return
 }
+
+// CHECK-LABEL: func.func @lookups(
+func.func @lookups(%x: vector<6x16xi8>, %table: vector<4x64xi8>, %y: vector<16xi8>, %half: vector<128xi8>) {
+  // CHECK-NEXT: %a = aot.tile_lookup %x, %table {width = 64 : i64} : vector<6x16xi8>, vector<4x64xi8>
+  %a = aot.tile_lookup %x, %table {width = 64 : i64} : vector<6x16xi8>, vector<4x64xi8>
+  // CHECK-NEXT: %b = aot.tile_lookup %y, %half, %half {width = 16 : i64} : vector<16xi8>, vector<128xi8>, vector<128xi8>
+  %b = aot.tile_lookup %y, %half, %half {width = 16 : i64} : vector<16xi8>, vector<128xi8>, vector<128xi8>
+  func.return
+}

@@ -100,3 +100,69 @@ func.func private @lanes(%p: !aot.ptr<i8>, %q: !aot.ptr<i8>, %s: i32, %o: !aot.p
   aot.tile_store %r, %out[%i] {strides = array<i64: 1>} : vector<4xi8>, memref<4xi8>
   func.return
 }
+
+// One product of two halves; in C a function that hides the sum from the compiler.
+// DSP-LABEL: llvm.func internal @halves
+// DSP:      llvm.trunc %{{.*}} : i32 to i16
+// DSP:      %[[P:.*]] = llvm.mul
+// DSP-NEXT: llvm.add %{{.*}}, %[[P]] : i32
+// DSP:      llvm.ashr
+// DSP:      %[[Q:.*]] = llvm.mul
+// DSP-NEXT: llvm.add %{{.*}}, %[[Q]] : i32
+// CC-LABEL: halves(
+// CC:      aotc_half_dot_high(a, b, aotc_half_dot_low(a, b, s))
+// CHECK-LABEL: func.func private @halves
+// CHECK:      %l = aot.half_dot %a, %b, %s
+// CHECK-NEXT: %h = aot.half_dot %a, %b, %l {high}
+func.func private @halves(%a: i32, %b: i32, %s: i32) -> i32 {
+  %l = aot.half_dot %a, %b, %s
+  %h = aot.half_dot %a, %b, %l {high}
+  func.return %h : i32
+}
+
+// A clamp to all that 8 or 16 bits hold is one instruction of some cores; any other is two comparisons.
+// CC-LABEL: clamps(
+// CC:      return aotc_saturate_s8(a) ^ aotc_saturate_u16(b) ^ (g < 65535 ? g : 65535);
+func.func private @clamps(%a: i32, %b: i32) -> i32 {
+  %l8 = arith.constant -128 : i32
+  %h8 = arith.constant 127 : i32
+  %z = arith.constant 0 : i32
+  %h16 = arith.constant 65535 : i32
+  %c = arith.maxsi %a, %l8 : i32
+  %d = arith.minsi %c, %h8 : i32
+  %e = arith.maxsi %b, %z : i32
+  %f = arith.minsi %e, %h16 : i32
+  %g = arith.maxsi %b, %l8 : i32
+  %h = arith.minsi %g, %h16 : i32
+  %i = arith.xori %d, %f : i32
+  %j = arith.xori %i, %h : i32
+  func.return %j : i32
+}
+
+// An index that is hidden, and values in an array on the stack, which are read by their numbers.
+// DSP-LABEL: llvm.func internal @array
+// DSP:      llvm.alloca
+// CC-LABEL: array(
+// CC:      int32_t sums[2];
+// CC-NEXT: sums[0] = a;
+// CC-NEXT: sums[1] = b;
+// CC-NEXT: for (int32_t n = 0; n < 2; ++n) {
+// CC-NEXT:   const int32_t m = aotc_opaque_i32(n);
+// CC-NEXT:   p[m] = sums[m];
+// CHECK-LABEL: func.func private @array
+// CHECK:      aot.opaque %n
+func.func private @array(%a: i32, %b: i32, %p: !aot.ptr<i32>) {
+  %out = aot.buffer %p : !aot.ptr<i32> to memref<2xi32>
+  %z = arith.constant 0 : index
+  %o = arith.constant 1 : index
+  %t = arith.constant 2 : index
+  %sums = memref.alloca() : memref<2xi32>
+  memref.store %a, %sums[%z] : memref<2xi32>
+  memref.store %b, %sums[%o] : memref<2xi32>
+  scf.for %n = %z to %t step %o {
+    %m = aot.opaque %n
+    %v = memref.load %sums[%m] : memref<2xi32>
+    memref.store %v, %out[%m] : memref<2xi32>
+  }
+  func.return
+}

@@ -209,3 +209,30 @@ func.func @picks(%a: memref<64xi32>) {
   aot.tile_store %p, %a[%c0] {strides = array<i64: 4, 1>} : vector<2x4xi32>, memref<64xi32>
   func.return
 }
+
+// Four registers together; of what is left the register is repeated. One that is as wide as the instruction stays alone.
+// CHECK-LABEL: func.func @looks_up(
+func.func @looks_up(%x: memref<5x16xi8>, %table: memref<256xi8>, %i: index) {
+  // CHECK:      [[T0:%.*]] = aot.tile_load %table[%i] {strides = array<i64: 1>} : memref<256xi8> -> vector<64xi8>
+  // CHECK-NEXT: aot.tile_load %table[%i] {strides = array<i64: 1>, offset = 64 : i64}
+  // CHECK-NEXT: aot.tile_load %table[%i] {strides = array<i64: 1>, offset = 128 : i64}
+  // CHECK-NEXT: [[T3:%.*]] = aot.tile_load %table[%i] {strides = array<i64: 1>, offset = 192 : i64}
+  %t = aot.tile_load %table[%i] {strides = array<i64: 64, 1>} : memref<256xi8> -> vector<4x64xi8>
+  %a = aot.tile_load %x[%i, %i] {strides = array<i64: 16, 1>} : memref<5x16xi8> -> vector<5x16xi8>
+  // CHECK:      [[LOW:%.*]] = vector.shuffle {{.*}} : vector<16xi8>, vector<16xi8>
+  // CHECK-NEXT: [[HIGH:%.*]] = vector.shuffle {{.*}} : vector<16xi8>, vector<16xi8>
+  // CHECK-NEXT: [[WHOLE:%.*]] = vector.shuffle [[LOW]], [[HIGH]] {{.*}} : vector<32xi8>, vector<32xi8>
+  // CHECK-NEXT: [[FOUR:%.*]] = aot.tile_lookup [[WHOLE]], [[T0]], {{.*}}, [[T3]] {width = 64 : i64} : vector<64xi8>, vector<64xi8>
+  // CHECK-COUNT-4: vector.shuffle [[FOUR]], [[FOUR]] {{.*}} : vector<64xi8>, vector<64xi8>
+  // CHECK:      [[PAIR:%.*]] = vector.shuffle [[LAST:%.*]], [[LAST]] [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16
+  // CHECK:      [[ONE:%.*]] = aot.tile_lookup
+  // CHECK-NEXT: vector.shuffle [[ONE]], [[ONE]] [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15] : vector<64xi8>, vector<64xi8>
+  // CHECK-NOT:  vector.shuffle
+  %b = aot.tile_lookup %a, %t {width = 64 : i64} : vector<5x16xi8>, vector<4x64xi8>
+  aot.tile_store %b, %x[%i, %i] {strides = array<i64: 16, 1>} : vector<5x16xi8>, memref<5x16xi8>
+  // CHECK:      aot.tile_lookup %w, [[T0]]
+  // CHECK-NEXT: func.return
+  %w = aot.tile_load %table[%i] {strides = array<i64: 1>} : memref<256xi8> -> vector<64xi8>
+  %c = aot.tile_lookup %w, %t {width = 64 : i64} : vector<64xi8>, vector<4x64xi8>
+  func.return
+}

@@ -38,3 +38,15 @@ func.func @entry(%x: tensor<8x64xf32>) -> tensor<8x64xf32> attributes {aot.entry
   %0 = graph.relu %x : (tensor<8x64xf32>) -> tensor<8x64xf32>
   func.return %0 : tensor<8x64xf32>
 }
+
+// Sums of i32 are rows in the registers that f32 has; means of integers, which are divided, are not, nor are i64.
+// CHECK: func.func private @integers
+// CHECK-NEXT: graph.reduce %x {kind = "sum", {{.*}}, schedule = #graph.row_schedule<lanes = 16
+// CHECK-NEXT: graph.reduce %x {kind = "mean", axes = array<i64: 2>, keepdims = true} :
+// CHECK-NEXT: graph.reduce %y {kind = "sum", axes = array<i64: 2>, keepdims = true} :
+func.func private @integers(%x: tensor<1x8x64xi32>, %y: tensor<1x8x64xi64>) -> (tensor<1x8x1xi32>, tensor<1x8x1xi32>, tensor<1x8x1xi64>) attributes {aot.kernel} {
+  %0 = graph.reduce %x {kind = "sum", axes = array<i64: 2>, keepdims = true} : (tensor<1x8x64xi32>) -> tensor<1x8x1xi32>
+  %1 = graph.reduce %x {kind = "mean", axes = array<i64: 2>, keepdims = true} : (tensor<1x8x64xi32>) -> tensor<1x8x1xi32>
+  %2 = graph.reduce %y {kind = "sum", axes = array<i64: 2>, keepdims = true} : (tensor<1x8x64xi64>) -> tensor<1x8x1xi64>
+  func.return %0, %1, %2 : tensor<1x8x1xi32>, tensor<1x8x1xi32>, tensor<1x8x1xi64>
+}

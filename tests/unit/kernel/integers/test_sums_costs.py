@@ -35,12 +35,7 @@ def test_no_tile_is_cheaper_than_the_chosen_one(core: object, size: bool, sizes:
     def cycles(tile: tuple[int, int]) -> float:
         return sums_cycles(core.scalars, tile, positions, outputs, depth, words=words, floats=False)
 
-    tiles = [
-        (p, q)
-        for p in range(1, 2 if size else 5)
-        for q in range(1, 3 if size else 5)
-        if p <= positions and q <= outputs
-    ]
+    tiles = [(p, q) for p in range(1, 2 if size else 5) for q in range(1, 5) if p <= positions and q <= outputs]
     assert cycles((chosen.positions, chosen.columns)) == min(map(cycles, tiles))
 
 
@@ -105,11 +100,10 @@ def test_depthwise_tiles_are_words_of_channels_or_neighbours_that_share_weights(
     unit = CORTEX_M4.scalars
     words = depthwise_schedule(unit, 9, 8, words=True, floats=False, size=False)
     assert (words.positions, words.columns, words.word) == (1, 4, 4)
-    for schedule in (
-        depthwise_schedule(unit, 9, 3, words=True, floats=False, size=False),
-        depthwise_schedule(CORTEX_M0.scalars, 9, 8, words=True, floats=False, size=False),
-    ):
-        assert (schedule.columns, schedule.word) == (1, 1) and 1 < schedule.positions <= 4
+    narrow = depthwise_schedule(unit, 9, 3, words=True, floats=False, size=False)
+    assert (narrow.columns, narrow.word) == (1, 1) and 1 < narrow.positions <= 4
+    short = depthwise_schedule(CORTEX_M0.scalars, 9, 8, words=True, floats=False, size=False)
+    assert (short.positions, short.columns, short.rolled) == (1, 1, False)  # without long products
     assert depthwise_schedule(CORTEX_M0.scalars, 9, 8, words=True, floats=False, size=True).positions == 1
     quads = depthwise_schedule(CORTEX_M55.scalars, 9, 10, words=True, floats=False, size=False)
     assert (quads.lanes, quads.positions, quads.columns, quads.word) == (4, 4, 4, 1)

@@ -189,3 +189,19 @@ func.func @case_9(%x: tensor<4xi32>, %f: tensor<4xi32>, %s: tensor<i32>) {
   %0 = graph.doubling_requantize %x, %f, %s {axis = 0, zero_point = 0, low = -128, high = 127, to = i8} : (tensor<4xi32>, tensor<4xi32>, tensor<i32>) -> tensor<4xi8>
   func.return
 }
+
+// -----
+
+// CHECK: width and row are given together
+func.func @width(%x: tensor<4xi8>, %t: tensor<256xi8>) {
+  %0 = graph.lookup %x, %t {width = 64} : (tensor<4xi8>, tensor<256xi8>) -> tensor<4xi8>
+  func.return
+}
+
+// -----
+
+// CHECK: registers have a power of two of bytes, found 48
+func.func @row(%x: tensor<4xi8>, %t: tensor<256xi8>) {
+  %0 = graph.lookup %x, %t {width = 64, row = 48} : (tensor<4xi8>, tensor<256xi8>) -> tensor<4xi8>
+  func.return
+}

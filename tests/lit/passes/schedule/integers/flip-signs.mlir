@@ -77,3 +77,33 @@ func.func @large(%x: tensor<2x4xui8>) -> (tensor<2x2xi32>, tensor<2x2xi32>) attr
   %1 = graph.matmul %x, %s {accumulator = i32} : (tensor<2x4xui8>, tensor<4x2xi8>) -> tensor<2x2xi32>
   func.return %0, %1 : tensor<2x2xi32>, tensor<2x2xi32>
 }
+
+// A sum of two is flipped with its zero point and its clamp, and reads flipped operands with another offset: -100 less
+// 3 * 128. Of a factor another zero point is taken off. What takes none off, or an integer that is wanted as it is,
+// gets it flipped back.
+// UNSIGNED-LABEL: func.func @sums
+// UNSIGNED:      [[Q:%.*]] = graph.requantize %acc, %m {{{.*}}zero_point = 125 : i64, low = 0 : i64, high = 255 : i64, to = ui8}
+// UNSIGNED-NEXT: [[BACK:%.*]] = graph.flip_sign [[Q]]
+// UNSIGNED-NEXT: graph.conv [[Q]], %w {{.*}}x_zero_point = 125
+// UNSIGNED-NEXT: [[A:%.*]] = graph.fixed_add %y, [[Q]] {x_factor = 5 : i64, y_factor = 3 : i64, offset = -484 : i64, shift = 4 : i64, zero_point = 129 : i64, low = 128 : i64, high = 255 : i64, to = ui8, even = false} : (tensor<1x4x6x6xi8>, tensor<1x4x6x6xui8>) -> tensor<1x4x6x6xui8>
+// UNSIGNED-NEXT: graph.conv [[A]], %w {{.*}}x_zero_point = 129
+// UNSIGNED-NEXT: [[F:%.*]] = graph.cast [[Q]] {to = i32}
+// UNSIGNED-NEXT: [[P:%.*]] = graph.constant dense<125> : tensor<i32>
+// UNSIGNED-NEXT: graph.sub [[F]], [[P]]
+// UNSIGNED-NEXT: graph.cast [[BACK]] {to = i32}
+// UNSIGNED-NEXT: [[I:%.*]] = graph.cast [[BACK]] {to = i32}
+// UNSIGNED-NEXT: graph.sub %point, [[I]]
+func.func @sums(%acc: tensor<1x4x6x6xi32>, %m: tensor<f32>, %y: tensor<1x4x6x6xi8>) -> (tensor<1x8x4x4xi32>, tensor<1x8x4x4xi32>, tensor<1x4x6x6xi32>, tensor<1x4x6x6xi32>, tensor<1x4x6x6xi32>) attributes {aot.entry} {
+  %w = graph.constant dense<1> : tensor<8x4x3x3xi8>
+  %point = graph.constant dense<-3> : tensor<i32>
+  %0 = graph.requantize %acc, %m {axis = 1 : i64, zero_point = -3 : i64, low = -128 : i64, high = 127 : i64, to = i8} : (tensor<1x4x6x6xi32>, tensor<f32>) -> tensor<1x4x6x6xi8>
+  %1 = graph.conv %0, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32, x_zero_point = -3 : i64} : (tensor<1x4x6x6xi8>, tensor<8x4x3x3xi8>) -> tensor<1x8x4x4xi32>
+  %2 = graph.fixed_add %y, %0 {x_factor = 5 : i64, y_factor = 3 : i64, offset = -100 : i64, shift = 4 : i64, zero_point = 1 : i64, low = 0 : i64, high = 127 : i64, to = i8} : (tensor<1x4x6x6xi8>, tensor<1x4x6x6xi8>) -> tensor<1x4x6x6xi8>
+  %3 = graph.conv %2, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64, accumulator = i32, x_zero_point = 1 : i64} : (tensor<1x4x6x6xi8>, tensor<8x4x3x3xi8>) -> tensor<1x8x4x4xi32>
+  %4 = graph.cast %0 {to = i32} : (tensor<1x4x6x6xi8>) -> tensor<1x4x6x6xi32>
+  %5 = graph.sub %4, %point : (tensor<1x4x6x6xi32>, tensor<i32>) -> tensor<1x4x6x6xi32>
+  %6 = graph.cast %0 {to = i32} : (tensor<1x4x6x6xi8>) -> tensor<1x4x6x6xi32>
+  %7 = graph.cast %0 {to = i32} : (tensor<1x4x6x6xi8>) -> tensor<1x4x6x6xi32>
+  %8 = graph.sub %point, %7 : (tensor<i32>, tensor<1x4x6x6xi32>) -> tensor<1x4x6x6xi32>
+  func.return %1, %3, %5, %6, %8 : tensor<1x8x4x4xi32>, tensor<1x8x4x4xi32>, tensor<1x4x6x6xi32>, tensor<1x4x6x6xi32>, tensor<1x4x6x6xi32>
+}

@@ -1,0 +1,241 @@
+"""Operators that take all parts along an axis as data, where data say how many there are.
+
+Their inputs are as long as they may become (`Bound`). What comes after the count is replaced by what does not matter:
+the neutral element of a reduction, what a scatter has written already.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import i64
+from xdsl.ir import SSAValue
+
+from aotc.dialects.dtypes import is_float
+from aotc.dialects.graph.elementwise import DivOp, MaxOp, MinOp, MulOp, SubOp
+from aotc.dialects.graph.indexing import GatherElementsOp, GatherNdOp, GatherOp
+from aotc.dialects.graph.interfaces import element_type_of, shape_of
+from aotc.dialects.graph.logical import CompareOp, WhereOp
+from aotc.dialects.graph.movement import BroadcastOp, ConcatOp
+from aotc.dialects.graph.reduction import ReduceOp
+from aotc.dialects.graph.shapes import broadcast, normalize_axis
+from aotc.frontend.onnx.expressions import cast, reshape, scalar, widen
+from aotc.frontend.onnx.importers.movement import cut
+from aotc.frontend.onnx.importers.reduction import axes_of
+from aotc.frontend.onnx.parts.elements import extents
+from aotc.frontend.onnx.registry import IMPORTERS, Bound, Node, bounded_op
+
+_Results = Sequence[SSAValue | None] | None
+"""None where an importer has nothing to do with the bounds: the operator treats each part by itself, or is refused."""
+
+_NEUTRAL = {
+    "ReduceL1": "sum",
+    "ReduceL2": "sum",
+    "ReduceLogSum": "sum",
+    "ReduceLogSumExp": "max",  # of which the exponential is 0
+    "ReduceMax": "max",
+    "ReduceMin": "min",
+    "ReduceProd": "prod",
+    "ReduceSum": "sum",
+    "ReduceSumSquare": "sum",
+}
+
+_SCATTERED = {"add": "sum", "mul": "prod", "max": "max", "min": "min"}
+
+
+@bounded_op(*_NEUTRAL)
+def reduction(node: Node, bounds: Sequence[Bound | None]) -> _Results:
+    bound = _only_first(bounds)
+    if bound is None or bound.axis not in _axes(node):
+        return None
+    node.inputs[0] = _masked(node, node.input(0), bound, _NEUTRAL[node.op_type])
+    return _plain(node)
+
+
+@bounded_op("ReduceMean")
+def mean(node: Node, bounds: Sequence[Bound | None]) -> _Results:
+    bound, axes = _only_first(bounds), _axes(node)
+    if bound is None or bound.axis not in axes:
+        return None
+    x, shape = widen(node, node.input(0)), node.shape(0)
+    keepdims = bool(node.attr("keepdims", 1))
+    total = node.emit(ReduceOp, _masked(node, x, bound, "sum"), kind="sum", axes=axes, keepdims=keepdims)
+    others = math.prod(shape[axis] for axis in axes if axis != bound.axis)
+    elements = node.emit(MulOp, bound.count, scalar(node, others, bound.count))
+    result = node.emit(DivOp, total, cast(node, elements, element_type_of(x)))
+    return [cast(node, result, node.element_type(0))]
+
+
+@bounded_op("ArgMax", "ArgMin")
+def extremum(node: Node, bounds: Sequence[Bound | None]) -> _Results:
+    """The first of equals is before what comes after the count; the last of them may not be."""
+    bound = _only_first(bounds)
+    axis = normalize_axis(node.attr("axis", 0), len(node.shape(0)))
+    if bound is None or bound.axis != axis or node.attr("select_last_index", 0):
+        return None
+    node.inputs[0] = _masked(node, node.input(0), bound, node.op_type.removeprefix("Arg").lower())
+    return _plain(node)
+
+
+@bounded_op("Softmax", "LogSoftmax")
+def softmax(node: Node, bounds: Sequence[Bound | None]) -> _Results:
+    bound = _only_first(bounds)
+    if bound is None or node.opset < 13 or normalize_axis(node.attr("axis", -1), len(node.shape(0))) != bound.axis:
+        return None
+    node.inputs[0] = _masked(node, node.input(0), bound, "max")
+    return _along(node, bound)
+
+
+@bounded_op("CumSum", "CumProd")
+def cumulative(node: Node, bounds: Sequence[Bound | None]) -> _Results:
+    bound = _only_first(bounds)
+    axis = int(node.constant_input(1, "the axis").reshape(()))
+    if bound is None or normalize_axis(axis, len(node.shape(0))) != bound.axis:
+        return None
+    if node.attr("reverse", 0):
+        node.inputs[0] = _masked(node, node.input(0), bound, node.op_type.removeprefix("Cum").lower())
+    return _along(node, bound)
+
+
+@bounded_op("Shape")
+def shape(node: Node, bounds: Sequence[Bound | None]) -> _Results:
+    (bound,) = bounds
+    assert bound is not None
+    whole = list(node.shape(0))
+    count = reshape(node, bound.count, [1])
+    found: list[SSAValue] = [node.constant(whole[: bound.axis], np.int64)] if bound.axis else []
+    found.append(count)
+    if after := whole[bound.axis + 1 :]:
+        found.append(node.constant(after, np.int64))
+    known = node.emit(ConcatOp, found, axis=0) if len(found) > 1 else count
+    start, stop, _ = slice(node.attr("start", 0), node.attr("end")).indices(len(whole))
+    return [cut(node, known, {0: (start if start < stop else 0, 1, max(stop - start, 0))})]
+
+
+@bounded_op("Expand")
+def expand(node: Node, bounds: Sequence[Bound | None]) -> _Results:
+    """To as many parts as the operand has, and to fixed extents along the other axes."""
+    bound = _only_first(bounds)
+    given, said = extents(node, 1, "the shape")
+    own = node.shape(0)
+    if bound is None or (said is not None and said.count is not bound.count):
+        return None
+    place = bound.axis - len(own)
+    if said is not None and said.axis - len(given) != place:
+        return None
+    if said is None and len(given) >= -place and given[place] != 1:
+        return None
+    target = broadcast(own, given)
+    result = node.input(0) if target == own else node.emit(BroadcastOp, node.input(0), shape=target)
+    return [node.bounded(result, place + len(target), bound.count)]
+
+
+@bounded_op("Reshape")
+def reshape_(node: Node, bounds: Sequence[Bound | None]) -> _Results:
+    """Where the shape has the number of parts from the operand; else as any other."""
+    bound = _only_first(bounds)
+    if bound is None or node.opset < 5:
+        return None
+    given, said = extents(node, 1, "the shape")
+    if said is not None and said.count is bound.count:
+        node.inputs[1] = node.constant(given, np.int64)
+    return None
+
+
+@bounded_op("ScatterND")
+def scatter_nd(node: Node, bounds: Sequence[Bound | None]) -> _Results:
+    bound = _updates(bounds)
+    if bound is None or bound.axis == len(node.shape(1)) - 1:
+        return None
+    reduction = node.attr("reduction", "none")
+    if reduction in _SCATTERED:
+        return _neutral_updates(node, bound, _SCATTERED[reduction])
+    indices, updates = _last_again(node, bound)
+    there = node.emit(GatherNdOp, node.input(0), indices, batch_dims=0)
+    node.inputs[1:3] = [indices, node.emit(WhereOp, _any(node, bound), updates, there)]
+    return _plain(node)
+
+
+@bounded_op("ScatterElements", "Scatter")
+def scatter_elements(node: Node, bounds: Sequence[Bound | None]) -> _Results:
+    bound = _updates(bounds)
+    if bound is None:
+        return None
+    reduction = node.attr("reduction", "none")
+    if reduction in _SCATTERED:
+        return _neutral_updates(node, bound, _SCATTERED[reduction])
+    axis = normalize_axis(node.attr("axis", 0), len(node.shape(0)))
+    if axis == bound.axis:
+        indices, updates = _last_again(node, bound)
+        meant = _any(node, bound)
+    else:  # a part by itself is written to
+        meant = _meant(node, node.input(1), bound)
+        indices = node.emit(WhereOp, meant, node.input(1), scalar(node, 0, node.input(1)))
+        updates = node.input(2)
+    there = node.emit(GatherElementsOp, node.input(0), indices, axis=axis)
+    node.inputs[1:3] = [indices, node.emit(WhereOp, meant, updates, there)]
+    return _plain(node)
+
+
+def _plain(node: Node) -> _Results:
+    """The outputs of the operator on inputs that are data as a whole."""
+    values = IMPORTERS["", node.op_type].importer(node)
+    return [values] if isinstance(values, SSAValue) else values
+
+
+def _along(node: Node, bound: Bound) -> _Results:
+    """As `_plain`, of an operator whose result has the parts of its input."""
+    return [node.bounded(value, bound.axis, bound.count) for value in _plain(node) or () if value is not None]
+
+
+def _axes(node: Node) -> list[int]:
+    return [normalize_axis(axis, len(node.shape(0))) for axis in axes_of(node)]
+
+
+def _only_first(bounds: Sequence[Bound | None]) -> Bound | None:
+    return bounds[0] if not any(bounds[1:]) else None
+
+
+def _updates(bounds: Sequence[Bound | None]) -> Bound | None:
+    """The bound of indices and updates, which must be one."""
+    return bounds[1] if bounds[0] is None and bounds[1] == bounds[2] else None
+
+
+def _meant(node: Node, x: SSAValue, bound: Bound) -> SSAValue:
+    """Which parts come before the count, in a shape that broadcasts to that of x."""
+    shape = [extent if axis == bound.axis else 1 for axis, extent in enumerate(shape_of(x))]
+    places = node.constant(np.arange(shape[bound.axis]).reshape(shape))
+    return node.emit(CompareOp, places, bound.count, how="lt")
+
+
+def _any(node: Node, bound: Bound) -> SSAValue:
+    return node.emit(CompareOp, bound.count, scalar(node, 0, bound.count), how="gt")
+
+
+def _masked(node: Node, x: SSAValue, bound: Bound, kind: str) -> SSAValue:
+    """x, neutral to the reduction `kind` from the count on."""
+    element_type = element_type_of(x)
+    neutral = ReduceOp.MONOIDS[kind].neutral(element_type)
+    if kind == "sum" and is_float(element_type):
+        neutral = -0.0  # 0 is not: it makes 0 of -0
+    return node.emit(WhereOp, _meant(node, x, bound), x, scalar(node, neutral, x))
+
+
+def _neutral_updates(node: Node, bound: Bound, kind: str) -> _Results:
+    indices, updates = node.input(1), node.input(2)
+    meant = _meant(node, indices, bound)
+    node.inputs[1] = node.emit(WhereOp, meant, indices, scalar(node, 0, indices))
+    node.inputs[2] = _masked(node, updates, bound, kind)
+    return _plain(node)
+
+
+def _last_again(node: Node, bound: Bound) -> list[SSAValue]:
+    """Indices and updates that repeat the last part from the count on; indices are 0 where there is none."""
+    last = node.emit(SubOp, bound.count, scalar(node, 1, bound.count))
+    last = node.emit(MaxOp, last, scalar(node, 0, last))
+    every = node.constant(np.arange(node.shape(1)[bound.axis]))
+    places = node.emit(MinOp, every, cast(node, last, i64))
+    indices, updates = (node.emit(GatherOp, node.input(place), places, axis=bound.axis) for place in (1, 2))
+    return [node.emit(WhereOp, _any(node, bound), indices, scalar(node, 0, indices)), updates]

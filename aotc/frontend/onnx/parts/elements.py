@@ -1,0 +1,104 @@
+"""Elements of small integer tensors as an unknown and a number, which tells how far apart two of them are.
+
+What the data say where a slice begins, they often say where it ends: so many elements further.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from xdsl.dialects.builtin import IntegerType
+from xdsl.ir import SSAValue
+
+from aotc.dialects.graph.conversion import CastOp
+from aotc.dialects.graph.elementwise import AddOp, SubOp
+from aotc.dialects.graph.interfaces import element_type_of, shape_of
+from aotc.dialects.graph.movement import ConcatOp, ReshapeOp, SliceOp
+from aotc.dialects.graph.reduction import ReduceOp
+from aotc.frontend.onnx.registry import Bound, Node
+
+_MOST = 64
+"""Elements of a tensor that are looked at: as many as a tensor has axes, and more."""
+
+
+@dataclass(frozen=True)
+class Element:
+    """Element `place` of `unknown`, counted in C order, and `number` more; the number alone without an unknown."""
+
+    unknown: SSAValue | None
+    place: int
+    number: int
+
+    def beyond(self, other: Element) -> int | None:
+        """How much more this is than the other; None where only the data say."""
+        same = self.unknown is other.unknown and self.place == other.place
+        return self.number - other.number if same else None
+
+
+def elements(node: Node, value: SSAValue) -> list[Element]:
+    """The elements of an integer tensor, in C order."""
+    known = node.known_value(value)
+    if known is not None:
+        return [Element(None, 0, int(number)) for number in known.reshape(-1)]
+    size = math.prod(shape_of(value))
+    op = value.owner
+    if size <= _MOST:
+        match op:
+            case ReshapeOp():
+                return elements(node, op.x)
+            case CastOp() if isinstance(element_type_of(op.x), IntegerType) and _width(op.x) <= _width(value):
+                return elements(node, op.x)
+            case ConcatOp() if len(shape_of(value)) == 1:
+                return [each for part in op.parts for each in elements(node, part)]
+            case SliceOp() if len(shape_of(value)) == 1:
+                (start,), (step,), (count,) = op.ints("starts"), op.ints("steps"), op.ints("shape")
+                before = elements(node, op.x)
+                return [before[start + step * place] for place in range(count)]
+            case ReduceOp() if math.prod(shape_of(op.x)) == size:  # of one element each
+                return elements(node, op.x)
+            case AddOp() if (moved := _moved(node, op.lhs, op.rhs, 1) or _moved(node, op.rhs, op.lhs, 1)) is not None:
+                return moved
+            case SubOp() if (moved := _moved(node, op.lhs, op.rhs, -1)) is not None:
+                return moved
+            case _:
+                pass
+    return [Element(value, place, 0) for place in range(size)]
+
+
+def extents(node: Node, position: int, what: str) -> tuple[list[int], Bound | None]:
+    """The extents that an input is, `what` to the user, and which of them is the greatest of as many as the data say.
+
+    A named problem where another is computed at run time, or two are.
+    """
+    found: list[int] = []
+    bound: Bound | None = None
+    for axis, each in enumerate(elements(node, node.input(position))):
+        if each.unknown is None:
+            found.append(each.number)
+            continue
+        most = node.most(each.unknown)
+        if most is None or each.number or bound is not None:
+            node.constant_input(position, what)
+            raise AssertionError("a constant has no unknown elements")
+        found.append(most)
+        bound = Bound(axis, each.unknown)
+    return found, bound
+
+
+def _moved(node: Node, value: SSAValue, by: SSAValue, sign: int) -> list[Element] | None:
+    """The elements of a tensor and `sign` times a constant; None where it is none, or larger than the tensor."""
+    known, shape = node.known_value(by), shape_of(value)
+    if known is None or known.size > math.prod(shape):
+        return None
+    numbers = np.broadcast_to(known.reshape(known.shape[known.ndim - min(known.ndim, len(shape)) :]), shape).reshape(-1)
+    return [
+        replace(one, number=one.number + sign * int(number))
+        for one, number in zip(elements(node, value), numbers, strict=True)
+    ]
+
+
+def _width(value: SSAValue) -> int:
+    kind = element_type_of(value)
+    return kind.width.data if isinstance(kind, IntegerType) else 0

@@ -1,0 +1,137 @@
+"""Operators that read as many parts as the data say: what is meant of their results is onnxruntime's."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx.parser
+import onnxruntime
+import pytest
+
+import aotc
+from aotc.executor.step import RunError
+
+RANDOM = np.random.default_rng(8)
+
+HEAD = """g (float[3, 4] x, float[4, 9] t) => (y) <
+    int64 first = {0}, int64[1] zero = {0}, int64[1] one = {1}, int64[1] two = {2},
+    int64[4] square = {-1, 1, 3, 3},
+    float[2, 3] a = {1, -2, 3, 0.5, 5, 6}, float[3, 2] b = {2, 1, -1, 0.25, 3, 7}, float[2] h = {3, 4},
+    float[3] k3 = {1, 2, 3}, float[1, 1, 3, 3] f = {1, 2, 3, 4, 5, 6, 7, 8, 9}, float[9] m = {1, 2, 3, 4, 5, 6, 7, 8, 9}
+> { z = NonZero(x)  w = Transpose(z)  zf = Cast<to = 1>(z)  wf = Cast<to = 1>(w)  v = GatherND(x, w)
+    p = Gather<axis = 0>(z, first)  r = Gather<axis = 1>(w, first)  q = Unsqueeze(r, one)  g = Gather(t, p)  """
+"""z: places of what is not 0, up to 12; w: one place a line, p: their rows, v: what is there, g: those rows of t."""
+
+EACH = {
+    "rows": "y = MatMul(wf, a)",
+    "columns": "y = MatMul(b, zf)",
+    "rows by a vector": "y = MatMul(wf, h)",
+    "a vector by columns": "y = MatMul(h, zf)",
+    "batches": "i = Unsqueeze(wf, one) y = MatMul(i, a)",
+    "batches by a vector": "i = Unsqueeze(wf, one) y = MatMul(i, h)",
+    "lines": "y = Gemm<transB = 1>(wf, b, k3)",
+    "lines that are columns": "y = Gemm<transA = 1, transB = 1>(zf, b)",
+    "images": "i = Unsqueeze(g, one) s = Reshape(i, square) y = Conv<pads = [1, 1, 1, 1]>(s, f)",
+    "pools": "i = Unsqueeze(g, one) s = Reshape(i, square) y = MaxPool<kernel_shape = [2, 2]>(s)",
+    "normalisation": "y = LayerNormalization<axis = 1>(g, m)",
+    "sums of each": "y = ReduceSum<keepdims = 0>(g, one)",
+    "sums before each": "o = Transpose(g) y = ReduceSum<keepdims = 0>(o, zero)",
+    "places in each": "y = ArgMax<axis = 1, keepdims = 0>(g)",
+    "order in each": "y, i = TopK(g, two)",
+    "runs in each": "y = CumSum(g, one)",
+    "tiles": "k = Constant<value_ints = [1, 3]>() y = Tile(g, k)",
+    "sums": "y = ReduceSum<keepdims = 0>(g, zero)",
+    "sums of all": "y = ReduceSum<keepdims = 0>(g)",
+    "sums of integers": "y = ReduceSum(z, one)",
+    "sums of magnitudes": "y = ReduceL1<axes = [0]>(g)",
+    "products": "y = ReduceProd<axes = [-2]>(g)",
+    "norms": "y = ReduceL2<axes = [0, 1]>(g)",
+    "runs": "y = CumSum<exclusive = 1>(g, zero)",
+    "runs from the end": "y = CumSum<reverse = 1>(g, zero)",
+    "replaced": "n = Neg(v) y = ScatterND(x, w, n)",
+    "replaced rows": "y = ScatterND(t, q, g)",
+    "shape": "y = Shape(z)",
+    "last of a shape": "k = Shape(z) o = Constant<value_int = -1>() y = Gather(k, o)",
+    "one value": "k = Shape<end = 1>(w) e = Expand(first, k) i = Cast<to = 1>(e) y = ScatterND(x, w, i)",
+    "zeros": "k = Shape(w) n = Slice(k, zero, one) i = ConstantOfShape(n) y = ScatterND(x, w, i)",
+    "numbers": "k = Shape(p) n = Squeeze(k) o = Constant<value_int = 1>() y = Range(first, n, o)",
+    "lines of numbers": "k = Shape(p) n = ReduceProd(k) c = Constant<value_ints = [9]>() s = Concat<axis = 0>(n, c)"
+    " y = Expand(m, s)",
+    "the same shape": "k = Shape(g) y = Expand(g, k)",
+    "elements along": "e = ScatterElements<axis = 0>(m, p, v) y = Identity(e)",
+    "elements across": "o = Unsqueeze(p, zero) u = Unsqueeze(v, zero) n = Constant<value = float[3, 12] {"
+    + ", ".join(map(str, range(36)))
+    + "}>() y = ScatterElements<axis = 0>(n, o, u)",
+}
+"""By what is done; there may be no parts at all."""
+
+SOME = {
+    "blocks": "k = Shape(g) n = Gather(k, zero) o = Constant<value_ints = [3, -1]>() s = Concat<axis = 0>(n, o)"
+    " y = Reshape(g, s)",
+    "means": "y = ReduceMean<axes = [0], keepdims = 0>(g)",
+    "means of f16": "i = Cast<to = 10>(g) y = ReduceMean<axes = [0, 1]>(i)",
+    "means of integers": "y = ReduceMean<axes = [1]>(z)",
+    "greatest": "y = ReduceMax<axes = [0]>(g)",
+    "least of integers": "y = ReduceMin<axes = [1]>(z)",
+    "exponentials": "y = ReduceLogSumExp<axes = [0]>(g)",
+    "places": "y = ArgMin<axis = 0>(g)",
+    "shares": "y = Softmax<axis = 0>(g)",
+    "logarithms of shares": "y = LogSoftmax<axis = 0>(g)",
+    **{
+        f"scattered by {kind}": f'y = ScatterND<reduction = "{kind}">(t, q, g)' for kind in ("add", "mul", "max", "min")
+    },
+    "elements added": 'y = ScatterElements<axis = 0, reduction = "add">(m, p, v)',
+}
+"""Those of which onnxruntime has no result where there are no parts."""
+
+
+def agrees(nodes: str, x: np.ndarray, optimize: str) -> None:
+    opset = 18 if "reduction" in nodes else 17  # the first where there are max and min
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : {opset}]>\n{HEAD}{nodes} }}')
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    feeds = {"x": x, "t": RANDOM.standard_normal((4, 9)).astype(np.float32)}
+    (expected,) = session.run(["y"], feeds)
+    found = aotc.compile(model.SerializeToString(), optimize=optimize)(feeds)
+    actual = found["y"]
+    if "y_count" in found:
+        axis = next(place for place, (a, b) in enumerate(zip(actual.shape, expected.shape, strict=True)) if a != b)
+        assert int(found["y_count"]) == expected.shape[axis]
+        actual = np.take(actual, range(int(found["y_count"])), axis)
+    assert actual.dtype == expected.dtype and actual.shape == expected.shape
+    if expected.dtype.kind == "f":
+        np.testing.assert_allclose(actual, expected, rtol=2e-3 if expected.dtype == np.float16 else 2e-6, atol=1e-5)
+    else:
+        np.testing.assert_array_equal(actual, expected)
+
+
+SPARSE = np.array([[0, 5, 0, -1], [0, 0, 2.5, 0], [0, 7, 0, 1]], np.float32)
+
+
+@pytest.mark.parametrize("what", [*EACH, *SOME])
+@pytest.mark.parametrize("optimize", ["0", "2"])
+def test_counted_parts(what: str, optimize: str) -> None:
+    agrees((EACH | SOME)[what], SPARSE, optimize)
+
+
+@pytest.mark.parametrize("what", EACH)
+def test_no_parts(what: str) -> None:
+    agrees(EACH[what], np.zeros((3, 4), np.float32), "2")
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        "y = ScatterND(x, d, v)",
+        'y = ScatterND<reduction = "add">(x, d, v)',
+        "k = Sub(p, far) y = ScatterElements<axis = 0>(m, k, v)",
+    ],
+)
+def test_what_is_not_there_is_no_index(nodes: str) -> None:
+    head = HEAD.replace("int64 first", "int64 far = {50}, int64 first")
+    text = f'<ir_version: 10, opset_import: ["" : 18]>\n{head} d = Sub(w, far) {nodes} }}'
+    compiled = aotc.compile(onnx.parser.parse_model(text), check_indices=True)
+    found = compiled(x=np.zeros((3, 4), np.float32), t=np.ones((4, 9), np.float32))["y"]
+    np.testing.assert_array_equal(found, np.arange(1, 10) if "Elements" in nodes else np.zeros((3, 4)))
+    with pytest.raises(RunError, match="returned -"):
+        compiled(x=SPARSE, t=np.ones((4, 9), np.float32))

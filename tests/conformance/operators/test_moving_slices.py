@@ -1,0 +1,69 @@
+"""Slices that begin where the data say, and end so many elements further."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx.parser
+import onnxruntime
+import pytest
+
+import aotc
+from aotc.errors import CompileError
+
+X = np.arange(60, dtype=np.float32).reshape(3, 4, 5)
+
+SLICES = {
+    "one axis": "e = Add(s, two) y = Slice(x, s, e, last)",
+    "a number": "n = Squeeze(s) o = Add(n, one) a = Unsqueeze(n, zero) e = Unsqueeze(o, zero) y = Slice(x, a, e, zero)",
+    "from its end": "a = Sub(s, one1) y = Slice(x, a, s, last)",
+    "every second": "e = Add(three, s) y = Slice(x, s, e, last, two)",
+    "backwards": "e = Sub(s, two) y = Slice(x, s, e, last, back)",
+    "32 bits": "i = Cast<to = 6>(s) t = Cast<to = 6>(two) e = Add(i, t) l = Cast<to = 6>(last) y = Slice(x, i, e, l)",
+    "cast later": "i = Cast<to = 6>(s) a = Cast<to = 7>(i) e = Add(a, two) y = Slice(x, a, e, last)",
+    "two axes": "a = Concat<axis = 0>(s, s) e = Add(a, pair) k = Concat<axis = 0>(last, one1) y = Slice(x, a, e, k)",
+    "one fixed": "a = Concat<axis = 0>(zero, s) t = Add(s, one1) e = Concat<axis = 0>(two, t) y = Slice(x, a, e)",
+    "nothing": "y = Slice(x, s, s, last)",
+}
+
+
+def model(nodes: str) -> bytes:
+    head = """g (float[3, 4, 5] x, int64[1] s) => (y) <int64 one = {1}, int64[1] zero = {0}, int64[1] one1 = {1},
+        int64[1] two = {2}, int64[1] three = {3}, int64[1] last = {2}, int64[1] back = {-1}, int64[2] pair = {2, 1}>"""
+    text = f'<ir_version: 10, opset_import: ["" : 17]>\n{head} {{ {nodes} }}'
+    return onnx.parser.parse_model(text).SerializeToString()
+
+
+@pytest.mark.parametrize("nodes", SLICES.values(), ids=SLICES)
+@pytest.mark.parametrize("optimize", ["0", "2"])
+def test_moving_slices(nodes: str, optimize: str) -> None:
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(model(nodes), options)
+    compiled = aotc.compile(model(nodes), optimize=optimize)
+    for start in (4, 3) if "back)" in nodes else (2, 1) if "three" in nodes or "Sub" in nodes else (1, 2, -3):
+        feeds = {"x": X, "s": np.array([start])}
+        (expected,) = session.run(None, feeds)
+        np.testing.assert_array_equal(compiled(feeds)["y"], expected)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "what"),
+    [
+        ("y = Slice(x, zero, s, last)", "the ends (input 2) is computed at run time"),
+        ("e = Mul(s, two) y = Slice(x, s, e, last)", "the starts (input 1) is computed at run time"),
+        ("t = Neg(s) e = Add(t, two) y = Slice(x, s, e, last)", "the starts (input 1) is computed at run time"),
+        ("e = Sub(two, s) y = Slice(x, s, e, last)", "the starts (input 1) is computed at run time"),
+        ("n = Constant<value_ints = [9]>() e = Add(s, n) y = Slice(x, s, e, last)", "takes 9 elements of axis 2"),
+    ],
+)
+def test_what_does_not_say_how_many(nodes: str, what: str) -> None:
+    with pytest.raises(CompileError) as caught:
+        aotc.compile(model(nodes))
+    assert what in str(caught.value)
+
+
+def test_a_start_of_fewer_bits_is_another_number() -> None:
+    """What is cast to fewer bits may wrap: nothing is known of it but itself."""
+    nodes = "i = Cast<to = 3>(s) a = Cast<to = 7>(i) e = Add(s, two) y = Slice(x, a, e, last)"
+    with pytest.raises(CompileError, match="starts"):
+        aotc.compile(model(nodes))

@@ -1,0 +1,171 @@
+"""Commands without the start of an interpreter: a server that has imported everything is forked for each of them.
+
+    folder = prefork.commands(environment)     (holds aotc, aotc-opt and filecheck, for PATH)
+
+A command in the folder is a client: it sends its arguments, environment, folder and streams to the server, whose child
+runs the command's `main` in a process of its own, and ends with that one's exit code. The server ends with the process
+that started it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import gc
+import importlib
+import json
+import os
+import pkgutil
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import NoReturn
+
+ENTRIES = {"aotc": "aotc.cli.main", "aotc-opt": "aotc.cli.opt", "filecheck": "filecheck.main"}
+"""Command -> the module of its `main`."""
+_PACKAGES = ("aotc.passes", "aotc.dialects", "aotc.frontend", "aotc.compiler", "aotc.emit", "aotc.pipeline")
+"""What is imported before the first command."""
+_WENT_WRONG = 70
+"""The exit code of a command where the server died."""
+
+_CLIENT = """#!{python} -IS
+import array, json, os, socket, sys
+with socket.socket(socket.AF_UNIX) as server:
+    server.connect({address!r})
+    asked = json.dumps([{name!r}, sys.argv, dict(os.environ), os.getcwd()]).encode()
+    streams = socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [0, 1, 2])
+    server.sendmsg([len(asked).to_bytes(8, "big")], [streams])
+    server.sendall(asked)
+    answer = server.recv(1)
+sys.exit(answer[0] if answer else {died})
+"""
+
+
+@functools.cache
+def _started(environment: tuple[tuple[str, str], ...]) -> Path:
+    place = tempfile.TemporaryDirectory(prefix="aotc-commands.")
+    folder = Path(place.name)
+    for name in ENTRIES:
+        client = folder / name
+        address = str(folder / "server")
+        client.write_text(_CLIENT.format(python=sys.executable, address=address, name=name, died=_WENT_WRONG))
+        client.chmod(0o755)
+    command = [sys.executable, __file__, str(folder / "server")]
+    server = subprocess.Popen(command, env=dict(environment), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    assert server.stdout is not None
+    with server.stdout as answer:
+        assert answer.readline() == b"ready\n", "the server does not start"
+
+    def end(process: int = os.getpid()) -> None:
+        if os.getpid() == process:  # and not one that was forked from it
+            server.terminate()
+            server.wait()
+            place.cleanup()
+
+    atexit.register(end)
+    return folder
+
+
+def commands(environment: Mapping[str, str] | None = None) -> Path:
+    """The folder of the commands; its server starts with this environment, or with that of this process."""
+    return _started(tuple(sorted((os.environ if environment is None else environment).items())))
+
+
+def _serve(address: str) -> None:
+    """Fork for each command until the process that started this one is gone."""
+    for package in _PACKAGES:
+        for module in pkgutil.walk_packages(importlib.import_module(package).__path__, package + "."):
+            importlib.import_module(module.name)
+    mains = {name: importlib.import_module(module).main for name, module in ENTRIES.items()}
+    parent = os.getppid()
+    gc.freeze()
+    ended, wakes = socket.socketpair()
+    wakes.setblocking(False)
+    signal.set_wakeup_fd(wakes.fileno())
+    signal.signal(signal.SIGCHLD, lambda *_: None)  # so that it wakes `select`
+    running: dict[int, socket.socket] = {}
+    with socket.socket(socket.AF_UNIX) as listening, ended, wakes:
+        listening.bind(address)
+        listening.listen(64)
+        os.write(1, b"ready\n")
+        while os.getppid() == parent:
+            ready = select.select([listening, ended], [], [], 1.0)[0]
+            if ended in ready:
+                ended.recv(4096)
+                _answer(running)
+            if listening in ready:
+                connection, _ = listening.accept()
+                if (child := os.fork()) == 0:
+                    signal.set_wakeup_fd(-1)
+                    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                    for inherited in (listening, ended, wakes, *running.values()):
+                        inherited.close()
+                    _become(connection, mains)
+                running[child] = connection
+
+
+def _answer(running: dict[int, socket.socket]) -> None:
+    """Tell clients whose processes have ended their exit codes; of one that a signal ended it is 128 and its number."""
+    while running:
+        child, status = os.waitpid(-1, os.WNOHANG)
+        if child == 0:
+            return
+        code = os.waitstatus_to_exitcode(status)
+        with running.pop(child) as connection, suppress(OSError):
+            connection.sendall(bytes([code if code >= 0 else 128 - code]))
+
+
+def _become(connection: socket.socket, mains: Mapping[str, Callable[[], object]]) -> NoReturn:
+    """Be the command that a client asks for."""
+    name, sys.argv, environment, folder = _asked(connection)
+    connection.close()
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(folder)
+    # what kinds of files they are was found out when they were opened
+    sys.stdin, sys.stdout = open(0), open(1, "w")  # noqa: SIM115
+    sys.stderr = open(2, "w", buffering=1, errors="backslashreplace")  # noqa: SIM115
+    os._exit(_run(mains[name]))
+
+
+def _asked(connection: socket.socket) -> tuple[str, list[str], dict[str, str], str]:
+    """What a client asks for, whose streams are those of this process from now on."""
+    size, streams, _, _ = socket.recv_fds(connection, 8, 3)
+    for to, stream in enumerate(streams):
+        os.dup2(stream, to)
+        os.close(stream)
+    data = bytearray()
+    while len(data) < int.from_bytes(size, "big"):
+        data += connection.recv(1 << 20)
+    name, arguments, environment, folder = json.loads(data)
+    return name, arguments, environment, folder
+
+
+def _run(main: Callable[[], object]) -> int:
+    """A command to its end; its exit code."""
+    code: object
+    try:
+        code = main()
+    except SystemExit as error:
+        code = error.code
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+        code = 1
+    if isinstance(code, str):
+        print(code, file=sys.stderr)
+        code = 1
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    return int(code or 0)
+
+
+if __name__ == "__main__":
+    _serve(sys.argv[1])
