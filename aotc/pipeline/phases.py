@@ -82,11 +82,12 @@ def _schedule(options: CompileOptions) -> str:
 
 def _scheduled(options: CompileOptions) -> str:
     if _is_scheduled_without_vectors(options):
-        small = " size=true" if options.optimize == "s" else ""
-        choose = f'choose-schedule{{target="{options.target}"{small}}}'
+        is_small = options.optimize == "s"
         target = f'{{target="{options.target}"}}'
+        choose = f'choose-schedule{{target="{options.target}"{" size=true" if is_small else ""}}}'
+        votes = f"count-votes{target}," if is_small else ""
         bytes_ = f"center-weights{target},flip-signs{target}," if core_of(options.target).quads else ""
-        return f"{bytes_}{choose},branch-trees,project-inputs,assign-layouts,fold-constants,canonicalize,cse,dce"
+        return f"{bytes_}{choose},branch-trees,{votes}project-inputs,assign-layouts,fold-constants,canonicalize,cse,dce"
     if not is_vectorized(options):
         return ""
     table = "" if options.tuned is None else f' table="{options.tuned}"'

@@ -56,6 +56,7 @@ UNIVERSE = Universe(
         "choose-algorithms": _lazy("aotc.passes.schedule.choose_algorithms", "ChooseAlgorithmsPass"),
         "choose-schedule": _lazy("aotc.passes.schedule.choose_schedule", "ChooseSchedulePass"),
         "branch-trees": _lazy("aotc.passes.schedule.branch_trees", "BranchTreesPass"),
+        "count-votes": _lazy("aotc.passes.schedule.count_votes", "CountVotesPass"),
         "project-inputs": _lazy("aotc.passes.schedule.project_inputs", "ProjectInputsPass"),
         "widen-operands": _lazy("aotc.passes.schedule.widen_operands", "WidenOperandsPass"),
         "assign-layouts": _lazy("aotc.passes.schedule.assign_layouts", "AssignLayoutsPass"),

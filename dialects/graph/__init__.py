@@ -44,7 +44,7 @@ from aotc.dialects.graph.packed import conv as blocked
 from aotc.dialects.graph.packed import matmul as packed
 from aotc.dialects.graph.packed import window as blocked_window
 from aotc.dialects.graph.quantized import doubling, fixed_add, flip, lookup, nibbles, requantization, softmax
-from aotc.dialects.graph.recurrent import cells
+from aotc.dialects.graph.recurrent import cells, rounded
 from aotc.dialects.graph.schedules import ALGORITHM_ATTRIBUTES, SCHEDULE_ATTRIBUTES
 from aotc.dialects.graph.selection import distinct, grams, positions, suppression
 from aotc.dialects.graph.trees import branches, coupling, leaves, masks, sums
@@ -83,6 +83,7 @@ _FAMILIES = (
     nibbles,
     resampling,
     cells,
+    rounded,
     leaves,
     coupling,
     packed_trees,

@@ -4,7 +4,7 @@ An instruction that multiplies unsigned by signed integers takes signed weights 
 multiplies signed integers only, signed ones. One that adds neighbours in 16 bits takes unsigned ones where no two
 weights bring a sum beyond these, and signed ones, which never do, elsewhere. A tensor is flipped together with all that
 it moves through; what makes it makes it flipped, and what reads it subtracts another zero point. Only where neither
-can, a `graph.flip_sign` is left.
+can, a `graph.flip_sign` is left. States that a recurrent layer rounds are rounded to the type that is wanted.
 
 Before, for x86 with VNNI:
 ```mlir
@@ -26,7 +26,7 @@ from typing import Any, TypeAlias, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, ModuleOp, TensorType, i8, i32, i64
-from xdsl.ir import Block, OpResult, SSAValue
+from xdsl.ir import Attribute, Block, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
 from aotc.dialects.constants import known_array
@@ -44,6 +44,7 @@ from aotc.dialects.graph.quantized.fixed_add import FixedAddOp
 from aotc.dialects.graph.quantized.flip import FLIPPED, UI8, FlipSignOp, flipped_type
 from aotc.dialects.graph.quantized.lookup import LookupOp
 from aotc.dialects.graph.quantized.requantization import RequantizeOp
+from aotc.dialects.graph.recurrent.rounded import RoundedLstmOp
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.dialects.graph.window import MaxPoolOp
 from aotc.machines.dots import Unsigned
@@ -73,7 +74,10 @@ class FlipSignsPass(ModulePass):
 def _flip(block: Block, unsigned: Unsigned, store: WeightStore) -> None:
     flips = _Flips()
     for op in list(block.ops):
-        if isinstance(op, ConvOp | MatMulOp) and op.sums_integers and _wants(op, unsigned, store):
+        if isinstance(op, RoundedLstmOp) and _wants(op.state_type, op.weight, unsigned, store):
+            op.state_type = flipped_type(op.state_type)
+            op.refine()
+        elif isinstance(op, ConvOp | MatMulOp) and op.sums_integers and _is_flipped(op, unsigned, store):
             name = op.ZERO_POINTS[0]
             op.properties[name] = IntegerAttr(op.zero_points[0] + _shift(op.operands[0]), i64)
             op.operands[0] = flips.of(op.operands[0])
@@ -83,11 +87,15 @@ def _flip(block: Block, unsigned: Unsigned, store: WeightStore) -> None:
             flips.make(op.results[0])
 
 
-def _wants(op: AccumulatingOp, which: Unsigned, store: WeightStore) -> bool:
-    """Whether activations should be flipped against weights with a sign."""
-    activation, weight = map(element_type_of, op.operands[:2])
-    known = known_array(op.operands[1], store)
-    if weight != i8 or known is None:
+def _is_flipped(op: AccumulatingOp, which: Unsigned, store: WeightStore) -> bool:
+    """Whether the activations of `op` should be flipped."""
+    return _wants(element_type_of(op.operands[0]), op.operands[1], which, store)
+
+
+def _wants(activation: Attribute, weight: SSAValue, which: Unsigned, store: WeightStore) -> bool:
+    """Whether integers of the type `activation` should be flipped against weights with a sign."""
+    known = known_array(weight, store)
+    if element_type_of(weight) != i8 or known is None:
         return False
     unsigned = which == "one" or (which == "narrow" and is_narrow_anyhow(known))
     return activation == flipped_type(UI8 if unsigned else i8)

@@ -23,7 +23,6 @@ from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.passes import ModulePass
 
 from aotc.dialects.constants import known_array
-from aotc.dialects.graph.interfaces import element_type_of
 from aotc.dialects.graph.packed.dots import DotOp, is_narrow
 from aotc.dialects.graph.quantized.flip import UI8
 from aotc.model.weights import WeightStore
@@ -40,5 +39,5 @@ class ProveNarrowPairsPass(ModulePass):
         for each in op.walk():
             if isinstance(each, DotOp):
                 weight = known_array(each.operands[1], store)
-                if weight is not None and is_narrow(weight, unsigned=element_type_of(each.operands[0]) == UI8):
+                if weight is not None and is_narrow(weight, unsigned=each.left_type == UI8):
                     each.narrow = UnitAttr()

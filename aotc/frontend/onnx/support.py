@@ -86,8 +86,8 @@ LIMITS: dict[str, str] = {
     "Unique": f"{_BOUNDED}; the time grows with the square of the number of elements",
     "Unsqueeze": _constant("the axes"),
     "Upsample": _constant("the scales"),
-    "com.microsoft.DynamicQuantizeLSTM": "of a batch each line's states are rounded alone, onnxruntime rounds them "
-    "together; weights are kept as f32",
+    "com.microsoft.DynamicQuantizeLSTM": "of a batch each line's states are rounded alone, onnxruntime rounds those "
+    "of lines that one thread computes together",
 }
 """ONNX operator -> what is to be known of it."""
 

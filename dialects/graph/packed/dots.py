@@ -276,13 +276,18 @@ def is_narrow_anyhow(weight: Array) -> bool:
 
 
 class DotOp(LoopNestOp, ABC):
-    """Sums of products of the first two operands: 8-bit integers, and weights with interleaved neighbours.
+    """Sums of products of 8-bit integers and the second operand: weights with interleaved neighbours.
 
-    Where it is `narrow`, the products of no two neighbours leave 16 bits with sign, whatever the first operand holds,
-    and with a signed one no weight is -128 (see `is_narrow`).
+    Where it is `narrow`, the products of no two neighbours leave 16 bits with sign, whatever is multiplied, and with
+    integers that have a sign no weight is -128 (see `is_narrow`).
     """
 
     narrow = opt_prop_def(UnitAttr)
+
+    @property
+    def left_type(self) -> Attribute:
+        """The type of what is multiplied with the second operand."""
+        return element_type_of(self.operands[0])
 
 
 @irdl_op_definition

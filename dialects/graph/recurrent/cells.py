@@ -5,6 +5,7 @@ The order of gates is that of ONNX: i, o, f, c of an LSTM, z, r, h of a GRU.
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -144,57 +145,29 @@ class GruOp(RecurrenceOp):
         steps.get_state(self.h, self.y_h)
 
 
-@irdl_op_definition
-class LstmOp(RecurrenceOp):
+class LstmCell(RecurrenceOp, ABC):
     """i = f(xi + h Ri + Pi * c), k = f(xf + h Rf + Pf * c), c' = k * c + i * g(xc + h Rc),
     o = f(xo + h Ro + Po * c'), h' = o * h(c').
 
-    `peepholes` [3 * H] are Pi, Po and Pf (0 where absent). With `input_forget`, k = 1 - i. With `state_scales` [4 * H]
-    the weight are integers: in each step those of a line's state, to which it is rounded in 8 bits, in the scratch
-    buffer `rounded`, are multiplied with them, and the sums with both scales. (com.microsoft DynamicQuantizeLSTM.)
+    `peepholes` [3 * H] are Pi, Po and Pf (0 where absent). With `input_forget`, k = 1 - i.
     (F. Gers, N. Schraudolph, J. Schmidhuber: Learning Precise Timing with LSTM Recurrent Networks, 2002.)
     """
 
-    name = "graph.lstm"
     GATES: ClassVar[int] = 4
     ACTIVATIONS: ClassVar[int] = 3
     STATES: ClassVar[int] = 2
-    x = operand_def(TensorType)
-    weight = operand_def(TensorType)
-    initial_h = opt_operand_def(TensorType)
-    lengths = opt_operand_def(TensorType)
     initial_c = opt_operand_def(TensorType)
     peepholes = opt_operand_def(TensorType)
-    input_weight = opt_operand_def(TensorType)
-    input_bias = opt_operand_def(TensorType)
-    state_scales = opt_operand_def(TensorType)
     input_forget = opt_prop_def(BoolAttr)
     y = result_def(TensorType)
     y_h = result_def(TensorType)
     y_c = result_def(TensorType)
     h = result_def(TensorType)
     c = result_def(TensorType)
-    sums = result_def(TensorType)
-    rounded = opt_result_def(TensorType)
-
-    @property
-    def alone(self) -> bool:
-        return super().alone or self.state_scales is not None
-
-    def infer_types(self) -> Sequence[TensorType]:
-        if (self.rounded is None) != (self.state_scales is None):
-            raise ShapeError("there must be a buffer `rounded` with state_scales, and only then")
-        if self.state_scales is not None and self.input_weight is not None:
-            raise ShapeError("with state_scales the products of the inputs are in x")
-        return super().infer_types()
-
-    def _more_buffers(self) -> Sequence[int]:
-        return [] if self.rounded is None else [self.sizes[2]]
 
     def vectors(self) -> Sequence[tuple[str, SSAValue | None, tuple[int, ...]]]:
         _, batch, units = self.sizes
         more = [("initial_c", self.initial_c, (batch, units)), ("peepholes", self.peepholes, (3 * units,))]
-        more += [("state_scales", self.state_scales, (4 * units,))]
         return [*super().vectors(), *more]
 
     def states(self) -> Sequence[SSAValue | None]:
@@ -208,11 +181,7 @@ class LstmOp(RecurrenceOp):
         units = self.sizes[2]
         y, h, c = (steps.writer(result) for result in (self.y, self.h, self.c))
         old = steps.reader(self.c)
-        if self.rounded is None or self.state_scales is None:
-            steps.multiply(time, self.h, self.weight, self.columns)
-        else:
-            scale = steps.rounded(self.h, self.rounded)
-            steps.multiply_rounded(self.rounded, self.weight, scale, self.state_scales)
+        self.multiply_state(steps, time)
 
         def unit(row: Scalar, unit: Scalar) -> None:
             def opened(gate: int, activation: int, memory: Scalar | None = None, peephole: int = 0) -> Scalar:
@@ -232,6 +201,31 @@ class LstmOp(RecurrenceOp):
 
         steps.units(unit)
 
+    def multiply_state(self, steps: Steps, time: Scalar) -> None:
+        """Emit the products of the state with the weight in a step."""
+        steps.multiply(time, self.h, self.weight, self.columns)
+
     def end(self, steps: Steps) -> None:
         steps.get_state(self.h, self.y_h)
         steps.get_state(self.c, self.y_c)
+
+
+@irdl_op_definition
+class LstmOp(LstmCell):
+    """A long short-term memory (`LstmCell`)."""
+
+    name = "graph.lstm"
+    x = operand_def(TensorType)
+    weight = operand_def(TensorType)
+    initial_h = opt_operand_def(TensorType)
+    lengths = opt_operand_def(TensorType)
+    initial_c = opt_operand_def(TensorType)
+    peepholes = opt_operand_def(TensorType)
+    input_weight = opt_operand_def(TensorType)
+    input_bias = opt_operand_def(TensorType)
+    y = result_def(TensorType)
+    y_h = result_def(TensorType)
+    y_c = result_def(TensorType)
+    h = result_def(TensorType)
+    c = result_def(TensorType)
+    sums = result_def(TensorType)

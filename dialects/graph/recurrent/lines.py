@@ -29,6 +29,12 @@ class Factors:
     weight: Reader
     """The matrix, of the `shape` [columns, k], or [panels, k, width] where it is packed by `pack_columns`."""
     shape: Sequence[int]
+    depth: int
+    """The number of k."""
+    group: int = 1
+    """So many neighbouring k of a packed matrix lie side by side: [panels, ceil(k / group), width * group]."""
+    narrow: bool = False
+    """Of groups of 8-bit integers, see `DotOp`."""
 
 
 class Lines(ABC):
@@ -49,6 +55,10 @@ class Line(ABC):
     @abstractmethod
     def for_units(self, units: int, body: Unit) -> None:
         """`body` for all hidden units, one after the other or several at once."""
+
+    @abstractmethod
+    def extremes(self, units: int, dtype: Attribute, read: Reader) -> tuple[Scalar, Scalar]:
+        """The least and the greatest of 0 and what `read` [line, unit] gives for all units."""
 
     @abstractmethod
     def multiply(
@@ -90,6 +100,16 @@ class _ScalarLine(Line):
     def for_units(self, units: int, body: Unit) -> None:
         self.b.sequential_range(0, units, 1, lambda unit: body(self.first, unit))
 
+    def extremes(self, units: int, dtype: Attribute, read: Reader) -> tuple[Scalar, Scalar]:
+        b, zero = self.b, self.b.const(0, dtype)
+
+        def extend(at: list[Scalar], ends: list[Scalar]) -> list[Scalar]:
+            x = read([self.first, at[0]])
+            return [b.min(ends[0], x), b.max(ends[1], x)]
+
+        low, high = b.reduce([(0, units)], [zero, zero], extend)
+        return low, high
+
     def multiply(
         self,
         step: Scalar,
@@ -105,7 +125,7 @@ class _ScalarLine(Line):
             places = [first + place for place in range(count)]
             sums = [b.const(0, dtype) if start is None else start([place]) for place in places]
             for each in factors:
-                sums = self._added(each, places, sums)
+                sums = self._added(each, places, sums, dtype)
             for place, total in zip(places, sums, strict=True):
                 write([self.first, place], total)
 
@@ -114,19 +134,23 @@ class _ScalarLine(Line):
         if whole < columns:
             several(b.index(whole), columns - whole)
 
-    def _added(self, factors: Factors, places: Sequence[Scalar], sums: list[Scalar]) -> list[Scalar]:
-        """`sums` and the products with the columns at `places`."""
-        b, depth = self.b, factors.shape[1]
+    def _added(self, factors: Factors, places: Sequence[Scalar], sums: list[Scalar], dtype: Attribute) -> list[Scalar]:
+        """`sums` and the products, as `dtype`, with the columns at `places`."""
+        b, depth, group = self.b, factors.depth, factors.group
 
         def at(column: Scalar, k: Scalar) -> Scalar:
             if len(factors.shape) == 2:
-                return factors.weight([column, k])
-            width = b.index(factors.shape[2])
-            return factors.weight([column / width, k, b.rem(column, width)])
+                return b.cast(factors.weight([column, k]), dtype)
+            width = b.index(factors.shape[2] // group)
+            within = b.rem(column, width)
+            if group == 1:
+                return b.cast(factors.weight([column / width, k, within]), dtype)
+            place = within * group + b.rem(k, b.index(group))
+            return b.cast(factors.weight([column / width, k / group, place]), dtype)
 
         def add(k: Scalar, sums: list[Scalar], steps: int = self._unroll) -> list[Scalar]:
             for step in range(steps):
-                x = factors.left([self.first, k + step])
+                x = b.cast(factors.left([self.first, k + step]), dtype)
                 sums = [b.fma(x, at(place, k + step), sum) for place, sum in zip(places, sums, strict=True)]
             return sums
 

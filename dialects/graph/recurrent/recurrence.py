@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import (
@@ -31,9 +32,6 @@ from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, common_elemen
 from aotc.dialects.graph.recurrent.activations import ACTIVATIONS
 from aotc.dialects.graph.recurrent.lines import Factors, Line, Lines, ScalarLines, Unit
 from aotc.dialects.graph.shapes import ceil_div
-
-_LEVELS = 255
-"""The greatest number in 8 bits."""
 
 
 class RecurrenceOp(LoopNestOp, ABC):
@@ -71,6 +69,8 @@ class RecurrenceOp(LoopNestOp, ABC):
     """How many activations a cell has."""
     STATES: ClassVar[int] = 1
     """How many results hold states after the last step."""
+    INTERLEAVED: ClassVar[int] = 1
+    """So many neighbours along the reduction lie side by side in packed weights."""
 
     # Sizes
 
@@ -99,6 +99,10 @@ class RecurrenceOp(LoopNestOp, ABC):
         """The matrices that states are multiplied with, each with its number of columns."""
         return [(self.weight, self.columns)]
 
+    def integers(self) -> Sequence[SSAValue | None]:
+        """The operands that are not of the element type of x."""
+        return [self.lengths]
+
     def vectors(self) -> Sequence[tuple[str, SSAValue | None, tuple[int, ...]]]:
         """The other operands: names, values and shapes."""
         _, batch, units = self.sizes
@@ -108,8 +112,7 @@ class RecurrenceOp(LoopNestOp, ABC):
         steps, batch, units = self.sizes
         for matrix, columns in self.matrices():
             shape = shape_of(matrix)
-            packed = len(shape) == 3 and shape[2] > 0 and shape[:2] == (ceil_div(columns, shape[2]), units)
-            if not packed and shape != (columns, units):
+            if shape != (columns, units) and not self._is_packed(shape, columns):
                 raise ShapeError(f"a weight must be [{columns}, {units}], or packed, found {list(shape)}")
         for name, value, shape in self.vectors():
             if value is not None and shape_of(value) != shape:
@@ -120,13 +123,20 @@ class RecurrenceOp(LoopNestOp, ABC):
                 raise ShapeError(f"lengths must be [{batch}], found {list(shape_of(self.lengths))}")
         if self.input_bias is not None and self.input_weight is None:
             raise ShapeError("without an input_weight the bias is part of x")
-        kind = common_element_type(*(value for value in self.operands if value is not self.lengths))
+        kind = common_element_type(*(value for value in self.operands if value not in self.integers()))
         Domain.FLOAT.require(kind, "x")
         self._check_activations()
         y = [TensorType(kind, [steps, batch, units]), *[TensorType(kind, [batch, units])] * self.STATES]
         apart = 0 if self.input_weight is None else len(self.apart) * units
         extents = [*[units] * self.STATES, self.products + apart, *self._more_buffers()]
         return [*y, *(TensorType(compute_type(kind), [batch, extent]) for extent in extents)]
+
+    def _is_packed(self, shape: Sequence[int], columns: int) -> bool:
+        """Whether a weight of this shape is [columns, H] in panels."""
+        group = self.INTERLEAVED
+        if len(shape) != 3 or shape[2] == 0 or shape[2] % group:
+            return False
+        return (shape[0], shape[1]) == (ceil_div(columns, shape[2] // group), ceil_div(self.sizes[2], group))
 
     def _check_activations(self) -> None:
         names = [name.data for name in self.activations]
@@ -267,45 +277,11 @@ class Steps:
         read, write = self.reader(buffer), self.writer(result)
         self.units(lambda row, unit: write([row, unit], read([row, unit])))
 
-    def rounded(self, state: OpResult, buffer: OpResult) -> Scalar:
-        """Fill `buffer` with the integers that stand for a state of this line in 8 bits, less the zero point: the least
-        and the greatest element, and 0, are among what 8 bits hold. Returns their scale. (ONNX: DynamicQuantizeLinear.)
-        """
-        b, read, write = self.b, self.reader(state), self.writer(buffer)
-        zero = b.const(0, self.kind)
-
-        def extend(at: list[Scalar], ends: list[Scalar]) -> list[Scalar]:
-            x = read([self.line.first, at[0]])
-            return [b.min(ends[0], x), b.max(ends[1], x)]
-
-        low, high = b.reduce([(0, self.op.sizes[2])], [zero, zero], extend)
-        extent = high - low
-        scale = b.select(b.compare("eq", extent, 0), b.const(1, self.kind), extent / _LEVELS)
-        point = b.math("roundeven", b.min(b.max(-(low / scale), 0), _LEVELS))
-
-        def unit(row: Scalar, unit: Scalar) -> None:
-            number = b.math("roundeven", read([row, unit]) / scale)
-            write([row, unit], b.min(b.max(number, -point), _LEVELS - point))
-
-        self.units(unit)
-        return scale
-
-    def multiply_rounded(self, state: OpResult, matrix: SSAValue, scale: Scalar, scales: SSAValue) -> None:
-        """Emit the products of a state that is rounded with a matrix of integers, times both scales."""
-        write, factor = self.writer(self.op.sums), self.reader(scales)
-        self.line.multiply(
-            self.number,
-            [Factors(self.reader(state), self.reader(matrix), shape_of(matrix))],
-            self.op.columns,
-            self.kind,
-            lambda index, value: write(index, value * (factor([index[1]]) * scale)),
-        )
-
     def multiply(self, time: Scalar, state: OpResult, matrix: SSAValue, columns: int, first: int = 0) -> None:
         """Emit the products of a state with a matrix: columns of `sums` from `first` on. Those of the inputs at `time`
         are added, unless they are in x."""
         op = self.op
-        factors = Factors(self.reader(state), self.reader(matrix), shape_of(matrix))
+        factors = Factors(self.reader(state), self.reader(matrix), shape_of(matrix), op.sizes[2])
         if op.input_weight is None:
             self._sum([factors], columns, first)
             return
@@ -323,7 +299,8 @@ class Steps:
         x, weight = self.op.x, self.op.input_weight
         assert weight is not None
         read = self.reader(x)
-        return _moved(Factors(lambda index: read([time, *index]), self.reader(weight), shape_of(weight)), first)
+        shape = shape_of(weight)
+        return _moved(Factors(lambda index: read([time, *index]), self.reader(weight), shape, shape[1]), first)
 
     def _sum(self, factors: Sequence[Factors], columns: int, first: int, bias: int | None = None) -> None:
         """Emit columns of `sums` from `first` on, which begin with the bias of the inputs from column `bias` on."""
@@ -380,4 +357,4 @@ def _moved(factors: Factors, first: int) -> Factors:
     if first == 0:
         return factors
     columns, depth = factors.shape
-    return Factors(factors.left, _shifted(factors.weight, first), (columns - first, depth))
+    return replace(factors, weight=_shifted(factors.weight, first), shape=(columns - first, depth))

@@ -2,47 +2,66 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from functools import reduce
 
-from xdsl.dialects.builtin import TensorType
-from xdsl.irdl import irdl_op_definition, operand_def, result_def
+from xdsl.dialects.builtin import I64, IntegerAttr, TensorType, f32, i32
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from aotc.dialects.builder import Builder, Reader, Scalar, Writer
+from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph.elementwise import Domain
 from aotc.dialects.graph.indexing import clamped, require_indices
 from aotc.dialects.graph.interfaces import LoopNestOp, ShapeError, element_type_of, shape_of
+from aotc.dialects.graph.quantized.flip import UI8
 
 _MOST_SUMS = 8
 """That a processor without vectors keeps in registers."""
+_MOST_VOTES = 255
+"""For one target, in 8 bits."""
+_MOST_EXACT = 2**24
+"""Up to which f32 has all integers."""
 
 
-@irdl_op_definition
-class GatherSumOp(LoopNestOp):
-    """result[n, t] = the sum of table[indices[n, r], t] over r, in order; indices are clamped as those of `gather`.
+class PickedSumOp(LoopNestOp, ABC):
+    """result[n, t] = the sum over r, in order, of what row indices[n, r] of a table says of t.
 
-    A row is found once for all its elements, or for eight of them at a time. (PyTorch's EmbeddingBag.)
+    Indices are clamped as those of `gather`. A row is found once for all its elements, or for eight of them at a time.
     """
 
-    name = "graph.gather_sum"
     table = operand_def(TensorType)
     indices = operand_def(TensorType)
     result = result_def(TensorType)
 
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """The number of t."""
+
+    @abstractmethod
+    def check_table(self) -> Attribute:
+        """The element type of the result; raises ShapeError where the table does not fit."""
+
+    @abstractmethod
+    def said(self, b: Builder, read: Reader, row: Scalar, columns: Sequence[Scalar]) -> list[Scalar]:
+        """What a row says of the t in `columns`."""
+
     def infer_types(self) -> Sequence[TensorType]:
-        table, indices, kind = shape_of(self.table), shape_of(self.indices), element_type_of(self.table)
+        table, indices = shape_of(self.table), shape_of(self.indices)
         if len(table) != 2 or len(indices) != 2 or not table[0]:
             raise ShapeError(f"table and indices must be matrices, found {list(table)} and {list(indices)}")
         require_indices(self.indices)
-        Domain.FLOAT.require(kind, "the table")
-        return [TensorType(kind, [indices[0], table[1]])]
+        return [TensorType(self.check_table(), [indices[0], self.width])]
 
     def operations(self) -> int:
         rows, picked = shape_of(self.indices)
-        return rows * picked * shape_of(self.table)[1]
+        return rows * picked * self.width
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
-        (rows, picked), (extent, width) = shape_of(self.indices), shape_of(self.table)
-        zero = b.const(0, element_type_of(self.table))
+        (rows, picked), extent, width = shape_of(self.indices), shape_of(self.table)[0], self.width
+        zero = b.const(0, compute_type(element_type_of(self.result)))
 
         def row(index: list[Scalar]) -> None:
             for first in range(0, width, _MOST_SUMS):
@@ -50,9 +69,57 @@ class GatherSumOp(LoopNestOp):
 
                 def add(at: list[Scalar], sums: list[Scalar], columns: list[Scalar] = columns) -> list[Scalar]:
                     place = clamped(b, reads[1]([index[0], at[0]]), extent)
-                    return [total + reads[0]([place, column]) for total, column in zip(sums, columns, strict=True)]
+                    return [b.add(*each) for each in zip(sums, self.said(b, reads[0], place, columns), strict=True)]
 
                 for column, total in zip(columns, b.reduce([(0, picked)], [zero] * len(columns), add), strict=True):
                     writes[0]([index[0], column], total)
 
         b.parallel_for([rows, 1], row)
+
+
+@irdl_op_definition
+class GatherSumOp(PickedSumOp):
+    """A sum of elements of the table itself, of floats. (PyTorch's EmbeddingBag.)"""
+
+    name = "graph.gather_sum"
+
+    @property
+    def width(self) -> int:
+        return shape_of(self.table)[1]
+
+    def check_table(self) -> Attribute:
+        kind = element_type_of(self.table)
+        Domain.FLOAT.require(kind, "the table")
+        return kind
+
+    def said(self, b: Builder, read: Reader, row: Scalar, columns: Sequence[Scalar]) -> list[Scalar]:
+        return [read([row, column]) for column in columns]
+
+
+@irdl_op_definition
+class VoteSumOp(PickedSumOp):
+    """A sum of shares of votes: the table has those, u8, for each of `targets`, and perhaps for none of them, behind.
+
+    A row says votes[t] / (the sum of the row * `divisor`), an f32, which is rounded once.
+    """
+
+    name = "graph.vote_sum"
+    targets = prop_def(IntegerAttr[I64])
+    divisor = prop_def(IntegerAttr[I64])
+
+    @property
+    def width(self) -> int:
+        return self.targets.value.data
+
+    def check_table(self) -> Attribute:
+        kind, columns = element_type_of(self.table), shape_of(self.table)[1]
+        if kind != UI8 or columns not in (self.width, self.width + 1):
+            raise ShapeError(f"the table has {columns} columns of {kind}, not {self.width} or one more of ui8")
+        if not 0 < self.divisor.value.data * columns * _MOST_VOTES < _MOST_EXACT:
+            raise ShapeError(f"the divisor {self.divisor.value.data} times {columns} votes is no exact f32")
+        return f32
+
+    def said(self, b: Builder, read: Reader, row: Scalar, columns: Sequence[Scalar]) -> list[Scalar]:
+        votes = [b.cast(read([row, b.index(column)]), i32) for column in range(shape_of(self.table)[1])]
+        cast = b.cast(reduce(b.add, votes) * self.divisor.value.data, f32)
+        return [b.cast(votes[int(column.constant or 0)], f32) / cast for column in columns]

@@ -17,7 +17,7 @@ from aotc.dialects.graph.recurrent.lines import Factors, Line, Lines, Unit
 from aotc.dialects.graph.schedules import MatmulSchedule, RecurrenceSchedule
 from aotc.dialects.graph.shapes import ceil_div, segments
 from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile, TileBuilder
-from aotc.passes.kernel.nests.matmul import accumulate
+from aotc.passes.kernel.nests.matmul import SUMS, Products, accumulate
 
 
 class TileLines(Lines):
@@ -68,6 +68,21 @@ class _TileLine(Line):
 
         self._for_columns(units, self._lines.schedule.units, tiles)
 
+    def extremes(self, units: int, dtype: Attribute, read: Reader) -> tuple[Scalar, Scalar]:
+        b, lanes = self._lines.b, self._lines.schedule.lanes
+        low = high = b.const(0, dtype)
+        for part in segments(units, SUMS * lanes):
+            tile = Tile((self._rows, ceil_div(part.size, lanes), lanes), part.size if part.size % lanes else None)
+
+            def extend(first: Scalar, ends: list[Scalar], tile: Tile = tile) -> list[Scalar]:
+                x = read([tile.index(b, self.first, {0: 1}), tile.index(b, first, {-2: lanes, -1: 1})])
+                return [b.min(ends[0], x), b.max(ends[1], x)]  # lanes that are not in memory are 0
+
+            zeros = [b.splat(0, tile, dtype)] * 2
+            ends = b.loop(part.start, part.start + part.count * part.size, part.size, zeros, extend)
+            low, high = b.min(low, b.total("min", ends[0])), b.max(high, b.total("max", ends[1]))
+        return low, high
+
     def multiply(
         self,
         step: Scalar,
@@ -79,13 +94,14 @@ class _TileLine(Line):
     ) -> None:
         b, schedule = self._lines.b, self._lines.schedule
         width = schedule.nr * schedule.lanes
-        (first, *more), shape = factors, factors[0].shape
+        (first, *more), shape, depth = factors, factors[0].shape, factors[0].depth
         if more or start is not None:
             raise NotVectorizable("the inputs are multiplied in each step")
-        if len(shape) != 3 or shape[2] != width:
+        products = Products(first.group, first.narrow)
+        if len(shape) != 3 or shape[2] != width * products.group:
             raise NotVectorizable("the weight is not packed into panels of the width of the register tile")
         left, weight = first.left, first.weight
-        products = MatmulSchedule(schedule.lanes, schedule.mr, schedule.nr, schedule.unroll)
+        tiled = MatmulSchedule(schedule.lanes, schedule.mr, schedule.nr, schedule.unroll)
         last = columns // width * width - width
         """The first column of the last whole panel."""
 
@@ -98,13 +114,16 @@ class _TileLine(Line):
         def tiles(tile: Tile, first: Scalar, lanes: int) -> None:
             if last > 0 and tile.shape[-2] * lanes == width and tile.valid is None:
                 first = turned(first)
-            row, panel = tile.index(b, self.first, {0: 1}), first / b.index(width)
-            within = tile.index(b, 0, {-2: lanes, -1: 1})
+            panel, group = first / b.index(width), products.group
 
-            def pair(k: Scalar) -> tuple[Scalar, Scalar]:
-                return left([row, k]), weight([panel, k, within])
+            def pair(k: Scalar, present: int | None = None) -> tuple[Scalar, Scalar]:
+                wide = products.tile(tile, present)
+                row, within = wide.index(b, self.first, {0: 1}), wide.index(b, 0, {-2: lanes * group, -1: 1})
+                return left([row, k * group]), weight([panel, k, within])
 
-            total = accumulate(b, products, dtype, tile, shape[1], pair)
-            write([row, tile.index(b, first, {-2: lanes, -1: 1})], total)
+            total = accumulate(b, tiled, dtype, tile, depth // group, pair, products)
+            if depth % group:
+                total = products.add(b, *pair(b.index(depth // group), depth % group), total)
+            write([tile.index(b, self.first, {0: 1}), tile.index(b, first, {-2: lanes, -1: 1})], total)
 
         self._for_columns(columns, schedule.nr, tiles)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
 from aotc.dialects.builder import Reader, Writer
 from aotc.dialects.dtypes import compute_type
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
+from aotc.dialects.graph.packed.dots import InterleaveRowsOp
 from aotc.dialects.graph.packed.matmul import PackColumnsOp
 from aotc.dialects.graph.recurrent.lines import ScalarLines
 from aotc.dialects.graph.recurrent.recurrence import RecurrenceOp
@@ -16,6 +18,7 @@ from aotc.dialects.graph.schedules import RecurrenceSchedule, Schedule, SumsSche
 from aotc.machines.machine import Core, Machine
 from aotc.passes.kernel.accesses import Accesses, element_by_element
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
+from aotc.passes.kernel.costs.dots import dot_machine
 from aotc.passes.kernel.costs.products import product_schedule
 from aotc.passes.kernel.layouts import Layouts
 from aotc.passes.kernel.nests.recurrent import TileLines
@@ -30,7 +33,10 @@ class RecurrenceStrategy(KernelStrategy[RecurrenceOp]):
     def schedule(self, op: RecurrenceOp, machine: Machine) -> Schedule | None:
         _, batch, units = op.sizes
         lines = 1 if op.alone else batch
-        found = product_schedule(machine, element_type_of(op.x), lines, op.columns, units)
+        kind, group = element_type_of(op.x), op.INTERLEAVED
+        if group > 1:
+            machine, kind = dot_machine(machine), i32
+        found = product_schedule(machine, kind, lines, op.columns, units // group)
         if found is None:
             return None
         gates = max(machine.use.chain // (op.GATES * found.mr), 1)
@@ -42,7 +48,7 @@ class RecurrenceStrategy(KernelStrategy[RecurrenceOp]):
         if not isinstance(schedule, RecurrenceSchedule) or any(len(shape_of(value)) == 3 for value in matrices):
             return None
         width = schedule.nr * schedule.lanes
-        packed = {value: layouts.add(PackColumnsOp.get(value, width=width, transpose=True)) for value in matrices}
+        packed = {value: _packed(op, value, width, layouts) for value in matrices}
         new = op.clone()
         new.operands = [packed.get(value, value) for value in op.operands]
         return layouts.scheduled(new, schedule)
@@ -59,6 +65,12 @@ class RecurrenceStrategy(KernelStrategy[RecurrenceOp]):
         schedule: RecurrenceSchedule,
     ) -> None:
         op.nest(b, reads, writes, TileLines(b, schedule, compute_type(element_type_of(op.x))))
+
+
+def _packed(op: RecurrenceOp, matrix: SSAValue, width: int, layouts: Layouts) -> SSAValue:
+    """The panels of a matrix, of `width` columns each."""
+    panels = layouts.add(PackColumnsOp.get(matrix, width=width, transpose=True))
+    return panels if op.INTERLEAVED == 1 else layouts.add(InterleaveRowsOp.get(panels, group=op.INTERLEAVED))
 
 
 class ScalarRecurrenceStrategy(KernelStrategy[RecurrenceOp]):

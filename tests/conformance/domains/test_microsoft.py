@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -219,28 +219,29 @@ def grouped() -> list[Case]:
 def recurrent() -> list[Case]:
     """onnxruntime rounds the states of a batch together: it is near, and where there is one line as near as other
     layers."""
-    found: list[Case] = []
-    for directions, channels, batch, unsigned in ((1, False, 1, True), (2, True, 1, False), (1, True, 2, False)):
-        steps, size, units = 5, 6, 8
-        weights: list[Array] = []
-        scales: list[Array] = []
-        for columns in (size, units):
-            real = f(directions, columns, 4 * units) / 4
-            scale = np.abs(real).max(axis=1 if channels else (1, 2)) / 127
-            wide = scale[:, None, :] if channels else scale[:, None, None]
-            integers = np.round(real / wide).astype(np.int8)
-            weights.append((integers.astype(np.int16) + 130).clip(0, 255).astype(np.uint8) if unsigned else integers)
-            scales.append(scale.astype(np.float32))
-        points = [np.full_like(scale, 130 * unsigned, dtype=weights[0].dtype) for scale in scales]
-        bias = f(directions, 8 * units)
-        inputs = [f(steps, batch, size), *weights, bias, None, None, None, None]
-        inputs += [scales[0], points[0], scales[1], points[1]]
-        direction = "bidirectional" if directions == 2 else "forward"
-        found.append(
-            case("DynamicQuantizeLSTM", *inputs, constants=(1, 2, 3, 8, 9, 10, 11), hidden_size=units,
-                 direction=direction, outputs=("y", "h", "c"), tolerance=0.01 if batch > 1 else 2e-5)
-        )  # fmt: skip
-    return found
+    forms = ((1, False, 1, True, 8), (2, True, 1, False, 8), (1, True, 2, False, 8), (1, True, 1, False, 39))
+    return [rounded_lstm(*form) for form in forms]
+
+
+def rounded_lstm(directions: int, channels: bool, batch: int, unsigned: bool, units: int) -> Case:
+    """A layer with a scale for each column where `channels` says so; `unsigned` weights have a zero point."""
+    steps, size = 5, 6
+    weights: list[Array] = []
+    scales: list[Array] = []
+    for columns in (size, units):
+        real = f(directions, columns, 4 * units) / 4
+        scale = np.abs(real).max(axis=1 if channels else (1, 2)) / 127
+        wide = scale[:, None, :] if channels else scale[:, None, None]
+        integers = np.round(real / wide).astype(np.int8)
+        weights.append((integers.astype(np.int16) + 130).clip(0, 255).astype(np.uint8) if unsigned else integers)
+        scales.append(scale.astype(np.float32))
+    states = [f(directions, batch, units) for _ in range(2)]
+    points = [np.full_like(scale, 130 * unsigned, dtype=weights[0].dtype) for scale in scales]
+    inputs = [f(steps, batch, size), *weights, f(directions, 8 * units), None, *states, None]
+    inputs += [scales[0], points[0], scales[1], points[1]]
+    return case("DynamicQuantizeLSTM", *inputs, constants=(1, 2, 3, 8, 9, 10, 11), hidden_size=units,
+                direction="bidirectional" if directions == 2 else "forward", outputs=("y", "h", "c"),
+                tolerance=0.01 if batch > 1 else 2e-5)  # fmt: skip
 
 
 FAMILIES = {"layers": layers, "products": products, "attention": attentions, "recurrent": recurrent}
@@ -288,6 +289,33 @@ def test_weights_of_four_bits_stay_packed(options: dict[str, Any]) -> None:
     info = lower(each.model()[0], CompileOptions.of(**options)).info()
     scales_and_points = columns * depth // 32 * 5
     assert info.weights_bytes <= columns * depth // 2 + scales_and_points + 64
+
+
+def test_states_of_each_line_are_rounded_alone() -> None:
+    drawn = rounded_lstm(1, False, 3, False, 16)
+    x = np.repeat(f(5, 1, 6), 3, axis=1)  # lines that are alike: inputs are rounded together
+    lines = [x, *drawn.inputs[1:]]
+    proto, feed = replace(drawn, inputs=tuple(lines)).model()
+    found = aotc.compile(proto)(feed)["y_0"]
+    for line in range(3):
+        for place in (0, 5, 6):  # x and the initial states
+            values = (x, *drawn.inputs[1:])[place]
+            assert values is not None
+            lines[place] = values[:, line : line + 1].copy()
+        proto, feed = replace(drawn, inputs=tuple(lines)).model()
+        assert aotc.compile(proto)(feed)["y_0"][..., 0, :].tobytes() == found[..., line, :].tobytes()
+
+
+@pytest.mark.parametrize("unsigned", [False, True])
+@pytest.mark.parametrize(
+    "options", [{}, {"target": "x86-64-v3"}, {"optimize": 0}, {"optimize": "s", "target": "cortex-m4f"}], ids=str
+)
+def test_weights_of_recurrent_layers_stay_bytes(options: dict[str, Any], unsigned: bool) -> None:
+    each = rounded_lstm(1, True, 1, unsigned, 40)
+    info = lower(each.model()[0], CompileOptions.of(**options)).info()
+    columns, depth = 4 * 40, 6 + 40
+    vectors = 8 * columns * 4  # of each product scales, points and sums, the bias, and what panels are filled up by
+    assert info.weights_bytes <= columns * (depth + 2) + vectors
 
 
 def refused(op_type: str, inputs: Sequence[Array | None], message: str, **attributes: Any) -> Any:

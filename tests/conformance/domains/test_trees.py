@@ -7,14 +7,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from harness import Array, assert_close, assert_same_bits, by_every_route, reference
+from harness import SCALAR, Array, assert_close, assert_same_bits, by_every_route, reference
 from ml_cases import MODE_NUMBERS, Trees, as_version_3, as_version_5, draw_rows, draw_trees, ml_model
 from onnx import ModelProto, TensorProto, helper
 
 import aotc
+from aotc.compiler.driver import in_process, lower
+from aotc.dialects.constants import known_array
 from aotc.dialects.dtypes import ELEMENT_TYPES
+from aotc.dialects.graph.trees.sums import GatherSumOp, VoteSumOp
+from aotc.executor import compiled_in_process
 from aotc.frontend.onnx.importers.ml.ensembles import Forest, number_for_missing
 from aotc.frontend.onnx.tensors import ONNX_TYPES
+from aotc.pipeline.options import CompileOptions
 
 TRANSFORMS = ["NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"]
 
@@ -90,6 +95,42 @@ def test_a_single_row(trees: int, depth: int, tmp_path: Path) -> None:
     feed = {"x": draw_rows(random, 1, 4, "float32")}
     proto = ml_model("TreeEnsembleRegressor", 3, feed, **as_version_3(drawn, "target") | {"n_targets": 1})
     compare(proto, feed, tmp_path)
+
+
+def test_what_most_leaves_say_comes_first() -> None:
+    """Small numbers of leaves take less code."""
+    random = np.random.default_rng(1)
+    drawn = draw_trees(random, trees=5, depth=4, features=4, modes=["BRANCH_LEQ"], targets=[[0, 1]])
+    given = as_version_3(drawn, "target") | {"n_targets": 2}
+    leaves = range(len(given["target_weights"]) // 2)
+    said = [1.0 if each == 0 else 2.0 if each < len(leaves) // 3 else 3.0 for each in leaves]
+    given["target_weights"] = [weight for each in said for weight in (each, -each)]
+    proto = ml_model("TreeEnsembleRegressor", 3, {"x": draw_rows(random, 1, 4, "float32")}, **given)
+    compilation = lower(proto, CompileOptions.of(stop_after="import"))
+    (table,) = [op.table for op in compilation.module.walk() if isinstance(op, GatherSumOp)]
+    known = known_array(table, compilation.store)
+    assert known is not None
+    assert known.tolist() == [[3.0, -3.0], [2.0, -2.0], [1.0, -1.0]]
+
+
+def test_votes_are_the_floats_that_they_stand_for() -> None:
+    """With -Os a core with an FPU divides votes again; to the same bits as the table of floats."""
+    random = np.random.default_rng(5)
+    trees, targets = 7, 3
+    drawn = draw_trees(random, trees=trees, depth=6, features=4, modes=["BRANCH_LEQ"], targets=[list(range(targets))])
+    given = as_version_3(drawn, "target") | {"n_targets": targets}
+    votes = random.integers(0, 60, [len(given["target_weights"]) // targets, targets])
+    votes[:, 0] += 1
+    given["target_weights"] = (votes / votes.sum(1, keepdims=True) / trees).astype(np.float32).reshape(-1).tolist()
+    feed = {"x": draw_rows(random, 20, 4, "float32")}
+    proto = ml_model("TreeEnsembleRegressor", 3, feed, **given)
+    found: list[Array] = []
+    for level in ("0", "s"):
+        options: dict[str, Any] = {"target": SCALAR, "optimize": level}
+        scheduled = lower(proto, CompileOptions.of(stop_after="schedule", **options)).module
+        assert any(isinstance(op, VoteSumOp) for op in scheduled.walk()) == (level == "s")
+        found += compiled_in_process(lower(proto, in_process(CompileOptions.of(**options))))(feed).values()
+    assert found[0].tobytes() == found[1].tobytes()
 
 
 @pytest.mark.parametrize("missing", ["as zero", "to the first child", "as one"])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -18,7 +18,7 @@ from aotc.dialects.graph.interfaces import shape_of
 from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.movement import ConcatOp, SliceOp, TransposeOp
 from aotc.dialects.graph.recurrent.activations import ACTIVATIONS, Activation
-from aotc.dialects.graph.recurrent.cells import GruOp, LstmOp, RnnOp
+from aotc.dialects.graph.recurrent.cells import GruOp, LstmCell, LstmOp, RnnOp
 from aotc.dialects.graph.recurrent.recurrence import RecurrenceOp
 from aotc.frontend.onnx.expressions import reshape
 from aotc.frontend.onnx.registry import Node, onnx_op
@@ -56,9 +56,6 @@ class Direction:
 class Layer:
     """A node of a recurrent layer while it is imported; raises CompileError where its inputs do not fit."""
 
-    ROUNDED: ClassVar[bool] = False
-    """Whether states are rounded for a weight of integers."""
-
     def __init__(self, node: Node, op_class: type[RecurrenceOp], activations: Sequence[str]) -> None:
         self.node = node
         self.op_class = op_class
@@ -83,7 +80,8 @@ class Layer:
         self._require(4, "sequence_lens", (self.batch,))
         self.state = (self.batch, self.count, self.units) if self.batch_first else (self.count, self.batch, self.units)
         self._require(5, "initial_h", self.state)
-        if op_class is LstmOp:
+        self.is_lstm = issubclass(op_class, LstmCell)
+        if self.is_lstm:
             self._require(6, "initial_c", self.state)
             self._require(7, "P", (self.count, 3 * self.units))
         self.clip = node.attr("clip")
@@ -195,8 +193,8 @@ class Layer:
                     recurrent = node.emit(ConcatOp, [self._part(recurrent, 0, 0, 2 * units), zeros], axis=0)
             else:
                 extra, weight = [candidate, None], self._part(weight, 0, 0, 2 * units)
-        elif self.op_class is LstmOp:
-            extra = [self._initial(6, direction), self._of(7, direction), None, None, self._state_scales(direction)]
+        elif self.is_lstm:
+            extra = [self._initial(6, direction), self._of(7, direction), None, None, *self._integers(direction)]
         product = self._product(rows, direction)
         if bias is not None and recurrent is not None:
             product = node.emit(AddOp, product, node.emit(AddOp, bias, recurrent))
@@ -210,9 +208,9 @@ class Layer:
         """The rows of all steps times the weight of the inputs."""
         return self.node.emit(MatMulOp, rows, self._of(1, direction), transpose_rhs=True)
 
-    def _state_scales(self, direction: Direction) -> SSAValue | None:
-        """The scales of a weight of integers for the state."""
-        return None
+    def _integers(self, direction: Direction) -> Sequence[SSAValue | None]:
+        """What follows where the weight for the state is of integers."""
+        return []
 
     def _options(self, direction: Direction) -> dict[str, Any]:
         each = self.op_class.ACTIVATIONS
@@ -225,7 +223,6 @@ class Layer:
             "betas": list(betas),
             "clip": None if self.clip is None else float(self.clip),
             "reverse": direction.reverse or None,
-            "input_forget": True if self.op_class is LstmOp and node.attr("input_forget", 0) else None,
-            "rounded": self.ROUNDED or None,
+            "input_forget": True if self.is_lstm and node.attr("input_forget", 0) else None,
             "gated": True if self.op_class is GruOp and not node.attr("linear_before_reset", 0) else None,
         }

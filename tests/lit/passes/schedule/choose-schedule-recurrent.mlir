@@ -16,3 +16,13 @@ func.func @main(%x: tensor<3x1x64xf32>, %w: tensor<64x64xf32>, %several: tensor<
   %8, %9, %10, %11 = graph.rnn %several, %w, %n {operandSegmentSizes = array<i32: 1, 1, 0, 1, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x8x64xf32>, tensor<64x64xf32>, tensor<8xi32>) -> (tensor<3x8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>)
   func.return
 }
+
+// Products of integers are sums of dot products, which wait longer for each other.
+// CHECK-LABEL: func.func @rounded
+// CHECK:       graph.rounded_lstm {{.*}}schedule = #graph.recurrence_schedule<lanes = 16, mr = 1, nr = 8,
+// SCALAR-LABEL: func.func @rounded
+// SCALAR:       graph.rounded_lstm {{.*}}schedule = #graph.sums_schedule<lanes = 1, positions = 1, columns = {{[2-9]}}
+func.func @rounded(%x: tensor<2x1x256xf32>, %s: tensor<256xf32>, %n: tensor<256xi32>, %w: tensor<256x64xi8>) -> tensor<2x1x64xf32> attributes {aot.entry} {
+  %0, %1, %2, %3, %4, %5, %6 = graph.rounded_lstm %x, %w, %s, %n {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 1, 1, 0>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>, state_type = ui8} : (tensor<2x1x256xf32>, tensor<256x64xi8>, tensor<256xf32>, tensor<256xi32>) -> (tensor<2x1x64xf32>, tensor<1x64xf32>, tensor<1x64xf32>, tensor<1x64xf32>, tensor<1x64xf32>, tensor<1x256xf32>, tensor<1x64xui8>)
+  func.return %0 : tensor<2x1x64xf32>
+}

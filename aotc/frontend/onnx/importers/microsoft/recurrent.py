@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import SSAValue
 
 from aotc.dialects.graph.elementwise import MulOp, SubOp
-from aotc.dialects.graph.recurrent.cells import LstmOp
+from aotc.dialects.graph.quantized.flip import FLIPPED, UI8
+from aotc.dialects.graph.recurrent.rounded import RoundedLstmOp
 from aotc.frontend.onnx.expressions import cast
 from aotc.frontend.onnx.importers.contraction import multiply
 from aotc.frontend.onnx.importers.microsoft.layers import DOMAIN
@@ -21,41 +26,53 @@ from aotc.model.weights import Array
 def dynamic_quantize_lstm(node: Node) -> list[SSAValue]:
     """An LSTM whose inputs, of all steps together, and whose state, in each step, are rounded to 8 bits.
 
-    The sums are of integers. onnxruntime rounds the states of a batch together, here each line is rounded alone.
+    The sums are of integers. onnxruntime rounds the states of lines that one thread computes together, here each line
+    is rounded alone.
     """
-    inputs, state = _Weight(node, 1, 8), _Weight(node, 2, 10)
-    integers = [node.constant(each.centred.swapaxes(1, 2).astype(np.float32)) for each in (inputs, state)]
+    inputs, state = _Weight.of(node, 1, 8), _Weight.of(node, 2, 10).signed()
+    integers = [node.constant(each.integers.swapaxes(1, 2).copy()) for each in (inputs, state)]
     node.inputs = [node.inputs[0], *integers, *node.inputs[3:8]]
     return _RoundedLayer(node, inputs, state).results()
 
 
+@dataclass(frozen=True)
 class _Weight:
-    """A weight of integers [directions, depth, 4 * units]; the zero point and the scale of each column."""
+    """A weight of integers [directions, depth, 4 * units]; the scale and the zero point of each column."""
 
-    def __init__(self, node: Node, position: int, scale: int) -> None:
-        self.integers = node.constant_input(position, "the weight")
-        if self.integers.ndim != 3:
-            node.fail(f"the weight (input {position}) must have three axes, found {list(self.integers.shape)}")
-        directions, _, columns = self.integers.shape
-        self.scales = self._along(node.constant_input(scale, "its scale"), columns).astype(np.float32)
+    integers: Array
+    scales: Array
+    """[directions, 4 * units]."""
+    points: Array
+    """As the scales, i32."""
+
+    @classmethod
+    def of(cls, node: Node, position: int, scale: int) -> _Weight:
+        """The input at `position`, its scale and zero point at `scale` and behind; these are one number for each
+        direction, or for each of its columns."""
+        integers = node.constant_input(position, "the weight")
+        if integers.ndim != 3:
+            node.fail(f"the weight (input {position}) must have three axes, found {list(integers.shape)}")
+        directions, _, columns = integers.shape
+
+        def along(values: Array) -> Array:
+            return np.broadcast_to(values.reshape(directions, -1), [directions, columns])
+
         point = node.known(scale + 1)
-        self.points = np.zeros([directions, columns]) if point is None else self._along(point, columns)
+        points = np.zeros([directions], np.int32) if point is None else point.astype(np.int32)
+        scales = along(node.constant_input(scale, "its scale")).astype(np.float32)
+        return cls(integers, scales, along(points))
 
-    def _along(self, values: Array, columns: int) -> Array:
-        """One number for each direction, or for each of its columns, as [directions, columns]."""
-        return np.broadcast_to(values.reshape(len(self.integers), -1), [len(self.integers), columns])
-
-    @property
-    def centred(self) -> Array:
-        """The integers less their zero points."""
-        return self.integers.astype(np.int32) - self.points.astype(np.int32)[:, None, :]
+    def signed(self) -> _Weight:
+        """The same weight in i8."""
+        if self.integers.dtype == np.int8:
+            return self
+        integers = (self.integers.astype(np.int16) - FLIPPED).astype(np.int8)
+        return _Weight(integers, self.scales, self.points - FLIPPED)
 
 
 class _RoundedLayer(Layer):
-    ROUNDED = True
-
     def __init__(self, node: Node, inputs: _Weight, state: _Weight) -> None:
-        super().__init__(node, LstmOp, ["Sigmoid", "Tanh", "Tanh"])
+        super().__init__(node, RoundedLstmOp, ["Sigmoid", "Tanh", "Tanh"])
         self._inputs = inputs
         self._state = state
 
@@ -69,5 +86,12 @@ class _RoundedLayer(Layer):
         factors = node.emit(MulOp, scale, node.constant(weight.scales[number].copy()))
         return node.emit(MulOp, cast(node, multiply(node, left, right), f32), factors)
 
-    def _state_scales(self, direction: Direction) -> SSAValue:
-        return self.node.constant(self._state.scales[direction.number].copy())
+    def _integers(self, direction: Direction) -> Sequence[SSAValue | None]:
+        number, weight = direction.number, self._state
+        points = weight.points[number]
+        sums = weight.integers[number].sum(axis=0, dtype=np.int32) - len(weight.integers[number]) * points
+        given = [weight.scales[number], sums, points if points.any() else None]
+        return [None if each is None else self.node.constant(each.astype(each.dtype)) for each in given]
+
+    def _options(self, direction: Direction) -> dict[str, Any]:
+        return super()._options(direction) | {"state_type": UI8}

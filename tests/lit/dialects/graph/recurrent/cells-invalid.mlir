@@ -98,7 +98,7 @@ func.func @candidate_bias(%a: tensor<3x2x12xf32>, %b: tensor<8x4xf32>, %c: tenso
 
 // CHECK: peepholes must be [12], found [4]
 func.func @peepholes(%a: tensor<3x2x16xf32>, %b: tensor<16x4xf32>, %c: tensor<4xf32>) {
-  %0, %1, %2, %3, %4, %5 = graph.lstm %a, %b, %c {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 1, 0, 0, 0>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>} : (tensor<3x2x16xf32>, tensor<16x4xf32>, tensor<4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x16xf32>)
+  %0, %1, %2, %3, %4, %5 = graph.lstm %a, %b, %c {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 1, 0, 0>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>} : (tensor<3x2x16xf32>, tensor<16x4xf32>, tensor<4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x16xf32>)
   func.return
 }
 
@@ -115,21 +115,5 @@ func.func @input_weight(%a: tensor<3x2x5xf32>, %b: tensor<4x4xf32>, %w: tensor<4
 // CHECK: without an input_weight the bias is part of x
 func.func @input_bias(%a: tensor<3x2x4xf32>, %b: tensor<4x4xf32>, %c: tensor<4xf32>) {
   %0, %1, %2, %3 = graph.rnn %a, %b, %c {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 1>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x2x4xf32>, tensor<4x4xf32>, tensor<4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
-  func.return
-}
-
-// -----
-
-// CHECK: there must be a buffer `rounded` with state_scales, and only then
-func.func @unrounded(%a: tensor<2x1x16xf32>, %b: tensor<16x4xf32>, %c: tensor<16xf32>) {
-  %0, %1, %2, %3, %4, %5 = graph.lstm %a, %b, %c {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 1>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>} : (tensor<2x1x16xf32>, tensor<16x4xf32>, tensor<16xf32>) -> (tensor<2x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x16xf32>)
-  func.return
-}
-
-// -----
-
-// CHECK: with state_scales the products of the inputs are in x
-func.func @both(%a: tensor<2x1x5xf32>, %b: tensor<16x4xf32>, %w: tensor<16x5xf32>, %c: tensor<16xf32>) {
-  %0, %1, %2, %3, %4, %5, %6 = graph.lstm %a, %b, %w, %c {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 1, 0, 1>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>} : (tensor<2x1x5xf32>, tensor<16x4xf32>, tensor<16x5xf32>, tensor<16xf32>) -> (tensor<2x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x16xf32>, tensor<1x4xf32>)
   func.return
 }

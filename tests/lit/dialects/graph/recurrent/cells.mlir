@@ -8,7 +8,7 @@
 func.func @forms(%x: tensor<3x2x4xf32>, %w: tensor<4x4xf32>, %h: tensor<2x4xf32>, %n: tensor<2xi32>, %g: tensor<3x2x12xf32>, %q: tensor<8x4xf32>, %c: tensor<4x4xf32>, %l: tensor<3x2x16xf16>, %p: tensor<2x4x8xf16>) {
   %0, %1, %2, %3 = graph.rnn %x, %w, %h, %n {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0>, activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, reverse = true} : (tensor<3x2x4xf32>, tensor<4x4xf32>, tensor<2x4xf32>, tensor<2xi32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
   %4, %5, %6, %7, %8 = graph.gru %g, %q, %c {operandSegmentSizes = array<i32: 1, 1, 0, 0, 1, 0, 0, 0>, activations = ["sigmoid", "tanh"], alphas = array<f64: 0.0, 0.0>, betas = array<f64: 0.0, 0.0>} : (tensor<3x2x12xf32>, tensor<8x4xf32>, tensor<4x4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x12xf32>, tensor<2x4xf32>)
-  %9, %10, %11, %12, %13, %14 = graph.lstm %l, %p {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>} : (tensor<3x2x16xf16>, tensor<2x4x8xf16>) -> (tensor<3x2x4xf16>, tensor<2x4xf16>, tensor<2x4xf16>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x16xf32>)
+  %9, %10, %11, %12, %13, %14 = graph.lstm %l, %p {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>} : (tensor<3x2x16xf16>, tensor<2x4x8xf16>) -> (tensor<3x2x4xf16>, tensor<2x4xf16>, tensor<2x4xf16>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x16xf32>)
   func.return
 }
 
@@ -129,33 +129,5 @@ func.func private @projected(%x: memref<2x1x5xf32>, %w: memref<6x6xf32>, %u: mem
   bufferization.materialize_in_destination %4 in %y : (tensor<2x1x6xf32>, memref<2x1x6xf32>) -> ()
   bufferization.materialize_in_destination %6 in %h : (tensor<1x6xf32>, memref<1x6xf32>) -> ()
   bufferization.materialize_in_destination %7 in %sums : (tensor<1x6xf32>, memref<1x6xf32>) -> ()
-  func.return
-}
-
-// A state that is rounded to 8 bits: its ends, its scale and zero point, then products, which are scaled.
-// LOOPS-LABEL: func.func private @rounded
-// LOOPS:      scf.for
-// LOOPS:        arith.minimumf
-// LOOPS:        arith.maximumf
-// LOOPS:      arith.divf
-// LOOPS:      math.roundeven
-// LOOPS:      scf.for
-// LOOPS:        arith.divf
-// LOOPS:        math.roundeven
-// LOOPS:        memref.store %{{.*}}, %q[
-// LOOPS:      memref.load %q[
-// LOOPS:      memref.load %w[
-// LOOPS:      memref.load %s[
-// LOOPS:      memref.store %{{.*}}, %sums[
-func.func private @rounded(%x: memref<2x1x16xf32>, %w: memref<16x4xf32>, %s: memref<16xf32>, %y: memref<2x1x4xf32>, %h: memref<1x4xf32>, %c: memref<1x4xf32>, %sums: memref<1x16xf32>, %q: memref<1x4xf32>) attributes {aot.kernel} {
-  %0 = bufferization.to_tensor %x : memref<2x1x16xf32> to tensor<2x1x16xf32>
-  %1 = bufferization.to_tensor %w : memref<16x4xf32> to tensor<16x4xf32>
-  %2 = bufferization.to_tensor %s : memref<16xf32> to tensor<16xf32>
-  %3, %4, %5, %6, %7, %8, %9 = graph.lstm %0, %1, %2 {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 1>, activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>} : (tensor<2x1x16xf32>, tensor<16x4xf32>, tensor<16xf32>) -> (tensor<2x1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x16xf32>, tensor<1x4xf32>)
-  bufferization.materialize_in_destination %3 in %y : (tensor<2x1x4xf32>, memref<2x1x4xf32>) -> ()
-  bufferization.materialize_in_destination %6 in %h : (tensor<1x4xf32>, memref<1x4xf32>) -> ()
-  bufferization.materialize_in_destination %7 in %c : (tensor<1x4xf32>, memref<1x4xf32>) -> ()
-  bufferization.materialize_in_destination %8 in %sums : (tensor<1x16xf32>, memref<1x16xf32>) -> ()
-  bufferization.materialize_in_destination %9 in %q : (tensor<1x4xf32>, memref<1x4xf32>) -> ()
   func.return
 }

@@ -93,3 +93,35 @@ func.func @integers(%t: tensor<4x3xi32>, %i: tensor<5x2xui8>) {
   %0 = graph.gather_sum %t, %i : (tensor<4x3xi32>, tensor<5x2xui8>) -> tensor<5x3xf32>
   func.return
 }
+
+// -----
+
+// CHECK: the table has 4 columns of ui8, not 2 or one more of ui8
+func.func @votes_columns(%t: tensor<4x4xui8>, %i: tensor<5x2xui8>) {
+  %0 = graph.vote_sum %t, %i {targets = 2 : i64, divisor = 2 : i64} : (tensor<4x4xui8>, tensor<5x2xui8>) -> tensor<5x2xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: the table has 2 columns of i8, not 2 or one more of ui8
+func.func @votes_signed(%t: tensor<4x2xi8>, %i: tensor<5x2xui8>) {
+  %0 = graph.vote_sum %t, %i {targets = 2 : i64, divisor = 2 : i64} : (tensor<4x2xi8>, tensor<5x2xui8>) -> tensor<5x2xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: the divisor 40000 times 2 votes is no exact f32
+func.func @votes_divisor(%t: tensor<4x2xui8>, %i: tensor<5x2xui8>) {
+  %0 = graph.vote_sum %t, %i {targets = 2 : i64, divisor = 40000 : i64} : (tensor<4x2xui8>, tensor<5x2xui8>) -> tensor<5x2xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: the divisor 0 times 2 votes is no exact f32
+func.func @votes_zero(%t: tensor<4x2xui8>, %i: tensor<5x2xui8>) {
+  %0 = graph.vote_sum %t, %i {targets = 2 : i64, divisor = 0 : i64} : (tensor<4x2xui8>, tensor<5x2xui8>) -> tensor<5x2xf32>
+  func.return
+}

@@ -60,3 +60,25 @@ func.func private @unlimited(%t: memref<256x1xf32>, %i: memref<5x2xui8>, %out: m
   bufferization.materialize_in_destination %2 in %out : (tensor<5x1xf32>, memref<5x1xf32>) -> ()
   func.return
 }
+
+// Votes: each of a leaf's, over all of them times the divisor.
+// LOOPS-LABEL: func.func private @votes
+// LOOPS:          %[[AT:.*]] = arith.minsi
+// LOOPS:          memref.load %t[%[[AT]],
+// LOOPS:          memref.load %t[%[[AT]],
+// LOOPS:          memref.load %t[%[[AT]],
+// LOOPS:          arith.addi
+// LOOPS:          arith.addi
+// LOOPS:          arith.muli
+// LOOPS:          %[[ALL:.*]] = arith.sitofp
+// LOOPS:          arith.divf %{{.*}}, %[[ALL]]
+// LOOPS:          arith.divf %{{.*}}, %[[ALL]]
+// LOOPS-NOT:      arith.divf
+// LOOPS:          scf.yield
+func.func private @votes(%t: memref<4x3xui8>, %i: memref<5x2xui8>, %out: memref<5x2xf32>) attributes {aot.kernel} {
+  %0 = bufferization.to_tensor %t : memref<4x3xui8> to tensor<4x3xui8>
+  %1 = bufferization.to_tensor %i : memref<5x2xui8> to tensor<5x2xui8>
+  %2 = graph.vote_sum %0, %1 {targets = 2 : i64, divisor = 2 : i64} : (tensor<4x3xui8>, tensor<5x2xui8>) -> tensor<5x2xf32>
+  bufferization.materialize_in_destination %2 in %out : (tensor<5x2xf32>, memref<5x2xf32>) -> ()
+  func.return
+}
