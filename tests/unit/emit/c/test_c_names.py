@@ -11,7 +11,7 @@ from aotc.emit.c.helpers import HELPERS
 from aotc.emit.c.vectors.macros import prologue
 from aotc.emit.c.vectors.operations import OPERATIONS
 
-TYPES = {"f16", "bf16", "f32", "f64", "i32", "i64", "float", "double"}
+TYPES = {"f16", "bf16", "f32", "f64", "i32", "i64", "s8", "s16", "u8", "u16", "float", "double"}
 LIBRARY = {"abs", "ceil", "copysign", "exp", "floor", "fma", "roundeven", "sqrt", "tanh", "trunc"}
 """Functions of libm, with and without the suffix of float."""
 TERMS = {"ceildiv", "ceildivu", "floordiv", "max", "maximum", "maxnum", "min", "minimum", "minnum"}
@@ -34,6 +34,7 @@ WORDS = {
     ),
     *("select", "splat", "store", "to"),
     *("add", "dot", "even", "narrow", "product", "run", "widen", "word"),
+    *("half", "high", "low", "saturate"),
     *("above", "alone", "below", "integers", "lane", "lanes", "sum"),
     *("s", "u", "ss", "su", "us", "uu"),  # signs of the factors of a dot product, or of what is widened
 }
