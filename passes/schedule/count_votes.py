@@ -28,13 +28,9 @@ from xdsl.rewriter import Rewriter
 from aotc.dialects.aot.contract import entries
 from aotc.dialects.constants import constant_op, key_of, known_array
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
-from aotc.dialects.graph.trees.sums import GatherSumOp, VoteSumOp
+from aotc.dialects.graph.trees.sums import MOST_EXACT, MOST_VOTES, GatherSumOp, VoteSumOp
 from aotc.machines.targets import core_of
 from aotc.model.weights import Array, WeightStore
-
-_MOST = int(np.iinfo(np.uint8).max)
-_CODE = 128
-"""Bytes of code that dividing takes, about."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +57,7 @@ def _count(op: GatherSumOp, store: WeightStore) -> None:
     if table is None or element_type_of(op.table) != f32:
         return
     found = votes_of(table, trees)
-    if found is None or found.nbytes + _CODE > table.nbytes:
+    if found is None or found.nbytes + VoteSumOp.CODE > table.nbytes:
         return
     constant = constant_op(found, f"{key_of(op.table) or 'leaves'}_votes", store)
     new = VoteSumOp.get(constant.result, op.indices, targets=table.shape[1], divisor=trees)
@@ -77,11 +73,11 @@ def votes_of(shares: Array, trees: int) -> Array | None:
     rows, targets = shares.shape
     votes = np.zeros([rows, targets + 1], np.int64)
     left = np.flatnonzero(np.isfinite(shares).all(axis=1) & (shares >= 0).all(axis=1))
-    if len(left) < rows or trees * _MOST >= 2**24:  # beyond which floats have gaps
+    if len(left) < rows or trees * MOST_VOTES >= MOST_EXACT:
         return None
-    for total in range(1, _MOST + 1):
+    for total in range(1, MOST_VOTES + 1):
         wanted = shares[left]
-        counts = np.rint(wanted.astype(np.float64) * (total * trees)).clip(0, _MOST)
+        counts = np.rint(wanted.astype(np.float64) * (total * trees)).clip(0, MOST_VOTES)
         again = counts.astype(np.float32) / np.float32(total * trees)
         same = (again == wanted).all(axis=1) & (counts.sum(axis=1) <= total)
         votes[left[same], :targets] = counts[same]

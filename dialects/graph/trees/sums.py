@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import reduce
+from typing import ClassVar
 
 from xdsl.dialects.builtin import I64, IntegerAttr, TensorType, f32, i32
 from xdsl.ir import Attribute
@@ -19,9 +20,9 @@ from aotc.dialects.graph.quantized.flip import UI8
 
 _MOST_SUMS = 8
 """That a processor without vectors keeps in registers."""
-_MOST_VOTES = 255
+MOST_VOTES = 255
 """For one target, in 8 bits."""
-_MOST_EXACT = 2**24
+MOST_EXACT = 2**24
 """Up to which f32 has all integers."""
 
 
@@ -106,6 +107,8 @@ class VoteSumOp(PickedSumOp):
     name = "graph.vote_sum"
     targets = prop_def(IntegerAttr[I64])
     divisor = prop_def(IntegerAttr[I64])
+    CODE: ClassVar[int] = 128
+    """Bytes of code that dividing takes, about."""
 
     @property
     def width(self) -> int:
@@ -115,7 +118,7 @@ class VoteSumOp(PickedSumOp):
         kind, columns = element_type_of(self.table), shape_of(self.table)[1]
         if kind != UI8 or columns not in (self.width, self.width + 1):
             raise ShapeError(f"the table has {columns} columns of {kind}, not {self.width} or one more of ui8")
-        if not 0 < self.divisor.value.data * columns * _MOST_VOTES < _MOST_EXACT:
+        if not 0 < self.divisor.value.data * columns * MOST_VOTES < MOST_EXACT:
             raise ShapeError(f"the divisor {self.divisor.value.data} times {columns} votes is no exact f32")
         return f32
 
