@@ -78,7 +78,6 @@ _SUMS: Final = SumsCosts(
     window_registers=4,
     most=4,
     most_small=2,
-    most_rolled=4,
     recomputed=10,
     predicate=4,
     patch=6,

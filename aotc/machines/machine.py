@@ -186,8 +186,6 @@ class SumsCosts:
     """The most positions, and the most outputs, of a tile."""
     most_small: int
     """The most outputs of a tile of small code: what becomes of each sum is code of its own."""
-    most_rolled: int
-    """The most outputs of a tile of small code whose results are computed in a loop."""
     recomputed: int
     """Operations of a tile for each one on an index that is computed again for it, at least."""
     predicate: int

@@ -90,8 +90,7 @@ def sums_schedule(
         return None
     words = words and has_words(unit) and not floats
     rows = range(1, (1 if size else min(unit.sums.most, positions)) + 1)
-    small = unit.sums.most_small if floats else unit.sums.most_rolled
-    columns = range(1, min(small if size else unit.sums.most, outputs) + 1)
+    columns = range(1, min(unit.sums.most_small if size else unit.sums.most, outputs) + 1)
 
     def cycles(tile: tuple[int, int]) -> float:
         return sums_cycles(unit, tile, positions, outputs, depth, words=words, floats=floats)

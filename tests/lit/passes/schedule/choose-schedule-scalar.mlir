@@ -46,10 +46,10 @@
 // A short row of a window with few channels is copied to a patch, where that is small beside the result.
 // M55:      graph.conv %p, %q {{.*}} schedule = #graph.sums_schedule<lanes = 4, positions = 1, columns = 4, word = 16, unroll = 1, specialized, patch>}
 // M55:      graph.conv %r, %q {{.*}} schedule = #graph.sums_schedule<lanes = 4, positions = 1, columns = 4, word = 16, unroll = 1, specialized>}
-// Small code is for one position and four outputs, whose results a loop computes, of floats for two; and it has none of
-// its own at borders.
+// Small code is for one position and two outputs, whose results a loop computes but of floats; and it has none of its own
+// at borders.
 // SMALL-LABEL: func.func @main
-// SMALL:     graph.conv %x, %w {{.*}} schedule = #graph.sums_schedule<lanes = 1, positions = 1, columns = 4, word = 4, unroll = 1, rolled>}
+// SMALL:     graph.conv %x, %w {{.*}} schedule = #graph.sums_schedule<lanes = 1, positions = 1, columns = 2, word = 4, unroll = 1, rolled>}
 // SMALL:     graph.conv %f, %fw {{.*}} schedule = #graph.sums_schedule<lanes = 1, positions = 1, columns = 2, word = 1, unroll = 1>}
 func.func @main(%x: tensor<1x8x16x16xi8>, %m: tensor<6x32xi8>, %f: tensor<1x8x16x16xf32>, %y: tensor<8x8x3x3xi8>, %p: tensor<1x1x20x9xi8>, %r: tensor<1x1x11x6xi8>) attributes {aot.entry} {
   %w = graph.constant dense<1> : tensor<16x8x3x3xi8>

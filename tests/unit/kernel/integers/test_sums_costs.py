@@ -35,7 +35,12 @@ def test_no_tile_is_cheaper_than_the_chosen_one(core: object, size: bool, sizes:
     def cycles(tile: tuple[int, int]) -> float:
         return sums_cycles(core.scalars, tile, positions, outputs, depth, words=words, floats=False)
 
-    tiles = [(p, q) for p in range(1, 2 if size else 5) for q in range(1, 5) if p <= positions and q <= outputs]
+    tiles = [
+        (p, q)
+        for p in range(1, 2 if size else 5)
+        for q in range(1, 3 if size else 5)
+        if p <= positions and q <= outputs
+    ]
     assert cycles((chosen.positions, chosen.columns)) == min(map(cycles, tiles))
 
 
