@@ -87,8 +87,8 @@ func.func private @small(%x: memref<4000xi32>, %out: memref<25x20xi32>) attribut
 // CHECK:         %[[I:.*]] = aot.opaque %i
 // CHECK-NEXT:    scf.for %n = 
 // CHECK-NOT:     aot.opaque
-// CHECK:         memref.store %{{.*}}, %out[%[[I]], %n]
-func.func private @written_in_a_loop(%x: memref<4000xi32>, %out: memref<25x4xi32>) attributes {aot.kernel} {
+// CHECK:         memref.store %{{.*}}, %out[%[[I]], %n, %m]
+func.func private @written_in_a_loop(%x: memref<4000xi32>, %out: memref<25x4x64xi32>) attributes {aot.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c4 = arith.constant 4 : index
@@ -103,8 +103,10 @@ func.func private @written_in_a_loop(%x: memref<4000xi32>, %out: memref<25x4xi32
       scf.yield %t : i32
     }
     scf.for %n = %c0 to %c4 step %c1 {
-      %w = arith.addi %sum, %base : i32
-      memref.store %w, %out[%i, %n] : memref<25x4xi32>
+      scf.for %m = %c0 to %c64 step %c1 {
+        %w = arith.addi %sum, %base : i32
+        memref.store %w, %out[%i, %n, %m] : memref<25x4x64xi32>
+      }
     }
   }
   func.return
