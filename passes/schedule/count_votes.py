@@ -25,8 +25,8 @@ from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from aotc.dialects.aot.contract import entries
 from aotc.dialects.constants import constant_op, key_of, known_array
+from aotc.dialects.graph.compound.control import graph_blocks
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.trees.sums import MOST_EXACT, MOST_VOTES, GatherSumOp, VoteSumOp
 from aotc.machines.targets import core_of
@@ -46,8 +46,8 @@ class CountVotesPass(ModulePass):
         if not core_of(self.target).scalars.fpu:  # dividing would be a call of hundreds of instructions
             return
         store = WeightStore.of(ctx)
-        for entry in entries(op):
-            for each in list(entry.body.block.ops):
+        for block in graph_blocks(op):
+            for each in list(block.ops):
                 if isinstance(each, GatherSumOp):
                     _count(each, store)
 
