@@ -11,9 +11,10 @@ from aotc.dialects.aot.control import CheckOp, FModOp, IsAlignedOp, IsNullOp, Re
 from aotc.dialects.aot.dots import TILE_OPERATIONS, TileDotOp
 from aotc.dialects.aot.lookups import TileLookupOp
 from aotc.dialects.aot.memory import BufferOp, DataOp, NullOp, PtrCastOp, StringOp, WeightOp, WeightsOp, WorkspaceOp
+from aotc.dialects.aot.opaque import OpaqueOp
 from aotc.dialects.aot.picks import TilePickOp
 from aotc.dialects.aot.profile import CountersOp, TicksOp
-from aotc.dialects.aot.rounding import OpaqueOp, RoundProductOp
+from aotc.dialects.aot.rounding import RoundProductOp
 from aotc.dialects.aot.structures import AddressOp, AllocaOp, ElementOp, FieldOp, SetElementOp, SetFieldOp
 from aotc.dialects.aot.tables import GlobalOp, SymbolOp, integers
 from aotc.dialects.aot.threads import PhaseOp, ThreadOp

@@ -4,27 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import I32, I64, IndexType, IntegerAttr, i32, i64
+from xdsl.dialects.builtin import I32, I64, IntegerAttr, i32, i64
 from xdsl.ir import SSAValue
 from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
-
-
-@irdl_op_definition
-class OpaqueOp(IRDLOperation):
-    """The same index, of which compilers know nothing: what is computed of it stays where it is.
-
-    `aot.opaque %i`
-    """
-
-    name = "aot.opaque"
-    value = operand_def(IndexType)
-    result = result_def(IndexType)
-    assembly_format = "$value attr-dict"
-
-    def __init__(self, value: SSAValue) -> None:
-        super().__init__(operands=[value], result_types=[IndexType()])
 
 
 @irdl_op_definition
