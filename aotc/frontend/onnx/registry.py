@@ -126,16 +126,20 @@ class Node:
         """The value of an input that must be constant (a shape, axes, pads...); a named problem where it is not."""
         self.input(position)
         value = self.known(position)
-        if value is None and (op := unfolded(self.input(position))) is not None:
+        if value is None:
+            self.fail_unknown(position, what)
+        return value
+
+    def fail_unknown(self, position: int, what: str) -> NoReturn:
+        """Stop where an input, `what` to the user, would have to be known when compiling."""
+        if (op := unfolded(self.input(position))) is not None:
             why = f"{op} is computed when the model runs, though of constants only"
             self.fail(f"{what} (input {position}) is not known when compiling", why, "make it a constant of the model")
-        if value is None:
-            self.fail(
-                f"{what} (input {position}) is computed at run time",
-                "shapes must be known when compiling",
-                "fix dimensions with --dim or --input-shape, or the inputs it depends on with --constant NAME=VALUE",
-            )
-        return value
+        self.fail(
+            f"{what} (input {position}) is computed at run time",
+            "shapes must be known when compiling",
+            "fix dimensions with --dim or --input-shape, or the inputs it depends on with --constant NAME=VALUE",
+        )
 
     def constant(self, array: Array | Sequence[Any] | float, dtype: Any = None) -> SSAValue:
         """A constant from a numpy array (or what np.array makes one of)."""

@@ -132,8 +132,8 @@ def slice_(node: Node) -> SSAValue:
         if start.unknown is None and end.unknown is None:
             ranges[axis] = _clamped_range(start.number, end.number, step, shape[axis])
         elif (distance := end.beyond(start)) is None:
-            node.constant_input(1, "the starts")
-            node.constant_input(2, "the ends")
+            first = start.unknown is not None
+            node.fail_unknown(1 if first else 2, "the starts" if first else "the ends")
         else:
             moving[axis] = place, step, max(-(-distance // step), 0)
     result = cut(node, node.input(0), ranges)

@@ -80,8 +80,7 @@ def extents(node: Node, position: int, what: str) -> tuple[list[int], Bound | No
             continue
         most = node.most(each.unknown)
         if most is None or each.number or bound is not None:
-            node.constant_input(position, what)
-            raise AssertionError("a constant has no unknown elements")
+            node.fail_unknown(position, what)
         found.append(most)
         bound = Bound(axis, each.unknown)
     return found, bound
