@@ -187,9 +187,9 @@ def _add_flipped(op: FixedAddOp, operand: int, value: SSAValue) -> None:
 def _zero_point_taken(op: CastOp) -> tuple[SubOp, int] | None:
     """What takes the zero point, one number, off integers that nothing else reads as i32; and that number."""
     reader = op.result.get_user_of_unique_use()
-    if op.to != i32 or not isinstance(reader, SubOp) or reader.lhs is not op.result:
+    if op.to != i32 or not isinstance(reader, SubOp):
         return None
-    constant = producer(reader.rhs, ConstantOp)
+    constant = producer(reader.rhs, ConstantOp)  # which `op.result` is not
     value = None if constant is None else constant.value
     if not isinstance(value, DenseIntOrFPElementsAttr) or len(value) != 1:
         return None

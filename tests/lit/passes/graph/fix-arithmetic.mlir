@@ -71,13 +71,14 @@ func.func @main(%x: tensor<1x4xi8>, %y: tensor<1x4xi8>) -> (tensor<1x4xi8>, tens
 // -----
 
 // Not where errors of floats decide, half of a sum at equal scales; not of 16 bits, three tensors, a scale for each
-// channel, functions of a sum, or products of functions; numbers that are broadcast before a function are not pairs.
+// channel, functions of a sum, or products of functions; not a sum of another shape than what is quantised.
 // CHECK-LABEL: func.func @main
 // CHECK-NOT:     graph.fixed_add
 // CHECK-NOT:     graph.requantize
 // CHECK:         func.return
-func.func @main(%x: tensor<1x4xi8>, %y: tensor<1x4xi8>, %wide: tensor<1x4xi16>, %row: tensor<4xi8>) -> (tensor<1x4xi8>, tensor<1x4xi8>, tensor<1x4xi8>, tensor<1x4xi8>, tensor<1x4xi8>, tensor<1x4xi8>, tensor<2x4xi8>) attributes {aot.entry} {
+func.func @main(%x: tensor<1x4xi8>, %y: tensor<1x4xi8>, %wide: tensor<1x4xi16>, %row: tensor<4xi8>) -> (tensor<1x4xi8>, tensor<1x4xi8>, tensor<1x4xi8>, tensor<1x4xi8>, tensor<1x4xi8>, tensor<1x4xi8>, tensor<1x1x4xi8>) attributes {aot.entry} {
   %s = graph.constant dense<1.000000e-01> : tensor<f32>
+  %other = graph.constant dense<1.700000e-01> : tensor<f32>
   %double = graph.constant dense<2.000000e-01> : tensor<f32>
   %ss = graph.constant dense<[1.250000e-01, 1.0, 2.0, 3.0]> : tensor<4xf32>
   %a = graph.dequantize %x, %s {axis = 1, block_size = 0, to = f32} : (tensor<1x4xi8>, tensor<f32>) -> tensor<1x4xf32>
@@ -90,14 +91,14 @@ func.func @main(%x: tensor<1x4xi8>, %y: tensor<1x4xi8>, %wide: tensor<1x4xi16>, 
   %function = graph.exp %sum : (tensor<1x4xf32>) -> tensor<1x4xf32>
   %gate = graph.sigmoid %a : (tensor<1x4xf32>) -> tensor<1x4xf32>
   %gated = graph.mul %gate, %b : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<1x4xf32>
-  %zeros = graph.constant dense<0.000000e+00> : tensor<2x1xf32>
-  %spread = graph.add %sum, %zeros : (tensor<1x4xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
+  %zero = graph.constant dense<0.000000e+00> : tensor<1x1x1xf32>
+  %spread = graph.max %sum, %zero : (tensor<1x4xf32>, tensor<1x1x1xf32>) -> tensor<1x1x4xf32>
   %q0 = graph.quantize %sum, %double {axis = 1, block_size = 0, to = i8} : (tensor<1x4xf32>, tensor<f32>) -> tensor<1x4xi8>
   %q1 = graph.quantize %mixed, %s {axis = 1, block_size = 0, to = i8} : (tensor<1x4xf32>, tensor<f32>) -> tensor<1x4xi8>
   %q2 = graph.quantize %three, %s {axis = 1, block_size = 0, to = i8} : (tensor<1x4xf32>, tensor<f32>) -> tensor<1x4xi8>
   %q3 = graph.quantize %sum, %ss {axis = 1, block_size = 0, to = i8} : (tensor<1x4xf32>, tensor<4xf32>) -> tensor<1x4xi8>
   %q4 = graph.quantize %function, %s {axis = 1, block_size = 0, to = i8} : (tensor<1x4xf32>, tensor<f32>) -> tensor<1x4xi8>
   %q5 = graph.quantize %gated, %s {axis = 1, block_size = 0, to = i8} : (tensor<1x4xf32>, tensor<f32>) -> tensor<1x4xi8>
-  %q6 = graph.quantize %spread, %s {axis = 1, block_size = 0, to = i8} : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xi8>
-  func.return %q0, %q1, %q2, %q3, %q4, %q5, %q6 : tensor<1x4xi8>, tensor<1x4xi8>, tensor<1x4xi8>, tensor<1x4xi8>, tensor<1x4xi8>, tensor<1x4xi8>, tensor<2x4xi8>
+  %q6 = graph.quantize %spread, %other {axis = 1, block_size = 0, to = i8} : (tensor<1x1x4xf32>, tensor<f32>) -> tensor<1x1x4xi8>
+  func.return %q0, %q1, %q2, %q3, %q4, %q5, %q6 : tensor<1x4xi8>, tensor<1x4xi8>, tensor<1x4xi8>, tensor<1x4xi8>, tensor<1x4xi8>, tensor<1x4xi8>, tensor<1x1x4xi8>
 }
