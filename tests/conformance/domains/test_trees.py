@@ -248,3 +248,20 @@ def test_classifiers(case: tuple[str, list[int], list[list[int]], float, int], t
     attributes = as_version_3(trees, "class") | {"classlabels_int64s": known, "post_transform": transform}
     bases = random.uniform(-1, 1, base).astype(np.float32).tolist() if base else None
     compare(ml_model("TreeEnsembleClassifier", 3, feed, 2, base_values=bases, **attributes), feed)
+
+
+@pytest.mark.parametrize("base", [0, 2])
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_rows_whose_leaves_say_one_class_of_two(transform: str, base: int) -> None:
+    """As if the trees knew that class alone; onnxruntime leaves the second probit of such rows unwritten."""
+    random = np.random.default_rng(base)
+    trees = draw_trees(
+        random, trees=1, depth=4, features=4, modes=["BRANCH_LEQ"], targets=[[0], [1], [0, 1]], only_leaves=False
+    )
+    feed = {"x": draw_rows(random, 60, 4, "float32")}
+    attributes = as_version_3(trees, "class") | {"classlabels_int64s": [4, 9], "post_transform": transform}
+    bases = random.uniform(-1, 1, base).astype(np.float32).tolist() if base else None
+    proto = ml_model("TreeEnsembleClassifier", 3, feed, 2, base_values=bases, **attributes)
+    if transform == "PROBIT" and not base:
+        del proto.graph.output[1]
+    compare(proto, feed)

@@ -108,7 +108,7 @@ def tree_ensemble_classifier(node: Node) -> list[SSAValue]:
     if base.size not in (0, 1, count):
         node.fail(f"base_values has {base.size} values for {count} classes")
     if count == 2:
-        found = _two_classes(node, scores, base, ensemble.weights, known)
+        found = _two_classes(computed, scores, base, known)
     else:
         if base.size:
             base = np.concatenate([base, np.zeros(count - base.size)])
@@ -117,11 +117,27 @@ def tree_ensemble_classifier(node: Node) -> list[SSAValue]:
     return [found[0], cast(node, found[1], f32)]
 
 
-def _two_classes(node: Node, scores: SSAValue, base: Array, weights: Weights, known: list[int]) -> list[SSAValue]:
-    """Labels and scores of two classes, of which the trees may know only one: as onnxruntime does it."""
+def _two_classes(computed: _Scores, scores: SSAValue, base: Array, known: list[int]) -> list[SSAValue]:
+    """Labels and scores of two classes, of which the leaves that a row reaches may say only one: as onnxruntime has
+    it."""
+    said = computed.said(1)
+    if isinstance(said, bool):
+        return _one_or_two(computed, scores, base, known, has_second=said)
+    node, found = computed.node, (_one_or_two(computed, scores, base, known, has_second=has) for has in (True, False))
+    labels_, scores_ = zip(*found, strict=True)
+    return [
+        node.emit(WhereOp, reshape(node, said, list(shape_of(labels_[0]))), *labels_),
+        node.emit(WhereOp, said, *scores_),
+    ]
+
+
+def _one_or_two(
+    computed: _Scores, scores: SSAValue, base: Array, known: list[int], *, has_second: bool
+) -> list[SSAValue]:
+    """Labels and scores of rows of which some leaf says the second class, or none does."""
+    node, weights = computed.node, computed.weights
     first, second = column(node, scores, 0), column(node, scores, 1)
-    said = set(np.unique(weights.targets).tolist())
-    one_class, has_second = len(said) == 1, 1 in said
+    one_class = len(np.unique(weights.targets)) == 1
 
     def plus(x: SSAValue, number: int) -> SSAValue:
         return node.emit(AddOp, x, scalar(node, float(base[number]), x)) if base.size else x
@@ -129,8 +145,10 @@ def _two_classes(node: Node, scores: SSAValue, base: Array, weights: Weights, kn
     pair: tuple[SSAValue, SSAValue] | None = (first, second) if has_second else None
     if base.size == 2:
         if has_second:
-            second = plus(first, 1)
-            pair = negative(node, second) if 0 in said else zeros(node, second), second
+            second, nothing = plus(first, 1), zeros(node, first)
+            said = computed.said(0)
+            other = nothing if said is False else negative(node, second)
+            pair = other if isinstance(said, bool) else node.emit(WhereOp, said, other, nothing), second
         else:
             pair = plus(first, 0), zeros(node, first)  # onnxruntime forgets the base value of a class without trees
     else:
@@ -334,10 +352,18 @@ class _Scores:
         """Scores that are minus infinity where no leaf said anything of the target."""
         if self._everywhere.all():
             return scores
-        node = self.node
-        said = self._reduced(self._present, "max")
-        nothing = node.emit(CompareOp, said, scalar(node, 0, said), how="le")
-        return node.emit(WhereOp, nothing, scalar(node, -np.inf, scores), scores)
+        return self.node.emit(WhereOp, self._said(), scores, scalar(self.node, -np.inf, scores))
+
+    def said(self, target: int) -> SSAValue | bool:
+        """For which rows [rows, 1] some leaf says anything of a target, or whether one does for all or none."""
+        if self._everywhere[target] or target not in self.weights.targets:
+            return bool(self._everywhere[target])
+        return column(self.node, self._said(), target)
+
+    def _said(self) -> SSAValue:
+        """Of which targets [rows, targets] some leaf says anything."""
+        found = self._reduced(self._present, "max")
+        return self.node.emit(CompareOp, found, scalar(self.node, 0, found), how="gt")
 
     def _reduced(self, values: Array, kind: str) -> SSAValue:
         """What the leaves of all trees say, reduced over trees: [leaves, targets], or [leaves, 1] where each tree is
