@@ -34,6 +34,7 @@ from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.movement import BroadcastOp, ConcatOp, PadOp, ReshapeOp, SliceOp, TransposeOp
 from aotc.dialects.graph.packed.regrouping import PADDING_LANE, RegroupChannelsOp, regrouped
 from aotc.dialects.graph.patterns import Simplified, simplifies
+from aotc.dialects.graph.schedules import schedule_of
 from aotc.dialects.graph.structure import ConstantOp
 
 Op = TypeVar("Op", bound=GraphOp)
@@ -292,9 +293,15 @@ def matmul_of_transpose(op: MatMulOp) -> Simplified:
 
 @simplifies(ConvOp)
 def conv_of_pad(op: ConvOp) -> Simplified:
-    """conv(pad(x)) -> conv(x) with larger pads, where what counts as zero was added along spatial axes."""
+    """conv(pad(x)) -> conv(x) with larger pads, where what counts as zero was added along spatial axes; not of one that
+    is scheduled, which may want it there."""
     inner = producer(op.x, PadOp)
-    if inner is None or inner.mode != StringAttr("constant") or not _counts_as_zero(inner.value, op.zero_points[0]):
+    if (
+        inner is None
+        or schedule_of(op) is not None
+        or inner.mode != StringAttr("constant")
+        or not _counts_as_zero(inner.value, op.zero_points[0])
+    ):
         return None
     pads, rank = inner.ints("pads"), len(shape_of(op.x))
     begins, ends = pads[:rank], pads[rank:]

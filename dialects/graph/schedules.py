@@ -107,6 +107,19 @@ class InnerProductSchedule(Schedule):
 
 
 @dataclass(frozen=True)
+class PositionsSchedule(Schedule):
+    """Convolutions on register tiles of MR output channels x NR vectors of neighbouring positions along the last axis:
+    for few output channels."""
+
+    mr: int
+    """Output channels of a register tile, whose weights are each broadcast along the lanes."""
+    nr: int
+    """Vector registers of positions."""
+    unroll: int = 1
+    """Taps along the last axis in one iteration of the loop over them."""
+
+
+@dataclass(frozen=True)
 class WindowSchedule(Schedule):
     """Sliding windows over the NCHWc layout: one vector register for each position."""
 
@@ -289,6 +302,11 @@ class InnerProductScheduleAttr(ScheduleAttr[InnerProductSchedule]):
 
 
 @irdl_attr_definition
+class PositionsScheduleAttr(ScheduleAttr[PositionsSchedule]):
+    name = "graph.positions_schedule"
+
+
+@irdl_attr_definition
 class WindowScheduleAttr(ScheduleAttr[WindowSchedule]):
     name = "graph.window_schedule"
 
@@ -332,6 +350,7 @@ SCHEDULE_ATTRIBUTES = (
     MatmulScheduleAttr,
     FewBitsScheduleAttr,
     InnerProductScheduleAttr,
+    PositionsScheduleAttr,
     WindowScheduleAttr,
     RowScheduleAttr,
     ResampleScheduleAttr,

@@ -26,10 +26,10 @@ def convolution(kind: str, x: Array, weight: Array, bias: Array | None, **attrib
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
-def assert_as_onnxruntime(model: ModelProto, x: Array, *levels: str) -> None:
+def assert_as_onnxruntime(model: ModelProto, x: Array, *levels: str, target: str = "host") -> None:
     """Compiled at each level of `optimize`, the model computes of x what onnxruntime does."""
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
     (expected,) = session.run(None, {"x": x})
     for level in levels:
-        found = aotc.compile(model, optimize=level)({"x": x})["z"]
+        found = aotc.compile(model, optimize=level, target=target)({"x": x})["z"]
         np.testing.assert_allclose(found, np.asarray(expected), rtol=1e-4, atol=1e-4, err_msg=f"-O{level}")

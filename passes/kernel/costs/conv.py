@@ -9,12 +9,12 @@ from xdsl.ir import Attribute
 
 from aotc.dialects.dtypes import byte_width, is_float
 from aotc.dialects.graph.packed.grouped import GroupedPanels
-from aotc.dialects.graph.schedules import InnerProductSchedule, MatmulSchedule
+from aotc.dialects.graph.schedules import InnerProductSchedule, MatmulSchedule, PositionsSchedule
 from aotc.dialects.graph.shapes import ceil_div, segments
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.costs.lanes import lanes_of_products
 from aotc.passes.kernel.costs.products import blocked_tile, panel_order, prefetches, product_cycles
-from aotc.passes.kernel.costs.register_tiles import register_tile, step_cycles
+from aotc.passes.kernel.costs.register_tiles import nest_cycles, register_tile, step_cycles
 from aotc.passes.kernel.layouts import block_depth
 
 
@@ -41,6 +41,33 @@ def narrow_schedule(
     if narrow_cycles(machine, lanes, channels, outputs, taps) > machine.tiles.most_inner_product_time * direct:
         return None
     return InnerProductSchedule(lanes, lanes)
+
+
+def positions_schedule(
+    machine: Machine, dtype: Attribute, positions: int, outputs: int, depth: int
+) -> PositionsSchedule | None:
+    """The schedule of a convolution with positions along the lanes, for `outputs` channels whose sums are `depth` long
+    and `positions` along the last axis; None where output channels fill the lanes."""
+    lanes = lanes_of_products(machine, dtype)
+    if outputs >= lanes or lanes * byte_width(dtype) != machine.vector_bytes or 0 in (positions, outputs, depth):
+        return None
+    tile = register_tile(machine, outputs, ceil_div(positions, lanes), depth)
+    return PositionsSchedule(lanes, *tile, machine.tiles.unroll)
+
+
+def positions_cycles(
+    machine: Machine, schedule: PositionsSchedule, extents: Sequence[int], outputs: int, depth: int
+) -> float:
+    """Estimated cycles of one core for one image of a convolution as in `positions_schedule`, with results of
+    `extents`."""
+    *outer, row = extents
+    registers = ceil_div(row, schedule.lanes)
+    return math.prod(outer) * nest_cycles(machine, (schedule.mr, schedule.nr), outputs, registers, depth)
+
+
+def copy_cycles(machine: Machine, size: int) -> float:
+    """Estimated cycles of one core to read and write `size` bytes."""
+    return 2 * size / machine.tiles.l2_bytes
 
 
 def conv_schedule(

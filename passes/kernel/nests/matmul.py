@@ -145,8 +145,17 @@ def accumulate(
 
     A small tile gets several accumulators, so that an addition need not wait for the one before.
     """
-    chains = min(ceil_div(SUMS, tile.shape[0] * tile.shape[1]), depth)
-    sums = reduction(b, schedule.unroll, depth, [b.splat(0, tile, dtype)] * chains, factors, products)
+    sums = [b.splat(0, tile, dtype)] * chains_of(tile, depth)
+    return sum_of(b, reduction(b, schedule.unroll, depth, sums, factors, products))
+
+
+def chains_of(tile: Tile, depth: int) -> int:
+    """How many accumulators take turns in a reduction of `depth`."""
+    return min(ceil_div(SUMS, tile.shape[0] * tile.shape[1]), depth)
+
+
+def sum_of(b: TileBuilder, sums: list[Scalar]) -> Scalar:
+    """The sum of accumulators, in pairs."""
     while len(sums) > 1:
         half = ceil_div(len(sums), 2)
         sums = [b.add(*sums[i::half]) if i + half < len(sums) else sums[i] for i in range(half)]

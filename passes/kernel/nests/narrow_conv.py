@@ -1,5 +1,5 @@
-"""Convolution to few output channels: inner products with input channels in the lanes, reduced across them at the
-end."""
+"""Convolution to few output channels: inner products with input channels in the lanes, reduced across them at the end,
+or sums with positions in the lanes."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from itertools import product
 from aotc.dialects import aot
 from aotc.dialects.aot.tiles import tile_shape
 from aotc.dialects.builder import Reader, Scalar, Writer
+from aotc.dialects.graph.convolution import ConvOp
 from aotc.dialects.graph.interfaces import element_type_of, shape_of
 from aotc.dialects.graph.packed.narrow import NarrowConvolutionOp
-from aotc.dialects.graph.schedules import InnerProductSchedule
+from aotc.dialects.graph.schedules import InnerProductSchedule, PositionsSchedule
+from aotc.dialects.graph.shapes import Segment, ceil_div, segments
 from aotc.dialects.graph.windows.sliding import SlidingWindow
 from aotc.dialects.graph.windows.transposed import Phases
 from aotc.passes.kernel.builders.tile_builder import Tile, TileBuilder, TileIndex
+from aotc.passes.kernel.nests.matmul import chains_of, reduction, sum_of
 from aotc.passes.kernel.nests.rows import tree_reduce
 from aotc.passes.kernel.nests.window import Part, WindowNest, WindowReduction
 
@@ -88,3 +91,53 @@ def _reduced_across_lanes(b: TileBuilder, a: Scalar) -> Scalar:
     square = b.replace(a, b.splat(0, Tile((lanes, lanes)), a.dtype), [0])
     turned = Scalar(b, a.dtype, b.insert(aot.TileTransposeOp(square.ssa)))
     return tree_reduce(b, turned, 0, b.add)
+
+
+def positions_nest(
+    op: ConvOp, b: TileBuilder, reads: Sequence[Reader], writes: Sequence[Writer], schedule: PositionsSchedule
+) -> None:
+    """Register tiles of output channels x neighbouring positions, of a convolution without groups and padding whose
+    windows are one element apart along the last axis: for each tap the lanes are neighbours in x."""
+    images, outputs, *outer, row = shape_of(op.result)
+    lanes = schedule.lanes
+    for r in segments(outputs, schedule.mr):
+        for c in segments(row, schedule.nr * lanes):
+
+            def at(index: list[Scalar], r: Segment = r, c: Segment = c) -> None:
+                batch, *places, rows, columns = index
+                tile = Tile((r.size, ceil_div(c.size, lanes), lanes), c.size if c.size % lanes else None)
+                output = tile.index(b, rows * r.size + r.start, {0: 1})
+                places.append(tile.index(b, columns * c.size + c.start, {1: lanes, 2: 1}))
+                total = _sums_along_positions(op, b, reads, schedule, tile, batch, output, places)
+                writes[0]([batch, output, *places], total)
+
+            b.parallel_for([images, *outer, r.count, c.count], at)
+
+
+def _sums_along_positions(
+    op: ConvOp,
+    b: TileBuilder,
+    reads: Sequence[Reader],
+    schedule: PositionsSchedule,
+    tile: Tile,
+    batch: Scalar,
+    output: Scalar,
+    places: Sequence[Scalar],
+) -> Scalar:
+    """The sums of a tile of results at `places`, for the channels `output`."""
+    windows = op.windows()
+    taps = windows[-1].size
+
+    def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+        def factors(tap: Scalar) -> tuple[Scalar, Scalar]:
+            every = zip(places, [*at[1:], tap], windows, strict=True)
+            seen = [place * window.stride + k * window.dilation for place, k, window in every]
+            return reads[1]([output, *at, tap]), reads[0]([batch, at[0], *seen])
+
+        return reduction(b, schedule.unroll, taps, carried, factors)
+
+    sums = [b.splat(0, tile, element_type_of(op.result))] * chains_of(tile, taps)
+    if op.bias is not None:
+        sums[0] = b.splat(op.initial(b, reads, [output]), tile)
+    bounds = [(0, extent) for extent in shape_of(op.weight)[1:-1]]
+    return sum_of(b, b.reduce(bounds, sums, step))

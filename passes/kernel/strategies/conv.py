@@ -68,7 +68,7 @@ def is_within_blocks(op: ConvolutionOp, lanes: int) -> bool:
     if not isinstance(op, ConvOp):
         return False
     outputs, inputs = shape_of(op.weight)[:2]
-    return op.is_depthwise or (outputs == op.groups * inputs and 1 < inputs < lanes and lanes % inputs == 0)
+    return op.is_depthwise or (outputs == op.groups * inputs > inputs and 1 < inputs < lanes and lanes % inputs == 0)
 
 
 def weight_by_outputs(op: ConvolutionOp, layouts: Layouts) -> SSAValue:

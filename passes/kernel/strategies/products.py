@@ -31,7 +31,11 @@ from aotc.passes.kernel.strategies.integers.dot_winograd import WinogradDotStrat
 from aotc.passes.kernel.strategies.integers.few_bits import FewBitsMatMulStrategy, FewBitsStrategy
 from aotc.passes.kernel.strategies.lanes_conv import LanesConvStrategy
 from aotc.passes.kernel.strategies.matmul import MatMulStrategy, PackedMatMulStrategy
-from aotc.passes.kernel.strategies.narrow_conv import NarrowConvolutionStrategy, NarrowConvStrategy
+from aotc.passes.kernel.strategies.narrow_conv import (
+    NarrowConvolutionStrategy,
+    NarrowConvStrategy,
+    PositionsConvStrategy,
+)
 from aotc.passes.kernel.strategies.strassen import StrassenMatMulStrategy, StrassenStrategy
 from aotc.passes.kernel.strategies.winograd import WinogradConvStrategy, WinogradStrategy
 from aotc.passes.kernel.strategy import Strategies
@@ -51,6 +55,7 @@ STRATEGIES: Strategies = {
     ConvOp: (
         DirectConvStrategy(),
         NarrowConvStrategy(),
+        PositionsConvStrategy(),
         LanesConvStrategy(),
         WinogradStrategy(),
         ChannelsLastStrategy(),

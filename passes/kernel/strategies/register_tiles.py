@@ -18,7 +18,7 @@ class RegisterTileStrategy(KernelStrategy[Op]):
 
     def candidates(self, op: Op, schedule: MatmulSchedule, machine: Machine) -> Iterator[Schedule]:
         """Other tiles of about the same size, the other order, other unrolling, with and without prefetching."""
-        for mr, nr in _tiles(schedule.mr, schedule.nr, machine.registers):
+        for mr, nr in tiles_near(schedule.mr, schedule.nr, machine.registers):
             yield replace(schedule, mr=mr, nr=nr)
         yield replace(schedule, order="rows" if schedule.order == "columns" else "columns", prefetch=False)
         for unroll in (1, 2, 4, 8):
@@ -28,7 +28,7 @@ class RegisterTileStrategy(KernelStrategy[Op]):
             yield replace(schedule, prefetch=not schedule.prefetch)
 
 
-def _tiles(mr: int, nr: int, registers: int) -> list[tuple[int, int]]:
+def tiles_near(mr: int, nr: int, registers: int) -> list[tuple[int, int]]:
     """Tiles near mr x nr whose accumulators, a row of vectors and a broadcast fit the registers."""
     found: set[tuple[int, int]] = set()
     for width in {nr // 2, nr - 1, nr, nr + 1, 2 * nr} - {0}:

@@ -14,6 +14,7 @@ from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.schedules import (
     InnerProductSchedule,
     MatmulSchedule,
+    PositionsSchedule,
     Schedule,
     ScheduleAttr,
     WindowSchedule,
@@ -51,9 +52,8 @@ def matmul(*shapes: tuple[int, ...]) -> MatMulOp:
         (conv((1, 64, 9, 9), (64, 1, 3, 3), 64), WindowSchedule),
         (conv((1, 64, 9, 9), (64, 4, 3, 3), 16), WindowSchedule),
         (conv((1, 48, 9, 9), (48, 3, 3, 3), 16), MatmulSchedule),
-        (conv((1, 64, 9, 9), (1, 64, 3, 3)), InnerProductSchedule),
     ],
-    ids=["direct", "groups", "depthwise", "groups within a block", "groups in two blocks", "few channels"],
+    ids=["direct", "groups", "depthwise", "groups within a block", "groups in two blocks"],
 )
 def test_one_strategy_suits_a_convolution(op: ConvOp, kind: type[Schedule], machine: Machine) -> None:
     proposed = [found for each in strategies_of(ConvOp) if (found := each.schedule(op, machine)) is not None]
@@ -61,6 +61,19 @@ def test_one_strategy_suits_a_convolution(op: ConvOp, kind: type[Schedule], mach
     assert choose_schedule(op, machine) == proposed[0]
     op.attributes[ScheduleAttr.KEY] = ScheduleAttr.of(proposed[0])
     assert kind in strategy_of(op).SCHEDULES
+
+
+def test_a_convolution_without_groups_is_not_within_blocks(machine: Machine) -> None:
+    op = conv((1, 2, 9, 9), (2, 2, 3, 3))
+    assert not any(isinstance(each.schedule(op, machine), WindowSchedule) for each in strategies_of(ConvOp))
+
+
+def test_of_few_channels_the_lanes_hold_what_is_cheapest(machine: Machine) -> None:
+    for width, kind in ((9, InnerProductSchedule), (32 * machine.vector_bytes, PositionsSchedule)):
+        op = conv((1, 64, 9, width), (1, 64, 7, 7))
+        known = {type(found) for each in strategies_of(ConvOp) if (found := each.schedule(op, machine)) is not None}
+        assert known == {InnerProductSchedule, PositionsSchedule}
+        assert type(choose_schedule(op, machine)) is kind
 
 
 @pytest.mark.parametrize(
