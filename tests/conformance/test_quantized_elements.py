@@ -121,11 +121,14 @@ def concatenation(g: Graph) -> None:
 
 
 def conv_integer(g: Graph) -> None:
-    w = g.constant(g.r.integers(-64, 65, (4, 2, 3, 3)).astype(np.int8))
-    point = g.constant(np.array(g.r.integers(256), np.uint8))
+    """With zero points that are known, and those that the data say, which are taken off the sums."""
+    kind, group = pick(g, np.int8, np.uint8), pick(g, 1, 2)
+    w = g.constant(g.r.integers(0, 129, (4, 2 // group, 3, 3)).astype(kind))
+    zero = g.constant(np.array(g.r.integers(0, 128), kind))
+    point = g.constant(np.array(g.r.integers(256), np.uint8)) if g.r.integers(3) == 0 else g.input(np.uint8)
     pads = [int(each) for each in g.r.integers(0, 3, 4)]
     x = g.input(np.uint8, 1, 2, 6, 7)
-    g.outputs.append(g.node("ConvInteger", x, w, point, g.constant(np.zeros((), np.int8)), pads=pads))
+    g.outputs.append(g.node("ConvInteger", x, w, point, zero, pads=pads, group=group))
 
 
 EXACT: tuple[Callable[[Graph], None], ...] = (resize, pad, concatenation, conv_integer)

@@ -11,12 +11,12 @@ from xdsl.dialects.builtin import IntegerType, f32, i32
 from xdsl.ir import Block, SSAValue
 
 from aotc.dialects.constants import constant_op, key_of, known_array
-from aotc.dialects.graph.conversion import DequantizeOp
-from aotc.dialects.graph.convolution import ConvolutionOp, ConvTransposeOp
+from aotc.dialects.graph.conversion import CastOp, DequantizeOp
+from aotc.dialects.graph.convolution import ConvolutionOp, ConvOp, ConvTransposeOp
 from aotc.dialects.graph.elementwise import AddOp, MulOp, SubOp
-from aotc.dialects.graph.interfaces import Array, GraphOp, element_type_of, shape_of
+from aotc.dialects.graph.interfaces import Array, GraphOp, element_type_of, producer, shape_of
 from aotc.dialects.graph.matmul import MatMulOp
-from aotc.dialects.graph.movement import ReshapeOp
+from aotc.dialects.graph.movement import PadOp, ReshapeOp
 from aotc.dialects.graph.quantized.accumulation import MOST_BITS
 from aotc.dialects.graph.quantized.requantization import RequantizeOp
 from aotc.model.weights import WeightStore
@@ -86,7 +86,7 @@ def raise_sum(op: SumOp, constants: Constants, *, most_bits: int = MOST_BITS) ->
     known = weights(op.operands[1], store)
     if known is None and (isinstance(op, ConvolutionOp) or (y := quantized(op.operands[1], store)) is None):
         return None
-    if x.offset is not None and not (known is not None and _is_by_rows(op, x.offset)):
+    if x.offset is not None and not (known is not None and _may_be_taken_off(op, x.offset)):
         return None
     if y is not None and (y.offset is not None or _bits(y.value) > most_bits):
         return None
@@ -205,14 +205,27 @@ class _Sums:
                 (terms if along is None else starts).append(added if along is None else along)
             total = sum((np.broadcast_to(each, (channels,)).astype(np.int64) for each in starts), np.zeros(channels))
             beginning = self.constants.of(_wrapped(total), "bias") if starts else None
-            value = raised.add(self._convolution(x.value, right, beginning, points))
+            value = raised.add(self._convolution(self._padded(raised), right, beginning, points))
         total = sum((each.astype(np.int64) for each in terms), np.zeros((), np.int64))
         if np.any(total):
             value = raised.add(AddOp.get(value, self.constants.of(_wrapped(np.asarray(total)), "bias")))
         if x.offset is not None and self.known is not None:
-            totals = self.constants.of(_wrapped(self._totals(self.known.values)), "totals")
+            shape = (-1, *(1,) * (len(shape_of(value)) - 2)) if isinstance(op, ConvolutionOp) else None
+            totals = _wrapped(self._totals(self.known.values))
+            totals = self.constants.of(totals if shape is None else totals.reshape(shape), "totals")
             value = raised.add(SubOp.get(value, raised.add(MulOp.get(x.offset, totals))))
         return value
+
+    def _padded(self, raised: Raised) -> SSAValue:
+        """The operand of a convolution, with what stands for zeros around it where only the data say what that is."""
+        op, x = self.op, self.x
+        narrow = None if x.offset is None else producer(x.offset, CastOp)
+        if narrow is None or not self._has_borders():
+            return x.value
+        pads = op.ints("pads")
+        spatial = len(pads) // 2
+        around = [0, 0, *pads[:spatial], 0, 0, *pads[spatial:]]
+        return raised.add(PadOp.get(x.value, narrow.x, pads=around, mode="constant"))
 
     def _convolution(
         self, x: SSAValue, weight: SSAValue, beginning: SSAValue | None, points: tuple[int | None, int | None]
@@ -220,7 +233,9 @@ class _Sums:
         op = self.op
         assert isinstance(op, ConvolutionOp)
         names = set(type(op).get_irdl_definition().properties) - {"accumulator", "x_zero_point", "w_zero_point"}
-        given = {name: value for name, value in op.properties.items() if name in names}
+        given: dict[str, object] = {name: value for name, value in op.properties.items() if name in names}
+        if self.x.offset is not None:
+            given["pads"] = [0] * len(op.ints("pads"))  # `x` has them
         return type(op).get(
             x, weight, beginning, **given, accumulator=i32, x_zero_point=points[0], w_zero_point=points[1]
         )
@@ -255,10 +270,13 @@ class _Sums:
         return most < 2**31
 
 
-def _is_by_rows(op: SumOp, offset: SSAValue) -> bool:
-    """Whether a zero point is the same for all terms of a sum, so that it can be taken off the matrix product."""
+def _may_be_taken_off(op: SumOp, offset: SSAValue) -> bool:
+    """Whether a zero point is the same for all terms of a sum, so that it can be taken off the sums; padding is then
+    written as such zero points."""
     shape = shape_of(offset)
-    return isinstance(op, MatMulOp) and (math.prod(shape) == 1 or (shape[-1] == 1 and not op.flag("transpose_lhs")))
+    if isinstance(op, MatMulOp):
+        return math.prod(shape) == 1 or (shape[-1] == 1 and not op.flag("transpose_lhs"))
+    return isinstance(op, ConvOp) and math.prod(shape) == 1 and min(op.ints("pads")) >= 0
 
 
 def by_output(op: ConvolutionOp, values: Array) -> Array:

@@ -163,7 +163,7 @@ def _integer_conv(op_type: str, d: Draft) -> None:
     outputs = groups * d.pick((1, 2)) if groups > 1 else d.pick((1, 3, 8, 16))
     kernel, attributes = _window(d, x.shape[2:])
     w = d.fresh(kind_w, (outputs, channels // groups, *kernel), -128, 127, constant=True)
-    point = d.fresh(kind, (), -9, 9, constant=True)
+    point = d.fresh(kind, (), -9, 9, constant=op_type != "ConvInteger" or d.chance(0.5))
     if op_type == "ConvInteger":
         d.add(op_type, [x, w, point], how=STEPS, group=groups, **attributes)
         return
