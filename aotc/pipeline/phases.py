@@ -95,9 +95,10 @@ def _scheduled(options: CompileOptions) -> str:
     algorithms = f'choose-algorithms{{target="{options.target}" accuracy={options.accuracy}{table}}}'
     target = f'{{target="{options.target}"}}'
     bytes_ = f"divide-transposed{target},center-weights{target},multiply-in-floats{target},flip-signs{target}"
+    flush = "flush-subnormals," if options.accuracy == "fast" else ""
     return (
-        f"{bytes_},{algorithms},{choose},widen-operands,assign-layouts,fold-constants,prove-narrow-pairs,canonicalize,"
-        f"cse,{choose},dce"
+        f"{flush}{bytes_},{algorithms},{choose},widen-operands,assign-layouts,fold-constants,prove-narrow-pairs,"
+        f"canonicalize,cse,{choose},dce"
     )
 
 

@@ -48,6 +48,7 @@ UNIVERSE = Universe(
         "shrink-constants": _lazy("aotc.passes.graph.shrink_constants", "ShrinkConstantsPass"),
         # schedule
         "offload-operations": _lazy("aotc.passes.schedule.offload_operations", "OffloadOperationsPass"),
+        "flush-subnormals": _lazy("aotc.passes.schedule.flush_subnormals", "FlushSubnormalsPass"),
         "center-weights": _lazy("aotc.passes.schedule.center_weights", "CenterWeightsPass"),
         "divide-transposed": _lazy("aotc.passes.schedule.divide_transposed", "DivideTransposedPass"),
         "multiply-in-floats": _lazy("aotc.passes.schedule.multiply_in_floats", "MultiplyInFloatsPass"),
