@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast
 
-from xdsl.dialects.builtin import IndexType, i1
+from xdsl.dialects.builtin import IndexType, i1, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from aotc.dialects.dtypes import compute_type
@@ -228,6 +228,16 @@ class Builder(ABC):
         a = self.select(self.compare("gt", a, least), a, least)  # what is clamped to integers before is so after
         a = self.select(self.compare("lt", a, most), a, most)
         return self.encode(self.cast(self.rounded(a) + zero_point, compute_type(dtype)), dtype)
+
+    def rescaled(self, x: Scalar, factor: Scalar, shift: Scalar) -> Scalar:
+        """An i32 times factor / 2^(31 + shift), as TFLite rounds it: twice the upper half of the product to the nearest
+        integer, the middle up, then its quotient, the middle away from zero."""
+        product = self.cast(x, i64) * self.cast(factor, i64) + (1 << 30)
+        value = self.cast(self.shift_right(product, self.const(31, i64)), i32)
+        mask = self.shift_left(self.const(1, i32), shift) - 1
+        middle = self.shift_right(mask, self.const(1, i32)) + self.cast(self.compare("lt", value, 0), i32)
+        up = self.compare("gt", value & mask, middle)  # the middle of what is positive, too
+        return self.shift_right(value, shift) + self.cast(up, i32)
 
     @abstractmethod
     def cast(self, a: Scalar, dtype: Attribute) -> Scalar:

@@ -23,7 +23,9 @@ class RoundProductOp(IRDLOperation):
     """
 
     name = "aot.round_product"
-    MOST_SHIFT: ClassVar[int] = 60
+    SHIFTS: ClassVar[range] = range(25, 48)
+    """Those with which 48 bits hold how far a product is from the middle, and the last of its 24 bits is a whole
+    number."""
     x = operand_def(I32)
     factor = operand_def(I32)
     above = operand_def(I32)
@@ -37,5 +39,6 @@ class RoundProductOp(IRDLOperation):
         super().__init__(operands=[x, factor, above], result_types=[i32], properties=properties)
 
     def verify_(self) -> None:
-        if not 0 < self.shift.value.data <= self.MOST_SHIFT:
-            raise VerifyException(f"the shift must be 1 to {self.MOST_SHIFT}, found {self.shift.value.data}")
+        if self.shift.value.data not in self.SHIFTS:
+            least, most = self.SHIFTS[0], self.SHIFTS[-1]
+            raise VerifyException(f"the shift must be {least} to {most}, found {self.shift.value.data}")

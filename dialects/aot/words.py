@@ -185,6 +185,7 @@ class RunDotOp(IRDLOperation):
 
 
 _BYTES = VectorType(i8, [LANES])
+_QUAD = VectorType(i32, [QUAD])
 
 
 @irdl_op_definition
@@ -242,6 +243,26 @@ class QuadOp(IRDLOperation):
     def verify_(self) -> None:
         if len(self.lanes) != QUAD or self.result.type != VectorType(i32, [QUAD]):
             raise VerifyException(f"{QUAD} integers make a vector<{QUAD}xi32>")
+
+
+@irdl_op_definition
+class QuadRescaleOp(IRDLOperation):
+    """Four integers times factor / 2^(31 + shift), as TFLite rounds it: twice the upper half of the product to the
+    nearest integer, the middle up, then its quotient, the middle away from zero (`graph.doubling_requantize`).
+
+    Factors are not negative, shifts 0 to 30. `aot.quad_rescale %x, %factor, %shift`
+    """
+
+    name = "aot.quad_rescale"
+    x = operand_def(_QUAD)
+    factor = operand_def(_QUAD)
+    shift = operand_def(_QUAD)
+    result = result_def(_QUAD)
+    traits = traits_def(Pure())
+    assembly_format = "$x `,` $factor `,` $shift attr-dict"
+
+    def __init__(self, x: SSAValue, factor: SSAValue, shift: SSAValue) -> None:
+        super().__init__(operands=[x, factor, shift], result_types=[_QUAD])
 
 
 @irdl_op_definition
@@ -321,6 +342,7 @@ WORD_OPERATIONS = (
     LaneDotOp,
     LaneSumOp,
     QuadOp,
+    QuadRescaleOp,
     QuadQuantizeOp,
 )
 """Those of the dialect."""

@@ -3,7 +3,8 @@
 What is computed of the indices of outer loops does not change in inner ones, and compilers keep all of it: a pointer
 into each buffer for each loop, far more than a small core has registers. In the body of a loop that is worth it, the
 indices of the loops around it, and its own, are hidden from them, and computed with again; what follows a sum gets
-hidden indices of its own, so that nothing of it is kept while the sum is computed.
+hidden indices of its own, so that nothing of it is kept while the sum is computed; so does each of several loops over
+tiles.
 
 Before:
 ```mlir
@@ -125,11 +126,14 @@ def _bound(value: SSAValue) -> int | None:
 
 
 def _segments(block: Block) -> Iterator[list[Operation]]:
-    """The operations of a block up to its last sum, and those behind it."""
+    """The operations of a block up to each loop over tiles, up to its last sum, and those behind."""
     ops = list(block.ops)
     last = max((n for n, op in enumerate(ops) if isinstance(op, scf.ForOp) and op.iter_args), default=-1)
-    yield ops[: last + 1]
-    yield ops[last + 1 :]
+    begin = 0
+    for end, op in enumerate(ops, 1):
+        if _is_walk(op) or end in (last + 1, len(ops)):
+            yield ops[begin:end]
+            begin = end
 
 
 class _Recomputation:
@@ -139,7 +143,7 @@ class _Recomputation:
         self._loop = loop
         self._own = own
         """Whether the index of the loop itself is hidden, too."""
-        self._segments = [(ops, self._needed(ops)) for ops in _segments(loop.body.block) if ops]
+        self._segments = [(ops, self._needed(ops)) for ops in _segments(loop.body.block)]
 
     @property
     def cost(self) -> int:
@@ -149,7 +153,7 @@ class _Recomputation:
     def apply(self) -> None:
         """Do it."""
         block = self._loop.body.block
-        for ops, needed in self._segments:
+        for ops, needed in reversed(self._segments):  # those behind a sum are copied as they were before it
             again: dict[SSAValue, SSAValue] = {}
             for value in needed:
                 if isinstance(value, BlockArgument):
@@ -179,7 +183,7 @@ class _Recomputation:
                 owner = value.owner
                 assert isinstance(owner, Operation)
                 found = False
-                if _is_index_arithmetic(owner) and not self._loop.is_ancestor(owner):
+                if _is_index_arithmetic(owner) and not any(op.is_ancestor(owner) for op in ops):
                     visited = [visit(operand) for operand in owner.operands]
                     found = any(visited)
             if found:

@@ -49,7 +49,7 @@ from aotc.dialects.aot import tiles
 from aotc.dialects.aot.dots import TILE_OPERATIONS, TileDotOp
 from aotc.dialects.aot.lookups import TileLookupOp
 from aotc.dialects.aot.tiles import tile_shape, tile_type
-from aotc.dialects.aot.words import LaneDotOp, LaneSumOp, QuadOp, QuadQuantizeOp
+from aotc.dialects.aot.words import LaneDotOp, LaneSumOp, QuadOp, QuadQuantizeOp, QuadRescaleOp
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.errors import CompileError, Problem
 from aotc.model.progress import Progress
@@ -470,7 +470,7 @@ def _single(u: _Unrolling, op: Operation) -> Sequence[Registers]:
 
 _UNROLLING: dict[type[Operation], Unroll] = {
     arith.ConstantOp: _constant,
-    **dict.fromkeys((QuadOp, QuadQuantizeOp, LaneDotOp, LaneSumOp), _single),
+    **dict.fromkeys((QuadOp, QuadRescaleOp, QuadQuantizeOp, LaneDotOp, LaneSumOp), _single),
     vector.BroadcastOp: _broadcast,
     tiles.TileLoadOp: _load,
     tiles.TileStoreOp: _store,

@@ -20,7 +20,6 @@ from xdsl.dialects.builtin import (
     f32,
     i16,
     i32,
-    i64,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
@@ -243,27 +242,38 @@ def _f64_to_f32_odd(b: LLVMBuilder, x: SSAValue) -> SSAValue:
 
 
 def _round_product(b: LLVMBuilder, x: SSAValue, factor: SSAValue, above: SSAValue, shift: SSAValue) -> SSAValue:
-    """By the distance of the product from the middle between `above` and the integer below, and half of the last of 24
-    bits of a number near this middle."""
-    one = b.constant(1, i32)
+    """By the distance of the product from the middle between `above` and the integer below, in units of 2^16 and what
+    is below them, and half of the last of 24 bits of a number near this middle."""
+    zero, one, half = (b.constant(value, i32) for value in (0, 1, 16))
 
-    def wide(kind: type[Operation], value: SSAValue) -> SSAValue:
-        return b.convert(kind, value, i64)
+    def op(kind: type[Operation], left: SSAValue, right: SSAValue) -> SSAValue:
+        return b.integer_op(kind, left, right)
 
-    doubled = b.integer_op(llvm.SubOp, b.integer_op(llvm.AddOp, above, above), one)
-    less = wide(llvm.ZExtOp, b.integer_op(llvm.SubOp, shift, one))
-    middle = b.integer_op(llvm.ShlOp, wide(llvm.SExtOp, doubled), less)
-    product = b.integer_op(llvm.MulOp, wide(llvm.SExtOp, x), wide(llvm.SExtOp, factor))
-    distance = b.integer_op(llvm.SubOp, product, middle)
-    zero = b.constant(0, i32)
-    power = b.select(b.icmp("slt", doubled, zero), b.integer_op(llvm.SubOp, zero, doubled), doubled)
-    for by in (1, 2, 4, 8, 16):
-        power = b.integer_op(llvm.OrOp, power, b.integer_op(llvm.LShrOp, power, b.constant(by, i32)))
-    power = b.integer_op(llvm.SubOp, power, b.integer_op(llvm.LShrOp, power, one))
-    shifted = b.integer_op(llvm.ShlOp, wide(llvm.ZExtOp, power), less)
-    rounding = b.integer_op(llvm.LShrOp, shifted, b.constant(24, i64))
-    back = b.integer_op(llvm.SubOp, b.constant(0, i64), distance)
-    near = b.integer_op(llvm.AndOp, b.icmp("sle", distance, rounding), b.icmp("sle", back, rounding))
-    even = b.integer_op(llvm.SubOp, above, b.integer_op(llvm.AndOp, above, one))
-    below = b.select(b.icmp("slt", distance, b.constant(0, i64)), b.integer_op(llvm.SubOp, above, one), above)
-    return b.select(near, even, below)
+    def flipped(value: SSAValue) -> SSAValue:
+        return op(llvm.XOrOp, value, b.constant(-1, i32))
+
+    middle = op(llvm.SubOp, op(llvm.AddOp, above, above), one)
+    low = b.constant(0xFFFF, i32)
+    part = op(llvm.AndOp, factor, low)
+    least = op(llvm.MulOp, op(llvm.AndOp, x, low), part)
+    upper = op(llvm.MulOp, x, op(llvm.AShrOp, factor, half))
+    upper = op(llvm.SubOp, upper, op(llvm.ShlOp, middle, op(llvm.SubOp, shift, b.constant(17, i32))))
+    upper = op(llvm.AddOp, upper, op(llvm.MulOp, op(llvm.AShrOp, x, half), part))
+    upper = op(llvm.AddOp, upper, op(llvm.LShrOp, least, half))
+    lower = op(llvm.ShlOp, least, half)
+    is_below = b.icmp("slt", upper, zero)
+    moved = b.icmp("ne", op(llvm.OrOp, upper, lower), zero)  # a distance of 0 is none less
+    borrowed = b.convert(llvm.ZExtOp, b.integer_op(llvm.AndOp, moved, b.icmp("eq", lower, zero)), i32)
+    lower = op(llvm.SubOp, lower, b.convert(llvm.ZExtOp, moved, i32))
+    upper = b.select(is_below, flipped(upper), op(llvm.SubOp, upper, borrowed))
+    lower = b.select(is_below, op(llvm.SubOp, b.constant(-2, i32), lower), lower)  # what it was, flipped
+    whole = op(llvm.LShrOp, upper, op(llvm.SubOp, shift, b.constant(41, i32)))
+    parts = (
+        op(llvm.ShlOp, upper, op(llvm.SubOp, b.constant(41, i32), shift)),
+        op(llvm.LShrOp, lower, op(llvm.SubOp, shift, b.constant(9, i32))),
+    )
+    steps = b.select(b.icmp("slt", shift, b.constant(41, i32)), op(llvm.OrOp, *parts), whole)
+    size = b.select(b.icmp("slt", middle, zero), op(llvm.SubOp, zero, middle), middle)
+    near = b.icmp("ugt", op(llvm.AndOp, size, flipped(steps)), steps)
+    even = op(llvm.SubOp, above, op(llvm.AndOp, above, one))
+    return b.select(near, even, op(llvm.SubOp, above, b.convert(llvm.ZExtOp, is_below, i32)))

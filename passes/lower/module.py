@@ -59,6 +59,8 @@ class ModuleLowering:
         self._target = target
         self.has_dsp = target is not None and target.core.multiply in ("smlad", "mve")
         """Whether the target has the instructions of Arm's DSP extension."""
+        self.has_mve = target is not None and target.core.multiply == "mve"
+        """Whether the target has vectors of Arm's MVE (Helium)."""
         self.helpers = Helpers(native, self.function_properties())
         self._name = model_name_or(module, "model")
         external = has_external_weights(module)

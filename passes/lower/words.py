@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import VectorType, i8, i16, i32
+from xdsl.dialects.builtin import VectorType, i8, i16, i32, i64
 from xdsl.ir import SSAValue
 
 from aotc.dialects.aot import (
@@ -16,6 +16,7 @@ from aotc.dialects.aot import (
     OpaqueOp,
     QuadOp,
     QuadQuantizeOp,
+    QuadRescaleOp,
     RoundProductOp,
     RunDotOp,
     WordDotOp,
@@ -133,6 +134,28 @@ def _quad_quantize(f: FunctionLowering, op: QuadQuantizeOp) -> None:
     f.set(op.result, b.convert(llvm.TruncOp, value, op.result.type))
 
 
+def _quad_rescale(f: FunctionLowering, op: QuadRescaleOp) -> None:
+    b, kind = f.b, op.result.type
+    x, factor, shift = map(f.get, op.operands)
+    if f.module.has_mve:
+        doubled = b.intrinsic("llvm.arm.mve.vqrdmulh.v4i32", (x, factor), kind)
+        back = b.integer_op(llvm.SubOp, b.constant(0, kind), shift)
+        less = b.integer_op(llvm.AShrOp, b.integer_op(llvm.AndOp, doubled, back), b.constant(31, kind))
+        doubled = b.intrinsic("llvm.sadd.sat.v4i32", (doubled, less), kind)
+        options = (b.constant(0, i32), b.constant(1, i32), b.constant(0, i32))  # no saturation, rounded, signed
+        f.set(op.result, b.intrinsic("llvm.arm.mve.vshl.vector.v4i32.v4i32", (doubled, back, *options), kind))
+        return
+    wide = VectorType(i64, [QUAD])
+    product = b.integer_op(llvm.MulOp, b.convert(llvm.SExtOp, x, wide), b.convert(llvm.SExtOp, factor, wide))
+    product = b.integer_op(llvm.AddOp, product, b.constant(1 << 30, wide))
+    value = b.convert(llvm.TruncOp, b.integer_op(llvm.AShrOp, product, b.constant(31, wide)), kind)
+    mask = b.integer_op(llvm.SubOp, b.integer_op(llvm.ShlOp, b.constant(1, kind), shift), b.constant(1, kind))
+    negative = b.convert(llvm.ZExtOp, b.icmp("slt", value, b.constant(0, kind)), kind)
+    middle = b.integer_op(llvm.AddOp, b.integer_op(llvm.LShrOp, mask, b.constant(1, kind)), negative)
+    up = b.convert(llvm.ZExtOp, b.icmp("sgt", b.integer_op(llvm.AndOp, value, mask), middle), kind)
+    f.set(op.result, b.integer_op(llvm.AddOp, b.integer_op(llvm.AShrOp, value, shift), up))
+
+
 def _round_product(f: FunctionLowering, op: RoundProductOp) -> None:
     x, factor, above = map(f.get, op.operands)
     f.set(op.result, f.module.helpers.round_product(f.b, x, factor, above, op.shift.value.data))
@@ -147,6 +170,7 @@ LOWERINGS: Lowerings = {
     LaneDotOp: lambda f, op: f.set(op.result, _lanes(f, op.sum, op.x, op.w)),
     LaneSumOp: lambda f, op: f.set(op.result, _lanes(f, op.sum, op.w)),
     QuadOp: _quad,
+    QuadRescaleOp: _quad_rescale,
     QuadQuantizeOp: _quad_quantize,
     RoundProductOp: _round_product,
     OpaqueOp: lambda f, op: f.set(op.result, f.get(op.value)),

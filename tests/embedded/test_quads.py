@@ -1,7 +1,7 @@
 """Integer kernels on vectors of a Cortex-M55: random convolutions and products, on the board and as plain C here.
 
 Channels and outputs fill registers or do not, windows are cut or not; what is compared is every bit of a self-test,
-whose outputs are onnxruntime's.
+whose outputs are onnxruntime's, or with TFLite's rounding those of kernels as they are defined.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import subprocess
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -76,13 +77,17 @@ KINDS = {each.__name__: each for each in (conv, grouped, depthwise, product)}
 
 
 @cache
-def compiled(kind: str, optimize: str) -> Path:
+def compiled(kind: str, optimize: str, requantize: Literal["exact", "fixed"] = "exact") -> Path:
     """A model of random kernels of a kind, with its self-test."""
     g = Graph(np.random.default_rng(len(kind)))
     for _ in range(CASES):
         KINDS[kind](g)
     model, folder = g.model(), Path(mkdtemp(dir=_SCRATCH.name))
-    wanted = session(model).run(g.outputs, g.inputs)
+    if requantize == "exact":
+        wanted = session(model).run(g.outputs, g.inputs)
+    else:
+        defined = aotc.compile(model, optimize="0", requantize="fixed")(g.inputs)
+        wanted = [defined[name] for name in g.outputs]
     np.savez(folder / "inputs.npz", **g.inputs)
     np.savez(folder / "outputs.npz", **dict(zip(g.outputs, wanted, strict=True)))
     aotc.compile_to(
@@ -91,6 +96,7 @@ def compiled(kind: str, optimize: str) -> Path:
         emit=("c", "object"),
         target="cortex-m55",
         optimize=optimize,
+        requantize=requantize,
         selftest=str(folder / "inputs.npz"),
         selftest_outputs=str(folder / "outputs.npz"),
     )
@@ -102,9 +108,20 @@ def compiled(kind: str, optimize: str) -> Path:
 @pytest.mark.parametrize("kind", KINDS)
 def test_kernels_agree_with_onnxruntime(kind: str, optimize: str, tmp_path: Path) -> None:
     folder = compiled(kind, optimize)
-    text = (folder / "quads.c").read_text()
-    assert "vmladavaq_s8" in text or kind == "depthwise"
-    assert "vcvtnq_s32_f32" in text
+    assert "vcvtnq_s32_f32" in (folder / "quads.c").read_text()
+    _run_both(folder, kind, optimize, tmp_path)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_quads_are_rounded_as_tflite_does(kind: str, tmp_path: Path) -> None:
+    folder = compiled(kind, "2", "fixed")
+    assert "vqrdmulhq_s32" in (folder / "quads.c").read_text()
+    _run_both(folder, kind, "2", tmp_path)
+
+
+def _run_both(folder: Path, kind: str, optimize: str, tmp_path: Path) -> None:
+    """C and the object, on the board."""
+    assert "vmladavaq_s8" in (folder / "quads.c").read_text() or kind == "depthwise"
     for end in ("c", "o"):
         (tmp_path / end).mkdir()
         program = build(
@@ -118,9 +135,10 @@ def test_kernels_agree_with_onnxruntime(kind: str, optimize: str, tmp_path: Path
         run(program)
 
 
+@pytest.mark.parametrize("requantize", ["exact", "fixed"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_plain_c_has_the_same_bits(kind: str, tmp_path: Path) -> None:
-    folder = compiled(kind, "2")
+def test_plain_c_has_the_same_bits(kind: str, requantize: Literal["exact", "fixed"], tmp_path: Path) -> None:
+    folder = compiled(kind, "2", requantize)
     program = tmp_path / "program"
     warnings = ("-Wall", "-Wextra", "-Wconversion", "-Werror", "-Wno-psabi")
     flags = ("-std=c99", "-O1", *warnings, "-fsanitize=undefined,address", "-fno-sanitize-recover")

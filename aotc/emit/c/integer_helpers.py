@@ -98,27 +98,28 @@ __attribute__((noinline, cold))
 #endif
 static int32_t aotc_round_product(int32_t x, int32_t factor, int32_t above, int32_t shift)
 {
-    const int32_t middle = 2 * above - 1; /* between the two, in halves */
-#if defined(__ARM_ARCH_6M__) /* has no product of 64 bits, and the library's takes stack of its own */
-    const int32_t low = factor & 0xffff, high = factor >> 16;
-    const uint32_t part = ((uint32_t)(x & 0xffff) * (uint32_t)low >> 16) + (uint32_t)(x & 0xffff) * (uint32_t)high;
-    const int32_t carried = (int32_t)(part & 0xffffu) + (x >> 16) * low;
-    const int32_t upper = (x >> 16) * high + (int32_t)(part >> 16) + (carried >> 16);
-    int64_t distance = (int64_t)((uint64_t)(uint32_t)upper << 32 | (uint32_t)x * (uint32_t)factor);
-#else
-    int64_t distance = (int64_t)x * factor;
-#endif
-    distance -= middle * ((int64_t)1 << (shift - 1));
+    /* The product less the middle between the two integers: whole units of 2^16, and 16 bits below them. Few values are
+     * needed at a time, so that this takes little stack. */
+    const uint32_t part = (uint32_t)factor & 0xffffu;
+    uint32_t lower = ((uint32_t)x & 0xffffu) * part;
+    uint32_t upper = (lower >> 16) + (uint32_t)(x >> 16) * part + (uint32_t)x * (uint32_t)(factor >> 16);
+    upper -= (2 * (uint32_t)above - 1) << (shift - 17);
+    lower <<= 16;
     int32_t nearest = above;
-    if (distance < 0) {
+    if ((int32_t)upper < 0) {
         nearest -= 1;
-        distance = -distance;
+        upper = ~upper;
+        lower = ~lower;
+    } else if (lower != 0) {
+        lower -= 1;
+    } else if (upper != 0) {
+        upper -= 1;
+        lower = ~lower;
     }
-    distance -= distance != 0;
     /* Less than half of the last of 24 bits away? Those of the middle begin at the greatest power of two in it. */
-    const uint32_t size = middle < 0 ? 0u - (uint32_t)middle : (uint32_t)middle;
-    const uint32_t steps = (uint32_t)(shift < 25 ? distance << (25 - shift) : distance >> (shift - 25));
-    return (size & ~steps) > steps ? above - (above & 1) : nearest; /* whether steps has fewer bits than size */
+    const uint32_t steps = shift < 41 ? upper << (41 - shift) | lower >> (shift - 9) : upper >> (shift - 41);
+    const uint32_t size = (uint32_t)(above > 0 ? 2 * above - 1 : 1 - 2 * above);
+    return (size & ~steps) > steps ? above & ~1 : nearest; /* whether steps has fewer bits than size */
 }
 """
 

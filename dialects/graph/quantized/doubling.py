@@ -60,13 +60,7 @@ class DoublingRequantizeOp(ElementOp):
 
     def element(self, b: Builder, index: Sequence[Scalar], reads: Sequence[Reader]) -> Scalar:
         place = parameter_index(b, self.factor, self.axis.value.data, index)
-        factor, shift = reads[1](place), reads[2](place)
-        product = b.cast(reads[0](index), i64) * b.cast(factor, i64) + (1 << 30)
-        value = b.cast(b.shift_right(product, b.const(31, i64)), i32)
-        mask = b.shift_left(b.const(1, i32), shift) - 1
-        middle = b.shift_right(mask, b.const(1, i32)) + b.cast(b.compare("lt", value, 0), i32)
-        up = b.compare("gt", value & mask, middle)  # the middle of what is positive, too
-        value = b.shift_right(value, shift) + b.cast(up, i32) + self.zero_point.value.data
+        value = b.rescaled(reads[0](index), reads[1](place), reads[2](place)) + self.zero_point.value.data
         value = b.min(b.max(value, self.low.value.data), self.high.value.data)
         return b.encode(b.cast(value, compute_type(self.to)), self.to)
 

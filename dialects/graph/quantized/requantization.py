@@ -166,7 +166,7 @@ class FixedRequantizeOp(ElementOp):
         shift, most, guard, fraction = (*map(self.number, ("shift", "most", "guard")), self.fraction)
         if self.split is not None and self.up is not None:
             raise ShapeError("only products in 64 bits shift the operand up")
-        if not (1 < fraction < 31 and shift <= RoundProductOp.MOST_SHIFT and 0 < guard < 1 << fraction - 1):
+        if not (1 < fraction < 31 and shift in RoundProductOp.SHIFTS and 0 < guard < 1 << fraction - 1):
             raise ShapeError(f"a shift of {shift}, {fraction} bits of fraction and a guard of {guard} do not fit")
         split = None if self.split is None else self.number("split")
         if guard < least_guard(*self.range, fraction, most, split):

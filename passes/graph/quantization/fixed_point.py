@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from aotc.dialects.aot.rounding import RoundProductOp
 from aotc.dialects.graph.interfaces import Array
 from aotc.dialects.graph.quantized.requantization import least_guard
 
@@ -37,7 +38,7 @@ def fixed_point(multiplier: Array, most: Array, low: int, high: int, *, long_mul
     low..high once they are rounded.
 
     In 32 bits where a core has no `long_multiply`, and these decide most products. None where multipliers are too
-    different, or where products that are not clamped come from x that f32 rounds.
+    different, too great or too small, or where products that are not clamped come from x that f32 rounds.
     """
     integers = _integers(multiplier, most)
     reach = max(abs(low), abs(high)) + 1
@@ -46,7 +47,7 @@ def fixed_point(multiplier: Array, most: Array, low: int, high: int, *, long_mul
     factors, shift = integers
     used = factors > 0
     exact = bool((np.minimum(most[used], reach / multiplier[used].astype(np.float64)) < 1 << _MANTISSA).all())
-    if not exact or shift + reach.bit_length() > 60 or int(most.max(initial=0)) >= _LIMIT:
+    if not exact or int(most.max(initial=0)) >= _LIMIT:
         return None
     greatest = max(int(most.max(initial=0)), 1)
     if not long_multiply and (found := _split(factors, shift, greatest, low, high)) is not None:
@@ -61,7 +62,7 @@ def _integers(multiplier: Array, most: Array) -> tuple[Array, int] | None:
     greatest = _FACTOR_BITS - int(np.frexp(wide.max(initial=0))[1])
     for shift in (greatest // _SHIFTS * _SHIFTS, greatest):
         scaled = np.ldexp(wide, shift)
-        if bool((scaled == np.rint(scaled)).all()):
+        if shift in RoundProductOp.SHIFTS and bool((scaled == np.rint(scaled)).all()):
             return scaled.astype(np.int32), shift
     return None
 

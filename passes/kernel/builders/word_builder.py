@@ -115,6 +115,11 @@ class QuadBuilder(WordBuilder):
         op = aot.QuadQuantizeOp(a.ssa, zero_point, low, high, cast(IntegerType, kind), unsigned=is_unsigned(dtype))
         return Scalar(self, dtype, self.emit(op))
 
+    def rescaled(self, x: Scalar, factor: Scalar, shift: Scalar) -> Scalar:
+        if not is_tile(x):
+            return super().rescaled(x, factor, shift)
+        return Scalar(self, i32, self.emit(aot.QuadRescaleOp(*self._operands(x, factor, shift))))
+
     def cast(self, a: Scalar, dtype: Attribute) -> Scalar:
         if is_tile(a) and isinstance(dtype, FixedBitwidthType) and dtype.bitwidth > 32:
             raise NotVectorizable(f"a quad of {dtype}")

@@ -75,10 +75,10 @@ def unroll_of(unit: ScalarUnit, tile: tuple[int, int], step: Step) -> int:
     return max(unit.sums.unrolled // (tile[0] * tile[1] * step.elements), 1) if step.unrolls else 1
 
 
-def is_rolled(unit: ScalarUnit, sums: int, *, floats: bool, size: bool) -> bool:
-    """Whether the results of a tile of some sums are computed in a loop: where code is to be small, and where what
-    follows a sum takes so many instructions and registers that a loop costs little, as without long products."""
-    return sums > 1 and not floats and (size or not unit.long_multiply)
+def is_rolled(sums: int, *, floats: bool, size: bool) -> bool:
+    """Whether the results of a tile of some sums are computed in a loop: where code is to be small. It takes a place on
+    the stack for each sum."""
+    return sums > 1 and not floats and size
 
 
 def sums_schedule(
@@ -97,7 +97,7 @@ def sums_schedule(
 
     best = min(product(rows, columns), key=cycles)
     unroll = 1 if size else unroll_of(unit, best, step_of(unit, words=words, floats=floats))
-    rolled = is_rolled(unit, best[0] * best[1], floats=floats, size=size)
+    rolled = is_rolled(best[0] * best[1], floats=floats, size=size)
     return SumsSchedule(1, *best, WORD if words else 1, unroll, not size, rolled=rolled)
 
 
@@ -157,7 +157,7 @@ def depthwise_schedule(
     if unit.quads and not floats and channels >= QUAD:
         return SumsSchedule(QUAD, 1 if size else min(positions, unit.sums.most), QUAD, 1, 1, not size)
     if words and has_words(unit) and channels >= WORD:
-        return SumsSchedule(1, 1, WORD, WORD, 1, not size, rolled=is_rolled(unit, WORD, floats=floats, size=size))
+        return SumsSchedule(1, 1, WORD, WORD, 1, not size, rolled=is_rolled(WORD, floats=floats, size=size))
     registers = unit.float_registers if floats else unit.registers
     one = size or not (floats or unit.long_multiply)  # several results would take as many registers, or a loop
     rows = 1 if one else min(positions, unit.sums.most, max(registers // unit.sums.window_registers, 1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import cast
 
@@ -79,6 +79,10 @@ class DepthwiseSums:
         if is_quad:  # channels in lanes, as one
             channel, width = Tile((QUAD,)).index(b, channel, {-1: 1}), 1
 
+        # a few windows whose taps are computed: less code and fewer values than loops over what is outside
+        is_rest = self.schedule.specialized and any(bound.constant is None for span in spans for bound in span)
+        x = replace(self.x, zero_point=self.x.zero_point + self.beyond) if is_rest else self.x
+
         def step(at: list[Scalar], now: list[Scalar]) -> list[Scalar]:
             *outer, tap = at
             seen = [window.source(p, k) for window, p, k in zip(self.windows, position, outer, strict=False)]
@@ -92,7 +96,7 @@ class DepthwiseSums:
                 for number in range(count)
             ]
             add = self._words if words else self._singles
-            return add(now, places, [*outer, tap], channel, width)
+            return add(x, now, places, [*outer, tap], channel, width)
 
         def outside(at: list[Scalar], now: list[Scalar]) -> list[Scalar]:
             return [total + self.weight.element(b, [*at, channel + c], self.summed) for c, total in enumerate(now)]
@@ -102,11 +106,15 @@ class DepthwiseSums:
             zeros = [b.splat(0, Tile((QUAD,)), self.summed)]
         start = zeros if self.bias is None else [self.bias([channel + c]) for c in range(width)]
         extents = [window.size for window in self.windows]
-        if self.beyond and not is_whole(spans, extents):
-            added = over_outside(b, spans, extents, zeros, outside)
-            start = [total + each * self.beyond for total, each in zip(start, added, strict=True)]
         # taps that are written one by one share elements, which a core has too few vector registers for
         most = 1 if self.schedule.lanes == QUAD else MOST_UNROLLED
+        if self.beyond and not is_whole(spans, extents):
+            if is_rest:  # as if all elements were outside, and those inside are that much less
+                whole = [(b.index(0), b.index(extent)) for extent in extents]
+                added = over_taps(b, whole, zeros, outside, most)
+            else:
+                added = over_outside(b, spans, extents, zeros, outside)
+            start = [total + each * self.beyond for total, each in zip(start, added, strict=True)]
         sums = over_taps(b, spans, start * count, step, most)
         if self.schedule.rolled and len(sums) > 1:
             write_rolled(b, sums, width, lambda n, c: [batch, zero, *position, first + n, channel + c], self.write)
@@ -115,23 +123,23 @@ class DepthwiseSums:
             self.write([batch, zero, *position, first + number, channel + column], sums[slot])
 
     def _singles(
-        self, now: list[Scalar], places: list[list[Scalar]], taps: list[Scalar], channel: Scalar, width: int
+        self, x: Operand, now: list[Scalar], places: list[list[Scalar]], taps: list[Scalar], channel: Scalar, width: int
     ) -> list[Scalar]:
         b, sums = self.b, list(now)
         for column in range(width):
             weight = self.weight.element(b, [*taps, channel + column], self.summed)
             for number, place in enumerate(places):
                 slot = number * width + column
-                sums[slot] = b.fma(self.x.element(b, [*place, channel + column], self.summed), weight, sums[slot])
+                sums[slot] = b.fma(x.element(b, [*place, channel + column], self.summed), weight, sums[slot])
         return sums
 
     def _words(
-        self, now: list[Scalar], places: list[list[Scalar]], taps: list[Scalar], channel: Scalar, width: int
+        self, x: Operand, now: list[Scalar], places: list[list[Scalar]], taps: list[Scalar], channel: Scalar, width: int
     ) -> list[Scalar]:
         b, sums = cast(WordBuilder, self.b), list(now)
         weights = self.weight.halves(b, [*taps, channel])
         for number, place in enumerate(places):
-            factors = self.x.halves(b, [*place, channel])
+            factors = x.halves(b, [*place, channel])
             for which, part in product((0, 1), (0, 1)):
                 slot = number * width + 2 * part + which
                 sums[slot] = b.half_dot(factors[which], weights[which], part, sums[slot])

@@ -98,6 +98,11 @@ class Vectors(VectorMemory):
         wide = replace(e, ctype=vector_ctype(UNSIGNED[32], narrow.lanes))
         return replace(self.converted(wide, narrow), origin=wide)
 
+    def rescale(self, op: aot.QuadRescaleOp) -> Expr:
+        """Integers times fractions."""
+        x, factor, shift = (self.scope.operand(value) for value in op.operands)
+        return self.macro("rescaled", self.ctype(op.x), x, factor, shift)
+
     def lane_total(self, op: aot.LaneDotOp | aot.LaneSumOp) -> Expr:
         """A sum plus all lanes, or their products."""
         *factors, total = (self.scope.atom(value) for value in op.operands)
@@ -339,6 +344,7 @@ _PRINTERS: dict[type[Operation], Printer] = {
     aot.LaneSumOp: Vectors.lane_total,
     aot.QuadOp: Vectors.quad,
     aot.QuadQuantizeOp: Vectors.quantize,
+    aot.QuadRescaleOp: Vectors.rescale,
     vector.BroadcastOp: Vectors.broadcast,
     vector.ExtractOp: Vectors.extract,
     vector.ShuffleOp: Vectors.shuffle,

@@ -22,6 +22,7 @@ from aotc.emit.c.vectors.quads import (
     of_integers,
     of_lanes,
     quantized,
+    rescaled,
     selected,
     widened,
 )
@@ -418,6 +419,7 @@ OPERATIONS: dict[str, _Operation] = {
     "bf16_to_f32": _bf16_to_f32,
     "f16_to_f32": _f16_to_f32,
     "pick": _pick,
+    "rescaled": rescaled,
     "roundeven": _rounding("aotc_roundeven", 0, "vrndn"),
     "scatter": lambda v: _scatter_part(v, v.lanes),
     "select": _select,

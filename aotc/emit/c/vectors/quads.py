@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from aotc.emit.c.vectors.dots import Variants
-from aotc.emit.c.vectors.vector import Vector
+from aotc.emit.c.vectors.vector import Vector, type_name
 
 INTEGERS = "defined(__ARM_FEATURE_MVE)"
 """Whether there are vectors of integers."""
@@ -49,6 +49,27 @@ def of_lanes(v: Vector) -> tuple[Sequence[str], Variants]:
     )
     plain = f"(({v.name}){{{', '.join(f'(uint32_t)({x})' for x in 'abcd')}}})"
     return "abcd", [(f"{INTEGERS} && !defined(__clang__)", text), ("", plain)]
+
+
+def rescaled(v: Vector) -> tuple[Sequence[str], Variants]:
+    """x * f / 2^(31 + s), rounded twice as TFLite does: halves of a negative quotient are a unit less before they are
+    rounded up."""
+    doubled = "int32x4_t aotc_q = vqrdmulhq_s32((int32x4_t)(x), (int32x4_t)(f));"
+    less = "aotc_q = vqaddq_s32(aotc_q, vshrq_n_s32(vandq_s32(aotc_q, aotc_n), 31));"
+    divided = f"const int32x4_t aotc_n = vnegq_s32((int32x4_t)(s)); {less} ({v.name})vrshlq_s32(aotc_q, aotc_n);"
+    wide = type_name("i", 64, v.lanes)
+
+    def widen(operand: str) -> str:
+        return f"__builtin_convertvector(({v.signed})({operand}), {wide})"
+
+    quotient = f"__builtin_convertvector(({widen('x')} * {widen('f')} + 1073741824) >> 31, {v.signed})"
+    mask = f"({v.signed})(({v.operation('splat')}(1u) << (s)) - 1u)"
+    up = "((aotc_q & aotc_m) > (aotc_m >> 1) - (aotc_q < 0))"  # all ones
+    plain = f"const {v.signed} aotc_q = {quotient}, aotc_m = {mask}; ({v.name})((aotc_q >> ({v.signed})(s)) - {up});"
+    return "xfs", [
+        (INTEGERS, f"(__extension__ ({{ {doubled} {divided} }}))"),
+        ("", f"(__extension__ ({{ {plain} }}))"),
+    ]
 
 
 def widened(is_signed: bool) -> Callable[[Vector, int], tuple[Sequence[str], Variants]]:

@@ -16,9 +16,17 @@ func.func @elements(%x: memref<10xi16>, %i: index) {
 
 // -----
 
-// CHECK: the shift must be 1 to 60, found 61
-func.func @shift(%x: i32) {
-  %a = aot.round_product %x, %x, %x, 61
+// CHECK: the shift must be 25 to 47, found 48
+func.func @great_shift(%x: i32) {
+  %a = aot.round_product %x, %x, %x, 48
+  func.return
+}
+
+// -----
+
+// CHECK: the shift must be 25 to 47, found 24
+func.func @small_shift(%x: i32) {
+  %a = aot.round_product %x, %x, %x, 24
   func.return
 }
 

@@ -1,6 +1,7 @@
 // RUN: aotc-opt %s | aotc-opt | filecheck %s
 // RUN: aotc-opt %s -p 'convert-to-llvm{target=cortex-m4}' | filecheck %s --check-prefix DSP
 // RUN: aotc-opt %s -t c | filecheck %s --check-prefix CC
+// RUN: aotc-opt %s -p 'convert-to-llvm{target=cortex-m55}' | filecheck %s --check-prefix MVE
 // RUN: aotc-opt %s -p 'convert-to-llvm{target=cortex-m3}' | filecheck %s --check-prefix PLAIN
 
 // CHECK-LABEL: func.func private @words
@@ -101,8 +102,38 @@ func.func private @lanes(%p: !aot.ptr<i8>, %q: !aot.ptr<i8>, %s: i32, %o: !aot.p
   func.return
 }
 
-// One product of two halves; in C a function that hides the sum from the compiler.
+// A quad times fractions, rounded twice: instructions of MVE, elsewhere products of 64 bits.
+// CHECK-LABEL: func.func private @fractions
+// CHECK:      aot.quad_rescale %a, %b, %c
+// CC-LABEL: fractions(
+// CC:      aotc_rescaled_u32x4(aotc_load_u32x4(p), aotc_load_u32x4(q), aotc_load_u32x4(r))
+// MVE-LABEL: llvm.func internal @fractions
+// MVE:      %[[D:.*]] = llvm.call_intrinsic "llvm.arm.mve.vqrdmulh.v4i32"(%{{.*}}, %{{.*}})
+// MVE:      %[[N:.*]] = llvm.sub %{{.*}}, %{{.*}} : vector<4xi32>
+// MVE:      llvm.and %[[D]], %[[N]] : vector<4xi32>
+// MVE:      %[[L:.*]] = llvm.call_intrinsic "llvm.sadd.sat.v4i32"(%[[D]], %{{.*}})
+// MVE:      llvm.call_intrinsic "llvm.arm.mve.vshl.vector.v4i32.v4i32"(%[[L]], %[[N]], %{{.*}}, %{{.*}}, %{{.*}})
+// DSP-LABEL: llvm.func internal @fractions
+// DSP:      llvm.sext %{{.*}} : vector<4xi32> to vector<4xi64>
+// DSP:      llvm.sext %{{.*}} : vector<4xi32> to vector<4xi64>
+// DSP-NEXT: llvm.mul
+// DSP-NOT:  llvm.arm.mve
 // DSP-LABEL: llvm.func internal @halves
+func.func private @fractions(%p: !aot.ptr<i32>, %q: !aot.ptr<i32>, %r: !aot.ptr<i32>, %o: !aot.ptr<i32>) {
+  %x = aot.buffer %p : !aot.ptr<i32> to memref<4xi32>
+  %y = aot.buffer %q : !aot.ptr<i32> to memref<4xi32>
+  %z = aot.buffer %r : !aot.ptr<i32> to memref<4xi32>
+  %out = aot.buffer %o : !aot.ptr<i32> to memref<4xi32>
+  %i = arith.constant 0 : index
+  %a = aot.tile_load %x[%i] {strides = array<i64: 1>} : memref<4xi32> -> vector<4xi32>
+  %b = aot.tile_load %y[%i] {strides = array<i64: 1>} : memref<4xi32> -> vector<4xi32>
+  %c = aot.tile_load %z[%i] {strides = array<i64: 1>} : memref<4xi32> -> vector<4xi32>
+  %d = aot.quad_rescale %a, %b, %c
+  aot.tile_store %d, %out[%i] {strides = array<i64: 1>} : vector<4xi32>, memref<4xi32>
+  func.return
+}
+
+// One product of two halves; in C a function that hides the sum from the compiler.
 // DSP:      llvm.trunc %{{.*}} : i32 to i16
 // DSP:      %[[P:.*]] = llvm.mul
 // DSP-NEXT: llvm.add %{{.*}}, %[[P]] : i32

@@ -112,6 +112,64 @@ func.func private @written_in_a_loop(%x: memref<4000xi32>, %out: memref<25x4x64x
   func.return
 }
 
+// What is computed of the own index is computed again behind the sum.
+// CHECK-LABEL: func.func private @neighbours
+// CHECK:       scf.for %i = 
+// CHECK-NEXT:    %[[I:.*]] = aot.opaque %i
+// CHECK-NEXT:    %next = arith.addi %[[I]], %{{.*}} : index
+// CHECK-NEXT:    memref.load %b[%next]
+// CHECK-NEXT:    scf.for %{{.*}} iter_args
+// CHECK:         %[[I2:.*]] = aot.opaque %i
+// CHECK-NEXT:    %[[NEXT:.*]] = arith.addi %[[I2]], %{{.*}} : index
+// CHECK-NEXT:    memref.store %{{.*}}, %out[%[[NEXT]]]
+func.func private @neighbours(%b: memref<26xi32>, %out: memref<26xi32>) attributes {aot.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c25 = arith.constant 25 : index
+  %c64 = arith.constant 64 : index
+  scf.for %i = %c0 to %c25 step %c1 {
+    %next = arith.addi %i, %c1 : index
+    %first = memref.load %b[%next] : memref<26xi32>
+    %sum = scf.for %k = %c0 to %c64 step %c1 iter_args(%s = %first) -> (i32) {
+      %t = arith.muli %s, %first : i32
+      scf.yield %t : i32
+    }
+    memref.store %sum, %out[%next] : memref<26xi32>
+  }
+  func.return
+}
+
+// Each of several loops over tiles hides the index around them.
+// CHECK-LABEL: func.func private @borders
+// CHECK:       scf.for %i = 
+// CHECK-NEXT:    %[[I:.*]] = aot.opaque %i
+// CHECK-NEXT:    %row = arith.muli %[[I]], %{{.*}} : index
+// CHECK-NEXT:    scf.for %j = 
+// CHECK:           memref.load %x[%row, %j]
+// CHECK:         %[[I2:.*]] = aot.opaque %i
+// CHECK-NEXT:    %[[ROW:.*]] = arith.muli %[[I2]], %{{.*}} : index
+// CHECK-NEXT:    scf.for %[[J:.*]] = 
+// CHECK:           memref.load %x[%[[ROW]], %[[J]]]
+func.func private @borders(%x: memref<50x64xi32>, %out: memref<25x64xi32>) attributes {aot.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c25 = arith.constant 25 : index
+  %c64 = arith.constant 64 : index
+  scf.for %i = %c0 to %c25 step %c1 {
+    %row = arith.muli %i, %c2 : index
+    scf.for %j = %c0 to %c64 step %c1 {
+      %v = memref.load %x[%row, %j] : memref<50x64xi32>
+      memref.store %v, %out[%i, %j] : memref<25x64xi32>
+    }
+    scf.for %j = %c0 to %c64 step %c1 {
+      %v = memref.load %x[%row, %j] : memref<50x64xi32>
+      memref.store %v, %out[%i, %j] : memref<25x64xi32>
+    }
+  }
+  func.return
+}
+
 // Elementwise loops are no tiles that are worth it.
 // CHECK-LABEL: func.func private @elementwise
 // CHECK-NOT: aot.opaque

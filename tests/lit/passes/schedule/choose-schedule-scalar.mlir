@@ -21,7 +21,7 @@
 // M4-LABEL: func.func @main
 // M4-COUNT-5: word = 4
 // M0-LABEL: func.func @main
-// M0:       graph.conv %x, %w {{.*}} schedule = #graph.sums_schedule<lanes = 1, positions = 1, columns = 4, word = 1, unroll = 1, specialized, rolled>}
+// M0:       graph.conv %x, %w {{.*}} schedule = #graph.sums_schedule<lanes = 1, positions = 1, columns = 4, word = 1, unroll = 1, specialized>}
 // M0-NEXT:  graph.conv %x, %k {{.*}} schedule = #graph.sums_schedule<lanes = 1, positions = 1, columns = 1, word = 1, unroll = 1, specialized>}
 // M0-NEXT:  graph.matmul %m, %v {{.*}} word = 1
 // M0-NEXT:  graph.conv

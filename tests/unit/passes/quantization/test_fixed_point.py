@@ -113,8 +113,17 @@ def test_a_channel_without_products_needs_no_multiplier() -> None:
 
 
 def test_sums_that_f32_rounds_stay_floats() -> None:
-    assert _of([1e-7], most=2**30) is None
-    assert _of([1e-3], most=2**30) is not None, "those that are not clamped are small"
+    given = np.array([1e-3], np.float32), np.array([1 << 30])
+    assert fixed_point(*given, -32768, 32767, long_multiply=True) is None
+    assert fixed_point(*given, -128, 127, long_multiply=True) is not None, "those that are not clamped are small"
+
+
+def test_multipliers_that_are_too_great_or_too_small_stay_floats() -> None:
+    """Those whose distances from a middle 48 bits do not hold, and those with which the last of 24 bits is none of the
+    product."""
+    below_one = 1 - 2.0**-24
+    assert _of([2.0**-16 * below_one], most=1 << 18) is not None and _of([2.0**-17 * below_one], most=1 << 18) is None
+    assert _of([63.0], most=100) is not None and _of([64.0], most=100) is None
 
 
 def test_a_core_without_long_products_splits_factors() -> None:
