@@ -159,6 +159,14 @@ class PositionsConvStrategy(ConvolutionStrategy[ConvOp]):
         positions_nest(op, b, reads, writes, schedule)
 
 
+def cycles_of_few_outputs(op: ConvOp, machine: Machine) -> float:
+    """The least estimated cycles with input channels or positions in the lanes; infinite where neither has a
+    schedule."""
+    strategies = (NarrowConvStrategy(), PositionsConvStrategy())
+    found = [(each, schedule) for each in strategies if (schedule := each.schedule(op, machine)) is not None]
+    return min((each.cost(op, schedule, machine) for each, schedule in found), default=math.inf)
+
+
 def _are_read_as_they_lie(windows: Sequence[SlidingWindow]) -> bool:
     """Whether no window has padding, and those along the last axis are one element apart."""
     return windows[-1].stride == 1 and all(window.before == window.after == 0 for window in windows)

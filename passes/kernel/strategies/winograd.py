@@ -17,9 +17,8 @@ from aotc.dialects.graph.structure import ConstantOp
 from aotc.dialects.winograd_transforms import TAPS
 from aotc.machines.machine import Machine
 from aotc.passes.kernel.builders.tile_builder import TileBuilder
-from aotc.passes.kernel.costs.conv import narrow_cycles, narrow_schedule
 from aotc.passes.kernel.costs.dots import pair_machine
-from aotc.passes.kernel.costs.lanes import lanes_of, lanes_of_products
+from aotc.passes.kernel.costs.lanes import lanes_of_products
 from aotc.passes.kernel.costs.parts import choose_parts
 from aotc.passes.kernel.costs.products import batched_matmul_schedule
 from aotc.passes.kernel.costs.winograd import (
@@ -33,6 +32,7 @@ from aotc.passes.kernel.costs.winograd import (
 from aotc.passes.kernel.layouts import Blocked, Layouts
 from aotc.passes.kernel.nests.winograd import WinogradKernel
 from aotc.passes.kernel.strategies.conv import ConvolutionStrategy, packed_bias, result_channels
+from aotc.passes.kernel.strategies.narrow_conv import cycles_of_few_outputs
 from aotc.passes.kernel.strategies.register_tiles import RegisterTileStrategy
 from aotc.passes.kernel.strategy import Prologue
 
@@ -48,10 +48,8 @@ class WinogradStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[ConvOp]
             return None
         kind, sizes = element_type_of(op.x), _sizes(op)
         chosen = choose_winograd(machine, kind, sizes)
-        if chosen and narrow_schedule(machine, kind, sizes.channels, sizes.outputs, TAPS**2, op.groups):
-            cycles = narrow_cycles(machine, lanes_of(machine, kind), sizes.channels, sizes.outputs, TAPS**2)
-            if cycles * sizes.positions < winograd_cycles(machine, sizes, chosen.output_tile.data):
-                return None
+        if chosen and cycles_of_few_outputs(op, machine) < winograd_cycles(machine, sizes, chosen.output_tile.data):
+            return None
         return chosen
 
     def algorithms(self, op: ConvOp, machine: Machine) -> Sequence[Attribute]:
