@@ -96,7 +96,7 @@ def _scheduled(options: CompileOptions) -> str:
     target = f'{{target="{options.target}"}}'
     bytes_ = f"divide-transposed{target},center-weights{target},multiply-in-floats{target},flip-signs{target}"
     return (
-        f"{bytes_},{algorithms},{choose},widen-operands,assign-layouts,fold-constants,prove-narrow-pairs,canonicalize,"
+        f"{bytes_},{algorithms},{choose},widen-operands,assign-layouts{target},fold-constants,prove-narrow-pairs,canonicalize,"
         f"cse,{choose},dce"
     )
 

@@ -186,10 +186,12 @@ class TileBuilder(LoopBuilder):
         x, y, z = self._operands(a, c, addend)
         return Scalar(self, a.dtype, self.emit(math.FmaOp(x, y, z)))
 
-    def dot(self, a: Scalar, c: Scalar, sums: Scalar, *, narrow_pairs: bool = False) -> Scalar:
+    def dot(
+        self, a: Scalar, c: Scalar, sums: Scalar, *, narrow_pairs: bool = False, complement: bool = False
+    ) -> Scalar:
         """`sums`, a tile of i32, plus the dot products of the groups of elements in their lanes (`aot.tile_dot`)."""
         unsigned = is_unsigned(a.dtype), is_unsigned(c.dtype)
-        op = aot.TileDotOp(a.ssa, c.ssa, sums.ssa, unsigned=unsigned, narrow_pairs=narrow_pairs)
+        op = aot.TileDotOp(a.ssa, c.ssa, sums.ssa, unsigned=unsigned, narrow_pairs=narrow_pairs, complement=complement)
         return Scalar(self, sums.dtype, self.emit(op))
 
     def lookup(self, x: Scalar, table: Reader, registers: tuple[int, int] | None = None) -> Scalar:

@@ -118,12 +118,20 @@ def _operation(signs: str, narrow: bool = False) -> Callable[[Vector], tuple[str
     return build
 
 
+def _complemented(v: Vector) -> tuple[str, Variants]:
+    """Of the magnitudes of b and a, or its complement where b is negative."""
+    kind = type_name("i", v.bits, v.size // (v.bits // 8))
+    text = f"{kind} aotc_n = ({kind})(b) < 0; {v.operation('dot_us_narrow')}((({kind})(b) ^ aotc_n) - aotc_n, "
+    return "abc", [("", f"(__extension__ ({{ {text}({kind})(a) ^ aotc_n, c); }}))")]
+
+
 DOTS: dict[str, Callable[[Vector], tuple[str, Variants]]] = {
     "dot_ss": _operation("ss"),
     "dot_ss_narrow": _operation("ss", narrow=True),
     "dot_us": _operation("us"),
     "dot_us_narrow": _operation("us", narrow=True),
     "dot_uu": _operation("uu"),
+    "dot_complement": _complemented,
 }
 """The sums plus the products, by name."""
 
