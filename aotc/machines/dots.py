@@ -40,6 +40,10 @@ class DotProduct:
     complements: bool = False
     """Whether signed factors are best multiplied with magnitudes of the others, and complemented where these are
     negative."""
+    weight_cycles: float = 0
+    """More for each register of the weight, which has a sign."""
+    weight_registers: int = 0
+    """More registers for each of these."""
 
 
 VPDPBUSD: Final = DotProduct("vpdpbusd", "one", cycles=0.5, widening_cycles=0, registers=0, busy_sums=14, pair_cycles=1)
@@ -50,13 +54,16 @@ VPMADDUBSW: Final = DotProduct(
     "vpmaddubsw",
     "narrow",
     cycles=4 / 3,
-    widening_cycles=0.2,
+    widening_cycles=0,
     registers=2,
     busy_sums=6,
     pair_cycles=2 / 3,
     complements=True,
+    weight_cycles=2 / 3,
+    weight_registers=1,
 )
-"""Of magnitudes of weights, and what has their signs: four instructions."""
+"""Of magnitudes of weights, and what is multiplied with the signs of these: four instructions, and two for each register
+of weights, which becomes two."""
 SDOT: Final = DotProduct("sdot", "none", cycles=0.5, widening_cycles=0, registers=0, busy_sums=14)
 USDOT: Final = DotProduct("usdot", "any", cycles=0.5, widening_cycles=0, registers=0, busy_sums=14)
 WASM_DOT: Final = DotProduct(
