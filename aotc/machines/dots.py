@@ -62,8 +62,8 @@ VPMADDUBSW: Final = DotProduct(
     weight_cycles=2 / 3,
     weight_registers=1,
 )
-"""Of magnitudes of weights, and what is multiplied with the signs of these: four instructions, and two for each register
-of weights, which becomes two."""
+"""Of magnitudes of weights, by complements where these are negative: four instructions, and two for each register of
+weights, which becomes two."""
 SDOT: Final = DotProduct("sdot", "none", cycles=0.5, widening_cycles=0, registers=0, busy_sums=14)
 USDOT: Final = DotProduct("usdot", "any", cycles=0.5, widening_cycles=0, registers=0, busy_sums=14)
 WASM_DOT: Final = DotProduct(
