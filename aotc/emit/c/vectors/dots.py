@@ -120,9 +120,11 @@ def _operation(signs: str, narrow: bool = False) -> Callable[[Vector], tuple[str
 
 def _complemented(v: Vector) -> tuple[str, Variants]:
     """Of the magnitudes of b and a, or its complement where b is negative."""
-    kind = type_name("i", v.bits, v.size // (v.bits // 8))
-    text = f"{kind} aotc_n = ({kind})(b) < 0; {v.operation('dot_us_narrow')}((({kind})(b) ^ aotc_n) - aotc_n, "
-    return "abc", [("", f"(__extension__ ({{ {text}({kind})(a) ^ aotc_n, c); }}))")]
+    count = v.size // (v.bits // 8)
+    signed, unsigned = (type_name(kind, v.bits, count) for kind in "iu")
+    text = f"{unsigned} aotc_n = ({unsigned})(({signed})(b) < 0); {v.operation('dot_us_narrow')}("
+    text += f"((({unsigned})(b) ^ aotc_n) - aotc_n), (({unsigned})(a) ^ aotc_n), c);"
+    return "abc", [("", f"(__extension__ ({{ {text} }}))")]
 
 
 DOTS: dict[str, Callable[[Vector], tuple[str, Variants]]] = {
