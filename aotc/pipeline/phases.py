@@ -96,8 +96,8 @@ def _scheduled(options: CompileOptions) -> str:
     target = f'{{target="{options.target}"}}'
     bytes_ = f"divide-transposed{target},center-weights{target},multiply-in-floats{target},flip-signs{target}"
     return (
-        f"{bytes_},{algorithms},{choose},widen-operands,assign-layouts{target},fold-constants,prove-narrow-pairs,canonicalize,"
-        f"cse,{choose},dce"
+        f"{bytes_},{algorithms},{choose},widen-operands,assign-layouts{target},fold-constants,prove-narrow-pairs,"
+        f"canonicalize,cse,{choose},dce"
     )
 
 
