@@ -37,6 +37,13 @@ class DotProduct:
     """Sums that keep the core busy: more, where the sum before is waited for until all has been multiplied."""
     pair_cycles: float | None = None
     """For one register of two products of 16-bit integers a lane; None: there is no instruction for these."""
+    complements: bool = False
+    """Whether signed factors are best multiplied with magnitudes of the others, and complemented where these are
+    negative."""
+    weight_cycles: float = 0
+    """More for each register of the weight, which has a sign."""
+    weight_registers: int = 0
+    """More registers for each of these."""
 
 
 VPDPBUSD: Final = DotProduct("vpdpbusd", "one", cycles=0.5, widening_cycles=0, registers=0, busy_sums=14, pair_cycles=1)
@@ -44,9 +51,19 @@ VPMADDWD: Final = DotProduct(
     "vpmaddwd", "one", cycles=4 / 3, widening_cycles=0.8, registers=3, busy_sums=4, pair_cycles=2 / 3
 )
 VPMADDUBSW: Final = DotProduct(
-    "vpmaddubsw", "narrow", cycles=4 / 3, widening_cycles=0.2, registers=2, busy_sums=6, pair_cycles=2 / 3
+    "vpmaddubsw",
+    "narrow",
+    cycles=4 / 3,
+    widening_cycles=0,
+    registers=2,
+    busy_sums=6,
+    pair_cycles=2 / 3,
+    complements=True,
+    weight_cycles=2 / 3,
+    weight_registers=1,
 )
-"""Of magnitudes, and weights with the signs of what they are multiplied with: four instructions."""
+"""Of magnitudes of weights, by complements where these are negative: four instructions, and two for each register of
+weights, which becomes two."""
 SDOT: Final = DotProduct("sdot", "none", cycles=0.5, widening_cycles=0, registers=0, busy_sums=14)
 USDOT: Final = DotProduct("usdot", "any", cycles=0.5, widening_cycles=0, registers=0, busy_sums=14)
 WASM_DOT: Final = DotProduct(

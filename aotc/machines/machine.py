@@ -80,6 +80,10 @@ class TileCosts:
     most_inner_product_time: float
     """The greatest share of the estimated cycles of a convolution along output channels at which inner products along
     the lanes are chosen. Their estimate leaves out more."""
+    column_cycles: float = 0
+    """Cycles that a step takes for each register of columns, beside loading it."""
+    column_registers: int = 1
+    """Registers that each register of columns takes."""
 
 
 @dataclass(frozen=True)

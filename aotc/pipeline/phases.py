@@ -97,8 +97,8 @@ def _scheduled(options: CompileOptions) -> str:
     bytes_ = f"divide-transposed{target},center-weights{target},multiply-in-floats{target},flip-signs{target}"
     flush = "flush-subnormals," if options.accuracy == "fast" else ""
     return (
-        f"{flush}{bytes_},{algorithms},{choose},widen-operands,assign-layouts,fold-constants,prove-narrow-pairs,"
-        f"canonicalize,cse,{choose},dce"
+        f"{flush}{bytes_},{algorithms},{choose},widen-operands,assign-layouts{target},fold-constants,"
+        f"prove-narrow-pairs,canonicalize,cse,{choose},dce"
     )
 
 

@@ -38,6 +38,8 @@ class TileDotOp(IRDLOperation):
     factor is signed, or not (`lhs_unsigned`, `rhs_unsigned`). `narrow_pairs` promises of 8-bit integers that
     lhs[2 i] * rhs[2 i] + lhs[2 i + 1] * rhs[2 i + 1] always fits 16 bits with sign, whatever the values of lhs, and,
     where both are signed, that no element of rhs is -128: some processors have a faster instruction for that.
+    `complement`, of signed 8-bit integers, multiplies magnitudes of rhs: where an element of rhs is negative, by the
+    complement of lhs, -1 - lhs. So a product is lhs * rhs, or lhs * rhs + rhs; two of them always fit 16 bits.
 
     `aot.tile_dot %x, %w, %sums {lhs_unsigned} : vector<4x2x64xi8>, vector<4x2x16xi32>`
     """
@@ -51,6 +53,7 @@ class TileDotOp(IRDLOperation):
     lhs_unsigned = opt_prop_def(UnitAttr)
     rhs_unsigned = opt_prop_def(UnitAttr)
     narrow_pairs = opt_prop_def(UnitAttr)
+    complement = opt_prop_def(UnitAttr)
     result = result_def(S)
     traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
@@ -64,8 +67,10 @@ class TileDotOp(IRDLOperation):
         *,
         unsigned: Sequence[bool] = (False, False),
         narrow_pairs: bool = False,
+        complement: bool = False,
     ) -> None:
-        flags = dict(zip(("lhs_unsigned", "rhs_unsigned", "narrow_pairs"), (*unsigned, narrow_pairs), strict=True))
+        names = ("lhs_unsigned", "rhs_unsigned", "narrow_pairs", "complement")
+        flags = dict(zip(names, (*unsigned, narrow_pairs, complement), strict=True))
         super().__init__(
             operands=[lhs, rhs, sums],
             result_types=[sums.type],
@@ -84,6 +89,8 @@ class TileDotOp(IRDLOperation):
             raise VerifyException("factors are integers of 8 or 16 bits, sums are i32")
         if self.narrow_pairs is not None and kind.width.data != 8:
             raise VerifyException("narrow pairs are pairs of 8-bit integers")
+        if self.complement is not None and (kind.width.data != 8 or any(self.unsigned)):
+            raise VerifyException("complements are of 8-bit integers, both signed")
         *outer, lanes = tile_shape(self.sums)
         if tile_shape(self.lhs) != (*outer, lanes * (_SUMS // kind.width.data)):
             raise VerifyException(

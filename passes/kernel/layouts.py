@@ -35,6 +35,7 @@ from aotc.dialects.graph.packed.regrouping import PADDING_LANE, RegroupChannelsO
 from aotc.dialects.graph.schedules import Schedule, ScheduleAttr, schedule_of
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.dialects.graph.structure import ConstantOp
+from aotc.machines.machine import Machine
 
 
 @dataclass(frozen=True)
@@ -58,8 +59,10 @@ MOST_RUNS = 6
 class Layouts:
     """The blocked values computed so far, and the operations to insert for the layouts that were asked for."""
 
-    def __init__(self, block_starts: BlockStarts) -> None:
-        """`block_starts` is `KernelStrategy.block_starts` of an operation's strategy."""
+    def __init__(self, block_starts: BlockStarts, machine: Machine | None = None) -> None:
+        """`block_starts` is `KernelStrategy.block_starts` of an operation's strategy; `machine` is what code is for,
+        where that is known."""
+        self.machine = machine
         self._block_starts = block_starts
         self._computed: dict[SSAValue, Blocked] = {}
         self._packed: dict[tuple[SSAValue, Channels], SSAValue] = {}

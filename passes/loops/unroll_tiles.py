@@ -462,6 +462,12 @@ def _combined(u: _Unrolling, kind: str, a: SSAValue, b: SSAValue) -> SSAValue:
     return u.emit(_COMBINE[kind][is_integer], (a, b), a.type, properties)
 
 
+def _bitcast(u: _Unrolling, op: vector.BitcastOp) -> Sequence[Registers]:
+    """The bits of each register as another type."""
+    single = _register_type(cast(Tile, op.result.type))
+    return [[u.emit(vector.BitcastOp, (register,), single) for register in u.registers(op.source)]]
+
+
 def _single(u: _Unrolling, op: Operation) -> Sequence[Registers]:
     """An operation on single registers."""
     operands = [register for each in op.operands for register in u.registers(each)]
@@ -472,6 +478,7 @@ _UNROLLING: dict[type[Operation], Unroll] = {
     arith.ConstantOp: _constant,
     **dict.fromkeys((QuadOp, QuadRescaleOp, QuadQuantizeOp, LaneDotOp, LaneSumOp), _single),
     vector.BroadcastOp: _broadcast,
+    vector.BitcastOp: _bitcast,
     tiles.TileLoadOp: _load,
     tiles.TileStoreOp: _store,
     tiles.TileSliceOp: _slice,

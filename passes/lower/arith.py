@@ -231,6 +231,7 @@ CONVERSION: dict[type[Operation], type[Operation]] = {
     arith.FPToSIOp: llvm_ext.FPToSIOp,
     arith.FPToUIOp: llvm_ext.FPToUIOp,
     arith.BitcastOp: llvm.BitcastOp,
+    vector.BitcastOp: llvm.BitcastOp,
 }
 """What converts a value as an operation of arith does."""
 
@@ -241,7 +242,7 @@ def convert(f: FunctionLowering, kind: type[Operation], value: SSAValue, to: Att
     if kind in (arith.ExtFOp, arith.FPToSIOp, arith.FPToUIOp):
         return f.b.convert(CONVERSION[kind], widened(f, value), lowered)
     operand = f.get(value)
-    if isinstance(element(to), NARROW) and kind is not arith.BitcastOp:
+    if isinstance(element(to), NARROW) and kind not in (arith.BitcastOp, vector.BitcastOp):
         if kind is not arith.TruncFOp:
             operand = f.b.convert(CONVERSION[kind], operand, like(operand.type, f32))
         return narrowed(f, operand, to)

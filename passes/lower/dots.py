@@ -6,7 +6,9 @@ pairs of these multiplied; without that, four products are computed lane by lane
 
 `pmaddubsw` multiplies unsigned by signed bytes and adds neighbours in 16 bits, where sums saturate. Signed bytes x are
 multiplied by w as |x|, at most 128, by w with the sign of x (`psignb`): the sum of two such products is within 16 bits
-for every |w| of at most 127.
+for every |w| of at most 127. With `complement` they are |w|, unsigned, times x, or its complement where w is negative:
+between -128 * 256 and 127 * 256, for every w; what a weight costs more, its magnitude and a mask of its sign, is shared
+by all x.
 """
 
 from __future__ import annotations
@@ -47,6 +49,8 @@ class _Dot:
         self._sums = f.get(op.sums)
         self._lanes = cast("VectorType[Attribute]", op.sums.type).get_shape()[0]
         self._bits = self._lanes * 32
+        if op.complement is not None:
+            self._factors, self._unsigned, self._narrow = self._complemented(*self._factors), [True, False], True
 
     def result(self) -> SSAValue:
         """The sums plus the products."""
@@ -57,6 +61,16 @@ class _Dot:
             if (found := way()) is not None:
                 return found
         return self._by_lanes()
+
+    def _complemented(self, x: SSAValue, w: SSAValue) -> list[SSAValue]:
+        """The magnitudes of w; and x, or its complement."""
+        b = self._b
+        sign = b.integer_op(llvm.AShrOp, w, b.constant(7, w.type))
+        wraps = b.constant(0, integer(1))
+        return [
+            b.intrinsic(f"llvm.abs.v{4 * self._lanes}i8", (w, wraps), w.type),
+            b.integer_op(llvm.XOrOp, x, sign),
+        ]
 
     def _at_once(self) -> SSAValue | None:
         """One instruction for all of it."""

@@ -34,6 +34,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotc.dialects.graph.compound.control import graph_blocks
 from aotc.dialects.graph.interfaces import GraphOp
+from aotc.machines.machine import Machine
+from aotc.machines.targets import machine_of
 from aotc.passes.kernel.layouts import Blocked, Layouts
 from aotc.passes.kernel.strategy import strategy_of
 
@@ -44,13 +46,17 @@ class AssignLayoutsPass(ModulePass):
 
     name = "assign-layouts"
 
+    target: str | None = None
+    """What code is for, where more than the schedules depends on it."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        machine = None if self.target is None else machine_of(self.target)
         for block in graph_blocks(op):
-            _lay_out(block)
+            _lay_out(block, machine)
 
 
-def _lay_out(block: Block) -> None:
-    layouts = Layouts(lambda op, channels_of: strategy_of(op).block_starts(op, channels_of))
+def _lay_out(block: Block, machine: Machine | None) -> None:
+    layouts = Layouts(lambda op, channels_of: strategy_of(op).block_starts(op, channels_of), machine)
     replaced: list[tuple[GraphOp, SSAValue | Blocked]] = []
     for op in list(block.ops):
         if not isinstance(op, GraphOp):

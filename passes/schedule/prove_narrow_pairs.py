@@ -37,7 +37,7 @@ class ProveNarrowPairsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         store = WeightStore.of(ctx)
         for each in op.walk():
-            if isinstance(each, DotOp):
+            if isinstance(each, DotOp) and each.complement is None:
                 weight = known_array(each.operands[1], store)
                 if weight is not None and is_narrow(weight, unsigned=each.left_type == UI8):
                     each.narrow = UnitAttr()

@@ -21,6 +21,7 @@ class DotCase:
     unsigned: tuple[bool, bool]
     narrow: bool
     lanes: int
+    complement: bool = False
 
     @property
     def group(self) -> int:
@@ -57,6 +58,8 @@ class DotCase:
         padded = np.zeros((ROWS, DEPTH * self.group), np.int64)
         padded[:, : a.shape[1]] = a
         weight = b.astype(np.int64).reshape(DEPTH, -1, self.group).swapaxes(1, 2).reshape(DEPTH * self.group, -1)
+        if self.complement:
+            return (sums + padded @ weight + np.minimum(weight, 0).sum(axis=0)).astype(np.int32)
         return (sums + padded @ weight).astype(np.int32)
 
     def body(self) -> str:
@@ -68,6 +71,7 @@ class DotCase:
         )
         flags = [name for name, given in zip(("lhs_unsigned", "rhs_unsigned"), self.unsigned, strict=True) if given]
         flags += ["narrow_pairs"] if self.narrow else []
+        flags += ["complement"] if self.complement else []
         factors, tile = f"vector<{ROWS}x{COLUMNS}x{wide}x{kind}>", f"vector<{ROWS}x{COLUMNS}x{self.lanes}xi32>"
 
         def step(k: str, sum_: str, result: str, more: str) -> str:
@@ -99,3 +103,4 @@ def dot_cases(lanes: int) -> Iterator[DotCase]:
             yield DotCase(bits, unsigned, False, lanes)
     yield DotCase(8, (True, False), True, lanes)
     yield DotCase(8, (False, False), True, lanes)
+    yield DotCase(8, (False, False), False, lanes, complement=True)

@@ -84,7 +84,8 @@ class ZeroPointBiasOp(LoopNestOp):
     """What sums of a convolution start with where x is multiplied as it is: [cases along each axis.., M], i32.
 
     The bias, if there is one, less `zero_point` times the sum of the weights [M, C / group, kernel..] of the taps that
-    see an element of x, whose spatial extents are `extents`. With a zero point of 0 there is one case.
+    see an element of x, whose spatial extents are `extents`; with `complement` less the negative ones of these weights,
+    too. Else, with a zero point of 0, there is one case.
     """
 
     name = "graph.zero_point_bias"
@@ -96,7 +97,13 @@ class ZeroPointBiasOp(LoopNestOp):
     strides = prop_def(DenseArrayBase)
     pads = prop_def(DenseArrayBase)
     dilations = prop_def(DenseArrayBase)
+    complement = opt_prop_def(UnitAttr)
     result = result_def(TensorType)
+
+    @property
+    def counts_weights(self) -> bool:
+        """Whether it is more than the bias."""
+        return self.zero_point.value.data != 0 or self.complement is not None
 
     def windows(self) -> list[SlidingWindow]:
         """The window along each axis; raises ShapeError."""
@@ -105,7 +112,8 @@ class ZeroPointBiasOp(LoopNestOp):
 
     def edges(self) -> list[Edges]:
         """The cases along each axis."""
-        return edges_of(self.windows(), self.zero_point.value.data)
+        windows = self.windows()
+        return [Edges.of(window) if self.counts_weights else _one_case(window) for window in windows]
 
     def infer_types(self) -> Sequence[TensorType]:
         weight = shape_of(self.weight)
@@ -118,18 +126,24 @@ class ZeroPointBiasOp(LoopNestOp):
     def evaluate(self, operands: Sequence[Array]) -> Sequence[Array] | None:
         weight = operands[0].astype(np.int64)
         bias = operands[1].astype(np.int64) if len(operands) > 1 else np.zeros(len(weight), np.int64)
-        windows, edges, point = self.windows(), self.edges(), self.zero_point.value.data
+        windows, edges = self.windows(), self.edges()
+        counted = weight * self.zero_point.value.data
+        if self.complement is not None:
+            counted += np.minimum(weight, 0)
         table = np.empty([*(each.count for each in edges), len(weight)], np.int64)
         for cases in product(*(range(each.count) for each in edges)):
             at = (each.position_of(case) for each, case in zip(edges, cases, strict=True))
             seen = tuple(_taps(window, position) for window, position in zip(windows, at, strict=True))
             table[cases] = bias
-            if point:
-                table[cases] -= point * weight[(slice(None), slice(None), *seen)].reshape(len(weight), -1).sum(axis=1)
+            if self.counts_weights:
+                table[cases] -= counted[(slice(None), slice(None), *seen)].reshape(len(weight), -1).sum(axis=1)
         return [table.astype(np.int32)]
 
     def loops(self, b: Builder, reads: Sequence[Reader], writes: Sequence[Writer]) -> None:
         point, windows, edges = self.zero_point.value.data, self.windows(), self.edges()
+
+        def counted(weight: Scalar) -> Scalar:
+            return weight * point if self.complement is None else weight * point + weight.b.min(weight, 0)
 
         def body(index: list[Scalar]) -> None:
             *cases, output = index
@@ -138,19 +152,18 @@ class ZeroPointBiasOp(LoopNestOp):
             bounds = [window.taps(b, place) for window, place in zip(windows, places, strict=True)]
 
             def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
-                return [carried[0] - b.cast(reads[0]([output, *at]), i32) * point]
+                return [carried[0] - counted(b.cast(reads[0]([output, *at]), i32))]
 
-            total = b.reduce([(0, shape_of(self.weight)[1]), *bounds], [start], step) if point else [start]
+            extents = [(0, shape_of(self.weight)[1]), *bounds]
+            total = b.reduce(extents, [start], step) if self.counts_weights else [start]
             writes[0](index, total[0])
 
         b.parallel_for(shape_of(self.result), body)
 
 
-def edges_of(windows: Sequence[SlidingWindow], zero_point: int) -> list[Edges]:
-    """The cases along each axis that what sums start with depends on: a zero point of 0 leaves one."""
-    if not zero_point:
-        return [Edges(window.positions, 0, window.positions) for window in windows]
-    return [Edges.of(window) for window in windows]
+def _one_case(window: SlidingWindow) -> Edges:
+    """Where it does not matter which taps are seen."""
+    return Edges(window.positions, 0, window.positions)
 
 
 def check_table(table: SSAValue | None, windows: Sequence[SlidingWindow], channels: int) -> None:
@@ -167,7 +180,7 @@ def edges_in(table: SSAValue | None, windows: Sequence[SlidingWindow]) -> list[E
     """The cases along each axis of a table that fits."""
     assert table is not None
     return [
-        Edges.of(window) if count > 1 else Edges(window.positions, 0, window.positions)
+        Edges.of(window) if count > 1 else _one_case(window)
         for count, window in zip(shape_of(table), windows, strict=False)
     ]
 
@@ -279,15 +292,28 @@ class DotOp(LoopNestOp, ABC):
     """Sums of products of 8-bit integers and the second operand: weights with interleaved neighbours.
 
     Where it is `narrow`, the products of no two neighbours leave 16 bits with sign, whatever is multiplied, and with
-    integers that have a sign no weight is -128 (see `is_narrow`).
+    integers that have a sign no weight is -128 (see `is_narrow`). With `complement`, of signed integers, magnitudes of
+    weights are multiplied, by complements where weights are negative (`aot.tile_dot`): a product x * w is (x + 1) * w
+    there, and sums start with so much less.
     """
 
     narrow = opt_prop_def(UnitAttr)
+    complement = opt_prop_def(UnitAttr)
 
     @property
     def left_type(self) -> Attribute:
         """The type of what is multiplied with the second operand."""
         return element_type_of(self.operands[0])
+
+    def check_complement(self) -> None:
+        """Raise ShapeError where there are complements of integers without sign."""
+        if self.complement is not None and self.left_type != i8:
+            raise ShapeError(f"complements are of signed integers, found {self.left_type}")
+
+    def factors(self, b: Builder, x: Scalar, weight: Scalar) -> tuple[Scalar, Scalar]:
+        """What is multiplied, as i32."""
+        x, weight = b.cast(x, i32), b.cast(weight, i32)
+        return (x if self.complement is None else x - b.shift_right(weight, b.const(31, i32))), weight
 
 
 @irdl_op_definition
@@ -313,6 +339,7 @@ class BlockedDotConvOp(SlidingAxes, BlockedConvolutionOp, DotOp):
         kinds = [element_type_of(value) for value in self.operands]
         if kinds[0] not in (i8, UI8) or kinds[1:] != [i8, i32]:
             raise ShapeError(f"x, weight and bias are 8-bit integers, i8 and i32, found {', '.join(map(str, kinds))}")
+        self.check_complement()
         if not self.blocked_operand or shape_of(self.weight)[-1] % GROUP:
             raise ShapeError(f"x is blocked and the weight has interleaved rows, found {list(shape_of(self.weight))}")
         check_table(self.bias, self.windows(), blocks * self.block.value.data)
@@ -332,7 +359,7 @@ class BlockedDotConvOp(SlidingAxes, BlockedConvolutionOp, DotOp):
         return [panel, block, *taps, inner / GROUP, column * GROUP + within]
 
     def multiplied(self, b: Builder, *values: Scalar) -> list[Scalar]:
-        return [b.cast(value, i32) for value in values]
+        return list(self.factors(b, *values))
 
 
 @irdl_op_definition
@@ -410,6 +437,7 @@ class PackedDotMatMulOp(DotOp):
         kinds = [element_type_of(value) for value in self.operands]
         if kinds[0] not in (i8, UI8) or kinds[1:] != [i8, i32]:
             raise ShapeError(f"operands are 8-bit integers, i8 and i32, found {', '.join(map(str, kinds))}")
+        self.check_complement()
         lhs, rhs, bias = (shape_of(value) for value in self.operands)
         if len(lhs) < 2 or len(rhs) != 3 or len(bias) != 1 or not rhs[-1] or rhs[-1] % GROUP:
             raise ShapeError(f"operands {list(lhs)}, {list(rhs)} and {list(bias)} are no rows, panels and bias")
@@ -435,7 +463,8 @@ class PackedDotMatMulOp(DotOp):
 
             def step(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
                 place = [panel, at[0] / GROUP, within * GROUP + b.rem(at[0], b.index(GROUP))]
-                return [carried[0] + b.cast(reads[0]([*row, at[0]]), i32) * b.cast(reads[1](place), i32)]
+                x, weight = self.factors(b, reads[0]([*row, at[0]]), reads[1](place))
+                return [carried[0] + x * weight]
 
             writes[0](index, b.reduce([(0, depth)], [reads[2]([column])], step)[0])
 

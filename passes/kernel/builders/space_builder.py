@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import MemRefType, i1
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -57,6 +57,10 @@ class OpenCondition(Scalar):
         return self.refinement
 
 
+Store: TypeAlias = "tuple[Scalar, SSAValue, Sequence[Scalar]]"
+"""A value, the buffer that it is stored to, and the index there."""
+
+
 @dataclass(frozen=True)
 class Access:
     """How the address of a load or store depends on the loops: elements per step of each loop."""
@@ -80,6 +84,7 @@ class SpaceBuilder(TileBuilder):
         """Loops on whose position the code depends other than by affine addresses; no tile can lie along them."""
         self.computes_functions = False
         """Whether an expensive function, of a dozen instructions or more, is computed for every element."""
+        self._gathered: list[Store] | None = None
         self._positions: Mapping[Loop, Scalar] = {}
         self._follows: dict[SSAValue, frozenset[Loop]] = {}
         """The loops that a value depends on; no entry: none."""
@@ -138,7 +143,22 @@ class SpaceBuilder(TileBuilder):
             return super().load(buffer, index, dtype)
         return super().load(buffer, self._address_of(buffer, index, stored=False), dtype)
 
+    def gathered(self, write: Callable[[], None]) -> list[Store]:
+        """What `write` stores, which is not stored."""
+        self._gathered = found = list[Store]()
+        write()
+        self._gathered = None
+        return found
+
+    def store_words(self, parts: Sequence[Scalar], buffer: SSAValue, index: Sequence[Scalar]) -> None:
+        places = self._address_of(buffer, index, stored=True)
+        if any(isinstance(i, TileIndex) for i in places):
+            super().store_words(parts, buffer, places)
+
     def store(self, value: Scalar, buffer: SSAValue, index: Sequence[Scalar]) -> None:
+        if self._gathered is not None:
+            self._gathered.append((value, buffer, index))
+            return
         super().store(value, buffer, self._address_of(buffer, index, stored=True))
 
     def _address_of(self, buffer: SSAValue, index: Sequence[Scalar], *, stored: bool) -> list[Scalar]:

@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import (
     ReducedPrecisionFloatType,
     VectorType,
     i1,
+    i8,
     i32,
 )
 from xdsl.dialects.utils import FastMathFlag
@@ -119,6 +120,8 @@ def is_tile(value: Scalar) -> bool:
     return value.value is not None and isinstance(value.value.type, VectorType)
 
 
+WORD = 4
+"""Bytes of a word of 32 bits."""
 _ROUNDING = 3.0 * 2**22
 _ROUNDING_BITS = 0x4B400000
 """The number to which what is added rounds, and its bits as an i32 (H. S. Warren, Hacker's Delight, chapter 17)."""
@@ -183,10 +186,12 @@ class TileBuilder(LoopBuilder):
         x, y, z = self._operands(a, c, addend)
         return Scalar(self, a.dtype, self.emit(math.FmaOp(x, y, z)))
 
-    def dot(self, a: Scalar, c: Scalar, sums: Scalar, *, narrow_pairs: bool = False) -> Scalar:
+    def dot(
+        self, a: Scalar, c: Scalar, sums: Scalar, *, narrow_pairs: bool = False, complement: bool = False
+    ) -> Scalar:
         """`sums`, a tile of i32, plus the dot products of the groups of elements in their lanes (`aot.tile_dot`)."""
         unsigned = is_unsigned(a.dtype), is_unsigned(c.dtype)
-        op = aot.TileDotOp(a.ssa, c.ssa, sums.ssa, unsigned=unsigned, narrow_pairs=narrow_pairs)
+        op = aot.TileDotOp(a.ssa, c.ssa, sums.ssa, unsigned=unsigned, narrow_pairs=narrow_pairs, complement=complement)
         return Scalar(self, sums.dtype, self.emit(op))
 
     def lookup(self, x: Scalar, table: Reader, registers: tuple[int, int] | None = None) -> Scalar:
@@ -268,6 +273,25 @@ class TileBuilder(LoopBuilder):
         if is_narrow_float(kind):
             spread = self._converted("truncf", spread, kind)
         self.effect(aot.TileStoreOp(spread, buffer, base, strides, tile.valid))
+
+    def store_words(self, parts: Sequence[Scalar], buffer: SSAValue, index: Sequence[Scalar]) -> None:
+        """Store tiles of bytes, the first, second, .. of each four neighbours in memory, as words; `index` is that of
+        the first ones, and four elements further from lane to lane."""
+        tile = next(i.tile for i in index if isinstance(i, TileIndex))
+        base, strides = self._address(buffer, index, tile)
+        if strides[-1] != WORD:
+            raise NotVectorizable(f"words are {strides[-1]} elements apart")
+        word = self.const(0, i32)
+        for number, part in enumerate(parts):
+            if part.constant == 0:
+                continue
+            wide = Scalar(self, i32, self._converted("extui", self._spread(part, tile.shape), i32))
+            placed = wide if number == 0 else self.shift_left(wide, self.const(8 * number, i32))
+            word = placed if word.constant == 0 else self.bitwise("or", word, placed)
+        kind = tile_type((*tile.shape[:-1], tile.shape[-1] * WORD), i8)
+        stored = self.emit(vector.BitcastOp(self._spread(word, tile.shape), kind))
+        valid = None if tile.valid is None else tile.valid * WORD
+        self.effect(aot.TileStoreOp(stored, buffer, base, [*strides[:-1], 1], valid))
 
     def _address(self, buffer: SSAValue, index: Sequence[Scalar], tile: Tile) -> tuple[list[SSAValue], list[int]]:
         kind = cast(MemRefType[Attribute], buffer.type)

@@ -15,6 +15,8 @@ def dot_machine(machine: Machine) -> Machine:
         multipliers=1 / dot.cycles,
         load_cycles=machine.tiles.load_cycles + dot.widening_cycles,
         busy_results=dot.busy_sums,
+        column_cycles=dot.weight_cycles,
+        column_registers=1 + dot.weight_registers,
     )
     return replace(machine, registers=machine.registers - dot.registers, tiles=tiles)
 

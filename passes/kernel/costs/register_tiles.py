@@ -17,7 +17,7 @@ def step_cycles(machine: Machine, rows: int, columns: int) -> float:
     costs, results, loads = machine.tiles, rows * columns, rows + columns
     stalls = costs.stall_cycles * max(costs.busy_results - results, 0)
     longest = max(results / costs.multipliers + stalls, costs.latency, costs.load_factor * loads / costs.loads)
-    return longest + costs.load_cycles * loads
+    return longest + costs.load_cycles * loads + costs.column_cycles * columns
 
 
 def _switch_cycles(machine: Machine, results: int, depth: int) -> float:
@@ -30,7 +30,7 @@ def _switch_cycles(machine: Machine, results: int, depth: int) -> float:
 def _most_rows(machine: Machine, columns: int) -> int:
     """The most rows of a tile that compilers keep in registers: accumulators, columns, a broadcast, and one to spare;
     at least 1."""
-    return max((machine.registers - 2 - columns) // columns, 1)
+    return max((machine.registers - 2 - machine.tiles.column_registers * columns) // columns, 1)
 
 
 def nest_cycles(machine: Machine, tile: tuple[int, int], rows: int, columns: int, depth: int) -> float:

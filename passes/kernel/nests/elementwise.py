@@ -6,6 +6,9 @@ every operand traverses like a single one are merged into a `Band`. The band alo
 the lanes, and further registers; where it is short, these lie along the next band. Where an operand is contiguous along
 another band, tiles are squares over both, which `TileBuilder.load` transposes in registers. The tail of a band is a
 smaller tile.
+
+A result of bytes whose last dimension is four, as that of an image with few channels, is words of four bytes: each lane
+computes all four, so that operands that are contiguous along another dimension are read as they lie.
 """
 
 from __future__ import annotations
@@ -13,16 +16,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
-from xdsl.ir import Block
+from xdsl.dialects.builtin import IntegerType, MemRefType
+from xdsl.ir import Attribute, Block
 
 from aotc.dialects.builder import INDEX, Scalar
 from aotc.dialects.graph.schedules import ElementwiseSchedule
 from aotc.dialects.graph.shapes import Segment, ceil_div, segments
 from aotc.passes.kernel.builders.iteration_space import Loop, Space
 from aotc.passes.kernel.builders.space_builder import Access, Refine, SpaceBuilder
-from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile
+from aotc.passes.kernel.builders.tile_builder import WORD, NotVectorizable, Tile
 
 Write: TypeAlias = Callable[[SpaceBuilder, Sequence[Scalar]], None]
 """Computes and stores the results at an index."""
@@ -69,11 +73,44 @@ def write_on_tiles(b: SpaceBuilder, schedule: ElementwiseSchedule, shape: tuple[
     """Write the nests that compute results of `shape`; NotVectorizable where nothing in them can be vectorised."""
     if 0 in shape:
         return
+    if shape[-1] == WORD and _write_words(b, schedule, shape[:-1], write):
+        return
     nests = [_nest(space, probe, schedule) for space, probe in _probed(Space.of(shape), write)]
     if len(nests) == 1 and nests[0].lanes is None:
         raise NotVectorizable("no axis is contiguous along the lanes")
     for nest in nests:
         _emit(b, nest, schedule.lanes, write)
+
+
+def _write_words(b: SpaceBuilder, schedule: ElementwiseSchedule, shape: tuple[int, ...], write: Write) -> bool:
+    """Write the nests of a result of bytes whose last dimension, beyond `shape`, is four of them, a word for a lane,
+    where operands are contiguous along another dimension; return whether they are."""
+
+    def words(b: SpaceBuilder, index: Sequence[Scalar]) -> None:
+        def each() -> None:
+            for byte in range(WORD):
+                write(b, [*index, b.index(byte)])
+
+        stores = b.gathered(each)
+        count = len(stores) // WORD
+        for first in range(count):
+            parts = stores[first::count]
+            _, buffer, place = parts[0]
+            kind = cast("MemRefType[Attribute]", buffer.type).get_element_type()
+            if not isinstance(kind, IntegerType) or kind.width.data != 8:
+                raise NotVectorizable(f"words of {kind}")
+            b.store_words([value for value, *_ in parts], buffer, place)
+
+    try:
+        probed = _probed(Space.of(shape), words)
+    except NotVectorizable:
+        return False
+    nests = [_nest(space, probe, schedule, WORD) for space, probe in probed]
+    if any(nest.lanes is None for nest in nests):
+        return False
+    for nest in nests:
+        _emit(b, nest, schedule.lanes, words)
+    return True
 
 
 # What the expression does in which part of the index space
@@ -103,18 +140,20 @@ def _probed(space: Space, write: Write) -> list[tuple[Space, SpaceBuilder]]:
 # How to run through a part
 
 
-def _nest(space: Space, probe: SpaceBuilder, schedule: ElementwiseSchedule) -> Nest:
-    """Choose the tiles of one space."""
+def _nest(space: Space, probe: SpaceBuilder, schedule: ElementwiseSchedule, unit: int = 1) -> Nest:
+    """Choose the tiles of one space, whose lanes store `unit` neighbouring elements each."""
     accesses = probe.accesses
     store = next(access for access in accesses if access.stored)
     loops = sorted(space.loops, key=lambda loop: -store.stride(loop))
     bands = _bands(loops, probe)
     free = [band for band in bands if not probe.uniform.intersection(band.loops)]
-    lanes = next((band for band in free if band.stride(store) == 1), None)
+    lanes = next((band for band in free if band.stride(store) == unit), None)
     if lanes is None or (2 * lanes.extent <= schedule.lanes and not probe.computes_functions):
         return Nest(space, bands)  # few lanes would be used: scalar code is better, unless elements are expensive
     others = [band for band in free if band is not lanes]
-    across = [access for access in accesses if lanes.stride(access) not in (0, 1)]
+    across = [access for access in accesses if not access.stored and lanes.stride(access) not in (0, 1)]
+    if unit > 1 and (across or all(access.stored for access in accesses)):
+        return Nest(space, bands)
     partners = {band: sum(band.stride(access) == 1 for access in across) for band in others}
     partner = max(others, key=lambda band: partners[band], default=None)
     if partner is not None and partners[partner]:

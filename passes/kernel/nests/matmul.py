@@ -92,6 +92,7 @@ class Products:
     group: int = 1
     """Steps of the reduction that one multiplication does: neighbouring elements, along the lanes of both factors."""
     narrow_pairs: bool = False
+    complement: bool = False
     """Of groups of 8-bit integers, see `aot.tile_dot`."""
 
     def steps(self, depth: int) -> int:
@@ -108,7 +109,9 @@ class Products:
 
     def add(self, b: TileBuilder, x: Scalar, y: Scalar, sums: Scalar) -> Scalar:
         """`sums` plus the products."""
-        return b.fma(x, y, sums) if self.group == 1 else b.dot(x, y, sums, narrow_pairs=self.narrow_pairs)
+        if self.group == 1:
+            return b.fma(x, y, sums)
+        return b.dot(x, y, sums, narrow_pairs=self.narrow_pairs, complement=self.complement)
 
 
 PLAIN = Products()

@@ -103,6 +103,17 @@ def quantized(x: SSAValue, scale: SSAValue, zero: SSAValue) -> SSAValue:
     return conversion.QuantizeOp.get(x, scale, zero, axis=1, to=ELEMENT_TYPES["uint8"]).result
 
 
+def packed_words(x: SSAValue, scale: SSAValue, zero: SSAValue) -> SSAValue:
+    """Quantised, and its few channels side by side."""
+    whole = conversion.QuantizeOp.get(x, scale, zero, to=ELEMENT_TYPES["int8"]).result
+    return PackChannelsOp.get(whole, block=4).result
+
+
+def two_packed(x: SSAValue, y: SSAValue) -> list[SSAValue]:
+    total = elementwise.MaxOp.get(x, y)
+    return [PackChannelsOp.get(total, block=4).result, PackChannelsOp.get(x, block=4).result]
+
+
 def dequantized(x: SSAValue, scale: SSAValue, zero: SSAValue) -> SSAValue:
     return conversion.DequantizeOp.get(x, scale, zero, axis=1, to=ELEMENT_TYPES["float32"]).result
 
@@ -161,6 +172,14 @@ CASES = {
     "pack whole blocks": Case(lambda x: PackChannelsOp.get(x, block=16).result, ((2, 32, 5, 7),)),
     "pack": Case(lambda x: PackChannelsOp.get(x, block=16).result, ((1, 43, 5, 7),)),
     "pack few": Case(lambda x: PackChannelsOp.get(x, block=8).result, ((2, 3, 40),)),
+    "words of one channel": Case(packed_words, ((1, 1, 70), (), ()), ("float32", "float32", "int8")),
+    "words of three channels": Case(packed_words, ((2, 3, 7, 19), (), ()), ("float32", "float32", "int8")),
+    "words of four channels": Case(packed_words, ((1, 4, 3, 5, 16), (), ()), ("float32", "float32", "int8")),
+    "words of nine channels": Case(packed_words, ((2, 9, 37), (), ()), ("float32", "float32", "int8")),
+    "words of few positions": Case(packed_words, ((9, 3, 3), (), ()), ("float32", "float32", "int8")),
+    "two results of words": Case(two_packed, ((2, 3, 7, 11), (2, 3, 7, 11)), ("uint8", "uint8"), 256),
+    "four floats": Case(lambda x: PackChannelsOp.get(x, block=4).result, ((2, 3, 40),)),
+    "four bytes of four": Case(lambda x, y: elementwise.MaxOp.get(x, y).result, ((9, 4), (4,)), ("int8", "int8")),
     "unpack whole blocks": Case(lambda x: UnpackChannelsOp.get(x, channels=32).result, ((2, 2, 5, 7, 16),)),
     "unpack": Case(lambda x: UnpackChannelsOp.get(x, channels=43).result, ((2, 3, 5, 7, 16),)),
     "unpack few": Case(lambda x: UnpackChannelsOp.get(x, channels=3).result, ((2, 1, 40, 8),)),
@@ -217,7 +236,7 @@ PLAIN = {
     "upper triangle": "no axis is contiguous along the lanes",
 }
 """Cases that are computed element by element, and why."""
-SHORT = {"one per column of few", "transpose few rows", "reversed axes"}
+SHORT = {"one per column of few", "transpose few rows", "reversed axes", "four bytes of four"}
 """Cases that fill too few of 16 lanes to be on tiles."""
 INEXACT = {"tangent", "sine", "cube", "exponential of few", "power of three quarters", "negative power"}
 """Cases of which numpy computes another last bit."""

@@ -23,6 +23,7 @@ from aotc.machines.machine import Core, Machine, ThreadCosts
 from aotc.machines.targets import TARGETS, binding, core_of, lookup
 from aotc.passes.fuse import tile_and_fuse
 from aotc.passes.kernel.costs.conv import conv_schedule, narrow_schedule
+from aotc.passes.kernel.costs.dots import dot_machine
 from aotc.passes.kernel.costs.elementwise import elementwise_schedule
 from aotc.passes.kernel.costs.products import batched_matmul_schedule, panel_order, product_schedule
 from aotc.passes.kernel.costs.register_tiles import register_tile
@@ -245,6 +246,17 @@ def test_tiles_fit_the_registers_there_are(machine: Machine) -> None:
         for sizes in SIZES:
             height, width = register_tile(few, *sizes)
             assert height == 1 or height * width + width + 1 < registers
+
+
+def test_registers_of_weights_that_become_two_make_tiles_high() -> None:
+    """Magnitudes and a mask: made once for all rows, and in two registers each."""
+    machine = dot_machine(X86_AVX2)
+    for rows, columns, depth in SIZES:
+        height, width = register_tile(machine, rows, columns, depth)
+        assert height == 1 or height * width + 2 * width + 1 < X86_AVX2.registers - 1
+    assert register_tile(machine, 56, 8, 64)[1] == 1
+    free = replace(machine, tiles=replace(machine.tiles, column_cycles=0, column_registers=1))
+    assert register_tile(free, 56, 8, 64)[1] > 1
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)

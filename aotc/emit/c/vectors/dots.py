@@ -118,12 +118,22 @@ def _operation(signs: str, narrow: bool = False) -> Callable[[Vector], tuple[str
     return build
 
 
+def _complemented(v: Vector) -> tuple[str, Variants]:
+    """Of the magnitudes of b and a, or its complement where b is negative."""
+    count = v.size // (v.bits // 8)
+    signed, unsigned = (type_name(kind, v.bits, count) for kind in "iu")
+    text = f"{unsigned} aotc_n = ({unsigned})(({signed})(b) < 0); {v.operation('dot_us_narrow')}("
+    text += f"((({unsigned})(b) ^ aotc_n) - aotc_n), (({unsigned})(a) ^ aotc_n), c);"
+    return "abc", [("", f"(__extension__ ({{ {text} }}))")]
+
+
 DOTS: dict[str, Callable[[Vector], tuple[str, Variants]]] = {
     "dot_ss": _operation("ss"),
     "dot_ss_narrow": _operation("ss", narrow=True),
     "dot_us": _operation("us"),
     "dot_us_narrow": _operation("us", narrow=True),
     "dot_uu": _operation("uu"),
+    "dot_complement": _complemented,
 }
 """The sums plus the products, by name."""
 

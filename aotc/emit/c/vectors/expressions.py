@@ -328,9 +328,9 @@ class Vectors(VectorMemory):
             return self.narrowed(self.macro("of_integers", vector_ctype(F32, target.lanes), e), target)
         return self.narrowed(self.converted(e, vector_ctype(machine, target.lanes)), target)
 
-    def bitcast(self, op: arith.BitcastOp) -> Expr:
+    def bitcast(self, op: arith.BitcastOp | vector.BitcastOp) -> Expr:
         """The same bits as another type of that width."""
-        e, target = self.scope.operand(op.input), self.ctype(op.result)
+        e, target = self.scope.operand(op.operands[0]), self.ctype(op.results[0])
         return replace(e, ctype=target) if e.ctype.text == target.text else cast_expr(e, target)
 
 
@@ -346,6 +346,7 @@ _PRINTERS: dict[type[Operation], Printer] = {
     aot.QuadQuantizeOp: Vectors.quantize,
     aot.QuadRescaleOp: Vectors.rescale,
     vector.BroadcastOp: Vectors.broadcast,
+    vector.BitcastOp: Vectors.bitcast,
     vector.ExtractOp: Vectors.extract,
     vector.ShuffleOp: Vectors.shuffle,
     aot.TilePickOp: Vectors.pick,

@@ -103,6 +103,8 @@ class VectorMemory(VectorReadings):
 def dot_name(op: aot.TileDotOp) -> tuple[str, bool]:
     """The macro of a dot product, and whether it takes the second factor first."""
     first, second = op.unsigned
+    if op.complement is not None:
+        return "dot_complement", False
     signs = "us" if first != second else "uu" if first else "ss"
     return f"dot_{signs}" + ("_narrow" if op.narrow_pairs is not None and signs != "uu" else ""), second and not first
 

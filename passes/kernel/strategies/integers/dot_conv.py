@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, TypeAlias
 
-from xdsl.dialects.builtin import i8, i32
+from xdsl.dialects.builtin import UnitAttr, i8, i32
 from xdsl.ir import SSAValue
 
 from aotc.dialects.builder import Reader, Writer
@@ -61,17 +61,27 @@ def sums_bytes(op: ConvOp) -> bool:
     )
 
 
-def starting_sums(op: ConvOp, layouts: Layouts, channels: Channels, window: Window | None = None) -> SSAValue:
+def starting_sums(
+    op: ConvOp, layouts: Layouts, channels: Channels, window: Window | None = None, complement: UnitAttr | None = None
+) -> SSAValue:
     """What sums start with, by the taps that a position sees, with an element for each lane; of `op` as it is, or as
-    `window` says."""
+    `window` says; with `complement`, of sums of complements, too."""
     weight, extents, properties = window or (op.weight, op.spatial(), window_properties(op))
     table = layouts.add(
-        ZeroPointBiasOp.get(weight, op.bias, zero_point=op.zero_points[0], extents=extents, **properties)
+        ZeroPointBiasOp.get(
+            weight, op.bias, zero_point=op.zero_points[0], extents=extents, complement=complement, **properties
+        )
     )
     *cases, outputs = shape_of(table)
     rows = layouts.add(ReshapeOp.get(table, shape=[math.prod(cases), outputs]))
     packed = layouts.pack(rows, channels)
     return layouts.add(ReshapeOp.get(packed, shape=[*cases, math.prod(shape_of(packed)[1:])]))
+
+
+def complements(x: SSAValue, layouts: Layouts) -> UnitAttr | None:
+    """Given where x is multiplied with magnitudes of weights, its complement with those of negative ones."""
+    machine = layouts.machine
+    return UnitAttr() if machine is not None and machine.dot.complements and element_type_of(x) == i8 else None
 
 
 def is_unfolded(op: ConvOp) -> bool:
@@ -152,11 +162,13 @@ class DotConvStrategy(ConvolutionStrategy[ConvOp], RegisterTileStrategy[ConvOp])
         depth = block_depth(op.groups, inputs, outputs, width, held.lanes)
         weight = layouts.spread(layouts.spread(window[0], 1, held), 0, results)
         packed = layouts.add(PackConvWeightOp.get(weight, width=width, depth=depth, group=op.groups))
+        complement = complements(op.x, layouts)
         conv = BlockedDotConvOp.get(
             x.value,
             layouts.add(InterleaveRowsOp.get(packed)),
-            starting_sums(op, layouts, results, window),
+            starting_sums(op, layouts, results, window, complement),
             **window[2],
+            complement=complement,
             group=op.group,
             channels=channels,
             parts=held.parts if held.has_padding else None,
@@ -203,6 +215,6 @@ class BlockedDotConvStrategy(RegisterTileStrategy[BlockedDotConvOp]):
             reads[1],
             reads[2],
             writes[0],
-            Products(GROUP, narrow_pairs=op.flag("narrow")),
+            Products(GROUP, narrow_pairs=op.flag("narrow"), complement=op.flag("complement")),
             op.edges(),
         ).run()

@@ -25,6 +25,7 @@ from aotc.passes.kernel.costs.dots import dot_machine
 from aotc.passes.kernel.costs.products import product_cycles, product_schedule
 from aotc.passes.kernel.layouts import Layouts
 from aotc.passes.kernel.nests.matmul import Factors, MatmulNest, Place, Products, prefetch_panel
+from aotc.passes.kernel.strategies.integers.dot_conv import complements
 from aotc.passes.kernel.strategies.register_tiles import RegisterTileStrategy
 from aotc.passes.kernel.strategy import Prologue
 
@@ -71,13 +72,21 @@ class DotMatMulStrategy(RegisterTileStrategy[MatMulOp]):
             return None
         columns = op.rhs if transposed else layouts.add(TransposeOp.get(op.rhs, permutation=[1, 0]))
         none: list[int] = []
+        complement = complements(op.lhs, layouts)
         start = ZeroPointBiasOp.get(
-            columns, None, zero_point=op.zero_points[0], extents=none, strides=none, pads=none, dilations=none
+            columns,
+            None,
+            zero_point=op.zero_points[0],
+            extents=none,
+            strides=none,
+            pads=none,
+            dilations=none,
+            complement=complement,
         )
         width = _panel_width(schedule, op.sizes()[2])
         panels = layouts.add(PackColumnsOp.get(op.rhs, width=width, transpose=transposed or None))
         operands = op.lhs, layouts.add(InterleaveRowsOp.get(panels)), layouts.add(start)
-        return layouts.scheduled(PackedDotMatMulOp.get(*operands), schedule)
+        return layouts.scheduled(PackedDotMatMulOp.get(*operands, complement=complement), schedule)
 
 
 class PackedDotMatMulStrategy(RegisterTileStrategy[PackedDotMatMulOp]):
@@ -104,7 +113,7 @@ class PackedDotMatMulStrategy(RegisterTileStrategy[PackedDotMatMulOp]):
         panel = shape_of(op.rhs)[-2:]
         if panel[-1] != _panel_width(schedule, columns) * GROUP:
             raise NotVectorizable("the panels have another width than the register tile")
-        products = Products(GROUP, narrow_pairs=op.flag("narrow"))
+        products = Products(GROUP, narrow_pairs=op.flag("narrow"), complement=op.flag("complement"))
 
         def factors(place: Place, present: int | None = None) -> Factors:
             wide = products.tile(place.tile, present)

@@ -136,6 +136,14 @@ func.func @dot_of_lanes(%a: vector<32xi8>, %s: vector<16xi32>) {
 
 // -----
 
+// CHECK: complements are of 8-bit integers, both signed
+func.func @complements_without_sign(%a: vector<64xi8>, %s: vector<16xi32>) {
+  %r = aot.tile_dot %a, %a, %s {lhs_unsigned, complement} : vector<64xi8>, vector<16xi32>
+  func.return
+}
+
+// -----
+
 // CHECK: narrow pairs are pairs of 8-bit integers
 func.func @narrow_halves(%a: vector<32xi16>, %s: vector<16xi32>) {
   %r = aot.tile_dot %a, %a, %s {narrow_pairs} : vector<32xi16>, vector<16xi32>

@@ -128,3 +128,34 @@ func.func private @tangent(%x: memref<64xf32>, %out: memref<64xf32>) attributes 
 // CHECK-LABEL: @tangent
 // CHECK-SAME: aot.scalar_fallback = "tan of a tile of f32"
 // CHECK:        memref.load %x
+
+// Four bytes side by side, of channels that are apart, are a word for each lane: what is missing is zero.
+func.func private @words(%x: memref<1x3x35xui8>, %out: memref<1x1x35x4xui8>) attributes {aot.kernel, aot.schedule = #graph.elementwise_schedule<lanes = 8, registers = 4>} {
+  %x_t = bufferization.to_tensor %x : memref<1x3x35xui8> to tensor<1x3x35xui8>
+  %r = graph.pack_channels %x_t {block = 4 : i64} : (tensor<1x3x35xui8>) -> tensor<1x1x35x4xui8>
+  bufferization.materialize_in_destination %r in %out : (tensor<1x1x35x4xui8>, memref<1x1x35x4xui8>) -> ()
+  func.return
+}
+// CHECK-LABEL: @words
+// CHECK:        %[[FIRST:.*]] = aot.tile_load %x[%[[Z:.*]], %[[Z]], %[[AT:.*]]] {strides = array<i64: 0, 8, 1>} : memref<1x3x35xi8> -> vector<1x4x8xi8>
+// CHECK-COUNT-2: aot.tile_load %x
+// CHECK-NEXT:   %[[LOW:.*]] = aot.tile_convert "extui" %[[FIRST]] : vector<1x4x8xi8> -> vector<1x4x8xi32>
+// CHECK:        %[[SHIFTED:.*]] = arith.shli
+// CHECK-NEXT:   %[[TWO:.*]] = arith.ori %[[LOW]], %[[SHIFTED]]
+// CHECK:        %[[WORD:.*]] = arith.ori %[[TWO]]
+// CHECK-NEXT:   %[[BYTES:.*]] = vector.bitcast %[[WORD]] : vector<1x4x8xi32> to vector<1x4x32xi8>
+// CHECK-NEXT:   aot.tile_store %[[BYTES]], %out[%[[Z]], %[[Z]], %[[AT]], %[[Z]]] {strides = array<i64: 0, 32, 1>} : vector<1x4x32xi8>
+// CHECK:        aot.tile_store %{{.*}}, %out[{{.*}}] {strides = array<i64: 0, 0, 1>, valid = 12 : i64} : vector<1x1x32xi8>
+
+// Four floats are no word, and four bytes that lie together in the operand, too, are read as they lie.
+func.func private @no_words(%x: memref<1x3x35xf32>, %y: memref<35x4xi8>, %out: memref<1x1x35x4xf32>, %max: memref<35x4xi8>) attributes {aot.kernel, aot.schedule = #graph.elementwise_schedule<lanes = 8, registers = 4>} {
+  %x_t = bufferization.to_tensor %x : memref<1x3x35xf32> to tensor<1x3x35xf32>
+  %y_t = bufferization.to_tensor %y : memref<35x4xi8> to tensor<35x4xi8>
+  %r = graph.pack_channels %x_t {block = 4 : i64} : (tensor<1x3x35xf32>) -> tensor<1x1x35x4xf32>
+  %m = graph.max %y_t, %y_t : (tensor<35x4xi8>, tensor<35x4xi8>) -> tensor<35x4xi8>
+  bufferization.materialize_in_destination %r in %out : (tensor<1x1x35x4xf32>, memref<1x1x35x4xf32>) -> ()
+  bufferization.materialize_in_destination %m in %max : (tensor<35x4xi8>, memref<35x4xi8>) -> ()
+  func.return
+}
+// CHECK-LABEL: @no_words
+// CHECK-NOT:  vector.bitcast

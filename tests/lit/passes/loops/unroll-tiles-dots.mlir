@@ -18,3 +18,16 @@ func.func @dots(%a: memref<8x64xi8>, %y: memref<64xi32>, %i: index) {
   aot.tile_store %r, %y[%i] {strides = array<i64: 8, 4, 1>} : vector<2x2x4xi32>, memref<64xi32>
   func.return
 }
+
+// Registers are bytes, or words.
+// CHECK-LABEL: func.func @bytes
+// CHECK:       %b = vector.bitcast %x : vector<4xi32> to vector<16xi8>
+// CHECK-NEXT:  %b_1 = vector.bitcast %x_1 : vector<4xi32> to vector<16xi8>
+// CHECK-NEXT:  aot.tile_store %b, %a[%i, %i] {strides = array<i64: 1>} : vector<16xi8>
+// CHECK-NEXT:  aot.tile_store %b_1, %a[%i, %i] {strides = array<i64: 1>, offset = 16 : i64, valid = 8 : i64} : vector<16xi8>
+func.func @bytes(%a: memref<8x64xi8>, %y: memref<64xi32>, %i: index) {
+  %x = aot.tile_load %y[%i] {strides = array<i64: 4, 1>} : memref<64xi32> -> vector<2x4xi32>
+  %b = vector.bitcast %x : vector<2x4xi32> to vector<2x16xi8>
+  aot.tile_store %b, %a[%i, %i] {strides = array<i64: 16, 1>, valid = 24 : i64} : vector<2x16xi8>, memref<8x64xi8>
+  func.return
+}

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 from kernel_program import ENTRY, Array, as_loops, kernel, through_llvm
-from xdsl.dialects.builtin import TensorType, i8, i32
+from xdsl.dialects.builtin import TensorType, UnitAttr, i8, i32
 from xdsl.ir import Block
 
 from aotc.dialects.builder import INDEX
@@ -48,14 +48,16 @@ def test_interleaved_rows(rows: int) -> None:
     np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parametrize("complement", [False, True])
 @pytest.mark.parametrize("point", [0, 5, -128])
-def test_bias_by_the_taps_that_are_seen(point: int) -> None:
+def test_bias_by_the_taps_that_are_seen(point: int, complement: bool) -> None:
     weight, bias = _bytes(6, 3, 3, 2), _RANDOM.integers(-999, 999, 6).astype(np.int32)
     properties = {"extents": [4, 9], "strides": [1, 2], "pads": [1, 1, 2, 0], "dilations": [2, 1]}
     block = Block(arg_types=[TensorType(i8, weight.shape), TensorType(i32, bias.shape)])
-    op = ZeroPointBiasOp.get(*block.args, zero_point=point, **properties)
+    op = ZeroPointBiasOp.get(*block.args, zero_point=point, complement=UnitAttr() if complement else None, **properties)
     (table,) = op.evaluate([weight, bias]) or []
     attributes = ", ".join(f"{name} = array<i64: {', '.join(map(str, v))}>" for name, v in properties.items())
+    attributes += ", complement" * complement
     text = f"%r0 = graph.zero_point_bias %x0, %x1 {{zero_point = {point} : i64, {attributes}}}"
     np.testing.assert_array_equal(_run(text, [weight, bias], np.zeros_like(table)), table)
     edges = op.edges()
@@ -67,7 +69,8 @@ def test_bias_by_the_taps_that_are_seen(point: int) -> None:
             )
             seen[taps] = all(0 <= e < w.extent for e, w in zip(elements, op.windows(), strict=True))
         cases = tuple(each.case_of(at) for each, at in zip(edges, position, strict=True))
-        expected = bias - point * weight.astype(np.int64)[:, :, seen].sum(axis=(1, 2))
+        counted = point * weight.astype(np.int64) + (np.minimum(weight, 0) if complement else 0)
+        expected = bias - counted[:, :, seen].sum(axis=(1, 2))
         np.testing.assert_array_equal(table[cases], expected)
 
 
@@ -90,18 +93,22 @@ def test_cases_of_positions() -> None:
             assert len(found) == 1 and edges.case_of(edges.position_of(case)) == case
 
 
-def test_convolution_by_definition() -> None:
-    x, weight = _bytes(1, 2, 5, 6, 8, kind=np.uint8), _bytes(2, 2, 3, 3, 2, 32)
+@pytest.mark.parametrize("complement", [False, True])
+def test_convolution_by_definition(complement: bool) -> None:
+    x, weight = _bytes(1, 2, 5, 6, 8, kind=np.int8 if complement else np.uint8), _bytes(2, 2, 3, 3, 2, 32)
     bias = _RANDOM.integers(-999, 999, (3, 3, 16)).astype(np.int32)
     window = "strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>"
     op = f"""%r0 = graph.blocked_dot_conv %x0, %x1, %x2 {{{window}, group = 1 : i64, channels = 16 : i64,
-        outputs = 16 : i64, block = 8 : i64}}"""
+        outputs = 16 : i64, block = 8 : i64{", complement" * complement}}}"""
     found = _run(op, [x, weight, bias], np.zeros((1, 2, 5, 6, 8), np.int32))
     plain = weight.reshape(2, 2, 3, 3, 2, 8, 4).transpose(0, 5, 1, 4, 6, 2, 3).reshape(16, 16, 3, 3).astype(np.int64)
     padded = np.pad(x[0].transpose(0, 3, 1, 2).reshape(16, 5, 6).astype(np.int64), [(0, 0), (1, 1), (1, 1)])
     for row, column in product(range(5), range(6)):
         cases = (0 if row == 0 else 2 if row == 4 else 1), (0 if column == 0 else 2 if column == 5 else 1)
         sums = bias[cases] + np.einsum("cij,mcij->m", padded[:, row : row + 3, column : column + 3], plain)
+        if complement:
+            rows, columns = (slice(max(1 - at, 0), min(end - at, 3)) for at, end in ((row, 6), (column, 7)))
+            sums += np.minimum(plain, 0)[:, :, rows, columns].sum(axis=(1, 2, 3))
         np.testing.assert_array_equal(found[0, :, row, column].reshape(-1), sums)
 
 
@@ -119,10 +126,15 @@ def test_depthwise_convolution_by_definition() -> None:
         np.testing.assert_array_equal(found[:, 0, row, column], bias[0, 0] + np.einsum("nijc,ijc->nc", seen, plain))
 
 
-def test_product_by_definition() -> None:
-    x, weight, bias = _bytes(2, 3, 6, kind=np.uint8), _bytes(3, 2, 16), np.arange(10, dtype=np.int32)
-    found = _run("%r0 = graph.packed_dot_matmul %x0, %x1, %x2", [x, weight, bias], np.zeros((2, 3, 10), np.int32))
+@pytest.mark.parametrize("complement", [False, True])
+def test_product_by_definition(complement: bool) -> None:
+    x, weight = _bytes(2, 3, 6, kind=np.int8 if complement else np.uint8), _bytes(3, 2, 16)
+    bias = np.arange(10, dtype=np.int32)
+    op = "%r0 = graph.packed_dot_matmul %x0, %x1, %x2" + " {complement}" * complement
+    found = _run(op, [x, weight, bias], np.zeros((2, 3, 10), np.int32))
     plain = weight.reshape(3, 2, 4, 4).transpose(1, 3, 0, 2).reshape(8, 12)[:6, :10].astype(np.int64)
+    if complement:
+        bias = bias + np.minimum(plain, 0).sum(axis=0)
     np.testing.assert_array_equal(found, x.astype(np.int64) @ plain + bias)
 
 

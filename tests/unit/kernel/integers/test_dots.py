@@ -77,6 +77,26 @@ def test_instruction_of_a_target(
     }
 
 
+@pytest.mark.parametrize(
+    ("target", "lanes", "instruction"),
+    [
+        ("x86-64", 4, "pmaddwd"),
+        ("x86-64-v2", 4, "pmaddubsw"),
+        ("x86-64-v3", 8, "vpmaddubsw"),
+        ("x86-64-v4", 16, "vpmaddubsw"),
+        ("x86_64-linux-gnu:cascadelake", 16, "vpdpbusd"),
+        ("aarch64-linux-gnu:neoverse-v1", 4, "usdot"),
+    ],
+)
+def test_instruction_for_complements(target: str, lanes: int, instruction: str) -> None:
+    """One factor is without sign then, and signs are no operations on each product."""
+    module = lowered(_text(DotCase(8, (False, False), False, lanes, complement=True)), "unroll-tiles")
+    parsed = binding().parse_assembly(llvm_ir(ConvertToLLVMPass(target).convert(module)))
+    words = set(lookup(target).machine().emit_assembly(parsed).split())
+    every = {"vpdpbusd", "pmaddubsw", "vpmaddubsw", "psignb", "vpsignb", "usdot", "sdot", "udot"}
+    assert words & (every | {instruction}) == {instruction}
+
+
 @pytest.mark.parametrize("target", [*TARGETS, "aarch64-linux-gnu:neoverse-n1"])
 def test_no_target_ends_the_process(target: str) -> None:
     """LLVM aborts on an intrinsic that a target lacks; and registers of any width may be asked for."""

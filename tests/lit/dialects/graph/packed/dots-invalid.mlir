@@ -85,3 +85,19 @@ func.func @no_axes(%x: tensor<1x9xui8>) {
   %0 = graph.unfold_taps %x {size = 3 : i64, stride = 1 : i64, before = 0 : i64, after = 0 : i64, fill = 0 : i64} : (tensor<1x9xui8>) -> tensor<1x1x7x8xui8>
   func.return
 }
+
+// -----
+
+// CHECK: complements are of signed integers, found ui8
+func.func @complements_without_sign(%x: tensor<1x1x8x16xui8>, %w: tensor<1x1x3x4x64xi8>, %t: tensor<1x16xi32>) {
+  %0 = graph.blocked_dot_conv %x, %w, %t {strides = array<i64: 1>, pads = array<i64: 1, 1>, dilations = array<i64: 1>, group = 1 : i64, channels = 16 : i64, outputs = 16 : i64, block = 16 : i64, complement} : (tensor<1x1x8x16xui8>, tensor<1x1x3x4x64xi8>, tensor<1x16xi32>) -> tensor<1x1x8x16xi32>
+  func.return
+}
+
+// -----
+
+// CHECK: complements are of signed integers, found ui8
+func.func @product_of_complements_without_sign(%x: tensor<5x30xui8>, %w: tensor<1x8x128xi8>, %b: tensor<32xi32>) {
+  %0 = graph.packed_dot_matmul %x, %w, %b {complement} : (tensor<5x30xui8>, tensor<1x8x128xi8>, tensor<32xi32>) -> tensor<5x32xi32>
+  func.return
+}

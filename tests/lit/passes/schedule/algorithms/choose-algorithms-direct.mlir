@@ -1,7 +1,8 @@
 // RUN: aotc-opt %s -p 'choose-algorithms{target=x86-64-v4}' | filecheck %s
 
 // What the faster algorithms are not for, in sizes for which they would pay: groups, taps that are apart, few output
-// channels, for which lanes of input channels or of positions are faster yet; columns of the left matrix, a matrix for each of a batch.
+// channels, for which lanes of input channels or of positions are faster yet; columns of the left matrix, a matrix for
+// each of a batch.
 
 // CHECK-LABEL: func.func @main
 // CHECK-NOT:  algorithm
