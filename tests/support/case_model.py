@@ -15,7 +15,7 @@ import numpy as np
 from kernel_program import DTYPES, on_tiles
 
 from aotc.compiler.driver import in_process
-from aotc.compiler.lowering import import_source, run_phases, uncollected
+from aotc.compiler.lowering import import_source, run_phases
 from aotc.dialects.dtypes import element_type
 from aotc.emit.c.files import emit_c
 from aotc.executor import compiled_in_process, load
@@ -23,6 +23,7 @@ from aotc.measuring.routes import C_FLAGS, build_shared
 from aotc.model.files import write_files
 from aotc.pipeline.compilation import Compilation
 from aotc.pipeline.options import CompileOptions
+from aotc.pipeline.uncollected import uncollected
 
 Array = np.ndarray[Any, Any]
 
