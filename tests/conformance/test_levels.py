@@ -76,7 +76,10 @@ def _is_of_tensors(model: ModelProto) -> bool:
 
 def at_run_time(model: ModelProto, feed: Feed) -> tuple[ModelProto, Feed]:
     """The model with as many inputs as the compiler allows left to run time, and these."""
-    for known in ((), known_inputs(feed)):
+    might_be_known = known_inputs(feed)
+    if not might_be_known:  # there is nothing to find out
+        return model, feed
+    for known in ((), might_be_known):
         complete = with_known(model, feed, known)
         try:
             import_model(
