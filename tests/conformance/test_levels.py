@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from harness import Array, Feed, reference, with_known
+from harness import SCALAR, Array, Feed, reference, with_known
 from node_suite.cases import Case, load_cases
 from node_suite.outcomes import AT_RUN_TIME, compare, expected_reason, known_inputs, open_inputs
 from onnx import ModelProto
@@ -48,10 +48,6 @@ class Expected:
             except AssertionError as error:
                 wrong.append(error)
         raise wrong[0]
-
-
-SCALAR = "rv64gc"
-"""A target without vectors of as wide addresses; what its phases make runs in this process as well."""
 
 
 def batches() -> list[list[Case]]:

@@ -29,10 +29,16 @@ def quickly(artifacts: ArtifactSet) -> ArtifactSet:
     return ArtifactSet(tuple(replace(each, flags=(*each.flags, _LEVEL)) for each in artifacts))
 
 
-def c_quickly(compilation: Compilation, folder: Path) -> CompiledModel:
-    """C of a compilation for this machine, whose weights are embedded, in `folder`."""
+def write_c(compilation: Compilation, folder: Path) -> Path:
+    """C in `folder` as `compile_to` writes it, but for the figures of its report, for which LLVM compiles it, too; the
+    file of code."""
     source, *_ = write_files(folder, emit_c(compilation.module, compilation.store, compilation.info()))
-    return load(build_shared(source, QUICK_FLAGS))
+    return source
+
+
+def c_quickly(compilation: Compilation, folder: Path) -> CompiledModel:
+    """A compilation for this machine, whose weights are embedded, by C in `folder`."""
+    return load(build_shared(write_c(compilation, folder), QUICK_FLAGS))
 
 
 def open_quickly(source: str | os.PathLike[str], route: str, options: CompileOptions) -> CompiledModel:
