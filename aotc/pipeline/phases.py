@@ -264,8 +264,8 @@ def to_llvm(
 
 @lru_cache(maxsize=512)
 def make_passes(pipeline: str) -> tuple[ModulePass, ...]:
-    """The passes of a pipeline in the syntax of `aotc-opt -p`; they keep no state, and those of a small model take as
-    long to make as to run. Raises UsageError for one that it cannot be."""
+    """The passes of a pipeline in the syntax of `aotc-opt -p`; they keep no state, and making them again is a tenth of
+    what a small model takes. Raises UsageError for one that it cannot be."""
     try:
         specs = list(parse_pipeline(pipeline)) if pipeline else []
     except ArgSpecParseError as error:
