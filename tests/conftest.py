@@ -4,6 +4,7 @@ Python's own cache is for all processes of a run, and for the next run: commands
 need not compile the sources again, even where the environment says that nothing is to be written beside them.
 """
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -14,3 +15,11 @@ _BYTECODE = str(Path(__file__).parents[1] / "build" / "bytecode")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.pycache_prefix = os.environ.setdefault("PYTHONPYCACHEPREFIX", _BYTECODE)
 sys.dont_write_bytecode = False
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests and their cases live to the end, and models on their way come and go by the million objects:
+    garbage is looked for seldom, and not among the tests."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 20)

@@ -136,7 +136,7 @@ class AotcOpt(xDSLOptMain):
 
     def setup_pipeline(self) -> None:
         """Make the passes. Raises AotcError."""
-        self._passes: list[ModulePass] = [] if self.args.help_pass is not None else make_passes(self.args.passes)
+        self._passes: list[ModulePass] = [] if self.args.help_pass is not None else list(make_passes(self.args.passes))
         if self.args.weights is not None:
             try:
                 WeightStore.load(self.args.weights).attach(self.ctx)

@@ -18,7 +18,6 @@ from aotc.compiler.lowering import (
     in_process_options,
     read_once,
     run_phases,
-    uncollected,
 )
 from aotc.errors import CompileError, Problem, UsageError
 from aotc.machines import processor
@@ -30,6 +29,7 @@ from aotc.pipeline.compilation import Compilation
 from aotc.pipeline.options import CompileOptions
 from aotc.pipeline.phases import PHASE_NAMES, PassTiming
 from aotc.pipeline.signature import FileOptions, InProcessOptions, with_options
+from aotc.pipeline.uncollected import uncollected
 
 if TYPE_CHECKING:
     from aotc.compiler.dynamic.model import DynamicModel

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias, Unpack
@@ -46,19 +44,6 @@ def read_once(source: Source, options: CompileOptions) -> Source:
     if isinstance(source, str | os.PathLike) and not isinstance(source, ModelFile) and options.start_at is None:
         return ModelFile(source)
     return source
-
-
-@contextmanager
-def uncollected() -> Generator[None]:
-    """Without garbage collection: IR is full of cycles and nearly all of it lives to the end, so walking over it again
-    and again takes a quarter of the time and frees next to nothing."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def in_process_options(**options: Unpack[InProcessOptions]) -> CompileOptions:

@@ -28,6 +28,7 @@ from aotc.model.files import Content
 from aotc.model.metadata import ModelInfo, to_json
 from aotc.pipeline.compilation import Compilation
 from aotc.pipeline.options import CODE_KINDS, NATIVE_KINDS
+from aotc.pipeline.uncollected import uncollected
 
 if TYPE_CHECKING:
     from aotc.emit.llvm.object import NativeCode
@@ -266,6 +267,7 @@ def listed(artifacts: Iterable[Artifact], info: ModelInfo) -> ArtifactSet:
     return ArtifactSet(tuple(replace(each, content=text) if each.loader == METADATA else each for each in found))
 
 
+@uncollected()
 def in_process(compilation: Compilation) -> ArtifactSet:
     """What this process needs to run a model with a typed (`c`) entry that takes its memory from its caller, or with an
     entry in bytecode."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from aotc.emit.llvm.link import data_object, shared_library
 from aotc.emit.llvm.tvm_ffi import tvm_ffi_object
 from aotc.errors import CompileError, Problem, UsageError
 from aotc.machines.targets import lookup
-from aotc.model.artifacts import JIT, NATIVE, Artifact, ArtifactSet
+from aotc.model.artifacts import JIT, NATIVE, Artifact, ArtifactSet, Content
 from aotc.model.conventions import artifacts_symbol, json_symbol, weights_symbol
 from aotc.model.files import write_files
 from aotc.model.metadata import to_json
@@ -56,10 +57,11 @@ def linked(artifacts: ArtifactSet) -> bytes:
         raise UsageError(Problem(f"{info.name} cannot be linked to a library", why=why, fix=fix))
     target = lookup(parts[0].target)
     objects = [part.read() for part in parts if not part.name.endswith(".c")]
-    objects += _compiled([part for part in parts if part.name.endswith(".c")], artifacts)
+    headers = {each.name: each.content for each in artifacts if each.name.endswith((".h", ".c"))}
+    objects += [_compiled(part, headers) for part in parts if part.name.endswith(".c")]
     needed = (_REGISTRY,) if info.operator_api == "packed" else ()
     needed += _MACHINE if info.executor == "vm" else ()
-    objects += _compiled([_runtime(parts[0].target, name) for name in needed], artifacts)
+    objects += [_of_runtime(name) for name in needed]
     described = to_json(replace(info, constants=()), indent=None)  # read at each load: no more than loading needs
     objects.append(data_object(json_symbol(info.name), described.encode() + b"\0", target))
     if info.interface_api == "packed" and target.pointer_width == 64:
@@ -75,28 +77,26 @@ def linked(artifacts: ArtifactSet) -> bytes:
     return shared_library(objects, target, info.name, tuple(libraries), threads=info.threads > 1)
 
 
-def _runtime(target: str, name: str) -> Artifact:
+@cache
+def _of_runtime(name: str) -> bytes:
+    """The object of a file of the runtime: the same for all models of a process."""
     source = files("aotc.runtime").joinpath(name).read_bytes()
-    return Artifact("c", NATIVE, name, source, target=target, flags=("-std=c99", "-O2"))
+    return _compiled(Artifact("c", NATIVE, name, source, flags=("-std=c99", "-O2")), {})
 
 
-def _compiled(sources: Sequence[Artifact], artifacts: ArtifactSet) -> list[bytes]:
-    """The objects of files of C, whose headers are in the set or in the runtime."""
-    headers = {each.name: each.content for each in artifacts if each.name.endswith((".h", ".c"))}
-    headers |= {name: files("aotc.runtime").joinpath(name).read_bytes() for name in _HEADERS}
-    objects: list[bytes] = []
+def _compiled(source: Artifact, headers: Mapping[str, Content]) -> bytes:
+    """The object of a file of C, beside which there are `headers` and those of the runtime."""
+    beside = {**headers, **{name: files("aotc.runtime").joinpath(name).read_bytes() for name in _HEADERS}}
+    flags = [flag for flag in source.flags if not flag.startswith(_LINKING)]
+    flags += [] if source.codegen in (*_ALTERNATIVES, "aotc") else ["-fvisibility=hidden"]
     with tempfile.TemporaryDirectory(prefix="aotc-") as folder:
-        for source in sources:
-            write_files(Path(folder), {**headers, source.name: source.content})
-            flags = [flag for flag in source.flags if not flag.startswith(_LINKING)]
-            flags += [] if source.codegen in (*_ALTERNATIVES, "aotc") else ["-fvisibility=hidden"]
-            command = ["cc", "-c", "-fPIC", *flags, source.name, "-o", "out.o"]
-            try:
-                done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-            except FileNotFoundError as error:
-                fix = "install gcc or clang, or build with emit=('object',)"
-                raise CompileError(Problem("there is no C compiler", why="`cc` was not found", fix=fix)) from error
-            if done.returncode:
-                raise CompileError(Problem(f"the C compiler refuses {source.name}", why=done.stderr.strip()[:2000]))
-            objects.append((Path(folder) / "out.o").read_bytes())
-    return objects
+        write_files(Path(folder), {**beside, source.name: source.content})
+        command = ["cc", "-c", "-fPIC", *flags, source.name, "-o", "out.o"]
+        try:
+            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        except FileNotFoundError as error:
+            fix = "install gcc or clang, or build with emit=('object',)"
+            raise CompileError(Problem("there is no C compiler", why="`cc` was not found", fix=fix)) from error
+        if done.returncode:
+            raise CompileError(Problem(f"the C compiler refuses {source.name}", why=done.stderr.strip()[:2000]))
+        return (Path(folder) / "out.o").read_bytes()

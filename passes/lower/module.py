@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from xdsl.dialects import func, llvm
 from xdsl.dialects.builtin import (
@@ -214,9 +215,14 @@ class ModuleLowering:
         if vectors and self._target is not None and self._target.aligns_frames:
             properties["frame_pointer"] = llvm.FramePointerKindAttr(llvm.FramePointerKind.ALL)
         if self._target is not None and self._target.features:
-            features = [StringAttr(each) for each in self._target.features.split(",")]
-            properties["target_features"] = llvm.TargetFeaturesAttr(ArrayAttr(features))
+            properties["target_features"] = _features(self._target.features)
         return properties
+
+
+@lru_cache
+def _features(listed: str) -> llvm.TargetFeaturesAttr:
+    """Features of a processor: a hundred for each function of a model, if they were not the same."""
+    return llvm.TargetFeaturesAttr(ArrayAttr([StringAttr(each) for each in listed.split(",")]))
 
 
 def _global(

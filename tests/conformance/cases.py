@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -318,6 +319,7 @@ def codes() -> Iterator[Case]:
 FAMILIES = (unary, binary, conversion, quantization, reductions, normalization, codes)
 
 
+@cache
 def decided() -> list[tuple[Case, list[Array]]]:
     """Every case that onnxruntime has a kernel for, with its outputs."""
     made = ((each, reference(*each.model())) for family in FAMILIES for each in family())

@@ -10,11 +10,11 @@ from control_cases import CASES, Case
 from harness import assert_close, assert_same_bits, by_every_route, reference
 from onnx import save
 from onnx.parser import parse_model
+from quick_c import open_quickly
 from random_control import random_model
 
 import aotc
 from aotc.measuring.profiling import compile_profiled
-from aotc.measuring.routes import open_model
 from aotc.model.metadata import BufferInfo
 from aotc.pipeline.options import CompileOptions
 
@@ -75,7 +75,7 @@ def test_what_a_loop_stacks_that_data_end(tmp_path: Path) -> None:
 def test_by_every_convention(options: dict[str, object], route: str, tmp_path: Path) -> None:
     case = next(each for each in CASES if each.name == "everything at once")
     save(case.model, tmp_path / "model.onnx")
-    compiled = open_model(str(tmp_path / "model.onnx"), route, CompileOptions.of(**options))
+    compiled = open_quickly(str(tmp_path / "model.onnx"), route, CompileOptions.of(**options))
     for feed in case.feeds:
         expected = reference(case.model, feed)
         assert expected is not None
@@ -118,7 +118,7 @@ def test_random_control_flow(seed: int, tmp_path: Path) -> None:
         "by definition": aotc.compile(proto, optimize=0),
         "in the workspace": aotc.compile(proto, io="workspace"),
         "by threads": aotc.compile(proto, threads=2),
-        "by C": open_model(str(tmp_path / "model.onnx"), "c", CompileOptions.of(optimize="s")),
+        "by C": open_quickly(str(tmp_path / "model.onnx"), "c", CompileOptions.of(optimize="s")),
     }
     for feed in feeds:
         expected = reference(proto, feed)

@@ -12,9 +12,10 @@ from cases import INTEGERS, onnx_type
 from harness import Array, Feed, with_known
 from node_suite.outcomes import FLAGS
 from onnx import ModelProto, NodeProto, ValueInfoProto, helper, numpy_helper, save
+from quick_c import open_quickly
 
 import aotc
-from aotc.measuring.routes import build_shared, open_model
+from aotc.measuring.routes import build_shared
 from aotc.pipeline.options import CompileOptions
 
 OPERATORS: tuple[tuple[str, dict[str, Any]], ...] = (("Div", {}), ("Mod", {}), ("Mod", {"fmod": 1}))
@@ -88,7 +89,7 @@ def test_division_is_defined(route: str, tmp_path: Path) -> None:
         aotc.compile_to(tmp_path / "division.onnx", tmp_path, emit="c", weights="embedded", **options)
         compiled = aotc.load(build_shared(tmp_path / "division.c", FLAGS))
     else:
-        compiled = open_model(str(tmp_path / "division.onnx"), way, CompileOptions.of(**options))
+        compiled = open_quickly(str(tmp_path / "division.onnx"), way, CompileOptions.of(**options))
     assert_exact(compiled(feed), expected)
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import onnx.parser
 import pytest
+from quick_c import open_quickly
 
 from aotc.compiler.driver import lower
 from aotc.dialects.aot.contract import arguments_of, kernels
 from aotc.errors import AotcError
-from aotc.measuring.routes import open_model
 from aotc.pipeline.options import CompileOptions
 
 MODEL = """<ir_version: 8, opset_import: ["" : 17]>
@@ -41,7 +41,7 @@ def test_indices_out_of_range(route: str, optimize: str, tmp_path: Path) -> None
     path = tmp_path / "indices.onnx"
     onnx.save(onnx.parser.parse_model(MODEL), path)
     free, checked = (
-        open_model(str(path), route, CompileOptions.of(optimize=optimize, check_indices=check))
+        open_quickly(str(path), route, CompileOptions.of(optimize=optimize, check_indices=check))
         for check in (False, True)
     )
     expected = free(FEED)
@@ -89,8 +89,8 @@ def test_each_thread_checks_its_share(route: str, threads: int, tmp_path: Path) 
     """Wherever an index is out of range, all threads come back with the status, and the next call is right again."""
     path = tmp_path / "indices.onnx"
     onnx.save(onnx.parser.parse_model(LARGE), path)
-    checked = open_model(str(path), route, CompileOptions(check_indices=True, threads=threads))
-    free = open_model(str(path), "jit", CompileOptions())
+    checked = open_quickly(str(path), route, CompileOptions(check_indices=True, threads=threads))
+    free = open_quickly(str(path), "jit", CompileOptions())
     feed = _large_feed()
     expected = free(feed)
     for name in "ijkst":

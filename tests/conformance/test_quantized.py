@@ -10,10 +10,10 @@ import pytest
 from harness import by_c_and_llvm
 from onnx import save
 from quantized import LEVELS, MICROSOFT, Graph, assert_close, assert_equal, pick, scale_of_sums, window
+from quick_c import open_quickly
 
 import aotc
 from aotc.errors import UsageError
-from aotc.measuring.routes import open_model
 from aotc.pipeline.options import CompileOptions
 
 
@@ -254,8 +254,8 @@ def test_fixed_requantization_is_one_unit_off_at_most(route: str, tmp_path: Path
             make(g)
     path = tmp_path / "cases.onnx"
     save(g.model(), path)
-    exact = open_model(str(path), "jit", CompileOptions(optimize="0"))(g.inputs)
-    fixed = open_model(str(path), route, CompileOptions(optimize="0", requantize="fixed"))(g.inputs)
+    exact = open_quickly(str(path), "jit", CompileOptions(optimize="0"))(g.inputs)
+    fixed = open_quickly(str(path), route, CompileOptions(optimize="0", requantize="fixed"))(g.inputs)
     distances = [np.abs(exact[name].astype(np.int64) - fixed[name]) for name in g.outputs]
     assert max(int(each.max()) for each in distances) == 1
     assert sum(int(each.sum()) for each in distances) < 0.02 * sum(each.size for each in distances)

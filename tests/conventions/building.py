@@ -36,14 +36,20 @@ def compile_model(
         folder,
         name=name,
         emit=emit,
-        interface_api=choice.interface_api,
-        operator_api=choice.operator_api,
-        runtime=choice.runtime,
-        workspace=choice.workspace,
-        weights=choice.weights,
-        operator_arguments=choice.operator_arguments,
+        **options_of(choice),
         **options,
     )
+    return external_weights(folder, choice, name)
+
+
+def options_of(choice: Conventions) -> dict[str, str]:
+    """A choice as options of a compilation."""
+    names = ("interface_api", "operator_api", "runtime", "workspace", "weights", "operator_arguments")
+    return {name: getattr(choice, name) for name in names}
+
+
+def external_weights(folder: Path, choice: Conventions, name: str) -> Path | None:
+    """The assembly file in `folder` that holds the weights of a model, where they are external under `choice`."""
     if choice.weights != "external":
         return None
     assembly = folder / f"{name}_weights.S"

@@ -10,10 +10,14 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from lowered import Lowered
 from onnx import TensorProto, helper, numpy_helper
+from quick_c import write_c
 from zoo import HERE, MODELS, ZooModel
 
 import aotc
+from aotc.compiler.driver import lower
+from aotc.pipeline.options import CompileOptions
 
 WARNINGS = (
     *("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-pedantic", "-Wvla", "-Wstrict-prototypes"),
@@ -39,18 +43,11 @@ def accepts(*command: str | Path) -> None:
 def test_c_is_free_of_warnings_and_the_header_is_cpp_under_every_interface(model: ZooModel, tmp_path: Path) -> None:
     if model.folder is None:
         pytest.skip(f"{model.name} is not in AOTC_MODEL_ZOO")
-    dims = model.dims.get("", {})
-    aotc.compile_to(model.folder / "model.onnx", tmp_path, name="m", dims=dims, stop_after="loops")
+    lowered = Lowered(model.folder / "model.onnx", name="m", dims=model.dims.get("", {}))
     for interface, operators in INTERFACES:
         folder = tmp_path / interface
-        aotc.compile_to(
-            tmp_path / "m.loops.mlir",
-            folder,
-            start_at="loops",
-            interface_api=interface,
-            operator_api=operators,
-            weights="embedded" if model.shipped and interface == "c" else "external",
-        )
+        weights = "embedded" if model.shipped and interface == "c" else "external"
+        write_c(lowered.under(interface_api=interface, operator_api=operators, weights=weights), folder)
         for compiler in C_COMPILERS:
             accepts(compiler, *WARNINGS, "-fsyntax-only", folder / "m.c")
         # Twice, and used: as an application with several source files has it.
@@ -115,15 +112,15 @@ def test_memory_that_changes_its_type_means_the_same_at_every_level(name: str, t
         source = HERE / "data" / name / "model.onnx"
         with np.load(HERE / "data" / name / "inputs.npz") as inputs:
             (x,) = inputs.values()
-    info = aotc.compile_to(source, tmp_path, name="m", target=TOLD_NOTHING).info
-    assert info is not None
+    lowered = lower(source, CompileOptions.of(name="m", target=TOLD_NOTHING))
+    write_c(lowered, tmp_path)
     (tmp_path / "main.c").write_text(DRIVER)
     outputs = dict[str, bytes]()
     for compiler in C_COMPILERS:
         subprocess.run([compiler, "-std=c99", "-O3", "-c", tmp_path / "m.c", "-o", tmp_path / "m.o"], check=True)
         listing = subprocess.run(["nm", tmp_path / "m.o"], check=True, capture_output=True, text=True).stdout
         kept = {line.split()[-1].split(".")[0] for line in listing.splitlines()}
-        assert {kernel.symbol for kernel in info.kernels} <= kept, "inlined: only luck would keep the order"
+        assert {kernel.symbol for kernel in lowered.info().kernels} <= kept, "inlined: only luck would keep the order"
         for flags, unit in ((("-O0",), "m.c"), (("-O3",), "m.o"), (("-O3", "-flto"), "m.c")):
             program = tmp_path / "program"
             sources = (tmp_path / "main.c", tmp_path / unit)

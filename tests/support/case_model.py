@@ -13,16 +13,15 @@ from typing import Any, Protocol
 
 import numpy as np
 from kernel_program import DTYPES, on_tiles
+from quick_c import c_quickly
 
 from aotc.compiler.driver import in_process
-from aotc.compiler.lowering import import_source, run_phases, uncollected
+from aotc.compiler.lowering import import_source, run_phases
 from aotc.dialects.dtypes import element_type
-from aotc.emit.c.files import emit_c
-from aotc.executor import compiled_in_process, load
-from aotc.measuring.routes import C_FLAGS, build_shared
-from aotc.model.files import write_files
+from aotc.executor import compiled_in_process
 from aotc.pipeline.compilation import Compilation
 from aotc.pipeline.options import CompileOptions
+from aotc.pipeline.uncollected import uncollected
 
 Array = np.ndarray[Any, Any]
 
@@ -71,8 +70,8 @@ def run_on_tiles(text: str, folder: Path, route: str, feed: Mapping[str, Array],
     with uncollected():
         if route == "jit":
             return compiled_in_process(compilation)(dict(feed))
-        (source, *_) = write_files(folder, emit_c(compilation.module, compilation.store, compilation.info()))
-    return load(build_shared(source, [*C_FLAGS, "-O1"]))(dict(feed))
+        compiled = c_quickly(compilation, folder)
+    return compiled(dict(feed))
 
 
 class Operation(Protocol):

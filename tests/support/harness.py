@@ -11,15 +11,13 @@ from typing import Any
 import numpy as np
 import onnxruntime
 from onnx import ModelProto, TensorProto, numpy_helper
+from quick_c import c_quickly
 
 import aotc
 from aotc.compiler.driver import in_process, lower
 from aotc.dialects.dtypes import element_type, is_encoded, number_kind
-from aotc.emit.c.files import emit_c
 from aotc.executor import CompiledModel, compiled_in_process
 from aotc.frontend.onnx.tensors import DTYPES, read_tensor
-from aotc.measuring.routes import C_FLAGS, build_shared
-from aotc.model.files import write_files
 from aotc.pipeline.options import CompileOptions
 
 Array = np.ndarray[Any, Any]
@@ -65,8 +63,7 @@ def by_c_and_llvm(
     """A model lowered once, and its kernels by C, compiled quickly, and by LLVM in this process."""
     chosen = replace(in_process(options or CompileOptions()), weights="embedded")
     compilation = lower(source, chosen)
-    text, *_ = write_files(folder, emit_c(compilation.module, compilation.store, compilation.info()))
-    return aotc.load(build_shared(text, (*C_FLAGS, "-O1"))), compiled_in_process(compilation)
+    return c_quickly(compilation, folder), compiled_in_process(compilation)
 
 
 def by_every_route(model: ModelProto, folder: Path, *, threads: bool = True) -> dict[str, CompiledModel]:

@@ -91,7 +91,7 @@ def through_llvm(module: ModuleOp, symbol: str, target: str | None = "host") -> 
 
 
 def all_through_c(
-    module: ModuleOp, symbols: Sequence[str], folder: Path, flags: Sequence[str] = ("-O1", "-march=native")
+    module: ModuleOp, symbols: Sequence[str], folder: Path, flags: Sequence[str] = ("-Og", "-march=native")
 ) -> dict[str, Kernel]:
     """The functions through C and gcc, which works in `folder`."""
     (folder / "unit.c").write_text("".join(CSource(module, WeightStore()).text()))
@@ -101,7 +101,7 @@ def all_through_c(
     return {symbol: _callable(getattr(library, symbol), None) for symbol in symbols}
 
 
-def through_c(module: ModuleOp, symbol: str, folder: Path, flags: Sequence[str] = ("-O1", "-march=native")) -> Kernel:
+def through_c(module: ModuleOp, symbol: str, folder: Path, flags: Sequence[str] = ("-Og", "-march=native")) -> Kernel:
     """The same of one function."""
     return all_through_c(module, [symbol], folder, flags)[symbol]
 

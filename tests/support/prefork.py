@@ -31,6 +31,8 @@ ENTRIES = {"aotc": "aotc.cli.main", "aotc-opt": "aotc.cli.opt", "filecheck": "fi
 """Command -> the module of its `main`."""
 _PACKAGES = ("aotc.passes", "aotc.dialects", "aotc.frontend", "aotc.compiler", "aotc.emit", "aotc.pipeline")
 """What is imported before the first command."""
+_READ_AT_THE_START = ("PYTHON", "LD_", "LANG", "LC_")
+"""The beginnings of variables that matter to the server itself."""
 _WENT_WRONG = 70
 """The exit code of a command where the server died."""
 
@@ -73,8 +75,13 @@ def _started(environment: tuple[tuple[str, str], ...]) -> Path:
 
 
 def commands(environment: Mapping[str, str] | None = None) -> Path:
-    """The folder of the commands; its server starts with this environment, or with that of this process."""
-    return _started(tuple(sorted((os.environ if environment is None else environment).items())))
+    """The folder of the commands, whose server is started once.
+
+    Commands bring an environment of their own. Of this one, or of that of this process, the server needs what an
+    interpreter reads as it starts: the rest changes with every test, pytest writes its name there.
+    """
+    given = os.environ if environment is None else environment
+    return _started(tuple(sorted(item for item in given.items() if item[0].startswith(_READ_AT_THE_START))))
 
 
 def _serve(address: str) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from aotc.compiler import cache
 from aotc.compiler.dynamic.interface import Array
 from aotc.compiler.keywords import in_python_terms
-from aotc.compiler.lowering import Source, import_source, in_process, run_phases, uncollected
+from aotc.compiler.lowering import Source, import_source, in_process, run_phases
 from aotc.compiler.reuse import in_process_set
 from aotc.errors import Problem, UsageError
 from aotc.executor.loading import InMemory
@@ -23,6 +23,7 @@ from aotc.model.model_file import ModelFile
 from aotc.model.naming import c_identifier
 from aotc.pipeline.compilation import Compilation
 from aotc.pipeline.options import CompileOptions
+from aotc.pipeline.uncollected import uncollected
 
 if TYPE_CHECKING:
     from aotc.executor import CompiledModel

@@ -26,7 +26,7 @@ EXPECTED = Path(__file__).parent / "expected_failures.toml"
 AT_RUN_TIME = "run time"
 """What every refusal says that goes away once an input is a constant."""
 RUNTIME = Path(aotc.__file__).parent / "runtime"
-FLAGS = ("-std=c99", "-O1", "-ffp-contract=off", "-fPIC", "-shared")
+FLAGS = ("-std=c99", "-Og", "-ffp-contract=off", "-fPIC", "-shared")
 """How C is built: quickly."""
 
 Status = Literal["passed", "failed", "skipped"]

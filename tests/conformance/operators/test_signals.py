@@ -145,11 +145,12 @@ def test_data_say_whether_dropout_trains() -> None:
 
 
 def test_random_numbers_in_c(tmp_path: Path) -> None:
-    from aotc.measuring.routes import open_model
+    from quick_c import open_quickly
+
     from aotc.pipeline.options import CompileOptions
 
     path = tmp_path / "random.onnx"
     onnx.save(onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 22]>\n{UNIFORM}'), path)
     feed = {"x": np.zeros(1, np.float32)}
-    by_c, by_llvm = (open_model(str(path), route, CompileOptions())(feed)["u"] for route in ("c", "jit"))
+    by_c, by_llvm = (open_quickly(str(path), route, CompileOptions())(feed)["u"] for route in ("c", "jit"))
     np.testing.assert_array_equal(by_c, by_llvm)

@@ -31,6 +31,12 @@ def test_environment(variables: dict[str, str], warned: bool, tmp_path: Path) ->
     assert ("here" in done.stdout + done.stderr) == warned
 
 
+def test_one_server_serves_all_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = prefork.commands()
+    monkeypatch.setenv("PYTEST_CURRENT_TEST", "another")
+    assert prefork.commands() == before
+
+
 @pytest.mark.parametrize(("arguments", "code"), [(["ops"], 0), (["nonsense"], 2), (["check", "none.onnx"], 4)])
 def test_exit_codes(arguments: list[str], code: int, tmp_path: Path) -> None:
     done = subprocess.run([prefork.commands() / "aotc", *arguments], cwd=tmp_path, capture_output=True, check=False)

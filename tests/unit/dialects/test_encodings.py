@@ -9,11 +9,11 @@ import ml_dtypes
 import numpy as np
 import pytest
 from onnx import ModelProto, helper, save
+from quick_c import open_quickly
 
 from aotc.dialects import arrays
 from aotc.dialects.dtypes import ELEMENT_TYPES, is_encoded, is_minifloat, number_kind, numpy_dtype
 from aotc.frontend.onnx.tensors import ONNX_TYPES
-from aotc.measuring.routes import open_model
 from aotc.pipeline.options import CompileOptions
 
 Array = np.ndarray[Any, Any]
@@ -104,7 +104,7 @@ def x() -> Array:
 def test_kernels_convert_as_arrays_do(route: str, x: Array, tmp_path: Path) -> None:
     proto, feed = model(x)
     save(proto, tmp_path / "casts.onnx")
-    outputs = open_model(str(tmp_path / "casts.onnx"), route, CompileOptions())(feed)
+    outputs = open_quickly(str(tmp_path / "casts.onnx"), route, CompileOptions())(feed)
     for i, mode in enumerate(MODES):
         saturate, rounding = bool(mode.get("saturate", 1)), mode.get("round_mode", "up")
         folded = arrays.convert(x, numpy_dtype(mode["to"]), saturate=saturate, rounding=rounding)

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import ModelProto, helper, numpy_helper, save
+from quick_c import open_quickly
 
 import aotc
 from aotc.cli.main import run
 from aotc.compiler.checking.recordings import random_array, read_arrays
 from aotc.dialects.dtypes import ELEMENT_TYPES, element_type, is_encoded, numpy_dtype
 from aotc.frontend.onnx.tensors import ONNX_TYPES
-from aotc.measuring.routes import open_model
 from aotc.model.dlpack import DLPACK_TYPES
 from aotc.model.metadata import TensorInfo
 from aotc.model.weights import npz_bytes
@@ -74,7 +74,7 @@ def fed(given: dict[str, Array]) -> dict[str, Array]:
 @pytest.mark.parametrize("interface", ["c", "micro", "packed"])
 @pytest.mark.parametrize("route", ["jit", "c"])
 def test_every_interface_takes_and_gives_them(route: str, interface: str, path: Path, given: dict[str, Array]) -> None:
-    model = open_model(str(path), route, CompileOptions(interface_api=interface))
+    model = open_quickly(str(path), route, CompileOptions(interface_api=interface))
     outputs = model(fed(given))
     for name in MOVED:
         assert outputs[f"out.{name}"].dtype == numpy_dtype(name)

@@ -9,10 +9,10 @@ import onnx
 import onnx.parser
 import onnxruntime
 import pytest
+from quick_c import open_quickly
 
 import aotc
 from aotc.cli.main import run
-from aotc.measuring.routes import open_model
 from aotc.model.naming import distinct_names
 from aotc.pipeline.options import CompileOptions
 
@@ -37,7 +37,7 @@ def test_a_number_keeps_names_apart() -> None:
 def test_each_has_a_name(route: str, tmp_path: Path) -> None:
     path = tmp_path / "twice.onnx"
     onnx.save(model(TWICE), path)
-    found = open_model(str(path), route, CompileOptions())({"x": X})
+    found = open_quickly(str(path), route, CompileOptions())({"x": X})
     assert list(found) == ["y", "z", "y_1", "y_2"]
     for name in ("y", "y_1", "y_2"):
         np.testing.assert_array_equal(found[name], -X)

@@ -20,7 +20,7 @@ def build_and_run(folder: Path, files: list[Path], compiler: str = "gcc", standa
     for file in files:
         if file.suffix == ".c":
             objects.append(file.with_suffix(".o"))
-            subprocess.run(["gcc", "-std=c99", "-O1", "-c", file, "-o", objects[-1]], check=True)
+            subprocess.run(["gcc", "-std=c99", "-Og", "-march=native", "-c", file, "-o", objects[-1]], check=True)
         else:
             objects.append(file)
     language = "c++" if "++" in compiler else "c"
@@ -46,7 +46,7 @@ def test_b4_c1_c2_c3_a_model_defines_its_entry_and_its_descriptor(tmp_path: Path
         unit = file
         if emit == "c":
             unit = tmp_path / f"{name}.o"
-            subprocess.run(["gcc", "-std=c99", "-c", file, "-o", unit], check=True)
+            subprocess.run(["gcc", "-std=c99", "-march=native", "-c", file, "-o", unit], check=True)
         nm = subprocess.run(["nm", "-g", unit], check=True, capture_output=True, text=True).stdout
         defined = {line.split()[2] for line in nm.splitlines() if len(line.split()) == 3}
         assert defined - {f"aotc_{name}_supported"} == {f"aotc_{name}_run", f"aotc_{name}_model"}

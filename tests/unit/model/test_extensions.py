@@ -113,7 +113,7 @@ Install = Callable[..., None]
 
 
 def _forget() -> None:
-    for cached in (universe.multiverse, registry.load_importers, phases._extensions):  # pyright: ignore[reportPrivateUsage]
+    for cached in (universe.multiverse, registry.load_importers, phases.make_passes, phases._extensions):  # pyright: ignore[reportPrivateUsage]
         cached.cache_clear()
     strategy.registered.cache_clear()
     strategy.strategies_of.cache_clear()

@@ -108,14 +108,17 @@ def test_d13_registry(tmp_path: Path) -> None:
     subprocess.run([build(tmp_path, HERE / "registry.c", RUNTIME / "aotc_registry.c")], check=True)
 
 
+@pytest.fixture(scope="module")
+def objects(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Those of all sources, with sanitizers."""
+    folder = tmp_path_factory.mktemp("objects")
+    subprocess.run(["gcc", *SANITIZE, "-c", *map(str, SOURCES)], check=True, cwd=folder)
+    return sorted(folder.glob("*.o"))
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 @pytest.mark.parametrize("standard", ["c++11", "c++17"])
-def test_b8_cplusplus(tmp_path: Path, standard: str) -> None:
-    if shutil.which("g++") is None:
-        pytest.skip("needs g++")
-    objects = []
-    for source in SOURCES:
-        objects.append(tmp_path / f"{source.stem}.o")
-        subprocess.run(["gcc", *SANITIZE, "-c", str(source), "-o", str(objects[-1])], check=True)
+def test_b8_cplusplus(tmp_path: Path, standard: str, objects: list[Path]) -> None:
     flags = (f"-std={standard}", "-Wall", "-Wextra", "-pedantic", "-Werror")
     subprocess.run([build(tmp_path, HERE / "wrapper.cpp", *objects, flags=flags, compiler="g++")], check=True)
 

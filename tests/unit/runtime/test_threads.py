@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import threading
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +149,12 @@ MODELS = {
 }
 
 
+@cache
+def compiled(name: str, threads: int = 1, **options: Any) -> CompiledModel:
+    """One of the models, in this process."""
+    return aotc.compile(MODELS[name](), threads=threads, **options)
+
+
 def inputs_of(model: CompiledModel, seed: int = 0) -> dict[str, Array]:
     """Random inputs."""
     generator = np.random.default_rng(seed)
@@ -171,12 +178,11 @@ def assert_same(found: dict[str, Array], expected: dict[str, Array]) -> None:
     ("name", "options"), [*((name, {}) for name in MODELS), ("convolutions", {"optimize": "0", "accuracy": "strict"})]
 )
 def test_in_process(name: str, options: dict[str, Any]) -> None:
-    source = MODELS[name]()
-    alone = aotc.compile(source, **options)
+    alone = compiled(name, **options)
     inputs = inputs_of(alone)
     expected = alone(inputs)
     for threads in (2, 3):
-        model = aotc.compile(source, threads=threads, **options)
+        model = compiled(name, threads, **options)
         assert model.metadata.threads == threads
         for _ in range(5):
             assert_same(model(inputs), expected)
@@ -208,10 +214,9 @@ def test_libraries_and_c(tmp_path: Path) -> None:
 @needs_gcc
 @pytest.mark.parametrize("options", [{"interface_api": "micro"}, {"interface_api": "packed", "workspace": "caller"}])
 def test_other_entries(options: dict[str, Any], tmp_path: Path) -> None:
-    source = convolutions()
-    plain = aotc.compile(source)
+    plain = compiled("convolutions")
     inputs = inputs_of(plain)
-    aotc.compile_to(source, tmp_path, name="m", emit="shared", threads=2, operator_api="unpacked", **options)
+    aotc.compile_to(convolutions(), tmp_path, name="m", emit="shared", threads=2, operator_api="unpacked", **options)
     model = load(tmp_path / "m.so")
     assert_same(model(inputs), plain(inputs))
     assert_same(model.clone()(inputs), plain(inputs))
@@ -219,8 +224,7 @@ def test_other_entries(options: dict[str, Any], tmp_path: Path) -> None:
 
 @needs_threads
 def test_calls_from_several_threads() -> None:
-    source = attention()
-    first, second = aotc.compile(source, threads=2), aotc.compile(convolutions(), threads=3)
+    first, second = compiled("attention", 2), compiled("convolutions", 3)
     instances = [first, first.clone(), second, second.clone()]
     cases = [(model, inputs_of(model, seed)) for seed, model in enumerate(instances)]
     expected = [model(inputs) for model, inputs in cases]

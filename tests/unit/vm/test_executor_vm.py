@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from control_cases import CASES, Case
+from quick_c import quickly
 
 import aotc
 from aotc.cli.main import run
@@ -50,7 +51,7 @@ def test_g17_the_machine_in_python_and_in_c_and_compiled_code_agree(artifacts: A
         "in process": aotc.compile(model, executor="vm"),
         "an object in memory": artifacts.jit(),
         "linked": aotc.build(model, emit="object", executor="vm").load(),
-        "in C": aotc.build(model, emit="c", executor="vm", operator_api="packed").load(),
+        "in C": quickly(aotc.build(model, emit="c", executor="vm", operator_api="packed")).load(),
         "a library": aotc.load(tmp_path / "m.so"),
         "a copy of it": ArtifactSet.of_blob(artifacts.blob()).load(),
     }
@@ -89,8 +90,8 @@ def test_a_call_bound_to_arrays_and_threads(artifacts: ArtifactSet) -> None:
 @pytest.mark.parametrize("name", [LOOPING, "scan forward and backward", "images until one is bright", "nested if"])
 def test_g1_g4_control_flow_by_the_machine_in_c(name: str) -> None:
     case = next(each for each in CASES if each.name == name)
-    expected = aotc.build(case.model, emit="c", interface_api="packed", operator_api="cpacked").load()
-    found = aotc.build(case.model, emit="c", executor="vm").load()
+    expected = quickly(aotc.build(case.model, emit="c", interface_api="packed", operator_api="cpacked")).load()
+    found = quickly(aotc.build(case.model, emit="c", executor="vm")).load()
     for feed in case.feeds:
         same(expected, found, feed)
 
@@ -107,7 +108,7 @@ def test_the_memory_of_the_machine_in_c_does_not_depend_on_how_often_a_loop_runs
         ({"x": np.ones((20000, 4), np.float32), "s": np.zeros(4, np.float32)},),
     )
     expected = aotc.compile(case.model)
-    artifacts = aotc.build(case.model, emit="c", executor="vm")
+    artifacts = quickly(aotc.build(case.model, emit="c", executor="vm"))
     (feed,) = case.feeds
     same(expected, artifacts.load(), feed)
 
@@ -121,7 +122,7 @@ def test_the_c_has_the_entry_as_bytecode_alone(artifacts: ArtifactSet, tmp_path:
     (tmp_path / "use.c").write_text('#include "m.h"\nint main(void) { return aotc_m_model_packed.run_func == 0; }\n')
     strict = ("-std=c99", "-Wall", "-Wextra", "-pedantic", "-Wconversion", "-Wmissing-prototypes", "-Werror")
     files = ["m.c", "m_vm.c", "use.c", *(str(RUNTIME / f"aotc_{name}.c") for name in ("vm", "vm_builtins"))]
-    flags = [*strict, f"-I{RUNTIME}", "-I.", "-O1", "-ffp-contract=off"]
+    flags = [*strict, f"-I{RUNTIME}", "-I.", "-Og", "-march=native", "-ffp-contract=off"]
     subprocess.run(["gcc", *flags, *files, "-lm", "-o", "use"], cwd=tmp_path, check=True)
     assert subprocess.run([tmp_path / "use"], check=False).returncode == 0
 
@@ -146,7 +147,7 @@ def test_what_operators_refuse_is_an_error_of_the_run() -> None:
     for emit in (None, "c"):
         options: dict[str, Any] = {"executor": "vm", "check_indices": True}
         model = aotc.compile(case.model, **options) if emit is None else None
-        model = model or aotc.build(case.model, emit="c", **options).load()
+        model = model or quickly(aotc.build(case.model, emit="c", **options)).load()
         with pytest.raises(RunError, match="returned -1"):
             model(case.feeds[0])
 

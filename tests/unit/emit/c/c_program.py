@@ -28,15 +28,27 @@ _SANITIZE = ["-fsanitize=undefined", "-fno-sanitize-recover=undefined"]
 
 _RUNNER = """
 import ctypes, sys
-import numpy as np
-library = ctypes.CDLL(sys.argv[1])
-with np.load(sys.argv[2]) as file:
-    arrays = {name: file[name].copy() for name in file.files}
-for call in sys.argv[4:]:
+
+library, memory = ctypes.CDLL(sys.argv[1]), {}
+
+def pointer(name):
+    if name not in memory:
+        with open(name, "rb") as file:
+            data = file.read()
+        room = ctypes.create_string_buffer(len(data) + 64)
+        start = -(-ctypes.addressof(room) // 64) * 64
+        ctypes.memmove(start, data, len(data))
+        memory[name] = room, start, len(data)
+    return ctypes.c_void_p(memory[name][1])
+
+for call in sys.argv[2:]:
     symbol, *names = call.split(",")
-    getattr(library, symbol)(*(ctypes.c_void_p(arrays[name].ctypes.data) for name in names))
-np.savez(sys.argv[3], **arrays)
+    getattr(library, symbol)(*map(pointer, names))
+for name, (_, start, size) in memory.items():
+    with open(name, "wb") as file:
+        file.write(ctypes.string_at(start, size))
 """
+"""Arrays are files of their names, which it reads and writes; it needs no package, most of the time of a start."""
 
 
 def parse(text: str) -> ModuleOp:
@@ -59,7 +71,7 @@ def run(
     c: str,
     arrays: Mapping[str, Array],
     calls: Sequence[tuple[str, ...]],
-    flags: Sequence[str] = ("-O1",),
+    flags: Sequence[str] = ("-Og",),
     compiler: str = "gcc",
 ) -> dict[str, Array]:
     """The arrays after `calls`, (symbol, array names...) each; with -march=native without traps, which take minutes."""
@@ -67,13 +79,15 @@ def run(
     library = folder / "unit.so"
     command = [compiler, *WARNINGS, *flags, *([] if "-march=native" in flags else _SANITIZE)]
     subprocess.run([*command, "-shared", "-fPIC", str(folder / "unit.c"), "-o", str(library), "-lm"], check=True)
-    np.savez(folder / "in.npz", **arrays)
-    calls_ = [",".join(call) for call in calls]
-    program = [sys.executable, "-c", _RUNNER, str(library), str(folder / "in.npz"), str(folder / "out.npz"), *calls_]
-    done = subprocess.run(program, capture_output=True, text=True, check=False)
+    for name, array in arrays.items():
+        (folder / name).write_bytes(array.tobytes())
+    program = [sys.executable, "-IS", "-c", _RUNNER, str(library), *(",".join(call) for call in calls)]
+    done = subprocess.run(program, capture_output=True, text=True, check=False, cwd=folder)
     assert done.returncode == 0, done.stderr
-    with np.load(folder / "out.npz") as file:
-        return {name: file[name] for name in file.files}
+    return {
+        name: np.frombuffer(bytearray((folder / name).read_bytes()), array.dtype).reshape(array.shape)
+        for name, array in arrays.items()
+    }
 
 
 def elementwise(

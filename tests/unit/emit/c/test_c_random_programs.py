@@ -251,7 +251,7 @@ def test_random_programs(tmp_path: Path, seed: int, lanes: int) -> None:
         calls.append((f"f{i}", *names))
         interpret(function.body.block, dict(zip(function.args, [expected[name] for name in names], strict=True)))
     # Unused values are the generator's doing, not the emitter's.
-    quiet = ["-O1", "-Wno-unused-variable", "-Wno-unused-but-set-variable"]
+    quiet = ["-Og", "-Wno-unused-variable", "-Wno-unused-but-set-variable"]
     results = run(tmp_path, source(text), start, calls, quiet)
     for name, array in expected.items():
         np.testing.assert_array_equal(results[name], array, err_msg=name)

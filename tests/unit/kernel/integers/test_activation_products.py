@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import ModelProto, helper, numpy_helper, save
+from quick_c import open_quickly
 
-from aotc.measuring.routes import open_model
 from aotc.pipeline.options import CompileOptions
 
 Array = np.ndarray[Any, Any]
@@ -55,6 +55,6 @@ def _model(kind: Any) -> tuple[ModelProto, dict[str, Array], dict[str, Array]]:
 def test_exact(kind: Any, route: str, optimize: str, tmp_path: Path) -> None:
     model, feed, expected = _model(kind)
     save(model, tmp_path / "model.onnx")
-    found = open_model(str(tmp_path / "model.onnx"), route, CompileOptions.of(optimize=optimize))(feed)
+    found = open_quickly(str(tmp_path / "model.onnx"), route, CompileOptions.of(optimize=optimize))(feed)
     for name, array in expected.items():
         np.testing.assert_array_equal(found[name], array, err_msg=name)

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from onnx import ModelProto, helper, numpy_helper, save
+from quick_c import open_quickly
 
-from aotc.measuring.routes import open_model
 from aotc.pipeline.options import CompileOptions
 
 Array = np.ndarray[Any, Any]
@@ -88,7 +88,7 @@ def _model(random: np.random.Generator, kind: Any) -> tuple[ModelProto, dict[str
 def test_as_the_loops_that_define_them(kind: Any, route: str, tmp_path: Path) -> None:
     model, feed = _model(np.random.default_rng(8), kind)
     save(model, path := str(tmp_path / "model.onnx"))
-    wanted = open_model(path, "jit", CompileOptions.of(optimize="0"))(feed)
-    found = open_model(path, route, CompileOptions.of(optimize="2"))(feed)
+    wanted = open_quickly(path, "jit", CompileOptions.of(optimize="0"))(feed)
+    found = open_quickly(path, route, CompileOptions.of(optimize="2"))(feed)
     for name, array in wanted.items():
         np.testing.assert_array_equal(found[name], array, err_msg=name)

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import ModelProto, NodeProto, helper, numpy_helper, save
+from quick_c import open_quickly
 
 import aotc
 from aotc.machines.targets import lookup
-from aotc.measuring.routes import open_model
 from aotc.pipeline.options import CompileOptions
 
 Array = np.ndarray[Any, Any]
@@ -194,7 +194,7 @@ def _equal(found: dict[str, Array], cases: Cases) -> None:
 def test_exact_on_this_machine(kind: type[np.generic], route: str, tmp_path: Path) -> None:
     cases = Cases(kind)
     save(cases.model(), tmp_path / "model.onnx")
-    _equal(open_model(str(tmp_path / "model.onnx"), route, CompileOptions())(cases.feed), cases)
+    _equal(open_quickly(str(tmp_path / "model.onnx"), route, CompileOptions())(cases.feed), cases)
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_exact_where_weights_have_zero_points(target: str, tmp_path: Path) -> No
 def test_exact_with_zero_points_in_c_and_without_schedules(route: str, optimize: str, tmp_path: Path) -> None:
     cases = Cases(np.int8, offsets=True)
     save(cases.model(), tmp_path / "model.onnx")
-    _equal(open_model(str(tmp_path / "model.onnx"), route, CompileOptions.of(optimize=optimize))(cases.feed), cases)
+    _equal(open_quickly(str(tmp_path / "model.onnx"), route, CompileOptions.of(optimize=optimize))(cases.feed), cases)
 
 
 @pytest.mark.parametrize("offsets", [False, True])

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from case_model import Array, CaseModel, tensor
 from onnx import ModelProto, TensorProto, helper, numpy_helper, save
+from quick_c import open_quickly
 from xdsl.dialects.builtin import f64, i32
 
 from aotc.dialects.graph.shapes import ceil_div
 from aotc.machines.families import X86_AVX2, X86_AVX512
 from aotc.machines.targets import lookup, machine_of
-from aotc.measuring.routes import open_model
 from aotc.passes.kernel.costs.dots import pair_machine
 from aotc.passes.kernel.costs.winograd import ConvolutionSizes, winograd_choices
 from aotc.pipeline.options import CompileOptions
@@ -121,7 +121,7 @@ def _model() -> tuple[ModelProto, dict[str, Array], dict[str, Array]]:
 def test_sums_are_exact(route: str, target: str, tmp_path: Path) -> None:
     model, inputs, results = _model()
     save(model, tmp_path / "cases.onnx")
-    run = open_model(str(tmp_path / "cases.onnx"), route, CompileOptions(target=target))
+    run = open_quickly(str(tmp_path / "cases.onnx"), route, CompileOptions(target=target))
     found = run(inputs)
     for name, expected in results.items():
         np.testing.assert_array_equal(found[name], expected, err_msg=name)

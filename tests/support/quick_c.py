@@ -1,0 +1,65 @@
+"""Models by C and by LLVM in little time, for tests whose point is not the optimiser of a C compiler."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from aotc.compiler.driver import build_with, in_process, lower
+from aotc.emit.c.files import emit_c
+from aotc.executor import CompiledModel, compiled_in_process, load
+from aotc.measuring.routes import C_FLAGS, build_shared, open_model
+from aotc.model.artifacts import ArtifactSet
+from aotc.model.files import write_files
+from aotc.pipeline.compilation import Compilation
+from aotc.pipeline.options import CompileOptions
+
+_LEVEL = "-Og"
+"""Of GCC's levels the one that takes the least time, -O0 included where a function has thousands of statements."""
+QUICK_FLAGS = (*C_FLAGS, _LEVEL)
+"""Those of `build_shared`, of which the last level counts."""
+
+
+def quickly(artifacts: ArtifactSet) -> ArtifactSet:
+    """The artefacts, of which C is compiled quickly."""
+    return ArtifactSet(tuple(replace(each, flags=(*each.flags, _LEVEL)) for each in artifacts))
+
+
+def write_c(compilation: Compilation, folder: Path) -> Path:
+    """C in `folder` as `compile_to` writes it, but for the figures of its report, for which LLVM compiles it, too; the
+    file of code."""
+    source, *_ = write_files(folder, emit_c(compilation.module, compilation.store, compilation.info()))
+    return source
+
+
+def c_quickly(compilation: Compilation, folder: Path) -> CompiledModel:
+    """A compilation for this machine, whose weights are embedded, by C in `folder`."""
+    return load(build_shared(write_c(compilation, folder), QUICK_FLAGS))
+
+
+def open_quickly(source: str | os.PathLike[str], route: str, options: CompileOptions) -> CompiledModel:
+    """As `open_model`. A model for this machine, and by no convention that is asked for, is lowered once for code of
+    this process and for C."""
+    how = options.optimize, options.requantize, options.check_indices
+    if route in ("jit", "c") and options == _options(*how):
+        compilation = _lowered(Path(source).read_bytes(), *how)
+        if route == "jit":
+            return compiled_in_process(compilation)
+        with TemporaryDirectory(prefix="aotc-quick.") as folder:
+            return c_quickly(compilation, Path(folder))
+    if route == "c":
+        return quickly(build_with(source, replace(options, emit=("c",)))).load()
+    return open_model(source, route, options)
+
+
+def _options(optimize: str, requantize: str, check_indices: bool) -> CompileOptions:
+    return CompileOptions(optimize=optimize, requantize=requantize, check_indices=check_indices)
+
+
+@lru_cache(maxsize=4)
+def _lowered(model: bytes, *how: Any) -> Compilation:
+    return lower(model, replace(in_process(_options(*how)), weights="embedded"))
