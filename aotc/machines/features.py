@@ -190,6 +190,13 @@ def here() -> tuple[str, ...] | None:
     return tuple(row.name for row in rows if row.flag in words)
 
 
+def runnable(spec: str) -> Target:
+    """The target `spec` if this machine runs code for it, else `host`."""
+    target, host, known = lookup(spec), lookup("host"), here()
+    runs = target.triple == host.triple and known is not None and {*needed(spec)} <= {*known}
+    return target if runs else host
+
+
 def _has(target: Target, rows: tuple[Feature, ...]) -> list[bool]:
     """Which features a target has, by LLVM's own tables: a function is inlined only where its caller has them all."""
     text = [f'target triple = "{target.triple}"']

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from aotc.emit.llvm.object import NativeCode
 from aotc.emit.llvm.threads import SYMBOLS, pool_module
 from aotc.errors import CompileError, Problem
+from aotc.machines.features import runnable
 from aotc.machines.targets import binding, lookup
 
 if TYPE_CHECKING:
@@ -41,8 +42,8 @@ def load_model_object(image: bytes, exports: Iterable[str], threads: int, pooled
 
 
 def host_object(compilation: Compilation) -> bytes:
-    """The object file of a compilation for this machine."""
-    return NativeCode(compilation, lookup("host"), pool=False).object
+    """The object file of a compilation for this machine: for its own target where that runs here, else for `host`."""
+    return NativeCode(compilation, runnable(compilation.options.target), pool=False).object
 
 
 def load_object(image: bytes, exports: Iterable[str], imports: Mapping[str, int] | None = None) -> JitLibrary:

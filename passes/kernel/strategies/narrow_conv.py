@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from xdsl.ir import SSAValue
 
@@ -162,7 +162,7 @@ class PositionsConvStrategy(ConvolutionStrategy[ConvOp]):
 def cycles_of_few_outputs(op: ConvOp, machine: Machine) -> float:
     """The least estimated cycles with input channels or positions in the lanes; infinite where neither has a
     schedule."""
-    strategies = (NarrowConvStrategy(), PositionsConvStrategy())
+    strategies: tuple[KernelStrategy[Any], ...] = (NarrowConvStrategy(), PositionsConvStrategy())
     found = [(each, schedule) for each in strategies if (schedule := each.schedule(op, machine)) is not None]
     return min((each.cost(op, schedule, machine) for each, schedule in found), default=math.inf)
 

@@ -16,12 +16,16 @@ import pytest
 
 import aotc
 from aotc.cli.main import run
+from aotc.compiler.driver import in_process, lower
+from aotc.emit.llvm.jit import host_object
+from aotc.emit.llvm.object import NativeCode
 from aotc.errors import UsageError
 from aotc.executor import load, loading
 from aotc.machines import features, processor
-from aotc.machines.features import FEATURES, ZMM, checks, here, needed, rows_of
-from aotc.machines.targets import binding
+from aotc.machines.features import FEATURES, ZMM, checks, here, needed, rows_of, runnable
+from aotc.machines.targets import binding, lookup
 from aotc.model.metadata import from_json, to_json
+from aotc.pipeline.options import CompileOptions
 
 MODEL = onnx.parser.parse_model(
     '<ir_version: 8, opset_import: ["" : 18]> m (float[2] x) => (float[2] y) { y = Neg(x) }'
@@ -166,3 +170,25 @@ def test_other_architectures_ask_linux(target: str, tmp_path: Path) -> None:
     mask = sum(1 << row.bit for row in rows if row.word == features.HWCAP)
     assert f"getauxval(16) & {mask:#x}u" in (tmp_path / "m.c").read_text()
     assert "@getauxval" in (tmp_path / "m.ll").read_text()
+
+
+@on_x86
+def test_what_is_compiled_for_runs_in_this_process_where_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert runnable("x86-64").name == "x86-64"
+    assert [runnable(target).name for target in ("host", "rv64gc", "cortex-m4")] == ["host"] * 3
+    monkeypatch.setattr(features, "here", lambda: needed("x86-64-v3"))
+    assert [runnable(target).name for target in ("x86-64-v3", "x86-64-v4")] == ["x86-64-v3", "host"]
+    monkeypatch.setattr(features, "here", lambda: None)  # where the operating system does not say
+    assert runnable("x86-64-v3").name == "host"
+
+
+@on_x86
+def test_code_in_this_process_has_the_instructions_of_its_target() -> None:
+    def code(target: str) -> bytes:
+        return host_object(lower(MODEL, in_process(CompileOptions.of(target=target, optimize="0"))))
+
+    def named(target: str) -> bytes:
+        compilation = lower(MODEL, in_process(CompileOptions.of(target=target, optimize="0")))
+        return NativeCode(compilation, lookup(target), pool=False).object
+
+    assert code("x86-64") == named("x86-64") != named("x86-64-v4")
