@@ -159,11 +159,13 @@ class PositionsConvStrategy(ConvolutionStrategy[ConvOp]):
         positions_nest(op, b, reads, writes, schedule)
 
 
+_FEW_OUTPUTS: Sequence[KernelStrategy[Any]] = (NarrowConvStrategy(), PositionsConvStrategy())
+
+
 def cycles_of_few_outputs(op: ConvOp, machine: Machine) -> float:
     """The least estimated cycles with input channels or positions in the lanes; infinite where neither has a
     schedule."""
-    strategies: tuple[KernelStrategy[Any], ...] = (NarrowConvStrategy(), PositionsConvStrategy())
-    found = [(each, schedule) for each in strategies if (schedule := each.schedule(op, machine)) is not None]
+    found = [(each, schedule) for each in _FEW_OUTPUTS if (schedule := each.schedule(op, machine)) is not None]
     return min((each.cost(op, schedule, machine) for each, schedule in found), default=math.inf)
 
 
