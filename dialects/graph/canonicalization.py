@@ -314,6 +314,35 @@ def conv_of_pad(op: ConvOp) -> Simplified:
     return new
 
 
+@simplifies(ReshapeOp)
+def conv_along_fewer_axes(op: ReshapeOp) -> Simplified:
+    """reshape(conv(x)) -> conv(reshape(x)), where it drops a last axis of one element that the kernel has one tap for.
+
+    So one-dimensional convolutions come from frameworks that have only those of images; kernels work on neighbours
+    along the last axis.
+    """
+    conv = producer(op.x, ConvOp)
+    if conv is None or conv.result.get_user_of_unique_use() is None or schedule_of(conv) is not None:
+        return None
+    *others, last = conv.windows()
+    if not others or (last.extent, last.size, last.before, last.after) != (1, 1, 0, 0):
+        return None
+    if shape_of(op.result) != shape_of(conv.result)[:-1]:
+        return None
+    x, weight = (ReshapeOp.get(value, shape=shape_of(value)[:-1]) for value in conv.operands[:2])
+    new = conv.clone()
+    new.operands[0], new.operands[1] = x.result, weight.result
+    pads = [*(window.before for window in others), *(window.after for window in others)]
+    for name, values in (
+        ("strides", [window.stride for window in others]),
+        ("dilations", [window.dilation for window in others]),
+        ("pads", pads),
+    ):
+        new.properties[name] = to_attribute(values)
+    new.refine()
+    return [x, weight, new]
+
+
 def _counts_as_zero(value: SSAValue | None, zero_point: int) -> bool:
     if value is None:
         return zero_point == 0

@@ -202,3 +202,35 @@ func.func @slices_of_regroups(%x: tensor<1x1x6x4xf32>) -> (tensor<1x1x3x4xf32>, 
   %3 = graph.slice %2 {starts = array<i64: 0, 1, 0, 0>, steps = array<i64: 1, 1, 1, 1>, shape = array<i64: 1, 1, 6, 4>} : (tensor<1x2x6x4xf32>) -> tensor<1x1x6x4xf32>
   func.return %1, %3, %2 : tensor<1x1x3x4xf32>, tensor<1x1x6x4xf32>, tensor<1x2x6x4xf32>
 }
+
+// A convolution of images that are a line is one along a line where that axis is dropped.
+// CHECK-LABEL: func.func @lines
+func.func @lines(%x: tensor<1x4x9xf32>, %w: tensor<6x4x3x1xf32>, %b: tensor<6xf32>) -> tensor<1x6x4xf32> {
+  // CHECK-NEXT: [[W:%.*]] = graph.reshape %w {shape = array<i64: 6, 4, 3>}
+  // CHECK-NEXT: [[C:%.*]] = graph.conv %x, [[W]], %b {strides = array<i64: 2>, pads = array<i64: 1, 0>, dilations = array<i64: 1>, group = 1 : i64} : (tensor<1x4x9xf32>, tensor<6x4x3xf32>, tensor<6xf32>) -> tensor<1x6x4xf32>
+  // CHECK-NEXT: func.return [[C]]
+  %0 = graph.reshape %x {shape = array<i64: 1, 4, 9, 1>} : (tensor<1x4x9xf32>) -> tensor<1x4x9x1xf32>
+  %1 = graph.conv %0, %w, %b {strides = array<i64: 2, 3>, pads = array<i64: 1, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1} : (tensor<1x4x9x1xf32>, tensor<6x4x3x1xf32>, tensor<6xf32>) -> tensor<1x6x4x1xf32>
+  %2 = graph.reshape %1 {shape = array<i64: 1, 6, 4>} : (tensor<1x6x4x1xf32>) -> tensor<1x6x4xf32>
+  func.return %2 : tensor<1x6x4xf32>
+}
+
+// Not where others read the image, another axis is dropped, there is padding, one axis only, or a schedule.
+// CHECK-LABEL: func.func @images
+// CHECK-COUNT-3: graph.conv {{.*}}strides = array<i64: 1, 1>
+// CHECK:         graph.conv {{.*}}strides = array<i64: 1>
+// CHECK:         graph.conv {{.*}}strides = array<i64: 1, 1>{{.*}}schedule
+func.func @images(%x: tensor<1x4x9x1xf32>, %w: tensor<6x4x3x1xf32>, %v: tensor<6x4x1x2xf32>, %l: tensor<1x4x1xf32>, %u: tensor<6x4x1xf32>) -> (tensor<1x6x7xf32>, tensor<1x6x7x1xf32>, tensor<6x7x1xf32>, tensor<1x6x9xf32>, tensor<1x6xf32>, tensor<1x6x7xf32>) {
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1} : (tensor<1x4x9x1xf32>, tensor<6x4x3x1xf32>) -> tensor<1x6x7x1xf32>
+  %1 = graph.reshape %0 {shape = array<i64: 1, 6, 7>} : (tensor<1x6x7x1xf32>) -> tensor<1x6x7xf32>
+  %2 = graph.neg %x : (tensor<1x4x9x1xf32>) -> tensor<1x4x9x1xf32>
+  %3 = graph.conv %2, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1} : (tensor<1x4x9x1xf32>, tensor<6x4x3x1xf32>) -> tensor<1x6x7x1xf32>
+  %4 = graph.reshape %3 {shape = array<i64: 6, 7, 1>} : (tensor<1x6x7x1xf32>) -> tensor<6x7x1xf32>
+  %5 = graph.conv %x, %v {strides = array<i64: 1, 1>, pads = array<i64: 0, 1, 0, 0>, dilations = array<i64: 1, 1>, group = 1} : (tensor<1x4x9x1xf32>, tensor<6x4x1x2xf32>) -> tensor<1x6x9x1xf32>
+  %6 = graph.reshape %5 {shape = array<i64: 1, 6, 9>} : (tensor<1x6x9x1xf32>) -> tensor<1x6x9xf32>
+  %7 = graph.conv %l, %u {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 1} : (tensor<1x4x1xf32>, tensor<6x4x1xf32>) -> tensor<1x6x1xf32>
+  %8 = graph.reshape %7 {shape = array<i64: 1, 6>} : (tensor<1x6x1xf32>) -> tensor<1x6xf32>
+  %9 = graph.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1, schedule = #graph.positions_schedule<lanes = 4, mr = 1, nr = 1>} : (tensor<1x4x9x1xf32>, tensor<6x4x3x1xf32>) -> tensor<1x6x7x1xf32>
+  %10 = graph.reshape %9 {shape = array<i64: 1, 6, 7>} : (tensor<1x6x7x1xf32>) -> tensor<1x6x7xf32>
+  func.return %1, %0, %4, %6, %8, %10 : tensor<1x6x7xf32>, tensor<1x6x7x1xf32>, tensor<6x7x1xf32>, tensor<1x6x9xf32>, tensor<1x6xf32>, tensor<1x6x7xf32>
+}
