@@ -217,7 +217,9 @@ func.func @lines(%x: tensor<1x4x9xf32>, %w: tensor<6x4x3x1xf32>, %b: tensor<6xf3
 
 // Not where others read the image, another axis is dropped, there is padding, one axis only, or a schedule.
 // CHECK-LABEL: func.func @images
-// CHECK-COUNT-3: graph.conv {{.*}}strides = array<i64: 1, 1>
+// CHECK-NEXT:    graph.conv {{.*}}strides = array<i64: 1, 1>
+// CHECK-NEXT:    graph.reshape {{.*}} {shape = array<i64: 1, 6, 7>}
+// CHECK-COUNT-2: graph.conv {{.*}}strides = array<i64: 1, 1>
 // CHECK:         graph.conv {{.*}}strides = array<i64: 1>
 // CHECK:         graph.conv {{.*}}strides = array<i64: 1, 1>{{.*}}schedule
 func.func @images(%x: tensor<1x4x9x1xf32>, %w: tensor<6x4x3x1xf32>, %v: tensor<6x4x1x2xf32>, %l: tensor<1x4x1xf32>, %u: tensor<6x4x1xf32>) -> (tensor<1x6x7xf32>, tensor<1x6x7x1xf32>, tensor<6x7x1xf32>, tensor<1x6x9xf32>, tensor<1x6xf32>, tensor<1x6x7xf32>) {
