@@ -179,3 +179,30 @@ def wrap(value: int, dtype: IntegerType) -> int:
     """`value` modulo 2^width in the range of `dtype`."""
     low, _ = integer_range(dtype)
     return (value - low) % 2**dtype.width.data + low
+
+
+_TINY = np.finfo(np.float32).tiny
+"""The least normal float of 32 bits."""
+
+_NEGLIGIBLE = float(_TINY / np.finfo(np.float32).eps)
+"""Beside it what is smaller than the least normal float is less than a rounding error."""
+
+_PART = 1 << 16
+"""Elements looked at together, which stay in cache."""
+
+
+def without_subnormals(array: Array) -> Array | None:
+    """f32 with zeros for elements below the least normal float; None where there are none, or nothing much larger."""
+    if not _has_subnormals(array) or np.abs(array).max() < _NEGLIGIBLE:
+        return None
+    return np.where(np.abs(array) < _TINY, np.float32(0), array)
+
+
+def _has_subnormals(array: Array) -> bool:
+    bits = np.ascontiguousarray(array).reshape(-1).view(np.uint32)
+    for start in range(0, len(bits), _PART):
+        sizes = bits[start : start + _PART] << np.uint32(1)  # without signs
+        sizes -= np.uint32(1)  # zero is the greatest
+        if sizes.min() < (1 << 24) - 1:
+            return True
+    return False

@@ -24,22 +24,13 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from aotc.dialects.constants import constant_op, key_of, known_array
+from aotc.dialects.dtypes import without_subnormals
 from aotc.dialects.graph.compound.control import graph_blocks
 from aotc.dialects.graph.convolution import ConvolutionOp
 from aotc.dialects.graph.elementwise import AddOp
-from aotc.dialects.graph.interfaces import Array
 from aotc.dialects.graph.matmul import MatMulOp
 from aotc.dialects.graph.structure import ConstantOp
 from aotc.model.weights import WeightStore
-
-_TINY = np.finfo(np.float32).tiny
-"""The least normal float."""
-
-_NEGLIGIBLE = float(_TINY / np.finfo(np.float32).eps)
-"""What is smaller than the least normal float is less than a rounding error beside it."""
-
-_PART = 1 << 16
-"""Elements looked at together, which stay in cache."""
 
 
 @dataclass(frozen=True)
@@ -63,11 +54,9 @@ class FlushSubnormalsPass(ModulePass):
 def _flushed(value: SSAValue, store: WeightStore) -> SSAValue:
     """A constant without subnormal elements, where `value` is one that has some; else `value`."""
     array = known_array(value, store)
-    if array is None or array.dtype != np.float32 or not _has_subnormals(array) or np.abs(array).max() < _NEGLIGIBLE:
+    if array is None or array.dtype != np.float32 or (normal := without_subnormals(array)) is None:
         return value
-    constant = constant_op(
-        np.where(np.abs(array) < _TINY, np.float32(0), array), f"{key_of(value) or 'weight'}_flushed", store
-    )
+    constant = constant_op(normal, f"{key_of(value) or 'weight'}_flushed", store)
     owner = value.owner
     assert isinstance(owner, ConstantOp)
     constant.location = owner.location
@@ -75,13 +64,3 @@ def _flushed(value: SSAValue, store: WeightStore) -> SSAValue:
     assert block is not None
     block.insert_op_after(constant, owner)
     return constant.result
-
-
-def _has_subnormals(array: Array) -> bool:
-    bits = np.ascontiguousarray(array).reshape(-1).view(np.uint32)
-    for start in range(0, len(bits), _PART):
-        sizes = bits[start : start + _PART] << np.uint32(1)  # without signs
-        sizes -= np.uint32(1)  # zero is the greatest
-        if sizes.min() < (1 << 24) - 1:
-            return True
-    return False

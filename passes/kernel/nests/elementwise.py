@@ -73,7 +73,7 @@ def write_on_tiles(b: SpaceBuilder, schedule: ElementwiseSchedule, shape: tuple[
     """Write the nests that compute results of `shape`; NotVectorizable where nothing in them can be vectorised."""
     if 0 in shape:
         return
-    if shape[-1] == WORD and _write_words(b, schedule, shape[:-1], write):
+    if len(shape) > 1 and shape[-1] == WORD and _write_words(b, schedule, shape[:-1], write):
         return
     nests = [_nest(space, probe, schedule) for space, probe in _probed(Space.of(shape), write)]
     if len(nests) == 1 and nests[0].lanes is None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper, parser
 
 import aotc
 from aotc.emit.footprint import CallTree
@@ -108,7 +108,7 @@ def test_the_deepest_path() -> None:
 # --- footprints ------------------------------------------------------------------------------------------------------
 
 
-def footprint(tmp_path: Path, model: Path = MODEL, **options: object) -> aotc.model.metadata.Footprint:
+def footprint(tmp_path: Path, model: Path | ModelProto = MODEL, **options: object) -> aotc.model.metadata.Footprint:
     info = aotc.compile_to(model, tmp_path, name="m", **options).info
     assert info is not None and info.footprint is not None
     assert from_json((tmp_path / "m.json").read_text()) == info, "the report says the same"
@@ -127,12 +127,23 @@ def test_the_sizes_are_those_of_the_object(tmp_path: Path) -> None:
     assert object_sizes(image).zeroed == json.loads((tmp_path / "m.json").read_text())["workspace_bytes"]
     assert found.library_calls == ("__aeabi_lmul",), "a quantised model needs no floating point in software"
     assert found.stack_path[0] == "aotc_m_run" and found.functions[-1].symbol == "aotc_m_run"
+    assert found.stack_bytes == _frames(found), "a product of 64 bits is not the deepest"
+
+
+def _frames(found: aotc.model.metadata.Footprint) -> int:
+    """Of our own functions on the deepest path."""
+    return sum(each.frame_bytes or 0 for each in found.functions if each.symbol in found.stack_path)
+
+
+def test_the_stack_of_library_functions_counts(tmp_path: Path) -> None:
+    model = parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 18]> m (float[8] x) => (float[8] y) { y = Mul(x, x) }'
+    )
+    found = footprint(tmp_path, model, emit="object", target="cortex-m0")
     *_, last = found.stack_path
     helper = helper_stack("thumbv6m-none-eabi", last)
-    assert helper, "a product of 64 bits is the deepest"
-    assert found.stack_bytes == helper + sum(
-        f.frame_bytes or 0 for f in found.functions if f.symbol in found.stack_path
-    )
+    assert last == "__aeabi_fmul" and helper
+    assert found.stack_bytes == helper + _frames(found)
 
 
 def test_c_for_a_target_has_an_estimate_and_c_for_nobody_has_none(tmp_path: Path) -> None:
