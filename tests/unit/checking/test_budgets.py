@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from onnx import TensorProto, helper, numpy_helper, parser
+from onnx import ModelProto, TensorProto, helper, numpy_helper, parser
 
 import aotc
 from aotc.emit.footprint import CallTree
