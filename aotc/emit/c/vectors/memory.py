@@ -88,12 +88,13 @@ class VectorMemory(VectorReadings):
         if ctype.kind == "mask":
             ctype = vector_ctype(UNSIGNED[8], ctype.lanes)
             e = self.mask_bits(e, 8)
-        address = self.address(op)
-        if step == 1 and isinstance(op.tile.owner, aot.TileConvertOp | aot.QuadQuantizeOp) and e.origin is not None:
+        address, part = self.address(op), _part(op.count(), ctype)
+        made = op.tile.owner
+        if step == 1 and not part and isinstance(made, aot.TileConvertOp | aot.QuadQuantizeOp) and e.origin is not None:
             return self.macro(f"narrowed{ctype.bits}", cast(VectorCType, e.origin.ctype), address, e.origin)
         if step == 1:
-            return self.macro("store" + _part(op.count(), ctype), ctype, address, e)
-        return self.macro("scatter" + _part(op.count(), ctype), ctype, address, number_expr(step), e)
+            return self.macro("store" + part, ctype, address, e)
+        return self.macro("scatter" + part, ctype, address, number_expr(step), e)
 
     def prefetch(self, op: aot.PrefetchOp) -> Expr:
         """The statement, without its semicolon: for reading, into L2, as in LLVM IR."""

@@ -224,6 +224,21 @@ PART = """
   }}
 """
 
+NARROWED = """
+  func.func @f{number}(%x_p: !aot.ptr<{wide}> {{aot.readonly, aot.noalias}},
+                       %y_p: !aot.ptr<{kind}> {{aot.noalias}}) -> i32 {{
+    %c0 = arith.constant 0 : index
+    %x = aot.buffer %x_p : !aot.ptr<{wide}> to memref<64x{wide}>
+    %y = aot.buffer %y_p : !aot.ptr<{kind}> to memref<64x{kind}>
+    %all = aot.tile_load %x[%c0] {{strides = array<i64: 1>}} : memref<64x{wide}> -> vector<{lanes}x{wide}>
+    %narrow = aot.tile_convert "trunci" %all : vector<{lanes}x{wide}> -> vector<{lanes}x{kind}>
+    aot.tile_store %narrow, %y[%c0] {{strides = array<i64: 1>, valid = {count} : i64}}
+        : vector<{lanes}x{kind}>, memref<64x{kind}>
+    %done = arith.constant 0 : i32
+    func.return %done : i32
+  }}
+"""
+
 
 @pytest.mark.parametrize(
     ("compiler", "flags"),
@@ -253,3 +268,20 @@ def test_parts_of_registers(tmp_path: Path, compiler: str, flags: Sequence[str])
         some = list(range(1, count + 1))
         expected = [*some, *[0] * (lanes - count), *[99] * (32 - lanes), *some, *[99] * (32 - count)]
         np.testing.assert_array_equal(results[f"y{number}"], expected, err_msg=f"{count} of {lanes} {kind}")
+
+
+@pytest.mark.parametrize("flags", [("-O1",), ("-O1", "-march=native")], ids=["gcc", "gcc-native"])
+def test_parts_of_registers_that_become_narrower(tmp_path: Path, flags: Sequence[str]) -> None:
+    """Lanes that are not there are not written."""
+    pairs = [("i32", "i8"), ("i32", "i16"), ("i16", "i8")]
+    every = [(*pair, lanes, count) for pair in pairs for lanes in (4, 8, 16) for count in range(1, lanes + 1)]
+    arrays = {f"x_{wide}": np.arange(1, 65).astype(DTYPES[wide]) for wide, _ in pairs}
+    functions, calls = "", []
+    for number, (wide, kind, lanes, count) in enumerate(every):
+        functions += NARROWED.format(number=number, wide=wide, kind=kind, lanes=lanes, count=count)
+        arrays[f"y{number}"] = np.full(64, 99, DTYPES[kind])
+        calls.append((f"f{number}", f"x_{wide}", f"y{number}"))
+    results = run(tmp_path, source(functions), arrays, calls, flags, "gcc")
+    for number, (wide, kind, lanes, count) in enumerate(every):
+        expected = [*range(1, count + 1), *[99] * (64 - count)]
+        np.testing.assert_array_equal(results[f"y{number}"], expected, err_msg=f"{count} of {lanes} {wide} as {kind}")
