@@ -143,7 +143,7 @@ def _new_trees(d: Draft) -> None:
         leaf_targetids=[leaf[0] for leaf in leaves],
         leaf_weights=numpy_helper.from_array(np.array([leaf[1] for leaf in leaves], dtype)),
         n_targets=targets,
-        post_transform=TRANSFORMS.index("SOFTMAX") - 1 if d.chance(0.2) else 0,
+        post_transform=3 if d.chance(0.2) else 0,  # onnxruntime takes 1, a softmax, for LOGISTIC, and 2 for SOFTMAX
         aggregate_function=d.pick((0, 1, 1, 2, 3)),
     )
 
