@@ -34,6 +34,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from aotc.dialects import aot
 from aotc.dialects.aot.lookups import ENTRIES
 from aotc.dialects.aot.tiles import Reduction, tile_shape, tile_type
+from aotc.dialects.aot.words import WORD
 from aotc.dialects.builder import INDEX, Builder, Comparison, Reader, Rounding, Scalar, ScalarLike
 from aotc.dialects.dtypes import compute_type, is_float, is_minifloat, is_narrow_float, is_unsigned, storage_type, wrap
 from aotc.passes.kernel.builders.arithmetic import binary, predicate
@@ -120,8 +121,6 @@ def is_tile(value: Scalar) -> bool:
     return value.value is not None and isinstance(value.value.type, VectorType)
 
 
-WORD = 4
-"""Bytes of a word of 32 bits."""
 _ROUNDING = 3.0 * 2**22
 _ROUNDING_BITS = 0x4B400000
 """The number to which what is added rounds, and its bits as an i32 (H. S. Warren, Hacker's Delight, chapter 17)."""

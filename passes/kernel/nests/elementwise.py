@@ -21,12 +21,13 @@ from typing import TypeAlias, cast
 from xdsl.dialects.builtin import IntegerType, MemRefType
 from xdsl.ir import Attribute, Block
 
+from aotc.dialects.aot.words import WORD
 from aotc.dialects.builder import INDEX, Scalar
 from aotc.dialects.graph.schedules import ElementwiseSchedule
 from aotc.dialects.graph.shapes import Segment, ceil_div, segments
 from aotc.passes.kernel.builders.iteration_space import Loop, Space
 from aotc.passes.kernel.builders.space_builder import Access, Refine, SpaceBuilder
-from aotc.passes.kernel.builders.tile_builder import WORD, NotVectorizable, Tile
+from aotc.passes.kernel.builders.tile_builder import NotVectorizable, Tile
 
 Write: TypeAlias = Callable[[SpaceBuilder, Sequence[Scalar]], None]
 """Computes and stores the results at an index."""
