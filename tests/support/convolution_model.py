@@ -2,15 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import onnxruntime
+from case_model import window_values
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 import aotc
+from aotc.dialects.graph.windows.sliding import sliding_windows
 
 Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class ConvolutionCase:
+    """A convolution of two images, without groups."""
+
+    channels: int
+    outputs: int
+    extents: tuple[int, ...]
+    kernel: tuple[int, ...]
+    strides: tuple[int, ...] = ()
+    pads: tuple[int, ...] = ()
+    dilations: tuple[int, ...] = ()
+    bias: bool = True
+
+    def values(self) -> dict[str, Sequence[int]]:
+        """The attributes."""
+        return window_values(self.kernel, self.strides, self.pads, self.dilations)
+
+    def shapes(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+        """Of x, the weight, the bias."""
+        return (2, self.channels, *self.extents), (self.outputs, self.channels, *self.kernel), (self.outputs,)
+
+    def result_shape(self) -> tuple[int, ...]:
+        """Of the result."""
+        windows = sliding_windows(self.extents, self.kernel, **self.values())
+        return 2, self.outputs, *(window.positions for window in windows)
+
+    def arrays(self, seed: int) -> list[Array]:
+        """Random x, weight and bias."""
+        rng = np.random.default_rng(seed)
+        return [rng.standard_normal(shape).astype(np.float32) for shape in self.shapes()]
 
 
 def convolution(kind: str, x: Array, weight: Array, bias: Array | None, **attributes: Any) -> ModelProto:

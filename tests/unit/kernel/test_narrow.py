@@ -8,14 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from case_model import array_attributes, window_values
-from convolution_model import assert_as_onnxruntime, convolution
+from case_model import array_attributes
+from convolution_model import ConvolutionCase, assert_as_onnxruntime, convolution
 from kernel_program import ENTRY, as_loops, kernel, lowered, on_tiles, through_c, through_llvm
 from xdsl.dialects.builtin import f32, f64, i32
 
 from aotc.dialects.graph.packed.narrow import NarrowConvolutionOp
 from aotc.dialects.graph.schedules import InnerProductSchedule, Schedule, ScheduleAttr
-from aotc.dialects.graph.windows.sliding import sliding_windows
 from aotc.dialects.graph.windows.transposed import transposed_windows
 from aotc.machines.families import X86_AVX512
 from aotc.passes.kernel.costs.conv import narrow_schedule
@@ -23,52 +22,43 @@ from aotc.passes.kernel.strategy import strategy_of
 
 
 @dataclass(frozen=True)
-class Case:
-    """A convolution of 32 channels."""
+class Case(ConvolutionCase):
+    """Or a transposed one."""
 
-    outputs: int
-    extents: tuple[int, ...]
-    kernel: tuple[int, ...]
-    strides: tuple[int, ...] = ()
-    pads: tuple[int, ...] = ()
-    dilations: tuple[int, ...] = ()
     output_padding: tuple[int, ...] = ()
     transposed: bool = False
-    bias: bool = True
 
     def values(self) -> dict[str, Sequence[int]]:
-        """The attributes."""
-        values = window_values(self.kernel, self.strides, self.pads, self.dilations)
         more = {"output_padding": self.output_padding or (0,) * len(self.kernel)}
-        return values | (more if self.transposed else {})
+        return super().values() | (more if self.transposed else {})
+
+    def shapes(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+        x, (outputs, channels, *kernel), bias = super().shapes()
+        return x, (channels, outputs, *kernel) if self.transposed else (outputs, channels, *kernel), bias
 
     def result_shape(self) -> tuple[int, ...]:
-        """Of two operands."""
-        windows = transposed_windows if self.transposed else sliding_windows
-        found = windows(self.extents, self.kernel, **self.values())
-        return 2, self.outputs, *(window.positions for window in found)
+        if not self.transposed:
+            return super().result_shape()
+        windows = transposed_windows(self.extents, self.kernel, **self.values())
+        return 2, self.outputs, *(window.positions for window in windows)
 
 
 CASES = (
-    Case(3, (9, 37), (3, 3), pads=(1, 1, 1, 1)),
-    Case(1, (20, 20), (9, 9), pads=(4, 4, 4, 4), bias=False),
-    Case(2, (11, 40), (3, 5), (2, 2), (1, 2, 0, 2), (1, 2)),
-    Case(2, (50,), (7,), pads=(6, 0)),
-    Case(1, (4, 5, 18), (2, 3, 3)),
-    Case(3, (6, 1), (3, 1), pads=(1, 0, 1, 0)),
-    Case(3, (8, 17), (4, 4), (2, 2), (1, 1, 1, 1), transposed=True),
-    Case(1, (5, 9), (3, 3), (2, 3), (1, 0, 1, 0), (1, 2), (1, 0), transposed=True),
-    Case(2, (30,), (3,), transposed=True, bias=False),
+    Case(32, 3, (9, 37), (3, 3), pads=(1, 1, 1, 1)),
+    Case(32, 1, (20, 20), (9, 9), pads=(4, 4, 4, 4), bias=False),
+    Case(32, 2, (11, 40), (3, 5), (2, 2), (1, 2, 0, 2), (1, 2)),
+    Case(32, 2, (50,), (7,), pads=(6, 0)),
+    Case(32, 1, (4, 5, 18), (2, 3, 3)),
+    Case(32, 3, (6, 1), (3, 1), pads=(1, 0, 1, 0)),
+    Case(32, 3, (8, 17), (4, 4), (2, 2), (1, 1, 1, 1), transposed=True),
+    Case(32, 1, (5, 9), (3, 3), (2, 3), (1, 0, 1, 0), (1, 2), output_padding=(1, 0), transposed=True),
+    Case(32, 2, (30,), (3,), transposed=True, bias=False),
 )
-INPUTS = 32
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_models_agree_with_onnxruntime(case: Case) -> None:
-    rng = np.random.default_rng(0)
-    channels = (INPUTS, case.outputs) if case.transposed else (case.outputs, INPUTS)
-    shapes = ((2, INPUTS, *case.extents), (*channels, *case.kernel), (case.outputs,))
-    x, weight, bias = (rng.standard_normal(shape).astype(np.float32) for shape in shapes)
+    x, weight, bias = case.arrays(0)
     kind = "ConvTranspose" if case.transposed else "Conv"
     model = convolution(kind, x, weight, bias if case.bias else None, **case.values())
     assert_as_onnxruntime(model, x, "1")
