@@ -56,16 +56,16 @@ def test_shapes_of_a_model_share_what_is_equal(model: onnx.ModelProto, threads: 
     dynamic = aotc.compile(model, threads=threads)
     assert isinstance(dynamic, DynamicModel)
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    sizes = []
-    for n in (8, 9, 8):
+    sizes = []  # below: numbers of lines whose products the machines of x86 lay out alike
+    for n in (5, 6, 5):
         x = np.random.default_rng(n).standard_normal((n, 64)).astype(np.float32)
         np.testing.assert_allclose(dynamic(x)["y"], session.run(None, {"x": x})[0], rtol=1e-4, atol=1e-4)
         sizes.append(dynamic.weights_bytes)
     products = 4 * (64 * 80 + 80 * 96)
-    assert sizes[0] >= products + 4 * 8 * 80 and sizes[1] == sizes[2] <= sizes[0] + 4 * 9 * 80 + 64
-    apart = dynamic.at({"n": 8}).metadata
+    assert sizes[0] >= products + 4 * 5 * 80 and sizes[1] == sizes[2] <= sizes[0] + 4 * 6 * 80 + 64
+    apart = dynamic.at({"n": 5}).metadata
     assert len(apart.weight_offsets) == 3 and apart.weights_bytes >= products
-    assert aotc.compile(model, dims={"n": 8}).metadata.weight_offsets == ()
+    assert aotc.compile(model, dims={"n": 5}).metadata.weight_offsets == ()
 
 
 def test_the_table_is_no_choice_of_users(model: onnx.ModelProto) -> None:
