@@ -108,7 +108,8 @@ def _scale(d: Draft, *shape: int) -> Value:
 def _dynamic_matmul(op_type: str, d: Draft) -> None:
     m, k, n = d.extent(), d.extent(), d.extent()
     kind = d.pick(BYTES)
-    weight = d.fresh(kind, (k, n), -100, 100, constant=d.chance(0.8))
+    # Without VNNI onnxruntime's sums of two products saturate where weights have more than seven bits.
+    weight = d.fresh(kind, (k, n), -60, 60, constant=d.chance(0.8))
     columns = (n,) if d.chance(0.4) else ()
     scale = _scale(d, *columns)
     point = d.fresh(kind, columns, -3, 3, constant=True) if d.chance(0.5) else None
