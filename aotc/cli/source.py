@@ -27,6 +27,10 @@ MOST_ELEMENTS = 1 << 28
 """Of a constant in the text: what is longer belongs into an npz file."""
 
 
+_STRINGS = re.compile(r'//[^\n]*|"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+(?P<end>"?)')
+"""Comments and strings, whose `end` is missing where they are not closed; xDSL's own expression takes time that is
+exponential in the length of such a string."""
+
 _UNDEFINED = re.compile(r"values used but not defined: \[(%[\w.$-]+)")
 
 
@@ -114,6 +118,9 @@ class Source:
     def parse(self, ctx: Context) -> ModuleOp:
         """The module. Raises InvalidIR."""
         text = self.text()
+        for string in _STRINGS.finditer(text):
+            if string["end"] == "":
+                raise self._invalid("this string is not closed", string.start())
         parser = None
         try:
             parser = _Parser(ctx, text, self._name)

@@ -1,6 +1,6 @@
 """`make fuzz SECONDS=600`: cases of every kind until the time is over; what fails is written down, small.
 
-    PYTHONPATH=tests python -m fuzz [--seconds S] [--count N] [--seed N] [--kind KIND] [--keep DIR] [--show SEED]
+    PYTHONPATH=tests python -m fuzz [--seconds S] [--count N] [--seed N] [--kind KIND] [--keep DIR]
 
 The exit status is 1 where a case failed. A case depends on its kind and its seed alone, so that
 `--kind KIND --seed SEED --count 1` repeats it.

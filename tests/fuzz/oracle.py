@@ -13,6 +13,7 @@ from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, num
 import aotc
 from aotc.dialects.dtypes import element_type
 from aotc.frontend.onnx.tensors import DTYPES, ONNX_TYPES, read_tensor
+from aotc.machines.features import here
 
 Array = np.ndarray[Any, Any]
 
@@ -61,7 +62,7 @@ class Part:
         self._fixed = {name for name, array in inputs.items() if name in constant or not _native(array)}
         self._shapes = {name: array for name, array in inputs.items() if name not in self._fixed}
         self._session: Any = None
-        self.own = own
+        self.own = own or _saturates(nodes)
         """Whether our unscheduled loops compute it, because onnxruntime does not, or not these numbers."""
 
     def run(self, inputs: dict[str, Array]) -> list[Array]:
@@ -97,6 +98,19 @@ class Part:
             raise Refused(str(error)) from None
         outputs = compiled({name: inputs[name] for name in self._shapes})
         return [outputs[name] for name in self._outputs]
+
+
+_PRODUCTS_OF_BYTES = {"ConvInteger", "MatMulInteger", "QLinearConv", "QLinearMatMul", "QGemm"}
+_PRODUCTS_OF_BYTES |= {"DynamicQuantizeMatMul", "MatMulIntegerToFloat"}
+
+
+def _saturates(nodes: Sequence[NodeProto]) -> bool:
+    """Whether onnxruntime's sums of two products do not hold 16 bits: where AVX2 has no instruction for four products.
+    Its exact ones (`session.x64quantprecision`) are a rewrite of constant weights, which is off here."""
+    found = {*(here() or ())}
+    if "avx2" not in found or found & {"avx512vnni", "avxvnni"}:
+        return False
+    return any(node.op_type in _PRODUCTS_OF_BYTES for node in nodes)
 
 
 def open_session(model: ModelProto) -> Any:

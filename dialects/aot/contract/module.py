@@ -161,10 +161,10 @@ class Recorded:
 
 
 def _recorded_of(attribute: Attribute) -> Recorded | None:
-    if not isinstance(attribute, DictionaryAttr):
+    if (sides := _entries(attribute, "inputs outputs tolerances")) is None:
         return None
-    inputs, outputs = (_texts(attribute.data[side]) for side in ("inputs", "outputs"))
-    tolerances = cast(ArrayAttr[FloatAttr], attribute.data["tolerances"])
+    inputs, outputs = _texts(sides["inputs"]), _texts(sides["outputs"])
+    tolerances = cast(ArrayAttr[FloatAttr], sides["tolerances"])
     return Recorded(inputs, outputs, tuple(each.value.data for each in tolerances))
 
 
@@ -189,20 +189,21 @@ def mark_selftest(function: FuncOp) -> None:
 
 
 def _plan_of(attribute: Attribute) -> PlanInfo | None:
-    if not isinstance(attribute, DictionaryAttr):
+    if (plan := _entries(attribute, "peak_bytes lower_bound_bytes optimal alignment order buffers")) is None:
         return None
-    plan = attribute.data
     return PlanInfo(
         peak_bytes=_integer(plan["peak_bytes"]),
         lower_bound_bytes=_integer(plan["lower_bound_bytes"]),
         optimal=_integer(plan["optimal"]) != 0,
         alignment=_integer(plan["alignment"]),
         order=_texts(plan["order"]),
-        buffers=tuple(_buffer(cast(DictionaryAttr, each).data) for each in cast(ArrayAttr, plan["buffers"])),
+        buffers=tuple(map(_buffer, cast(ArrayAttr, plan["buffers"]))),
     )
 
 
-def _buffer(given: Mapping[str, Attribute]) -> BufferInfo:
+def _buffer(attribute: Attribute) -> BufferInfo:
+    if (given := _entries(attribute, "name offset size first last nodes")) is None:
+        raise CompileError(f"{attribute} is no buffer of a plan")
     return BufferInfo(
         name=_text(given["name"]),
         offset=_integer(given["offset"]),
@@ -265,6 +266,13 @@ def workspace_alignment(module: ModuleOp) -> int:
 
 
 # --- attributes of other kinds ---------------------------------------------------------------------------------------
+
+
+def _entries(attribute: Attribute, keys: str) -> Mapping[str, Attribute] | None:
+    """Those of a dictionary that has all of these keys."""
+    if isinstance(attribute, DictionaryAttr) and {*keys.split()} <= attribute.data.keys():
+        return attribute.data
+    return None
 
 
 def _text(attribute: Attribute) -> str:

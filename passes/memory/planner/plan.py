@@ -75,7 +75,7 @@ def share_in_place(program: Program, order: Sequence[int]) -> list[Block]:
     chain_of = dict.fromkeys(chains, -1) | {s: s for s in chains}
     for position, number in enumerate(order):
         for result, operand in program.steps[number].in_place:
-            is_free = program.storages[result].role is not Role.STATE
+            is_free = program.storages[result].role in (Role.ARENA, Role.OUTPUT)
             born = is_free and lifetimes[result][0] == position and chain_of[result] == result
             if not born or program.storages[operand].role is not Role.ARENA or lifetimes[operand][1] != position:
                 continue

@@ -108,8 +108,7 @@ def _scale(d: Draft, *shape: int) -> Value:
 def _dynamic_matmul(op_type: str, d: Draft) -> None:
     m, k, n = d.extent(), d.extent(), d.extent()
     kind = d.pick(BYTES)
-    # Without VNNI onnxruntime's sums of two products saturate where weights have more than seven bits.
-    weight = d.fresh(kind, (k, n), -60, 60, constant=d.chance(0.8))
+    weight = d.fresh(kind, (k, n), -100, 100, constant=d.chance(0.8))
     columns = (n,) if d.chance(0.4) else ()
     scale = _scale(d, *columns)
     point = d.fresh(kind, columns, -3, 3, constant=True) if d.chance(0.5) else None
@@ -151,7 +150,7 @@ def _quantized_gemm(d: Draft) -> None:
     m, k, n = d.extent(), d.extent(), d.extent()
     kind, transposed = d.pick(BYTES), d.number(0, 1)
     x = d.fresh(kind, (m, k), -128, 127, constant=False)
-    weight = d.fresh("int8", (n, k) if transposed else (k, n), -60, 60, constant=True)  # see _dynamic_matmul
+    weight = d.fresh("int8", (n, k) if transposed else (k, n), -100, 100, constant=True)
     columns = (n,) if d.chance(0.4) else ()
     bias = d.fresh("int32", (n,), -2000, 2000, constant=True) if d.chance(0.5) else None
     given = [x, *_point(d, kind), weight, _scale(d, *columns), d.known(np.zeros(columns, np.int8)), bias]

@@ -49,10 +49,25 @@ def opt(tmp_path: Path, text: str | bytes, *arguments: str) -> int:
         ("func.func @f() {\n %0 = graph.constant dense<1.0> : tensor<99999999x99999999xf32>\n}", "2:35", "elements"),
         ("module {" * 3000, "1:", "more deeply"),
         (b"module {\n \xb0\xed", "2:2", "0xb0 is no UTF-8"),
+        (f'{RELU}// "\n"{"a" * 60}\n"', "6:1", "this string is not closed"),
+        ('"a\\0"', "1:1", "this string is not closed"),
         ("", "1:1", "there is no operation"),
         ("// nothing\n", "1:1", "there is no operation"),
     ],
-    ids=["block", "type", "name", "verifier", "undefined", "huge", "deep", "bytes", "empty", "comment"],
+    ids=[
+        "block",
+        "type",
+        "name",
+        "verifier",
+        "undefined",
+        "huge",
+        "deep",
+        "bytes",
+        "string",
+        "escape",
+        "empty",
+        "comment",
+    ],
 )
 def test_a_place_for_everything(text: str | bytes, place: str, says: str, tmp_path: Path, capsys: Captured) -> None:
     assert opt(tmp_path, text) == 3

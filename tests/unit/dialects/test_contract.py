@@ -72,12 +72,17 @@ def function(name: str = "main", inputs: int = 1, outputs: int = 0) -> FuncOp:
     return FuncOp(name, ([f32] * inputs, [f32] * outputs))
 
 
-def reread(module: ModuleOp) -> ModuleOp:
-    """The module from its text, where strings that are not ASCII are of another kind."""
+def read(text: str) -> ModuleOp:
+    """The module of a text."""
     ctx = Context()
     for dialect in (Builtin, Func, AOT):
         ctx.load_dialect(dialect)
-    return Parser(ctx, str(module)).parse_module()
+    return Parser(ctx, text).parse_module()
+
+
+def reread(module: ModuleOp) -> ModuleOp:
+    """The module from its text, where strings that are not ASCII are of another kind."""
+    return read(str(module))
 
 
 def test_arguments_are_read_back() -> None:
@@ -184,6 +189,17 @@ def test_the_plan() -> None:
     plan = PlanInfo(64, 32, True, 32, ("Conv_0", "Relü"), (BufferInfo("a", 0, 64, 0, 1, ("Conv_0",)),))
     set_plan(module, plan)
     assert plan_of(reread(module)) == plan and workspace_alignment(module) == 32
+
+
+@pytest.mark.parametrize("key", ["peak_bytes", "buffers", "offset", "nodes"])
+def test_a_plan_that_lacks_something(key: str) -> None:
+    buffer = ' {name = "a", offset = 0, size = 64, first = 0, last = 1, nodes = ["Conv_0"]}'
+    text = f"peak_bytes = 64, lower_bound_bytes = 32, optimal = true, alignment = 32, order = [], buffers = [{buffer}]"
+    module = read(f"module attributes {{aot.plan = {{{text}}}}} {{}}")
+    assert plan_of(module).buffers[0].size == 64
+    less = read(f"module attributes {{aot.plan = {{{text.replace(f'{key} =', f'other_{key} =')}}}}} {{}}")
+    with pytest.raises(CompileError, match=r"the attribute aot\.plan cannot be|is no buffer of a plan"):
+        plan_of(less)
 
 
 def test_what_else_a_module_says() -> None:

@@ -216,6 +216,14 @@ def test_inputs_are_never_taken() -> None:
     assert p.plan().placement.peak == 100
 
 
+def test_inputs_that_are_written_take_nothing() -> None:
+    p = Builder(x=100, a=100, y=8)
+    p.step("x", "a")
+    p.step("a", "x", in_place="a")
+    p.step("x", "y")
+    assert p.members(p.plan()) == [{"a"}] and p.plan().placement.peak == 100
+
+
 def test_one_operand_serves_one_result() -> None:
     p = Builder(x=8, a=50, b=50, c=50, y=8)
     p.step("x", "a")
