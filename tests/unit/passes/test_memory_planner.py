@@ -217,8 +217,8 @@ def test_inputs_are_never_taken() -> None:
 
 
 def test_inputs_that_are_written_take_nothing() -> None:
-    p = Builder(x=100, a=100, y=8)
-    p.step("x", "a")
+    p = Builder(w=8, a=100, x=100, y=8)
+    p.step("w", "a")
     p.step("a", "x", in_place="a")
     p.step("x", "y")
     assert p.members(p.plan()) == [{"a"}] and p.plan().placement.peak == 100
