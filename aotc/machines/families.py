@@ -42,6 +42,7 @@ _ZEN5_TILES: Final = TileCosts(
     hiding_steps=32,
     widest=8,
     unroll=2,
+    block_unroll=2,
     l2_bytes=24,  # 32 where nothing else is done
     prefetch_lines=1.2,
     most_inner_product_time=0.75,
@@ -144,12 +145,21 @@ X86_AVX2: Final = replace(
     l2=512 << 10,
     vector_bytes=32,
     registers=16,
+    tiles=replace(_ZEN5_TILES, block_unroll=8),
     use=_OF_16,
     dot=VPMADDUBSW,
     lookup=PSHUFB,
     picks=False,
 )
-X86_SSE: Final = replace(X86_AVX2, name="x86-64 with SSE2", fma=False, vector_bytes=16, dot=VPMADDWD, lookup=COMPUTED)
+X86_SSE: Final = replace(
+    X86_AVX2,
+    name="x86-64 with SSE2",
+    fma=False,
+    vector_bytes=16,
+    tiles=_ZEN5_TILES,
+    dot=VPMADDWD,
+    lookup=COMPUTED,
+)
 X86_SSE4: Final = replace(X86_SSE, dot=VPMADDUBSW, lookup=PSHUFB)
 """Of the same family, with the dot product of SSSE3."""
 

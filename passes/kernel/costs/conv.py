@@ -100,7 +100,7 @@ def conv_schedule(
         lines = lines_in_l2(machine, extents, (matrix, operand * byte_width(dtype)), ceil_div(registers, tile[1]))
     rows = math.prod([lines or extents[0], *extents[1:]])
     prefetch = order == "columns" and prefetches(machine, rows, tile)
-    return MatmulSchedule(lanes, *tile, machine.tiles.unroll, order, prefetch, kc, lines)
+    return MatmulSchedule(lanes, *tile, machine.tiles.block_unroll, order, prefetch, kc, lines)
 
 
 def lines_in_l2(machine: Machine, extents: Sequence[int], sizes: tuple[int, int], panels: int) -> int | None:

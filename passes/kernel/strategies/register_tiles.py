@@ -17,10 +17,14 @@ class RegisterTileStrategy(KernelStrategy[Op]):
     SCHEDULES: ClassVar[tuple[type[Schedule], ...]] = (MatmulSchedule,)
 
     def candidates(self, op: Op, schedule: MatmulSchedule, machine: Machine) -> Iterator[Schedule]:
-        """Other tiles of about the same size, the other order, other unrolling, with and without prefetching."""
+        """Other tiles of about the same size, the other order, other unrolling, all lines at once, with and without
+        prefetching."""
         for mr, nr in tiles_near(schedule.mr, schedule.nr, machine.registers):
             yield replace(schedule, mr=mr, nr=nr)
-        yield replace(schedule, order="rows" if schedule.order == "columns" else "columns", prefetch=False)
+        order = "rows" if schedule.order == "columns" else "columns"
+        yield replace(schedule, order=order, prefetch=False, kc=None, mc=None)
+        if schedule.mc is not None:
+            yield replace(schedule, mc=None)
         for unroll in (1, 2, 4, 8):
             if unroll != schedule.unroll:
                 yield replace(schedule, unroll=unroll)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -108,3 +109,25 @@ def test_blocks_of_the_reduction_cost_time_between_them(machine: Machine) -> Non
     whole = MatmulSchedule(16, 8, 2)
     in_blocks = MatmulSchedule(16, 8, 2, kc=64)
     assert strategy.cost(op, whole, machine) < strategy.cost(op, in_blocks, machine)
+
+
+def test_schedules_near_one_of_lines_or_of_partial_sums_are_valid() -> None:
+    """`mc` and `kc` go with the order of columns alone; `x86-64-v3` has the small L2 that asks for lines."""
+    machine = machine_of("x86-64-v3@l2=512K")
+    assert machine is not None
+    op = conv((1, 2048, 7, 7), (512, 2048, 1, 1))
+    chosen = choose_schedule(op, machine)
+    assert isinstance(chosen, MatmulSchedule) and chosen.mc is not None
+    for schedule in (chosen, replace(chosen, mc=None, kc=64)):
+        near = [*strategy_of(op).candidates(op, schedule, machine)]
+        assert {each.order for each in near} == {"columns", "rows"}
+        assert all(each.mc is each.kc is None for each in near if each.order == "rows")
+    assert replace(chosen, mc=None) in strategy_of(op).candidates(op, chosen, machine)
+
+
+@pytest.mark.parametrize(("target", "steps"), [("x86-64-v3", 8), ("x86-64-v4", 2)])
+def test_steps_within_a_block_of_channels(target: str, steps: int) -> None:
+    machine = machine_of(target)
+    assert machine is not None
+    chosen = choose_schedule(conv((1, 64, 14, 14), (64, 64, 1, 1)), machine)
+    assert isinstance(chosen, MatmulSchedule) and chosen.unroll == steps == machine.tiles.block_unroll
