@@ -24,6 +24,8 @@ VECTOR_CONTRACTION = """
 #pragma GCC optimize ("fp-contract=off", "no-predictive-commoning")
 #if defined(__ARM_FEATURE_MVE) /* nor load early: there are eight vector registers; nor call memcpy for some bytes */
 #pragma GCC optimize ("no-schedule-insns", "no-tree-loop-distribute-patterns")
+#else /* nor keep constants of a later loop in them */
+#pragma GCC optimize ("ira-loop-pressure")
 #endif
 #endif
 """

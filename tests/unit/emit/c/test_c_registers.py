@@ -1,0 +1,82 @@
+"""What GCC keeps in registers where a loop needs all of them."""
+
+from __future__ import annotations
+
+import platform
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+
+import aotc
+
+ROWS, DEPTH, COLUMNS = 100, 128, 512
+
+pytestmark = pytest.mark.skipif(
+    platform.machine() != "x86_64" or shutil.which("gcc") is None, reason="looks at what GCC makes for x86-64"
+)
+
+
+def perceptrons() -> onnx.ModelProto:
+    """Two layers of x + GELU(x V + b) W, with GELU by erf, whose polynomials' constants are invariant in all loops of
+    product's kernel; x is in the workspace."""
+    random = np.random.default_rng(0)
+    weights = {
+        "v": random.standard_normal((DEPTH, COLUMNS), np.float32) / 16,
+        "w": random.standard_normal((COLUMNS, DEPTH), np.float32) / 32,
+        "bias": random.standard_normal(COLUMNS, np.float32),
+        "root": np.float32(2**0.5),
+        "one": np.float32(1),
+        "half": np.float32(0.5),
+    }
+    nodes: list[onnx.NodeProto] = []
+    x = "x"
+    for layer in range(2):
+        wide, y = f"wide{layer}", f"y{layer}"
+        nodes += [
+            helper.make_node("MatMul", [x, "v"], [f"{wide}_product"]),
+            helper.make_node("Add", [f"{wide}_product", "bias"], [wide]),
+            helper.make_node("Div", [wide, "root"], [f"{wide}_scaled"]),
+            helper.make_node("Erf", [f"{wide}_scaled"], [f"{wide}_erf"]),
+            helper.make_node("Add", [f"{wide}_erf", "one"], [f"{wide}_more"]),
+            helper.make_node("Mul", [wide, f"{wide}_more"], [f"{wide}_twice"]),
+            helper.make_node("Mul", [f"{wide}_twice", "half"], [f"{wide}_gelu"]),
+            helper.make_node("MatMul", [f"{wide}_gelu", "w"], [f"{wide}_narrow"]),
+            helper.make_node("Add", [f"{wide}_narrow", x], [y]),
+        ]
+        x = y
+    graph = helper.make_graph(
+        nodes,
+        "perceptrons",
+        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [ROWS, DEPTH])],
+        [helper.make_tensor_value_info(x, onnx.TensorProto.FLOAT, [ROWS, DEPTH])],
+        [numpy_helper.from_array(np.asarray(value), name) for name, value in weights.items()],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+def innermost_loops(assembly: str) -> list[str]:
+    """Runs of instructions from a label to a jump back to it with no label between."""
+    found, label, lines = [], "", list[str]()
+    for line in assembly.splitlines():
+        if match := re.match(r"(\.L\d+):", line):
+            label, lines = match[1], []
+        elif label and re.match(rf"\s+j\w+\s+{re.escape(label)}$", line):
+            found.append("\n".join(lines))
+        else:
+            lines.append(line)
+    return found
+
+
+def test_sums_stay_in_registers_where_an_epilogue_has_many_constants(tmp_path: Path) -> None:
+    aotc.compile_to(perceptrons(), tmp_path, name="m", target="x86-64-v3", emit=("c",))
+    command = ("gcc", "-O3", "-march=x86-64-v3", "-S", "-o", "m.s", "m.c")
+    subprocess.run(command, cwd=tmp_path, check=True)
+    products = [text for text in innermost_loops((tmp_path / "m.s").read_text()) if text.count("vfmadd231ps") >= 12]
+    assert products, "no loop of a register tile was found"
+    assert not [text for text in products if re.search(r"\((%rsp|%rbp)\)", text)]
